@@ -1,0 +1,243 @@
+"""Consistent initial conditions: places, velocities, accelerations and multipliers that fulfil every joint.
+
+What the user gave is changed as little as possible (least mass-weighted change); flexible bodies stay undeformed
+unless the mechanism cannot be assembled otherwise. A mechanism that cannot be assembled is refused with the
+joints in conflict named.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from fem.errors import FlexmbError
+from flexmb.joints import RedundantConstraintWarning
+from flexmb.kernels.data import ANGLE, GROUND, Flat
+from flexmb.kernels.rows import all_rows, make_work
+from flexmb.kernels.solve import INACTIVE, solve_rows
+from flexmb.kernels.step import displace, residual
+from flexmb.mechanism import Mechanism, State, initial_angles
+
+
+class AssemblyError(FlexmbError, ValueError):
+    """The joints contradict each other or the given start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Consistent start of a simulation; `redundant` names the joint equations that repeat others."""
+
+    state: State
+    wdot: Float[np.ndarray, "nv"]
+    multipliers: Float[np.ndarray, "nj"]
+    moved: float
+    redundant: tuple[str, ...]
+
+
+def row_jacobian(mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values (nr,) and dense Jacobian (nr, nv) of all rows at `q`; the rate of a row is `Jacobian @ w`."""
+    nr = len(mechanism.rows)
+    values = np.zeros(nr)
+    G = np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
+    all_rows(flat, q, functions, initial_angles(mechanism, flat, q), make_work(flat), values, G)
+    dense = np.zeros((nr, int(flat.v_start[-1])))
+    for r, row in enumerate(mechanism.rows):
+        for side in range(2):
+            b = mechanism.markers[row.markers[side]].body
+            if b != GROUND:
+                start, end = flat.v_start[b], flat.v_start[b + 1]
+                dense[r, start:end] += G[r, side, : end - start]
+    return values, dense
+
+
+def _mass_diagonal(flat: Flat, elastic: float) -> np.ndarray:
+    """Weights of a least change: mass, moment of inertia, and `elastic` for the elastic coordinates."""
+    weights = np.full(int(flat.v_start[-1]), elastic)
+    for b in range(len(flat.modes)):
+        start = flat.v_start[b]
+        weights[start : start + 3] = flat.mass[b]
+        weights[start + 3 : start + 6] = np.linalg.eigvalsh(flat.J0[b]).max()
+    return weights
+
+
+def _least_change(J: np.ndarray, target: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """`x` of least weighted norm with `J x = target` in the least-squares sense (redundant rows allowed)."""
+    free = np.isfinite(weights)
+    scale = np.where(free, 1 / np.sqrt(np.where(free, weights, 1.0)), 0.0)
+    A = J * scale
+    norms = np.linalg.norm(A, axis=1)
+    norms[norms == 0] = 1.0
+    return scale * np.linalg.lstsq(A / norms[:, None], target / norms, rcond=1e-10)[0]
+
+
+def _row_names(mechanism: Mechanism) -> list[str]:
+    return [joint.name for joint in mechanism.joints for _ in joint.rows]
+
+
+def _blame(mechanism: Mechanism, violation: np.ndarray, unit: str) -> str:
+    """The joints with a violation, worst first."""
+    worst: dict[str, float] = {}
+    for name, v in zip(_row_names(mechanism), violation, strict=True):
+        worst[name] = max(worst.get(name, 0.0), abs(v))
+    top = max(worst.values())
+    named = sorted(((v, n) for n, v in worst.items() if v > 1e-3 * top), reverse=True)[:6]
+    return ", ".join(f"{n!r} ({v:.3g}{unit})" for v, n in named)
+
+
+def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> tuple[np.ndarray, float]:
+    """Configuration `q` that fulfils every joint, close to the given one, and how far it moved (relative to the length).
+
+    Gauss-Newton of least weighted change; first with undeformed bodies, then with elastic coordinates.
+    """
+    nj = mechanism.joint_rows
+    functions = mechanism.function_values(mechanism.initial.t)
+    scale = np.array([mechanism.length if r.kind in (0, 3) else 1.0 for r in mechanism.rows[:nj]])
+    violation = np.zeros(nj)
+    for elastic in (np.inf, 1.0) if flat.stiffness.size else (np.inf,):
+        weights = _mass_diagonal(flat, elastic)
+        q = mechanism.initial.q.copy()
+        moved = np.zeros(len(weights))
+        for _ in range(50):
+            values, J = row_jacobian(mechanism, flat, q, functions)
+            violation = values[:nj] / scale
+            if nj == 0 or np.abs(violation).max() <= tolerance:
+                _require_same_branch(mechanism, flat, q, functions)
+                return q, float((np.abs(moved) * flat.weight).max(initial=0.0))
+            step = _least_change(J[:nj] / scale[:, None], -violation, weights)
+            size = (np.abs(step) * flat.weight).max()
+            step *= min(1.0, 0.3 / size) if size > 0 else 1.0
+            new = np.empty_like(q)
+            displace(flat, q, step, new)
+            q = new
+            moved += step
+            if size < 1e-15:
+                break
+    raise AssemblyError(
+        f"The joints of {mechanism.name!r} cannot all be closed: after moving the bodies as far as it helps, these stay open: "
+        f"{_blame(mechanism, violation, ' of the mechanism length or rad')}. Check the positions and orientations of the bodies and the places of these joints."
+    )
+
+
+def _require_same_branch(mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray) -> None:
+    """Axes must not have closed the wrong way round (a half turn also fulfils the perpendicularity conditions)."""
+    from flexmb.kernels.rows import place_markers
+
+    work = make_work(flat)
+    place_markers(flat, q, *work)
+    for joint in mechanism.joints:
+        if joint.kind in ("revolute", "cylindrical", "prismatic", "fixed", "planar", "prescribed"):
+            a, b = joint.markers
+            if work[3][a][:, 2] @ work[3][b][:, 2] < 0:
+                raise AssemblyError(f"Joint {joint.name!r} could only be closed with its axis turned round. Check the orientations of the bodies it connects.")
+
+
+def consistent_velocity(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.ndarray:
+    """Velocity `w` closest to the given one that the joints, the drivers and the wanted joint speeds allow."""
+    nj = mechanism.joint_rows
+    functions = mechanism.function_values(mechanism.initial.t)
+    _, J = row_jacobian(mechanism, flat, q, functions)
+    rates = np.array([functions[r.function, 1] if r.function >= 0 else 0.0 for r in mechanism.rows[:nj]])
+    J = J[:nj]
+    if mechanism.start_rows:
+        wanted = _start_jacobian(mechanism, q)
+        J = np.vstack([J, wanted])
+        rates = np.concatenate([rates, [speed for _, speed in mechanism.start_rows]])
+    w = mechanism.initial.w
+    if not len(J):
+        return w.copy()
+    remaining = np.zeros(len(J))
+    for elastic in (np.inf, 1.0) if flat.stiffness.size else (np.inf,):
+        new = w + _least_change(J, rates - J @ w, _mass_diagonal(flat, elastic))
+        remaining = J @ new - rates
+        size = np.abs(J) @ np.abs(new) + np.abs(rates)
+        if (np.abs(remaining) <= 1e-9 * max(size.max(), 1e-300)).all():
+            return new
+    joints = _blame(mechanism, remaining[:nj], " of velocity")
+    raise AssemblyError(f"The drivers and initial speeds of {mechanism.name!r} contradict the joints: {joints}. Drive or set as many motions as the mechanism has degrees of freedom.")
+
+
+def _start_jacobian(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    from dataclasses import replace
+
+    probe = replace(mechanism, rows=tuple(row for row, _ in mechanism.start_rows), joints=(), force_elements={})
+    return row_jacobian(probe, probe.flat(), q, mechanism.function_values(mechanism.initial.t))[1]
+
+
+def redundant_rows(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> tuple[str, ...]:
+    """Names of the joints whose equations depend on each other at `q` (empty when all reactions are unique).
+
+    Rank by singular values of the mass-weighted Jacobian of the mechanism as it is (flexible bodies included,
+    their compliance counted with the period of the mechanism's softest mode).
+    """
+    nj = mechanism.joint_rows
+    if nj == 0:
+        return ()
+    _, J = row_jacobian(mechanism, flat, q, mechanism.function_values(mechanism.initial.t))
+    weights = _mass_diagonal(flat, 1.0)
+    A = J[:nj] / np.sqrt(weights)
+    A = A / np.linalg.norm(A, axis=1, keepdims=True)
+    U, s, _ = np.linalg.svd(A)
+    rank = int((s > 1e-9 * s[0]).sum())
+    null = np.abs(U[:, rank:]).max(axis=1, initial=0.0)
+    involved = null > 1e-6
+    return tuple(dict.fromkeys(name for name, yes in zip(_row_names(mechanism), involved, strict=True) if yes))
+
+
+def accelerations(mechanism: Mechanism, flat: Flat, state: State, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Accelerations `wdot` (nv,) and joint multipliers (nj,) at a consistent state; `functions` (nf, 3) at its time.
+
+    Solves `M wdot + bias - forces + G^T lambda = 0` with the second derivative of the joint equations; the
+    velocity-dependent part of that derivative is taken along the motion by fourth-order differences.
+    """
+    q, w = state.q, state.w
+    nv, nr, nj = len(w), len(mechanism.rows), mechanism.joint_rows
+    mmax = flat.marker_rows.shape[2]
+    Mrr, Mre = np.zeros((len(flat.modes), 6, 6)), np.zeros((len(flat.modes), 6, mmax))
+    G = np.zeros((nr, 2, 6 + mmax))
+    values, out = np.zeros(nr), np.zeros(nv)
+    residual(flat, q, w, np.zeros(nv), np.zeros(nj), functions, initial_angles(mechanism, flat, q), make_work(flat), Mrr, Mre, G, values, out, np.zeros(4), np.zeros(4))
+    compliance = np.full(nr, INACTIVE)
+    compliance[:nj] = 0.0
+    second = np.array([functions[r.function, 2] if r.function >= 0 else 0.0 for r in mechanism.rows[:nj]])
+    row_rhs = np.zeros(nr)
+    row_rhs[:nj] = second - _rate_drift(mechanism, flat, q, w, functions)
+    x, multipliers = np.zeros(nv), np.zeros(nr)
+    solve_rows(flat, 1.0, 0.0, 0.0, Mrr, Mre, G, compliance, -out, row_rhs, x, multipliers)
+    return x, multipliers[:nj]
+
+
+def _rate_drift(mechanism: Mechanism, flat: Flat, q: np.ndarray, w: np.ndarray, functions: np.ndarray) -> np.ndarray:
+    """Rate of `G(q, t) w` along the motion with `w` held: the part of the second derivative without `wdot`."""
+    nj = mechanism.joint_rows
+    speed = (np.abs(w) * flat.weight).max(initial=0.0)
+    if nj == 0 or speed == 0:
+        return np.zeros(nj)
+    eps = 1e-3 / speed
+
+    def rate(s: float) -> np.ndarray:
+        moved = np.empty_like(q)
+        displace(flat, q, s * w, moved)
+        shifted = functions.copy()
+        shifted[:, 0] += s * functions[:, 1]
+        return row_jacobian(mechanism, flat, moved, shifted)[1][:nj] @ w
+
+    return (8 * (rate(eps) - rate(-eps)) - (rate(2 * eps) - rate(-2 * eps))) / (12 * eps)
+
+
+def start(mechanism: Mechanism, flat: Flat) -> Start:
+    """Consistent start of `mechanism`: assembled, with consistent velocities, accelerations and multipliers."""
+    redundant = redundant_rows(mechanism, flat, mechanism.initial.q)
+    if redundant:
+        warnings.warn(
+            f"Redundant joint equations in {mechanism.name!r}, shared by {', '.join(map(repr, redundant))}: the motion is "
+            "unique, the reactions of these joints are not (the smallest ones that carry the load are reported). Make a body "
+            "flexible, or use joints with fewer equations.",
+            RedundantConstraintWarning,
+            stacklevel=3,
+        )
+    q, moved = assemble(mechanism, flat)
+    w = consistent_velocity(mechanism, flat, q)
+    state = State(mechanism.initial.t, q, w)
+    wdot, multipliers = accelerations(mechanism, flat, state, mechanism.function_values(state.t))
+    return Start(state, wdot, multipliers, moved, redundant)

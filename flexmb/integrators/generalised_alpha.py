@@ -1,0 +1,33 @@
+"""Generalised-alpha on the Lie group of rigid motions, index 3: coefficients and start values.
+
+Sources: Chung, Hulbert (1993) for the coefficients; Bruls, Cardona, Arnold, "Lie group generalized-alpha time
+integration of constrained flexible multibody systems" (2012); Arnold, Bruls, Cardona (2015) for start values of
+second order.
+"""
+
+from fem.errors import FlexmbError
+from flexmb.kernels.step import Scheme
+
+
+class IntegratorError(FlexmbError, ValueError):
+    """An integrator option is outside its range."""
+
+
+def generalised_alpha(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-10, iterations: int = 20, project: bool = False) -> Scheme:
+    """Coefficients for a spectral radius `rho_inf` at infinite frequency.
+
+    `rho_inf = 1`: no numerical damping (and none for constraints: use it with smooth data only); smaller values
+    damp what the step does not resolve. Second-order accurate for every value in [0, 1]. `newton_tolerance`:
+    largest Newton correction, as a displacement relative to the length of the mechanism. `project`: after every
+    step the velocities are projected on the constraints as well (positions always fulfil them).
+    """
+    if not 0.0 <= rho_inf <= 1.0:
+        raise IntegratorError(f"rho_inf is a spectral radius between 0 and 1; found {rho_inf}.")
+    if not 0.0 < newton_tolerance < 1e-2:
+        raise IntegratorError(f"newton_tolerance is relative, above 0 and well below 1e-2; found {newton_tolerance}.")
+    alpha_m = (2 * rho_inf - 1) / (rho_inf + 1)
+    alpha_f = rho_inf / (rho_inf + 1)
+    gamma = 0.5 + alpha_f - alpha_m
+    beta = 0.25 * (gamma + 0.5) ** 2
+    error = abs(1 / 6 - beta - (alpha_m - alpha_f) / 2)
+    return Scheme(alpha_m, alpha_f, beta, gamma, error, newton_tolerance, iterations, int(project))

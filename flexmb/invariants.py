@@ -1,0 +1,126 @@
+"""The inertia invariants of a flexible body: everything its equations of motion need to know of the mesh."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from fem.errors import MatrixError
+from fem.model import Model
+from reduction.basis import Basis
+
+_SPIN = np.array([[[0, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 0, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 0]]])
+"""`_SPIN[k] @ a = e_k x a`."""
+
+
+@dataclass(frozen=True, eq=False)
+class InertiaInvariants:
+    """Mass integrals of a body in its own frame, over `m` elastic coordinates (theory.md section 2).
+
+    With `c = X + Psi eta + 1/2 g(eta, eta)` the position of a material point in the body frame:
+
+    | field | shape | meaning |
+    |---|---|---|
+    | `mass` | | mass |
+    | `s0`, `S1`, `SG` | 3; 3,m; 3,m,m | first moments: `int X`, `int Psi_i`, `int g_ij` |
+    | `J0`, `J1`, `J2` | 3,3; m,3,3; m,m,3,3 | `J(eta) = J0 + sum eta_i J1_i + sum eta_i eta_j J2_ij`, moments of inertia about the body-frame origin |
+    | `h0`, `h` | 3,m; 3,m,m | `H_f[:, j] = h0_j + sum_i eta_i h_ij`, with `h_ij = int Psi_i x Psi_j + int X x g_ij` |
+
+    `J2` is symmetric in `i, j`. The elastic mass matrix is the identity: the basis is mass-orthonormal.
+    Units: consistent. Without a second-order field (`geometric_stiffness="none"`) `SG` is zero.
+    """
+
+    mass: float
+    s0: Float[np.ndarray, "3"]
+    S1: Float[np.ndarray, "3 m"]
+    SG: Float[np.ndarray, "3 m m"]
+    J0: Float[np.ndarray, "3 3"]
+    J1: Float[np.ndarray, "m 3 3"]
+    J2: Float[np.ndarray, "m m 3 3"]
+    h0: Float[np.ndarray, "3 m"]
+    h: Float[np.ndarray, "3 m m"]
+
+    def __post_init__(self) -> None:
+        for name in ("s0", "S1", "SG", "J0", "J1", "J2", "h0", "h"):
+            value = np.ascontiguousarray(getattr(self, name), dtype=float)
+            if not np.isfinite(value).all():
+                raise MatrixError(f"Inertia invariant {name} contains NaN or infinity.")
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        _require_physical_inertia(self.mass, self.s0, self.J0)
+
+    @property
+    def modes(self) -> int:
+        """Number `m` of elastic coordinates."""
+        return self.S1.shape[1]
+
+
+def _require_physical_inertia(mass: float, s0: np.ndarray, J0: np.ndarray) -> None:
+    """Refuse a mass or inertia tensor that no distribution of matter has."""
+    if not (np.isfinite(mass) and mass > 0):
+        raise MatrixError(f"A body needs a positive, finite mass; found {mass}.")
+    if not np.allclose(J0, J0.T, rtol=1e-9, atol=1e-12 * np.abs(J0).max()):
+        raise MatrixError(f"The inertia tensor must be symmetric; found\n{J0}")
+    centre = s0 / mass
+    central = J0 - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    principal = np.linalg.eigvalsh(central)
+    scale = max(abs(np.linalg.eigvalsh(J0)).max(), np.finfo(float).tiny)
+    if principal[0] <= 1e-12 * scale:
+        raise MatrixError(
+            f"The inertia about the mass centre must be positive definite; its principal values are {principal}. "
+            "A point mass or an ideal line has no attitude: give it a small inertia, or attach it to a body."
+        )
+    if principal[2] > (principal[0] + principal[1]) * (1 + 1e-9):
+        raise MatrixError(
+            f"No body has principal moments of inertia {principal}: the largest exceeds the sum of the others "
+            "(triangle inequality). Check the reference point and the units of the inertia."
+        )
+
+
+def rigid_invariants(mass: float, centre: np.ndarray, inertia: np.ndarray) -> InertiaInvariants:
+    """Invariants of a rigid body: `centre` (3,) in the body frame, `inertia` (3, 3) about the mass centre."""
+    c = np.asarray(centre, dtype=float)
+    J0 = np.asarray(inertia, dtype=float) + mass * (c @ c * np.eye(3) - np.outer(c, c))
+    return InertiaInvariants(
+        mass=float(mass), s0=mass * c, S1=np.zeros((3, 0)), SG=np.zeros((3, 0, 0)), J0=J0,
+        J1=np.zeros((0, 3, 3)), J2=np.zeros((0, 0, 3, 3)), h0=np.zeros((3, 0)), h=np.zeros((3, 0, 0)),
+    )  # fmt: skip
+
+
+def inertia_invariants(model: Model, basis: Basis) -> InertiaInvariants:
+    """Invariants of `basis` on `model`, by products with the FE mass matrix: exact, no lumping.
+
+    Cost: `9 m` products with M and one `(3 m, ndof) x (ndof, 3 m)` product. All integrals are of the form
+    `a^T M b` between rigid-body fields `T_k`, `R_k = e_k x X`, the modes `Psi_i`, and the turned modes
+    `W_ki = e_k x Psi_i`; so they hold for any consistent or lumped mass matrix.
+
+    Reference: Shabana, Dynamics of Multibody Systems (2013), section 5.4 (inertia shape integrals).
+    """
+    ndof, m = basis.Psi.shape
+    rigid = model.rigid_modes((0.0, 0.0, 0.0))
+    T, R = rigid[:, :3], rigid[:, 3:]
+    MT, MR = model.M @ T, model.M @ R
+    nodal = basis.Psi.reshape(ndof // 3, 3, m)
+    turned = np.stack([np.einsum("ab,nbm->nam", spin, nodal).reshape(ndof, m) for spin in _SPIN])  # W: 3, ndof, m
+
+    mass_of_turns = np.stack([model.M @ turned[k] for k in range(3)])
+    J1 = np.einsum("dk,ldi->ikl", MR, turned)
+    J2 = np.empty((m, m, 3, 3))
+    for k in range(3):
+        for l in range(3):
+            J2[:, :, k, l] = turned[k].T @ mass_of_turns[l]
+    J2 = 0.5 * (J2 + J2.transpose(1, 0, 2, 3))
+    h = np.stack([mass_of_turns[k].T @ basis.Psi for k in range(3)])
+    first = T.T @ MR  # int e_k . (e_l x X): antisymmetric, -skew(s0)
+    s0 = 0.5 * np.array([first[1, 2] - first[2, 1], first[2, 0] - first[0, 2], first[0, 1] - first[1, 0]])
+    return InertiaInvariants(
+        mass=float(np.trace(T.T @ MT) / 3.0),
+        s0=s0,
+        S1=MT.T @ basis.Psi,
+        SG=np.zeros((3, m, m)),
+        J0=R.T @ MR,
+        J1=J1 + J1.transpose(0, 2, 1),
+        J2=0.5 * (J2 + J2.transpose(0, 1, 3, 2)),
+        h0=MR.T @ basis.Psi,
+        h=0.5 * (h - h.transpose(0, 2, 1)),
+    )

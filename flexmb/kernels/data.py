@@ -1,0 +1,51 @@
+"""The flat arrays a mechanism compiles to."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+GROUND = -1
+
+# Kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/rows.py
+TRANSLATION, DOT, ANGLE_SINE, DISTANCE, ANGLE, ROTATION_VECTOR = 0, 1, 2, 3, 4, 5
+
+
+class Flat(NamedTuple):
+    """Bodies, markers, rows and loads of a mechanism as arrays; one record for all compiled functions.
+
+    Index conventions: body `b` owns `q[q_start[b]:q_start[b+1]]` = position (3), quaternion (4), eta (m), and
+    `w[v_start[b]:v_start[b+1]]` = v (3), omega (3), etadot (m). Rows `0..joint_rows-1` are joint equations, the
+    others are force elements. Marker body `GROUND` is the fixed world.
+    """
+
+    gravity: np.ndarray  # (3,)
+    q_start: np.ndarray  # (nb+1,)
+    v_start: np.ndarray  # (nb+1,)
+    modes: np.ndarray  # (nb,)
+    mass: np.ndarray  # (nb,)
+    s0: np.ndarray  # (nb, 3)
+    J0: np.ndarray  # (nb, 3, 3)
+    linear_start: np.ndarray  # (nb,) into linear: 12 rows of m (S1 xyz, J1 xx yy zz xy yz zx, h0 xyz)
+    linear: np.ndarray
+    quadratic_start: np.ndarray  # (nb,) into quadratic: 15 slices of (m, m): J2 (6), h antisymmetric (3), SG (3), h symmetric (3)
+    quadratic: np.ndarray
+    slices: np.ndarray  # (nb,) number of slices in use: 9 without, 15 with a second-order field
+    stiffness: np.ndarray  # concatenated over bodies, at e_start
+    damping: np.ndarray
+    weight: np.ndarray  # error weight of each entry of w: a displacement per unit
+    marker_body: np.ndarray  # (nm,)
+    marker_point: np.ndarray  # (nm, 3)
+    marker_axes: np.ndarray  # (nm, 3, 3)
+    marker_rows: np.ndarray  # (nm, 6, mmax)
+    row_kind: np.ndarray  # (nr,)
+    row_markers: np.ndarray  # (nr, 2)
+    row_axes: np.ndarray  # (nr, 2)
+    row_function: np.ndarray  # (nr,) index of its function of time, -1 for none
+    row_stiffness: np.ndarray  # (nr,)
+    row_damping: np.ndarray  # (nr,)
+    row_offset: np.ndarray  # (nr,) free length or angle
+    joint_rows: int
+    load_marker: np.ndarray  # (nl,)
+    load_follows: np.ndarray  # (nl,) 1: directions turn with the marker, 0: fixed in the world
+    load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
+    load_function: np.ndarray  # (nl,) -1: factor one

@@ -1,0 +1,33 @@
+"""Reactions of joints from the multipliers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.kernels.rows import make_work, place_markers, row_geometry
+
+if TYPE_CHECKING:
+    from flexmb.result import Result
+
+
+def joint_reaction(result: Result, joint: str) -> Float[np.ndarray, "nt 6"]:
+    """Force and moment on the second body of `joint` at its marker, world axes, for every stored time."""
+    mechanism = result.mechanism
+    flat = mechanism.flat()
+    record = mechanism.joint(joint)
+    work = make_work(flat)
+    out = np.zeros((len(result.t), 6))
+    nv, nw = np.empty(3), np.empty(3)
+    memory = np.zeros(len(mechanism.rows))
+    for k, (t, q) in enumerate(zip(result.t, result.q, strict=True)):
+        place_markers(flat, q, *work)
+        functions = mechanism.function_values(t)
+        axes = work[3][record.markers[0]]
+        for r in record.rows:
+            row_geometry(flat, r, functions, memory, work[2], work[3], nv, nw)
+            out[k, :3] -= result.multipliers[k, r] * (axes @ nv)
+            out[k, 3:] -= result.multipliers[k, r] * (axes @ nw)
+    return out

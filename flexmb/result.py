@@ -1,0 +1,144 @@
+"""`Result`: the motion of a mechanism, its reactions and its energy ledger."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.kernels.data import GROUND
+from flexmb.kernels.rows import make_work, place_markers
+from flexmb.mechanism import Mechanism, State
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """Energies and works at the stored times, all (nt,); units: consistent.
+
+    `residual = kinetic + elastic + gravity + springs + heat - work - (its start)`: what is neither energy, nor work, nor
+    heat. It is the error of the simulation together with the numerical dissipation of the integrator.
+    """
+
+    t: Float[np.ndarray, "nt"]
+    kinetic: Float[np.ndarray, "nt"]
+    elastic: Float[np.ndarray, "nt"]
+    gravity: Float[np.ndarray, "nt"]
+    springs: Float[np.ndarray, "nt"]
+    driver_work: Float[np.ndarray, "nt"]
+    load_work: Float[np.ndarray, "nt"]
+    modal_heat: Float[np.ndarray, "nt"]
+    damper_heat: Float[np.ndarray, "nt"]
+
+    @property
+    def total(self) -> Float[np.ndarray, "nt"]:
+        """Mechanical energy: kinetic + elastic + gravity + springs."""
+        return self.kinetic + self.elastic + self.gravity + self.springs
+
+    @property
+    def residual(self) -> Float[np.ndarray, "nt"]:
+        """Energy that appears from nowhere (positive) or vanishes (negative) since the start."""
+        balance = self.total + self.modal_heat + self.damper_heat - self.driver_work - self.load_work
+        return balance - balance[0]
+
+    @property
+    def exchange(self) -> float:
+        """The scale to judge the residual by: the range of the kinetic energy."""
+        return float(np.ptp(self.kinetic)) or float(np.abs(self.kinetic).max())
+
+    def __str__(self) -> str:
+        r, strain = np.abs(self.residual).max(), self.elastic.max()
+        rows = [
+            ("kinetic energy", self.kinetic), ("elastic energy", self.elastic), ("gravity potential", self.gravity), ("spring energy", self.springs),
+            ("work of drivers", self.driver_work), ("work of loads", self.load_work), ("heat of modal damping", self.modal_heat), ("heat of dampers", self.damper_heat),
+            ("residual", self.residual),
+        ]  # fmt: skip
+        lines = [f"{'energy ledger':24}{'start':>14}{'end':>14}{'lowest':>14}{'highest':>14}"]
+        lines += [f"{name:24}{x[0]:14.6g}{x[-1]:14.6g}{x.min():14.6g}{x.max():14.6g}" for name, x in rows if x.any() or name == "residual"]
+        lines.append(f"largest |residual| / range of kinetic energy: {r / self.exchange:.2e}" if self.exchange else "no motion")
+        if strain > 0:
+            lines.append(f"largest |residual| / largest strain energy:   {r / strain:.2e}  ({verdict(r / strain)})")
+        return "\n".join(lines)
+
+
+def verdict(ratio: float) -> str:
+    """What the residual over the largest strain energy says (Huang 1998, section 1.3.3)."""
+    if ratio <= 1e-3:
+        return "the elastic motion is resolved"
+    if ratio <= 1e-1:
+        return "the elastic motion is coarse: reduce the step"
+    return "the elastic motion is noise: reduce the step or check the model"
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What the integration did: steps, rejected steps, Newton iterations, CPU seconds, smallest and largest step."""
+
+    steps: int
+    rejected: int
+    iterations: int
+    cpu_seconds: float
+    smallest_step: float
+    largest_step: float
+
+    def __str__(self) -> str:
+        per = 1e6 * self.cpu_seconds / max(self.steps, 1)
+        return f"{self.steps} steps ({self.rejected} rejected) of {self.smallest_step:.3g} to {self.largest_step:.3g}, {self.iterations / max(self.steps, 1):.2f} iterations and {per:.0f} us a step"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Motion of `mechanism` at the stored times `t` (nt,): `q` (nt, nq), `w` (nt, nv), joint multipliers (nt, nj)."""
+
+    mechanism: Mechanism
+    t: Float[np.ndarray, "nt"]
+    q: Float[np.ndarray, "nt nq"]
+    w: Float[np.ndarray, "nt nv"]
+    wdot: Float[np.ndarray, "nt nv"]
+    multipliers: Float[np.ndarray, "nt nj"]
+    ledger: Ledger
+    statistics: Statistics
+
+    def state(self, index: int) -> State:
+        """The state at stored time number `index`."""
+        return State(float(self.t[index]), self.q[index].copy(), self.w[index].copy())
+
+    def elastic(self, body: str) -> Float[np.ndarray, "nt m"]:
+        """Elastic coordinates eta of a body over time."""
+        index = self.mechanism.body_index(body)
+        start = int(self.mechanism.flat().q_start[index]) + 7
+        return self.q[:, start : start + self.mechanism.bodies[index].modes]
+
+    def position(self, marker: str) -> Float[np.ndarray, "nt 3"]:
+        """World position of a marker over time, e.g. `result.position("rod.small")`."""
+        return self._marker(marker)[0]
+
+    def axes(self, marker: str) -> Float[np.ndarray, "nt 3 3"]:
+        """World axes (columns) of a marker over time."""
+        return self._marker(marker)[1]
+
+    def deflection(self, marker: str) -> Float[np.ndarray, "nt 3"]:
+        """Elastic displacement of a marker in the axes of its body."""
+        index = self.mechanism.marker_index(marker)
+        record = self.mechanism.markers[index]
+        if record.body == GROUND or record.interface is None:
+            return np.zeros((len(self.t), 3))
+        body = self.mechanism.bodies[record.body]
+        return self.elastic(body.name) @ body.interface(record.interface).rows[:3].T
+
+    def _marker(self, marker: str) -> tuple[np.ndarray, np.ndarray]:
+        index = self.mechanism.marker_index(marker)
+        flat = self.mechanism.flat()
+        work = make_work(flat)
+        position, axes = np.empty((len(self.t), 3)), np.empty((len(self.t), 3, 3))
+        for k, q in enumerate(self.q):
+            place_markers(flat, q, *work)
+            position[k], axes[k] = work[2][index], work[3][index]
+        return position, axes
+
+    def reaction(self, joint: str) -> Float[np.ndarray, "nt 6"]:
+        """Force (3) and moment (3) that a joint exerts on its second body at that body's marker, in world axes."""
+        from flexmb.reactions import joint_reaction
+
+        return joint_reaction(self, joint)
+
+    def __str__(self) -> str:
+        return f"{self.mechanism.name!r}, {self.t[0]:.6g} to {self.t[-1]:.6g}: {self.statistics}\n{self.ledger}"

@@ -1,0 +1,189 @@
+"""`simulate`: from a system to a result."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import process_time
+
+import numpy as np
+
+from fem.errors import ConvergenceError
+from flexmb.initial import start
+from flexmb.integrators.generalised_alpha import IntegratorError, generalised_alpha
+from flexmb.kernels.data import Flat
+from flexmb.kernels.rows import make_work
+from flexmb.kernels.step import CONVERGED, NO_MASS, Motion, Scheme, advance, residual
+from flexmb.mechanism import Mechanism, State, initial_angles
+from flexmb.result import Ledger, Result, Statistics
+from flexmb.system import System
+
+Progress = Callable[[float], None]
+"""Called with the fraction done, about a hundred times in a run."""
+
+
+def simulate(
+    system: System | Mechanism,
+    duration: float,
+    *,
+    step: float | None = None,
+    tolerance: float = 1e-6,
+    output_step: float | None = None,
+    rho_inf: float = 0.9,
+    project: bool = False,
+    newton_tolerance: float = 1e-10,
+    progress: Progress | None = None,
+) -> Result:
+    """Move a mechanism for `duration` from its consistent start; the generalised-alpha method.
+
+    - `step`: fixed time step; without it the step adapts so that the local error of the positions stays below
+      `tolerance` times the length of the mechanism.
+    - `output_step`: spacing of the stored times (default: about 1,000 of them). Steps land on them exactly.
+    - `rho_inf`: spectral radius at infinite frequency, 1 (no numerical damping) to 0.
+    - `project`: velocities too are projected on the constraints after every step.
+
+    Raises `AssemblyError` when the joints cannot be closed, `ConvergenceError` when the Newton iteration fails
+    at a step that cannot be made smaller; the message names time and cause.
+    Cost per step: O(m^2) per flexible body for its inertia terms, O(m) for the solve, O(rows^3) for the joints.
+    """
+    mechanism = system.build() if isinstance(system, System) else system
+    if not (np.isfinite(duration) and duration > 0):
+        raise IntegratorError(f"duration must be positive and finite; found {duration}.")
+    if step is not None and not 0 < step <= duration:
+        raise IntegratorError(f"step must be positive and at most the duration {duration}; found {step}.")
+    if not 0 < tolerance < 1:
+        raise IntegratorError(f"tolerance is relative to the length of the mechanism, between 0 and 1; found {tolerance}.")
+    scheme = generalised_alpha(rho_inf, newton_tolerance=newton_tolerance, project=project)
+    flat = mechanism.flat()
+    if output_step is None:
+        output_step = duration / 1000 if step is None else step * max(1, round(duration / 1000 / step))
+    count = max(1, round(duration / output_step))
+    times = mechanism.initial.t + duration * np.arange(count + 1) / count
+
+    clock = process_time()
+    begin = start(mechanism, flat)
+    run = _Run(mechanism, flat, scheme, begin.state, begin.wdot, begin.multipliers)
+    run.store()
+    size = step if step is not None else _first_step(run, tolerance, times[1] - times[0])
+    for k, target in enumerate(times[1:]):
+        if step is not None:
+            run.fixed(target, step)
+        else:
+            size = run.adaptive(target, size, tolerance)
+        run.store()
+        if progress is not None and (k * 100) // count != ((k + 1) * 100) // count:
+            progress((k + 1) / count)
+    return run.result(process_time() - clock)
+
+
+def _first_step(run: "_Run", tolerance: float, longest: float) -> float:
+    """A step small enough for the start: the motion in it stays below the tolerance's cube root of the length."""
+    rate = (np.abs(run.motion.wdot) * run.flat.weight).max(initial=0.0)
+    speed = (np.abs(run.motion.w) * run.flat.weight).max(initial=0.0)
+    size = min(np.sqrt(tolerance / rate) if rate > 0 else np.inf, tolerance ** (1 / 3) / speed if speed > 0 else np.inf)
+    return float(min(longest, size))
+
+
+@dataclass
+class _Run:
+    """A running integration: the arrays that `advance` moves, and what has been stored."""
+
+    mechanism: Mechanism
+    flat: Flat
+    scheme: Scheme
+    state: State
+    wdot: np.ndarray
+    multipliers: np.ndarray
+    motion: Motion = field(init=False)
+    t: float = field(init=False)
+    stored: list = field(default_factory=list)
+    energies: list = field(default_factory=list)
+    steps: int = 0
+    rejected: int = 0
+    sizes: list = field(default_factory=lambda: [np.inf, 0.0])
+
+    def __post_init__(self) -> None:
+        self.t = self.state.t
+        memory = initial_angles(self.mechanism, self.flat, self.state.q)
+        self.motion = Motion(
+            q=self.state.q.copy(), w=self.state.w.copy(), wdot=self.wdot.copy(), a=self.wdot.copy(), multipliers=self.multipliers.copy(),
+            angle_memory=memory, powers=np.zeros((2, 4)), work=np.zeros(4), last=np.zeros(3),
+        )  # fmt: skip
+        self.motion.powers[0] = self._evaluate()[1]
+
+    def _evaluate(self) -> tuple[np.ndarray, np.ndarray]:
+        """Energies and powers at the present state."""
+        flat, m = self.flat, self.motion
+        nb, nr, mmax = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2]
+        energies, powers = np.zeros(4), np.zeros(4)
+        residual(
+            flat, m.q, m.w, m.wdot, m.multipliers, self.mechanism.function_values(self.t), m.angle_memory, make_work(flat),
+            np.zeros((nb, 6, 6)), np.zeros((nb, 6, mmax)), np.zeros((nr, 2, 6 + mmax)), np.zeros(nr), np.zeros(len(m.w)), energies, powers,
+        )  # fmt: skip
+        return energies, powers
+
+    def store(self) -> None:
+        m = self.motion
+        self.stored.append((self.t, m.q.copy(), m.w.copy(), m.wdot.copy(), m.multipliers.copy(), m.work.copy()))
+        self.energies.append(self._evaluate()[0])
+
+    def _advance(self, h: float, steps: int) -> tuple[int, int]:
+        functions = np.stack([self.mechanism.function_values(self.t + h * (k + 1)) for k in range(steps)])
+        outcome, done = advance(self.flat, self.scheme, h, steps, functions, self.motion)
+        self.t += h * done
+        self.steps += done
+        if done:
+            self.sizes = [min(self.sizes[0], h), max(self.sizes[1], h)]
+        return outcome, done
+
+    def fixed(self, target: float, step: float) -> None:
+        """Equal steps to `target`, at most `step` long."""
+        steps = max(1, int(np.ceil((target - self.t) / step * (1 - 1e-9))))
+        outcome, _ = self._advance((target - self.t) / steps, steps)
+        if outcome != CONVERGED:
+            self._fail(outcome, step)
+        self.t = target
+
+    def adaptive(self, target: float, size: float, tolerance: float) -> float:
+        """Steps to `target` whose error estimate stays below `tolerance`; returns the size to go on with."""
+        while self.t < target:
+            remaining = target - self.t
+            h = remaining / np.ceil(remaining / size * (1 - 1e-9))
+            if h < 1e-14 * max(abs(target), remaining):
+                self._fail(1, h)
+            saved = [x.copy() for x in self.motion]
+            begun = self.t
+            outcome, _ = self._advance(h, 1)
+            error = self.motion.last[1] / tolerance if outcome == CONVERGED else np.inf
+            if outcome == NO_MASS:
+                self._fail(outcome, h)
+            if error > 1.0:
+                for now, before in zip(self.motion, saved, strict=True):
+                    now[:] = before
+                self.steps -= int(outcome == CONVERGED)
+                self.t = begun
+                self.rejected += 1
+                size = h * (max(0.2, 0.9 * error ** (-1 / 3)) if np.isfinite(error) else 0.25)
+                continue
+            if abs(target - self.t) < 1e-9 * h:
+                self.t = target
+            size = max(size, h) * min(1.5, 0.9 * max(error, 1e-4) ** (-1 / 3)) if h > 0.5 * size else size
+        return float(size)
+
+    def _fail(self, outcome: int, h: float) -> None:
+        flat = self.flat
+        if outcome == NO_MASS:
+            raise ConvergenceError(f"At t = {self.t:.6g} the mass matrix of a body of {self.mechanism.name!r} lost its definiteness: its elastic deformation is far outside the range of the reduced body.")
+        speed = np.abs(self.motion.w) * flat.weight
+        body = self.mechanism.bodies[int(np.searchsorted(flat.v_start, int(speed.argmax()), side="right")) - 1]
+        raise ConvergenceError(
+            f"The Newton iteration of {self.mechanism.name!r} fails at t = {self.t:.6g} with a step of {h:.3g}; the fastest body is {body.name!r}. "
+            "Likely causes: the step is too large for the motion (give a smaller step=, or none to let it adapt), a driver jumps, "
+            "or a mechanism passes a position in which its joints lock."
+        )
+
+    def result(self, cpu: float) -> Result:
+        t, q, w, wdot, multipliers, work = (np.array(x) for x in zip(*self.stored, strict=True))
+        e = np.array(self.energies)
+        ledger = Ledger(t, e[:, 0], e[:, 1], e[:, 2], e[:, 3], work[:, 0], work[:, 1], work[:, 2], work[:, 3])
+        iterations = int(self.motion.last[2])
+        statistics = Statistics(self.steps, self.rejected, iterations, cpu, float(self.sizes[0]), float(self.sizes[1]))
+        return Result(self.mechanism, t, q, w, wdot, multipliers, ledger, statistics)

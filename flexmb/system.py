@@ -1,0 +1,387 @@
+"""`System`: the friendly builder of a mechanism.
+
+Everything is given as drawn at the start: positions, orientations, joint places and axes are world
+coordinates of the initial configuration. `build()` freezes it into a `Mechanism`.
+"""
+
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem.errors import unknown_name
+from flexmb.body import Body
+from flexmb.joints import JointError, joint_kind
+from flexmb.kernels.data import ANGLE, ANGLE_SINE, DISTANCE, DOT, GROUND, ROTATION_VECTOR, TRANSLATION
+from flexmb.lie import frame_with_axis, quaternion_from_rotation, rotation_exp
+from flexmb.mechanism import Joint, Load, Marker, Mechanism, MechanismError, Row, State
+from flexmb.motion import Motion, check_derivatives, constant
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A point of a body (or of the ground) where something attaches: an interface, or a body-frame point."""
+
+    body: int
+    point: np.ndarray
+    interface: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BodyHandle:
+    """A body inside a `System`. `handle["big"]` is an interface, `handle.at(point)` a body-frame point of a rigid body."""
+
+    index: int
+    body: Body | None  # None: the ground
+
+    def at(self, point: ArrayLike) -> Place:
+        """The body-frame `point` (3,) of a rigid body, or the world point of the ground."""
+        if self.body is not None and self.body.is_flexible:
+            raise MechanismError(
+                f"Flexible body {self.body.name!r} can be attached at its interfaces only, found a point {point}. "
+                f"Existing interfaces: {', '.join(map(repr, self.body.interfaces)) or 'none'}."
+            )
+        return Place(self.index, _vector(point, "point"))
+
+    def __getitem__(self, interface: str) -> Place:
+        if self.body is None:
+            raise MechanismError(f"The ground has no interface {interface!r}; write ground.at(point).")
+        return Place(self.index, self.body.interface(interface).point, interface)
+
+
+def _vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
+    array = np.asarray(value, dtype=float)
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise MechanismError(f"{what}: expected {size} finite numbers, found {value!r}.")
+    return array
+
+
+def _rotation(value: ArrayLike, what: str) -> np.ndarray:
+    """Rotation matrix from a (3, 3) matrix, a quaternion (4,) scalar first, or a rotation vector (3,)."""
+    array = np.asarray(value, dtype=float)
+    if array.shape == (3,) and np.isfinite(array).all():
+        return rotation_exp(array)
+    if array.shape == (4,) and np.isfinite(array).all() and np.linalg.norm(array) > 0:
+        w, x, y, z = array / np.linalg.norm(array)
+        angle = 2 * np.arctan2(np.linalg.norm([x, y, z]), w)
+        axis = np.array([x, y, z])
+        return rotation_exp(axis / max(np.linalg.norm(axis), 1e-300) * angle)
+    if array.shape == (3, 3) and np.allclose(array @ array.T, np.eye(3), atol=1e-8) and np.linalg.det(array) > 0:
+        return array
+    raise MechanismError(f"{what}: expected a rotation vector (3), a quaternion (4, scalar first) or a proper rotation matrix (3, 3); found {value!r}.")
+
+
+class System:
+    """A mechanism under construction: bodies, joints, drivers, force elements and loads.
+
+        system = flexmb.System(gravity=(0, -9.81, 0))
+        crank = system.add(flexmb.uniform_rod("crank", mass=1, length=0.1))
+        system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
+        system.drive("bearing", flexmb.motion.polynomial(0, 100.0))
+
+    A joint takes two places. A bare body stands for "the same place as the partner". `axis` is a world
+    direction in the initial configuration. Units: consistent.
+    """
+
+    def __init__(self, gravity: ArrayLike = (0.0, 0.0, 0.0), name: str = "mechanism") -> None:
+        self.name = name
+        self.gravity = _vector(gravity, "gravity")
+        self.ground = BodyHandle(GROUND, None)
+        self._bodies: list[Body] = []
+        self._frames: list[tuple[np.ndarray, np.ndarray]] = []  # world position and attitude
+        self._initial: list[tuple[np.ndarray, np.ndarray]] = []  # q and w of each body
+        self._markers: list[Marker] = []
+        self._joints: dict[str, tuple[str, tuple[int, int], list[Row]]] = {}
+        self._forces: dict[str, list[Row]] = {}
+        self._loads: dict[str, Load] = {}
+        self._functions: list[Motion] = []
+        self._start_rows: list[tuple[Row, float]] = []
+
+    # bodies ------------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        body: Body,
+        *,
+        name: str | None = None,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = (0.0, 0.0, 0.0),
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        eta: ArrayLike | None = None,
+    ) -> BodyHandle:
+        """Put `body` into the mechanism.
+
+        `position` (3,) of the body-frame origin in the world; `orientation` as rotation vector, quaternion or
+        matrix (body to world); `velocity` of the body-frame origin and `angular_velocity`, both in world axes;
+        `eta` (m,) initial elastic coordinates (default: undeformed).
+        """
+        name = name or body.name
+        if name in [b.name for b in self._bodies]:
+            raise MechanismError(f"A body named {name!r} exists already; give this one another name=.")
+        what = f"Body {name!r}"
+        r = _vector(position, f"{what}, position")
+        R = _rotation(orientation, f"{what}, orientation")
+        v = R.T @ _vector(velocity, f"{what}, velocity")
+        omega = R.T @ _vector(angular_velocity, f"{what}, angular_velocity")
+        elastic = np.zeros(body.modes) if eta is None else _vector(eta, f"{what}, eta", body.modes)
+        body = replace(body, name=name)
+        self._bodies.append(body)
+        self._frames.append((r, R))
+        self._initial.append((np.concatenate([r, quaternion_from_rotation(R), elastic]), np.concatenate([v, omega, np.zeros(body.modes)])))
+        return BodyHandle(len(self._bodies) - 1, body)
+
+    def _world(self, place: Place) -> np.ndarray:
+        if place.body == GROUND:
+            return place.point
+        r, R = self._frames[place.body]
+        return r + R @ place.point
+
+    def _places(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None) -> tuple[Place, Place]:
+        """Both places of a joint; a bare body is placed at `at`, or where its partner is."""
+        point = None if at is None else _vector(at, f"{name!r}, at")
+        for place in (a, b):
+            if point is None and isinstance(place, Place):
+                point = self._world(place)
+        if point is None:
+            raise MechanismError(f"{name!r}: two bodies do not say where they meet. Give at=(x, y, z) in the world, or a place such as body['interface'] or body.at(point).")
+
+        def resolve(x: Place | BodyHandle) -> Place:
+            if isinstance(x, Place):
+                return x
+            if not isinstance(x, BodyHandle):
+                raise MechanismError(f"{name!r}: expected a body or a place of one, found {type(x).__name__} {x!r}.")
+            if x.body is None:
+                return Place(GROUND, point)
+            r, R = self._frames[x.index]
+            return x.at(R.T @ (point - r))
+
+        a, b = resolve(a), resolve(b)
+        if a.body == b.body:
+            raise JointError(f"{name!r} connects {'the ground' if a.body == GROUND else repr(self._bodies[a.body].name)} to itself.")
+        return a, b
+
+    def _marker(self, name: str, place: Place, world_axes: np.ndarray) -> int:
+        if place.body == GROUND:
+            self._markers.append(Marker(name, GROUND, place.point, world_axes))
+        else:
+            R = self._frames[place.body][1]
+            self._markers.append(Marker(name, place.body, place.point, R.T @ world_axes, place.interface))
+        return len(self._markers) - 1
+
+    def _pair(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None, axes: np.ndarray) -> tuple[int, int]:
+        if name in {*self._joints, *self._forces, *self._loads}:
+            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        first, second = self._places(name, a, b, at)
+        return self._marker(f"{name}.a", first, axes), self._marker(f"{name}.b", second, axes)
+
+    def _function(self, motion: Motion | float | None) -> int:
+        if motion is None:
+            return -1
+        motion = motion if isinstance(motion, Motion) else constant(float(motion))
+        self._functions.append(motion)
+        return len(self._functions) - 1
+
+    # joints ------------------------------------------------------------------------------------------------------
+
+    def joint(
+        self,
+        kind: str,
+        name: str,
+        a: Place | BodyHandle,
+        b: Place | BodyHandle,
+        *,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        second_axis: ArrayLike | None = None,
+        at: ArrayLike | None = None,
+    ) -> None:
+        """A joint of the given `kind` (see `flexmb.joints.JOINTS`) between two places.
+
+        `axis` (3,) world direction: the joint's z axis; the universal joint has `axis` fixed in body `a` and
+        `second_axis` (perpendicular to it) fixed in body `b`. `at`: world point for bare bodies.
+        """
+        rows = joint_kind(kind).equations
+        direction = _vector(axis, f"Joint {name!r}, axis")
+        if not np.linalg.norm(direction) > 0:
+            raise JointError(f"Joint {name!r}: the axis has no direction, found {axis!r}.")
+        if kind == "universal":
+            other = _vector(second_axis if second_axis is not None else frame_with_axis(direction)[:, 0], f"Joint {name!r}, second_axis")
+            if abs(direction @ other) > 1e-6 * np.linalg.norm(direction) * np.linalg.norm(other):
+                raise JointError(f"Joint {name!r}: the axes of a universal joint must be perpendicular; found {axis!r} and {second_axis!r}.")
+            axes = frame_with_axis(np.cross(direction, other), direction)  # x: axis of a, y: axis of b
+        else:
+            axes = frame_with_axis(direction)
+        pair = self._pair(name, a, b, at, axes)
+        sorts = {"translation": TRANSLATION, "dot": DOT}
+        made = [Row(sorts[row[0]], pair, (row[1], row[2] if len(row) > 2 else 0)) for row in rows]
+        self._joints[name] = (kind, pair, made)
+
+    def fixed(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, at: ArrayLike | None = None) -> None:
+        """Welds two places together in their initial relative attitude."""
+        self.joint("fixed", name, a, b, at=at)
+
+    def revolute(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None) -> None:
+        """A hinge about `axis`."""
+        self.joint("revolute", name, a, b, axis=axis, at=at)
+
+    def prismatic(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None) -> None:
+        """A slider along `axis`, without rotation."""
+        self.joint("prismatic", name, a, b, axis=axis, at=at)
+
+    def cylindrical(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None) -> None:
+        """Slides along and turns about `axis`."""
+        self.joint("cylindrical", name, a, b, axis=axis, at=at)
+
+    def spherical(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, at: ArrayLike | None = None) -> None:
+        """A ball joint."""
+        self.joint("spherical", name, a, b, at=at)
+
+    def universal(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, second_axis: ArrayLike, at: ArrayLike | None = None) -> None:
+        """A cardan joint: `axis` fixed in `a`, `second_axis` fixed in `b`."""
+        self.joint("universal", name, a, b, axis=axis, second_axis=second_axis, at=at)
+
+    def planar(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, normal: ArrayLike, at: ArrayLike | None = None) -> None:
+        """Keeps `b` in the plane through `a` with the given `normal`."""
+        self.joint("planar", name, a, b, axis=normal, at=at)
+
+    def prescribe(
+        self,
+        name: str,
+        a: Place | BodyHandle,
+        b: Place | BodyHandle,
+        *,
+        x: Motion | None = None,
+        y: Motion | None = None,
+        z: Motion | None = None,
+        rotation: Motion | None = None,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Carries `b` along a prescribed motion relative to `a`: translation in `a`'s axes, rotation about `axis`.
+
+        Components without a motion are held. The axes x, y, z are those of `frame_with_axis(axis)`; for the
+        default axis they are the world axes of the initial configuration.
+        """
+        pair = self._pair(name, a, b, at, frame_with_axis(_vector(axis, f"Joint {name!r}, axis")))
+        rows = [Row(TRANSLATION, pair, (i, 0), self._checked(name, f)) for i, f in enumerate((x, y, z))]
+        rows += [Row(DOT, pair, (0, 2)), Row(DOT, pair, (1, 2)), Row(ANGLE_SINE, pair, (0, 0), self._checked(name, rotation))]
+        self._joints[name] = ("prescribed", pair, rows)
+
+    def _checked(self, name: str, motion: Motion | None) -> int:
+        if motion is not None:
+            check_derivatives(motion, 1e-3, 1e-3)
+        return self._function(motion)
+
+    def _free_axis(self, joint: str, along: str | None) -> tuple[str, tuple[int, int], str]:
+        """Kind and markers of a joint, and the free motion meant by `along` (default: the only one)."""
+        if joint not in self._joints:
+            raise JointError(unknown_name("joint", joint, self._joints))
+        kind, pair, _ = self._joints[joint]
+        free = () if kind == "prescribed" else joint_kind(kind).free
+        along = along or (free[0] if free else None)
+        if along is None or along not in free:
+            raise JointError(f"Joint {joint!r} ({kind}) has no free {along or 'motion'} about or along its axis. Free: {', '.join(free) or 'none'}.")
+        return kind, pair, along
+
+    def drive(self, joint: str, motion: Motion, along: str | None = None) -> None:
+        """Prescribe the free motion of a joint, measured from the initial configuration (angle or displacement).
+
+        `along`: "rotation" or "translation" where the joint has both.
+        """
+        _, pair, along = self._free_axis(joint, along)
+        row = Row(ANGLE_SINE, pair, (0, 0), self._checked(joint, motion)) if along == "rotation" else Row(TRANSLATION, pair, (2, 0), self._checked(joint, motion))
+        self._joints[joint][2].append(row)
+
+    def set_speed(self, joint: str, speed: float, along: str | None = None) -> None:
+        """Start with this relative speed in a joint's free motion; the other velocities follow from the constraints."""
+        _, pair, along = self._free_axis(joint, along)
+        self._start_rows.append((Row(ANGLE, pair) if along == "rotation" else Row(TRANSLATION, pair, (2, 0)), float(speed)))
+
+    # force elements and loads ------------------------------------------------------------------------------------
+
+    def spring_damper(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, stiffness: float, damping: float = 0.0, length: float | None = None) -> None:
+        """A spring and damper along the line between two places; `length`: free length (default: the initial distance)."""
+        if not (isinstance(a, Place) and isinstance(b, Place)):
+            raise MechanismError(f"Spring {name!r} needs two places, such as body['interface'] or body.at(point).")
+        distance = float(np.linalg.norm(self._world(b) - self._world(a)))
+        if not distance > 0:
+            raise MechanismError(f"Spring {name!r}: its ends coincide at {self._world(a)}, so it has no direction. Use a bushing.")
+        pair = self._pair(name, a, b, None, np.eye(3))
+        self._forces[name] = [Row(DISTANCE, pair, stiffness=_non_negative(stiffness, name), damping=_non_negative(damping, name), offset=distance if length is None else float(length))]
+
+    def bushing(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, stiffness: ArrayLike, damping: ArrayLike = (0.0,) * 6, axis: ArrayLike = (0.0, 0.0, 1.0), at: ArrayLike | None = None) -> None:
+        """Six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`)."""
+        k = [_non_negative(s, name) for s in _vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
+        c = [_non_negative(s, name) for s in _vector(damping, f"Bushing {name!r}, damping", 6)]
+        pair = self._pair(name, a, b, at, frame_with_axis(_vector(axis, f"Bushing {name!r}, axis")))
+        self._forces[name] = [Row(TRANSLATION if i < 3 else ROTATION_VECTOR, pair, (i % 3, 0), stiffness=k[i], damping=c[i]) for i in range(6)]
+
+    def joint_spring(self, name: str, joint: str, *, stiffness: float, damping: float = 0.0, free: float = 0.0, along: str | None = None) -> None:
+        """A spring and damper in a joint's free motion, e.g. a torsion spring in a hinge; `free`: its relaxed value."""
+        self._joint_force(name, joint, along, stiffness, damping, free, None)
+
+    def motor(self, name: str, joint: str, effort: Motion | float, *, drag: float = 0.0, along: str | None = None) -> None:
+        """A torque (or force) `effort(t) - drag * speed` between the two bodies of a joint, about (along) its axis."""
+        self._joint_force(name, joint, along, 0.0, drag, 0.0, effort)
+
+    def _joint_force(self, name: str, joint: str, along: str | None, stiffness: float, damping: float, free: float, effort: Motion | float | None) -> None:
+        _, pair, along = self._free_axis(joint, along)
+        if name in {*self._joints, *self._forces, *self._loads}:
+            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        kind, axis = (ANGLE, 0) if along == "rotation" else (TRANSLATION, 2)
+        self._forces[name] = [Row(kind, pair, (axis, 0), self._function(effort), _non_negative(stiffness, name), _non_negative(damping, name), free)]
+
+    def load(
+        self,
+        name: str,
+        place: Place,
+        *,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        moment: ArrayLike = (0.0, 0.0, 0.0),
+        factor: Motion | None = None,
+        follows: bool = False,
+    ) -> None:
+        """A force and a moment at a place, in world axes, times `factor(t)`; `follows=True`: turning with the body."""
+        if not isinstance(place, Place) or place.body == GROUND:
+            raise MechanismError(f"Load {name!r} needs a place on a body, such as body['interface'] or body.at(point).")
+        if name in {*self._joints, *self._forces, *self._loads}:
+            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        wrench = np.concatenate([_vector(force, f"Load {name!r}, force"), _vector(moment, f"Load {name!r}, moment")])
+        self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follows, self._function(factor))
+
+    # result ------------------------------------------------------------------------------------------------------
+
+    def build(self) -> Mechanism:
+        """The frozen mechanism. Every body gets a marker for each of its interfaces, named "body.interface"."""
+        if not self._bodies:
+            raise MechanismError("The system has no body. Add one with system.add(body).")
+        markers = list(self._markers)
+        for index, body in enumerate(self._bodies):
+            markers += [Marker(f"{body.name}.{key}", index, i.point, np.eye(3), key) for key, i in body.interfaces.items()]
+        rows: list[Row] = []
+        joints = []
+        for name, (kind, pair, own) in self._joints.items():
+            joints.append(Joint(name, kind, pair, tuple(range(len(rows), len(rows) + len(own)))))
+            rows += own
+        forces = {}
+        for name, own in self._forces.items():
+            forces[name] = tuple(range(len(rows), len(rows) + len(own)))
+            rows += own
+        q, w = (np.concatenate(x) for x in zip(*self._initial, strict=True))
+        return Mechanism(
+            name=self.name, gravity=self.gravity, bodies=tuple(self._bodies), markers=tuple(markers), rows=tuple(rows),
+            joints=tuple(joints), force_elements=forces, loads=tuple(self._loads.values()), functions=tuple(self._functions),
+            initial=State(0.0, q, w), start_rows=tuple(self._start_rows),
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, force elements {list(self._forces)}, loads {list(self._loads)}"
+
+
+def _non_negative(value: float, name: str) -> float:
+    if not (np.isfinite(value) and value >= 0):
+        raise MechanismError(f"{name!r}: stiffness and damping must be finite and not negative; found {value}.")
+    return float(value)
+
+

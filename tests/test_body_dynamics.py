@@ -1,0 +1,122 @@
+"""One body: reference equations against brute force over points, compiled kernels against the reference."""
+
+import numpy as np
+import pytest
+from flexmb.body import Body
+from flexmb.dynamics import first_moment, inertia_force, mass_matrix
+from flexmb.invariants import InertiaInvariants
+from flexmb.kernels.bodies import body_terms
+from flexmb.lie import rotation_exp, skew
+from flexmb.mechanism import Mechanism, State
+
+RNG = np.random.default_rng(7)
+
+
+def point_cloud(n=12, m=4, second_order=True):
+    """Random point masses with random modes and a random second-order field; mass-orthonormal modes."""
+    mass = RNG.uniform(0.5, 1.5, n)
+    X = RNG.normal(size=(n, 3))
+    Psi = RNG.normal(size=(n, 3, m))
+    L = np.linalg.cholesky(np.einsum("p,pki,pkj->ij", mass, Psi, Psi))
+    Psi = np.einsum("pki,ij->pkj", Psi, np.linalg.inv(L).T)
+    g = RNG.normal(size=(n, 3, m, m)) * (0.3 if second_order else 0.0)
+    return mass, X, Psi, g + g.transpose(0, 1, 3, 2)
+
+
+def body_of(mass, X, Psi, g):
+    """The body record of a point cloud, every integral a plain sum over points."""
+    n, _, m = Psi.shape
+    E = np.eye(3)
+    inertia = lambda a, b: np.einsum("p,pk,pk->", mass, a, b) * E - np.einsum("p,pl,pk->kl", mass, a, b)
+    J1 = np.array([inertia(X, Psi[:, :, i]) + inertia(X, Psi[:, :, i]).T for i in range(m)]).reshape(m, 3, 3)
+    J2 = np.zeros((m, m, 3, 3))
+    for i in range(m):
+        for j in range(m):
+            quadratic = inertia(Psi[:, :, i], Psi[:, :, j]) + 0.5 * (inertia(X, g[:, :, i, j]) + inertia(X, g[:, :, i, j]).T)
+            J2[i, j] = 0.5 * (quadratic + quadratic.T)
+    h0 = np.einsum("p,pkj->kj", mass, np.cross(X[:, :, None], Psi, axis=1))
+    h = np.zeros((3, m, m))
+    for i in range(m):
+        for j in range(m):
+            h[:, i, j] = np.einsum("p,pk->k", mass, np.cross(Psi[:, :, i], Psi[:, :, j]) + np.cross(X, g[:, :, i, j]))
+    invariants = InertiaInvariants(
+        mass=float(mass.sum()), s0=mass @ X, S1=np.einsum("p,pki->ki", mass, Psi), SG=np.einsum("p,pkij->kij", mass, g),
+        J0=inertia(X, X), J1=J1, J2=0.5 * (J2 + J2.transpose(1, 0, 2, 3)), h0=h0, h=h,
+    )  # fmt: skip
+    return Body("cloud", invariants, stiffness=np.full(m, 10.0), damping=np.zeros(m), deflection=np.ones(m))
+
+
+@pytest.fixture(params=[True, False], ids=["second-order", "first-order"])
+def cloud(request):
+    data = point_cloud(second_order=request.param)
+    return data, body_of(*data)
+
+
+def test_kinetic_energy_equals_the_sum_over_points_to_second_order(cloud):
+    (mass, X, Psi, g), body = cloud
+    v, omega = RNG.normal(size=3), RNG.normal(size=3)
+    eta, rate = RNG.normal(size=4), RNG.normal(size=4)
+    errors = []
+    for scale in (1e-2, 5e-3):
+        e, de = scale * eta, scale * rate
+        c = X + Psi @ e + 0.5 * np.einsum("pkij,i,j->pk", g, e, e)
+        cdot = Psi @ de + np.einsum("pkij,i,j->pk", g, e, de)
+        velocity = v + np.cross(omega, c) + cdot
+        exact = 0.5 * mass @ (velocity**2).sum(axis=1)
+        w = np.concatenate([v, omega, de])
+        errors.append(abs(0.5 * w @ mass_matrix(body, e) @ w - exact) / exact)
+    if g.any():  # truncated at third order in the deformation
+        assert errors[0] / errors[1] == pytest.approx(8.0, rel=0.2)
+    else:
+        assert max(errors) < 1e-14
+
+
+def test_inertia_force_is_the_lagrangian_derivative_of_the_kinetic_energy(cloud):
+    """`bias` against differences of the momenta along a motion, with momentum balance in world axes."""
+    _, body = cloud
+    m = body.modes
+    eta, w, wdot = 0.1 * RNG.normal(size=m), RNG.normal(size=6 + m), RNG.normal(size=6 + m)
+    r, theta = RNG.normal(size=3), RNG.normal(size=3)
+    R0 = rotation_exp(theta)
+    omega = w[3:6]
+    h = 1e-5
+
+    def world(s):
+        """World momentum, angular momentum about the origin and elastic momentum at time s (motion known to second order)."""
+        R = R0 @ rotation_exp(s * omega + 0.5 * s * s * wdot[3:6])
+        position = r + R0 @ (s * w[:3] + 0.5 * s * s * (wdot[:3] + skew(omega) @ w[:3]))
+        e = eta + s * w[6:] + 0.5 * s * s * wdot[6:]
+        p = mass_matrix(body, e) @ (w + s * wdot)
+        linear = R @ p[:3]
+        return np.concatenate([linear, R @ p[3:6] + np.cross(position, linear), p[6:]])
+
+    rate = (world(h) - world(-h)) / (2 * h)
+    T = lambda e: 0.5 * w @ mass_matrix(body, e) @ w
+    dT = np.array([(T(eta + h * d) - T(eta - h * d)) / (2 * h) for d in np.eye(m)])
+    force = R0.T @ rate[:3]
+    moment = R0.T @ (rate[3:6] - np.cross(r, rate[:3]))
+    expected = np.concatenate([force, moment, rate[6:] - dT])
+    found = mass_matrix(body, eta) @ wdot + inertia_force(body, eta, w)
+    assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+def test_compiled_body_terms_equal_the_reference(cloud):
+    _, body = cloud
+    m = body.modes
+    start = State(0.0, np.array([0, 0, 0, 1.0, 0, 0, 0] + [0.0] * m), np.zeros(6 + m))
+    flat = Mechanism("one", np.zeros(3), (body,), (), (), (), {}, (), (), start).flat()
+    assert flat.slices[0] == (15 if body.invariants.SG.any() else 9)
+    eta, w = RNG.normal(size=m), RNG.normal(size=6 + m)
+    Mrr, Mre, bias = np.zeros((6, 6)), np.zeros((6, m)), np.zeros(6 + m)
+    kinetic = body_terms(flat, 0, eta, w, np.zeros((15, 2, m)), Mrr, Mre, bias)
+    M = mass_matrix(body, eta)
+    np.testing.assert_allclose(Mrr, M[:6, :6], atol=1e-13)
+    np.testing.assert_allclose(Mre, M[:6, 6:], atol=1e-13)
+    np.testing.assert_allclose(bias, inertia_force(body, eta, w), atol=1e-11)
+    assert kinetic == pytest.approx(0.5 * w @ M @ w, rel=1e-13)
+
+
+def test_first_moment_is_the_coupling_block(cloud):
+    _, body = cloud
+    eta = RNG.normal(size=body.modes)
+    np.testing.assert_allclose(mass_matrix(body, eta)[3:6, :3], skew(first_moment(body, eta)), atol=1e-14)

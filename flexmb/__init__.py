@@ -1,10 +1,11 @@
 """flexmb: flexible bodies inside moving mechanisms, with the energy balance as witness."""
 
-from flexmb import motion
+from fem.errors import ConvergenceError, FlexmbError
+from flexmb import lie, motion
 from flexmb.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
 from flexmb.mechanism import Mechanism, State
 from flexmb.result import Ledger, Result
 from flexmb.simulate import simulate
 from flexmb.system import System
 
-__all__ = ["Body", "BodyInterface", "Ledger", "Mechanism", "Result", "State", "System", "flexible_body", "motion", "rigid_body", "simulate", "uniform_rod"]
+__all__ = ["Body", "BodyInterface", "ConvergenceError", "FlexmbError", "Ledger", "Mechanism", "Result", "State", "System", "flexible_body", "lie", "motion", "rigid_body", "simulate", "uniform_rod"]

@@ -6,15 +6,15 @@ joints in conflict named.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
 
 from fem.errors import FlexmbError
 from flexmb.joints import RedundantConstraintWarning
-from flexmb.kernels.data import ANGLE, GROUND, Flat
-from flexmb.kernels.rows import all_rows, make_work
+from flexmb.kernels.data import GROUND, Flat
+from flexmb.kernels.rows import all_rows, make_work, place_markers
 from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.kernels.step import displace, residual
 from flexmb.mechanism import Mechanism, State, initial_angles
@@ -61,8 +61,12 @@ def _mass_diagonal(flat: Flat, elastic: float) -> np.ndarray:
     return weights
 
 
-def _least_change(J: np.ndarray, target: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """`x` of least weighted norm with `J x = target` in the least-squares sense (redundant rows allowed)."""
+def least_change(J: np.ndarray, target: np.ndarray, flat: Flat, elastic: float = 1.0) -> np.ndarray:
+    """`x` (nv,) of least mass-weighted norm with `J x = target`, in the least-squares sense (redundant rows allowed).
+
+    `elastic`: weight of the elastic coordinates; infinite to leave them as they are.
+    """
+    weights = _mass_diagonal(flat, elastic)
     free = np.isfinite(weights)
     scale = np.where(free, 1 / np.sqrt(np.where(free, weights, 1.0)), 0.0)
     A = J * scale
@@ -95,16 +99,15 @@ def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> tupl
     scale = np.array([mechanism.length if r.kind in (0, 3) else 1.0 for r in mechanism.rows[:nj]])
     violation = np.zeros(nj)
     for elastic in (np.inf, 1.0) if flat.stiffness.size else (np.inf,):
-        weights = _mass_diagonal(flat, elastic)
         q = mechanism.initial.q.copy()
-        moved = np.zeros(len(weights))
+        moved = np.zeros(len(mechanism.initial.w))
         for _ in range(50):
             values, J = row_jacobian(mechanism, flat, q, functions)
             violation = values[:nj] / scale
             if nj == 0 or np.abs(violation).max() <= tolerance:
                 _require_same_branch(mechanism, flat, q, functions)
                 return q, float((np.abs(moved) * flat.weight).max(initial=0.0))
-            step = _least_change(J[:nj] / scale[:, None], -violation, weights)
+            step = least_change(J[:nj] / scale[:, None], -violation, flat, elastic)
             size = (np.abs(step) * flat.weight).max()
             step *= min(1.0, 0.3 / size) if size > 0 else 1.0
             new = np.empty_like(q)
@@ -121,8 +124,6 @@ def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> tupl
 
 def _require_same_branch(mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray) -> None:
     """Axes must not have closed the wrong way round (a half turn also fulfils the perpendicularity conditions)."""
-    from flexmb.kernels.rows import place_markers
-
     work = make_work(flat)
     place_markers(flat, q, *work)
     for joint in mechanism.joints:
@@ -148,7 +149,7 @@ def consistent_velocity(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.n
         return w.copy()
     remaining = np.zeros(len(J))
     for elastic in (np.inf, 1.0) if flat.stiffness.size else (np.inf,):
-        new = w + _least_change(J, rates - J @ w, _mass_diagonal(flat, elastic))
+        new = w + least_change(J, rates - J @ w, flat, elastic)
         remaining = J @ new - rates
         size = np.abs(J) @ np.abs(new) + np.abs(rates)
         if (np.abs(remaining) <= 1e-9 * max(size.max(), 1e-300)).all():
@@ -158,8 +159,6 @@ def consistent_velocity(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.n
 
 
 def _start_jacobian(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
-    from dataclasses import replace
-
     probe = replace(mechanism, rows=tuple(row for row, _ in mechanism.start_rows), joints=(), force_elements={})
     return row_jacobian(probe, probe.flat(), q, mechanism.function_values(mechanism.initial.t))[1]
 
@@ -205,6 +204,21 @@ def accelerations(mechanism: Mechanism, flat: Flat, state: State, functions: np.
     x, multipliers = np.zeros(nv), np.zeros(nr)
     solve_rows(flat, 1.0, 0.0, 0.0, Mrr, Mre, G, compliance, -out, row_rhs, x, multipliers)
     return x, multipliers[:nj]
+
+
+def jerk(mechanism: Mechanism, flat: Flat, begin: Start, h: float) -> np.ndarray:
+    """Rate (nv,) of the accelerations at the start, by one-sided differences over `2 h` (second order).
+
+    The generalised-alpha method carries an acceleration at `t + (alpha_m - alpha_f) h`; starting it there makes the
+    method second-order accurate from the first step (Arnold, Bruls, Cardona 2015).
+    """
+    state, rates = begin.state, [begin.wdot]
+    for s in (h, 2 * h):
+        q = np.empty_like(state.q)
+        displace(flat, state.q, s * state.w + 0.5 * s * s * begin.wdot, q)
+        moved = State(state.t + s, q, state.w + s * begin.wdot)
+        rates.append(accelerations(mechanism, flat, moved, mechanism.function_values(moved.t))[0])
+    return (-3 * rates[0] + 4 * rates[1] - rates[2]) / (2 * h)
 
 
 def _rate_drift(mechanism: Mechanism, flat: Flat, q: np.ndarray, w: np.ndarray, functions: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from time import process_time
 import numpy as np
 
 from fem.errors import ConvergenceError
-from flexmb.initial import start
+from flexmb.initial import Start, jerk, least_change, row_jacobian, start
 from flexmb.integrators.generalised_alpha import IntegratorError, generalised_alpha
 from flexmb.kernels.data import Flat
 from flexmb.kernels.rows import make_work
@@ -29,7 +29,7 @@ def simulate(
     output_step: float | None = None,
     rho_inf: float = 0.9,
     project: bool = False,
-    newton_tolerance: float = 1e-10,
+    newton_tolerance: float = 1e-8,
     progress: Progress | None = None,
 ) -> Result:
     """Move a mechanism for `duration` from its consistent start; the generalised-alpha method.
@@ -53,16 +53,15 @@ def simulate(
         raise IntegratorError(f"tolerance is relative to the length of the mechanism, between 0 and 1; found {tolerance}.")
     scheme = generalised_alpha(rho_inf, newton_tolerance=newton_tolerance, project=project)
     flat = mechanism.flat()
-    if output_step is None:
-        output_step = duration / 1000 if step is None else step * max(1, round(duration / 1000 / step))
-    count = max(1, round(duration / output_step))
-    times = mechanism.initial.t + duration * np.arange(count + 1) / count
+    times = mechanism.initial.t + _output_times(duration, step, output_step)
+    count = len(times) - 1
 
     clock = process_time()
     begin = start(mechanism, flat)
     run = _Run(mechanism, flat, scheme, begin.state, begin.wdot, begin.multipliers)
     run.store()
     size = step if step is not None else _first_step(run, tolerance, times[1] - times[0])
+    _second_order_start(run, begin, size)
     for k, target in enumerate(times[1:]):
         if step is not None:
             run.fixed(target, step)
@@ -72,6 +71,38 @@ def simulate(
         if progress is not None and (k * 100) // count != ((k + 1) * 100) // count:
             progress((k + 1) / count)
     return run.result(process_time() - clock)
+
+
+def _output_times(duration: float, step: float | None, output_step: float | None) -> np.ndarray:
+    """Times to store, from 0 to `duration`: multiples of `output_step`, or about 1,000, whole numbers of fixed steps."""
+    steps = int(np.ceil(duration / step * (1 - 1e-9))) if step is not None else None
+    if output_step is not None:
+        if not 0 < output_step <= duration * (1 + 1e-9):
+            raise IntegratorError(f"output_step must be positive and at most the duration {duration}; found {output_step}.")
+        count = max(1, round(duration / output_step))
+    elif steps is None:
+        count = 1000
+    else:
+        stride = max(1, round(steps / 1000))
+        return duration * np.append(np.arange(0, steps, stride), steps) / steps
+    return duration * np.arange(count + 1) / count
+
+
+def _second_order_start(run: "_Run", begin: Start, h: float) -> None:
+    """Start values of second order for the method's accelerations and multipliers (Arnold, Bruls, Cardona 2015).
+
+    The accelerations start at `t + (alpha_m - alpha_f) h`, where the method keeps them; the velocities get the
+    part across the constraints, of size h^2, that the method's own velocities have.
+    """
+    mechanism, flat, scheme = run.mechanism, run.flat, run.scheme
+    rate = jerk(mechanism, flat, begin, h)
+    c = scheme.alpha_m - scheme.alpha_f
+    run.motion.a[:] += c * h * rate
+    run.motion.last[0] = h
+    if mechanism.joint_rows:
+        nj = mechanism.joint_rows
+        J = row_jacobian(mechanism, flat, begin.state.q, mechanism.function_values(run.t))[1][:nj]
+        run.motion.w[:] += h * h * (1 / 6 - scheme.beta - c / 2) * least_change(J, J @ rate, flat)
 
 
 def _first_step(run: "_Run", tolerance: float, longest: float) -> float:
@@ -105,7 +136,7 @@ class _Run:
         memory = initial_angles(self.mechanism, self.flat, self.state.q)
         self.motion = Motion(
             q=self.state.q.copy(), w=self.state.w.copy(), wdot=self.wdot.copy(), a=self.wdot.copy(), multipliers=self.multipliers.copy(),
-            angle_memory=memory, powers=np.zeros((2, 4)), work=np.zeros(4), last=np.zeros(3),
+            angle_memory=memory, powers=np.zeros((2, 4)), work=np.zeros(4), last=np.zeros(4),
         )  # fmt: skip
         self.motion.powers[0] = self._evaluate()[1]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from flexmb.body import Body
 from flexmb.dynamics import first_moment, inertia_force, mass_matrix
-from flexmb.invariants import InertiaInvariants
 from flexmb.kernels.bodies import body_terms
 from flexmb.lie import rotation_exp, skew
 from flexmb.mechanism import Mechanism, State
+from mechanisms import invariants_of_points
 
 RNG = np.random.default_rng(7)
 
@@ -25,24 +25,8 @@ def point_cloud(n=12, m=4, second_order=True):
 
 def body_of(mass, X, Psi, g):
     """The body record of a point cloud, every integral a plain sum over points."""
-    n, _, m = Psi.shape
-    E = np.eye(3)
-    inertia = lambda a, b: np.einsum("p,pk,pk->", mass, a, b) * E - np.einsum("p,pl,pk->kl", mass, a, b)
-    J1 = np.array([inertia(X, Psi[:, :, i]) + inertia(X, Psi[:, :, i]).T for i in range(m)]).reshape(m, 3, 3)
-    J2 = np.zeros((m, m, 3, 3))
-    for i in range(m):
-        for j in range(m):
-            quadratic = inertia(Psi[:, :, i], Psi[:, :, j]) + 0.5 * (inertia(X, g[:, :, i, j]) + inertia(X, g[:, :, i, j]).T)
-            J2[i, j] = 0.5 * (quadratic + quadratic.T)
-    h0 = np.einsum("p,pkj->kj", mass, np.cross(X[:, :, None], Psi, axis=1))
-    h = np.zeros((3, m, m))
-    for i in range(m):
-        for j in range(m):
-            h[:, i, j] = np.einsum("p,pk->k", mass, np.cross(Psi[:, :, i], Psi[:, :, j]) + np.cross(X, g[:, :, i, j]))
-    invariants = InertiaInvariants(
-        mass=float(mass.sum()), s0=mass @ X, S1=np.einsum("p,pki->ki", mass, Psi), SG=np.einsum("p,pkij->kij", mass, g),
-        J0=inertia(X, X), J1=J1, J2=0.5 * (J2 + J2.transpose(1, 0, 2, 3)), h0=h0, h=h,
-    )  # fmt: skip
+    m = Psi.shape[2]
+    invariants = invariants_of_points(mass, X, Psi, g)
     return Body("cloud", invariants, stiffness=np.full(m, 10.0), damping=np.zeros(m), deflection=np.ones(m))
 
 

@@ -13,18 +13,19 @@ class IntegratorError(FlexmbError, ValueError):
     """An integrator option is outside its range."""
 
 
-def generalised_alpha(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-10, iterations: int = 20, project: bool = False) -> Scheme:
+def generalised_alpha(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20, project: bool = False) -> Scheme:
     """Coefficients for a spectral radius `rho_inf` at infinite frequency.
 
-    `rho_inf = 1`: no numerical damping (and none for constraints: use it with smooth data only); smaller values
-    damp what the step does not resolve. Second-order accurate for every value in [0, 1]. `newton_tolerance`:
-    largest Newton correction, as a displacement relative to the length of the mechanism. `project`: after every
+    Smaller values damp what the step does not resolve. `rho_inf = 1` has no numerical damping at all: right for bodies
+    without drivers, but the multipliers of joints then ring without decay. Second-order accurate for every value in
+    [0, 1) (index 3: also in the multipliers). `newton_tolerance`: error of the accelerations that the Newton iteration
+    leaves, relative to the largest. `project`: after every
     step the velocities are projected on the constraints as well (positions always fulfil them).
     """
     if not 0.0 <= rho_inf <= 1.0:
         raise IntegratorError(f"rho_inf is a spectral radius between 0 and 1; found {rho_inf}.")
     if not 0.0 < newton_tolerance < 1e-2:
-        raise IntegratorError(f"newton_tolerance is relative, above 0 and well below 1e-2; found {newton_tolerance}.")
+        raise IntegratorError(f"newton_tolerance is relative to the accelerations, above 0 and well below 1e-2; found {newton_tolerance}.")
     alpha_m = (2 * rho_inf - 1) / (rho_inf + 1)
     alpha_f = rho_inf / (rho_inf + 1)
     gamma = 0.5 + alpha_f - alpha_m

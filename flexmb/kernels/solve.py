@@ -116,6 +116,9 @@ def _solve_symmetric(S, t, work):
             for k in range(c):
                 total -= work[r, k] * work[c, k]
             if r == c:
+                if not np.isfinite(total):
+                    t[:] = np.nan
+                    return 0
                 if not total > DEPENDENT:
                     _solve_least_norm(S, scale, t)
                     return 1

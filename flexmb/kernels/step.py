@@ -14,6 +14,8 @@ from flexmb.lie import compose, cross
 KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
 
+ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's length, that rounding allows
+
 CONVERGED, DIVERGED, NO_MASS = 0, 1, 2  # outcomes of `advance`
 
 
@@ -25,7 +27,7 @@ class Scheme(NamedTuple):
     beta: float
     gamma: float
     error_constant: float  # |1/6 - beta - (alpha_m - alpha_f)/2|: local error of the position over h^2 da
-    tolerance: float  # of the Newton corrections, relative to the model's length
+    tolerance: float  # of the Newton corrections, relative to h^2 times the accelerations
     iterations: int
     project: int  # 1: velocities projected on the constraints after every step
 
@@ -41,7 +43,7 @@ class Motion(NamedTuple):
     angle_memory: np.ndarray  # (nr,)
     powers: np.ndarray  # (2, 4) at the present and at the previous step
     work: np.ndarray  # (4,) their integrals
-    last: np.ndarray  # (3,) previous step size (0 at the start), error of the last step, iterations so far
+    last: np.ndarray  # (4,) step size `a` belongs to, error of the last step, iterations so far, previous step size (0: none)
 
 
 @njit(cache=True)
@@ -134,6 +136,12 @@ def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work
     change = np.zeros(nr)
     energies = np.empty(4)
     increment = np.empty(nv)
+    fastest = 0.0
+    strongest = 0.0
+    for i in range(nv):
+        fastest = max(fastest, abs(motion.w[i]) * flat.weight[i])
+        strongest = max(strongest, abs(motion.wdot[i]) * flat.weight[i])
+    tolerance = max(scheme.tolerance * min(1.0, h * h * (strongest + fastest * fastest)), ROUNDING)
     previous = np.inf
     for iteration in range(1, scheme.iterations + 1):
         for i in range(nv):
@@ -141,7 +149,7 @@ def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work
             w[i] = motion.w[i] + h * ((1.0 - scheme.gamma) * motion.a[i] + scheme.gamma * a[i])
             wdot[i] = ((1.0 - scheme.alpha_m) * a[i] + scheme.alpha_m * motion.a[i] - scheme.alpha_f * motion.wdot[i]) / (1.0 - scheme.alpha_f)
         displace(flat, motion.q, increment, q)
-        if iteration > 1 and previous <= scheme.tolerance:
+        if iteration > 1 and previous <= tolerance:
             return CONVERGED, iteration - 1
         residual(flat, q, w, wdot, multipliers, functions, motion.angle_memory, work, Mrr, Mre, G, values, unbalanced, energies, powers)
         for i in range(nv):
@@ -159,13 +167,13 @@ def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work
             multipliers[r] += change[r]
         if not np.isfinite(size):
             return DIVERGED, iteration
-        if size > scheme.tolerance and iteration > 3 and size > 0.7 * previous:
-            if size < 100.0 * scheme.tolerance:  # rounding has been reached
-                size = scheme.tolerance
+        if size > tolerance and iteration > 3 and size > 0.7 * previous:
+            if size < 1e3 * ROUNDING:  # nothing more to gain
+                size = tolerance
             elif iteration > 6:
                 return DIVERGED, iteration
-        elif iteration > 1 and size < 0.1 * previous and size * size < scheme.tolerance * previous:
-            size = scheme.tolerance  # at this rate the next correction is below the tolerance
+        elif iteration > 1 and size < 0.1 * previous and size * size < tolerance * previous:
+            size = tolerance  # at this rate the next correction is below the tolerance
         previous = size
     return DIVERGED, scheme.iterations
 
@@ -173,7 +181,7 @@ def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work
 @njit(cache=True)
 def _integrate_powers(motion, h, powers):
     """Add the work of one step: parabola through three steps (third order), trapezoid at the start."""
-    last = motion.last[0]
+    last = motion.last[3]
     for k in range(4):
         p1, p0 = motion.powers[0, k], motion.powers[1, k]
         p2 = powers[k]
@@ -221,7 +229,7 @@ def advance(flat, scheme, h, steps, functions, motion):
     powers = np.empty(4)
     for step in range(steps):
         now = functions[step]
-        if motion.last[0] > 0.0 and motion.last[0] != h:  # the algorithm's acceleration lives at t + (alpha_m - alpha_f) h
+        if motion.last[0] != h:  # the algorithm's acceleration lives at t + (alpha_m - alpha_f) h
             for i in range(nv):
                 motion.a[i] = motion.wdot[i] + (motion.a[i] - motion.wdot[i]) * h / motion.last[0]
         multipliers[:] = motion.multipliers
@@ -232,6 +240,7 @@ def advance(flat, scheme, h, steps, functions, motion):
         if outcome != CONVERGED:
             return outcome, step
         if scheme.project == 1:
+            all_rows(flat, q, now, motion.angle_memory, work, values, G)
             project_velocity(flat, now, w, G, Mrr, Mre)
         _integrate_powers(motion, h, powers)
         error = 0.0
@@ -239,6 +248,7 @@ def advance(flat, scheme, h, steps, functions, motion):
             error = max(error, scheme.error_constant * h * h * abs(a[i] - motion.a[i]) * flat.weight[i])
         motion.last[1] = error
         motion.last[0] = h
+        motion.last[3] = h
         motion.q[:] = q
         motion.w[:] = w
         motion.wdot[:] = wdot

@@ -1,0 +1,175 @@
+"""Factorise a sparse matrix once, solve with it many times.
+
+    with factor(K, "positive-definite") as inverse:
+        X = inverse.solve(B)
+
+Every backend (see `fem.factorisations`) follows the same protocol; what differs between them is speed and memory.
+"""
+
+import warnings
+from dataclasses import replace
+from types import TracebackType
+from typing import Literal, Self, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Num
+
+from fem.errors import FactorisationError, MatrixError, unknown_name
+from fem.factorisations import BACKENDS, Backend, Factorisation, FactorRecord, Kind
+from fem.factorisations.diagnosis import causes
+from fem.factorisations.matrix import checked
+
+INACCURATE = 1e-8  # a relative residual that deserves a warning
+SINGULAR = 1e-5  # a relative residual that no regular matrix of use here has
+
+
+class IllConditionedWarning(UserWarning):
+    """Solutions of this matrix carry an error that may be felt."""
+
+
+class Factor:
+    """A factorised matrix A: `solve(B)` gives A^-1 B.
+
+    Made by `factor`. Its memory is given back by `release()`, at the end of a `with` block, or when the object is
+    dropped. `record` holds the facts (entries, memory, arithmetic, inertia, residual, time).
+    """
+
+    def __init__(self, factorisation: Factorisation, record: FactorRecord, dtype: np.dtype) -> None:
+        self._factorisation: Factorisation | None = factorisation
+        self._dtype = dtype
+        self.record = record
+
+    @property
+    def backend(self) -> str:
+        """Name of the library that holds the factor."""
+        return self.record.backend
+
+    @property
+    def inertia(self) -> tuple[int, int, int] | None:
+        """Numbers of (positive, negative, zero) eigenvalues of A; None where the backend cannot vouch for them."""
+        return self.record.inertia
+
+    @property
+    def nnz(self) -> int:
+        """Stored entries of the factor."""
+        return self.record.entries
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the factor in bytes."""
+        return self.record.nbytes
+
+    def solve(self, B: Num[np.ndarray, " n"] | Num[np.ndarray, "n k"]) -> np.ndarray:
+        """X with A X = B, of B's shape, a new array (blocks come in Fortran order).
+
+        A block is much cheaper than its columns one by one: the factor is read once for all of them. A real factor
+        solves complex right-hand sides too. Raises MatrixError for a wrong length or NaN in B.
+        """
+        if self._factorisation is None:
+            raise FactorisationError(
+                "This factor has been released; call factor(A, ...) again before solve()."
+            )
+        B = np.asarray(B)
+        n = self.record.equations
+        if B.ndim not in (1, 2) or B.shape[0] != n:
+            raise MatrixError(f"The right-hand side must have shape ({n},) or ({n}, k); got {B.shape}.")
+        if not np.isfinite(B).all():
+            raise MatrixError("The right-hand side holds NaN or infinite values; check the loads.")
+        block = B.reshape(n, -1)
+        if block.shape[1] == 0:
+            return np.zeros(B.shape, np.result_type(self._dtype, B.dtype))
+        if np.iscomplexobj(block) and self._dtype.kind != "c":
+            parts = self._factorisation.solve(
+                np.asfortranarray(np.hstack([block.real, block.imag]), self._dtype)
+            )
+            X = parts[:, : block.shape[1]] + 1j * parts[:, block.shape[1] :]
+        else:
+            X = self._factorisation.solve(np.asfortranarray(block, self._dtype))
+        return X.reshape(B.shape, order="F")
+
+    def release(self) -> None:
+        """Give the factor's memory back now; `record` stays. Allowed more than once."""
+        if self._factorisation is not None:
+            self._factorisation.release()
+            self._factorisation = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        record = self.record
+        state = "" if self._factorisation is not None else ", released"
+        return (
+            f"Factor({record.kind}, {record.equations} equations, {record.entries} entries, "
+            f"{record.nbytes / 2**20:.1f} MB, {record.backend}{state})"
+        )
+
+
+def factor(
+    A: sp.spmatrix | sp.sparray | np.ndarray,
+    kind: Kind = "positive-definite",
+    backend: Literal["auto", "pardiso", "superlu"] = "auto",
+) -> Factor:
+    """Factorise A (n, n).
+
+    kind: "positive-definite" (real: a stiffness matrix that is held), "symmetric" (real, indefinite: shifted
+    K - s M, saddle points; gives the inertia), "complex-symmetric" (K + i w D - w^2 M) or "general" (real or complex).
+    Symmetric kinds are given whole, not as a triangle. A is not changed and not kept by reference.
+
+    backend: "auto" takes PARDISO where MKL is installed, else SuperLU.
+
+    One random right-hand side is solved and its residual measured (`record.residual`, relative to it): above 1e-8
+    an IllConditionedWarning, above 1e-5 an error. Cost of PARDISO at 100,000 tet10 dofs: 5 CPU seconds, 0.55 GB.
+
+    Raises MatrixError (not square, NaN, not symmetric, empty row) and FactorisationError (singular, not positive
+    definite, memory).
+    """
+    if kind not in get_args(Kind):
+        raise MatrixError(unknown_name("kind of matrix", kind, get_args(Kind)))
+    chosen = _choose(backend)
+    A = checked(A, kind)
+    factorisation = chosen.factorise(A, kind)
+    residual, solution = _residual(A, factorisation)
+    record = replace(factorisation.record, residual=residual)
+    if not residual <= SINGULAR:  # NaN too
+        factorisation.release()
+        worst = int(np.argmax(np.abs(solution))) if np.isfinite(solution).all() else None
+        raise FactorisationError(
+            f"The matrix is singular to working accuracy: a random load leaves a relative residual of {residual:.1e}. "
+            f"{causes(A, worst)}"
+        )
+    if residual > INACCURATE:
+        warnings.warn(
+            f"The matrix is badly conditioned: a random load leaves a relative residual of {residual:.1e} (expected "
+            f"below {INACCURATE:.0e}). Look for very soft or very small parts beside stiff ones, for a body that is "
+            "barely held, or for a shift close to an eigenvalue.",
+            IllConditionedWarning,
+            stacklevel=2,
+        )
+        if record.perturbed_pivots:
+            record = replace(record, inertia=None)
+    return Factor(factorisation, record, A.dtype)
+
+
+def _choose(backend: str) -> Backend:
+    if backend == "auto":
+        return next(module for module in BACKENDS.values() if module.missing() is None)
+    if backend not in BACKENDS:
+        raise FactorisationError(unknown_name("factorisation backend", backend, ["auto", *BACKENDS]))
+    reason = BACKENDS[backend].missing()
+    if reason is not None:
+        raise FactorisationError(f"The factorisation backend {backend!r} is not available: {reason}")
+    return BACKENDS[backend]
+
+
+def _residual(A: sp.csr_matrix, factorisation: Factorisation) -> tuple[float, np.ndarray]:
+    """|b - A x| / |b| of one random b of A's number type, and its x."""
+    b = np.random.default_rng(1).standard_normal((A.shape[0], 1)).astype(A.dtype)
+    x = factorisation.solve(b)
+    return float(np.linalg.norm(b - A @ x) / np.linalg.norm(b)), x[:, 0]

@@ -1,0 +1,119 @@
+"""A thin typed door to PARDISO, the sparse direct solver of Intel oneMKL.
+
+MKL arrives as a wheel (`mkl`, which `pypardiso` brings) or with a conda environment; nothing of pypardiso's
+Python is used. Parameter names and meanings: oneMKL Developer Reference, "pardiso" and "pardiso iparm
+Parameter". Parameters are numbered from 1, as that manual does for Fortran.
+"""
+
+import ctypes
+import os
+import sys
+from ctypes.util import find_library
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int, Shaped
+
+from fem.errors import FactorisationError
+
+ANALYSE, FACTORISE, SOLVE, RELEASE = 11, 22, 33, -1
+
+# what PARDISO's error code means, and what to do about it
+ERRORS = {
+    -1: "the input is inconsistent (a defect of this program: please report it with the matrix)",
+    -2: "there is not enough memory. Free memory, use a coarser mesh, or split the part at interfaces and "
+    "reduce the pieces",
+    -3: "the fill-reducing ordering failed (a defect of MKL or of this program: please report it)",
+    -4: "a pivot is zero: the matrix is singular",
+    -5: "an internal error of MKL occurred. Another version of the mkl package, or backend='superlu', may succeed",
+    -6: "the ordering that puts large entries on the diagonal failed: the matrix is structurally singular, or "
+    "holds values too large or too small for it",
+    -7: "a diagonal block is singular",
+    -8: "a 32-bit count overflowed: the problem is too large for this build of PARDISO. Use a coarser mesh, or "
+    "split the part at interfaces and reduce the pieces",
+    -13: "the call was interrupted",
+}
+
+
+def _candidates() -> list[str]:
+    """Where libmkl_rt may be: a named file, the `mkl` wheel, the system's loader, the environment's lib folder."""
+    found = [os.environ["PYPARDISO_MKL_RT"]] if "PYPARDISO_MKL_RT" in os.environ else []
+    try:
+        files = metadata.files("mkl") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    found += [str(Path(str(file.locate())).resolve()) for file in files if "mkl_rt" in file.name]
+    found += [name for name in map(find_library, ("mkl_rt", "mkl_rt.2", "mkl_rt.1")) if name]
+    for folder in ("lib", "Library/bin"):
+        found += sorted(map(str, Path(sys.prefix, folder).glob("*mkl_rt*")), key=len)
+    return [name for name in found if not name.endswith(".lib")]
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """MKL's single dynamic library with `pardiso` and `pardisoinit` typed, or None where there is none."""
+    for name in _candidates():
+        try:
+            mkl = ctypes.CDLL(name)
+            pardiso, pardisoinit = mkl.pardiso, mkl.pardisoinit
+        except (OSError, AttributeError):
+            continue
+        integer = ctypes.POINTER(ctypes.c_int32)
+        pardiso.argtypes = [ctypes.c_void_p, *[integer] * 5, *[ctypes.c_void_p] * 4, integer, ctypes.c_void_p]
+        pardiso.argtypes += [integer, ctypes.c_void_p, ctypes.c_void_p, integer]
+        pardisoinit.argtypes = [ctypes.c_void_p, integer, ctypes.c_void_p]
+        pardiso.restype = pardisoinit.restype = None
+        return mkl
+    return None
+
+
+def default_parameters(mtype: int) -> Int[np.ndarray, "64"]:
+    """MKL's own parameter defaults for a matrix type, with parameter 1 set so that all 64 are taken as given."""
+    mkl = library()
+    if mkl is None:
+        raise FactorisationError(
+            "MKL is not installed: `pip install mkl` (x86-64 only), or use backend='superlu'."
+        )
+    handle, iparm = np.zeros(64, np.int64), np.zeros(64, np.int32)
+    mkl.pardisoinit(handle.ctypes.data, ctypes.byref(ctypes.c_int32(mtype)), iparm.ctypes.data)
+    iparm[0] = 1
+    return iparm
+
+
+def pardiso(
+    handle: Int[np.ndarray, "64"],
+    mtype: int,
+    phase: int,
+    n: int,
+    iparm: Int[np.ndarray, "64"],
+    matrix: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+    right_hand_sides: Shaped[np.ndarray, "n k"] | None = None,
+    solution: Shaped[np.ndarray, "n k"] | None = None,
+) -> int:
+    """One call of PARDISO; returns its error code (0: done).
+
+    `matrix` is (values, row pointers, columns) of the compressed rows. The blocks are in Fortran order and
+    of the matrix type's number type. The interpreter lock is released during the call.
+    """
+    mkl = library()
+    assert mkl is not None  # a handle exists only where default_parameters() succeeded
+    error = ctypes.c_int32(0)
+    columns = 1 if right_hand_sides is None else right_hand_sides.shape[1]
+    values, pointers, indices = (None, None, None) if matrix is None else (x.ctypes.data for x in matrix)
+    mkl.pardiso(
+        handle.ctypes.data,
+        *(ctypes.byref(ctypes.c_int32(value)) for value in (1, 1, mtype, phase, n)),
+        values,
+        pointers,
+        indices,
+        None,  # no permutation of the user's
+        ctypes.byref(ctypes.c_int32(columns)),
+        iparm.ctypes.data,
+        ctypes.byref(ctypes.c_int32(0)),  # no printing
+        None if right_hand_sides is None else right_hand_sides.ctypes.data,
+        None if solution is None else solution.ctypes.data,
+        ctypes.byref(error),
+    )
+    return error.value

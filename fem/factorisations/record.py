@@ -1,0 +1,60 @@
+"""What a factorisation backend gives back: the record of its work, and the protocol it follows."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Shaped
+
+Kind = Literal["positive-definite", "symmetric", "complex-symmetric", "general"]
+
+
+@dataclass(frozen=True)
+class FactorRecord:
+    """Facts about one factorisation.
+
+    `entries` and `flops` are the backend's count of stored entries and arithmetic of the factor (`flops` is
+    None where the backend keeps no count), `nbytes` its memory. `inertia` counts the positive, negative and
+    zero eigenvalues of a real symmetric matrix (Sylvester), or is None where the backend cannot vouch for
+    it. `perturbed_pivots` were too small to divide by and were replaced. `residual` is |b - A x| / |b| for one
+    random b (NaN until measured). `seconds` is wall time.
+    """
+
+    backend: str
+    kind: str
+    equations: int
+    matrix_entries: int
+    entries: int
+    flops: float | None
+    nbytes: int
+    inertia: tuple[int, int, int] | None
+    perturbed_pivots: int
+    seconds: float
+    residual: float = float("nan")
+
+
+class Factorisation(Protocol):
+    """What a backend's `factorise(A, kind)` returns: a solver of A X = B, and how it came about."""
+
+    record: FactorRecord
+
+    def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
+        """X with A X = B; B in Fortran order and of A's number type, not written to; X is a new array."""
+        ...
+
+    def release(self) -> None:
+        """Give the memory back now; allowed more than once."""
+        ...
+
+
+class Backend(Protocol):
+    """A module of this package: one solver library."""
+
+    def missing(self) -> str | None:
+        """Why the library cannot be used here, with the remedy; None where it can."""
+        ...
+
+    def factorise(self, A: sp.csr_matrix, kind: Kind) -> Factorisation:
+        """Factor of a checked matrix: square, finite, sorted columns, no duplicates, no empty row."""
+        ...

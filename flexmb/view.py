@@ -1,0 +1,298 @@
+"""Pictures: meshes, modes, mechanisms in motion, energy and comparison plots. All off screen, to files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import imageio.v3 as imageio
+import matplotlib.pyplot as plt
+import numpy as np
+import pyvista as pv
+from matplotlib.figure import Figure
+
+from fem.errors import FlexmbError
+from fem.mesh import Mesh
+from flexmb.body import Body
+from flexmb.compare import Comparison
+from flexmb.kernels.data import GROUND
+from flexmb.lie import rotation_from_quaternion
+from flexmb.mechanism import Mechanism
+from flexmb.result import Result
+
+INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
+BODY_COLOURS = ("#8fa3b8", "#c9a66b", "#7fa08a", "#b58a9c", "#8d8bb8", "#b0b0a0")
+PIXELS = (1280, 720)
+
+
+class PictureError(FlexmbError, RuntimeError):
+    """A picture or an animation cannot be made or written."""
+
+
+def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
+    """Skin of a mesh as corner polygons, and the node number (n,) of each of its points."""
+    faces = []
+    for cell, local in mesh.boundary_faces:
+        faces.append(mesh.face_corners(int(cell), int(local)))
+    nodes = np.unique(np.concatenate(faces))
+    lookup = np.full(len(mesh.points), -1)
+    lookup[nodes] = np.arange(len(nodes))
+    polygons = np.concatenate([np.concatenate([[len(f)], lookup[f]]) for f in faces])
+    return pv.PolyData(mesh.points[nodes], polygons), nodes
+
+
+# meshes and modes -------------------------------------------------------------------------------------------------
+
+
+def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
+    """A picture of a mesh with its face sets in colour."""
+    skin, nodes = surface(mesh)
+    plotter = _plotter()
+    plotter.add_mesh(skin, color=BODY_COLOURS[0], show_edges=len(nodes) < 30000, edge_color="#5b6b7c", line_width=0.5)
+    for k, (name, faces) in enumerate(mesh.face_sets.items()):
+        corners = [mesh.face_corners(int(c), int(f)) for c, f in faces]
+        patch = pv.PolyData(mesh.points, np.concatenate([np.concatenate([[len(c)], c]) for c in corners]))
+        plotter.add_mesh(patch, color=(ORANGE, GREEN, BLUE, "#a23b72")[k % 4], label=name)
+    if mesh.face_sets:
+        plotter.add_legend(bcolor="white", size=(0.2, 0.04 * min(6, len(mesh.face_sets)) + 0.02), face="rectangle")
+    return _save(plotter, path)
+
+
+def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
+    """The first elastic coordinates of a flexible body, drawn with a visible amplitude and their frequencies."""
+    if body.mesh is None or body.Psi is None or not body.is_flexible:
+        raise PictureError(f"Body {body.name!r} has no mesh or no modes to draw.")
+    count = min(count, body.modes)
+    columns = min(3, count)
+    rows = -(-count // columns)
+    skin, nodes = surface(body.mesh)
+    size = np.linalg.norm(np.ptp(body.mesh.points, axis=0))
+    plotter = pv.Plotter(off_screen=True, shape=(rows, columns), window_size=(480 * columns, 340 * rows), border=False)
+    for k in range(count):
+        plotter.subplot(k // columns, k % columns)
+        shape = body.Psi[:, k].reshape(-1, 3)[nodes].astype(float)
+        amplitude = np.linalg.norm(shape, axis=1)
+        bent = skin.copy()
+        bent.points = skin.points + shape * (0.08 * size / amplitude.max())
+        bent["displacement"] = amplitude / amplitude.max()
+        plotter.add_mesh(skin, color=GREY, opacity=0.15)
+        plotter.add_mesh(bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False)
+        plotter.add_text(f"{k + 1}:  {body.frequencies[k]:.5g}", font_size=10, color=INK)
+        plotter.view_isometric()
+    plotter.set_background("white", all_renderers=True)
+    return _save(plotter, path)
+
+
+# mechanisms -------------------------------------------------------------------------------------------------------
+
+
+class _Scene:
+    """A mechanism in a plotter whose bodies can be moved to any stored time."""
+
+    def __init__(self, mechanism: Mechanism, plotter: pv.Plotter, magnification: float) -> None:
+        self.flat = mechanism.flat()
+        self.mechanism = mechanism
+        self.magnification = magnification
+        self.bodies: list[tuple[int, pv.PolyData, np.ndarray, np.ndarray]] = []
+        for k, body in enumerate(mechanism.bodies):
+            if body.mesh is not None:
+                skin, nodes = surface(body.mesh)
+                picked = (3 * nodes[:, None] + np.arange(3)).ravel()
+                Psi = np.zeros((len(picked), 0)) if body.Psi is None else body.Psi[picked].astype(float)
+            else:
+                skin = _stick(mechanism, k)
+                Psi = np.zeros((skin.n_points * 3, body.modes))
+            shown = skin.copy()
+            plotter.add_mesh(shown, color=BODY_COLOURS[k % len(BODY_COLOURS)], smooth_shading=body.mesh is None, specular=0.3)
+            self.bodies.append((k, shown, np.array(skin.points, dtype=float), Psi))
+
+    def move(self, q: np.ndarray) -> None:
+        for k, shown, points, Psi in self.bodies:
+            s = self.flat.q_start[k]
+            eta = q[s + 7 : s + 7 + self.flat.modes[k]]
+            local = points + self.magnification * (Psi @ eta).reshape(-1, 3) if Psi.shape[1] else points
+            shown.points = (q[s : s + 3] + local @ rotation_from_quaternion(q[s + 3 : s + 7]).T).astype(np.float32)
+
+
+def _stick(mechanism: Mechanism, body: int) -> pv.PolyData:
+    """A body without a mesh: tubes from its first marker or mass centre to its other markers, or a small cube."""
+    record = mechanism.bodies[body]
+    points = [m.point for m in mechanism.markers if m.body == body]
+    unique = list({tuple(np.round(p, 9)): p for p in points}.values())
+    radius = 0.02 * mechanism.length
+    if len(unique) < 2 and np.linalg.norm((unique[0] if unique else record.centre) - record.centre) < 1e-6 * mechanism.length:
+        return pv.Cube(center=record.centre, x_length=5 * radius, y_length=4 * radius, z_length=4 * radius).triangulate()
+    ends = unique if len(unique) > 1 else [*unique, record.centre]
+    parts = [pv.Cylinder(center=(a + ends[0]) / 2, direction=a - ends[0], radius=radius, height=float(np.linalg.norm(a - ends[0])), resolution=24) for a in ends[1:]]
+    return pv.merge([p.extract_surface(algorithm="dataset_surface") if not isinstance(p, pv.PolyData) else p for p in parts]).extract_surface(algorithm="dataset_surface").triangulate()
+
+
+def _stage(result: Result, magnification: float) -> tuple[pv.Plotter, _Scene]:
+    """A plotter whose camera holds the whole motion."""
+    plotter = _plotter()
+    scene = _Scene(result.mechanism, plotter, magnification)
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for q in result.q[:: max(1, len(result.q) // 60)]:
+        scene.move(q)
+        for _, shown, _, _ in scene.bodies:
+            low, high = np.minimum(low, shown.points.min(axis=0)), np.maximum(high, shown.points.max(axis=0))
+    for marker in result.mechanism.markers:
+        if marker.body == GROUND:
+            plotter.add_mesh(pv.Sphere(radius=0.03 * result.mechanism.length, center=marker.point), color=INK)
+    span = high - low
+    flat_axis = int(np.argmin(span))
+    view = np.array([0.35, 0.3, 0.35])
+    view[flat_axis] = 1.0 if flat_axis != 1 else -1.0
+    up = np.array([0.0, 0.0, 1.0]) if flat_axis != 2 else np.array([0.0, 1.0, 0.0])
+    gravity = result.mechanism.gravity
+    if np.linalg.norm(gravity) > 0 and abs(gravity[flat_axis]) < 0.9 * np.linalg.norm(gravity):
+        up = -gravity / np.linalg.norm(gravity)
+    centre = (low + high) / 2
+    plotter.camera_position = [centre + view / np.linalg.norm(view) * 2.4 * np.linalg.norm(span), centre, up]
+    plotter.reset_camera(bounds=(low[0], high[0], low[1], high[1], low[2], high[2]))
+    plotter.camera.zoom(1.25)
+    return plotter, scene
+
+
+def picture_result(result: Result, path: str | Path, index: int = -1, magnification: float = 1.0) -> Path:
+    """The mechanism at one stored time; deformation drawn `magnification` times its size."""
+    plotter, scene = _stage(result, magnification)
+    scene.move(result.q[index])
+    plotter.add_text(_caption(result, index, magnification), font_size=11, color=INK)
+    return _save(plotter, path)
+
+
+def _caption(result: Result, index: int, magnification: float) -> str:
+    return f"t = {result.t[index]:.4g}" + (f"    deformation x {magnification:g}" if magnification != 1 else "")
+
+
+def animate(
+    result: Result,
+    path: str | Path,
+    *,
+    frames: int = 120,
+    frames_per_second: int = 25,
+    magnification: float = 1.0,
+    progress: Callable[[float], None] | None = None,
+) -> Path:
+    """An animation of the motion: `.gif`, `.mp4`, or `.html` (one self-contained page), chosen by the ending of `path`."""
+    path = Path(path)
+    if path.suffix not in (".gif", ".mp4", ".html"):
+        raise PictureError(f"An animation is written as .gif, .mp4 or .html; found {path.name!r}.")
+    plotter, scene = _stage(result, magnification)
+    picked = np.unique(np.linspace(0, len(result.t) - 1, frames).round().astype(int))
+    images = []
+    for k, index in enumerate(picked):
+        scene.move(result.q[index])
+        plotter.add_text(_caption(result, index, magnification), font_size=11, color=INK, name="caption")
+        images.append(np.asarray(plotter.screenshot(return_img=True)))
+        if progress is not None:
+            progress((k + 1) / len(picked))
+    plotter.close()
+    try:
+        if path.suffix == ".html":
+            path.write_text(_page(images, frames_per_second))
+        elif path.suffix == ".gif":
+            imageio.imwrite(path, [i[::2, ::2] for i in images], duration=1000 / frames_per_second, loop=0)
+        else:
+            imageio.imwrite(path, images, fps=frames_per_second, macro_block_size=16)
+    except OSError as error:
+        raise PictureError(f"The animation cannot be written to {path}: {error}.") from error
+    return path
+
+
+def _page(images: list[np.ndarray], frames_per_second: int) -> str:
+    """One HTML page that plays JPEG frames, with a slider; nothing is loaded from elsewhere."""
+    import base64
+
+    data = [base64.b64encode(imageio.imwrite("<bytes>", image, extension=".jpg", quality=85)).decode() for image in images]
+    frames = ",".join(f'"{d}"' for d in data)
+    return (
+        "<!doctype html><meta charset='utf-8'><title>flexmb</title><body style='margin:0;font-family:sans-serif;text-align:center'>"
+        "<img id='v' style='max-width:100%'><br><input id='s' type='range' min='0' value='0' style='width:80%'>"
+        f"<script>const f=[{frames}];let k=0,held=false;const v=document.getElementById('v'),s=document.getElementById('s');"
+        "s.max=f.length-1;s.oninput=()=>{held=true;k=+s.value;show()};s.onchange=()=>{held=false};"
+        "function show(){v.src='data:image/jpeg;base64,'+f[k];s.value=k}"
+        f"setInterval(()=>{{if(!held){{k=(k+1)%f.length;show()}}}},{1000 // frames_per_second});show()</script>"
+    )
+
+
+# plots ------------------------------------------------------------------------------------------------------------
+
+
+def plot_energy(result: Result, path: str | Path) -> Path:
+    """The energy ledger: the parts over time, and the residual beside the strain energy on a logarithmic scale."""
+    ledger = result.ledger
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(3, 2), layout="constrained")
+    parts = (
+        ("kinetic", ledger.kinetic, BLUE), ("elastic", ledger.elastic, ORANGE), ("gravity", ledger.gravity, GREEN), ("springs", ledger.springs, "#a23b72"),
+        ("work of drivers", ledger.driver_work, "#555555"), ("work of loads", ledger.load_work, "#8d6e63"), ("heat", ledger.modal_heat + ledger.damper_heat, "#c0392b"),
+    )  # fmt: skip
+    for name, values, colour in parts:
+        if values.any():
+            top.plot(result.t, values, color=colour, label=name, lw=1.4)
+    top.set(ylabel="energy", title=f"{result.mechanism.name}: energy ledger")
+    top.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    floor = np.finfo(float).tiny
+    bottom.semilogy(result.t[1:], np.abs(ledger.residual[1:]) + floor, color=INK, lw=1, label="|residual|")
+    if ledger.elastic.max() > 0:
+        bottom.semilogy(result.t[1:], ledger.elastic[1:] + floor, color=ORANGE, lw=1, label="elastic energy")
+    bottom.semilogy(result.t[1:], ledger.kinetic[1:] + floor, color=BLUE, lw=1, alpha=0.6, label="kinetic energy")
+    top_value = max(ledger.kinetic.max(), ledger.elastic.max(), floor)
+    bottom.set(xlabel="time", ylabel="energy", ylim=(max(np.abs(ledger.residual[1:]).max() * 1e-3, top_value * 1e-16), top_value * 3))
+    bottom.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    return _save_figure(figure, path)
+
+
+def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None = None) -> Path:
+    """Rigid against flexible: a joint force (the largest by default), elastic deflections, and their energies."""
+    mechanism = comparison.flexible.mechanism
+    forces = {j.name: [np.linalg.norm(r.reaction(j.name)[:, :3], axis=1) for r in (comparison.rigid, comparison.flexible)] for j in mechanism.joints}
+    if joint is None:
+        joint = max(forces, key=lambda name: np.abs(forces[name][0] - forces[name][1]).max())
+    figure, axes = plt.subplots(3, 1, figsize=(9, 9), sharex=True, layout="constrained")
+    axes[0].plot(comparison.t, forces[joint][0], color=GREY, lw=2, label="rigid")
+    axes[0].plot(comparison.t, forces[joint][1], color=BLUE, lw=1.2, label="flexible")
+    axes[0].set(ylabel="force", title=f"{mechanism.name}: force in joint {joint!r}")
+    for marker, colour in zip(comparison.moving_markers(), (ORANGE, GREEN, BLUE, "#a23b72", INK), strict=False):
+        axes[1].plot(comparison.t, np.linalg.norm(comparison.difference(marker), axis=1), color=colour, lw=1.2, label=marker)
+    axes[1].set(ylabel="distance", title="path of the interfaces: flexible minus rigid")
+    for result, colour, name in ((comparison.rigid, GREY, "kinetic, rigid"), (comparison.flexible, BLUE, "kinetic, flexible")):
+        axes[2].plot(result.t, result.ledger.kinetic, color=colour, lw=2 if result is comparison.rigid else 1.2, label=name)
+    twin = axes[2].twinx()
+    twin.plot(comparison.t, comparison.flexible.ledger.elastic, color=ORANGE, lw=1.2)
+    twin.set_ylabel("elastic energy", color=ORANGE)
+    axes[2].set(xlabel="time", ylabel="kinetic energy", title="energies")
+    for axis in axes:
+        axis.legend(loc="upper right", frameon=False)
+        axis.grid(alpha=0.25)
+    return _save_figure(figure, path)
+
+
+def _plotter() -> pv.Plotter:
+    plotter = pv.Plotter(off_screen=True, window_size=PIXELS)
+    plotter.set_background("white", top="#dfe7ef")
+    plotter.enable_anti_aliasing("ssaa")
+    return plotter
+
+
+def _save(plotter: pv.Plotter, path: str | Path) -> Path:
+    path = Path(path)
+    try:
+        plotter.screenshot(str(path))
+    except (OSError, ValueError) as error:
+        raise PictureError(f"The picture cannot be written to {path}: {error}.") from error
+    finally:
+        plotter.close()
+    return path
+
+
+def _save_figure(figure: Figure, path: str | Path) -> Path:
+    path = Path(path)
+    try:
+        figure.savefig(path, dpi=130)
+    except (OSError, ValueError) as error:
+        raise PictureError(f"The plot cannot be written to {path}: {error}.") from error
+    finally:
+        plt.close(figure)
+    return path

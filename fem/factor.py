@@ -3,13 +3,13 @@
     with factor(K, "positive-definite") as inverse:
         X = inverse.solve(B)
 
-Every backend (see `fem.factorisations`) follows the same protocol; what differs between them is speed and memory.
+Every backend (see `fem.factorisations`) follows one protocol; they differ in speed and memory.
 """
 
 import warnings
 from dataclasses import replace
 from types import TracebackType
-from typing import Literal, Self, get_args
+from typing import Self, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,8 +31,8 @@ class IllConditionedWarning(UserWarning):
 class Factor:
     """A factorised matrix A: `solve(B)` gives A^-1 B.
 
-    Made by `factor`. Its memory is given back by `release()`, at the end of a `with` block, or when the object is
-    dropped. `record` holds the facts (entries, memory, arithmetic, inertia, residual, time).
+    Made by `factor`. Its memory is given back by `release()`, at the end of a `with` block, or when the
+    object is dropped. `record` holds the facts (entries, memory, arithmetic, inertia, residual, time).
     """
 
     def __init__(self, factorisation: Factorisation, record: FactorRecord, dtype: np.dtype) -> None:
@@ -47,7 +47,7 @@ class Factor:
 
     @property
     def inertia(self) -> tuple[int, int, int] | None:
-        """Numbers of (positive, negative, zero) eigenvalues of A; None where the backend cannot vouch for them."""
+        """Numbers of (positive, negative, zero) eigenvalues of A; None where they are not certain."""
         return self.record.inertia
 
     @property
@@ -63,8 +63,8 @@ class Factor:
     def solve(self, B: Num[np.ndarray, " n"] | Num[np.ndarray, "n k"]) -> np.ndarray:
         """X with A X = B, of B's shape, a new array (blocks come in Fortran order).
 
-        A block is much cheaper than its columns one by one: the factor is read once for all of them. A real factor
-        solves complex right-hand sides too. Raises MatrixError for a wrong length or NaN in B.
+        A block is much cheaper than its columns one by one: the factor is read once for all of them. A real
+        factor solves complex right-hand sides too. Raises MatrixError for a wrong length or NaN in B.
         """
         if self._factorisation is None:
             raise FactorisationError(
@@ -113,48 +113,54 @@ class Factor:
 
 def factor(
     A: sp.spmatrix | sp.sparray | np.ndarray,
-    kind: Kind = "positive-definite",
-    backend: Literal["auto", "pardiso", "superlu"] = "auto",
+    kind: str = "positive-definite",
+    backend: str = "auto",
 ) -> Factor:
     """Factorise A (n, n).
 
     kind: "positive-definite" (real: a stiffness matrix that is held), "symmetric" (real, indefinite: shifted
-    K - s M, saddle points; gives the inertia), "complex-symmetric" (K + i w D - w^2 M) or "general" (real or complex).
-    Symmetric kinds are given whole, not as a triangle. A is not changed and not kept by reference.
+    K - s M, saddle points; gives the inertia), "complex-symmetric" (K + i w D - w^2 M) or "general" (real or
+    complex). Symmetric kinds are given whole, not as a triangle. A is not changed and not kept by reference.
 
-    backend: "auto" takes PARDISO where MKL is installed, else SuperLU.
+    backend: "auto" ("pardiso" where MKL is installed, else "superlu"), "pardiso" or "superlu".
 
-    One random right-hand side is solved and its residual measured (`record.residual`, relative to it): above 1e-8
-    an IllConditionedWarning, above 1e-5 an error. Cost of PARDISO at 100,000 tet10 dofs: 5 CPU seconds, 0.55 GB.
+    One random right-hand side is solved and its residual measured (`record.residual`, relative to it): above
+    1e-8 an IllConditionedWarning, above 1e-5 an error. Cost of PARDISO at 100,000 tet10 dofs: 5 CPU seconds,
+    0.55 GB.
 
-    Raises MatrixError (not square, NaN, not symmetric, empty row) and FactorisationError (singular, not positive
+    Raises MatrixError (not square, NaN, not symmetric) and FactorisationError (singular, not positive
     definite, memory).
     """
-    if kind not in get_args(Kind):
-        raise MatrixError(unknown_name("kind of matrix", kind, get_args(Kind)))
-    chosen = _choose(backend)
-    A = checked(A, kind)
-    factorisation = chosen.factorise(A, kind)
+    known, chosen = _kind(kind), _choose(backend)
+    A = checked(A, known)
+    factorisation = chosen.factorise(A, known)
     residual, solution = _residual(A, factorisation)
     record = replace(factorisation.record, residual=residual)
     if not residual <= SINGULAR:  # NaN too
         factorisation.release()
         worst = int(np.argmax(np.abs(solution))) if np.isfinite(solution).all() else None
         raise FactorisationError(
-            f"The matrix is singular to working accuracy: a random load leaves a relative residual of {residual:.1e}. "
-            f"{causes(A, worst)}"
+            "The matrix is singular to working accuracy: a random load leaves a relative residual of "
+            f"{residual:.1e}. {causes(A, worst)}"
         )
     if residual > INACCURATE:
         warnings.warn(
-            f"The matrix is badly conditioned: a random load leaves a relative residual of {residual:.1e} (expected "
-            f"below {INACCURATE:.0e}). Look for very soft or very small parts beside stiff ones, for a body that is "
-            "barely held, or for a shift close to an eigenvalue.",
+            f"The matrix is badly conditioned: a random load leaves a relative residual of {residual:.1e} "
+            f"(expected below {INACCURATE:.0e}). Look for very soft or very small parts beside stiff ones, "
+            "for a body that is barely held, or for a shift close to an eigenvalue.",
             IllConditionedWarning,
             stacklevel=2,
         )
         if record.perturbed_pivots:
             record = replace(record, inertia=None)
     return Factor(factorisation, record, A.dtype)
+
+
+def _kind(name: str) -> Kind:
+    for kind in get_args(Kind):
+        if name == kind:
+            return kind
+    raise MatrixError(unknown_name("kind of matrix", name, get_args(Kind)))
 
 
 def _choose(backend: str) -> Backend:

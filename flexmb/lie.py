@@ -19,6 +19,44 @@ def cross(a, b):
 
 
 @njit(cache=True)
+def turn(R, a):
+    """`R @ a` for a (3, 3) matrix and a 3-vector, unrolled: a library call would cost more than the product."""
+    out = np.empty(3)
+    for i in range(3):
+        out[i] = R[i, 0] * a[0] + R[i, 1] * a[1] + R[i, 2] * a[2]
+    return out
+
+
+@njit(cache=True)
+def turn_back(R, a):
+    """`R.T @ a`."""
+    out = np.empty(3)
+    for i in range(3):
+        out[i] = R[0, i] * a[0] + R[1, i] * a[1] + R[2, i] * a[2]
+    return out
+
+
+@njit(cache=True)
+def matmul(A, B):
+    """`A @ B` for (3, 3) matrices."""
+    out = np.empty((3, 3))
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
+    return out
+
+
+@njit(cache=True)
+def relative(A, B):
+    """`A.T @ B` for (3, 3) matrices: axes of B seen in A."""
+    out = np.empty((3, 3))
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = A[0, i] * B[0, j] + A[1, i] * B[1, j] + A[2, i] * B[2, j]
+    return out
+
+
+@njit(cache=True)
 def skew(a):
     """Matrix (3, 3) with `skew(a) @ b = a x b`."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
@@ -97,7 +135,7 @@ def left_jacobian(theta):
         a = (1.0 - np.cos(x)) / x2
         b = (x - np.sin(x)) / (x2 * x)
     S = skew(theta)
-    return np.eye(3) + a * S + b * np.dot(S, S)
+    return np.eye(3) + a * S + b * matmul(S, S)
 
 
 @njit(cache=True)
@@ -110,7 +148,7 @@ def left_jacobian_inverse(theta):
         x = np.sqrt(x2)
         b = (1.0 - 0.5 * x / np.tan(0.5 * x)) / x2
     S = skew(theta)
-    return np.eye(3) - 0.5 * S + b * np.dot(S, S)
+    return np.eye(3) - 0.5 * S + b * matmul(S, S)
 
 
 @njit(cache=True)
@@ -120,7 +158,7 @@ def compose(r, p, twist):
     `twist` (6,) is the body-frame increment `[rho, theta]` (exponential of SE(3)).
     """
     theta = twist[3:6]
-    position = r + np.dot(rotation_from_quaternion(p), np.dot(left_jacobian(theta), twist[0:3]))
+    position = r + turn(rotation_from_quaternion(p), turn(left_jacobian(theta), twist[0:3]))
     quaternion = quaternion_product(p, quaternion_exp(theta))
     return position, quaternion / np.sqrt(np.sum(quaternion * quaternion))
 

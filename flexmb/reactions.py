@@ -21,13 +21,15 @@ def joint_reaction(result: Result, joint: str) -> Float[np.ndarray, "nt 6"]:
     work = make_work(flat)
     out = np.zeros((len(result.t), 6))
     nv, nw = np.empty(3), np.empty(3)
-    memory = np.zeros(len(mechanism.rows))
     for k, (t, q) in enumerate(zip(result.t, result.q, strict=True)):
         place_markers(flat, q, *work)
         functions = mechanism.function_values(t)
-        axes = work[3][record.markers[0]]
+        a, b = record.markers
+        axes = work[3][a]
         for r in record.rows:
-            row_geometry(flat, r, functions, memory, work[2], work[3], nv, nw)
+            row = mechanism.rows[r]
+            given = functions[row.function, 0] if row.function >= 0 else 0.0
+            row_geometry(row.kind, *row.axes, given, 0.0, work[2][a], axes, work[2][b], work[3][b], nv, nw)
             out[k, :3] -= result.multipliers[k, r] * (axes @ nv)
             out[k, 3:] -= result.multipliers[k, r] * (axes @ nw)
     return out

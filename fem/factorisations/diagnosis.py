@@ -15,8 +15,8 @@ def causes(A: sp.csr_matrix, equation: int | None) -> str:
     where = ""
     if equation is not None:
         where = (
-            f"The defect shows at equation {equation} of {A.shape[0]}, counted from 0 (in a matrix of a whole model "
-            f"with 3 dofs a node: node {equation // 3}, direction {'xyz'[equation % 3]}). "
+            f"The defect shows at equation {equation} of {A.shape[0]}, counted from 0 (with 3 dofs a node "
+            f"and none removed: node {equation // 3}, direction {'xyz'[equation % 3]}). "
         )
     count, label = connected_components(A, directed=False)
     parts = ""
@@ -25,7 +25,7 @@ def causes(A: sp.csr_matrix, equation: int | None) -> str:
         more = ", ..." if count > MAX_NAMED else ""
         parts = f"The matrix falls into {count} unconnected parts (first equation of each: {first}{more}). "
     return (
-        f"{where}{parts}Likely causes: a body that is free to move (hold it at an interface, or use a method for free "
-        "bodies), a part that is not connected to the rest (merge the nodes, or hold it too), a dof without "
-        "stiffness (a node of no element, a zero modulus)."
+        f"{where}{parts}Likely causes: a body that is free to move (hold it at an interface, or use a method "
+        "for free bodies), a part that is not connected to the rest (merge the nodes, or hold it too), a dof "
+        "without stiffness (a node of no element, a zero modulus)."
     )

@@ -10,7 +10,10 @@ ASYMMETRY = 1e-9  # |A - A^T| allowed, relative to the size of a row
 
 
 def checked(A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind) -> sp.csr_matrix:
-    """A as compressed rows of float64 or complex128, sorted and without duplicates, or the error that says why not."""
+    """A as compressed rows of float64 or complex128, sorted, without duplicates; or an error that says why.
+
+    A is not written to; the result shares its arrays where they are right already.
+    """
     if len(A.shape) != 2 or A.shape[0] != A.shape[1] or A.shape[0] == 0:
         raise MatrixError(f"A matrix to factorise must be square and not empty; got shape {A.shape}.")
     A = sp.csr_matrix(A)
@@ -43,16 +46,16 @@ def _insist_on_rows(A: sp.csr_matrix, kind: Kind) -> None:
     empty = np.flatnonzero(scale == 0.0)
     if len(empty):
         raise FactorisationError(
-            f"The matrix is singular: {len(empty)} of its rows are zero (first: {empty[0]}, counted from 0). Such a dof "
-            "has no stiffness: remove nodes that belong to no element, or hold the dof."
+            f"The matrix is singular: {len(empty)} of its rows are zero (first: {empty[0]}, counted from 0). "
+            "Such a dof has no stiffness: remove nodes that belong to no element, or hold the dof."
         )
     if kind == "positive-definite":
         wrong = np.flatnonzero(A.diagonal() <= 0.0)
         if len(wrong):
             raise FactorisationError(
-                f"The matrix is not positive definite: {len(wrong)} of its diagonal entries are not positive (first: "
-                f"equation {wrong[0]}, counted from 0). Look for inverted elements or a negative modulus; a matrix "
-                "that is meant to be indefinite needs kind='symmetric'."
+                f"The matrix is not positive definite: {len(wrong)} of its diagonal entries are not "
+                f"positive (first: equation {wrong[0]}, counted from 0). Look for inverted elements or a negative "
+                "modulus; a matrix meant to be indefinite needs kind='symmetric'."
             )
 
 
@@ -67,9 +70,7 @@ def _insist_on_symmetry(A: sp.csr_matrix, kind: Kind) -> None:
     worst = int(np.argmax(difference.data))
     i, j = int(difference.row[worst]), int(difference.col[worst])
     raise MatrixError(
-        f"The matrix is not symmetric, as kind={kind!r} promises: A[{i}, {j}] = {A[i, j]:.6g} but A[{j}, {i}] = "
-        f"{A[j, i]:.6g}. Give the whole matrix, not one triangle (A + A.T - diag(A) completes it), or use "
-        "kind='general'."
+        f"The matrix is not symmetric, as kind={kind!r} promises: A[{i}, {j}] = {A[i, j]:.6g} but "
+        f"A[{j}, {i}] = {A[j, i]:.6g}. Give the whole matrix, not one triangle "
+        "(A + A.T - diag(A) completes it), or use kind='general'."
     )
-
-

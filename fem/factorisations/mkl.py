@@ -27,18 +27,18 @@ ERRORS = {
     "reduce the pieces",
     -3: "the fill-reducing ordering failed (a defect of MKL or of this program: please report it)",
     -4: "a pivot is zero: the matrix is singular",
-    -5: "an internal error of MKL occurred. Another version of the mkl package, or backend='superlu', may succeed",
-    -6: "the ordering that puts large entries on the diagonal failed: the matrix is structurally singular, or "
+    -5: "an internal error of MKL occurred. Another mkl version, or backend='superlu', may succeed",
+    -6: "the ordering that puts large entries on the diagonal failed: the matrix is structurally singular or "
     "holds values too large or too small for it",
     -7: "a diagonal block is singular",
-    -8: "a 32-bit count overflowed: the problem is too large for this build of PARDISO. Use a coarser mesh, or "
+    -8: "a 32-bit count overflowed: the problem is too large for PARDISO. Use a coarser mesh, or "
     "split the part at interfaces and reduce the pieces",
     -13: "the call was interrupted",
 }
 
 
 def _candidates() -> list[str]:
-    """Where libmkl_rt may be: a named file, the `mkl` wheel, the system's loader, the environment's lib folder."""
+    """Where libmkl_rt may be: a named file, the `mkl` wheel, the system's loader, this environment."""
     found = [os.environ["PYPARDISO_MKL_RT"]] if "PYPARDISO_MKL_RT" in os.environ else []
     try:
         files = metadata.files("mkl") or []
@@ -70,7 +70,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def default_parameters(mtype: int) -> Int[np.ndarray, "64"]:
-    """MKL's own parameter defaults for a matrix type, with parameter 1 set so that all 64 are taken as given."""
+    """MKL's own parameter defaults for a matrix type, and parameter 1 set: all 64 are taken as given."""
     mkl = library()
     if mkl is None:
         raise FactorisationError(

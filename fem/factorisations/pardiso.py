@@ -25,7 +25,7 @@ def missing() -> str | None:
     """Why PARDISO cannot be used here, with the remedy; None where it can."""
     if mkl.library() is not None:
         return None
-    return "MKL's libmkl_rt was not found. `pip install mkl` brings it on x86-64; elsewhere use backend='superlu'."
+    return "libmkl_rt was not found. On x86-64, `pip install mkl` brings it; elsewhere use backend='superlu'."
 
 
 def factorise(A: sp.csr_matrix, kind: Kind) -> "PardisoFactorisation":
@@ -64,9 +64,9 @@ def parameters(mtype: int) -> Int[np.ndarray, "64"]:
 
 
 def stored_part(A: sp.csr_matrix, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values, row pointers and columns that PARDISO wants: all of A, or its upper triangle with every diagonal."""
+    """Values, row pointers and columns for PARDISO: all of A, or its upper triangle with every diagonal."""
     if kind == "general":
-        values, pointers, columns = A.data, A.indptr, A.indices
+        values, pointers, columns = A.data.copy(), A.indptr, A.indices
     else:
         rows = np.repeat(np.arange(A.shape[0], dtype=A.indices.dtype), np.diff(A.indptr))
         upper = A.indices >= rows
@@ -77,10 +77,10 @@ def stored_part(A: sp.csr_matrix, kind: Kind) -> tuple[np.ndarray, np.ndarray, n
         pointers = np.concatenate([[0], np.cumsum(counts)])
     if len(values) > MAX_ENTRIES:
         raise MatrixError(
-            f"The matrix has {len(values)} stored entries; PARDISO takes at most {MAX_ENTRIES}. Use a coarser mesh, "
-            "or split the part at interfaces and reduce the pieces."
+            f"The matrix has {len(values)} stored entries; PARDISO takes at most {MAX_ENTRIES}. Use a "
+            "coarser mesh, or split the part at interfaces and reduce the pieces."
         )
-    return np.ascontiguousarray(values), pointers.astype(np.int32), columns.astype(np.int32)
+    return values, pointers.astype(np.int32), columns.astype(np.int32)
 
 
 def _with_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:

@@ -37,8 +37,8 @@ class SuperLUFactorisation:
         start = time.perf_counter()
         if A.nnz > MAX_ENTRIES:
             raise MatrixError(
-                f"The matrix has {A.nnz} stored entries; SuperLU takes at most {MAX_ENTRIES}. Use a coarser mesh, or "
-                "split the part at interfaces and reduce the pieces."
+                f"The matrix has {A.nnz} stored entries; SuperLU takes at most {MAX_ENTRIES}. Use a coarser "
+                "mesh, or split the part at interfaces and reduce the pieces."
             )
         columns = sp.csc_matrix(A)
         columns.indices, columns.indptr = columns.indices.astype(np.int32), columns.indptr.astype(np.int32)
@@ -62,7 +62,7 @@ class SuperLUFactorisation:
         )
 
     def _pivots(self, kind: Kind) -> np.ndarray | None:
-        """D of P A P^T = L D L^T, whose signs are the inertia; None for other kinds and after a row exchange."""
+        """D of P A P^T = L D L^T, whose signs are the inertia; None otherwise, or after row exchanges."""
         symmetric = kind in ("positive-definite", "symmetric")
         return (
             self._lu.U.diagonal() if symmetric and np.array_equal(self._lu.perm_r, self._lu.perm_c) else None
@@ -84,7 +84,9 @@ def _decompose(columns: sp.csc_matrix, A: sp.csr_matrix, kind: Kind) -> SuperLU:
         options = {"SymmetricMode": True}
         return splu(columns, "MMD_AT_PLUS_A", diag_pivot_thresh=DIAGONAL_PREFERENCE[kind], options=options)
     except MemoryError as error:
-        text = "SuperLU ran out of memory. Free memory, use a coarser mesh, or install MKL (a third of the memory)."
+        text = (
+            "SuperLU ran out of memory. Free memory, use a coarser mesh, or install MKL (it needs a third)."
+        )
         raise FactorisationError(text) from error
     except RuntimeError as error:
         text = f"SuperLU could not factorise the matrix ({kind}): {error}. {causes(A, None)}"

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from flexmb.lie import cross, skew
+from flexmb.lie import cross, skew, turn
 
 _PAIRS = np.array([[0, 0], [1, 1], [2, 2], [0, 1], [1, 2], [2, 0]])
 
@@ -71,15 +71,15 @@ def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
                 s[k] += (S1 + 0.5 * g) * eta[i]
                 Mre[k, i] = S1 + g
                 sdot[k] += Mre[k, i] * etadot[i]
-                turn = -products[6 + k, 0, i] + (products[12 + k, 0, i] if second else 0.0)
-                Mre[3 + k, i] = lin[9 + k, i] + turn
+                coupling = -products[6 + k, 0, i] + (products[12 + k, 0, i] if second else 0.0)
+                Mre[3 + k, i] = lin[9 + k, i] + coupling
                 if second:
                     SG_rates[k] += products[9 + k, 1, i] * etadot[i]
                     Hdot_rates[k] += products[12 + k, 1, i] * etadot[i]
 
     mv = mass * v
     momentum = mv + cross(omega, s)
-    angular = cross(s, v) + np.dot(J, omega)
+    angular = cross(s, v) + turn(J, omega)
     for k in range(3):
         for i in range(m):
             momentum[k] += Mre[k, i] * etadot[i]
@@ -94,7 +94,7 @@ def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
             Mrr[3 + r, 3 + c] = J[r, c]
 
     bias[0:3] = cross(omega, sdot) + SG_rates + cross(omega, momentum)
-    bias[3:6] = cross(omega, angular) + cross(v, momentum) + cross(sdot, v) + np.dot(Jdot, omega) + Hdot_rates
+    bias[3:6] = cross(omega, angular) + cross(v, momentum) + cross(sdot, v) + turn(Jdot, omega) + Hdot_rates
     kinetic = 0.0
     for k in range(3):
         kinetic += 0.5 * (v[k] * momentum[k] + omega[k] * angular[k])

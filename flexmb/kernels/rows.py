@@ -13,9 +13,13 @@ from flexmb.lie import (
     cross,
     left_jacobian,
     left_jacobian_inverse,
+    matmul,
+    relative,
     rotation_exp,
     rotation_from_quaternion,
     rotation_log,
+    turn,
+    turn_back,
 )
 
 
@@ -42,35 +46,34 @@ def place_markers(flat, q, body_point, tangent, position, axes, attitude):
                 for i in range(m):
                     c[r] += flat.marker_rows[k, r, i] * eta[i]
                     theta[r] += flat.marker_rows[k, 3 + r, i] * eta[i]
-            local = np.dot(rotation_exp(theta), local)
+            local = matmul(rotation_exp(theta), local)
             tangent[k] = left_jacobian(theta)
         body_point[k] = c
-        position[k] = q[start : start + 3] + np.dot(attitude[b], c)
-        axes[k] = np.dot(attitude[b], local)
+        position[k] = q[start : start + 3] + turn(attitude[b], c)
+        axes[k] = matmul(attitude[b], local)
 
 
 @njit(cache=True)
-def row_geometry(flat, r, functions, angle_memory, position, axes, nv, nw):
-    """Value of row `r`: its equation (joint rows) or its coordinate (force rows); fills the covector `nv`, `nw`."""
-    a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
-    i, j = flat.row_axes[r, 0], flat.row_axes[r, 1]
-    kind = flat.row_kind[r]
-    given = functions[flat.row_function[r], 0] if r < flat.joint_rows and flat.row_function[r] >= 0 else 0.0
-    A = axes[a]
+def row_geometry(kind, i, j, given, memory, xa, A, xb, B, nv, nw):
+    """Value of a row between markers at `xa`, `xb` with axes `A`, `B`: its coordinate minus the `given` one.
+
+    Fills the covector `nv`, `nw`. `memory` is the last value of an unwrapped angle. (The inner functions take what
+    they need and not the whole of `flat`: passing a record of thirty arrays costs more than their work.)
+    """
     nv[:] = 0.0
     nw[:] = 0.0
     if kind == TRANSLATION:
         nv[i] = 1.0
         value = -given
         for k in range(3):
-            value += A[k, i] * (position[b, k] - position[a, k])
+            value += A[k, i] * (xb[k] - xa[k])
         return value
     if kind == DISTANCE:
-        d = np.dot(A.T, position[b] - position[a])
+        d = turn_back(A, xb - xa)
         length = np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
         nv[:] = d / length
         return length - given
-    S = np.dot(A.T, axes[b])
+    S = relative(A, B)
     if kind == DOT:
         column = S[:, j].copy()
         e = np.zeros(3)
@@ -86,27 +89,25 @@ def row_geometry(flat, r, functions, angle_memory, position, axes, nv, nw):
     if kind == ANGLE:
         nw[2] = 1.0
         angle = np.arctan2(S[1, 0] - S[0, 1], S[0, 0] + S[1, 1])
-        return angle + 2.0 * np.pi * np.round((angle_memory[r] - angle) / (2.0 * np.pi))
+        return angle + 2.0 * np.pi * np.round((memory - angle) / (2.0 * np.pi))
     theta = rotation_log(S)  # ROTATION_VECTOR
     nw[:] = left_jacobian_inverse(theta)[i]
     return theta[i]
 
 
 @njit(cache=True)
-def wrench_to_body(flat, k, force, moment, body_point, tangent, attitude, out):
-    """Generalised force (6+m,) on the body of marker `k` of a wrench given in world axes at the marker."""
-    b = flat.marker_body[k]
-    f = np.dot(attitude[b].T, force)
-    t = np.dot(attitude[b].T, moment)
+def wrench_to_body(force, moment, point, tangent, rows, attitude, m, out):
+    """Generalised force (6+m,) on a body of a wrench in world axes at a marker with elastic `rows` (6, m)."""
+    f = turn_back(attitude, force)
+    t = turn_back(attitude, moment)
     out[0:3] = f
-    out[3:6] = cross(body_point[k], f) + t
-    m = flat.modes[b]
+    out[3:6] = cross(point, f) + t
     if m > 0:
-        tt = np.dot(tangent[k].T, t)
+        tt = turn_back(tangent, t)
         for i in range(m):
             total = 0.0
             for r in range(3):
-                total += flat.marker_rows[k, r, i] * f[r] + flat.marker_rows[k, 3 + r, i] * tt[r]
+                total += rows[r, i] * f[r] + rows[3 + r, i] * tt[r]
             out[6 + i] = total
 
 
@@ -118,15 +119,21 @@ def all_rows(flat, q, functions, angle_memory, work, values, G):
     nv = np.empty(3)
     nw = np.empty(3)
     for r in range(len(values)):
-        values[r] = row_geometry(flat, r, functions, angle_memory, position, axes, nv, nw)
         a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
-        force = np.dot(axes[a], nv)
-        moment = np.dot(axes[a], nw)
-        if flat.marker_body[b] != GROUND:
-            wrench_to_body(flat, b, force, moment, body_point, tangent, attitude, G[r, 1])
-        if flat.marker_body[a] != GROUND:
-            arm = position[b] - position[a]
-            wrench_to_body(flat, a, -force, -moment - cross(arm, force), body_point, tangent, attitude, G[r, 0])
+        given = functions[flat.row_function[r], 0] if r < flat.joint_rows and flat.row_function[r] >= 0 else 0.0
+        values[r] = row_geometry(
+            flat.row_kind[r], flat.row_axes[r, 0], flat.row_axes[r, 1], given, angle_memory[r],
+            position[a], axes[a], position[b], axes[b], nv, nw,
+        )  # fmt: skip
+        force = turn(axes[a], nv)
+        moment = turn(axes[a], nw)
+        n = flat.marker_body[b]
+        if n != GROUND:
+            wrench_to_body(force, moment, body_point[b], tangent[b], flat.marker_rows[b], attitude[n], flat.modes[n], G[r, 1])
+        n = flat.marker_body[a]
+        if n != GROUND:
+            moment += cross(position[b] - position[a], force)
+            wrench_to_body(-force, -moment, body_point[a], tangent[a], flat.marker_rows[a], attitude[n], flat.modes[n], G[r, 0])
 
 
 @njit(cache=True)
@@ -142,9 +149,9 @@ def add_loads(flat, w, functions, work, forces):
         force = factor * flat.load_wrench[l, 0:3]
         moment = factor * flat.load_wrench[l, 3:6]
         if flat.load_follows[l] == 1:
-            force = np.dot(axes[k], force)
-            moment = np.dot(axes[k], moment)
-        wrench_to_body(flat, k, force, moment, body_point, tangent, attitude, out)
+            force = turn(axes[k], force)
+            moment = turn(axes[k], moment)
+        wrench_to_body(force, moment, body_point[k], tangent[k], flat.marker_rows[k], attitude[b], flat.modes[b], out)
         start = flat.v_start[b]
         for i in range(6 + flat.modes[b]):
             forces[start + i] += out[i]
@@ -153,27 +160,27 @@ def add_loads(flat, w, functions, work, forces):
 
 
 @njit(cache=True)
-def row_rate(flat, r, G, w):
-    """Rate of row `r`'s coordinate: `G w` over its two bodies (without the rate of its function of time)."""
-    total = 0.0
-    for side in range(2):
-        b = flat.marker_body[flat.row_markers[r, side]]
-        if b != GROUND:
-            start = flat.v_start[b]
-            for i in range(6 + flat.modes[b]):
-                total += G[r, side, i] * w[start + i]
-    return total
+def row_rates(row_markers, marker_body, v_start, G, w, rates):
+    """Rates (nr,) of the rows' coordinates: `G w` over their two bodies (without the rates of functions of time)."""
+    for r in range(len(rates)):
+        total = 0.0
+        for side in range(2):
+            b = marker_body[row_markers[r, side]]
+            if b != GROUND:
+                for i in range(v_start[b], v_start[b + 1]):
+                    total += G[r, side, i - v_start[b]] * w[i]
+        rates[r] = total
 
 
 @njit(cache=True)
-def add_row_force(flat, r, G, scale, forces):
-    """`forces += scale * G_r^T` over the two bodies of row `r`."""
-    for side in range(2):
-        b = flat.marker_body[flat.row_markers[r, side]]
-        if b != GROUND:
-            start = flat.v_start[b]
-            for i in range(6 + flat.modes[b]):
-                forces[start + i] += scale * G[r, side, i]
+def add_row_forces(row_markers, marker_body, v_start, G, efforts, forces):
+    """`forces += sum_r efforts_r G_r^T` over the two bodies of every row."""
+    for r in range(len(efforts)):
+        for side in range(2):
+            b = marker_body[row_markers[r, side]]
+            if b != GROUND:
+                for i in range(v_start[b], v_start[b + 1]):
+                    forces[i] += efforts[r] * G[r, side, i - v_start[b]]
 
 
 @njit(cache=True)

@@ -52,17 +52,14 @@ def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol):
 
 
 @njit(cache=True)
-def solve_body(flat, b, beta, Mre, E, chol, x):
-    """Overwrite `x` (6+m,) by `A_b^{-1} x`."""
-    m = flat.modes[b]
-    e = flat.v_start[b] + 6
-    L = chol[b]
+def solve_body(m, beta, Mre, E, L, x):
+    """Overwrite `x` (6+m,) by `A_b^{-1} x`; `Mre`, elastic diagonal `E` (m,) and Cholesky factor `L` of this body."""
     for i in range(m):
-        x[6 + i] /= E[e + i]
+        x[6 + i] /= E[i]
     for r in range(6):
         total = 0.0
         for i in range(m):
-            total += Mre[b, r, i] * x[6 + i]
+            total += Mre[r, i] * x[6 + i]
         x[r] -= beta * total
     for r in range(6):
         total = x[r]
@@ -77,8 +74,8 @@ def solve_body(flat, b, beta, Mre, E, chol, x):
     for i in range(m):
         total = 0.0
         for r in range(6):
-            total += Mre[b, r, i] * x[r]
-        x[6 + i] -= beta * total / E[e + i]
+            total += Mre[r, i] * x[r]
+        x[6 + i] -= beta * total / E[i]
 
 
 @njit(cache=True)
@@ -158,7 +155,7 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
     for b in range(len(flat.modes)):
         start, end = flat.v_start[b], flat.v_start[b + 1]
         x[start:end] = rhs[start:end]
-        solve_body(flat, b, beta, Mre, E, chol, x[start:end])
+        solve_body(flat.modes[b], beta, Mre[b], E[start + 6 : end], chol[b], x[start:end])
 
     Z = np.empty((nr, 2, width))
     S = np.zeros((nr, nr))
@@ -179,7 +176,7 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
             for i in range(n):
                 z[i] = G[r, side, i]
                 multipliers[r] += G[r, side, i] * x[start + i]
-            solve_body(flat, b, beta, Mre, E, chol, z)
+            solve_body(flat.modes[b], beta, Mre[b], E[start + 6 : start + n], chol[b], z)
             for p in range(r + 1):
                 if compliance[p] == INACTIVE:
                     continue

@@ -6,10 +6,9 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.bodies import body_terms, first_moment
-from flexmb.kernels.data import GROUND
-from flexmb.kernels.rows import add_loads, add_row_force, all_rows, make_work, row_rate
+from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, make_work, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
-from flexmb.lie import compose, cross
+from flexmb.lie import compose, cross, turn_back
 
 KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
@@ -61,18 +60,21 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, Mrr, 
     attitude = work[4]
     out[:] = 0.0
     powers[LOAD] = add_loads(flat, w, functions, work, out)
+    rates = np.empty(len(values))
+    efforts = np.empty(len(values))
+    row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
     for r in range(flat.joint_rows, len(values)):
         stretch = values[r] - flat.row_offset[r]
-        rate = row_rate(flat, r, G, w)
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
-        add_row_force(flat, r, G, effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rate, out)
+        efforts[r] = effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rates[r]
         energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
-        powers[DAMPER_HEAT] += flat.row_damping[r] * rate * rate
-        powers[LOAD] += effort * rate
+        powers[DAMPER_HEAT] += flat.row_damping[r] * rates[r] * rates[r]
+        powers[LOAD] += effort * rates[r]
     for r in range(flat.joint_rows):
-        add_row_force(flat, r, G, -multipliers[r], out)
+        efforts[r] = -multipliers[r]
         if flat.row_function[r] >= 0:
             powers[DRIVER] -= multipliers[r] * functions[flat.row_function[r], 1]
+    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, out)
 
     for b in range(len(flat.modes)):
         m = flat.modes[b]
@@ -82,7 +84,7 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, Mrr, 
         wb = w[vs : vs + 6 + m]
         energies[KINETIC] += body_terms(flat, b, eta, wb, products[:, :, :m], Mrr[b], Mre[b], bias)
         s = first_moment(flat, b, eta, products)
-        g = np.dot(attitude[b].T, flat.gravity)
+        g = turn_back(attitude[b], flat.gravity)
         torque = cross(s, g)
         for i in range(3):
             energies[GRAVITY] -= flat.mass[b] * flat.gravity[i] * q[qs + i] + g[i] * s[i]
@@ -199,11 +201,12 @@ def project_velocity(flat, functions, w, G, Mrr, Mre):
     """Remove from `w` (in place) its part that violates the constraints, at least kinetic energy of the change."""
     nr = len(flat.row_kind)
     compliance = np.full(nr, INACTIVE)
-    row_rhs = np.zeros(nr)
+    row_rhs = np.empty(nr)
+    row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, -w, row_rhs)
     for r in range(flat.joint_rows):
         compliance[r] = 0.0
         rate = functions[flat.row_function[r], 1] if flat.row_function[r] >= 0 else 0.0
-        row_rhs[r] = rate - row_rate(flat, r, G, w)
+        row_rhs[r] += rate
     x = np.empty(len(w))
     solve_rows(flat, 1.0, 0.0, 0.0, Mrr, Mre, G, compliance, np.zeros(len(w)), row_rhs, x, np.empty(nr))
     w += x

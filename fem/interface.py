@@ -1,0 +1,221 @@
+"""Interfaces: sets of nodes with a reference point, where joints and forces attach.
+
+`rigid` (RBE2): the set moves as one. `average` (RBE3): the interface moves with the weighted least-squares mean
+of the set, which stays deformable. The motion of an interface is `[t; theta] = B^T u` (theory.md section 5): the
+translation of its reference point and a small rotation vector, both in the axes of the mesh.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int
+
+from fem.errors import InterfaceError, unknown_name
+from fem.face_area import lumped_area
+from fem.mesh import Mesh
+
+KINDS = ("rigid", "average")
+COLLINEAR = 1e-6
+"""A set whose second principal extent is below this fraction of its first counts as a line."""
+
+
+@runtime_checkable
+class HasPoints(Protocol):
+    """What an interface needs of a `Model`: where the nodes are, and the mesh that names sets of them."""
+
+    @property
+    def points(self) -> Any: ...
+    @property
+    def mesh(self) -> Mesh | None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Interface:
+    """A set of nodes and the reference point that stands for it.
+
+    - `nodes`: name of a set of the mesh, a `Selection`, or node numbers (counted from 0).
+    - `kind`: "rigid" (RBE2; stiffens the part there, as a bolted or welded fitting does) or "average" (RBE3; adds
+      no stiffness, as a soft or small contact does).
+    - `point` (3,): where the joint is; default: the weighted centroid of the nodes.
+    - `weights` (ns,), positive, in the order of `nodes`; default: the area that each node stands for when the nodes
+      make up whole faces of the skin, otherwise all equal. They act on the default point and on the mean motion of
+      an average interface; a rigid one moves as one whatever they are.
+
+    `resolve` makes the resolved record: `name` set, `nodes` sorted, `point` and `weights` arrays. Units: consistent.
+    """
+
+    nodes: Any
+    kind: str = "rigid"
+    point: Any = None
+    weights: Any = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InterfaceError(f"Interface {self.name!r}: " + unknown_name("interface kind", self.kind, KINDS))
+        if self.point is not None:
+            point = _floats(self.point, f"Interface {self.name!r}: point")
+            if point.shape != (3,):
+                raise InterfaceError(
+                    f"Interface {self.name!r}: the point needs 3 coordinates; its shape is {point.shape}."
+                )
+            object.__setattr__(self, "point", point)
+        if self.weights is not None:
+            weights = _floats(self.weights, f"Interface {self.name!r}: weights")
+            if weights.ndim != 1 or not (weights > 0).all():
+                raise InterfaceError(
+                    f"Interface {self.name!r}: weights must be one positive number a node; found shape "
+                    f"{weights.shape}, smallest {weights.min(initial=np.inf):.3g}."
+                )
+            object.__setattr__(self, "weights", weights)
+
+    @property
+    def dofs(self) -> Int[np.ndarray, " d"]:
+        """Dofs (3 ns,) of the nodes, node by node, in the numbering of the model."""
+        return (3 * self.nodes[:, None] + np.arange(3)).ravel()
+
+    def rigid_map(self, model: HasPoints) -> Float[np.ndarray, "d 6"]:
+        """Motion (3 ns, 6) of the nodes for unit translations x, y, z of the set and unit rotations about `point`."""
+        return rigid_motion(model.points[self.nodes], self.point)
+
+    def motion_rows(self, model: HasPoints) -> sp.csr_matrix:
+        """B (ndof, 6), sparse: `B^T u = [t; theta]`, the motion of the interface for nodal displacements u.
+
+        Minimises `sum_k w_k |u_k - t - theta x (x_k - p)|^2` over t and theta, so `B^T L = I` for L = `rigid_map`:
+        rigid motion is met exactly. `B f` spreads a wrench f = [force; moment about `point`] over the nodes. A rigid
+        interface uses equal weights, any weights giving the same answer there. Cost: linear in the number of nodes.
+
+        Source: the RBE3 element of NASTRAN; the normal equations are solved about the centroid, where they decouple.
+        """
+        x = model.points[self.nodes]
+        w = np.ones(len(x)) if self.kind == "rigid" else self.weights
+        w = w / w.sum()
+        centre = w @ x
+        d = x - centre
+        J = np.eye(3) * (w @ (d * d).sum(axis=1)) - (d.T * w) @ d
+        rows = np.repeat(w, 3)[:, None] * rigid_motion(x, centre)  # moments of u about the centroid
+        rows[:, 3:] = np.linalg.solve(J, rows[:, 3:].T).T
+        rows[:, :3] += np.cross(rows[:, 3:], self.point - centre)  # t(point) = t(centre) + theta x (point - centre)
+        dof, direction = np.repeat(self.dofs, 6), np.tile(np.arange(6), len(rows))
+        return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(3 * len(model.points), 6))
+
+    def __str__(self) -> str:
+        return f"{self.kind} interface {self.name!r}: {np.size(self.nodes)} nodes, point {self.point}"
+
+
+def rigid_motion(points: Float[np.ndarray, "n 3"], about: Float[np.ndarray, "3"]) -> Float[np.ndarray, "d 6"]:
+    """Displacements (3 n, 6) of `points` for unit translations x, y, z and unit rotations x, y, z `about` a point."""
+    d = points - about
+    map_ = np.zeros((len(points), 3, 6))
+    map_[:, [0, 1, 2], [0, 1, 2]] = 1.0
+    for k in range(3):
+        map_[:, :, 3 + k] = np.cross(np.eye(3)[k], d)
+    return map_.reshape(-1, 6)
+
+
+def resolve(model: HasPoints, name: str, spec: Any) -> Interface:
+    """The interface `name` of `model` with node numbers, point and weights filled in.
+
+    `spec`: a set name, a `Selection`, node numbers (counted from 0), or an `Interface` of any of these; what is not
+    an `Interface` becomes a rigid one. Raises InterfaceError for an unknown or empty set, nodes that do not exist
+    or occur twice, and a set that cannot carry six motions (a single node, nodes on one line), naming its rank.
+    """
+    spec = spec if isinstance(spec, Interface) else Interface(spec)
+    nodes, weights = _nodes(model, name, spec)
+    points = model.points[nodes]
+    if weights is None:
+        weights = lumped_area(model.mesh, nodes) if model.mesh is not None else None
+    if weights is None:
+        weights = np.ones(len(nodes))
+    centre = weights @ points / weights.sum()
+    _require_six_motions(name, points - centre, float(np.ptp(model.points, axis=0).max()))
+    nodes.setflags(write=False)
+    return Interface(nodes, spec.kind, centre if spec.point is None else spec.point, weights, name)
+
+
+def require_disjoint(interfaces: Mapping[str, Interface]) -> None:
+    """Refuse rigid interfaces that share nodes: one node cannot move with two sets. Average ones may overlap."""
+    rigid = [interface for interface in interfaces.values() if interface.kind == "rigid"]
+    for a, b in combinations(rigid, 2):
+        shared = np.intersect1d(a.nodes, b.nodes)
+        if len(shared):
+            raise InterfaceError(
+                f"The rigid interfaces {a.name!r} and {b.name!r} share {len(shared)} nodes ({_some(shared)}), and a node "
+                "moves with one rigid set only. Remove the shared nodes from one of them, or make one an average "
+                'interface: Interface(..., kind="average").'
+            )
+
+
+def _nodes(model: HasPoints, name: str, spec: Interface) -> tuple[np.ndarray, np.ndarray | None]:
+    """Sorted node numbers, and the given weights in the same order."""
+    given = spec.nodes
+    by_number = not isinstance(given, str) and not callable(getattr(given, "nodes", None))
+    if by_number:
+        nodes = _numbers(given, name, len(model.points))
+    elif model.mesh is None:
+        raise InterfaceError(
+            f"Interface {name!r}: the model was made from matrices and has no mesh, so it knows no set {given!r}; "
+            "give node numbers (counted from 0)."
+        )
+    else:
+        nodes = np.array(model.mesh.nodes(given), dtype=np.int64)
+        if len(nodes) == 0:
+            raise InterfaceError(f"Interface {name!r}: {given!r} holds no node. Check the set, or the tolerance.")
+    order = np.argsort(nodes, kind="stable")
+    weights = spec.weights
+    if weights is not None and len(weights) != len(nodes):
+        raise InterfaceError(f"Interface {name!r}: {len(weights)} weights for {len(nodes)} nodes; one a node is needed.")
+    return nodes[order], None if weights is None else weights[order]
+
+
+def _numbers(given: Any, name: str, count: int) -> np.ndarray:
+    nodes = np.asarray(given)
+    if nodes.ndim != 1 or len(nodes) == 0 or nodes.dtype.kind not in "iu":
+        raise InterfaceError(
+            f"Interface {name!r}: expected a set name, a Selection or a list of node numbers; found {given!r}."
+        )
+    outside = nodes[(nodes < 0) | (nodes >= count)]
+    if len(outside):
+        raise InterfaceError(
+            f"Interface {name!r}: nodes {_some(outside)} do not exist; the model has nodes 0 to {count - 1}."
+        )
+    unique, times = np.unique(nodes, return_counts=True)
+    if len(unique) < len(nodes):
+        raise InterfaceError(f"Interface {name!r}: nodes {_some(unique[times > 1])} are given more than once.")
+    return nodes.astype(np.int64)
+
+
+def _require_six_motions(name: str, offsets: np.ndarray, size: float) -> None:
+    extent = np.linalg.svd(offsets, compute_uv=False) / np.sqrt(len(offsets))
+    if len(offsets) > 1 and extent[0] > 1e-12 * size:
+        if extent[1] > COLLINEAR * extent[0]:
+            return
+        rank, what = 5, f"its {len(offsets)} nodes lie on one line, and the rotation about the line is left open"
+    elif len(offsets) > 1:
+        rank, what = 3, f"its {len(offsets)} nodes lie at one point, and no rotation is defined"
+    else:
+        rank, what = 3, "it has a single node, and no rotation is defined"
+    raise InterfaceError(
+        f"Interface {name!r} carries {rank} of the six motions (rank {rank}): {what}. Select at least three nodes "
+        "that are not on one line, for instance the faces around the point."
+    )
+
+
+def _floats(value: Any, what: str) -> np.ndarray:
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InterfaceError(f"{what} must be numbers; found {value!r}.") from None
+    if not np.isfinite(array).all():
+        raise InterfaceError(f"{what} must be finite; found {value!r}.")
+    array.setflags(write=False)
+    return array
+
+
+def _some(numbers: np.ndarray) -> str:
+    shown = ", ".join(map(str, numbers[:5]))
+    return shown if len(numbers) <= 5 else f"{shown}, ... {len(numbers)} in all"

@@ -1,36 +1,35 @@
 """Lowest eigenmodes of K x = lambda M x by block Lanczos on the inverse.
 
-One pass over a factor serves a whole block of right-hand sides, so a block method needs a fraction of the time of
-one that asks for a vector at a time; blocks also find multiple eigenvalues without luck.
+One pass over a factor serves a whole block of right-hand sides, so a block method needs a fraction of the time
+of one that asks for a vector at a time; blocks also find multiple eigenvalues without luck.
 Sources: Grimes, Lewis and Simon, "A shifted block Lanczos algorithm for solving sparse symmetric generalized
-eigenproblems", SIAM J. Matrix Anal. Appl. 15 (1994) 228-272; Wu and Simon, "Thick-restart Lanczos method for large
-symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl. 22 (2000) 602-616.
+eigenproblems", SIAM J. Matrix Anal. Appl. 15 (1994) 228-272; Wu and Simon, "Thick-restart Lanczos method for
+large symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl. 22 (2000) 602-616.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy.linalg import cholesky, solve_triangular
 
 from fem.errors import ConvergenceError, MatrixError
+from fem.krylov import Inverse, KrylovSpace
 
-Block = Float[np.ndarray, "n k"]
-Inverse = Callable[[np.ndarray], np.ndarray]
-
-BLOCK = 8  # vectors for each call of the inverse
-NEGLIGIBLE = 1e-13  # a new direction this small beside the largest image is round-off
-MAX_SOLVES = 200  # calls of the inverse before giving up
+BLOCK = 8  # right-hand sides for each call of the inverse
+MAX_CALLS = 500  # calls of the inverse before giving up
+NULL = 1e-12  # an eigenvalue of the inverse this small beside the largest is zero
+SAME = 1e-6  # eigenvalues this close, relatively, may be copies of one
 
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Eigenpairs of K x = lambda M x, ascending.
+    """Eigenpairs of K x = lambda M x, ascending, and what they cost.
 
-    eigenvalues (m,) in rad^2/s^2 when the units are consistent; vectors (n, m) with vectors^T M vectors = I;
-    residuals (m,): |K^-1 M x - x / lambda|_M * lambda, the relative accuracy of the eigenvalue whatever its distance to its
-    neighbours (with a gap to them, its square is); solves: right-hand sides that the inverse was given.
+    eigenvalues (m,), in rad^2/s^2 when the units are consistent; vectors (n, m), vectors^T M vectors = I;
+    residuals (m,): |K^-1 M x - x / lambda|_M * lambda, a bound of the relative error of the eigenvalue whatever
+    its distance to the next one; solves: right-hand sides given to the inverse.
     """
 
     eigenvalues: Float[np.ndarray, " m"]
@@ -41,3 +40,108 @@ class Modes:
     def __post_init__(self) -> None:
         for array in (self.eigenvalues, self.vectors, self.residuals):
             array.setflags(write=False)
+
+
+def lowest_modes(
+    inverse: Inverse,
+    M: Any,
+    count: int,
+    start: Float[np.ndarray, "n k"] | None = None,
+    tolerance: float = 1e-9,
+) -> Modes:
+    """The `count` lowest eigenmodes of K x = lambda M x, given a block solve with K.
+
+    inverse: block (n, k) -> (n, k), symmetric and positive semidefinite: K^-1, or K's inverse on a subspace
+    (constraints and rigid motions projected out by the caller); the modes then lie in its range. It must not
+    write into its argument.
+    M: (n, n), symmetric, positive definite on that range: anything with `shape` and `@`.
+    start: vectors to begin with, of any rank and scale; random ones (fixed seed) are added to them.
+    tolerance: of the residuals (see `Modes`), not below 1e-12. They are measured before one last application of
+    the inverse, which only improves the vectors.
+
+    Every copy of a multiple eigenvalue is found: a Krylov space of p random starting vectors holds at most p
+    copies, so more are added as soon as p copies have been seen.
+
+    Cost: 4 to 5 right-hand sides a mode in blocks of 8 (count 20), and 2 n (2 count + 64) numbers of memory.
+    Raises MatrixError (inverse not symmetric or not positive, shapes) and ConvergenceError (fewer modes exist,
+    or the accuracy was not reached).
+    """
+    n = M.shape[0]
+    if not 1 <= count <= n:
+        raise MatrixError(f"A problem of {n} equations has between 1 and {n} modes; asked for {count}.")
+    rng = np.random.default_rng(0)
+    width = BLOCK if start is None else BLOCK + start.shape[1]
+    space = KrylovSpace(inverse, M, min(n, 2 * count + 5 * width) + 2 * width)
+    if start is not None:
+        space.add(_unit_columns(start))
+    starts, rank_when_closed = _add_random(space, rng), -1
+    for _ in range(MAX_CALLS):
+        space.expand()
+        theta, S, residuals = space.ritz()
+        _insist_on_positive(theta)
+        rank = int((theta > NULL * theta[0]).sum())
+        accepted = np.full(count + locked, tolerance)
+        accepted[count:] = VERIFIED
+        converged = rank >= len(accepted) and (residuals[:len(accepted)] <= accepted * theta[:len(accepted)]).all()
+        exhausted = space.closed and rank in (rank_when_closed, n)
+        if converged and (exhausted or _largest_multiplicity(theta[:count]) < starts):
+            return _finish(space, theta[:count], S[:, :count], tolerance)
+        if exhausted:
+            raise ConvergenceError(
+                f"Only {rank} modes exist in the range of the inverse; asked for {count}. Ask for fewer modes, refine "
+                "the mesh, or hold fewer dofs."
+            )
+        rank_when_closed = rank if space.closed else -1
+        keep = count if converged else min(space.done, space.capacity - 4 * width)
+        if converged:  # but copies of an eigenvalue may be missing
+            space.drop_pending()
+        if converged or space.size + 2 * width > space.capacity:
+            space.restart(theta[:keep], S[:, :keep])
+        if space.closed:
+            starts += _add_random(space, rng)
+    worst = float((residuals[:count] / theta[:count]).max())
+    raise ConvergenceError(
+        f"The {count} lowest modes did not reach a relative residual of {tolerance:.0e} in {MAX_CALLS} calls of the "
+        f"inverse (worst {worst:.1e}). Loosen the tolerance, or improve the conditioning of the matrix."
+    )
+
+
+def _unit_columns(start: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(start, axis=0)
+    return start / np.where(length > 0.0, length, 1.0)
+
+
+def _add_random(space: KrylovSpace, rng: np.random.Generator) -> int:
+    return space.add(rng.standard_normal((space.n, BLOCK)))
+
+
+def _largest_multiplicity(theta: np.ndarray) -> int:
+    """Size of the largest group of values (descending) of which neighbours differ by less than SAME."""
+    breaks = np.flatnonzero(theta[:-1] - theta[1:] > SAME * theta[:-1]) + 1
+    return int(np.diff(np.concatenate([[0], breaks, [len(theta)]])).max())
+
+
+def _insist_on_positive(theta: np.ndarray) -> None:
+    if theta[-1] < -1e-8 * theta[0]:
+        raise MatrixError(
+            "The inverse is not positive: K has a negative eigenvalue on this subspace. Use a matrix that is positive "
+            "definite there, or a shift below its lowest eigenvalue."
+        )
+
+
+def _finish(space: KrylovSpace, theta: np.ndarray, S: np.ndarray, tolerance: float) -> Modes:
+    """Ritz pairs with measured residuals, after one more application of the inverse."""
+    X, MX = space.vectors(S)
+    Y = space.apply(MX)
+    R = Y - X * theta
+    MR = space.mass_times(R)
+    residuals = np.sqrt(np.abs(np.sum(R * MR, axis=0))) / theta
+    if residuals.max() > 10.0 * tolerance:
+        raise ConvergenceError(
+            f"The modes have a relative residual of {residuals.max():.1e}, {tolerance:.0e} was asked for: the inverse is "
+            "less accurate than that, or does not give the same answer twice. Loosen the tolerance."
+        )
+    L = cholesky(Y.T @ (MR + MX * theta), lower=True)
+    vectors = solve_triangular(L, Y.T, lower=True).T
+    vectors *= np.where(vectors[np.abs(vectors).argmax(axis=0), range(len(theta))] < 0.0, -1.0, 1.0)
+    return Modes(1.0 / theta, vectors, residuals, space.solves)

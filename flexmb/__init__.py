@@ -8,4 +8,20 @@ from flexmb.result import Ledger, Result
 from flexmb.simulate import simulate
 from flexmb.system import System
 
-__all__ = ["Body", "BodyInterface", "ConvergenceError", "FlexmbError", "Ledger", "Mechanism", "Result", "State", "System", "flexible_body", "lie", "motion", "rigid_body", "simulate", "uniform_rod"]
+__all__ = [
+    "Body",
+    "BodyInterface",
+    "ConvergenceError",
+    "FlexmbError",
+    "Ledger",
+    "Mechanism",
+    "Result",
+    "State",
+    "System",
+    "flexible_body",
+    "lie",
+    "motion",
+    "rigid_body",
+    "simulate",
+    "uniform_rod",
+]

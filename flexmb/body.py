@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float
-
-from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.mesh import Mesh
 from fem.model import Model
-from flexmb.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
+from jaxtyping import Float
 from reduction.basis import Basis
+
+from fem.errors import InterfaceError, MatrixError, unknown_name
+from flexmb.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +59,24 @@ class Body:
         for name in ("stiffness", "damping", "deflection"):
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
             if value.shape != (m,):
-                raise MatrixError(f"Body {self.name!r}: {name} has shape {value.shape}, expected ({m},), one entry per elastic coordinate.")
+                raise MatrixError(
+                    f"Body {self.name!r}: {name} has shape {value.shape}, expected ({m},), one entry per elastic coordinate."
+                )
             value.setflags(write=False)
             object.__setattr__(self, name, value)
         if (self.stiffness <= 0).any():
-            raise MatrixError(f"Body {self.name!r}: the reduced stiffness must be positive; smallest entry {self.stiffness.min():.3g}. A rigid motion is left in the basis.")
+            raise MatrixError(
+                f"Body {self.name!r}: the reduced stiffness must be positive; smallest entry {self.stiffness.min():.3g}. A rigid motion is left in the basis."
+            )
         if (self.damping < 0).any():
-            raise MatrixError(f"Body {self.name!r}: negative damping {self.damping.min():.3g} feeds energy into the model.")
+            raise MatrixError(
+                f"Body {self.name!r}: negative damping {self.damping.min():.3g} feeds energy into the model."
+            )
         for name, interface in self.interfaces.items():
             if interface.rows.shape != (6, m):
-                raise InterfaceError(f"Body {self.name!r}, interface {name!r}: rows have shape {interface.rows.shape}, expected (6, {m}).")
+                raise InterfaceError(
+                    f"Body {self.name!r}, interface {name!r}: rows have shape {interface.rows.shape}, expected (6, {m})."
+                )
 
     @property
     def modes(self) -> int:
@@ -109,7 +117,9 @@ class Body:
 
     def __str__(self) -> str:
         inv = self.invariants
-        lines = [f"{'flexible' if self.is_flexible else 'rigid'} body {self.name!r}: mass {inv.mass:.6g}, centre {np.round(self.centre, 9)}"]
+        lines = [
+            f"{'flexible' if self.is_flexible else 'rigid'} body {self.name!r}: mass {inv.mass:.6g}, centre {np.round(self.centre, 9)}"
+        ]
         if self.is_flexible:
             f = self.frequencies
             lines.append(f"  {self.modes} elastic coordinates, {f[0]:.5g} to {f[-1]:.5g} cycles per unit of time")
@@ -139,7 +149,9 @@ def rigid_body(
     if inertia.shape == (3,):
         inertia = np.diag(inertia)
     if inertia.shape != (3, 3):
-        raise MatrixError(f"Rigid body {name!r}: inertia has shape {inertia.shape}, expected (3, 3) or its 3 diagonal entries.")
+        raise MatrixError(
+            f"Rigid body {name!r}: inertia has shape {inertia.shape}, expected (3, 3) or its 3 diagonal entries."
+        )
     centre = np.asarray(centre, dtype=float)
     if centre.shape != (3,) or not np.isfinite(centre).all():
         raise MatrixError(f"Rigid body {name!r}: centre must be 3 finite coordinates, found {centre}.")
@@ -184,14 +196,18 @@ def flexible_body(
     omega = np.sqrt(basis.eigenvalues)
     ratios = modal_damping(omega) if callable(modal_damping) else np.full(len(omega), float(modal_damping))
     if np.shape(ratios) != omega.shape or not np.isfinite(ratios).all():
-        raise MatrixError(f"Modal damping must give one finite ratio for each of the {len(omega)} elastic coordinates; found shape {np.shape(ratios)}.")
+        raise MatrixError(
+            f"Modal damping must give one finite ratio for each of the {len(omega)} elastic coordinates; found shape {np.shape(ratios)}."
+        )
     Psi = np.ascontiguousarray(basis.Psi, dtype=np.float32)
     return Body(
         name=name or model.name or "flexible body",
         invariants=inertia_invariants(model, basis),
         stiffness=basis.eigenvalues,
         damping=2 * ratios * omega + rayleigh[0] + rayleigh[1] * basis.eigenvalues,
-        interfaces={key: BodyInterface(model.interfaces[key].point, rows) for key, rows in basis.interface_rows.items()},
+        interfaces={
+            key: BodyInterface(model.interfaces[key].point, rows) for key, rows in basis.interface_rows.items()
+        },
         deflection=np.sqrt((basis.Psi.reshape(-1, 3, basis.Psi.shape[1]) ** 2).sum(axis=1)).max(axis=0),
         mesh=model.mesh,
         Psi=Psi,

@@ -29,7 +29,11 @@ class Comparison:
 
     def moving_markers(self) -> list[str]:
         """Markers at the interfaces of the mechanism's bodies."""
-        return [m.name for m in self.flexible.mechanism.markers if m.interface is not None and m.name == _interface_name(self.flexible.mechanism, m)]
+        return [
+            m.name
+            for m in self.flexible.mechanism.markers
+            if m.interface is not None and m.name == _interface_name(self.flexible.mechanism, m)
+        ]
 
     def __str__(self) -> str:
         lines = [f"rigid:    {self.rigid.statistics}", f"flexible: {self.flexible.statistics}", ""]
@@ -40,7 +44,10 @@ class Comparison:
         for marker in self.moving_markers():
             d = np.linalg.norm(self.difference(marker), axis=1).max()
             e = np.linalg.norm(self.flexible.deflection(marker), axis=1).max()
-            lines.append(f"{'path of ' + marker:32}{'':14}{'':14}{d:14.6g}" + (f"   (deflection in its body {e:.4g})" if e else ""))
+            lines.append(
+                f"{'path of ' + marker:32}{'':14}{'':14}{d:14.6g}"
+                + (f"   (deflection in its body {e:.4g})" if e else "")
+            )
         for name in ("kinetic", "elastic"):
             a, b = (getattr(r.ledger, name) for r in (self.rigid, self.flexible))
             lines.append(f"{name + ' energy':32}{a.max():14.6g}{b.max():14.6g}{np.abs(a - b).max():14.6g}")
@@ -70,10 +77,21 @@ def compare(
     """
     mechanism = system.build() if isinstance(system, System) else system
     if not any(b.is_flexible for b in mechanism.bodies):
-        raise MechanismError(f"No body of {mechanism.name!r} is flexible, so there is nothing to compare. Make one with flexmb.flexible_body(model, basis).")
+        raise MechanismError(
+            f"No body of {mechanism.name!r} is flexible, so there is nothing to compare. Make one with flexmb.flexible_body(model, basis)."
+        )
 
     def run(m: Mechanism, first: float) -> Result:
         report = None if progress is None else lambda done: progress(first + 0.5 * done)
-        return simulate(m, duration, step=step, tolerance=tolerance, output_step=output_step, rho_inf=rho_inf, project=project, progress=report)
+        return simulate(
+            m,
+            duration,
+            step=step,
+            tolerance=tolerance,
+            output_step=output_step,
+            rho_inf=rho_inf,
+            project=project,
+            progress=report,
+        )
 
     return Comparison(run(mechanism.rigid(), 0.0), run(mechanism, 0.5))

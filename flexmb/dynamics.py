@@ -30,7 +30,9 @@ def mass_matrix(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "n
     return np.block([[inv.mass * np.eye(3), -skew(s), Sf], [skew(s), J, Hf], [Sf.T, Hf.T, np.eye(m)]])
 
 
-def momenta(body: Body, eta: Float[np.ndarray, "m"], w: Float[np.ndarray, "n"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def momenta(
+    body: Body, eta: Float[np.ndarray, "m"], w: Float[np.ndarray, "n"]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Linear momentum `l` (3,), angular momentum `pi` (3,) about the body-frame origin, both in body axes, and `gamma` (m,)."""
     p = mass_matrix(body, eta) @ w
     return p[:3], p[3:6], p[6:]

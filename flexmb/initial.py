@@ -35,7 +35,9 @@ class Start:
     redundant: tuple[str, ...]
 
 
-def row_jacobian(mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def row_jacobian(
+    mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Values (nr,) and dense Jacobian (nr, nv) of all rows at `q`; the rate of a row is `Jacobian @ w`."""
     nr = len(mechanism.rows)
     values = np.zeros(nr)
@@ -130,7 +132,9 @@ def _require_same_branch(mechanism: Mechanism, flat: Flat, q: np.ndarray, functi
         if joint.kind in ("revolute", "cylindrical", "prismatic", "fixed", "planar", "prescribed"):
             a, b = joint.markers
             if work[3][a][:, 2] @ work[3][b][:, 2] < 0:
-                raise AssemblyError(f"Joint {joint.name!r} could only be closed with its axis turned round. Check the orientations of the bodies it connects.")
+                raise AssemblyError(
+                    f"Joint {joint.name!r} could only be closed with its axis turned round. Check the orientations of the bodies it connects."
+                )
 
 
 def consistent_velocity(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.ndarray:
@@ -155,7 +159,9 @@ def consistent_velocity(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.n
         if (np.abs(remaining) <= 1e-9 * max(size.max(), 1e-300)).all():
             return new
     joints = _blame(mechanism, remaining[:nj], " of velocity")
-    raise AssemblyError(f"The drivers and initial speeds of {mechanism.name!r} contradict the joints: {joints}. Drive or set as many motions as the mechanism has degrees of freedom.")
+    raise AssemblyError(
+        f"The drivers and initial speeds of {mechanism.name!r} contradict the joints: {joints}. Drive or set as many motions as the mechanism has degrees of freedom."
+    )
 
 
 def _start_jacobian(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
@@ -183,7 +189,9 @@ def redundant_rows(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> tuple[str
     return tuple(dict.fromkeys(name for name, yes in zip(_row_names(mechanism), involved, strict=True) if yes))
 
 
-def accelerations(mechanism: Mechanism, flat: Flat, state: State, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def accelerations(
+    mechanism: Mechanism, flat: Flat, state: State, functions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Accelerations `wdot` (nv,) and joint multipliers (nj,) at a consistent state; `functions` (nf, 3) at its time.
 
     Solves `M wdot + bias - forces + G^T lambda = 0` with the second derivative of the joint equations; the
@@ -195,7 +203,23 @@ def accelerations(mechanism: Mechanism, flat: Flat, state: State, functions: np.
     Mrr, Mre = np.zeros((len(flat.modes), 6, 6)), np.zeros((len(flat.modes), 6, mmax))
     G = np.zeros((nr, 2, 6 + mmax))
     values, out = np.zeros(nr), np.zeros(nv)
-    residual(flat, q, w, np.zeros(nv), np.zeros(nj), functions, initial_angles(mechanism, flat, q), make_work(flat), Mrr, Mre, G, values, out, np.zeros(4), np.zeros(4))
+    residual(
+        flat,
+        q,
+        w,
+        np.zeros(nv),
+        np.zeros(nj),
+        functions,
+        initial_angles(mechanism, flat, q),
+        make_work(flat),
+        Mrr,
+        Mre,
+        G,
+        values,
+        out,
+        np.zeros(4),
+        np.zeros(4),
+    )
     compliance = np.full(nr, INACTIVE)
     compliance[:nj] = 0.0
     second = np.array([functions[r.function, 2] if r.function >= 0 else 0.0 for r in mechanism.rows[:nj]])

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
-
-from fem.errors import MatrixError
 from fem.model import Model
+from jaxtyping import Float
 from reduction.basis import Basis
 
-_SPIN = np.array([[[0, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 0, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 0]]])
+from fem.errors import MatrixError
+
+_SPIN = np.array(
+    [[[0, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 0, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 0]]]
+)
 """`_SPIN[k] @ a = e_k x a`."""
 
 

@@ -192,7 +192,9 @@ def _flatten(mechanism: Mechanism) -> Flat:
             rows = bodies[marker.body].interface(marker.interface).rows
             marker_rows[k, :, : rows.shape[1]] = rows
     length = mechanism.length
-    weight = np.concatenate([np.concatenate([np.full(3, 1 / length), np.ones(3), b.deflection / length]) for b in bodies])
+    weight = np.concatenate(
+        [np.concatenate([np.full(3, 1 / length), np.ones(3), b.deflection / length]) for b in bodies]
+    )
     rows, loads, markers = mechanism.rows, mechanism.loads, mechanism.markers
     return Flat(
         gravity=np.array(mechanism.gravity, dtype=float),

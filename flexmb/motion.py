@@ -65,7 +65,9 @@ def smooth_step(start: float, duration: float, height: float) -> Motion:
         q = p.deriv(order) if order else p
         return lambda t: float(q(np.clip((t - start) / duration, 0.0, 1.0))) / duration**order
 
-    return Motion(derivative(0), derivative(1), derivative(2), f"smooth_step(start={start}, duration={duration}, height={height})")
+    return Motion(
+        derivative(0), derivative(1), derivative(2), f"smooth_step(start={start}, duration={duration}, height={height})"
+    )
 
 
 def spin_up(speed: float, duration: float) -> Motion:
@@ -93,13 +95,17 @@ def table(times: np.ndarray | list, values: np.ndarray | list) -> Motion:
     t = np.asarray(times, dtype=float)
     y = np.asarray(values, dtype=float)
     if t.ndim != 1 or t.shape != y.shape or len(t) < 4 or not (np.diff(t) > 0).all() or not np.isfinite(y).all():
-        raise MotionError(f"A table needs at least 4 finite points at strictly increasing times; found shapes {t.shape} and {y.shape}.")
+        raise MotionError(
+            f"A table needs at least 4 finite points at strictly increasing times; found shapes {t.shape} and {y.shape}."
+        )
     spline = CubicSpline(t, y)
 
     def inside(order: int) -> Callable[[float], float]:
         def f(at: float) -> float:
             if not t[0] - 1e-9 * (t[-1] - t[0]) <= at <= t[-1] + 1e-9 * (t[-1] - t[0]):
-                raise MotionError(f"The table of a motion covers times {t[0]} to {t[-1]}; it was asked for {at}. Extend the table or shorten the run.")
+                raise MotionError(
+                    f"The table of a motion covers times {t[0]} to {t[-1]}; it was asked for {at}. Extend the table or shorten the run."
+                )
             return float(spline(at, order))
 
         return f
@@ -107,7 +113,9 @@ def table(times: np.ndarray | list, values: np.ndarray | list) -> Motion:
     return Motion(inside(0), inside(1), inside(2), f"table of {len(t)} points")
 
 
-def function(value: Callable[[float], float], rate: Callable[[float], float], acceleration: Callable[[float], float]) -> Motion:
+def function(
+    value: Callable[[float], float], rate: Callable[[float], float], acceleration: Callable[[float], float]
+) -> Motion:
     """A user's own function with its two derivatives, checked against each other by `check_derivatives` when attached."""
     return Motion(value, rate, acceleration)
 
@@ -122,4 +130,6 @@ def check_derivatives(motion: Motion, t: float, span: float) -> None:
             raise MotionError(f"Motion {motion.description!r} is not finite near t = {t}.")
         scale = max(abs(numerical), abs(given), abs(f(t)) / span)
         if abs(numerical - given) > 1e-3 * scale:
-            raise MotionError(f"Motion {motion.description!r}: its {what} at t = {t} is given as {given:.6g}, but differences of the function give {numerical:.6g}.")
+            raise MotionError(
+                f"Motion {motion.description!r}: its {what} at t = {t} is given as {given:.6g}, but differences of the function give {numerical:.6g}."
+            )

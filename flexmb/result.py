@@ -52,8 +52,14 @@ class Ledger:
             ("residual", self.residual),
         ]  # fmt: skip
         lines = [f"{'energy ledger':24}{'start':>14}{'end':>14}{'lowest':>14}{'highest':>14}"]
-        lines += [f"{name:24}{x[0]:14.6g}{x[-1]:14.6g}{x.min():14.6g}{x.max():14.6g}" for name, x in rows if x.any() or name == "residual"]
-        lines.append(f"largest |residual| / range of kinetic energy: {r / self.exchange:.2e}" if self.exchange else "no motion")
+        lines += [
+            f"{name:24}{x[0]:14.6g}{x[-1]:14.6g}{x.min():14.6g}{x.max():14.6g}"
+            for name, x in rows
+            if x.any() or name == "residual"
+        ]
+        lines.append(
+            f"largest |residual| / range of kinetic energy: {r / self.exchange:.2e}" if self.exchange else "no motion"
+        )
         if strain > 0:
             lines.append(f"largest |residual| / largest strain energy:   {r / strain:.2e}  ({verdict(r / strain)})")
         return "\n".join(lines)

@@ -50,7 +50,9 @@ def simulate(
     if step is not None and not 0 < step <= duration:
         raise IntegratorError(f"step must be positive and at most the duration {duration}; found {step}.")
     if not 0 < tolerance < 1:
-        raise IntegratorError(f"tolerance is relative to the length of the mechanism, between 0 and 1; found {tolerance}.")
+        raise IntegratorError(
+            f"tolerance is relative to the length of the mechanism, between 0 and 1; found {tolerance}."
+        )
     scheme = generalised_alpha(rho_inf, newton_tolerance=newton_tolerance, project=project)
     flat = mechanism.flat()
     times = mechanism.initial.t + _output_times(duration, step, output_step)
@@ -78,7 +80,9 @@ def _output_times(duration: float, step: float | None, output_step: float | None
     steps = int(np.ceil(duration / step * (1 - 1e-9))) if step is not None else None
     if output_step is not None:
         if not 0 < output_step <= duration * (1 + 1e-9):
-            raise IntegratorError(f"output_step must be positive and at most the duration {duration}; found {output_step}.")
+            raise IntegratorError(
+                f"output_step must be positive and at most the duration {duration}; found {output_step}."
+            )
         count = max(1, round(duration / output_step))
     elif steps is None:
         count = 1000
@@ -202,7 +206,9 @@ class _Run:
     def _fail(self, outcome: int, h: float) -> None:
         flat = self.flat
         if outcome == NO_MASS:
-            raise ConvergenceError(f"At t = {self.t:.6g} the mass matrix of a body of {self.mechanism.name!r} lost its definiteness: its elastic deformation is far outside the range of the reduced body.")
+            raise ConvergenceError(
+                f"At t = {self.t:.6g} the mass matrix of a body of {self.mechanism.name!r} lost its definiteness: its elastic deformation is far outside the range of the reduced body."
+            )
         speed = np.abs(self.motion.w) * flat.weight
         body = self.mechanism.bodies[int(np.searchsorted(flat.v_start, int(speed.argmax()), side="right")) - 1]
         raise ConvergenceError(

@@ -4,7 +4,6 @@ Everything is given as drawn at the start: positions, orientations, joint places
 coordinates of the initial configuration. `build()` freezes it into a `Mechanism`.
 """
 
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,7 +68,9 @@ def _rotation(value: ArrayLike, what: str) -> np.ndarray:
         return rotation_exp(axis / max(np.linalg.norm(axis), 1e-300) * angle)
     if array.shape == (3, 3) and np.allclose(array @ array.T, np.eye(3), atol=1e-8) and np.linalg.det(array) > 0:
         return array
-    raise MechanismError(f"{what}: expected a rotation vector (3), a quaternion (4, scalar first) or a proper rotation matrix (3, 3); found {value!r}.")
+    raise MechanismError(
+        f"{what}: expected a rotation vector (3), a quaternion (4, scalar first) or a proper rotation matrix (3, 3); found {value!r}."
+    )
 
 
 class System:
@@ -129,7 +130,12 @@ class System:
         body = replace(body, name=name)
         self._bodies.append(body)
         self._frames.append((r, R))
-        self._initial.append((np.concatenate([r, quaternion_from_rotation(R), elastic]), np.concatenate([v, omega, np.zeros(body.modes)])))
+        self._initial.append(
+            (
+                np.concatenate([r, quaternion_from_rotation(R), elastic]),
+                np.concatenate([v, omega, np.zeros(body.modes)]),
+            )
+        )
         return BodyHandle(len(self._bodies) - 1, body)
 
     def _world(self, place: Place) -> np.ndarray:
@@ -138,14 +144,18 @@ class System:
         r, R = self._frames[place.body]
         return r + R @ place.point
 
-    def _places(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None) -> tuple[Place, Place]:
+    def _places(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None
+    ) -> tuple[Place, Place]:
         """Both places of a joint; a bare body is placed at `at`, or where its partner is."""
         point = None if at is None else _vector(at, f"{name!r}, at")
         for place in (a, b):
             if point is None and isinstance(place, Place):
                 point = self._world(place)
         if point is None:
-            raise MechanismError(f"{name!r}: two bodies do not say where they meet. Give at=(x, y, z) in the world, or a place such as body['interface'] or body.at(point).")
+            raise MechanismError(
+                f"{name!r}: two bodies do not say where they meet. Give at=(x, y, z) in the world, or a place such as body['interface'] or body.at(point)."
+            )
 
         def resolve(x: Place | BodyHandle) -> Place:
             if isinstance(x, Place):
@@ -159,7 +169,9 @@ class System:
 
         a, b = resolve(a), resolve(b)
         if a.body == b.body:
-            raise JointError(f"{name!r} connects {'the ground' if a.body == GROUND else repr(self._bodies[a.body].name)} to itself.")
+            raise JointError(
+                f"{name!r} connects {'the ground' if a.body == GROUND else repr(self._bodies[a.body].name)} to itself."
+            )
         return a, b
 
     def _marker(self, name: str, place: Place, world_axes: np.ndarray) -> int:
@@ -170,7 +182,9 @@ class System:
             self._markers.append(Marker(name, place.body, place.point, R.T @ world_axes, place.interface))
         return len(self._markers) - 1
 
-    def _pair(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None, axes: np.ndarray) -> tuple[int, int]:
+    def _pair(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None, axes: np.ndarray
+    ) -> tuple[int, int]:
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
         first, second = self._places(name, a, b, at)
@@ -206,9 +220,14 @@ class System:
         if not np.linalg.norm(direction) > 0:
             raise JointError(f"Joint {name!r}: the axis has no direction, found {axis!r}.")
         if kind == "universal":
-            other = _vector(second_axis if second_axis is not None else frame_with_axis(direction)[:, 0], f"Joint {name!r}, second_axis")
+            other = _vector(
+                second_axis if second_axis is not None else frame_with_axis(direction)[:, 0],
+                f"Joint {name!r}, second_axis",
+            )
             if abs(direction @ other) > 1e-6 * np.linalg.norm(direction) * np.linalg.norm(other):
-                raise JointError(f"Joint {name!r}: the axes of a universal joint must be perpendicular; found {axis!r} and {second_axis!r}.")
+                raise JointError(
+                    f"Joint {name!r}: the axes of a universal joint must be perpendicular; found {axis!r} and {second_axis!r}."
+                )
             axes = frame_with_axis(np.cross(direction, other), direction)  # x: axis of a, y: axis of b
         else:
             axes = frame_with_axis(direction)
@@ -221,27 +240,46 @@ class System:
         """Welds two places together in their initial relative attitude."""
         self.joint("fixed", name, a, b, at=at)
 
-    def revolute(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None) -> None:
+    def revolute(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+    ) -> None:
         """A hinge about `axis`."""
         self.joint("revolute", name, a, b, axis=axis, at=at)
 
-    def prismatic(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None) -> None:
+    def prismatic(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+    ) -> None:
         """A slider along `axis`, without rotation."""
         self.joint("prismatic", name, a, b, axis=axis, at=at)
 
-    def cylindrical(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None) -> None:
+    def cylindrical(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+    ) -> None:
         """Slides along and turns about `axis`."""
         self.joint("cylindrical", name, a, b, axis=axis, at=at)
 
-    def spherical(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, at: ArrayLike | None = None) -> None:
+    def spherical(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, at: ArrayLike | None = None
+    ) -> None:
         """A ball joint."""
         self.joint("spherical", name, a, b, at=at)
 
-    def universal(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, second_axis: ArrayLike, at: ArrayLike | None = None) -> None:
+    def universal(
+        self,
+        name: str,
+        a: Place | BodyHandle,
+        b: Place | BodyHandle,
+        *,
+        axis: ArrayLike,
+        second_axis: ArrayLike,
+        at: ArrayLike | None = None,
+    ) -> None:
         """A cardan joint: `axis` fixed in `a`, `second_axis` fixed in `b`."""
         self.joint("universal", name, a, b, axis=axis, second_axis=second_axis, at=at)
 
-    def planar(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, normal: ArrayLike, at: ArrayLike | None = None) -> None:
+    def planar(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, normal: ArrayLike, at: ArrayLike | None = None
+    ) -> None:
         """Keeps `b` in the plane through `a` with the given `normal`."""
         self.joint("planar", name, a, b, axis=normal, at=at)
 
@@ -265,7 +303,11 @@ class System:
         """
         pair = self._pair(name, a, b, at, frame_with_axis(_vector(axis, f"Joint {name!r}, axis")))
         rows = [Row(TRANSLATION, pair, (i, 0), self._checked(name, f)) for i, f in enumerate((x, y, z))]
-        rows += [Row(DOT, pair, (0, 2)), Row(DOT, pair, (1, 2)), Row(ANGLE_SINE, pair, (0, 0), self._checked(name, rotation))]
+        rows += [
+            Row(DOT, pair, (0, 2)),
+            Row(DOT, pair, (1, 2)),
+            Row(ANGLE_SINE, pair, (0, 0), self._checked(name, rotation)),
+        ]
         self._joints[name] = ("prescribed", pair, rows)
 
     def _checked(self, name: str, motion: Motion | None) -> int:
@@ -281,7 +323,9 @@ class System:
         free = () if kind == "prescribed" else joint_kind(kind).free
         along = along or (free[0] if free else None)
         if along is None or along not in free:
-            raise JointError(f"Joint {joint!r} ({kind}) has no free {along or 'motion'} about or along its axis. Free: {', '.join(free) or 'none'}.")
+            raise JointError(
+                f"Joint {joint!r} ({kind}) has no free {along or 'motion'} about or along its axis. Free: {', '.join(free) or 'none'}."
+            )
         return kind, pair, along
 
     def drive(self, joint: str, motion: Motion, along: str | None = None) -> None:
@@ -290,47 +334,115 @@ class System:
         `along`: "rotation" or "translation" where the joint has both.
         """
         _, pair, along = self._free_axis(joint, along)
-        row = Row(ANGLE_SINE, pair, (0, 0), self._checked(joint, motion)) if along == "rotation" else Row(TRANSLATION, pair, (2, 0), self._checked(joint, motion))
+        row = (
+            Row(ANGLE_SINE, pair, (0, 0), self._checked(joint, motion))
+            if along == "rotation"
+            else Row(TRANSLATION, pair, (2, 0), self._checked(joint, motion))
+        )
         self._joints[joint][2].append(row)
 
     def set_speed(self, joint: str, speed: float, along: str | None = None) -> None:
         """Start with this relative speed in a joint's free motion; the other velocities follow from the constraints."""
         _, pair, along = self._free_axis(joint, along)
-        self._start_rows.append((Row(ANGLE, pair) if along == "rotation" else Row(TRANSLATION, pair, (2, 0)), float(speed)))
+        self._start_rows.append(
+            (Row(ANGLE, pair) if along == "rotation" else Row(TRANSLATION, pair, (2, 0)), float(speed))
+        )
 
     # force elements and loads ------------------------------------------------------------------------------------
 
-    def spring_damper(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, stiffness: float, damping: float = 0.0, length: float | None = None) -> None:
+    def spring_damper(
+        self,
+        name: str,
+        a: Place | BodyHandle,
+        b: Place | BodyHandle,
+        *,
+        stiffness: float,
+        damping: float = 0.0,
+        length: float | None = None,
+    ) -> None:
         """A spring and damper along the line between two places; `length`: free length (default: the initial distance)."""
         if not (isinstance(a, Place) and isinstance(b, Place)):
             raise MechanismError(f"Spring {name!r} needs two places, such as body['interface'] or body.at(point).")
         distance = float(np.linalg.norm(self._world(b) - self._world(a)))
         if not distance > 0:
-            raise MechanismError(f"Spring {name!r}: its ends coincide at {self._world(a)}, so it has no direction. Use a bushing.")
+            raise MechanismError(
+                f"Spring {name!r}: its ends coincide at {self._world(a)}, so it has no direction. Use a bushing."
+            )
         pair = self._pair(name, a, b, None, np.eye(3))
-        self._forces[name] = [Row(DISTANCE, pair, stiffness=_non_negative(stiffness, name), damping=_non_negative(damping, name), offset=distance if length is None else float(length))]
+        self._forces[name] = [
+            Row(
+                DISTANCE,
+                pair,
+                stiffness=_non_negative(stiffness, name),
+                damping=_non_negative(damping, name),
+                offset=distance if length is None else float(length),
+            )
+        ]
 
-    def bushing(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, stiffness: ArrayLike, damping: ArrayLike = (0.0,) * 6, axis: ArrayLike = (0.0, 0.0, 1.0), at: ArrayLike | None = None) -> None:
+    def bushing(
+        self,
+        name: str,
+        a: Place | BodyHandle,
+        b: Place | BodyHandle,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike = (0.0,) * 6,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike | None = None,
+    ) -> None:
         """Six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`)."""
         k = [_non_negative(s, name) for s in _vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
         c = [_non_negative(s, name) for s in _vector(damping, f"Bushing {name!r}, damping", 6)]
         pair = self._pair(name, a, b, at, frame_with_axis(_vector(axis, f"Bushing {name!r}, axis")))
-        self._forces[name] = [Row(TRANSLATION if i < 3 else ROTATION_VECTOR, pair, (i % 3, 0), stiffness=k[i], damping=c[i]) for i in range(6)]
+        self._forces[name] = [
+            Row(TRANSLATION if i < 3 else ROTATION_VECTOR, pair, (i % 3, 0), stiffness=k[i], damping=c[i])
+            for i in range(6)
+        ]
 
-    def joint_spring(self, name: str, joint: str, *, stiffness: float, damping: float = 0.0, free: float = 0.0, along: str | None = None) -> None:
+    def joint_spring(
+        self,
+        name: str,
+        joint: str,
+        *,
+        stiffness: float,
+        damping: float = 0.0,
+        free: float = 0.0,
+        along: str | None = None,
+    ) -> None:
         """A spring and damper in a joint's free motion, e.g. a torsion spring in a hinge; `free`: its relaxed value."""
         self._joint_force(name, joint, along, stiffness, damping, free, None)
 
-    def motor(self, name: str, joint: str, effort: Motion | float, *, drag: float = 0.0, along: str | None = None) -> None:
+    def motor(
+        self, name: str, joint: str, effort: Motion | float, *, drag: float = 0.0, along: str | None = None
+    ) -> None:
         """A torque (or force) `effort(t) - drag * speed` between the two bodies of a joint, about (along) its axis."""
         self._joint_force(name, joint, along, 0.0, drag, 0.0, effort)
 
-    def _joint_force(self, name: str, joint: str, along: str | None, stiffness: float, damping: float, free: float, effort: Motion | float | None) -> None:
+    def _joint_force(
+        self,
+        name: str,
+        joint: str,
+        along: str | None,
+        stiffness: float,
+        damping: float,
+        free: float,
+        effort: Motion | float | None,
+    ) -> None:
         _, pair, along = self._free_axis(joint, along)
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
         kind, axis = (ANGLE, 0) if along == "rotation" else (TRANSLATION, 2)
-        self._forces[name] = [Row(kind, pair, (axis, 0), self._function(effort), _non_negative(stiffness, name), _non_negative(damping, name), free)]
+        self._forces[name] = [
+            Row(
+                kind,
+                pair,
+                (axis, 0),
+                self._function(effort),
+                _non_negative(stiffness, name),
+                _non_negative(damping, name),
+                free,
+            )
+        ]
 
     def load(
         self,
@@ -358,7 +470,9 @@ class System:
             raise MechanismError("The system has no body. Add one with system.add(body).")
         markers = list(self._markers)
         for index, body in enumerate(self._bodies):
-            markers += [Marker(f"{body.name}.{key}", index, i.point, np.eye(3), key) for key, i in body.interfaces.items()]
+            markers += [
+                Marker(f"{body.name}.{key}", index, i.point, np.eye(3), key) for key, i in body.interfaces.items()
+            ]
         rows: list[Row] = []
         joints = []
         for name, (kind, pair, own) in self._joints.items():
@@ -383,5 +497,3 @@ def _non_negative(value: float, name: str) -> float:
     if not (np.isfinite(value) and value >= 0):
         raise MechanismError(f"{name!r}: stiffness and damping must be finite and not negative; found {value}.")
     return float(value)
-
-

@@ -9,10 +9,10 @@ import imageio.v3 as imageio
 import matplotlib.pyplot as plt
 import numpy as np
 import pyvista as pv
+from fem.mesh import Mesh
 from matplotlib.figure import Figure
 
 from fem.errors import FlexmbError
-from fem.mesh import Mesh
 from flexmb.body import Body
 from flexmb.compare import Comparison
 from flexmb.kernels.data import GROUND
@@ -103,7 +103,9 @@ class _Scene:
                 skin = _stick(mechanism, k)
                 Psi = np.zeros((skin.n_points * 3, body.modes))
             shown = skin.copy()
-            plotter.add_mesh(shown, color=BODY_COLOURS[k % len(BODY_COLOURS)], smooth_shading=body.mesh is None, specular=0.3)
+            plotter.add_mesh(
+                shown, color=BODY_COLOURS[k % len(BODY_COLOURS)], smooth_shading=body.mesh is None, specular=0.3
+            )
             self.bodies.append((k, shown, np.array(skin.points, dtype=float), Psi))
 
     def move(self, q: np.ndarray) -> None:
@@ -120,11 +122,31 @@ def _stick(mechanism: Mechanism, body: int) -> pv.PolyData:
     points = [m.point for m in mechanism.markers if m.body == body]
     unique = list({tuple(np.round(p, 9)): p for p in points}.values())
     radius = 0.02 * mechanism.length
-    if len(unique) < 2 and np.linalg.norm((unique[0] if unique else record.centre) - record.centre) < 1e-6 * mechanism.length:
-        return pv.Cube(center=record.centre, x_length=5 * radius, y_length=4 * radius, z_length=4 * radius).triangulate()
+    if (
+        len(unique) < 2
+        and np.linalg.norm((unique[0] if unique else record.centre) - record.centre) < 1e-6 * mechanism.length
+    ):
+        return pv.Cube(
+            center=record.centre, x_length=5 * radius, y_length=4 * radius, z_length=4 * radius
+        ).triangulate()
     ends = unique if len(unique) > 1 else [*unique, record.centre]
-    parts = [pv.Cylinder(center=(a + ends[0]) / 2, direction=a - ends[0], radius=radius, height=float(np.linalg.norm(a - ends[0])), resolution=24) for a in ends[1:]]
-    return pv.merge([p.extract_surface(algorithm="dataset_surface") if not isinstance(p, pv.PolyData) else p for p in parts]).extract_surface(algorithm="dataset_surface").triangulate()
+    parts = [
+        pv.Cylinder(
+            center=(a + ends[0]) / 2,
+            direction=a - ends[0],
+            radius=radius,
+            height=float(np.linalg.norm(a - ends[0])),
+            resolution=24,
+        )
+        for a in ends[1:]
+    ]
+    return (
+        pv.merge(
+            [p.extract_surface(algorithm="dataset_surface") if not isinstance(p, pv.PolyData) else p for p in parts]
+        )
+        .extract_surface(algorithm="dataset_surface")
+        .triangulate()
+    )
 
 
 def _stage(result: Result, magnification: float) -> tuple[pv.Plotter, _Scene]:
@@ -205,7 +227,9 @@ def _page(images: list[np.ndarray], frames_per_second: int) -> str:
     """One HTML page that plays JPEG frames, with a slider; nothing is loaded from elsewhere."""
     import base64
 
-    data = [base64.b64encode(imageio.imwrite("<bytes>", image, extension=".jpg", quality=85)).decode() for image in images]
+    data = [
+        base64.b64encode(imageio.imwrite("<bytes>", image, extension=".jpg", quality=85)).decode() for image in images
+    ]
     frames = ",".join(f'"{d}"' for d in data)
     return (
         "<!doctype html><meta charset='utf-8'><title>flexmb</title><body style='margin:0;font-family:sans-serif;text-align:center'>"
@@ -239,7 +263,11 @@ def plot_energy(result: Result, path: str | Path) -> Path:
         bottom.semilogy(result.t[1:], ledger.elastic[1:] + floor, color=ORANGE, lw=1, label="elastic energy")
     bottom.semilogy(result.t[1:], ledger.kinetic[1:] + floor, color=BLUE, lw=1, alpha=0.6, label="kinetic energy")
     top_value = max(ledger.kinetic.max(), ledger.elastic.max(), floor)
-    bottom.set(xlabel="time", ylabel="energy", ylim=(max(np.abs(ledger.residual[1:]).max() * 1e-3, top_value * 1e-16), top_value * 3))
+    bottom.set(
+        xlabel="time",
+        ylabel="energy",
+        ylim=(max(np.abs(ledger.residual[1:]).max() * 1e-3, top_value * 1e-16), top_value * 3),
+    )
     bottom.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return _save_figure(figure, path)
 
@@ -247,7 +275,10 @@ def plot_energy(result: Result, path: str | Path) -> Path:
 def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None = None) -> Path:
     """Rigid against flexible: a joint force (the largest by default), elastic deflections, and their energies."""
     mechanism = comparison.flexible.mechanism
-    forces = {j.name: [np.linalg.norm(r.reaction(j.name)[:, :3], axis=1) for r in (comparison.rigid, comparison.flexible)] for j in mechanism.joints}
+    forces = {
+        j.name: [np.linalg.norm(r.reaction(j.name)[:, :3], axis=1) for r in (comparison.rigid, comparison.flexible)]
+        for j in mechanism.joints
+    }
     if joint is None:
         joint = max(forces, key=lambda name: np.abs(forces[name][0] - forces[name][1]).max())
     figure, axes = plt.subplots(3, 1, figsize=(9, 9), sharex=True, layout="constrained")
@@ -255,10 +286,17 @@ def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None 
     axes[0].plot(comparison.t, forces[joint][1], color=BLUE, lw=1.2, label="flexible")
     axes[0].set(ylabel="force", title=f"{mechanism.name}: force in joint {joint!r}")
     for marker, colour in zip(comparison.moving_markers(), (ORANGE, GREEN, BLUE, "#a23b72", INK), strict=False):
-        axes[1].plot(comparison.t, np.linalg.norm(comparison.difference(marker), axis=1), color=colour, lw=1.2, label=marker)
+        axes[1].plot(
+            comparison.t, np.linalg.norm(comparison.difference(marker), axis=1), color=colour, lw=1.2, label=marker
+        )
     axes[1].set(ylabel="distance", title="path of the interfaces: flexible minus rigid")
-    for result, colour, name in ((comparison.rigid, GREY, "kinetic, rigid"), (comparison.flexible, BLUE, "kinetic, flexible")):
-        axes[2].plot(result.t, result.ledger.kinetic, color=colour, lw=2 if result is comparison.rigid else 1.2, label=name)
+    for result, colour, name in (
+        (comparison.rigid, GREY, "kinetic, rigid"),
+        (comparison.flexible, BLUE, "kinetic, flexible"),
+    ):
+        axes[2].plot(
+            result.t, result.ledger.kinetic, color=colour, lw=2 if result is comparison.rigid else 1.2, label=name
+        )
     twin = axes[2].twinx()
     twin.plot(comparison.t, comparison.flexible.ledger.elastic, color=ORANGE, lw=1.2)
     twin.set_ylabel("elastic energy", color=ORANGE)

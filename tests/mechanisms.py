@@ -21,7 +21,9 @@ def random_flexible_body(rng, modes=3, name="random", damping=0.0, second_order=
     points = [np.zeros(3), np.array([1.0, 0, 0])]
     interfaces = {k: BodyInterface(p, r) for k, p, r in zip(("start", "end"), points, rows, strict=True)}
     k = rng.uniform(*stiffness, size=modes)
-    return Body(name, invariants, stiffness=k, damping=np.full(modes, damping), interfaces=interfaces, deflection=np.ones(modes))
+    return Body(
+        name, invariants, stiffness=k, damping=np.full(modes, damping), interfaces=interfaces, deflection=np.ones(modes)
+    )
 
 
 def invariants_of_points(mass, X, Psi, g):
@@ -70,7 +72,9 @@ def slider_crank(speed=None, crank_length=0.15, rod_length=0.3):
     system = flexmb.System(gravity=(0, -9.81, 0), name="slider-crank")
     crank = system.add(flexmb.uniform_rod("crank", mass=1.0, length=crank_length, radius=0.01))
     rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=rod_length, radius=0.01), position=(crank_length, 0, 0))
-    slider = system.add(flexmb.rigid_body("slider", mass=0.5, inertia=(1e-4, 1e-4, 1e-4)), position=(crank_length + rod_length, 0, 0))
+    slider = system.add(
+        flexmb.rigid_body("slider", mass=0.5, inertia=(1e-4, 1e-4, 1e-4)), position=(crank_length + rod_length, 0, 0)
+    )
     system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
     system.spherical("pin", crank["end"], rod)
     system.universal("wrist", rod["end"], slider, axis=(0, 0, 1), second_axis=(0, 1, 0))

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from mechanisms import invariants_of_points
+
 from flexmb.body import Body
 from flexmb.dynamics import first_moment, inertia_force, mass_matrix
 from flexmb.kernels.bodies import body_terms
 from flexmb.lie import rotation_exp, skew
 from flexmb.mechanism import Mechanism, State
-from mechanisms import invariants_of_points
 
 RNG = np.random.default_rng(7)
 
@@ -75,7 +76,10 @@ def test_inertia_force_is_the_lagrangian_derivative_of_the_kinetic_energy(cloud)
         return np.concatenate([linear, R @ p[3:6] + np.cross(position, linear), p[6:]])
 
     rate = (world(h) - world(-h)) / (2 * h)
-    T = lambda e: 0.5 * w @ mass_matrix(body, e) @ w
+
+    def T(e):
+        return 0.5 * w @ mass_matrix(body, e) @ w
+
     dT = np.array([(T(eta + h * d) - T(eta - h * d)) / (2 * h) for d in np.eye(m)])
     force = R0.T @ rate[:3]
     moment = R0.T @ (rate[3:6] - np.cross(r, rate[:3]))

@@ -13,8 +13,18 @@ from flexmb.mechanism import MechanismError
 
 def pair_of_flexible_bodies(rng):
     system = flexmb.System(gravity=(0, 0, -9.81))
-    a = system.add(random_flexible_body(rng, name="a"), position=(0.1, 0.2, 0.3), orientation=(0.3, -0.2, 0.5), eta=0.2 * rng.normal(size=3))
-    b = system.add(random_flexible_body(rng, name="b"), position=(1.0, 0.1, 0.2), orientation=(-0.4, 0.1, 0.9), eta=0.2 * rng.normal(size=3))
+    a = system.add(
+        random_flexible_body(rng, name="a"),
+        position=(0.1, 0.2, 0.3),
+        orientation=(0.3, -0.2, 0.5),
+        eta=0.2 * rng.normal(size=3),
+    )
+    b = system.add(
+        random_flexible_body(rng, name="b"),
+        position=(1.0, 0.1, 0.2),
+        orientation=(-0.4, 0.1, 0.9),
+        eta=0.2 * rng.normal(size=3),
+    )
     return system, a["end"], b["start"]
 
 
@@ -30,7 +40,10 @@ def couplings():
 
         return add
 
-    rows += [("driven revolute", driven("revolute", "rotation")), ("driven prismatic", driven("prismatic", "translation"))]
+    rows += [
+        ("driven revolute", driven("revolute", "rotation")),
+        ("driven prismatic", driven("prismatic", "translation")),
+    ]
     rows.append(("prescribed", lambda s, a, b: s.prescribe("it", a, b, x=f, rotation=f)))
     rows.append(("spring", lambda s, a, b: s.spring_damper("it", a, b, stiffness=10.0, damping=1.0)))
     rows.append(("bushing", lambda s, a, b: s.bushing("it", a, b, stiffness=(1, 2, 3, 4, 5, 6), axis=(1, 2, 3))))
@@ -46,7 +59,9 @@ def test_row_jacobian_is_the_derivative_on_the_manifold(name, add):
     flat = mechanism.flat()
     functions = mechanism.function_values(0.37)
     q = np.empty_like(mechanism.initial.q)
-    displace(flat, mechanism.initial.q, 0.1 * rng.normal(size=flat.v_start[-1]), q)  # joints open, away from any special position
+    displace(
+        flat, mechanism.initial.q, 0.1 * rng.normal(size=flat.v_start[-1]), q
+    )  # joints open, away from any special position
     direction = rng.normal(size=flat.v_start[-1])
     values = []
     for h in (2e-4, 1e-4, -1e-4, -2e-4):
@@ -75,7 +90,16 @@ def test_a_relative_jacobian_does_not_change_when_the_mechanism_moves_as_a_whole
 
 
 def test_degrees_of_freedom_left_by_each_joint():
-    left = {"fixed": 0, "revolute": 1, "prismatic": 1, "cylindrical": 2, "spherical": 3, "universal": 2, "planar": 3, "point-on-line": 4}
+    left = {
+        "fixed": 0,
+        "revolute": 1,
+        "prismatic": 1,
+        "cylindrical": 2,
+        "spherical": 3,
+        "universal": 2,
+        "planar": 3,
+        "point-on-line": 4,
+    }
     assert {name: 6 - len(kind.equations) for name, kind in JOINTS.items()} == left
 
 
@@ -85,7 +109,12 @@ def test_redundant_planar_loop_is_named_and_its_equivalent_without_redundancy_is
     system = flexmb.System()
     bars = [system.add(flexmb.uniform_rod(n, mass=1, length=1), position=p, orientation=o) for n, p, o in
             (("left", (0, 0, 0), (0, 0, np.pi / 2)), ("top", (0, 1, 0), (0, 0, 0)), ("right", (1, 0, 0), (0, 0, np.pi / 2)))]  # fmt: skip
-    for name, a, b in (("A", system.ground.at((0, 0, 0)), bars[0]), ("B", bars[0]["end"], bars[1]), ("C", bars[1]["end"], bars[2]), ("D", system.ground.at((1, 0, 0)), bars[2])):
+    for name, a, b in (
+        ("A", system.ground.at((0, 0, 0)), bars[0]),
+        ("B", bars[0]["end"], bars[1]),
+        ("C", bars[1]["end"], bars[2]),
+        ("D", system.ground.at((1, 0, 0)), bars[2]),
+    ):
         system.revolute(name, a, b, axis=(0, 0, 1))
     mechanism = system.build()
     with pytest.warns(RedundantConstraintWarning, match="'A', 'B', 'C', 'D'"):

@@ -14,7 +14,9 @@ from flexmb.mechanism import State, body_frame
 
 def pendulum(angle=np.pi / 2):
     system = flexmb.System(gravity=(0, -9.81, 0))
-    rod = system.add(flexmb.uniform_rod("rod", mass=2.0, length=1.0, radius=0.02), orientation=(0, 0, angle - np.pi / 2))
+    rod = system.add(
+        flexmb.uniform_rod("rod", mass=2.0, length=1.0, radius=0.02), orientation=(0, 0, angle - np.pi / 2)
+    )
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod, axis=(0, 0, 1))
     return system, rod.body
 
@@ -29,18 +31,31 @@ def test_pendulum_period_is_the_elliptic_integral():
         errors.append(np.linalg.norm(result.position("rod.end")[-1] - result.position("rod.end")[0]))
     assert errors[1] < 2e-5
     # at the turning point the position error is of second order in the phase error, of fourth order in the step
-    mid = [np.linalg.norm(flexmb.simulate(system, period / 4, step=period / n, rho_inf=0.9).position("rod.end")[-1] - [0, -1, 0]) for n in (400, 800)]
+    mid = [
+        np.linalg.norm(
+            flexmb.simulate(system, period / 4, step=period / n, rho_inf=0.9).position("rod.end")[-1] - [0, -1, 0]
+        )
+        for n in (400, 800)
+    ]
     assert np.log2(mid[0] / mid[1]) == pytest.approx(2.0, abs=0.1)
 
 
 def test_free_rigid_body_keeps_its_momenta_and_turns_over():
     """Dzhanibekov: rotation about the middle axis. Energy and momentum errors fall with the square of the step."""
     system = flexmb.System()
-    system.add(flexmb.rigid_body("wing nut", mass=1.0, inertia=(1.0, 2.0, 2.5), centre=(0.1, 0.2, -0.1)), angular_velocity=(1e-2, 5.0, 1e-2), velocity=(1, 0, 0))
+    system.add(
+        flexmb.rigid_body("wing nut", mass=1.0, inertia=(1.0, 2.0, 2.5), centre=(0.1, 0.2, -0.1)),
+        angular_velocity=(1e-2, 5.0, 1e-2),
+        velocity=(1, 0, 0),
+    )
     errors = []
     for step in (4e-3, 2e-3):
         result = flexmb.simulate(system, 6.0, step=step, rho_inf=1.0)
-        errors.append(np.abs(np.array([_world_momenta(result, k) - _world_momenta(result, 0) for k in range(0, len(result.t), 50)])).max())
+        errors.append(
+            np.abs(
+                np.array([_world_momenta(result, k) - _world_momenta(result, 0) for k in range(0, len(result.t), 50)])
+            ).max()
+        )
         assert result.w[:, 4].min() < -4.5  # it has turned over
     assert errors[1] < 2e-3
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
@@ -59,7 +74,12 @@ def _world_momenta(result, k):
 def test_free_flexible_body_keeps_energy_and_momenta(second_order):
     rng = np.random.default_rng(5)
     system = flexmb.System()
-    system.add(random_flexible_body(rng, second_order=second_order), angular_velocity=(1.0, -0.5, 0.7), velocity=(0.2, 0.1, 0), eta=[0.02, -0.01, 0.03])
+    system.add(
+        random_flexible_body(rng, second_order=second_order),
+        angular_velocity=(1.0, -0.5, 0.7),
+        velocity=(0.2, 0.1, 0),
+        eta=[0.02, -0.01, 0.03],
+    )
     energy, momentum = [], []
     for step in (2e-3, 1e-3):
         result = flexmb.simulate(system, 1.0, step=step, rho_inf=1.0)
@@ -85,7 +105,14 @@ def test_step_agrees_with_an_explicit_integration_of_the_accelerations(second_or
         turn = 0.5 * flexmb.lie.quaternion_product(q[3:7], np.concatenate([[0.0], w[3:6]]))
         return np.concatenate([R @ w[:3], turn, w[6:], wdot])
 
-    exact = solve_ivp(rate, (0, 0.5), np.concatenate([mechanism.initial.q, mechanism.initial.w]), method="DOP853", rtol=1e-10, atol=1e-12).y[:10, -1]
+    exact = solve_ivp(
+        rate,
+        (0, 0.5),
+        np.concatenate([mechanism.initial.q, mechanism.initial.w]),
+        method="DOP853",
+        rtol=1e-10,
+        atol=1e-12,
+    ).y[:10, -1]
     errors = [np.linalg.norm(flexmb.simulate(mechanism, 0.5, step=h).q[-1] - exact) for h in (1e-3, 5e-4)]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.15)
     assert errors[1] < 1e-4
@@ -102,7 +129,9 @@ def test_flexible_pendulum_energy_error_falls_with_the_square_of_the_step_to_1e_
 
 
 def test_damped_flexible_pendulum_loses_exactly_its_heat():
-    ledger = flexmb.simulate(flexible_pendulum(np.random.default_rng(2), damping=30.0), 1.0, step=1e-4, rho_inf=1.0).ledger
+    ledger = flexmb.simulate(
+        flexible_pendulum(np.random.default_rng(2), damping=30.0), 1.0, step=1e-4, rho_inf=1.0
+    ).ledger
     assert ledger.modal_heat[-1] > 1e-3 * ledger.kinetic.max()
     assert np.abs(ledger.residual).max() < 1e-5 * ledger.modal_heat[-1]
 
@@ -204,7 +233,10 @@ def test_velocity_projection_closes_the_velocity_constraints():
 
     def violation(result):
         flat = result.mechanism.flat()
-        return max(np.abs(row_jacobian(result.mechanism, flat, q, np.zeros((0, 3)))[1] @ w).max() for q, w in zip(result.q, result.w, strict=True))
+        return max(
+            np.abs(row_jacobian(result.mechanism, flat, q, np.zeros((0, 3)))[1] @ w).max()
+            for q, w in zip(result.q, result.w, strict=True)
+        )
 
     assert violation(free) > 1e-6
     assert violation(held) < 1e-12
@@ -218,7 +250,13 @@ def test_a_body_without_modes_moves_like_the_rigid_body():
     inertia = rigid.bodies[0].invariants.J0[2, 2]
     arm = rigid.bodies[0].centre
     mass = rigid.bodies[0].invariants.mass
-    swing = solve_ivp(lambda t, x: [x[1], -mass * 9.81 * (arm[0] * np.cos(x[0]) - arm[1] * np.sin(x[0])) / inertia], (0, 0.5), [0, 0], rtol=1e-10, atol=1e-12)
+    swing = solve_ivp(
+        lambda t, x: [x[1], -mass * 9.81 * (arm[0] * np.cos(x[0]) - arm[1] * np.sin(x[0])) / inertia],
+        (0, 0.5),
+        [0, 0],
+        rtol=1e-10,
+        atol=1e-12,
+    )
     angle = 2 * np.arctan2(stiff.q[-1, 6], stiff.q[-1, 3])
     assert angle == pytest.approx(swing.y[0, -1], rel=1e-5)
 

@@ -1,0 +1,19 @@
+"""Validation: one file a published or exactly solvable case; each builds, runs and compares.
+
+`CASES` maps a case's name to the function that runs it and returns its rows. `flexmb validate` prints them.
+"""
+
+from collections.abc import Callable
+
+from validation import demo_energy, flexible_pendulum, free_rigid_body, moving_base_cantilever, two_link
+from validation.row import Row
+
+CASES: dict[str, Callable[[], list[Row]]] = {
+    "moving-base-cantilever": moving_base_cantilever.run,
+    "two-link": two_link.run,
+    "flexible-pendulum": flexible_pendulum.run,
+    "free-rigid-body": free_rigid_body.run,
+    "demo-energy": demo_energy.run,
+}
+
+__all__ = ["CASES", "Row"]

@@ -13,7 +13,9 @@ class IntegratorError(FlexmbError, ValueError):
     """An integrator option is outside its range."""
 
 
-def generalised_alpha(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20, project: bool = False) -> Scheme:
+def generalised_alpha(
+    rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20, project: bool = False
+) -> Scheme:
     """Coefficients for a spectral radius `rho_inf` at infinite frequency.
 
     Smaller values damp what the step does not resolve. `rho_inf = 1` has no numerical damping at all: right for bodies
@@ -25,7 +27,9 @@ def generalised_alpha(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, i
     if not 0.0 <= rho_inf <= 1.0:
         raise IntegratorError(f"rho_inf is a spectral radius between 0 and 1; found {rho_inf}.")
     if not 0.0 < newton_tolerance < 1e-2:
-        raise IntegratorError(f"newton_tolerance is relative to the accelerations, above 0 and well below 1e-2; found {newton_tolerance}.")
+        raise IntegratorError(
+            f"newton_tolerance is relative to the accelerations, above 0 and well below 1e-2; found {newton_tolerance}."
+        )
     alpha_m = (2 * rho_inf - 1) / (rho_inf + 1)
     alpha_f = rho_inf / (rho_inf + 1)
     gamma = 0.5 + alpha_f - alpha_m

@@ -27,7 +27,9 @@ class Flat(NamedTuple):
     J0: np.ndarray  # (nb, 3, 3)
     linear_start: np.ndarray  # (nb,) into linear: 12 rows of m (S1 xyz, J1 xx yy zz xy yz zx, h0 xyz)
     linear: np.ndarray
-    quadratic_start: np.ndarray  # (nb,) into quadratic: 15 slices of (m, m): J2 (6), h antisymmetric (3), SG (3), h symmetric (3)
+    quadratic_start: (
+        np.ndarray
+    )  # (nb,) into quadratic: 15 slices of (m, m): J2 (6), h antisymmetric (3), SG (3), h symmetric (3)
     quadratic: np.ndarray
     slices: np.ndarray  # (nb,) number of slices in use: 9 without, 15 with a second-order field
     stiffness: np.ndarray  # concatenated over bodies, at e_start

@@ -129,17 +129,21 @@ def all_rows(flat, q, functions, angle_memory, work, values, G):
         moment = turn(axes[a], nw)
         n = flat.marker_body[b]
         if n != GROUND:
-            wrench_to_body(force, moment, body_point[b], tangent[b], flat.marker_rows[b], attitude[n], flat.modes[n], G[r, 1])
+            wrench_to_body(
+                force, moment, body_point[b], tangent[b], flat.marker_rows[b], attitude[n], flat.modes[n], G[r, 1]
+            )
         n = flat.marker_body[a]
         if n != GROUND:
             moment += cross(position[b] - position[a], force)
-            wrench_to_body(-force, -moment, body_point[a], tangent[a], flat.marker_rows[a], attitude[n], flat.modes[n], G[r, 0])
+            wrench_to_body(
+                -force, -moment, body_point[a], tangent[a], flat.marker_rows[a], attitude[n], flat.modes[n], G[r, 0]
+            )
 
 
 @njit(cache=True)
 def add_loads(flat, w, functions, work, forces):
     """Add the applied wrenches to the generalised `forces`; return their power. Markers must have been placed."""
-    body_point, tangent, position, axes, attitude = work
+    body_point, tangent, _, axes, attitude = work
     power = 0.0
     out = np.empty(6 + flat.marker_rows.shape[2])
     for l in range(len(flat.load_marker)):

@@ -42,7 +42,9 @@ class Motion(NamedTuple):
     angle_memory: np.ndarray  # (nr,)
     powers: np.ndarray  # (2, 4) at the present and at the previous step
     work: np.ndarray  # (4,) their integrals
-    last: np.ndarray  # (4,) step size `a` belongs to, error of the last step, iterations so far, previous step size (0: none)
+    last: (
+        np.ndarray
+    )  # (4,) step size `a` belongs to, error of the last step, iterations so far, previous step size (0: none)
 
 
 @njit(cache=True)
@@ -149,11 +151,29 @@ def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work
         for i in range(nv):
             increment[i] = h * motion.w[i] + h * h * ((0.5 - scheme.beta) * motion.a[i] + scheme.beta * a[i])
             w[i] = motion.w[i] + h * ((1.0 - scheme.gamma) * motion.a[i] + scheme.gamma * a[i])
-            wdot[i] = ((1.0 - scheme.alpha_m) * a[i] + scheme.alpha_m * motion.a[i] - scheme.alpha_f * motion.wdot[i]) / (1.0 - scheme.alpha_f)
+            wdot[i] = (
+                (1.0 - scheme.alpha_m) * a[i] + scheme.alpha_m * motion.a[i] - scheme.alpha_f * motion.wdot[i]
+            ) / (1.0 - scheme.alpha_f)
         displace(flat, motion.q, increment, q)
         if iteration > 1 and previous <= tolerance:
             return CONVERGED, iteration - 1
-        residual(flat, q, w, wdot, multipliers, functions, motion.angle_memory, work, Mrr, Mre, G, values, unbalanced, energies, powers)
+        residual(
+            flat,
+            q,
+            w,
+            wdot,
+            multipliers,
+            functions,
+            motion.angle_memory,
+            work,
+            Mrr,
+            Mre,
+            G,
+            values,
+            unbalanced,
+            energies,
+            powers,
+        )
         for i in range(nv):
             unbalanced[i] = -unbalanced[i]
         for r in range(nj):
@@ -238,7 +258,9 @@ def advance(flat, scheme, h, steps, functions, motion):
         multipliers[:] = motion.multipliers
         for i in range(nv):
             a[i] = (motion.wdot[i] - scheme.alpha_m * motion.a[i]) / (1.0 - scheme.alpha_m)
-        outcome, iterations = _newton(flat, scheme, h, now, motion, q, w, wdot, a, multipliers, work, Mrr, Mre, G, values, powers)
+        outcome, iterations = _newton(
+            flat, scheme, h, now, motion, q, w, wdot, a, multipliers, work, Mrr, Mre, G, values, powers
+        )
         motion.last[2] += iterations
         if outcome != CONVERGED:
             return outcome, step

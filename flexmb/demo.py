@@ -1,0 +1,71 @@
+"""The demo: a slider-crank with a flexible connecting rod, from the shipped mesh to pictures."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import fem
+import flexmb
+import meshes
+import reduction
+from flexmb.body import Body
+from flexmb.compare import Comparison, compare
+from flexmb.system import System
+
+CRANK, ROD, SPEED = 0.075, 0.30, 2 * 3.141592653589793 * 50  # m, m, rad/s: 3000 revolutions a minute
+DURATION, STEP = 0.06, 1e-5
+
+
+@cache
+def connecting_rod(modes: int = 10) -> Body:
+    """The shipped connecting rod (tet10, steel) as a flexible body with interfaces "big" and "small"."""
+    mesh = fem.read_mesh(meshes.path("conrod.msh"))
+    part = fem.Model(mesh, fem.Material.steel()).with_interfaces(big="BIG_END", small="SMALL_END")
+    basis = reduction.craig_bampton(part, modes=modes)
+    return flexmb.flexible_body(part, basis, name="rod", modal_damping=0.005)
+
+
+def build() -> System:
+    """Crank, flexible rod and piston; the crank is driven at constant speed."""
+    system = System(gravity=(0, -9.81, 0), name="slider-crank")
+    crank = system.add(
+        flexmb.rigid_body(
+            "crank", mass=2.0, inertia=(2e-3, 4e-3, 4e-3), centre=(0.02, 0, 0), points={"pin": (CRANK, 0, 0)}
+        )
+    )
+    rod = system.add(connecting_rod(), position=(CRANK, 0, 0))
+    piston = system.add(flexmb.rigid_body("piston", mass=0.6, inertia=(6e-4, 6e-4, 6e-4)), position=(CRANK + ROD, 0, 0))
+    system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
+    system.revolute("crank pin", crank["pin"], rod["big"], axis=(0, 0, 1))
+    system.revolute("wrist pin", rod["small"], piston, axis=(0, 0, 1))
+    system.prismatic("cylinder", system.ground.at((CRANK + ROD, 0, 0)), piston, axis=(1, 0, 0))
+    system.drive("bearing", flexmb.motion.polynomial(0.0, SPEED))
+    return system
+
+
+def run(
+    directory: str | Path, report: Callable[[str], None] = print, progress: Callable[[str, float], None] | None = None
+) -> Comparison:
+    """Import, reduce, run rigid and flexible, and write result, plots and animation into `directory`."""
+    from flexmb import view
+    from flexmb.files.result_file import save_result
+
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    say = progress or (lambda what, done: None)
+    report(f"Mesh conrod.msh -> flexible body\n{connecting_rod()}\n")
+    report("Running the mechanism rigid, then flexible (the first run on a machine compiles for about half a minute)")
+    comparison = compare(build(), DURATION, step=STEP, progress=lambda done: say("simulating", done))
+    report(f"\n{comparison}\n\n{comparison.flexible.ledger}\n")
+    save_result(comparison.flexible, directory / "result.h5")
+    view.plot_energy(comparison.flexible, directory / "energy.png")
+    view.plot_comparison(comparison, directory / "comparison.png")
+    view.picture_modes(connecting_rod(), directory / "modes.png")
+    view.animate(
+        comparison.flexible,
+        directory / "animation.gif",
+        frames=80,
+        magnification=200.0,
+        progress=lambda done: say("drawing", done),
+    )
+    return comparison

@@ -80,9 +80,7 @@ def lowest_modes(
         theta, S, residuals = space.ritz()
         _insist_on_positive(theta)
         rank = int((theta > NULL * theta[0]).sum())
-        accepted = np.full(count + locked, tolerance)
-        accepted[count:] = VERIFIED
-        converged = rank >= len(accepted) and (residuals[:len(accepted)] <= accepted * theta[:len(accepted)]).all()
+        converged = rank >= count and bool((residuals[:count] <= tolerance * theta[:count]).all())
         exhausted = space.closed and rank in (rank_when_closed, n)
         if converged and (exhausted or _largest_multiplicity(theta[:count]) < starts):
             return _finish(space, theta[:count], S[:, :count], tolerance)

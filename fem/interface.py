@@ -168,7 +168,9 @@ def _nodes(model: HasPoints, name: str, spec: Interface) -> tuple[np.ndarray, np
     order = np.argsort(nodes, kind="stable")
     weights = spec.weights
     if weights is not None and len(weights) != len(nodes):
-        raise InterfaceError(f"Interface {name!r}: {len(weights)} weights for {len(nodes)} nodes; one a node is needed.")
+        raise InterfaceError(
+            f"Interface {name!r}: {len(weights)} weights for {len(nodes)} nodes; one a node is needed."
+        )
     return nodes[order], None if weights is None else weights[order]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 from scipy.linalg import cholesky, eigh, solve_triangular
 
 from fem.errors import MatrixError
@@ -37,7 +38,7 @@ class KrylovSpace:
 
     def apply(self, P: np.ndarray) -> np.ndarray:
         """The inverse's image of a block, checked."""
-        U = np.asarray(self._inverse(P))
+        U = np.asfortranarray(self._inverse(P))
         if U.shape != P.shape or not np.isfinite(U).all():
             raise MatrixError(
                 f"The inverse must turn a block of shape {P.shape} into a finite one of that shape; got shape {U.shape}"
@@ -54,6 +55,7 @@ class KrylovSpace:
         """Append the directions of U that the space does not hold yet; returns how many there were."""
         floor = NEGLIGIBLE * np.sqrt(max(np.abs(np.sum(U * (self._M @ U), axis=0)).max(initial=0.0), 0.0))
         before = self.size
+        U = np.array(U, order="F")
         self._project_out(U)
         self._append(U, floor)
         return self.size - before
@@ -85,13 +87,14 @@ class KrylovSpace:
 
     def vectors(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """V S and M V S, for coordinates S of processed columns."""
+        S = np.asfortranarray(S)
         return self._V[:, : self.done] @ S, self._P[:, : self.done] @ S
 
     def restart(self, theta: np.ndarray, S: np.ndarray) -> None:
         """Shrink the processed columns to Ritz vectors (values theta, coordinates S); the pending block stays."""
         keep, pending = S.shape[1], self.size - self.done
         for array in (self._V, self._P):
-            array[:, :keep] = array[:, : self.done] @ S
+            array[:, :keep] = array[:, : self.done] @ np.ascontiguousarray(S)
             array[:, keep : keep + pending] = array[:, self.done : self.size].copy()
         self._T[:] = 0.0
         self._T[:keep, :keep] = np.diag(theta)
@@ -105,11 +108,12 @@ class KrylovSpace:
     def _project_out(self, U: np.ndarray) -> np.ndarray:
         """Remove the space's part from U, in place and twice; returns its coordinates."""
         V, P = self._V[:, : self.size], self._P[:, : self.size]
-        H = P.T @ U
-        U -= V @ H
-        again = P.T @ U
-        U -= V @ again
-        return H + again
+        coordinates = np.zeros((self.size, U.shape[1]))
+        for _ in range(2):
+            H = P.T @ U
+            dgemm(-1.0, V, H, 1.0, U, overwrite_c=True)
+            coordinates += H
+        return coordinates
 
     def _append(self, U: np.ndarray, floor: float) -> None:
         """M-orthonormalise U, whose columns are M-orthogonal to the space, dropping directions below `floor`."""
@@ -122,11 +126,11 @@ class KrylovSpace:
                 return
             to_unit = Z[:, strong] / np.sqrt(squares[strong])
             Q, MQ = U @ to_unit, MU @ to_unit
-            L = cholesky(Q.T @ MQ, lower=True)  # a second turn, for orthogonality to round-off
             columns = slice(self.size, self.size + len(strong))
-            self._V[:, columns] = solve_triangular(L, Q.T, lower=True).T
-            self._P[:, columns] = solve_triangular(L, MQ.T, lower=True).T
+            again = solve_triangular(cholesky(Q.T @ MQ), np.eye(len(strong)))  # orthogonal to round-off
+            np.matmul(Q, again, out=self._V[:, columns])
+            np.matmul(MQ, again, out=self._P[:, columns])
             self.size += len(strong)
-            U = U @ np.delete(Z, strong, axis=1)
+            U = np.asfortranarray(U @ np.delete(Z, strong, axis=1))
             if U.shape[1]:
                 self._project_out(U)

@@ -1,0 +1,8 @@
+"""From a finite element model to a small basis of elastic shapes."""
+
+from reduction.basis import Basis, check
+from reduction.craig_bampton import craig_bampton
+from reduction.modal import modal
+from reduction.quality import Report, report
+
+__all__ = ["Basis", "Report", "check", "craig_bampton", "modal", "report"]

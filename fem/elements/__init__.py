@@ -1,0 +1,20 @@
+"""Solid elements, one file a family; `ELEMENTS` maps meshio's names to them."""
+
+from fem.elements.element import Element
+from fem.elements.hexahedron import HEX8, HEX20
+from fem.elements.pyramid import PYRAMID5, PYRAMID13
+from fem.elements.tetrahedron import TET4, TET10
+from fem.elements.wedge import WEDGE6, WEDGE15
+from fem.errors import MeshError, unknown_name
+
+ELEMENTS: dict[str, Element] = {e.kind: e for e in (TET4, TET10, HEX8, HEX20, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13)}
+
+
+def element(kind: str) -> Element:
+    """The element called `kind` (meshio's name); unknown names are answered with the existing ones."""
+    if kind not in ELEMENTS:
+        raise MeshError(unknown_name("solid element", kind, ELEMENTS))
+    return ELEMENTS[kind]
+
+
+__all__ = ["ELEMENTS", "Element", "element"]

@@ -1,0 +1,46 @@
+"""Hexahedra: hex8 (`hexahedron`) and hex20 (`hexahedron20`).
+
+            7---14---6
+           /|       /|
+         15 |     13 |      edges: 8 = 01, 9 = 12, 10 = 23, 11 = 30, 12 = 45, 13 = 56, 14 = 67, 15 = 74,
+         / 19     / 18             16 = 04, 17 = 15, 18 = 26, 19 = 37
+        4---12---5   |      reference corners: 0 (-1,-1,-1), 1 (1,-1,-1), 2 (1,1,-1), 3 (-1,1,-1), 4 (-1,-1,1) ...
+        |   3--10|---2
+       16  /    17  /
+        | 11     | 9
+        |/       |/
+        0----8---1
+
+hex8 carries three incompatible bending modes, condensed inside the element (see fem/assembly.py), so that it locks neither in
+shear nor in volume: Taylor, Beresford, Wilson, "A non-conforming element for stress analysis" (1976). hex20 is the
+serendipity element with full (3 x 3 x 3) integration.
+"""
+
+import numpy as np
+
+from fem.elements.element import Element, edges_of, gauss_box, polynomial_basis
+
+_CORNERS = np.array(
+    [[-1, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1], [-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]], dtype=float
+)
+_EDGES = edges_of("01 12 23 30 45 56 67 74 04 15 26 37", 8)
+_TRILINEAR = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+_SERENDIPITY = np.vstack(
+    [
+        _TRILINEAR,
+        [[2, 0, 0], [0, 2, 0], [0, 0, 2], [2, 1, 0], [2, 0, 1], [1, 2, 0], [0, 2, 1], [1, 0, 2], [0, 1, 2]],
+        [[2, 1, 1], [1, 2, 1], [1, 1, 2]],
+    ]
+)
+_FACES8 = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
+_FACES20 = (
+    (0, 4, 7, 3, 16, 15, 19, 11), (1, 2, 6, 5, 9, 18, 13, 17), (0, 1, 5, 4, 8, 17, 12, 16),
+    (3, 7, 6, 2, 19, 14, 18, 10), (0, 3, 2, 1, 11, 10, 9, 8), (4, 5, 6, 7, 12, 13, 14, 15),
+)  # fmt: skip
+
+_shape8, _gradient8 = polynomial_basis(_CORNERS, _TRILINEAR)
+HEX8 = Element("hexahedron", _CORNERS, 8, (), _FACES8, _shape8, _gradient8, gauss_box(2), gauss_box(3))
+
+_NODES20 = np.vstack([_CORNERS, [(_CORNERS[a] + _CORNERS[b]) / 2 for a, b, _ in _EDGES]])
+_shape20, _gradient20 = polynomial_basis(_NODES20, _SERENDIPITY)
+HEX20 = Element("hexahedron20", _NODES20, 8, _EDGES, _FACES20, _shape20, _gradient20, gauss_box(3), gauss_box(4))

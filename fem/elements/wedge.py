@@ -1,0 +1,46 @@
+"""Wedges (triangular prisms): wedge6 (`wedge`) and wedge15 (`wedge15`).
+
+          5                edges: 6 = 01, 7 = 12, 8 = 20, 9 = 34, 10 = 45, 11 = 53, 12 = 03, 13 = 14, 14 = 25
+        / | \\             reference corners: 0 (0,0,-1), 1 (1,0,-1), 2 (0,1,-1), 3 (0,0,1), 4 (1,0,1), 5 (0,1,1)
+      3---|--4
+      |   2  |
+      | /  \\ |
+      0------1
+
+wedge6 is linear in the triangle: stiff in bending, fit for transition layers. wedge15 is the serendipity element.
+"""
+
+import numpy as np
+
+from fem.elements.element import Element, Rule, edges_of, gauss, polynomial_basis, triangle
+
+_CORNERS = np.array([[0, 0, -1], [1, 0, -1], [0, 1, -1], [0, 0, 1], [1, 0, 1], [0, 1, 1]], dtype=float)
+_EDGES = edges_of("01 12 20 34 45 53 03 14 25", 6)
+_LINEAR = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]])
+_QUADRATIC = np.vstack(
+    [_LINEAR, [[2, 0, 0], [1, 1, 0], [0, 2, 0], [2, 0, 1], [1, 1, 1], [0, 2, 1], [0, 0, 2], [1, 0, 2], [0, 1, 2]]]
+)
+
+
+def _product(in_triangle: int, along: int) -> Rule:
+    p, v = triangle(in_triangle)
+    z, w = gauss(along)
+    return np.array([[*a, c] for c in z for a in p]), np.array([x * y for y in w for x in v])
+
+
+_shape6, _gradient6 = polynomial_basis(_CORNERS, _LINEAR)
+WEDGE6 = Element(
+    "wedge", _CORNERS, 6, (), ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)), _shape6, _gradient6,
+    _product(2, 2), _product(3, 3),
+)  # fmt: skip
+
+_NODES15 = np.vstack([_CORNERS, [(_CORNERS[a] + _CORNERS[b]) / 2 for a, b, _ in _EDGES]])
+_shape15, _gradient15 = polynomial_basis(_NODES15, _QUADRATIC)
+WEDGE15 = Element(
+    "wedge15", _NODES15, 6, _EDGES,
+    (
+        (0, 2, 1, 8, 7, 6), (3, 4, 5, 9, 10, 11), (0, 1, 4, 3, 6, 13, 9, 12), (1, 2, 5, 4, 7, 14, 10, 13),
+        (2, 0, 3, 5, 8, 12, 11, 14),
+    ),
+    _shape15, _gradient15, _product(3, 3), _product(4, 4),
+)  # fmt: skip

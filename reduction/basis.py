@@ -1,0 +1,130 @@
+"""The result of every reduction: a basis, what it does at the interfaces, and how it was made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from fem.model import Model
+from jaxtyping import Float
+
+from fem.errors import InterfaceError, MatrixError, unknown_name
+
+TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Elastic shapes `Psi` of a body, mass-orthonormal and stiffness-diagonal, without rigid motion.
+
+    - `Psi` (ndof, m): nodal displacements for unit elastic coordinates; `Psi^T M Psi = I`.
+    - `eigenvalues` (m,), ascending: `Psi^T K Psi = diag(eigenvalues)`, squares of angular frequencies (1/time^2).
+    - `method`: "Craig-Bampton", "modal", ...
+    - `attached_to`: the interface that the body frame rides on, where all shapes vanish; None for a mean-axis frame
+      (shapes M-orthogonal to the six rigid motions; Buckens, Tisserand).
+    - `interface_rows`: for each interface (6, m), `B^T Psi`: translation of its point and rotation for unit elastic
+      coordinates, in the axes of the mesh.
+    - `options`: how it was made (method's arguments, model, solver, wall times in seconds); plain values only.
+
+    Units: consistent.
+    """
+
+    Psi: Float[np.ndarray, "ndof m"]
+    eigenvalues: Float[np.ndarray, " m"]
+    method: str
+    attached_to: str | None
+    interface_rows: Mapping[str, Float[np.ndarray, "6 m"]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        what = f"{self.method} basis"
+        m = len(self.eigenvalues)
+        if self.Psi.ndim != 2 or self.Psi.shape[1] != m or m == 0:
+            raise MatrixError(f"{what}: Psi of shape {self.Psi.shape} does not go with {m} eigenvalues.")
+        if not (np.isfinite(self.Psi).all() and np.isfinite(self.eigenvalues).all()):
+            raise MatrixError(f"{what}: holds NaN or infinite values.")
+        if not (self.eigenvalues > 0).all() or (np.diff(self.eigenvalues) < 0).any():
+            raise MatrixError(
+                f"{what}: eigenvalues must be positive and ascending, found {self.eigenvalues}. A value that is not "
+                "positive means that a rigid motion is left in the basis."
+            )
+        for name, rows in self.interface_rows.items():
+            if rows.shape != (6, m):
+                raise MatrixError(f"{what}: rows of interface {name!r} have shape {rows.shape}, expected (6, {m}).")
+            rows.setflags(write=False)
+        if self.attached_to is not None and self.attached_to not in self.interface_rows:
+            raise InterfaceError(f"{what}: " + unknown_name("interface", self.attached_to, self.interface_rows))
+        self.Psi.setflags(write=False)
+        self.eigenvalues.setflags(write=False)
+
+    @property
+    def modes(self) -> int:
+        """Number m of elastic coordinates."""
+        return len(self.eigenvalues)
+
+    @property
+    def frequencies(self) -> Float[np.ndarray, " m"]:
+        """Natural frequencies with the reference conditions of this basis (cycles per unit of time)."""
+        return np.sqrt(self.eigenvalues) / (2.0 * np.pi)
+
+    def __str__(self) -> str:
+        frame = "mean-axis frame" if self.attached_to is None else f"frame attached to {self.attached_to!r}"
+        f = self.frequencies
+        shown = " ".join(f"{value:.5g}" for value in f[:8]) + (f" ... {f[-1]:.5g}" if len(f) > 8 else "")
+        lines = [
+            f"{self.method} basis of {self.options.get('model') or 'a model'}: {self.modes} elastic coordinates for "
+            f"{len(self.Psi)} dofs, {frame}",
+            f"  frequencies (cycles per unit of time): {shown}",
+        ]
+        kinds = self.options.get("interfaces", {})
+        lines += [f"  interface {name!r} ({kinds.get(name, 'unknown kind')})" for name in self.interface_rows]
+        if "seconds" in self.options:
+            lines.append(
+                "  made in " + ", ".join(f"{key} {value:.2f} s" for key, value in self.options["seconds"].items())
+            )
+        return "\n".join(lines)
+
+
+def interface_rows(model: Model, Psi: Float[np.ndarray, "ndof m"]) -> dict[str, np.ndarray]:
+    """`B^T Psi` (6, m) of every interface of the model."""
+    return {name: np.asarray(i.motion_rows(model).T @ Psi) for name, i in model.interfaces.items()}
+
+
+def check(basis: Basis, model: Model) -> None:
+    """Verify every promise of `basis` on `model`; raise MatrixError that names the broken one.
+
+    Orthonormality in M and K, interface rows, the reference condition and, for rigid interfaces, that their nodes move
+    as one: all to 1e-8 relative. Cost: one product of M and of K with Psi.
+    """
+    Psi, scale = basis.Psi, np.sqrt(basis.eigenvalues)
+    if len(Psi) != model.ndof:
+        raise MatrixError(f"The basis has {len(Psi)} dofs, the model {model.name!r} has {model.ndof}.")
+    MPsi = model.M @ Psi
+    size = np.abs(Psi).max()
+    errors = {
+        "Psi^T M Psi = I": _largest(Psi.T @ MPsi - np.eye(basis.modes)),
+        "Psi^T K Psi = diag(eigenvalues)": _largest(
+            (Psi.T @ (model.K @ Psi)) / np.outer(scale, scale) - np.eye(basis.modes)
+        ),
+    }
+    for name, interface in model.interfaces.items():
+        rows = interface.motion_rows(model).T @ Psi
+        length = np.abs(interface.motion_rows(model)).max()
+        errors[f"rows of interface {name!r} = B^T Psi"] = _largest(rows - basis.interface_rows[name]) / (size * length)
+        if interface.kind == "rigid":
+            left = Psi[interface.dofs] - interface.rigid_map(model) @ rows
+            errors[f"the nodes of rigid interface {name!r} move as one"] = _largest(left) / size
+    if basis.attached_to is None:
+        R = model.rigid_modes(model.centre_of_mass)
+        unit = np.sqrt(np.einsum("ij,ij->j", R, model.M @ R))
+        errors["R^T M Psi = 0 (mean-axis frame)"] = _largest(R.T @ MPsi / unit[:, None])
+    else:
+        B = model.interfaces[basis.attached_to].motion_rows(model)
+        errors[f"B^T Psi = 0 at {basis.attached_to!r}"] = _largest(B.T @ Psi) / (size * np.abs(B).max())
+    for what, error in errors.items():
+        if not error <= TOLERANCE:
+            raise MatrixError(f"{basis.method} basis: {what} fails by {error:.1e}, allowed {TOLERANCE:.0e}.")
+
+
+def _largest(array: np.ndarray) -> float:
+    return float(np.abs(array).max())

@@ -212,7 +212,9 @@ def mass(mesh: Mesh, pattern: Pattern, materials: list[Material], index: np.ndar
     """Consistent mass matrix (3 n, 3 n): the scalar mass over nodes times the (3, 3) identity."""
     for material in materials:
         if material.density is None:
-            raise MaterialError(f"Material {material.name!r} has no density, and a mass matrix needs one. Give density=...")
+            raise MaterialError(
+                f"Material {material.name!r} has no density, and a mass matrix needs one. Give density=..."
+            )
     density = np.array([m.density for m in materials], dtype=float)
     scalar = np.zeros(pattern.pairs)
     for number, block, first, rows in _batches(mesh):
@@ -232,7 +234,12 @@ def mass(mesh: Mesh, pattern: Pattern, materials: list[Material], index: np.ndar
 
 
 def geometric_stiffness(
-    mesh: Mesh, pattern: Pattern, materials: list[Material], index: np.ndarray, u: np.ndarray, initial_displacement: bool
+    mesh: Mesh,
+    pattern: Pattern,
+    materials: list[Material],
+    index: np.ndarray,
+    u: np.ndarray,
+    initial_displacement: bool,
 ) -> sp.csr_matrix:
     """Change (3 n, 3 n) of the tangent stiffness with the displacements `u` (n, 3), to first order.
 

@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import eigh
 
 from fem.errors import ConvergenceError, MatrixError
 from fem.krylov import Inverse, KrylovSpace
+from fem.threads import one_openblas_thread
 
 BLOCK = 8  # right-hand sides for each call of the inverse
+import os
+CAP=int(os.environ.get('CAP','108'));KEEP=int(os.environ.get('KEEP','40'))
 MAX_CALLS = 500  # calls of the inverse before giving up
 NULL = 1e-12  # an eigenvalue of the inverse this small beside the largest is zero
+KNOWN = 1e-4  # relative residual at which an eigenvalue is known well enough to be compared
 SAME = 1e-6  # eigenvalues this close, relatively, may be copies of one
 
 
@@ -69,48 +73,58 @@ def lowest_modes(
     n = M.shape[0]
     if not 1 <= count <= n:
         raise MatrixError(f"A problem of {n} equations has between 1 and {n} modes; asked for {count}.")
-    rng = np.random.default_rng(0)
     width = BLOCK if start is None else BLOCK + start.shape[1]
-    space = KrylovSpace(inverse, M, min(n, 2 * count + 5 * width) + 2 * width)
-    if start is not None:
-        space.add(_unit_columns(start))
-    starts, rank_when_closed = _add_random(space, rng), -1
+    space = KrylovSpace(inverse, M, min(n, CAP)+ 2 * width)
+    with one_openblas_thread():
+        if start is not None:
+            space.add(_unit_rows(start.T))
+        return _iterate(space, count, width, tolerance)
+
+
+def _iterate(space: KrylovSpace, count: int, width: int, tolerance: float) -> Modes:
+    """Grow the space until its Ritz pairs are accurate and no copy of a multiple eigenvalue can be missing."""
+    rng = np.random.default_rng(0)
+    starts, locked, rank_when_closed = _add_random(space, rng), False, -1
     for _ in range(MAX_CALLS):
         space.expand()
         theta, S, residuals = space.ritz()
         _insist_on_positive(theta)
         rank = int((theta > NULL * theta[0]).sum())
-        converged = rank >= count and bool((residuals[:count] <= tolerance * theta[:count]).all())
-        exhausted = space.closed and rank in (rank_when_closed, n)
-        if converged and (exhausted or _largest_multiplicity(theta[:count]) < starts):
+        accurate = rank >= count and bool((residuals[:count] <= tolerance * theta[:count]).all())
+        if locked and rank > count:  # the largest eigenvalue outside the locked space must be known as well
+            accurate = accurate and residuals[count] <= KNOWN * theta[count]
+        exhausted = space.closed and rank in (rank_when_closed, space.n)
+        if accurate and (exhausted or _largest_multiplicity(theta[:count]) < starts):
             return _finish(space, theta[:count], S[:, :count], tolerance)
         if exhausted:
             raise ConvergenceError(
-                f"Only {rank} modes exist in the range of the inverse; asked for {count}. Ask for fewer modes, refine "
-                "the mesh, or hold fewer dofs."
+                f"Only {rank} modes exist in the range of the inverse; asked for {count}. Ask for fewer modes, "
+                "refine the mesh, or hold fewer dofs."
             )
         rank_when_closed = rank if space.closed else -1
-        keep = count if converged else min(space.done, space.capacity - 4 * width)
-        if converged:  # but copies of an eigenvalue may be missing
+        if accurate:  # but copies of an eigenvalue may be missing: look for them outside what was found
+            locked = True
             space.drop_pending()
-        if converged or space.size + 2 * width > space.capacity:
+            space.restart(theta[:count], S[:, :count])
+        elif space.size + 2 * width > space.capacity:
+            keep = min(space.done, KEEP)
             space.restart(theta[:keep], S[:, :keep])
         if space.closed:
             starts += _add_random(space, rng)
-    worst = float((residuals[:count] / theta[:count]).max())
     raise ConvergenceError(
-        f"The {count} lowest modes did not reach a relative residual of {tolerance:.0e} in {MAX_CALLS} calls of the "
-        f"inverse (worst {worst:.1e}). Loosen the tolerance, or improve the conditioning of the matrix."
+        f"The {count} lowest modes did not reach a relative residual of {tolerance:.0e} in {MAX_CALLS} calls of "
+        f"the inverse (worst: {(residuals[:count] / theta[: len(residuals)][:count]).max():.1e}). Loosen the "
+        "tolerance, or improve the conditioning of the matrix."
     )
 
 
-def _unit_columns(start: np.ndarray) -> np.ndarray:
-    length = np.linalg.norm(start, axis=0)
+def _unit_rows(start: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(start, axis=1, keepdims=True)
     return start / np.where(length > 0.0, length, 1.0)
 
 
 def _add_random(space: KrylovSpace, rng: np.random.Generator) -> int:
-    return space.add(rng.standard_normal((space.n, BLOCK)))
+    return space.add(rng.standard_normal((BLOCK, space.n)))
 
 
 def _largest_multiplicity(theta: np.ndarray) -> int:
@@ -131,15 +145,18 @@ def _finish(space: KrylovSpace, theta: np.ndarray, S: np.ndarray, tolerance: flo
     """Ritz pairs with measured residuals, after one more application of the inverse."""
     X, MX = space.vectors(S)
     Y = space.apply(MX)
-    R = Y - X * theta
+    R = Y - theta[:, None] * X
     MR = space.mass_times(R)
-    residuals = np.sqrt(np.abs(np.sum(R * MR, axis=0))) / theta
+    residuals = np.sqrt(np.abs(np.einsum("ij,ij->i", R, MR))) / theta
     if residuals.max() > 10.0 * tolerance:
         raise ConvergenceError(
-            f"The modes have a relative residual of {residuals.max():.1e}, {tolerance:.0e} was asked for: the inverse is "
-            "less accurate than that, or does not give the same answer twice. Loosen the tolerance."
+            f"The modes have a relative residual of {residuals.max():.1e}, {tolerance:.0e} was asked for: the "
+            "inverse is less accurate than that, or does not give the same answer twice. Loosen the tolerance."
         )
-    L = cholesky(Y.T @ (MR + MX * theta), lower=True)
-    vectors = solve_triangular(L, Y.T, lower=True).T
-    vectors *= np.where(vectors[np.abs(vectors).argmax(axis=0), range(len(theta))] < 0.0, -1.0, 1.0)
-    return Modes(1.0 / theta, vectors, residuals, space.solves)
+    MY = MR + theta[:, None] * MX
+    stiffness = Y @ MX.T  # Y^T K Y, for K Y = M X
+    eigenvalues, C = eigh(0.5 * (stiffness + stiffness.T), Y @ MY.T)
+    vectors = C.T @ Y
+    largest = vectors[range(len(theta)), np.abs(vectors).argmax(axis=1)]
+    vectors *= np.sign(largest)[:, None]
+    return Modes(eigenvalues, vectors.T, residuals, space.solves)

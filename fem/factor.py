@@ -67,9 +67,7 @@ class Factor:
         factor solves complex right-hand sides too. Raises MatrixError for a wrong length or NaN in B.
         """
         if self._factorisation is None:
-            raise FactorisationError(
-                "This factor has been released; call factor(A, ...) again before solve()."
-            )
+            raise FactorisationError("This factor has been released; call factor(A, ...) again before solve().")
         B = np.asarray(B)
         n = self.record.equations
         if B.ndim not in (1, 2) or B.shape[0] != n:
@@ -80,9 +78,7 @@ class Factor:
         if block.shape[1] == 0:
             return np.zeros(B.shape, np.result_type(self._dtype, B.dtype))
         if np.iscomplexobj(block) and self._dtype.kind != "c":
-            parts = self._factorisation.solve(
-                np.asfortranarray(np.hstack([block.real, block.imag]), self._dtype)
-            )
+            parts = self._factorisation.solve(np.asfortranarray(np.hstack([block.real, block.imag]), self._dtype))
             X = parts[:, : block.shape[1]] + 1j * parts[:, block.shape[1] :]
         else:
             X = self._factorisation.solve(np.asfortranarray(block, self._dtype))

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from fem.errors import InterfaceError, unknown_name
+from fem.errors import InterfaceError, MeshError, unknown_name
 from fem.face_area import lumped_area
 from fem.mesh import Mesh
 
@@ -162,7 +162,10 @@ def _nodes(model: HasPoints, name: str, spec: Interface) -> tuple[np.ndarray, np
             "give node numbers (counted from 0)."
         )
     else:
-        nodes = np.array(model.mesh.nodes(given), dtype=np.int64)
+        try:
+            nodes = np.array(model.mesh.nodes(given), dtype=np.int64)
+        except MeshError as error:
+            raise InterfaceError(f"Interface {name!r}: {error}") from None
         if len(nodes) == 0:
             raise InterfaceError(f"Interface {name!r}: {given!r} holds no node. Check the set, or the tolerance.")
     order = np.argsort(nodes, kind="stable")

@@ -1,35 +1,41 @@
-"""A growing M-orthonormal Krylov space of a symmetric operator: the workspace of the block Lanczos method."""
+"""A growing M-orthonormal Krylov space of a symmetric operator: the workspace of the block Lanczos method.
+
+Vectors are stored as ROWS here: each is contiguous, all products are plain matrix products of BLAS, and a block's
+transpose is the Fortran-ordered block of right-hand sides that solvers want, without a copy.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dgemm
 from scipy.linalg import cholesky, eigh, solve_triangular
+from scipy.linalg.blas import dgemm
 
 from fem.errors import MatrixError
 
 Inverse = Callable[[np.ndarray], np.ndarray]
 
 NEGLIGIBLE = 1e-13  # a direction this small beside what it came from is round-off
-WEAK = 1e-4  # directions this much shorter than the longest are orthonormalised in a second turn
+ORTHOGONAL = 1e-13  # departure of V M V^T from I that is left alone
+WEAK = 1e-4  # directions this much shorter than the longest are orthonormalised in a later turn
+ASYMMETRIC = 1e-6  # relative asymmetry of the inverse that cannot be round-off
 
 
 class KrylovSpace:
-    """V with V^T M V = I, P = M V, and T = V^T M (K^-1 M) V, grown a block at a time.
+    """Rows V with V M V^T = I, P = V M, and T = P K^-1 P^T, grown a block at a time.
 
-    Columns below `done` have been multiplied by the operator; those from `done` to `size` are pending.
-    Every product with V or P is one matrix product of BLAS; memory is two arrays (n, capacity).
+    Rows below `done` have been multiplied by the operator K^-1 M; those from `done` to `size` are pending.
+    Memory: two arrays (capacity, n).
     """
 
     def __init__(self, inverse: Inverse, M: Any, capacity: int) -> None:
         n = M.shape[0]
         self._inverse, self._M = inverse, M
-        self._V, self._P = np.empty((n, capacity), order="F"), np.empty((n, capacity), order="F")
+        self._V, self._P = np.empty((capacity, n)), np.empty((capacity, n))
         self._T = np.zeros((capacity, capacity))
         self._coupling, self._last = np.zeros((0, 0)), slice(0, 0)
         self.n, self.capacity, self.done, self.size = n, capacity, 0, 0
-        self.solves, self.scale = 0, 0.0
+        self.solves, self._scale = 0, 0.0
 
     @property
     def closed(self) -> bool:
@@ -37,100 +43,102 @@ class KrylovSpace:
         return self.done == self.size
 
     def apply(self, P: np.ndarray) -> np.ndarray:
-        """The inverse's image of a block, checked."""
-        U = np.asfortranarray(self._inverse(P))
-        if U.shape != P.shape or not np.isfinite(U).all():
+        """Rows K^-1 P, checked."""
+        block = np.asarray(self._inverse(P.T))
+        if block.shape != P.T.shape or not np.isfinite(block).all():
             raise MatrixError(
-                f"The inverse must turn a block of shape {P.shape} into a finite one of that shape; got shape {U.shape}"
-                f"{'' if np.isfinite(U).all() else ' with NaN or infinite values'}."
+                f"The inverse must turn a block of shape {P.T.shape} into a finite one of that shape; got shape "
+                f"{block.shape}, {int((~np.isfinite(block)).sum())} values not finite."
             )
-        self.solves += P.shape[1]
-        return U
+        self.solves += P.shape[0]
+        return np.array(block.T, order="C")
 
     def mass_times(self, U: np.ndarray) -> np.ndarray:
-        """M U."""
-        return self._M @ U
+        """Rows M U."""
+        return np.ascontiguousarray((self._M @ U.T).T)
 
     def add(self, U: np.ndarray) -> int:
-        """Append the directions of U that the space does not hold yet; returns how many there were."""
-        floor = NEGLIGIBLE * np.sqrt(max(np.abs(np.sum(U * (self._M @ U), axis=0)).max(initial=0.0), 0.0))
-        before = self.size
-        U = np.array(U, order="F")
+        """Append the directions of the rows U that the space does not hold yet; returns how many there were."""
+        U, before = np.array(U, order="C"), self.size
+        length = np.sqrt(max(np.einsum("ij,ij->i", U, self.mass_times(U)).max(initial=0.0), 0.0))
         self._project_out(U)
-        self._append(U, floor)
+        self._append(U, NEGLIGIBLE * length)
         return self.size - before
 
     def expand(self) -> None:
-        """Multiply the pending block by the operator and append what is new in the product."""
-        columns = slice(self.done, self.size)
-        U = self.apply(self._P[:, columns])
+        """Multiply the pending rows by the operator and append what is new in the product."""
+        rows = slice(self.done, self.size)
+        U = self.apply(self._P[rows])
         H = self._project_out(U)
-        diagonal = H[columns]
-        self.scale = max(self.scale, float(np.linalg.norm(H, 2)))
-        if np.abs(diagonal - diagonal.T).max() > 1e-6 * self.scale:
+        diagonal = H[:, rows]
+        self._scale = max(self._scale, float(np.linalg.norm(H, 2)))
+        if np.abs(diagonal - diagonal.T).max() > ASYMMETRIC * self._scale:
             raise MatrixError(
-                "The inverse is not symmetric: x^T K^-1 y and y^T K^-1 x differ. Constraints must be projected out on "
-                "both sides of the solve."
+                "The inverse is not symmetric: x^T K^-1 y and y^T K^-1 x differ. Constraints must be projected out "
+                "on both sides of the solve."
             )
-        self._T[: self.size, columns] = H
-        self._T[columns, : self.size] = H.T
-        self._T[columns, columns] = 0.5 * (diagonal + diagonal.T)
+        self._T[rows, : self.size] = H
+        self._T[: self.size, rows] = H.T
+        self._T[rows, rows] = 0.5 * (diagonal + diagonal.T)
         self.done = self.size
-        self._append(U, NEGLIGIBLE * self.scale)
-        self._coupling, self._last = self._P[:, self.done : self.size].T @ U, columns
+        self._append(U, NEGLIGIBLE * self._scale)
+        self._coupling, self._last = self._P[self.done : self.size] @ U.T, rows
 
     def ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ritz values of the operator (descending), their coordinates, and the M-norms of their residuals."""
+        """Ritz values of the operator (descending), their coordinates (columns), the M-norms of their residuals."""
         theta, S = eigh(self._T[: self.done, : self.done])
-        theta, S = theta[::-1], S[:, ::-1]
+        theta, S = theta[::-1].copy(), np.ascontiguousarray(S[:, ::-1])
         return theta, S, np.linalg.norm(self._coupling @ S[self._last], axis=0)
 
     def vectors(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """V S and M V S, for coordinates S of processed columns."""
-        S = np.asfortranarray(S)
-        return self._V[:, : self.done] @ S, self._P[:, : self.done] @ S
+        """Rows S^T V and S^T P, for coordinates S of processed rows."""
+        return S.T @ self._V[: self.done], S.T @ self._P[: self.done]
 
     def restart(self, theta: np.ndarray, S: np.ndarray) -> None:
-        """Shrink the processed columns to Ritz vectors (values theta, coordinates S); the pending block stays."""
+        """Shrink the processed rows to Ritz vectors (values theta, coordinates S); the pending block stays."""
         keep, pending = S.shape[1], self.size - self.done
         for array in (self._V, self._P):
-            array[:, :keep] = array[:, : self.done] @ np.ascontiguousarray(S)
-            array[:, keep : keep + pending] = array[:, self.done : self.size].copy()
+            array[:keep] = S.T @ array[: self.done]
+            array[keep : keep + pending] = array[self.done : self.size].copy()
         self._T[:] = 0.0
         self._T[:keep, :keep] = np.diag(theta)
         self._coupling, self._last = self._coupling @ S[self._last], slice(0, keep)
         self.done, self.size = keep, keep + pending
 
     def drop_pending(self) -> None:
-        """Forget the pending block: the processed columns are taken as closed."""
+        """Forget the pending block: the processed rows are taken as closed."""
         self.size, self._coupling = self.done, self._coupling[:0]
 
     def _project_out(self, U: np.ndarray) -> np.ndarray:
-        """Remove the space's part from U, in place and twice; returns its coordinates."""
-        V, P = self._V[:, : self.size], self._P[:, : self.size]
-        coordinates = np.zeros((self.size, U.shape[1]))
+        """Remove the space's part from the rows U, in place and twice; returns its coordinates (rows)."""
+        V, P = self._V[: self.size], self._P[: self.size]
+        coordinates = np.zeros((U.shape[0], self.size))
         for _ in range(2):
-            H = P.T @ U
-            dgemm(-1.0, V, H, 1.0, U, overwrite_c=True)
+            H = U @ P.T
+            dgemm(-1.0, V.T, H.T, 1.0, U.T, overwrite_c=True)  # U -= H V
             coordinates += H
         return coordinates
 
     def _append(self, U: np.ndarray, floor: float) -> None:
-        """M-orthonormalise U, whose columns are M-orthogonal to the space, dropping directions below `floor`."""
-        while U.shape[1] and self.size < self.n:
-            MU = self._M @ U
-            squares, Z = eigh(U.T @ MU)
-            strong = (squares > max(floor, WEAK * np.sqrt(max(squares[-1], 0.0))) ** 2).nonzero()[0]
+        """M-orthonormalise rows U that are M-orthogonal to the space, dropping directions below `floor`."""
+        while len(U) and self.size < self.n:
+            MU = self.mass_times(U)
+            squares, Z = eigh(U @ MU.T)
+            lengths = np.sqrt(np.maximum(squares, 0.0))
+            strong = np.flatnonzero(lengths > max(floor, WEAK * lengths[-1]))
             strong = strong[max(0, len(strong) - (self.n - self.size)) :]
             if len(strong) == 0:
                 return
-            to_unit = Z[:, strong] / np.sqrt(squares[strong])
-            Q, MQ = U @ to_unit, MU @ to_unit
-            columns = slice(self.size, self.size + len(strong))
-            again = solve_triangular(cholesky(Q.T @ MQ), np.eye(len(strong)))  # orthogonal to round-off
-            np.matmul(Q, again, out=self._V[:, columns])
-            np.matmul(MQ, again, out=self._P[:, columns])
+            to_unit = (Z[:, strong] / lengths[strong]).T
+            rows = slice(self.size, self.size + len(strong))
+            V, P = self._V[rows], self._P[rows]
+            np.matmul(to_unit, U, out=V)
+            np.matmul(to_unit, MU, out=P)
+            unit = V @ P.T
+            if np.abs(unit - np.eye(len(strong))).max() > ORTHOGONAL:
+                again = solve_triangular(cholesky(unit, lower=True), np.eye(len(strong)), lower=True)
+                V[:], P[:] = again @ V, again @ P
             self.size += len(strong)
-            U = np.asfortranarray(U @ np.delete(Z, strong, axis=1))
-            if U.shape[1]:
+            U = np.delete(Z, strong, axis=1).T @ U
+            if len(U):
                 self._project_out(U)

@@ -27,9 +27,13 @@ class Material:
     def __post_init__(self) -> None:
         C = np.array(self.elasticity, dtype=float)
         if C.shape != (6, 6) or not np.isfinite(C).all():
-            raise MaterialError(f"Material {self.name!r}: elasticity must be a finite (6, 6) matrix; found shape {C.shape}.")
+            raise MaterialError(
+                f"Material {self.name!r}: elasticity must be a finite (6, 6) matrix; found shape {C.shape}."
+            )
         if np.abs(C - C.T).max() > 1e-9 * np.abs(C).max():
-            raise MaterialError(f"Material {self.name!r}: the elasticity matrix is not symmetric; the constants contradict each other.")
+            raise MaterialError(
+                f"Material {self.name!r}: the elasticity matrix is not symmetric; the constants contradict each other."
+            )
         lowest = np.linalg.eigvalsh(C)[0]
         if not lowest > 0:
             raise MaterialError(
@@ -51,7 +55,9 @@ class Material:
         if not (np.isfinite(E) and E > 0):
             raise MaterialError(f"Material {name!r}: Young's modulus must be positive and finite; found {E}.")
         if not -1 < nu < 0.5:
-            raise MaterialError(f"Material {name!r}: Poisson's ratio must lie between -1 and 0.5 (excluded); found {nu}.")
+            raise MaterialError(
+                f"Material {name!r}: Poisson's ratio must lie between -1 and 0.5 (excluded); found {nu}."
+            )
         compliance = np.eye(6) * np.repeat([1 / E, 2 * (1 + nu) / E], 3)
         compliance[:3, :3] += -nu / E * (np.ones((3, 3)) - np.eye(3))
         return Material(name, np.linalg.inv(compliance), density)
@@ -70,7 +76,9 @@ class Material:
         """
         E, nu, G = (np.asarray(v, dtype=float) for v in (youngs_moduli, poissons_ratios, shear_moduli))
         if E.shape != (3,) or nu.shape != (3,) or G.shape != (3,):
-            raise MaterialError(f"Material {name!r}: expected three moduli, three Poisson's ratios and three shear moduli.")
+            raise MaterialError(
+                f"Material {name!r}: expected three moduli, three Poisson's ratios and three shear moduli."
+            )
         if not ((E > 0).all() and (G > 0).all() and np.isfinite([E, nu, G]).all()):
             raise MaterialError(f"Material {name!r}: moduli must be positive and finite; found E = {E}, G = {G}.")
         compliance = np.diag(np.concatenate([1 / E, 1 / G]))

@@ -23,7 +23,9 @@ class CellBlock:
         nodes = element(self.kind).nodes
         cells = np.array(self.connectivity, dtype=np.int64)
         if cells.ndim != 2 or cells.shape[1] != nodes:
-            raise MeshError(f"A block of {self.kind!r} needs {nodes} nodes a cell; its connectivity has shape {cells.shape}.")
+            raise MeshError(
+                f"A block of {self.kind!r} needs {nodes} nodes a cell; its connectivity has shape {cells.shape}."
+            )
         cells.setflags(write=False)
         object.__setattr__(self, "connectivity", cells)
 
@@ -55,7 +57,9 @@ class Mesh:
             raise MeshError(f"Mesh {self.name!r}: points must have shape (n, 3); found {points.shape}.")
         if not np.isfinite(points).all():
             bad = int(np.argmin(np.isfinite(points).all(axis=1)))
-            raise MeshError(f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; all must be finite.")
+            raise MeshError(
+                f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; all must be finite."
+            )
         points.setflags(write=False)
         object.__setattr__(self, "points", points)
         if not self.cells or not self.cell_count:
@@ -63,15 +67,23 @@ class Mesh:
         for block in self.cells:
             low, high = block.connectivity.min(), block.connectivity.max()
             if low < 0 or high >= len(points):
-                raise MeshError(f"Mesh {self.name!r}: a {block.kind!r} cell refers to node {high if low >= 0 else low}, but nodes run from 0 to {len(points) - 1}.")
-        limits = (("node_sets", "node set", len(points)), ("cell_sets", "cell set", self.cell_count), ("face_sets", "face set", self.cell_count))
+                raise MeshError(
+                    f"Mesh {self.name!r}: a {block.kind!r} cell refers to node {high if low >= 0 else low}, but nodes run from 0 to {len(points) - 1}."
+                )
+        limits = (
+            ("node_sets", "node set", len(points)),
+            ("cell_sets", "cell set", self.cell_count),
+            ("face_sets", "face set", self.cell_count),
+        )
         for attribute, what, limit in limits:
             checked = {}
             for key, members in getattr(self, attribute).items():
                 array = np.array(members, dtype=np.int64)
                 first = array[:, 0] if attribute == "face_sets" and array.size else array
                 if first.size and (first.min() < 0 or first.max() >= limit):
-                    raise MeshError(f"Mesh {self.name!r}: {what} {key!r} refers to number {first.max()}, but they run from 0 to {limit - 1}.")
+                    raise MeshError(
+                        f"Mesh {self.name!r}: {what} {key!r} refers to number {first.max()}, but they run from 0 to {limit - 1}."
+                    )
                 array.setflags(write=False)
                 checked[key] = array
             object.__setattr__(self, attribute, checked)
@@ -119,7 +131,9 @@ class Mesh:
             return selection.nodes(self)
         numbers = np.unique(np.asarray(selection, dtype=np.int64))
         if numbers.size and (numbers[0] < 0 or numbers[-1] >= len(self.points)):
-            raise MeshError(f"Mesh {self.name!r}: nodes run from 0 to {len(self.points) - 1}; found {numbers[0]} to {numbers[-1]}.")
+            raise MeshError(
+                f"Mesh {self.name!r}: nodes run from 0 to {len(self.points) - 1}; found {numbers[0]} to {numbers[-1]}."
+            )
         return numbers
 
     def _nodes_of_set(self, name: str) -> np.ndarray:
@@ -130,7 +144,9 @@ class Mesh:
         if name in self.cell_sets:
             rows = [self.block_of(int(c)) for c in self.cell_sets[name]]
             return np.unique(np.concatenate([block.connectivity[row] for block, row in rows]))
-        raise MeshError(f"Mesh {self.name!r}: " + unknown_name("set", name, {*self.node_sets, *self.face_sets, *self.cell_sets}))
+        raise MeshError(
+            f"Mesh {self.name!r}: " + unknown_name("set", name, {*self.node_sets, *self.face_sets, *self.cell_sets})
+        )
 
     @cached_property
     def boundary_faces(self) -> Int[np.ndarray, "nf 2"]:
@@ -155,7 +171,9 @@ class Mesh:
         kinds: dict[str, int] = {}
         for block in self.cells:
             kinds[block.kind] = kinds.get(block.kind, 0) + len(block)
-        lines = [f"mesh {self.name!r}: {len(self.points)} nodes, " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())]
+        lines = [
+            f"mesh {self.name!r}: {len(self.points)} nodes, " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+        ]
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         lines.append(f"  box {np.round(low, 9)} to {np.round(high, 9)}")
         for title, sets in (("node set", self.node_sets), ("face set", self.face_sets), ("cell set", self.cell_sets)):

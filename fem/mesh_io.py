@@ -49,7 +49,9 @@ def from_meshio(data: meshio.Mesh, name: str = "mesh") -> Mesh:
     solid = [k for k, block in enumerate(data.cells) if block.type in ELEMENTS and len(block.data)]
     if not solid:
         there = ", ".join(f"{len(b.data)} {b.type}" for b in data.cells) or "no cells at all"
-        raise MeshError(f"The mesh {name!r} has no solid cells; it has {there}. Supported: {', '.join(ELEMENTS)}. Export the volume mesh.")
+        raise MeshError(
+            f"The mesh {name!r} has no solid cells; it has {there}. Supported: {', '.join(ELEMENTS)}. Export the volume mesh."
+        )
     notes = []
     lost = {b.type: len(b.data) for b in data.cells if b.type not in ELEMENTS and element_dimension(b.type) == 3}
     notes += [f"{n} {kind} cells are not supported and were left out" for kind, n in lost.items()]
@@ -92,7 +94,9 @@ def _members(data: meshio.Mesh) -> dict[str, list[np.ndarray]]:
             groups.setdefault(
                 name,
                 [
-                    np.flatnonzero(np.asarray(t) == tag) if element_dimension(b.type) == dimension else np.zeros(0, dtype=np.int64)
+                    np.flatnonzero(np.asarray(t) == tag)
+                    if element_dimension(b.type) == dimension
+                    else np.zeros(0, dtype=np.int64)
                     for b, t in zip(data.cells, tags, strict=True)
                 ],
             )
@@ -114,7 +118,11 @@ def _groups(data: meshio.Mesh, solid: list[int], number: np.ndarray, mesh: Mesh)
         if not lower:
             continue
         nodes = number[np.concatenate([c.ravel() for c in lower])]
-        faces = _faces_of(mesh, lower, number) if all(element_dimension(data.cells[k].type) == 2 for k, r in enumerate(rows) if len(r)) else None
+        faces = (
+            _faces_of(mesh, lower, number)
+            if all(element_dimension(data.cells[k].type) == 2 for k, r in enumerate(rows) if len(r))
+            else None
+        )
         if faces is not None:
             face_sets[name] = faces
         else:
@@ -155,5 +163,3 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
     except (Exception, SystemExit) as error:
         raise MeshError(f"The mesh cannot be written to {path}: {type(error).__name__}: {error}.") from None
     return path
-
-

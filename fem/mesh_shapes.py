@@ -23,7 +23,9 @@ def block(kind: str, size: tuple[float, float, float], divisions: tuple[int, int
     "y1", "z0", "z1" and the cell set "all". Units: the user's.
     """
     if min(divisions) < 1 or not min(size) > 0:
-        raise MeshError(f"A block needs positive sizes and at least one division each way; found size {size}, divisions {divisions}.")
+        raise MeshError(
+            f"A block needs positive sizes and at least one division each way; found size {size}, divisions {divisions}."
+        )
     element(kind)
     linear = _QUADRATIC.get(kind, kind)
     nx, ny, nz = divisions

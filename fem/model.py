@@ -94,7 +94,9 @@ class Model:
         rigid = rigid_motion(points, np.zeros(3))
         total = np.einsum("di,di->i", rigid, M @ rigid)
         if not (total[:3] > 0).all():
-            raise MatrixError(f"Model {name!r}: M gives the masses {total[:3]} along x, y, z; they must be positive. Are M and K swapped?")
+            raise MatrixError(
+                f"Model {name!r}: M gives the masses {total[:3]} along x, y, z; they must be positive. Are M and K swapped?"
+            )
         resisted = np.abs(K @ rigid).max(axis=0) / (np.abs(K).max() * np.abs(rigid).max(axis=0))
         if resisted.max() > 1e-6:
             which = "translation" if resisted[:3].max() > 1e-6 else "rotation"
@@ -103,7 +105,15 @@ class Model:
                 "part: export K without supports and contacts, and give the coordinates in the order of its nodes."
             )
         model = Model.__new__(Model)
-        model._set(points=points, interfaces={}, mesh=None, materials=(), name=name, _matrices=_Once(lambda: M, lambda: K), _cells=())
+        model._set(
+            points=points,
+            interfaces={},
+            mesh=None,
+            materials=(),
+            name=name,
+            _matrices=_Once(lambda: M, lambda: K),
+            _cells=(),
+        )
         return model
 
     @property
@@ -136,9 +146,13 @@ class Model:
     def geometric_stiffness(self, u: Float[np.ndarray, " ndof"], initial_displacement: bool = False) -> sp.csr_matrix:
         """Change of the tangent stiffness with the displacements `u`: see `fem.assembly.geometric_stiffness`."""
         if self.mesh is None:
-            raise MatrixError(f"Model {self.name!r} was made from matrices; geometric stiffness needs its elements. Import the mesh.")
+            raise MatrixError(
+                f"Model {self.name!r} was made from matrices; geometric stiffness needs its elements. Import the mesh."
+            )
         pattern, index = self._cells
-        return assembly.geometric_stiffness(self.mesh, pattern(), list(self.materials), index, np.reshape(u, (-1, 3)), initial_displacement)
+        return assembly.geometric_stiffness(
+            self.mesh, pattern(), list(self.materials), index, np.reshape(u, (-1, 3)), initial_displacement
+        )
 
     @cached_property
     def _rigid_mass(self) -> np.ndarray:
@@ -183,7 +197,9 @@ def cached_pattern(mesh: Mesh) -> Callable[[], assembly.Pattern]:
 def _checked_matrix(A: Any, letter: str, nodes: int, name: str) -> sp.csr_matrix:
     A = sp.csr_matrix(A, dtype=float)
     if A.shape != (3 * nodes, 3 * nodes):
-        raise MatrixError(f"Model {name!r}: {letter} has shape {A.shape}; {nodes} nodes with 3 dofs each need ({3 * nodes}, {3 * nodes}).")
+        raise MatrixError(
+            f"Model {name!r}: {letter} has shape {A.shape}; {nodes} nodes with 3 dofs each need ({3 * nodes}, {3 * nodes})."
+        )
     if not np.isfinite(A.data).all():
         raise MatrixError(f"Model {name!r}: {letter} contains NaN or infinite entries.")
     if not A.nnz:

@@ -12,6 +12,7 @@ import pyvista as pv
 from fem.mesh import Mesh
 from matplotlib.figure import Figure
 
+from fem.elements import element
 from fem.errors import FlexmbError
 from flexmb.body import Body
 from flexmb.compare import Comparison
@@ -21,6 +22,7 @@ from flexmb.mechanism import Mechanism
 from flexmb.result import Result
 
 INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
+SET_COLOURS = (ORANGE, GREEN, BLUE, "#a23b72", "#7a5195", "#00858a")
 BODY_COLOURS = ("#8fa3b8", "#c9a66b", "#7fa08a", "#b58a9c", "#8d8bb8", "#b0b0a0")
 PIXELS = (1280, 720)
 
@@ -29,33 +31,87 @@ class PictureError(FlexmbError, RuntimeError):
     """A picture or an animation cannot be made or written."""
 
 
+_PARTS = {
+    # polygons that draw a face with its mid-side nodes: places in the face's node list
+    3: ((0, 1, 2),),
+    4: ((0, 1, 2, 3),),
+    6: ((0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)),
+    8: ((0, 4, 7), (4, 1, 5), (5, 2, 6), (6, 3, 7), (4, 5, 6, 7)),
+}
+
+
+def polygons(mesh: Mesh, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """VTK polygon list over mesh nodes that draws `faces` (nf, 2), and the face each polygon belongs to."""
+    drawn, owner = [], []
+    first = 0
+    for block in mesh.cells:
+        for number, local in enumerate(element(block.kind).faces):
+            inside = (faces[:, 0] >= first) & (faces[:, 0] < first + len(block)) & (faces[:, 1] == number)
+            chosen = np.flatnonzero(inside)
+            nodes = block.connectivity[faces[chosen, 0] - first][:, list(local)]
+            for part in _PARTS[len(local)]:
+                drawn.append(np.column_stack([np.full(len(chosen), len(part)), nodes[:, list(part)]]).ravel())
+                owner.append(chosen)
+        first += len(block)
+    order = np.concatenate(owner)
+    return np.concatenate(drawn), order
+
+
 def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
-    """Skin of a mesh as corner polygons, and the node number (n,) of each of its points."""
-    faces = []
-    for cell, local in mesh.boundary_faces:
-        faces.append(mesh.face_corners(int(cell), int(local)))
-    nodes = np.unique(np.concatenate(faces))
+    """Skin of a mesh (mid-side nodes included), and the node number (n,) of each of its points."""
+    drawn, _ = polygons(mesh, mesh.boundary_faces)
+    nodes = np.unique(np.concatenate([mesh.face_nodes(int(c), int(f)) for c, f in mesh.boundary_faces]))
     lookup = np.full(len(mesh.points), -1)
     lookup[nodes] = np.arange(len(nodes))
-    polygons = np.concatenate([np.concatenate([[len(f)], lookup[f]]) for f in faces])
-    return pv.PolyData(mesh.points[nodes], polygons), nodes
+    skin = pv.PolyData(mesh.points, drawn)
+    faces = skin.faces.copy()
+    place = 0
+    while place < len(faces):
+        count = faces[place]
+        faces[place + 1 : place + 1 + count] = lookup[faces[place + 1 : place + 1 + count]]
+        place += count + 1
+    return pv.PolyData(mesh.points[nodes], faces), nodes
 
 
 # meshes and modes -------------------------------------------------------------------------------------------------
 
 
 def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
-    """A picture of a mesh with its face sets in colour."""
-    skin, nodes = surface(mesh)
+    """A picture of a mesh, its face sets in colour, the edges of its cells drawn."""
+    faces = mesh.boundary_faces
+    drawn, owner = polygons(mesh, faces)
+    colours = np.tile(np.array(pv.Color(BODY_COLOURS[0]).int_rgb, dtype=np.uint8), (len(faces), 1))
+    place = {tuple(face): k for k, face in enumerate(faces.tolist())}
+    named = []
+    for k, (name, members) in enumerate(mesh.face_sets.items()):
+        colour = SET_COLOURS[k % len(SET_COLOURS)]
+        named.append((name, colour))
+        rows = [place[tuple(face)] for face in members.tolist() if tuple(face) in place]
+        colours[rows] = pv.Color(colour).int_rgb
+    skin = pv.PolyData(mesh.points, drawn)
+    skin.cell_data["colour"] = colours[owner]
     plotter = _plotter()
-    plotter.add_mesh(skin, color=BODY_COLOURS[0], show_edges=len(nodes) < 30000, edge_color="#5b6b7c", line_width=0.5)
-    for k, (name, faces) in enumerate(mesh.face_sets.items()):
+    plotter.add_mesh(skin, scalars="colour", rgb=True, specular=0.2)
+    if len(faces) < 30000:
         corners = [mesh.face_corners(int(c), int(f)) for c, f in faces]
-        patch = pv.PolyData(mesh.points, np.concatenate([np.concatenate([[len(c)], c]) for c in corners]))
-        plotter.add_mesh(patch, color=(ORANGE, GREEN, BLUE, "#a23b72")[k % 4], label=name)
-    if mesh.face_sets:
-        plotter.add_legend(bcolor="white", size=(0.2, 0.04 * min(6, len(mesh.face_sets)) + 0.02), face="rectangle")
+        edges = np.unique(np.sort(np.concatenate([np.column_stack([c, np.roll(c, -1)]) for c in corners]), axis=1), axis=0)
+        plotter.add_mesh(_edge_lines(mesh, edges), color="#42505f", line_width=1)
+    for k, (name, colour) in enumerate(named[:8]):
+        plotter.add_text(name, position=(20, PIXELS[1] - 50 - 34 * k), color=colour, font_size=12)
+    plotter.view_isometric()
+    plotter.camera.zoom(1.4)
     return _save(plotter, path)
+
+
+def _edge_lines(mesh: Mesh, edges: np.ndarray) -> pv.PolyData:
+    """Lines along cell edges, through their mid-side nodes where there are any."""
+    middle = {}
+    for block in mesh.cells:
+        for a, b, m in element(block.kind).edges:
+            pairs = np.sort(block.connectivity[:, [a, b]], axis=1)
+            middle.update(zip(map(tuple, pairs.tolist()), block.connectivity[:, m].tolist(), strict=True))
+    lines = [(3, a, middle[a, b], b) if (a, b) in middle else (2, a, b) for a, b in edges.tolist()]
+    return pv.PolyData(mesh.points, lines=np.concatenate([np.array(line) for line in lines]))
 
 
 def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from fem.model import Model
 from jaxtyping import Float
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.model import Model
 
 TOLERANCE = 1e-8
 

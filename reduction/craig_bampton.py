@@ -4,16 +4,17 @@ from functools import partial
 from time import perf_counter
 
 import numpy as np
-from fem.model import Model
 from jaxtyping import Float
 
 from fem.errors import InterfaceError, MatrixError
 from fem.interface import rigid_motion
+from fem.model import Model
 from reduction.basis import Basis, interface_rows
+from reduction.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
 from reduction.record import options
 from reduction.reference import diagonalise, require_elastic, require_interface
 from reduction.selection import require_modes, select_modes
-from reduction.statics import constraint_modes, fixed_interface_displacement, statics
+from reduction.statics import Statics, statics
 
 BAND_FACTOR = 1.5
 """A band (0, f) keeps the fixed-interface modes up to this multiple of f."""
@@ -28,7 +29,7 @@ def craig_bampton(
 ) -> Basis:
     """Craig-Bampton basis of a free body: m = 6 (ni - 1) + modes elastic coordinates for ni interfaces.
 
-    - `modes`: number of fixed-interface modes, default 20; 0 leaves the static shapes alone (Guyan). Or `band = (0, f)`:
+    - `modes`: number of fixed-interface modes, default 20; 0 keeps the static shapes alone (Guyan). Or `band = (0, f)`:
       the fixed-interface modes up to 1.5 f (cycles per unit of time).
     - `attached_to`: the interface that the body frame rides on, where all shapes vanish; None: mean axes.
 
@@ -38,49 +39,56 @@ def craig_bampton(
     with that mean motion, and fixed-interface modes with zero mean motion.
 
     Raises InterfaceError (no interface, unknown name, interfaces that depend on each other), MatrixError (too many modes,
-    a held or loose body, unusable matrices), FactorisationError. Cost: one factorisation of K, 6 ni solves, and
+    a loose body, unusable matrices), FactorisationError. Cost: one factorisation of K, 6 ni solves, and
     4 to 5 solves for each mode.
 
     Sources: Craig and Bampton, "Coupling of substructures for dynamic analyses", AIAA J. 6 (1968) 1313-1319;
     removal of rigid motions: Yoo and Haug, J. Mech. Trans. Autom. Des. 108 (1986) 315-322.
     """
-    interfaces = list(model.interfaces)
-    if not interfaces:
+    if not model.interfaces:
         raise InterfaceError(
             f"Model {model.name!r} has no interface, and Craig-Bampton needs one: add it with "
             "model.with_interfaces(name=...), or use modal()."
         )
     require_interface(model, attached_to)
     count = require_modes(modes, band, default=20, least=0)
-    held = statics(model)
+    body = statics(model)
     clock = [perf_counter()]
-    static = constraint_modes(held)
+    fixed = fix_interfaces(body)
+    static = constraint_modes(fixed)
     clock.append(perf_counter())
-    inverse = partial(fixed_interface_displacement, held)
+    inverse = partial(fixed_interface_displacement, fixed)
     cutoff = 0.0 if band is None else BAND_FACTOR * band[1]
-    values, fixed = select_modes(model, inverse, held.fixed_modes_available, count, cutoff)
-    held.inverse.release()
+    values, vibration = select_modes(model, inverse, fixed.modes_available, count, cutoff)
+    body.inverse.release()
     clock.append(perf_counter())
-    if len(interfaces) == 1 and len(values) == 0:
+    if len(model.interfaces) == 1 and len(values) == 0:
         raise MatrixError(
             f"Model {model.name!r} has one interface, whose static shapes are rigid motions: ask for at least one mode"
             f"{'' if band is None else f', or raise the band above {band[1]:.4g}'}."
         )
-    if attached_to is None:
-        V = np.hstack([static, fixed])
-        Psi, eigenvalues = diagonalise(model, V, _rigid_coordinates(model, V.shape[1]))
-        Psi -= held.R @ (held.MR.T @ Psi)  # round-off of the static shapes
-    else:
-        own = 6 * interfaces.index(attached_to)
-        V = np.hstack([np.delete(static, np.s_[own : own + 6], axis=1), fixed])
-        Psi, eigenvalues = diagonalise(model, V)
-    require_elastic(model, held.R, eigenvalues)
+    Psi, eigenvalues = _without_rigid_motion(body, static, vibration, attached_to)
+    require_elastic(model, body.R, eigenvalues)
     clock.append(perf_counter())
     seconds = dict(zip(("static shapes", "eigenmodes", "projection"), np.diff(clock).tolist(), strict=True))
     return Basis(
         Psi, eigenvalues, "Craig-Bampton", attached_to, interface_rows(model, Psi),
-        options(held, modes=len(values), band=band, fixed_interface_frequencies=np.sqrt(values) / (2 * np.pi), seconds=seconds),
+        options(body, modes=len(values), band=band, fixed_interface_frequencies=np.sqrt(values) / (2 * np.pi), seconds=seconds),
     )  # fmt: skip
+
+
+def _without_rigid_motion(
+    body: Statics, static: np.ndarray, vibration: np.ndarray, attached_to: str | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Psi and eigenvalues of the span of both, less the rigid motions (None) or the motion of one interface."""
+    model = body.model
+    if attached_to is not None:
+        own = 6 * list(model.interfaces).index(attached_to)
+        return diagonalise(model, np.hstack([np.delete(static, np.s_[own : own + 6], axis=1), vibration]))
+    V = np.hstack([static, vibration])
+    Psi, eigenvalues = diagonalise(model, V, _rigid_coordinates(model, V.shape[1]))
+    Psi -= body.R @ (body.MR.T @ Psi)  # the static shapes hold rigid motion to solver accuracy only
+    return Psi, eigenvalues
 
 
 def _rigid_coordinates(model: Model, count: int) -> Float[np.ndarray, "n 6"]:

@@ -3,9 +3,8 @@
 from functools import partial
 from time import perf_counter
 
-from fem.model import Model
-
 from fem.errors import MatrixError
+from fem.model import Model
 from reduction.basis import Basis, interface_rows
 from reduction.record import options
 from reduction.reference import attach, diagonalise, require_elastic, require_interface
@@ -29,22 +28,22 @@ def modal(
     The frequencies are exact, the static response at interfaces is not: for bodies driven through their interfaces
     Craig-Bampton converges faster. Rigid interfaces of the model stiffen it (RBE2), in the full model as here.
 
-    Raises MatrixError (too many modes, none in the band, a held or loose body, unusable matrices), InterfaceError (unknown
+    Raises MatrixError (too many modes, none in the band, a loose body, unusable matrices), InterfaceError (unknown
     name), FactorisationError. Cost: one factorisation of K, 4 to 5 solves for each mode.
     """
     require_interface(model, attached_to)
     count = require_modes(modes, band, default=20, least=1)
-    held = statics(model)
+    body = statics(model)
     clock = perf_counter()
-    inverse = partial(free_displacement, held)
-    values, V = select_modes(model, inverse, held.free_modes_available, count, 0.0 if band is None else band[1])
-    held.inverse.release()
+    inverse = partial(free_displacement, body)
+    values, V = select_modes(model, inverse, body.free_modes_available, count, 0.0 if band is None else band[1])
+    body.inverse.release()
     seconds = {"eigenmodes": perf_counter() - clock}
     if band is not None and len(values) == 0:
         raise MatrixError(f"Model {model.name!r} has no elastic natural frequency up to {band[1]:.4g}; raise the band.")
     Psi, eigenvalues = diagonalise(model, V if attached_to is None else attach(model, attached_to, V))
-    require_elastic(model, held.R, eigenvalues)
+    require_elastic(model, body.R, eigenvalues)
     return Basis(
         Psi, eigenvalues, "modal", attached_to, interface_rows(model, Psi),
-        options(held, modes=len(values), band=band, seconds=seconds),
+        options(body, modes=len(values), band=band, seconds=seconds),
     )  # fmt: skip

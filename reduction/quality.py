@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from fem.model import Model
 from jaxtyping import Float
 
 from fem.errors import MatrixError
 from fem.interface import rigid_motion
+from fem.model import Model
 from reduction.basis import Basis
 from reduction.reference import attach, diagonalise
 from reduction.selection import select_modes
@@ -70,10 +70,10 @@ def report(model: Model, basis: Basis, count: int | None = None) -> Report:
     count = min(10, basis.modes) if count is None else count
     if not 1 <= count <= basis.modes:
         raise MatrixError(f"The basis has {basis.modes} modes to compare; asked for {count}.")
-    held = statics(model)
-    values, full = select_modes(model, partial(free_displacement, held), held.free_modes_available, count, 0.0)
-    held.inverse.release()
-    free, reduced_values = diagonalise(model, basis.Psi - held.R @ (held.MR.T @ basis.Psi))
+    body = statics(model)
+    values, full = select_modes(model, partial(free_displacement, body), body.free_modes_available, count, 0.0)
+    body.inverse.release()
+    free, reduced_values = diagonalise(model, basis.Psi - body.R @ (body.MR.T @ basis.Psi))
     masses, rigid = {}, {}
     for name, interface in model.interfaces.items():
         base = model.M @ rigid_motion(model.points, interface.point)

@@ -8,17 +8,17 @@ from reduction.statics import Statics
 
 
 def options(
-    held: Statics, *, seconds: dict[str, float], band: tuple[float, float] | None, **given: Any
+    body: Statics, *, seconds: dict[str, float], band: tuple[float, float] | None, **given: Any
 ) -> dict[str, Any]:
     """Method's arguments, model, solver and wall times (seconds), as numbers, strings, lists and dictionaries of these."""
-    model = held.model
+    model = body.model
     plain = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in given.items()}
     return plain | {
         "band": [] if band is None else [float(edge) for edge in band],
         "model": model.name,
         "ndof": int(model.ndof),
         "interfaces": {name: interface.kind for name, interface in model.interfaces.items()},
-        "backend": held.inverse.backend,
-        "factor_entries": int(held.inverse.nnz),
-        "seconds": {"factor": held.seconds} | seconds,
+        "backend": body.inverse.backend,
+        "factor_entries": int(body.inverse.nnz),
+        "seconds": {"factor": body.seconds} | seconds,
     }

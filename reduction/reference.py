@@ -7,12 +7,12 @@ Comput. Methods Appl. Mech. Eng. 56 (1986) 217-245.
 """
 
 import numpy as np
-from fem.model import Model
 from jaxtyping import Float
 from scipy.linalg import cholesky, eigh, qr, solve_triangular
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.interface import rigid_motion
+from fem.model import Model
 
 DEPENDENT = 1e-14
 """Smallest eigenvalue, a column, of a scaled mass matrix whose shapes count as independent."""

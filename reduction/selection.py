@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 import numpy as np
-from fem.model import Model
 
 from fem.eigen import lowest_modes
 from fem.errors import MatrixError
+from fem.model import Model
 
 FIRST = 16
 """Modes of the first trial when a band is asked for."""

@@ -1,7 +1,7 @@
 """Cantilever on a prescribed base motion: translation and rotation together, small motion.
 
 A solid 3D steel beam is clamped on a base that is shaken transversely and tilted. Its tip, seen from the base, must
-move as the exact Euler-Bernoulli modal superposition says, and the work of the base's driver must be found
+move as the modal superposition of beam theory says, and the work of the base's driver must be found
 in the body.
 """
 
@@ -31,11 +31,11 @@ def _from_rest(f: flexmb.motion.Motion, ramp: float) -> flexmb.motion.Motion:
     )
 
 
-def build(step_modes: int = 8) -> flexmb.System:
+def build(poissons_ratio: float = 0.0) -> flexmb.System:
     """The beam on its moving base: hex20, rigid clamp, averaging tip, Craig-Bampton attached to the clamp."""
     mesh = block("hexahedron20", (LENGTH, HEIGHT, WIDTH), (40, 2, 2))
-    part = Model(mesh, steel()).with_interfaces(clamp="x0", tip=Interface("x1", kind="average"))
-    beam = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=step_modes, attached_to="clamp"), name="beam")
+    part = Model(mesh, steel(poissons_ratio)).with_interfaces(clamp="x0", tip=Interface("x1", kind="average"))
+    beam = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=8, attached_to="clamp"), name="beam")
     system = flexmb.System(name=CASE)
     handle = system.add(beam)
     place = handle["clamp"]
@@ -47,7 +47,7 @@ def build(step_modes: int = 8) -> flexmb.System:
 
 def run() -> list[Row]:
     """Simulate and compare."""
-    result = flexmb.simulate(build(), DURATION, step=2e-5)
+    result = flexmb.simulate(build(), DURATION, step=1e-5)
     shake, rotate = _from_rest(SHAKE, 0.1), _from_rest(TILT, 0.1)
     angle = np.array([rotate.value(t) for t in result.t])
     centre_line = result.position("beam.tip") - np.array([0.0, HEIGHT / 2, WIDTH / 2])
@@ -55,8 +55,7 @@ def run() -> list[Row]:
     root = result.position("beam.clamp") - np.array([0.0, HEIGHT / 2, WIDTH / 2])
     relative = (centre_line - root)[:, 1] * np.cos(angle) - (centre_line - root)[:, 0] * np.sin(angle)
 
-    inertia, area = WIDTH * HEIGHT**3 / 12, WIDTH * HEIGHT
-    beam = ClampedFreeBeam(LENGTH, 2.1e11 * inertia, 7850.0 * area)
+    beam = ClampedFreeBeam(LENGTH, HEIGHT, WIDTH, E=2.1e11, G=1.05e11, density=7850.0)
     fine = np.linspace(0.0, DURATION, 20001)
     exact = beam.relative_tip_motion(
         fine,

@@ -23,17 +23,13 @@ def checked(A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind) -> sp.csr_matr
         )
     if A.dtype.kind not in "buifc":
         raise MatrixError(f"A matrix to factorise must hold numbers; got dtype {A.dtype}.")
-    A = A.astype(
-        np.complex128 if A.dtype.kind == "c" or kind == "complex-symmetric" else np.float64, copy=False
-    )
+    A = A.astype(np.complex128 if A.dtype.kind == "c" or kind == "complex-symmetric" else np.float64, copy=False)
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()  # sorts as well
     if not np.isfinite(A.data).all():
         row = int(np.searchsorted(A.indptr, np.flatnonzero(~np.isfinite(A.data))[0], side="right")) - 1
-        raise MatrixError(
-            f"The matrix holds NaN or infinite values (first in row {row}); check material and mesh."
-        )
+        raise MatrixError(f"The matrix holds NaN or infinite values (first in row {row}); check material and mesh.")
     _insist_on_rows(A, kind)
     if kind != "general":
         _insist_on_symmetry(A, kind)

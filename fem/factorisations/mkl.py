@@ -73,9 +73,7 @@ def default_parameters(mtype: int) -> Int[np.ndarray, "64"]:
     """MKL's own parameter defaults for a matrix type, and parameter 1 set: all 64 are taken as given."""
     mkl = library()
     if mkl is None:
-        raise FactorisationError(
-            "MKL is not installed: `pip install mkl` (x86-64 only), or use backend='superlu'."
-        )
+        raise FactorisationError("MKL is not installed: `pip install mkl` (x86-64 only), or use backend='superlu'.")
     handle, iparm = np.zeros(64, np.int64), np.zeros(64, np.int32)
     mkl.pardisoinit(handle.ctypes.data, ctypes.byref(ctypes.c_int32(mtype)), iparm.ctypes.data)
     iparm[0] = 1

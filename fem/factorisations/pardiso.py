@@ -87,9 +87,7 @@ def _with_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
     """A with an explicit (zero) entry wherever its diagonal has none."""
     coo, diagonal = A.tocoo(), np.arange(A.shape[0])
     rows, columns = np.concatenate([coo.row, diagonal]), np.concatenate([coo.col, diagonal])
-    full = sp.csr_matrix(
-        (np.concatenate([coo.data, np.zeros(len(diagonal))]), (rows, columns)), shape=A.shape
-    )
+    full = sp.csr_matrix((np.concatenate([coo.data, np.zeros(len(diagonal))]), (rows, columns)), shape=A.shape)
     full.sort_indices()
     return full
 
@@ -121,17 +119,13 @@ class PardisoFactorisation:
         permanent, factor = (1024 * int(self._iparm[number - 1]) for number in (16, 17))
         entries, megaflops = int(self._iparm[17]), int(self._iparm[18])
         positive, negative = int(self._iparm[21]), int(self._iparm[22])
-        inertia = {2: (self._n, 0, 0), -2: (positive, negative, self._n - positive - negative)}.get(
-            self._mtype
-        )
+        inertia = {2: (self._n, 0, 0), -2: (positive, negative, self._n - positive - negative)}.get(self._mtype)
         return FactorRecord(
             backend="pardiso",
             kind=kind,
             equations=self._n,
             matrix_entries=matrix_entries,
-            entries=entries
-            if entries > 0
-            else factor // self._type.itemsize,  # the 32-bit count has overflowed
+            entries=entries if entries > 0 else factor // self._type.itemsize,  # the 32-bit count has overflowed
             flops=1e6 * megaflops if megaflops > 0 else None,
             nbytes=permanent + factor,
             inertia=inertia,

@@ -64,9 +64,7 @@ class SuperLUFactorisation:
     def _pivots(self, kind: Kind) -> np.ndarray | None:
         """D of P A P^T = L D L^T, whose signs are the inertia; None otherwise, or after row exchanges."""
         symmetric = kind in ("positive-definite", "symmetric")
-        return (
-            self._lu.U.diagonal() if symmetric and np.array_equal(self._lu.perm_r, self._lu.perm_c) else None
-        )
+        return self._lu.U.diagonal() if symmetric and np.array_equal(self._lu.perm_r, self._lu.perm_c) else None
 
     def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
         """X with A X = B."""
@@ -84,9 +82,7 @@ def _decompose(columns: sp.csc_matrix, A: sp.csr_matrix, kind: Kind) -> SuperLU:
         options = {"SymmetricMode": True}
         return splu(columns, "MMD_AT_PLUS_A", diag_pivot_thresh=DIAGONAL_PREFERENCE[kind], options=options)
     except MemoryError as error:
-        text = (
-            "SuperLU ran out of memory. Free memory, use a coarser mesh, or install MKL (it needs a third)."
-        )
+        text = "SuperLU ran out of memory. Free memory, use a coarser mesh, or install MKL (it needs a third)."
         raise FactorisationError(text) from error
     except RuntimeError as error:
         text = f"SuperLU could not factorise the matrix ({kind}): {error}. {causes(A, None)}"

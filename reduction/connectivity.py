@@ -1,0 +1,34 @@
+"""Is a model one part?"""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from fem.errors import MatrixError
+from fem.model import Model
+
+
+def require_one_part(model: Model) -> None:
+    """Refuse a model whose nodes fall into parts that nothing connects, naming their sizes and a node of each.
+
+    Each rigid interface counts as one piece; average interfaces connect nothing. Cost: one search over the graph of K.
+    """
+    count, label = connected_components(model.K, directed=False)
+    if count == 1:
+        return
+    first = label[::3]  # the dofs of a node, and the nodes of a rigid interface, belong together
+    joined = [(first, label[1::3]), (first, label[2::3])]
+    for interface in model.interfaces.values():
+        if interface.kind == "rigid":
+            nodes = first[interface.nodes]
+            joined.append((nodes, np.full(len(nodes), nodes[0])))
+    a, b = (np.concatenate(side) for side in zip(*joined, strict=True))
+    _, merged = connected_components(sp.coo_matrix((np.ones(len(a)), (a, b)), shape=(count, count)), directed=False)
+    parts, node, size = np.unique(merged[first], return_index=True, return_counts=True)
+    if len(parts) > 1:
+        largest = np.argsort(-size)[:5]
+        shown = ", ".join(f"{size[k]} with node {node[k]}" for k in largest) + (", ..." if len(parts) > 5 else "")
+        raise MatrixError(
+            f"Model {model.name!r} falls into {len(parts)} parts that nothing connects (nodes in each: {shown}). Merge "
+            "coincident nodes, remove nodes of no element, join the parts by a rigid interface, or make each a body."
+        )

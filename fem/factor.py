@@ -9,7 +9,7 @@ Every backend (see `fem.factorisations`) follows one protocol; they differ in sp
 import warnings
 from dataclasses import replace
 from types import TracebackType
-from typing import Self, get_args
+from typing import get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -90,7 +90,7 @@ class Factor:
             self._factorisation.release()
             self._factorisation = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Factor":
         return self
 
     def __exit__(

@@ -15,7 +15,7 @@ from fem.errors import MatrixError
 
 Inverse = Callable[[np.ndarray], np.ndarray]
 
-NEGLIGIBLE = 1e-13  # a direction this small beside what it came from is round-off
+NEGLIGIBLE = 1e-14  # a direction this small beside what it came from is round-off
 ORTHOGONAL = 1e-13  # departure of V M V^T from I that is left alone
 WEAK = 1e-4  # directions this much shorter than the longest are orthonormalised in a later turn
 ASYMMETRIC = 1e-6  # relative asymmetry of the inverse that cannot be round-off
@@ -66,7 +66,9 @@ class KrylovSpace:
         return self.size - before
 
     def expand(self) -> None:
-        """Multiply the pending rows by the operator and append what is new in the product."""
+        """Multiply the pending rows (if any) by the operator and append what is new in the product."""
+        if self.closed:
+            return
         rows = slice(self.done, self.size)
         U = self.apply(self._P[rows])
         H = self._project_out(U)
@@ -113,6 +115,8 @@ class KrylovSpace:
         """Remove the space's part from the rows U, in place and twice; returns its coordinates (rows)."""
         V, P = self._V[: self.size], self._P[: self.size]
         coordinates = np.zeros((U.shape[0], self.size))
+        if coordinates.size == 0:
+            return coordinates
         for _ in range(2):
             H = U @ P.T
             dgemm(-1.0, V.T, H.T, 1.0, U.T, overwrite_c=True)  # U -= H V

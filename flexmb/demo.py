@@ -13,20 +13,22 @@ from flexmb.compare import Comparison, compare
 from flexmb.system import System
 
 CRANK, ROD, SPEED = 0.075, 0.30, 2 * 3.141592653589793 * 50  # m, m, rad/s: 3000 revolutions a minute
-DURATION, STEP = 0.06, 1e-5
+RUN_UP, DURATION, STEP = 0.04, 0.1, 1e-5
 
 
 @cache
 def connecting_rod(modes: int = 10) -> Body:
     """The shipped connecting rod (tet10, steel) as a flexible body with interfaces "big" and "small"."""
     mesh = fem.read_mesh(meshes.path("conrod.msh"))
-    part = fem.Model(mesh, fem.Material.steel()).with_interfaces(big="BIG_END", small="SMALL_END")
+    part = fem.Model(mesh, fem.Material.steel()).with_interfaces(
+        big=fem.Interface("BIG_END", point=(0.0, 0.0, 0.0)), small=fem.Interface("SMALL_END", point=(ROD, 0.0, 0.0))
+    )
     basis = reduction.craig_bampton(part, modes=modes)
     return flexmb.flexible_body(part, basis, name="rod", modal_damping=0.005)
 
 
 def build() -> System:
-    """Crank, flexible rod and piston; the crank is driven at constant speed."""
+    """Crank, flexible rod and piston; the crank is driven from rest to its speed."""
     system = System(gravity=(0, -9.81, 0), name="slider-crank")
     crank = system.add(
         flexmb.rigid_body(
@@ -37,9 +39,9 @@ def build() -> System:
     piston = system.add(flexmb.rigid_body("piston", mass=0.6, inertia=(6e-4, 6e-4, 6e-4)), position=(CRANK + ROD, 0, 0))
     system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
     system.revolute("crank pin", crank["pin"], rod["big"], axis=(0, 0, 1))
-    system.revolute("wrist pin", rod["small"], piston, axis=(0, 0, 1))
+    system.joint("point-on-line", "wrist pin", piston, rod["small"], axis=(0, 0, 1))  # a pin with play along its axis
     system.prismatic("cylinder", system.ground.at((CRANK + ROD, 0, 0)), piston, axis=(1, 0, 0))
-    system.drive("bearing", flexmb.motion.polynomial(0.0, SPEED))
+    system.drive("bearing", flexmb.motion.spin_up(SPEED, RUN_UP))
     return system
 
 
@@ -60,6 +62,7 @@ def run(
     save_result(comparison.flexible, directory / "result.h5")
     view.plot_energy(comparison.flexible, directory / "energy.png")
     view.plot_comparison(comparison, directory / "comparison.png")
+    view.picture_mesh(connecting_rod().mesh, directory / "mesh.png")
     view.picture_modes(connecting_rod(), directory / "modes.png")
     view.animate(
         comparison.flexible,

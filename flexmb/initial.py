@@ -20,6 +20,12 @@ from flexmb.kernels.step import displace, residual
 from flexmb.mechanism import Mechanism, State, initial_angles
 
 
+DEPENDENT = 1e-7
+"""Singular value of the scaled joint equations, relative to the largest, below which they count as dependent."""
+MISFIT = 1e-5
+"""What dependent joint equations may stay open, relative to the mechanism's length: the noise of a mesh's coordinates."""
+
+
 class AssemblyError(FlexmbError, ValueError):
     """The joints contradict each other or the given start."""
 
@@ -74,7 +80,7 @@ def least_change(J: np.ndarray, target: np.ndarray, flat: Flat, elastic: float =
     A = J * scale
     norms = np.linalg.norm(A, axis=1)
     norms[norms == 0] = 1.0
-    return scale * np.linalg.lstsq(A / norms[:, None], target / norms, rcond=1e-10)[0]
+    return scale * np.linalg.lstsq(A / norms[:, None], target / norms, rcond=DEPENDENT)[0]
 
 
 def _row_names(mechanism: Mechanism) -> list[str]:
@@ -94,7 +100,8 @@ def _blame(mechanism: Mechanism, violation: np.ndarray, unit: str) -> str:
 def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> tuple[np.ndarray, float]:
     """Configuration `q` that fulfils every joint, close to the given one, and how far it moved (relative to the length).
 
-    Gauss-Newton of least weighted change; first with undeformed bodies, then with elastic coordinates.
+    Gauss-Newton of least weighted change; first with undeformed bodies, then with elastic coordinates. Dependent equations
+    that contradict each other by no more than `MISFIT` are met in the least-squares sense.
     """
     nj = mechanism.joint_rows
     functions = mechanism.function_values(mechanism.initial.t)
@@ -103,10 +110,12 @@ def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> tupl
     for elastic in (np.inf, 1.0) if flat.stiffness.size else (np.inf,):
         q = mechanism.initial.q.copy()
         moved = np.zeros(len(mechanism.initial.w))
+        size = np.inf
         for _ in range(50):
             values, J = row_jacobian(mechanism, flat, q, functions)
             violation = values[:nj] / scale
-            if nj == 0 or np.abs(violation).max() <= tolerance:
+            worst = np.abs(violation).max(initial=0.0)
+            if worst <= tolerance or (size < 1e-13 and worst <= MISFIT):
                 _require_same_branch(mechanism, flat, q, functions)
                 return q, float((np.abs(moved) * flat.weight).max(initial=0.0))
             step = least_change(J[:nj] / scale[:, None], -violation, flat, elastic)
@@ -116,8 +125,6 @@ def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> tupl
             displace(flat, q, step, new)
             q = new
             moved += step
-            if size < 1e-15:
-                break
     raise AssemblyError(
         f"The joints of {mechanism.name!r} cannot all be closed: after moving the bodies as far as it helps, these stay open: "
         f"{_blame(mechanism, violation, ' of the mechanism length or rad')}. Check the positions and orientations of the bodies and the places of these joints."
@@ -183,7 +190,7 @@ def redundant_rows(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> tuple[str
     A = J[:nj] / np.sqrt(weights)
     A = A / np.linalg.norm(A, axis=1, keepdims=True)
     U, s, _ = np.linalg.svd(A)
-    rank = int((s > 1e-9 * s[0]).sum())
+    rank = int((s > DEPENDENT * s[0]).sum())
     null = np.abs(U[:, rank:]).max(axis=1, initial=0.0)
     involved = null > 1e-6
     return tuple(dict.fromkeys(name for name, yes in zip(_row_names(mechanism), involved, strict=True) if yes))

@@ -87,6 +87,33 @@ def spin_up(speed: float, duration: float) -> Motion:
     )
 
 
+def pulse(start: float, duration: float, height: float, period: float | None = None) -> Motion:
+    """A smooth pulse `height sin^4` between `start` and `start + duration`, repeated every `period` when given."""
+    if not duration > 0 or (period is not None and period < duration):
+        raise MotionError(f"pulse needs a positive duration, and a period no shorter; found {duration} and {period}.")
+    k = np.pi / duration
+
+    def phase(t: float) -> float | None:
+        s = t - start
+        if period is not None and s > 0:
+            s %= period
+        return k * s if 0.0 < s < duration else None
+
+    def value(t: float) -> float:
+        p = phase(t)
+        return 0.0 if p is None else height * np.sin(p) ** 4
+
+    def rate(t: float) -> float:
+        p = phase(t)
+        return 0.0 if p is None else height * k * 4 * np.sin(p) ** 3 * np.cos(p)
+
+    def acceleration(t: float) -> float:
+        p = phase(t)
+        return 0.0 if p is None else height * k * k * 4 * (3 * np.sin(p) ** 2 * np.cos(p) ** 2 - np.sin(p) ** 4)
+
+    return Motion(value, rate, acceleration, f"pulse(start={start}, duration={duration}, height={height}, period={period})")
+
+
 def table(times: np.ndarray | list, values: np.ndarray | list) -> Motion:
     """Cubic spline through measured points (twice differentiable); constant slope beyond the ends is refused.
 

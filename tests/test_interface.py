@@ -134,7 +134,7 @@ def test_resolved_records_are_read_only_and_print():
 
 
 REFUSED = {
-    "unknown set": ("x9", r"no set named 'x9'.*Did you mean.*'y1'"),
+    "unknown set": ("x9", r"Interface 'end'.*no set named 'x9'.*Existing: 'all', 'x0'"),
     "unknown kind": (lambda: Interface("x1", kind="avrage"), "'avrage'.*Did you mean 'average'"),
     "single node": ([4], r"carries 3 of the six motions \(rank 3\).*single node.*at least three nodes"),
     "line": ([0, 3, 6], r"rank 5.*one line.*not on one line"),

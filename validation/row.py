@@ -23,4 +23,5 @@ class Row:
     def as_dict(self) -> dict[str, object]:
         """The row as `flexmb validate --json` writes it."""
         keys = ("case", "quantity", "reference", "kind", "ours", "error", "allowed", "passed")
-        return {key: getattr(self, key) for key in keys}
+        values = {key: getattr(self, key) for key in keys}
+        return {key: float(value) if hasattr(value, "dtype") else value for key, value in values.items()}

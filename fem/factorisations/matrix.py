@@ -16,13 +16,13 @@ def checked(A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind) -> sp.csr_matr
     """
     if len(A.shape) != 2 or A.shape[0] != A.shape[1] or A.shape[0] == 0:
         raise MatrixError(f"A matrix to factorise must be square and not empty; got shape {A.shape}.")
+    if A.dtype.kind not in "buifc":
+        raise MatrixError(f"A matrix to factorise must hold numbers; got dtype {A.dtype}.")
     A = sp.csr_matrix(A)
     if A.dtype.kind == "c" and kind in ("positive-definite", "symmetric"):
         raise MatrixError(
             f"Kind {kind!r} means a real matrix, this one is complex: use 'complex-symmetric' or 'general'."
         )
-    if A.dtype.kind not in "buifc":
-        raise MatrixError(f"A matrix to factorise must hold numbers; got dtype {A.dtype}.")
     A = A.astype(np.complex128 if A.dtype.kind == "c" or kind == "complex-symmetric" else np.float64, copy=False)
     if not A.has_canonical_format:
         A = A.copy()

@@ -50,7 +50,7 @@ def parameters(mtype: int) -> Int[np.ndarray, "64"]:
     pivoting = mtype != 2
     put(2, 3)  # nested dissection in parallel: MKL's default, same fill as 2 and shorter in wall time
     put(8, 0)  # no refinement: 3x cheaper solves; MKL still refines twice where pivots were perturbed
-    put(10, 13 if mtype in (11, 13) else 8)  # a pivot below 1e-13 or 1e-8 of the matrix is replaced
+    put(10, 13)  # a pivot below 1e-13 of the matrix is replaced; MKL's 1e-8 spoils bodies held by a small shift
     put(11, int(pivoting))  # scaling
     put(13, int(pivoting))  # large entries permuted towards the diagonal
     put(18, -1)  # count the factor's entries
@@ -126,7 +126,7 @@ class PardisoFactorisation:
             equations=self._n,
             matrix_entries=matrix_entries,
             entries=entries if entries > 0 else factor // self._type.itemsize,  # the 32-bit count has overflowed
-            flops=1e6 * megaflops if megaflops > 0 else None,
+            flops=1e6 * megaflops if megaflops >= 0 else None,
             nbytes=permanent + factor,
             inertia=inertia,
             perturbed_pivots=int(self._iparm[13]),

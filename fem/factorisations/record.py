@@ -1,7 +1,7 @@
 """What a factorisation backend gives back: the record of its work, and the protocol it follows."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,7 @@ class FactorRecord:
     residual: float = float("nan")
 
 
+@runtime_checkable
 class Factorisation(Protocol):
     """What a backend's `factorise(A, kind)` returns: a solver of A X = B, and how it came about."""
 
@@ -48,6 +49,7 @@ class Factorisation(Protocol):
         ...
 
 
+@runtime_checkable
 class Backend(Protocol):
     """A module of this package: one solver library."""
 

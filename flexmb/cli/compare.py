@@ -1,0 +1,25 @@
+"""`flexmb compare`: the same mechanism rigid and flexible."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    picture: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.comparison.png).")] = None,
+    joint: Annotated[str | None, typer.Option(help="Joint whose force is plotted (default: the one that differs most).")] = None,
+) -> None:
+    """Simulate a mechanism rigid and flexible; print and plot the differences."""
+    from flexmb.cli.screen import bars, say_text
+    from flexmb.compare import compare
+    from flexmb.files.model_file import load_model
+    from flexmb.view import plot_comparison
+
+    with bars() as say:
+        loaded = load_model(model)
+        comparison = compare(loaded.system, loaded.duration, progress=lambda done: say("simulating", done), **loaded.options)
+    say_text(comparison)
+    say_text(f"\n{comparison.flexible.ledger}")
+    say_text(f"plot: {plot_comparison(comparison, picture or Path(f'{model.stem}.comparison.png'), joint)}")

@@ -1,0 +1,44 @@
+"""Entry point of the command line; verbs import what they need when they run, so that help comes at once."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from flexmb.cli import compare, demo, inspect, reduce, run, validate, view
+
+app = typer.Typer(
+    name="flexmb",
+    help="From a finite element mesh to a flexible body inside a moving mechanism, with the energy balance as witness.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for verb in (inspect, reduce, run, compare, view, validate, demo):
+    app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
+
+_DEBUG = {"on": False}
+
+
+@app.callback()
+def options(debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False) -> None:
+    """From a finite element mesh to a flexible body inside a moving mechanism, with the energy balance as witness."""
+    _DEBUG["on"] = debug
+
+
+def main() -> None:
+    """Run the command line; an error of the user's input becomes a paragraph and exit code 2."""
+    from rich.console import Console
+
+    from fem.errors import FlexmbError
+
+    try:
+        app()
+    except FlexmbError as error:
+        if _DEBUG["on"]:
+            raise
+        Console(stderr=True, highlight=False).print(f"[bold red]{type(error).__name__}[/]: {str(error).replace('[', chr(92) + '[')}")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("[yellow]Stopped.[/]")
+        sys.exit(130)

@@ -1,0 +1,51 @@
+"""`flexmb reduce`: from a mesh file to a body file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    mesh: Annotated[Path, typer.Argument(help="Mesh file.")],
+    material: Annotated[str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
+    interface: Annotated[list[str] | None, typer.Option(help="NAME=SET, or NAME=SET:average; repeat for each interface.")] = None,
+    method: Annotated[str, typer.Option(help='"craig-bampton" or "modal".')] = "craig-bampton",
+    modes: Annotated[int, typer.Option(min=1, help="Fixed-interface (or free-free) modes to keep.")] = 20,
+    attached_to: Annotated[str | None, typer.Option(help="Interface that carries the body frame (default: mean axes).")] = None,
+    damping: Annotated[float, typer.Option(min=0, help="Modal damping ratio.")] = 0.0,
+    picture: Annotated[Path | None, typer.Option(help="Write a picture of the first modes here (.png).")] = None,
+) -> None:
+    """Reduce a part to a flexible body, report its quality, and write it."""
+    import fem
+    import flexmb
+    import reduction
+    from fem.errors import InterfaceError, MatrixError, unknown_name
+    from flexmb.cli.materials import material_from
+    from flexmb.cli.screen import console, say_text, yellow_warnings
+    from flexmb.files.body_file import save_body
+
+    methods = {"craig-bampton": reduction.craig_bampton, "modal": reduction.modal}
+    if method not in methods:
+        raise MatrixError(unknown_name("reduction method", method, methods))
+    interfaces = {}
+    for text in interface or []:
+        name, equals, spec = text.partition("=")
+        set_name, _, kind = spec.partition(":")
+        if not equals or not set_name:
+            raise InterfaceError(f"--interface expects NAME=SET or NAME=SET:average; found {text!r}.")
+        interfaces[name] = fem.Interface(set_name, kind=kind or "rigid")
+    with yellow_warnings(), console.status("reducing"):
+        part = fem.Model(fem.read_mesh(mesh), material_from(material), name=mesh.stem).with_interfaces(**interfaces)
+        basis = methods[method](part, modes=modes, attached_to=attached_to)
+        body = flexmb.flexible_body(part, basis, modal_damping=damping)
+    say_text(basis)
+    with yellow_warnings(), console.status("comparing with the full model"):
+        say_text(reduction.report(part, basis))
+    say_text(body)
+    say_text(f"body: {save_body(body, output)}")
+    if picture is not None:
+        from flexmb.view import picture_modes
+
+        say_text(f"picture: {picture_modes(body, picture)}")

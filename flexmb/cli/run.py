@@ -1,0 +1,28 @@
+"""`flexmb run`: simulate a model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Result file (default: MODEL.h5 in the current folder).")] = None,
+    duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
+    step: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
+) -> None:
+    """Simulate a mechanism; write its result and a plot of its energies."""
+    import flexmb
+    from flexmb.cli.screen import bars, say_text
+    from flexmb.files.model_file import load_model
+    from flexmb.files.result_file import save_result
+    from flexmb.view import plot_energy
+
+    with bars() as say:
+        loaded = load_model(model)
+        options = loaded.options | ({} if step is None else {"step": step})
+        result = flexmb.simulate(loaded.system, duration or loaded.duration, progress=lambda done: say("simulating", done), **options)
+    say_text(result)
+    path = save_result(result, output or Path(f"{model.stem}.h5"))
+    say_text(f"result: {path}\nenergies: {plot_energy(result, path.with_suffix('.energy.png'))}")

@@ -1,0 +1,39 @@
+"""What verbs put on the screen: a console and progress bars."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+console = Console(highlight=False)
+
+
+@contextmanager
+def bars() -> Iterator[Callable[[str, float], None]]:
+    """A function `say(what, fraction)` that draws one progress bar for each `what`; warnings become yellow lines."""
+    columns = (TextColumn("{task.description:12}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress, yellow_warnings():
+        tasks: dict[str, int] = {}
+
+        def say(what: str, fraction: float) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what, total=1.0)
+            progress.update(tasks[what], completed=fraction)  # type: ignore[arg-type]
+
+        yield say
+
+
+@contextmanager
+def yellow_warnings() -> Iterator[None]:
+    """Show warnings as one line of text, without the place in the code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *args, **kwargs: console.print(f"Note: {message}", style="yellow", markup=False)
+        yield
+
+
+def say_text(text: object) -> None:
+    """Print a text as it is."""
+    console.print(str(text), markup=False, soft_wrap=True)

@@ -1,0 +1,48 @@
+"""`flexmb validate`: the validation cases, ours beside the reference."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    cases: Annotated[list[str] | None, typer.Argument(help="Names of cases (default: all).")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the rows here as JSON.")] = None,
+    list_cases: Annotated[bool, typer.Option("--list", help="List the cases.")] = False,
+) -> None:
+    """Run validation cases and print ours / reference / error / allowed; exit code 1 when one fails."""
+    from rich.table import Table
+
+    from fem.errors import FlexmbError, unknown_name
+    from flexmb.cli.screen import bars, console, say_text
+    from validation import CASES
+
+    if list_cases:
+        for name in CASES:
+            say_text(name)
+        return
+    for name in cases or []:
+        if name not in CASES:
+            raise FlexmbError(unknown_name("validation case", name, CASES))
+    rows = []
+    with bars() as say:
+        for name in cases or CASES:
+            say(name, 0.0)
+            rows += CASES[name]()
+            say(name, 1.0)
+    table = Table("case", "quantity", "reference", "kind", "ours", "error", "allowed", "")
+    for row in rows:
+        mark = "[green]passed[/]" if row.passed else "[bold red]FAILED[/]"
+        table.add_row(row.case, row.quantity, f"{row.reference:.6g}", row.kind, f"{row.ours:.6g}", f"{row.error:.2e}", f"{row.allowed:.0e}", mark)
+    console.print(table)
+    if json_file is not None:
+        from flexmb.files.tree import FileError
+
+        try:
+            json_file.write_text(json.dumps([row.as_dict() for row in rows], indent=1))
+        except OSError as error:
+            raise FileError(f"Cannot write {json_file}: {error}.") from None
+    if not all(row.passed for row in rows):
+        raise typer.Exit(1)

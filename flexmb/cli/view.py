@@ -1,0 +1,38 @@
+"""`flexmb view`: pictures and animations of a result."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    result: Annotated[Path, typer.Argument(help="Result file (.h5) of `flexmb run`.")],
+    picture: Annotated[Path | None, typer.Option(help="Picture of the mechanism at --time (.png).")] = None,
+    animation: Annotated[Path | None, typer.Option(help="Animation: .gif, .mp4 or .html.")] = None,
+    energy: Annotated[Path | None, typer.Option(help="Plot of the energy ledger (.png).")] = None,
+    paraview: Annotated[Path | None, typer.Option(help="Folder for VTU files and a .pvd collection.")] = None,
+    time: Annotated[float | None, typer.Option(help="Time of the picture (default: the end).")] = None,
+    magnification: Annotated[float, typer.Option(help="Draw the deformation this many times its size.")] = 1.0,
+) -> None:
+    """Print a result, draw it, animate it, or write it for ParaView."""
+    import numpy as np
+
+    from flexmb import view
+    from flexmb.cli.screen import bars, say_text
+    from flexmb.files.result_file import load_result
+    from flexmb.files.vtk_file import export_vtk
+
+    loaded = load_result(result)
+    say_text(loaded)
+    with bars() as say:
+        if picture is not None:
+            index = -1 if time is None else int(np.abs(loaded.t - time).argmin())
+            say_text(f"picture: {view.picture_result(loaded, picture, index, magnification)}")
+        if energy is not None:
+            say_text(f"energies: {view.plot_energy(loaded, energy)}")
+        if animation is not None:
+            path = view.animate(loaded, animation, magnification=magnification, progress=lambda done: say("drawing", done))
+            say_text(f"animation: {path}")
+        if paraview is not None:
+            say_text(f"ParaView: {export_vtk(loaded, paraview, every=max(1, len(loaded.t) // 200))}")

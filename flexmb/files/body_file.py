@@ -1,0 +1,69 @@
+"""Reduced bodies in HDF5: a few MB that carry everything a simulation and its pictures need."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from fem.mesh import CellBlock, Mesh
+from flexmb.body import Body, BodyInterface
+from flexmb.files.tree import FileError, Tree, read_tree, write_tree
+from flexmb.invariants import InertiaInvariants
+
+
+def save_body(body: Body, path: str | Path) -> Path:
+    """Write a rigid or flexible body; `load_body` gives back an equal one."""
+    return write_tree(path, "body", body_tree(body))
+
+
+def load_body(path: str | Path) -> Body:
+    """Read a body that `save_body` wrote. Raises `FileError` for anything else."""
+    return body_from_tree(read_tree(path, "body"), path)
+
+
+def body_tree(body: Body) -> Tree:
+    """A body as a tree of arrays."""
+    inv = body.invariants
+    return {
+        "name": body.name,
+        "invariants": {f.name: getattr(inv, f.name) for f in fields(inv)},
+        "stiffness": body.stiffness,
+        "damping": body.damping,
+        "deflection": body.deflection,
+        "interfaces": {key: {"point": i.point, "rows": i.rows} for key, i in body.interfaces.items()},
+        "mesh": None if body.mesh is None else _mesh_tree(body.mesh),
+        "Psi": body.Psi,
+    }
+
+
+def body_from_tree(tree: Tree, path: str | Path) -> Body:
+    """The body of a tree; `path` is named when something is missing."""
+    try:
+        return Body(
+            name=tree["name"],
+            invariants=InertiaInvariants(**tree["invariants"]),
+            stiffness=tree["stiffness"],
+            damping=tree["damping"],
+            deflection=tree["deflection"],
+            interfaces={key: BodyInterface(i["point"], i["rows"]) for key, i in tree["interfaces"].items()},
+            mesh=_mesh_from_tree(tree["mesh"]) if tree.get("mesh") is not None else None,
+            Psi=tree.get("Psi"),
+        )
+    except (KeyError, TypeError) as error:
+        raise FileError(f"{path} is damaged: the body's entry {error} is missing or wrong.") from None
+
+
+def _mesh_tree(mesh: Mesh) -> Tree:
+    return {
+        "name": mesh.name,
+        "points": mesh.points,
+        "cells": [{"kind": b.kind, "connectivity": b.connectivity.astype(np.int32)} for b in mesh.cells],
+        "node_sets": dict(mesh.node_sets),
+        "cell_sets": dict(mesh.cell_sets),
+        "face_sets": dict(mesh.face_sets),
+    }
+
+
+def _mesh_from_tree(tree: Tree) -> Mesh:
+    blocks = tuple(CellBlock(b["kind"], b["connectivity"].astype(np.int64)) for b in tree["cells"])
+    return Mesh(tree["points"], blocks, tree["node_sets"], tree["cell_sets"], tree["face_sets"], name=tree["name"])

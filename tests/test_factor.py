@@ -1,0 +1,347 @@
+"""Factorisations: every backend and matrix kind solves, counts eigenvalues, explains failures and frees its memory."""
+
+import gc
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from fem.errors import FactorisationError, MatrixError
+from fem.factor import IllConditionedWarning, factor
+from fem.factorisations import BACKENDS, mkl, pardiso, superlu
+
+AVAILABLE = [
+    pytest.param(
+        name,
+        marks=pytest.mark.skipif(module.missing() is not None, reason=str(module.missing())),
+    )
+    for name, module in BACKENDS.items()
+]
+EACH_BACKEND = pytest.mark.parametrize("backend", AVAILABLE)
+
+
+def grid(n=12, held=True):
+    """Stiffness of an n x n grid of unit springs with 1 dof a node; held at one side, or free."""
+    chain = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n)).tolil()
+    chain[-1, -1] = 1.0
+    free = chain.copy()
+    free[0, 0] = 1.0
+    one = sp.identity(n)
+    return (sp.kron(chain if held else free, one) + sp.kron(one, free)).tocsr()
+
+
+def saddle():
+    """Springs with 6 constraints by Lagrange multipliers: zeros on the diagonal."""
+    K, B = grid(), sp.random(6, 144, 0.1, random_state=1) + sp.eye(6, 144)
+    return sp.block_array([[K, B.T], [B, None]]).tocsr()
+
+
+MATRICES = {
+    "stiffness": ("positive-definite", grid),
+    "diagonal": ("positive-definite", lambda: sp.diags([1.0, 2.0, 1e6]).tocsr()),
+    "one equation": ("positive-definite", lambda: sp.csr_matrix([[4.0]])),
+    "shifted": ("symmetric", lambda: grid() - 1.3 * sp.identity(144)),
+    "saddle point": ("symmetric", saddle),
+    "swap": ("symmetric", lambda: sp.csr_matrix([[0.0, 1.0], [1.0, 0.0]])),
+    "damped at a frequency": ("complex-symmetric", lambda: (1 + 0.1j) * grid() - (1.3 - 0.2j) * sp.identity(144)),
+    "real as complex": ("complex-symmetric", grid),
+    "convection": ("general", lambda: grid() + 0.7 * sp.eye(144, k=1) - 0.2 * sp.eye(144, k=-7)),
+    "complex general": ("general", lambda: grid() + 1j * sp.eye(144, k=2)),
+    "cyclic permutation": ("general", lambda: sp.csr_matrix(np.roll(np.eye(5), 1, axis=0))),
+}
+
+
+@EACH_BACKEND
+@pytest.mark.parametrize("name", MATRICES)
+def test_solution_is_that_of_dense_lu(name, backend):
+    kind, make = MATRICES[name]
+    A = make()
+    n = A.shape[0]
+    rng = np.random.default_rng(3)
+    with factor(A, kind, backend) as inverse:
+        for shape in ((n,), (n, 1), (n, 7), (n, 0)):
+            for B in (rng.standard_normal(shape), rng.standard_normal(shape) + 1j * rng.standard_normal(shape)):
+                X = inverse.solve(B)
+                assert X.shape == shape
+                expected = np.linalg.solve(A.toarray(), B)
+                np.testing.assert_allclose(X, expected, rtol=0, atol=1e-12 * np.abs(expected).max(initial=1.0))
+        assert inverse.record.residual < 1e-13
+
+
+@EACH_BACKEND
+@pytest.mark.parametrize(
+    "store",
+    [sp.csc_matrix, sp.coo_matrix, sp.csr_array, sp.lil_matrix, lambda A: A.toarray()],
+    ids=["csc", "coo", "csr_array", "lil", "dense"],
+)
+def test_storage_does_not_matter(store, backend):
+    A = MATRICES["convection"][1]()
+    b = np.arange(144.0)
+    expected = np.linalg.solve(A.toarray(), b)
+    np.testing.assert_allclose(factor(store(A), "general", backend).solve(b), expected, rtol=1e-11)
+
+
+def unsorted_with_duplicates():
+    """grid() with each value split into two entries and the columns of each row reversed."""
+    A = grid()
+    rows = np.repeat(np.arange(144), np.diff(A.indptr))
+    columns, data = np.repeat(A.indices, 2), np.repeat(A.data / 2, 2)
+    order = np.lexsort((-columns, np.repeat(rows, 2)))
+    return sp.csr_matrix((data[order], columns[order], 2 * A.indptr), shape=A.shape)
+
+
+@EACH_BACKEND
+@pytest.mark.parametrize("kind", ["positive-definite", "symmetric", "complex-symmetric", "general"])
+def test_unsorted_duplicates_are_summed_and_arguments_left_alone(kind, backend):
+    A = unsorted_with_duplicates()
+    before = [x.copy() for x in (A.data, A.indices, A.indptr)]
+    B = np.asfortranarray(np.random.default_rng(0).standard_normal((144, 3)))
+    B_before = B.copy()
+    for array in (A.data, A.indices, A.indptr, B):
+        array.setflags(write=False)
+    X = factor(A, kind, backend).solve(B)
+    np.testing.assert_allclose(X, np.linalg.solve(grid().toarray(), B), rtol=0, atol=1e-11 * np.abs(X).max())
+    for now, then in zip((A.data, A.indices, A.indptr, B), (*before, B_before), strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+@EACH_BACKEND
+@pytest.mark.parametrize("kind", ["positive-definite", "general"])
+def test_factor_outlives_changes_of_the_matrix(kind, backend):
+    A, b = grid(), np.ones(144)
+    inverse = factor(A, kind, backend)
+    first = inverse.solve(b)
+    A.data *= 3.0
+    np.testing.assert_array_equal(inverse.solve(b), first)
+
+
+@EACH_BACKEND
+@pytest.mark.parametrize("shift", [-0.1, 0.4, 1.3, 3.9, 9.0])
+def test_inertia_counts_eigenvalues_below_the_shift(shift, backend):
+    values = np.linalg.eigvalsh(grid().toarray())
+    inverse = factor(grid() - shift * sp.identity(144), "symmetric", backend)
+    below = int((values < shift).sum())
+    if inverse.inertia is None:
+        assert backend == "superlu"  # rows were exchanged: no statement
+    else:
+        assert inverse.inertia == (144 - below, below, 0)
+
+
+@EACH_BACKEND
+@pytest.mark.parametrize("shift", [1e-3, 1e-6, 3e-8])
+def test_free_body_held_by_a_small_shift(shift, backend):
+    """K + s M of a free body has a tiny last pivot, which must be used as it is: x = mean(b) / s for constant b."""
+    inverse = factor(free_body() + shift * sp.identity(144), "symmetric", backend)
+    np.testing.assert_allclose(inverse.solve(np.ones(144)), 1.0 / shift, rtol=1e-14 / shift)
+    assert inverse.inertia in ((144, 0, 0), None)
+
+
+@EACH_BACKEND
+def test_inertia_of_a_saddle_point(backend):
+    inertia = factor(saddle(), "symmetric", backend).inertia
+    assert inertia in ((144, 6, 0), None)
+    assert inertia is not None or backend == "superlu"
+
+
+@EACH_BACKEND
+def test_inertia_by_kind(backend):
+    assert factor(grid(), "positive-definite", backend).inertia == (144, 0, 0)
+    for name in ("damped at a frequency", "convection"):
+        assert factor(MATRICES[name][1](), MATRICES[name][0], backend).inertia is None
+
+
+@EACH_BACKEND
+def test_record_states_size_and_cost(backend):
+    n = 90
+    A = grid(n)
+    inverse = factor(A, "positive-definite", backend)
+    record = inverse.record
+    triangle = sp.triu(A).nnz
+    assert (record.backend, record.kind, record.equations) == (backend, "positive-definite", n**2)
+    assert (inverse.backend, inverse.nnz, inverse.nbytes) == (backend, record.entries, record.nbytes)
+    assert record.matrix_entries == A.nnz
+    assert triangle < record.entries < n**4 // 2
+    assert 8 * triangle < record.nbytes < 100 * 8 * record.entries
+    assert record.seconds > 0
+    assert record.perturbed_pivots == 0
+    if backend == "pardiso":  # a banded factor needs n^2 rows of n^2 operations, dissection fewer
+        assert 0 < record.flops < n**4
+    assert "positive-definite" in repr(inverse)
+
+
+@EACH_BACKEND
+def test_symmetric_storage_halves_the_entries(backend):
+    if backend != "pardiso":
+        pytest.skip("SuperLU factorises every kind as a general matrix")
+    whole = factor(grid(30), "general", backend).record.entries
+    assert factor(grid(30), "positive-definite", backend).record.entries < 0.65 * whole
+
+
+def free_body():
+    return grid(held=False)
+
+
+def two_parts():
+    return sp.block_diag([grid(), free_body()]).tocsr()
+
+
+def indefinite():
+    A = sp.identity(8).tolil()
+    A[3, 4] = A[4, 3] = 2.0
+    return A.tocsr()
+
+
+def with_value(i, j, value):
+    A = grid().tolil()
+    A[i, j] = value
+    return A.tocsr()
+
+
+BAD = {
+    # name: (matrix, kind, error, what the message must say)
+    "not square": (lambda: sp.csr_matrix(np.ones((2, 3))), "general", MatrixError, ["square", r"\(2, 3\)"]),
+    "empty": (lambda: sp.csr_matrix((0, 0)), "general", MatrixError, ["not empty"]),
+    "NaN": (lambda: with_value(17, 3, np.nan), "general", MatrixError, ["NaN", "row 17"]),
+    "infinite": (lambda: with_value(5, 5, np.inf), "positive-definite", MatrixError, ["infinite", "row 5"]),
+    "text": (lambda: np.array([["a"]], dtype=object), "general", MatrixError, ["must hold numbers", "object"]),
+    "asymmetric": (
+        lambda: with_value(7, 90, 1e-6), "symmetric", MatrixError, ["not symmetric", r"A\[7, 90\]|A\[90, 7\]"],
+    ),
+    "upper triangle": (lambda: sp.triu(grid()), "positive-definite", MatrixError, ["not one triangle"]),
+    "complex as real": (lambda: 1j * grid(), "symmetric", MatrixError, ["complex-symmetric"]),
+    "unknown kind": (grid, "symetric", MatrixError, ["'symetric'", "Did you mean 'symmetric'", "general"]),
+    "zero row": (lambda: with_value(0, 0, 0.0)[:, 1:] @ sp.eye(143, 144), "general", FactorisationError, ["singular"]),
+    "dof without stiffness": (
+        lambda: sp.block_diag([grid(), sp.csr_matrix((1, 1))]), "positive-definite", FactorisationError,
+        ["rows are zero", "first: 144", "has no stiffness"],
+    ),
+    "negative diagonal": (
+        lambda: with_value(9, 9, -1.0), "positive-definite", FactorisationError, ["equation 9", "inverted elements"],
+    ),
+    "indefinite": (indefinite, "positive-definite", FactorisationError, ["not positive definite", "equation [34] of 8"]),
+    "free body": (free_body, "positive-definite", FactorisationError, ["free to move", "hold it at an interface"]),
+    "free body, symmetric": (free_body, "symmetric", FactorisationError, ["singular", "free to move"]),
+    "free body, general": (free_body, "general", FactorisationError, ["singular", "free to move"]),
+    "loose part": (
+        two_parts, "positive-definite", FactorisationError, ["2 unconnected parts", "first equation of each: 0, 144"],
+    ),
+    "loose part, symmetric": (two_parts, "symmetric", FactorisationError, ["2 unconnected parts"]),
+}  # fmt: skip
+
+
+@EACH_BACKEND
+@pytest.mark.parametrize("name", BAD)
+def test_bad_matrix_is_explained(name, backend):
+    make, kind, error, sentences = BAD[name]
+    with pytest.raises(error) as caught:
+        factor(make(), kind, backend)
+    for sentence in sentences:
+        assert caught.match(sentence)
+
+
+@EACH_BACKEND
+@pytest.mark.parametrize("kind", ["positive-definite", "symmetric"])
+def test_loose_part_is_located(kind, backend):
+    """The equation that is named belongs to the part that is not held, or the parts are listed."""
+    with pytest.raises(
+        FactorisationError, match=r"defect shows at equation (1[4-9][4-9]|1[5-9][0-9]|2[0-9][0-9]) of 288"
+    ):
+        factor(two_parts(), kind, backend)
+
+
+def test_bad_right_hand_sides_are_explained():
+    inverse = factor(grid())
+    with pytest.raises(MatrixError, match=r"\(144,\) or \(144, k\); got \(143,\)"):
+        inverse.solve(np.ones(143))
+    with pytest.raises(MatrixError, match="NaN or infinite"):
+        inverse.solve(np.full(144, np.nan))
+    inverse.release()
+    inverse.release()
+    with pytest.raises(FactorisationError, match="has been released"):
+        inverse.solve(np.ones(144))
+    assert "released" in repr(inverse)
+
+
+@EACH_BACKEND
+def test_leaving_the_context_releases(backend):
+    with factor(grid(), backend=backend) as inverse:
+        inverse.solve(np.ones(144))
+    with pytest.raises(FactorisationError, match="has been released"):
+        inverse.solve(np.ones(144))
+
+
+@EACH_BACKEND
+@pytest.mark.parametrize("kind", ["positive-definite", "symmetric", "general"])
+def test_barely_held_body_warns(kind, backend):
+    """A free grid on very soft springs: round-off is blown up by 8 / 2e-10, so residuals are near 1e-6."""
+    with pytest.warns(IllConditionedWarning, match="badly conditioned.*barely held"):
+        inverse = factor(grid(held=False) + 2e-10 * sp.identity(144), kind, backend)
+    assert 1e-8 < inverse.record.residual < 1e-5
+
+
+def test_unknown_backend_is_explained():
+    with pytest.raises(FactorisationError, match=r"'pardisso'.*Did you mean 'pardiso'\? Existing: 'auto'"):
+        factor(grid(), backend="pardisso")
+
+
+def test_without_mkl_superlu_takes_over(monkeypatch):
+    monkeypatch.setattr(mkl, "library", lambda: None)
+    assert factor(grid()).backend == "superlu"
+    with pytest.raises(FactorisationError, match=r"'pardiso' is not available: .*pip install mkl"):
+        factor(grid(), backend="pardiso")
+
+
+@pytest.mark.skipif(mkl.library() is None, reason="MKL is not installed")
+def test_with_mkl_pardiso_is_the_default():
+    assert factor(grid()).backend == "pardiso"
+
+
+@EACH_BACKEND
+def test_too_many_entries_are_refused(monkeypatch, backend):
+    monkeypatch.setattr({"pardiso": pardiso, "superlu": superlu}[backend], "MAX_ENTRIES", 100)
+    with pytest.raises(MatrixError, match=r"takes at most 100.*coarser mesh"):
+        factor(grid(), backend=backend)
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def growth_over_cycles(cycles, matrix, kind, backend):
+    """Resident memory gained by factorising and dropping, in units of one factor."""
+    size = factor(matrix, kind, backend).nbytes
+    for _ in range(5):
+        factor(matrix, kind, backend)
+    gc.collect()
+    before = resident_bytes()
+    for _ in range(cycles):
+        factor(matrix, kind, backend)
+    gc.collect()
+    return (resident_bytes() - before) / size
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is read from /proc (Linux)")
+@pytest.mark.parametrize("cycles", [50, pytest.param(1000, marks=pytest.mark.long)])
+@EACH_BACKEND
+@pytest.mark.parametrize("kind", ["positive-definite", "symmetric"])
+def test_dropped_factors_leave_no_memory(kind, backend, cycles):
+    assert growth_over_cycles(cycles, grid(60), kind, backend) < 3
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is read from /proc (Linux)")
+@pytest.mark.parametrize("kind", ["positive-definite", "symmetric"])
+def test_failed_factors_leave_no_memory(kind):
+    A, size = grid(60, held=False), factor(grid(60)).nbytes
+
+    def fail(times):
+        for _ in range(times):
+            with pytest.raises(FactorisationError):
+                factor(A, kind)
+        gc.collect()
+
+    fail(5)
+    before = resident_bytes()
+    fail(50)
+    assert (resident_bytes() - before) / size < 5

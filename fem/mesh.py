@@ -167,6 +167,11 @@ class Mesh:
         _, index, count = np.unique(keys_array, axis=0, return_index=True, return_counts=True)
         return owners_array[np.sort(index[count == 1])]
 
+    @cached_property
+    def skin_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of the skin."""
+        return np.unique(np.concatenate([self.face_nodes(int(c), int(f)) for c, f in self.boundary_faces]))
+
     def __str__(self) -> str:
         kinds: dict[str, int] = {}
         for block in self.cells:

@@ -55,7 +55,7 @@ PROBLEMS = {
     "10 copies of each": (lambda: with_eigenvalues(np.repeat(np.arange(1.0, 21.0), 10)), 45),
     "10 copies, asked for 5": (lambda: with_eigenvalues(np.repeat(np.arange(1.0, 21.0), 10)), 5),
     "beam": (lambda: clamped_block((1.0, 0.13, 0.1), (8, 1, 1)), 20),
-    "square beam (double modes)": (lambda: clamped_block((1.0, 0.1, 0.1), (8, 2, 2)), 20),
+    "square beam (close pairs)": (lambda: clamped_block((1.0, 0.1, 0.1), (8, 2, 2)), 20),
 }
 
 

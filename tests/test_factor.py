@@ -345,3 +345,16 @@ def test_failed_factors_leave_no_memory(kind):
     before = resident_bytes()
     fail(50)
     assert (resident_bytes() - before) / size < 5
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "general"])
+def test_pardiso_gets_every_diagonal_entry_and_its_own_copy(kind):
+    """The manual asks for diagonals of symmetric matrices even where they are zero; later solves may read values again."""
+    A = saddle()
+    values, pointers, columns = pardiso.stored_part(A, kind)
+    assert not np.shares_memory(values, A.data)
+    stored = sp.csr_matrix((values, columns, pointers), shape=A.shape)
+    if kind == "symmetric":
+        np.testing.assert_array_equal(columns[pointers[:-1]], np.arange(150))
+        stored = sp.triu(stored) + sp.triu(stored, 1).T
+    np.testing.assert_array_equal(stored.toarray(), A.toarray())

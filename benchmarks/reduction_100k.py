@@ -8,6 +8,8 @@ made once and read by every process. The frequencies of the reduced free bodies 
 import json
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +64,7 @@ def ours(K: sp.csr_matrix, M: sp.csr_matrix, points: np.ndarray, a: np.ndarray, 
 
 
 def peer(
-    K: sp.csr_matrix, M: sp.csr_matrix, points: np.ndarray, a: np.ndarray, b: np.ndarray, mtype: int
+    mtype: int, K: sp.csr_matrix, M: sp.csr_matrix, points: np.ndarray, a: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
     """Frequencies of a Craig-Bampton basis by pypardiso and eigsh, as a straightforward script would have it."""
     from pypardiso import PyPardisoSolver
@@ -94,8 +96,8 @@ def main() -> None:
     who, folder = sys.argv[1], Path(sys.argv[2])
     K, M = sp.load_npz(folder / "K.npz"), sp.load_npz(folder / "M.npz")
     data = (K, M, *np.load(folder / "mesh.npz").values())
-    work = {"ours": ours, "peer": lambda *x: peer(*x, mtype=2), "peer-as-shipped": lambda *x: peer(*x, mtype=11)}[who]
-    frequencies, cost = measured(lambda: work(*data))
+    work: Callable[..., np.ndarray] = ours if who == "ours" else partial(peer, 2 if who == "peer" else 11)
+    frequencies, cost = measured(partial(work, *data))
     print(json.dumps({"frequencies": frequencies.tolist(), **cost}))
 
 

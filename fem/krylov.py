@@ -87,7 +87,7 @@ class KrylovSpace:
         self._coupling, self._last = self._P[self.done : self.size] @ U.T, rows
 
     def ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ritz values of the operator (descending), their coordinates (columns), the M-norms of their residuals."""
+        """After `expand`: Ritz values (descending), their coordinates (columns), the M-norms of their residuals."""
         theta, S = eigh(self._T[: self.done, : self.done])
         theta, S = theta[::-1].copy(), np.ascontiguousarray(S[:, ::-1])
         return theta, S, np.linalg.norm(self._coupling @ S[self._last], axis=0)
@@ -104,12 +104,11 @@ class KrylovSpace:
             array[keep : keep + pending] = array[self.done : self.size].copy()
         self._T[:] = 0.0
         self._T[:keep, :keep] = np.diag(theta)
-        self._coupling, self._last = self._coupling @ S[self._last], slice(0, keep)
         self.done, self.size = keep, keep + pending
 
     def drop_pending(self) -> None:
         """Forget the pending block: the processed rows are taken as closed."""
-        self.size, self._coupling = self.done, self._coupling[:0]
+        self.size = self.done
 
     def _project_out(self, U: np.ndarray) -> np.ndarray:
         """Remove the space's part from the rows U, in place and twice; returns its coordinates (rows)."""
@@ -130,7 +129,6 @@ class KrylovSpace:
             squares, Z = eigh(U @ MU.T)
             lengths = np.sqrt(np.maximum(squares, 0.0))
             strong = np.flatnonzero(lengths > max(floor, WEAK * lengths[-1]))
-            strong = strong[max(0, len(strong) - (self.n - self.size)) :]
             if len(strong) == 0:
                 return
             to_unit = (Z[:, strong] / lengths[strong]).T

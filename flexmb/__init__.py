@@ -3,6 +3,7 @@
 from fem.errors import ConvergenceError, FlexmbError
 from flexmb import lie, motion
 from flexmb.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
+from flexmb.compare import Comparison, compare
 from flexmb.mechanism import Mechanism, State
 from flexmb.result import Ledger, Result
 from flexmb.simulate import simulate
@@ -10,7 +11,7 @@ from flexmb.system import System
 
 __all__ = [
     "Body",
-    "BodyInterface",
+    "BodyInterface", "Comparison",
     "ConvergenceError",
     "FlexmbError",
     "Ledger",

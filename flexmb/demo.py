@@ -13,7 +13,8 @@ from flexmb.compare import Comparison, compare
 from flexmb.system import System
 
 CRANK, ROD, SPEED = 0.075, 0.30, 2 * 3.141592653589793 * 50  # m, m, rad/s: 3000 revolutions a minute
-RUN_UP, DURATION, STEP = 0.04, 0.1, 1e-5
+RUN_UP, DURATION, STEP = 0.04, 0.08, 2e-6
+GAS_FORCE = 4e4  # N, a short pulse once a revolution
 
 
 @cache
@@ -24,11 +25,11 @@ def connecting_rod(modes: int = 10) -> Body:
         big=fem.Interface("BIG_END", point=(0.0, 0.0, 0.0)), small=fem.Interface("SMALL_END", point=(ROD, 0.0, 0.0))
     )
     basis = reduction.craig_bampton(part, modes=modes)
-    return flexmb.flexible_body(part, basis, name="rod", modal_damping=0.005)
+    return flexmb.flexible_body(part, basis, name="rod", modal_damping=0.01)
 
 
 def build() -> System:
-    """Crank, flexible rod and piston; the crank is driven from rest to its speed."""
+    """Crank, flexible rod and piston; the crank is driven from rest to its speed, then gas pulses hit the piston."""
     system = System(gravity=(0, -9.81, 0), name="slider-crank")
     crank = system.add(
         flexmb.rigid_body(
@@ -42,6 +43,8 @@ def build() -> System:
     system.joint("point-on-line", "wrist pin", piston, rod["small"], axis=(0, 0, 1))  # a pin with play along its axis
     system.prismatic("cylinder", system.ground.at((CRANK + ROD, 0, 0)), piston, axis=(1, 0, 0))
     system.drive("bearing", flexmb.motion.spin_up(SPEED, RUN_UP))
+    firing = flexmb.motion.pulse(start=0.06, duration=6e-4, height=1.0, period=0.02)  # just after top dead centre
+    system.load("gas", piston.at((0, 0, 0)), force=(-GAS_FORCE, 0, 0), factor=firing)
     return system
 
 

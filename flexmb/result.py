@@ -74,7 +74,7 @@ def verdict(ratio: float) -> str:
     return "the elastic motion is noise: reduce the step or check the model"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Statistics:
     """What the integration did: steps, rejected steps, Newton iterations, CPU seconds, smallest and largest step."""
 

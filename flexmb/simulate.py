@@ -60,10 +60,10 @@ def simulate(
 
     clock = process_time()
     begin = start(mechanism, flat)
-    run = _Run(mechanism, flat, scheme, begin.state, begin.wdot, begin.multipliers)
+    run = Run(mechanism, flat, scheme, begin.state, begin.wdot, begin.multipliers)
     run.store()
     size = step if step is not None else _first_step(run, tolerance, times[1] - times[0])
-    _second_order_start(run, begin, size)
+    second_order_start(run, begin, size)
     for k, target in enumerate(times[1:]):
         if step is not None:
             run.fixed(target, step)
@@ -92,7 +92,7 @@ def _output_times(duration: float, step: float | None, output_step: float | None
     return duration * np.arange(count + 1) / count
 
 
-def _second_order_start(run: "_Run", begin: Start, h: float) -> None:
+def second_order_start(run: "Run", begin: Start, h: float) -> None:
     """Start values of second order for the method's accelerations and multipliers (Arnold, Bruls, Cardona 2015).
 
     The accelerations start at `t + (alpha_m - alpha_f) h`, where the method keeps them; the velocities get the
@@ -109,7 +109,7 @@ def _second_order_start(run: "_Run", begin: Start, h: float) -> None:
         run.motion.w[:] += h * h * (1 / 6 - scheme.beta - c / 2) * least_change(J, J @ rate, flat)
 
 
-def _first_step(run: "_Run", tolerance: float, longest: float) -> float:
+def _first_step(run: "Run", tolerance: float, longest: float) -> float:
     """A step small enough for the start: the motion in it stays below the tolerance's cube root of the length."""
     rate = (np.abs(run.motion.wdot) * run.flat.weight).max(initial=0.0)
     speed = (np.abs(run.motion.w) * run.flat.weight).max(initial=0.0)
@@ -118,7 +118,7 @@ def _first_step(run: "_Run", tolerance: float, longest: float) -> float:
 
 
 @dataclass
-class _Run:
+class Run:
     """A running integration: the arrays that `advance` moves, and what has been stored."""
 
     mechanism: Mechanism
@@ -162,7 +162,7 @@ class _Run:
 
     def _advance(self, h: float, steps: int) -> tuple[int, int]:
         functions = np.stack([self.mechanism.function_values(self.t + h * (k + 1)) for k in range(steps)])
-        outcome, done = advance(self.flat, self.scheme, h, steps, functions, self.motion)
+        outcome, done = advance(self.flat, self.scheme, h, steps, self.mechanism.function_values(self.t), functions, self.motion)
         self.t += h * done
         self.steps += done
         if done:
@@ -200,7 +200,9 @@ class _Run:
                 continue
             if abs(target - self.t) < 1e-9 * h:
                 self.t = target
-            size = max(size, h) * min(1.5, 0.9 * max(error, 1e-4) ** (-1 / 3)) if h > 0.5 * size else size
+            factor = 0.9 * max(error, 1e-4) ** (-1 / 3)
+            if h > 0.5 * size and not 0.95 < factor < 1.2:  # small changes are not worth their disturbance
+                size = h * min(1.5, factor)
         return float(size)
 
     def _fail(self, outcome: int, h: float) -> None:

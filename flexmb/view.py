@@ -135,6 +135,7 @@ def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
         plotter.add_mesh(bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False)
         plotter.add_text(f"{k + 1}:  {body.frequencies[k]:.5g}", font_size=10, color=INK)
         plotter.view_isometric()
+        plotter.camera.zoom(1.35)
     plotter.set_background("white", all_renderers=True)
     return _save(plotter, path)
 
@@ -177,13 +178,13 @@ def _stick(mechanism: Mechanism, body: int) -> pv.PolyData:
     record = mechanism.bodies[body]
     points = [m.point for m in mechanism.markers if m.body == body]
     unique = list({tuple(np.round(p, 9)): p for p in points}.values())
-    radius = 0.02 * mechanism.length
+    radius = 0.035 * mechanism.length
     if (
         len(unique) < 2
         and np.linalg.norm((unique[0] if unique else record.centre) - record.centre) < 1e-6 * mechanism.length
     ):
         return pv.Cube(
-            center=record.centre, x_length=5 * radius, y_length=4 * radius, z_length=4 * radius
+            center=record.centre, x_length=5 * radius, y_length=5 * radius, z_length=5 * radius
         ).triangulate()
     ends = unique if len(unique) > 1 else [*unique, record.centre]
     parts = [
@@ -228,7 +229,7 @@ def _stage(result: Result, magnification: float) -> tuple[pv.Plotter, _Scene]:
     centre = (low + high) / 2
     plotter.camera_position = [centre + view / np.linalg.norm(view) * 2.4 * np.linalg.norm(span), centre, up]
     plotter.reset_camera(bounds=(low[0], high[0], low[1], high[1], low[2], high[2]))
-    plotter.camera.zoom(1.25)
+    plotter.camera.zoom(1.55)
     return plotter, scene
 
 
@@ -306,11 +307,11 @@ def plot_energy(result: Result, path: str | Path) -> Path:
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(3, 2), layout="constrained")
     parts = (
         ("kinetic", ledger.kinetic, BLUE), ("elastic", ledger.elastic, ORANGE), ("gravity", ledger.gravity, GREEN), ("springs", ledger.springs, "#a23b72"),
-        ("work of drivers", ledger.driver_work, "#555555"), ("work of loads", ledger.load_work, "#8d6e63"), ("heat", ledger.modal_heat + ledger.damper_heat, "#c0392b"),
+        ("work of drivers", ledger.driver_work, "#444444"), ("work of loads", ledger.load_work, "#8d6e63"), ("heat", ledger.modal_heat + ledger.damper_heat, "#c0392b"),
     )  # fmt: skip
     for name, values, colour in parts:
         if values.any():
-            top.plot(result.t, values, color=colour, label=name, lw=1.4)
+            top.plot(result.t, values, color=colour, label=name, lw=1.4, ls="--" if name.startswith("work") else "-")
     top.set(ylabel="energy", title=f"{result.mechanism.name}: energy ledger")
     top.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     floor = np.finfo(float).tiny
@@ -338,8 +339,8 @@ def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None 
     if joint is None:
         joint = max(forces, key=lambda name: np.abs(forces[name][0] - forces[name][1]).max())
     figure, axes = plt.subplots(3, 1, figsize=(9, 9), sharex=True, layout="constrained")
-    axes[0].plot(comparison.t, forces[joint][0], color=GREY, lw=2, label="rigid")
-    axes[0].plot(comparison.t, forces[joint][1], color=BLUE, lw=1.2, label="flexible")
+    axes[0].plot(comparison.t, forces[joint][0], color=GREY, lw=2.5, label="rigid")
+    axes[0].plot(comparison.t, forces[joint][1], color=BLUE, lw=1, label="flexible")
     axes[0].set(ylabel="force", title=f"{mechanism.name}: force in joint {joint!r}")
     for marker, colour in zip(comparison.moving_markers(), (ORANGE, GREEN, BLUE, "#a23b72", INK), strict=False):
         axes[1].plot(
@@ -358,7 +359,7 @@ def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None 
     twin.set_ylabel("elastic energy", color=ORANGE)
     axes[2].set(xlabel="time", ylabel="kinetic energy", title="energies")
     for axis in axes:
-        axis.legend(loc="upper right", frameon=False)
+        axis.legend(loc="upper left", frameon=False)
         axis.grid(alpha=0.25)
     return _save_figure(figure, path)
 

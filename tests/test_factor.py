@@ -34,7 +34,7 @@ def grid(n=12, held=True):
 def saddle():
     """Springs with 6 constraints by Lagrange multipliers: zeros on the diagonal."""
     K, B = grid(), sp.random(6, 144, 0.1, random_state=1) + sp.eye(6, 144)
-    return sp.block_array([[K, B.T], [B, None]]).tocsr()
+    return sp.csr_matrix(sp.block_array([[K, B.T], [B, None]]))
 
 
 MATRICES = {
@@ -44,6 +44,7 @@ MATRICES = {
     "shifted": ("symmetric", lambda: grid() - 1.3 * sp.identity(144)),
     "saddle point": ("symmetric", saddle),
     "swap": ("symmetric", lambda: sp.csr_matrix([[0.0, 1.0], [1.0, 0.0]])),
+    "tiny diagonal": ("symmetric", lambda: sp.csr_matrix([[1e-15, 1.0], [1.0, 1e-15]])),
     "damped at a frequency": ("complex-symmetric", lambda: (1 + 0.1j) * grid() - (1.3 - 0.2j) * sp.identity(144)),
     "real as complex": ("complex-symmetric", grid),
     "convection": ("general", lambda: grid() + 0.7 * sp.eye(144, k=1) - 0.2 * sp.eye(144, k=-7)),
@@ -188,7 +189,7 @@ def two_parts():
 
 def indefinite():
     A = sp.identity(8).tolil()
-    A[3, 4] = A[4, 3] = 2.0
+    A[3, 6] = A[6, 3] = 2.0
     return A.tocsr()
 
 
@@ -219,7 +220,7 @@ BAD = {
     "negative diagonal": (
         lambda: with_value(9, 9, -1.0), "positive-definite", FactorisationError, ["equation 9", "inverted elements"],
     ),
-    "indefinite": (indefinite, "positive-definite", FactorisationError, ["not positive definite", "equation [34] of 8"]),
+    "indefinite": (indefinite, "positive-definite", FactorisationError, ["not positive definite", "equation [36] of 8"]),
     "free body": (free_body, "positive-definite", FactorisationError, ["free to move", "hold it at an interface"]),
     "free body, symmetric": (free_body, "symmetric", FactorisationError, ["singular", "free to move"]),
     "free body, general": (free_body, "general", FactorisationError, ["singular", "free to move"]),

@@ -8,8 +8,11 @@ from scipy.special import ellipk
 
 import flexmb
 from flexmb.dynamics import momenta
-from flexmb.initial import accelerations
+from flexmb.initial import accelerations, row_jacobian, start
+from flexmb.integrators.generalised_alpha import generalised_alpha
+from flexmb.kernels.step import Motion, _integrate_powers
 from flexmb.mechanism import State, body_frame
+from flexmb.simulate import Run, second_order_start
 
 
 def pendulum(angle=np.pi / 2):
@@ -142,8 +145,8 @@ def test_generalised_alpha_is_second_order_in_position_velocity_and_reaction(rho
         result = flexmb.simulate(double_pendulum(), 0.4, step=step, rho_inf=rho_inf, newton_tolerance=1e-13)
         return result.position("second.end")[-1], result.w[-1], result.reaction("hinge")[-1, :3]
 
-    reference = run(2.5e-5)
-    coarse, fine = run(2e-3), run(1e-3)
+    reference = run(1e-4)
+    coarse, fine = run(4e-3), run(2e-3)
     for c, f, r in zip(coarse, fine, reference, strict=True):
         assert np.log2(np.linalg.norm(c - r) / np.linalg.norm(f - r)) == pytest.approx(2.0, abs=0.15)
 
@@ -157,6 +160,27 @@ def test_adaptive_step_meets_its_tolerance():
         assert result.statistics.largest_step > 1.5 * result.statistics.smallest_step
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 1e-3
+
+
+def test_a_change_of_the_step_leaves_no_trace_in_the_reactions():
+    """Half the run at h, half at h/3: the reaction stays within the error of the coarse step."""
+    def reactions(steps):
+        mechanism = double_pendulum().build()
+        flat = mechanism.flat()
+        begin = start(mechanism, flat)
+        run = Run(mechanism, flat, generalised_alpha(0.9), begin.state, begin.wdot, begin.multipliers)
+        second_order_start(run, begin, steps[0])
+        for h in steps:
+            run.fixed(run.t + h, h)
+        return run.motion.multipliers.copy()
+
+    fine = reactions([5e-4] * 800)
+    coarse = reactions([2e-3] * 200)
+    mixed = reactions([2e-3] * 100 + [2e-3 / 3] * 300)
+    just_after = reactions([2e-3] * 197 + [2e-3 / 3] * 9)
+    error = np.abs(coarse - fine).max()
+    assert np.abs(mixed - fine).max() < 2 * error
+    assert np.abs(just_after - fine).max() < 3 * error
 
 
 def test_driven_slider_crank_follows_its_closed_form():
@@ -229,8 +253,6 @@ def test_a_following_load_turns_with_the_body_and_a_fixed_one_does_not():
 
 def test_velocity_projection_closes_the_velocity_constraints():
     free, held = (flexmb.simulate(double_pendulum(), 0.5, step=2e-3, project=p) for p in (False, True))
-    from flexmb.initial import row_jacobian
-
     def violation(result):
         flat = result.mechanism.flat()
         return max(
@@ -266,3 +288,14 @@ def test_a_mechanism_that_locks_says_where_and_why(step):
     system = slider_crank(speed=10.0, crank_length=0.3, rod_length=0.2)  # the rod is too short for a full turn
     with pytest.raises(flexmb.ConvergenceError, match=r"fails at t = 0.07.*lock"):
         flexmb.simulate(system, 1.0, step=step)
+
+
+def test_works_are_integrals_of_third_order():
+    """A quadratic power over unequal steps is integrated exactly after the first step (which is a trapezoid)."""
+    motion = Motion(*(np.zeros(0) for _ in range(6)), powers=np.zeros((2, 4)), work=np.zeros(4), last=np.zeros(4))
+    times = np.array([0.0, 0.1, 0.25, 0.3, 0.6])
+    for t, h in zip(times[1:], np.diff(times), strict=True):
+        _integrate_powers(motion, h, np.full(4, t * t))
+        motion.last[3] = h
+    trapezoid_error = 0.1**3 / 6
+    np.testing.assert_allclose(motion.work, 0.6**3 / 3 + trapezoid_error, rtol=1e-13)

@@ -3,15 +3,15 @@
 import numpy as np
 
 import flexmb
-from flexmb.demo import build
+from flexmb.demo import DURATION, STEP, build
 from validation.row import Row
 
 CASE = "demo-energy"
 
 
 def run() -> list[Row]:
-    """The demo at half its step."""
-    result = flexmb.simulate(build(), 0.1, step=5e-6)
+    """The demo as it is."""
+    result = flexmb.simulate(build(), DURATION, step=STEP)
     ledger = result.ledger
     residual = np.abs(ledger.residual).max()
     return [

@@ -5,4 +5,5 @@ One file a benchmark, with `run() -> list[Row]`; its name here is all that regis
 
 REGISTRY = {
     "reduction-100k": "benchmarks.reduction_100k",
+    "step-interface-nodes": "benchmarks.step_interface_nodes",
 }

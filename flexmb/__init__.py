@@ -11,7 +11,8 @@ from flexmb.system import System
 
 __all__ = [
     "Body",
-    "BodyInterface", "Comparison",
+    "BodyInterface",
+    "Comparison",
     "ConvergenceError",
     "FlexmbError",
     "Ledger",
@@ -19,6 +20,7 @@ __all__ = [
     "Result",
     "State",
     "System",
+    "compare",
     "flexible_body",
     "lie",
     "motion",

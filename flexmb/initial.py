@@ -19,7 +19,6 @@ from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.kernels.step import displace, residual
 from flexmb.mechanism import Mechanism, State, initial_angles
 
-
 DEPENDENT = 1e-7
 """Singular value of the scaled joint equations, relative to the largest, below which they count as dependent."""
 MISFIT = 1e-5

@@ -189,8 +189,8 @@ def _flatten(mechanism: Mechanism) -> Flat:
     marker_rows = np.zeros((len(mechanism.markers), 6, mmax))
     for k, marker in enumerate(mechanism.markers):
         if marker.body != GROUND and marker.interface is not None:
-            rows = bodies[marker.body].interface(marker.interface).rows
-            marker_rows[k, :, : rows.shape[1]] = rows
+            shapes = bodies[marker.body].interface(marker.interface).rows
+            marker_rows[k, :, : shapes.shape[1]] = shapes
     length = mechanism.length
     weight = np.concatenate(
         [np.concatenate([np.full(3, 1 / length), np.ones(3), b.deflection / length]) for b in bodies]

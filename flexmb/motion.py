@@ -111,7 +111,9 @@ def pulse(start: float, duration: float, height: float, period: float | None = N
         p = phase(t)
         return 0.0 if p is None else height * k * k * 4 * (3 * np.sin(p) ** 2 * np.cos(p) ** 2 - np.sin(p) ** 4)
 
-    return Motion(value, rate, acceleration, f"pulse(start={start}, duration={duration}, height={height}, period={period})")
+    return Motion(
+        value, rate, acceleration, f"pulse(start={start}, duration={duration}, height={height}, period={period})"
+    )
 
 
 def table(times: np.ndarray | list, values: np.ndarray | list) -> Motion:

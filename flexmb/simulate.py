@@ -162,7 +162,9 @@ class Run:
 
     def _advance(self, h: float, steps: int) -> tuple[int, int]:
         functions = np.stack([self.mechanism.function_values(self.t + h * (k + 1)) for k in range(steps)])
-        outcome, done = advance(self.flat, self.scheme, h, steps, self.mechanism.function_values(self.t), functions, self.motion)
+        outcome, done = advance(
+            self.flat, self.scheme, h, steps, self.mechanism.function_values(self.t), functions, self.motion
+        )
         self.t += h * done
         self.steps += done
         if done:

@@ -4,7 +4,7 @@ Everything is given as drawn at the start: positions, orientations, joint places
 coordinates of the initial configuration. `build()` freezes it into a `Mechanism`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,64 +13,10 @@ from fem.errors import unknown_name
 from flexmb.body import Body
 from flexmb.joints import JointError, joint_kind
 from flexmb.kernels.data import ANGLE, ANGLE_SINE, DISTANCE, DOT, GROUND, ROTATION_VECTOR, TRANSLATION
-from flexmb.lie import frame_with_axis, quaternion_from_rotation, rotation_exp
+from flexmb.lie import frame_with_axis, quaternion_from_rotation
 from flexmb.mechanism import Joint, Load, Marker, Mechanism, MechanismError, Row, State
 from flexmb.motion import Motion, check_derivatives, constant
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """A point of a body (or of the ground) where something attaches: an interface, or a body-frame point."""
-
-    body: int
-    point: np.ndarray
-    interface: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class BodyHandle:
-    """A body inside a `System`. `handle["big"]` is an interface, `handle.at(point)` a body-frame point of a rigid body."""
-
-    index: int
-    body: Body | None  # None: the ground
-
-    def at(self, point: ArrayLike) -> Place:
-        """The body-frame `point` (3,) of a rigid body, or the world point of the ground."""
-        if self.body is not None and self.body.is_flexible:
-            raise MechanismError(
-                f"Flexible body {self.body.name!r} can be attached at its interfaces only, found a point {point}. "
-                f"Existing interfaces: {', '.join(map(repr, self.body.interfaces)) or 'none'}."
-            )
-        return Place(self.index, _vector(point, "point"))
-
-    def __getitem__(self, interface: str) -> Place:
-        if self.body is None:
-            raise MechanismError(f"The ground has no interface {interface!r}; write ground.at(point).")
-        return Place(self.index, self.body.interface(interface).point, interface)
-
-
-def _vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
-    array = np.asarray(value, dtype=float)
-    if array.shape != (size,) or not np.isfinite(array).all():
-        raise MechanismError(f"{what}: expected {size} finite numbers, found {value!r}.")
-    return array
-
-
-def _rotation(value: ArrayLike, what: str) -> np.ndarray:
-    """Rotation matrix from a (3, 3) matrix, a quaternion (4,) scalar first, or a rotation vector (3,)."""
-    array = np.asarray(value, dtype=float)
-    if array.shape == (3,) and np.isfinite(array).all():
-        return rotation_exp(array)
-    if array.shape == (4,) and np.isfinite(array).all() and np.linalg.norm(array) > 0:
-        w, x, y, z = array / np.linalg.norm(array)
-        angle = 2 * np.arctan2(np.linalg.norm([x, y, z]), w)
-        axis = np.array([x, y, z])
-        return rotation_exp(axis / max(np.linalg.norm(axis), 1e-300) * angle)
-    if array.shape == (3, 3) and np.allclose(array @ array.T, np.eye(3), atol=1e-8) and np.linalg.det(array) > 0:
-        return array
-    raise MechanismError(
-        f"{what}: expected a rotation vector (3), a quaternion (4, scalar first) or a proper rotation matrix (3, 3); found {value!r}."
-    )
+from flexmb.places import BodyHandle, Place, non_negative, rotation_matrix, vector
 
 
 class System:
@@ -87,7 +33,7 @@ class System:
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, 0.0), name: str = "mechanism") -> None:
         self.name = name
-        self.gravity = _vector(gravity, "gravity")
+        self.gravity = vector(gravity, "gravity")
         self.ground = BodyHandle(GROUND, None)
         self._bodies: list[Body] = []
         self._frames: list[tuple[np.ndarray, np.ndarray]] = []  # world position and attitude
@@ -122,11 +68,11 @@ class System:
         if name in [b.name for b in self._bodies]:
             raise MechanismError(f"A body named {name!r} exists already; give this one another name=.")
         what = f"Body {name!r}"
-        r = _vector(position, f"{what}, position")
-        R = _rotation(orientation, f"{what}, orientation")
-        v = R.T @ _vector(velocity, f"{what}, velocity")
-        omega = R.T @ _vector(angular_velocity, f"{what}, angular_velocity")
-        elastic = np.zeros(body.modes) if eta is None else _vector(eta, f"{what}, eta", body.modes)
+        r = vector(position, f"{what}, position")
+        R = rotation_matrix(orientation, f"{what}, orientation")
+        v = R.T @ vector(velocity, f"{what}, velocity")
+        omega = R.T @ vector(angular_velocity, f"{what}, angular_velocity")
+        elastic = np.zeros(body.modes) if eta is None else vector(eta, f"{what}, eta", body.modes)
         body = replace(body, name=name)
         self._bodies.append(body)
         self._frames.append((r, R))
@@ -148,7 +94,7 @@ class System:
         self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None
     ) -> tuple[Place, Place]:
         """Both places of a joint; a bare body is placed at `at`, or where its partner is."""
-        point = None if at is None else _vector(at, f"{name!r}, at")
+        point = None if at is None else vector(at, f"{name!r}, at")
         for place in (a, b):
             if point is None and isinstance(place, Place):
                 point = self._world(place)
@@ -216,11 +162,11 @@ class System:
         `second_axis` (perpendicular to it) fixed in body `b`. `at`: world point for bare bodies.
         """
         rows = joint_kind(kind).equations
-        direction = _vector(axis, f"Joint {name!r}, axis")
+        direction = vector(axis, f"Joint {name!r}, axis")
         if not np.linalg.norm(direction) > 0:
             raise JointError(f"Joint {name!r}: the axis has no direction, found {axis!r}.")
         if kind == "universal":
-            other = _vector(
+            other = vector(
                 second_axis if second_axis is not None else frame_with_axis(direction)[:, 0],
                 f"Joint {name!r}, second_axis",
             )
@@ -301,7 +247,7 @@ class System:
         Components without a motion are held. The axes x, y, z are those of `frame_with_axis(axis)`; for the
         default axis they are the world axes of the initial configuration.
         """
-        pair = self._pair(name, a, b, at, frame_with_axis(_vector(axis, f"Joint {name!r}, axis")))
+        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Joint {name!r}, axis")))
         rows = [Row(TRANSLATION, pair, (i, 0), self._checked(name, f)) for i, f in enumerate((x, y, z))]
         rows += [
             Row(DOT, pair, (0, 2)),
@@ -373,8 +319,8 @@ class System:
             Row(
                 DISTANCE,
                 pair,
-                stiffness=_non_negative(stiffness, name),
-                damping=_non_negative(damping, name),
+                stiffness=non_negative(stiffness, name),
+                damping=non_negative(damping, name),
                 offset=distance if length is None else float(length),
             )
         ]
@@ -391,9 +337,9 @@ class System:
         at: ArrayLike | None = None,
     ) -> None:
         """Six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`)."""
-        k = [_non_negative(s, name) for s in _vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
-        c = [_non_negative(s, name) for s in _vector(damping, f"Bushing {name!r}, damping", 6)]
-        pair = self._pair(name, a, b, at, frame_with_axis(_vector(axis, f"Bushing {name!r}, axis")))
+        k = [non_negative(s, name) for s in vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
+        c = [non_negative(s, name) for s in vector(damping, f"Bushing {name!r}, damping", 6)]
+        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Bushing {name!r}, axis")))
         self._forces[name] = [
             Row(TRANSLATION if i < 3 else ROTATION_VECTOR, pair, (i % 3, 0), stiffness=k[i], damping=c[i])
             for i in range(6)
@@ -438,8 +384,8 @@ class System:
                 pair,
                 (axis, 0),
                 self._function(effort),
-                _non_negative(stiffness, name),
-                _non_negative(damping, name),
+                non_negative(stiffness, name),
+                non_negative(damping, name),
                 free,
             )
         ]
@@ -459,7 +405,7 @@ class System:
             raise MechanismError(f"Load {name!r} needs a place on a body, such as body['interface'] or body.at(point).")
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
-        wrench = np.concatenate([_vector(force, f"Load {name!r}, force"), _vector(moment, f"Load {name!r}, moment")])
+        wrench = np.concatenate([vector(force, f"Load {name!r}, force"), vector(moment, f"Load {name!r}, moment")])
         self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follows, self._function(factor))
 
     # result ------------------------------------------------------------------------------------------------------
@@ -491,9 +437,3 @@ class System:
 
     def __str__(self) -> str:
         return f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, force elements {list(self._forces)}, loads {list(self._loads)}"
-
-
-def _non_negative(value: float, name: str) -> float:
-    if not (np.isfinite(value) and value >= 0):
-        raise MechanismError(f"{name!r}: stiffness and damping must be finite and not negative; found {value}.")
-    return float(value)

@@ -9,11 +9,11 @@ import imageio.v3 as imageio
 import matplotlib.pyplot as plt
 import numpy as np
 import pyvista as pv
-from fem.mesh import Mesh
 from matplotlib.figure import Figure
 
 from fem.elements import element
 from fem.errors import FlexmbError
+from fem.mesh import Mesh
 from flexmb.body import Body
 from flexmb.compare import Comparison
 from flexmb.kernels.data import GROUND
@@ -94,7 +94,9 @@ def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
     plotter.add_mesh(skin, scalars="colour", rgb=True, specular=0.2)
     if len(faces) < 30000:
         corners = [mesh.face_corners(int(c), int(f)) for c, f in faces]
-        edges = np.unique(np.sort(np.concatenate([np.column_stack([c, np.roll(c, -1)]) for c in corners]), axis=1), axis=0)
+        edges = np.unique(
+            np.sort(np.concatenate([np.column_stack([c, np.roll(c, -1)]) for c in corners]), axis=1), axis=0
+        )
         plotter.add_mesh(_edge_lines(mesh, edges), color="#42505f", line_width=1)
     for k, (name, colour) in enumerate(named[:8]):
         plotter.add_text(name, position=(20, PIXELS[1] - 50 - 34 * k), color=colour, font_size=12)
@@ -105,7 +107,7 @@ def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
 
 def _edge_lines(mesh: Mesh, edges: np.ndarray) -> pv.PolyData:
     """Lines along cell edges, through their mid-side nodes where there are any."""
-    middle = {}
+    middle: dict[tuple[int, int], int] = {}
     for block in mesh.cells:
         for a, b, m in element(block.kind).edges:
             pairs = np.sort(block.connectivity[:, [a, b]], axis=1)

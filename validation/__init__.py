@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 
-from validation import demo_energy, flexible_pendulum, free_rigid_body, moving_base_cantilever, two_link
+from validation import bricard, demo_energy, flexible_pendulum, free_rigid_body, moving_base_cantilever, two_link
 from validation.row import Row
 
 CASES: dict[str, Callable[[], list[Row]]] = {
@@ -13,6 +13,7 @@ CASES: dict[str, Callable[[], list[Row]]] = {
     "two-link": two_link.run,
     "flexible-pendulum": flexible_pendulum.run,
     "free-rigid-body": free_rigid_body.run,
+    "bricard": bricard.run,
     "demo-energy": demo_energy.run,
 }
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 from scipy.optimize import brentq
-from fem.mesh import CellBlock, Mesh
-from fem.mesh_shapes import block
 
 import fem
+from fem.mesh import CellBlock, Mesh
+from fem.mesh_shapes import block
 
 
 def square_tube(length: float, outer: float, wall: float, divisions: int) -> Mesh:

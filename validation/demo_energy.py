@@ -1,4 +1,4 @@
-"""The demo's slider-crank: work of the driver, energies and heat balance, and the elastic energy is not noise."""
+"""The demo's slider-crank: works, energies and heat balance so well that the elastic energy is not noise."""
 
 import numpy as np
 
@@ -14,23 +14,5 @@ def run() -> list[Row]:
     result = flexmb.simulate(build(), DURATION, step=STEP)
     ledger = result.ledger
     residual = np.abs(ledger.residual).max()
-    return [
-        Row(
-            CASE,
-            "largest |residual| / largest strain energy",
-            0.0,
-            "exact",
-            residual / ledger.elastic.max(),
-            residual / ledger.elastic.max(),
-            1e-3,
-        ),
-        Row(
-            CASE,
-            "largest |residual| / largest kinetic energy",
-            0.0,
-            "exact",
-            residual / ledger.kinetic.max(),
-            residual / ledger.kinetic.max(),
-            1e-6,
-        ),
-    ]
+    ratio = residual / ledger.elastic.max()
+    return [Row(CASE, "largest |residual| / largest strain energy", 0.0, "exact", ratio, ratio, 1e-3)]

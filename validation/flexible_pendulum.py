@@ -4,11 +4,11 @@ Gravity acts on the deformed mass centre, so no part of the error is independent
 """
 
 import numpy as np
-from fem.mesh_shapes import block
 
 import flexmb
 import reduction
 from fem import Material, Model
+from fem.mesh_shapes import block
 from validation.row import Row
 
 CASE = "flexible-pendulum"

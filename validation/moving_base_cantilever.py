@@ -6,11 +6,11 @@ in the body.
 """
 
 import numpy as np
-from fem.mesh_shapes import block
 
 import flexmb
 import reduction
 from fem import Interface, Model
+from fem.mesh_shapes import block
 from validation.beams import ClampedFreeBeam, steel
 from validation.row import Row
 

@@ -11,16 +11,22 @@ from fem.errors import (
     MeshError,
 )
 from fem.interface import Interface
+from fem.loads import gravity, point_force, pressure
 from fem.material import Material
+from fem.matrices_io import ImportedMatrices, read_abaqus, read_calculix, read_matrix_market
 from fem.mesh import CellBlock, Mesh
+from fem.mesh_check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
 from fem.mesh_io import read_mesh, write_mesh
-from fem.model import Model
+from fem.model import Model, UnitWarning
+from fem.raw_mesh import MeshWarning
+from fem.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 
 __all__ = [
     "CellBlock",
     "ConvergenceError",
     "FactorisationError",
     "FlexmbError",
+    "ImportedMatrices",
     "Interface",
     "InterfaceError",
     "Material",
@@ -28,8 +34,25 @@ __all__ = [
     "MatrixError",
     "Mesh",
     "MeshError",
+    "MeshWarning",
     "Model",
+    "UnitWarning",
+    "check_mesh",
+    "drop_unused_nodes",
+    "fix_orientation",
+    "gravity",
+    "in_box",
+    "merge_nodes",
     "mesh_shapes",
+    "nearest",
+    "on_cylinder",
+    "on_plane",
+    "on_sphere",
+    "point_force",
+    "pressure",
+    "read_abaqus",
+    "read_calculix",
+    "read_matrix_market",
     "read_mesh",
     "write_mesh",
 ]

@@ -1,4 +1,4 @@
-"""Linear elastic materials: isotropic and orthotropic, with their density."""
+"""Linear elastic materials: isotropic and orthotropic, with their density, and whether their units fit the part."""
 
 from dataclasses import dataclass
 
@@ -104,24 +104,68 @@ def _preset(name: str, E: float, nu: float, density: float, units: str) -> Mater
     return Material.isotropic(E * modulus, nu, density * mass, name=f"{name} ({units})")
 
 
-def unit_suspicion(material: Material, size: float) -> str | None:
-    """A hint when modulus, density and the `size` of the part cannot belong to one system of units, else None.
+@dataclass(frozen=True)
+class UnitSystem:
+    """A consistent set of units: its name and what one unit of length, density and modulus is in SI."""
 
-    Every engineering solid has a wave speed `sqrt(E / rho)` of about 50 m/s (rubber) to 20 km/s (ceramics). In units of
-    the model that is 50 to 2e4 for metres and 5e4 to 2e7 for millimetres; a part below 1 mm or above 1 km is unusual.
+    name: str
+    length: float
+    density: float
+    modulus: float
+
+
+SYSTEMS = (
+    UnitSystem("m, kg, s, Pa", 1.0, 1.0, 1.0),
+    UnitSystem("mm, t, s, MPa", 1e-3, 1e12, 1e6),
+    UnitSystem("mm, kg, ms, GPa", 1e-3, 1e9, 1e9),
+    UnitSystem("mm, g, ms, MPa", 1e-3, 1e6, 1e6),
+    UnitSystem("cm, g, us, Mbar", 1e-2, 1e3, 1e11),
+    UnitSystem("in, lbf s^2/in, s, psi", 0.0254, 1.0687e7, 6894.76),
+)
+"""The sets in use; the order is that of preference in hints."""
+
+SIZE = (1e-3, 1e2)  # m: a part below 1 mm or above 100 m is unusual
+DENSITY = (1.0, 2.5e4)  # kg/m^3: foams to tungsten and platinum
+SHEAR_MODULUS = (1e4, 6e11)  # Pa: gels to diamond
+SHEAR_SPEED = (3.0, 1.5e4)  # m/s
+DIMENSIONLESS = ((1e-2, 1e2), (0.0, 1e4))
+"""Density and shear modulus of models that are meant to have no units; nothing is said about them."""
+DENSE, DENSE_SPEED = 2.5e3, 4e2  # kg/m^3, m/s: among the metals lead is the slowest, with 700 m/s
+
+
+def unit_suspicion(material: Material, size: float) -> str | None:
+    """A hint when modulus, density and the `size` of the part (its bounding box's diagonal) fit no system of units, else None.
+
+    Physical solids leave a narrow window in each system of `SYSTEMS`; constants that are off by 1e3, 1e6, 1e9 or 1e12
+    miss all of them. Nothing is said without a density, nor about plain numbers (`DIMENSIONLESS`).
     """
     if material.density is None:
         return None
-    speed = float(np.sqrt(np.linalg.eigvalsh(material.elasticity)[0] / material.density))
-    if not 5.0 < speed < 5e7:
+    shear = float(np.linalg.eigvalsh(material.elasticity)[0])
+    if _within(material.density, DIMENSIONLESS[0]) and _within(shear, DIMENSIONLESS[1]):
+        return None
+    fitting = [s for s in SYSTEMS if _solid(material.density * s.density, shear * s.modulus)]
+    if not fitting:
         return (
-            f"Material {material.name!r}: the speed of sound would be {speed:.3g} length units per time unit, which no solid has in "
-            "metres or millimetres. Modulus or density is off by a power of ten (consistent sets: m, kg, s, Pa or mm, t, s, MPa)."
+            f"Material {material.name!r}: density {material.density:.4g} and shear modulus {shear:.4g} are those of no solid in any "
+            f"consistent system of units ({'; '.join(s.name for s in SYSTEMS)}). One of them is probably off by a power of ten: steel is "
+            "7850 kg/m^3 and 2.1e11 Pa, or 7.85e-9 t/mm^3 and 2.1e5 MPa; see Material.steel(units=...)."
         )
-    if speed < 5e4 and size > 1e2 or speed > 1e5 and size < 1e-1:
-        unit = "metres" if speed < 5e4 else "millimetres"
-        return (
-            f"Material {material.name!r} is given in {unit} (speed of sound {speed:.3g}), but the part measures {size:.3g}: is the mesh in "
-            f"{'millimetres' if unit == 'metres' else 'metres'}? Use Material.steel(units=...) or scale the mesh."
-        )
-    return None
+    if any(_within(size * s.length, SIZE) for s in fitting):
+        return None
+    meant = fitting[0]
+    other = "millimetres" if meant.length == 1.0 else "metres"
+    return (
+        f"Material {material.name!r} is given in the units {meant.name}, and in them the part would be {size * meant.length:.3g} m long: "
+        f"is the mesh in {other}? Give the material in the units of the mesh, as Material.steel(units=...) does, or scale the mesh."
+    )
+
+
+def _solid(density: float, shear: float) -> bool:
+    """Whether a solid with this density and shear modulus (SI) can exist."""
+    speeds = (DENSE_SPEED if density > DENSE else SHEAR_SPEED[0], SHEAR_SPEED[1])
+    return _within(density, DENSITY) and _within(shear, SHEAR_MODULUS) and _within((shear / density) ** 0.5, speeds)
+
+
+def _within(value: float, limits: tuple[float, float]) -> bool:
+    return limits[0] <= value <= limits[1]

@@ -1,6 +1,6 @@
 """`Mesh`: points, blocks of solid cells, and named sets of nodes, cells and faces."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,12 +21,11 @@ class CellBlock:
 
     def __post_init__(self) -> None:
         nodes = element(self.kind).nodes
-        cells = np.array(self.connectivity, dtype=np.int64)
+        cells = _integers(self.connectivity, f"Node numbers of {self.kind!r} cells")
         if cells.ndim != 2 or cells.shape[1] != nodes:
             raise MeshError(
                 f"A block of {self.kind!r} needs {nodes} nodes a cell; its connectivity has shape {cells.shape}."
             )
-        cells.setflags(write=False)
         object.__setattr__(self, "connectivity", cells)
 
     def __len__(self) -> int:
@@ -44,9 +43,9 @@ class Mesh:
 
     points: Float[np.ndarray, "n 3"]
     cells: tuple[CellBlock, ...]
-    node_sets: Mapping[str, Int[np.ndarray, " k"]] = field(default_factory=dict)
-    cell_sets: Mapping[str, Int[np.ndarray, " k"]] = field(default_factory=dict)
-    face_sets: Mapping[str, Int[np.ndarray, "k 2"]] = field(default_factory=dict)
+    node_sets: Mapping[str, Int[np.ndarray, "_"]] = field(default_factory=dict)
+    cell_sets: Mapping[str, Int[np.ndarray, "_"]] = field(default_factory=dict)
+    face_sets: Mapping[str, Int[np.ndarray, "_ 2"]] = field(default_factory=dict)
     node_ids: Int[np.ndarray, " n"] | None = None
     name: str = "mesh"
     notes: tuple[str, ...] = ()
@@ -55,36 +54,64 @@ class Mesh:
         points = np.array(self.points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3:
             raise MeshError(f"Mesh {self.name!r}: points must have shape (n, 3); found {points.shape}.")
+        if self.node_ids is not None:
+            ids = _integers(self.node_ids, f"Mesh {self.name!r}: node_ids")
+            if ids.shape != (len(points),):
+                raise MeshError(f"Mesh {self.name!r} has {len(points)} nodes, but node_ids of shape {ids.shape}.")
+            object.__setattr__(self, "node_ids", ids)
         if not np.isfinite(points).all():
             bad = int(np.argmin(np.isfinite(points).all(axis=1)))
             raise MeshError(
-                f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; all must be finite."
+                f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; all must be finite. "
+                "Look for NaN or an overflow in the file or the program that made the mesh."
             )
         points.setflags(write=False)
         object.__setattr__(self, "points", points)
+        object.__setattr__(self, "cells", tuple(self.cells))
+        self._check_cells()
+        self._check_sets()
+
+    def _check_cells(self) -> None:
         if not self.cells or not self.cell_count:
             raise MeshError(f"Mesh {self.name!r} has no solid cells.")
         for block in self.cells:
+            if not len(block):
+                continue
             low, high = block.connectivity.min(), block.connectivity.max()
-            if low < 0 or high >= len(points):
+            if low < 0 or high >= len(self.points):
                 raise MeshError(
-                    f"Mesh {self.name!r}: a {block.kind!r} cell refers to node {high if low >= 0 else low}, but nodes run from 0 to {len(points) - 1}."
+                    f"Mesh {self.name!r}: a {block.kind!r} cell refers to node {high if low >= 0 else low}, but nodes run from 0 to {len(self.points) - 1}."
                 )
-        limits = (
-            ("node_sets", "node set", len(points)),
-            ("cell_sets", "cell set", self.cell_count),
-            ("face_sets", "face set", self.cell_count),
-        )
-        for attribute, what, limit in limits:
+
+    def _check_sets(self) -> None:
+        faces = np.concatenate([np.full(len(b), len(element(b.kind).faces)) for b in self.cells])
+        limits = {"node_sets": len(self.points), "cell_sets": self.cell_count, "face_sets": self.cell_count}
+        for attribute, limit in limits.items():
             checked = {}
             for key, members in getattr(self, attribute).items():
-                array = np.array(members, dtype=np.int64)
-                first = array[:, 0] if attribute == "face_sets" and array.size else array
-                if first.size and (first.min() < 0 or first.max() >= limit):
+                what = f"Mesh {self.name!r}: {attribute[:4]} set {key!r}"
+                if not isinstance(key, str) or not key:
+                    raise MeshError(f"{what}: a set needs a name that is a text; found {key!r}.")
+                array = _integers(members, what)
+                if attribute == "face_sets":
+                    array = array.reshape(-1, 2) if array.size == 0 else array
+                if array.shape[1:] != ((2,) if attribute == "face_sets" else ()):
                     raise MeshError(
-                        f"Mesh {self.name!r}: {what} {key!r} refers to number {first.max()}, but they run from 0 to {limit - 1}."
+                        f"{what} must have the shape {'(k, 2)' if attribute == 'face_sets' else '(k,)'}; found {array.shape}."
                     )
-                array.setflags(write=False)
+                first = array[:, 0] if attribute == "face_sets" else array
+                if first.size and (first.min() < 0 or first.max() >= limit):
+                    wrong = first.min() if first.min() < 0 else first.max()
+                    raise MeshError(f"{what} refers to number {wrong}, but they run from 0 to {limit - 1}.")
+                if (
+                    attribute == "face_sets"
+                    and array.size
+                    and ((array[:, 1] < 0) | (array[:, 1] >= faces[first])).any()
+                ):
+                    cell, face = array[np.argmax((array[:, 1] < 0) | (array[:, 1] >= faces[first]))]
+                    raise MeshError(
+                        f"{what} refers to face {face} of cell {cell}, whose faces run from 0 to {faces[cell] - 1}."
+                    )
                 checked[key] = array
             object.__setattr__(self, attribute, checked)
 
@@ -124,12 +151,23 @@ class Mesh:
         return block.connectivity[row, [k for k in shape.faces[face] if k < shape.corners]]
 
     def nodes(self, selection: Any) -> Int[np.ndarray, " k"]:
-        """Sorted node numbers of a set name (node, face or cell set), of a `Selection`, or of given numbers."""
+        """Sorted node numbers of a set, of a `Selection`, of given numbers, or of a mask (n,) of truth values.
+
+        A name is looked for among the node sets, then the face sets (their nodes), then the cell sets. Raises `MeshError`
+        for an unknown name, numbers out of range, or a selection that finds nothing.
+        """
         if isinstance(selection, str):
             return self._nodes_of_set(selection)
         if callable(getattr(selection, "nodes", None)):
             return selection.nodes(self)
-        numbers = np.unique(np.asarray(selection, dtype=np.int64))
+        given = np.asarray(selection)
+        if given.dtype == bool:
+            if given.shape != (len(self.points),):
+                raise MeshError(
+                    f"Mesh {self.name!r} has {len(self.points)} nodes; a mask of shape {given.shape} was given."
+                )
+            return np.flatnonzero(given)
+        numbers = np.unique(_integers(given, f"Mesh {self.name!r}: node numbers"))
         if numbers.size and (numbers[0] < 0 or numbers[-1] >= len(self.points)):
             raise MeshError(
                 f"Mesh {self.name!r}: nodes run from 0 to {len(self.points) - 1}; found {numbers[0]} to {numbers[-1]}."
@@ -140,47 +178,88 @@ class Mesh:
         if name in self.node_sets:
             return np.unique(self.node_sets[name])
         if name in self.face_sets:
-            return np.unique(np.concatenate([self.face_nodes(int(c), int(f)) for c, f in self.face_sets[name]]))
+            return self.nodes_of_faces(self.face_sets[name])
         if name in self.cell_sets:
-            rows = [self.block_of(int(c)) for c in self.cell_sets[name]]
-            return np.unique(np.concatenate([block.connectivity[row] for block, row in rows]))
+            return self.nodes_of_cells(self.cell_sets[name])
         raise MeshError(
             f"Mesh {self.name!r}: " + unknown_name("set", name, {*self.node_sets, *self.face_sets, *self.cell_sets})
         )
 
-    @cached_property
-    def boundary_faces(self) -> Int[np.ndarray, "nf 2"]:
-        """The skin: (cell, face of the cell) of every face that belongs to one cell only."""
-        owners, keys = [], []
+    def nodes_of_faces(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of (cell, face of the cell)."""
+        found = [block.connectivity[rows][:, list(local)].ravel() for block, local, rows, _ in self._by_face(faces)]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+    def nodes_of_cells(self, cells: Int[np.ndarray, " nc"]) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of the given cells."""
+        first, used = 0, np.zeros(len(self.points), dtype=bool)
+        for block in self.cells:
+            used[block.connectivity[cells[(cells >= first) & (cells < first + len(block))] - first]] = True
+            first += len(block)
+        return np.flatnonzero(used)
+
+    def corner_keys(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, "nf 4"]:
+        """Sorted corner nodes of each face, -1 before those of a triangle: two faces are the same place when these are equal."""
+        keys = np.full((len(faces), 4), -1, dtype=np.int64)
+        for block, local, rows, places in self._by_face(faces):
+            corners = [k for k in local if k < element(block.kind).corners]
+            keys[places, 4 - len(corners) :] = np.sort(block.connectivity[rows][:, corners], axis=1)
+        return keys
+
+    def _by_face(self, faces: np.ndarray) -> Iterator[tuple[CellBlock, tuple[int, ...], np.ndarray, np.ndarray]]:
+        """Faces sorted by block and face number: block, local nodes, rows in the block, places in `faces`."""
         first = 0
         for block in self.cells:
-            shape = element(block.kind)
-            for number, local in enumerate(shape.faces):
-                corners = [k for k in local if k < shape.corners]
-                key = np.sort(block.connectivity[:, corners], axis=1)
-                if key.shape[1] == 3:
-                    key = np.column_stack([np.full(len(key), -1), key])
-                keys.append(key)
-                owners.append(np.column_stack([first + np.arange(len(block)), np.full(len(block), number)]))
+            inside = np.flatnonzero((faces[:, 0] >= first) & (faces[:, 0] < first + len(block)))
+            for number, local in enumerate(element(block.kind).faces):
+                places = inside[faces[inside, 1] == number]
+                if len(places):
+                    yield block, local, faces[places, 0] - first, places
             first += len(block)
-        keys_array, owners_array = np.concatenate(keys), np.concatenate(owners)
-        _, index, count = np.unique(keys_array, axis=0, return_index=True, return_counts=True)
-        return owners_array[np.sort(index[count == 1])]
+
+    @cached_property
+    def boundary_faces(self) -> Int[np.ndarray, "nf 2"]:
+        """The skin: (cell, face of the cell) of every face that belongs to one cell only, by block, face number and cell."""
+        every, first = [], 0
+        for block in self.cells:
+            cell, side = np.arange(first, first + len(block)), np.arange(len(element(block.kind).faces))
+            every.append(np.column_stack([np.tile(cell, len(side)), np.repeat(side, len(cell))]))
+            first += len(block)
+        faces = np.concatenate(every)
+        _, index, count = np.unique(self.corner_keys(faces), axis=0, return_index=True, return_counts=True)
+        return faces[np.sort(index[count == 1])]
 
     @cached_property
     def skin_nodes(self) -> Int[np.ndarray, " k"]:
         """Sorted node numbers of the skin."""
-        return np.unique(np.concatenate([self.face_nodes(int(c), int(f)) for c, f in self.boundary_faces]))
+        return self.nodes_of_faces(self.boundary_faces)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """Number of cells of each kind."""
+        count: dict[str, int] = {}
+        for block in self.cells:
+            count[block.kind] = count.get(block.kind, 0) + len(block)
+        return count
 
     def __str__(self) -> str:
-        kinds: dict[str, int] = {}
-        for block in self.cells:
-            kinds[block.kind] = kinds.get(block.kind, 0) + len(block)
-        lines = [
-            f"mesh {self.name!r}: {len(self.points)} nodes, " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
-        ]
+        cells = ", ".join(f"{n} {kind}" for kind, n in self.kinds.items())
         low, high = self.points.min(axis=0), self.points.max(axis=0)
-        lines.append(f"  box {np.round(low, 9)} to {np.round(high, 9)}")
-        for title, sets in (("node set", self.node_sets), ("face set", self.face_sets), ("cell set", self.cell_sets)):
-            lines += [f"  {title} {key!r}: {len(value)}" for key, value in sets.items()]
+        lines = [f"mesh {self.name!r}: {len(self.points)} nodes, {cells}", f"  box {_triple(low)} to {_triple(high)}"]
+        for title, sets in (("node", self.node_sets), ("face", self.face_sets), ("cell", self.cell_sets)):
+            lines += [f"  {title} set {key!r}: {len(value)} {title}s" for key, value in sets.items()]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+def _triple(x: np.ndarray) -> str:
+    return "(" + ", ".join(f"{v:.6g}" for v in x) + ")"
+
+
+def _integers(values: Any, what: str) -> np.ndarray:
+    """A read-only int64 array of whole numbers; anything else is refused, as it would be cut off silently."""
+    array = np.asarray(values)
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise MeshError(f"{what} must be whole numbers, counted from 0; found values of type {array.dtype}.")
+    array = array.astype(np.int64)
+    array.setflags(write=False)
+    return array

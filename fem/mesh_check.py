@@ -4,10 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from fem.elements import Element, element
+from fem.cell_quality import MIRRORED, scaled_jacobian
+from fem.elements import element
 from fem.errors import MeshError
 from fem.mesh import CellBlock, Mesh
 
@@ -28,14 +30,33 @@ class Finding:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class MeshSummary:
+    """What a mesh consists of: cells by kind, members of each set, corners of its box (3,), volume. Units: the user's."""
+
+    nodes: int
+    cells: dict[str, int]
+    node_sets: dict[str, int]
+    face_sets: dict[str, int]
+    cell_sets: dict[str, int]
+    low: Float[np.ndarray, "3"]
+    high: Float[np.ndarray, "3"]
+    volume: float
+
+
+@dataclass(frozen=True, eq=False)
 class MeshReport:
-    """Findings of `check_mesh`, the volume, and the lowest scaled Jacobian (1 ideal, 0 collapsed, negative inverted)."""
+    """What `check_mesh` found, a summary, and the lowest scaled Jacobian (1 ideal, 0 collapsed, negative inverted)."""
 
     name: str
     findings: tuple[Finding, ...]
-    volume: float
+    summary: MeshSummary
     lowest_quality: float
+
+    @property
+    def volume(self) -> float:
+        """Volume of all cells."""
+        return self.summary.volume
 
     @property
     def usable(self) -> bool:
@@ -44,14 +65,20 @@ class MeshReport:
 
     def __str__(self) -> str:
         head = f"check of {self.name!r}: volume {self.volume:.6g}, lowest scaled Jacobian {self.lowest_quality:.3f}"
-        return "\n".join([head, *(f"  {f.severity}: {f.text}" for f in self.findings)] if self.findings else [head + ", nothing found"])
+        return "\n".join(
+            [head, *(f"  {f.severity}: {f.text}" for f in self.findings)]
+            if self.findings
+            else [head + ", nothing found"]
+        )
 
 
 def require_usable(mesh: Mesh) -> MeshReport:
     """The report of a mesh; raises `MeshError` with every error found."""
     report = check_mesh(mesh)
     if not report.usable:
-        raise MeshError(f"Mesh {mesh.name!r} cannot be used: " + " ".join(f.text for f in report.findings if f.severity == ERROR))
+        raise MeshError(
+            f"Mesh {mesh.name!r} cannot be used: " + " ".join(f.text for f in report.findings if f.severity == ERROR)
+        )
     return report
 
 
@@ -61,33 +88,26 @@ def check_mesh(mesh: Mesh) -> MeshReport:
     volume, lowest = 0.0, np.inf
     first = 0
     for block in mesh.cells:
-        quality, volumes = _quality(element(block.kind), mesh.points[block.connectivity])
+        if not len(block):
+            continue
+        quality, volumes = scaled_jacobian(element(block.kind), mesh.points[block.connectivity])
         findings += _orientation(mesh, block, first, quality)
         findings += _mid_sides(mesh, block, first)
         volume += float(volumes.sum())
         lowest = min(lowest, float(quality.min()))
         first += len(block)
     findings += _duplicates(mesh) + _parts(mesh) + _unused(mesh)
-    return MeshReport(mesh.name, tuple(findings), volume, lowest)
+    return MeshReport(mesh.name, tuple(findings), _summary(mesh, volume), lowest)
 
 
-def _quality(shape: Element, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest scaled Jacobian at corners and stiffness points (e,), and volumes (e,)."""
-    xi, weights = shape.stiffness_rule
-    corners = shape.coordinates[: shape.corners].copy()
-    if shape.kind.startswith("pyramid"):
-        corners = corners[:4]  # the apex of a pyramid is singular for every shape
-    points = np.vstack([corners, xi])
-    J = np.einsum("qnk,enx->eqkx", shape.gradient(points), x, optimize=True)
-    det = np.linalg.det(J)
-    ideal = np.abs(np.linalg.det(np.einsum("qnk,nx->qkx", shape.gradient(points), shape.coordinates)))
-    size = np.cbrt(np.abs((det[:, len(corners) :] * weights).sum(axis=1)) / weights.sum())
-    stretch = np.prod(np.linalg.norm(J, axis=3), axis=2)
-    scaled = det / np.where(stretch > 0, stretch, 1.0)
-    reference = np.einsum("qnk,nx->qkx", shape.gradient(points), shape.coordinates)
-    best = ideal / np.prod(np.linalg.norm(reference, axis=2), axis=1)
-    flat = size[:, None] > 0
-    return np.where(flat, scaled / best, 0.0).min(axis=1), (det[:, len(corners) :] * weights).sum(axis=1)
+def _summary(mesh: Mesh, volume: float) -> MeshSummary:
+    nodes, faces, cells = (
+        {name: len(members) for name, members in sets.items()}
+        for sets in (mesh.node_sets, mesh.face_sets, mesh.cell_sets)
+    )
+    return MeshSummary(
+        len(mesh.points), mesh.kinds, nodes, faces, cells, mesh.points.min(axis=0), mesh.points.max(axis=0), volume
+    )
 
 
 def _orientation(mesh: Mesh, block: CellBlock, first: int, quality: np.ndarray) -> list[Finding]:
@@ -136,7 +156,12 @@ def _duplicates(mesh: Mesh) -> list[Finding]:
     for block in mesh.cells:
         same = len(block) - len(np.unique(np.sort(block.connectivity, axis=1), axis=0))
         if same:
-            findings.append(Finding(ERROR, f"{same} {block.kind} cells occur twice, which doubles mass and stiffness there. Remove the copies."))
+            findings.append(
+                Finding(
+                    ERROR,
+                    f"{same} {block.kind} cells occur twice, which doubles mass and stiffness there. Remove the copies.",
+                )
+            )
     return findings
 
 
@@ -155,7 +180,7 @@ def _parts(mesh: Mesh) -> list[Finding]:
     return [Finding(WARNING, text)]
 
 
-def node_parts(mesh: Mesh) -> np.ndarray:
+def node_parts(mesh: Mesh) -> Int[np.ndarray, " n"]:
     """Number (n,) of the connected part of every node."""
     rows, columns = [], []
     for block in mesh.cells:
@@ -172,15 +197,19 @@ def _unused(mesh: Mesh) -> list[Finding]:
         used[block.connectivity] = True
     if used.all():
         return []
-    text = f"{int((~used).sum())} nodes belong to no cell (first: {mesh.node_label(int(np.argmin(used)))}); a matrix with them is singular. Leave them out."
+    text = f"{int((~used).sum())} nodes belong to no cell (first: {mesh.node_label(int(np.argmin(used)))}); a matrix with them is singular. Leave them out (fem.drop_unused_nodes)."
     return [Finding(ERROR, text)]
 
 
 def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
     """The mesh with coincident nodes made one; `tolerance` is a distance (default: 1e-9 of the box)."""
-    pairs = cKDTree(mesh.points).query_pairs(COINCIDENT * mesh.size if tolerance is None else tolerance, output_type="ndarray")
+    pairs = cKDTree(mesh.points).query_pairs(
+        COINCIDENT * mesh.size if tolerance is None else tolerance, output_type="ndarray"
+    )
     n = len(mesh.points)
-    _, label = connected_components(sp.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False)
+    _, label = connected_components(
+        sp.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
+    )
     _, keep, number = np.unique(label, return_index=True, return_inverse=True)
     return replace(
         mesh,
@@ -191,32 +220,36 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
     )
 
 
-_MIRROR = {
-    # node order of the mirrored cell
-    "tetra": (0, 2, 1, 3),
-    "tetra10": (0, 2, 1, 3, 6, 5, 4, 7, 9, 8),
-    "hexahedron": (0, 3, 2, 1, 4, 7, 6, 5),
-    "hexahedron20": (0, 3, 2, 1, 4, 7, 6, 5, 11, 10, 9, 8, 15, 14, 13, 12, 16, 19, 18, 17),
-    "wedge": (0, 2, 1, 3, 5, 4),
-    "wedge15": (0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9, 12, 14, 13),
-    "pyramid": (0, 3, 2, 1, 4),
-    "pyramid13": (0, 3, 2, 1, 4, 8, 7, 6, 5, 9, 12, 11, 10),
-}
-
-
 def fix_orientation(mesh: Mesh) -> Mesh:
-    """The mesh with every inverted cell turned right by reordering its nodes. Face sets are found again by their nodes."""
-    blocks = []
+    """The mesh with every inverted cell turned right by reordering its nodes; points and sets stay the same places.
+
+    Mends mirrored meshes and files with the opposite convention. Cells that are inverted by bad nodes stay wrong: check again.
+    """
+    blocks, first = [], 0
+    faces = {key: members.copy() for key, members in mesh.face_sets.items()}
     for block in mesh.cells:
-        shape = element(block.kind)
-        quality, _ = _quality(shape, mesh.points[block.connectivity])
+        shape, order = element(block.kind), MIRRORED[block.kind]
         cells = block.connectivity.copy()
-        cells[quality <= 0] = cells[quality <= 0][:, list(_MIRROR[block.kind])]
+        inverted = scaled_jacobian(shape, mesh.points[cells])[0] <= 0 if len(block) else np.zeros(0, dtype=bool)
+        cells[inverted] = cells[inverted][:, list(order)]
         blocks.append(CellBlock(block.kind, cells))
-    turned = replace(mesh, cells=tuple(blocks), face_sets={})
-    place = {tuple(sorted(turned.face_corners(int(c), int(f)))): (c, f) for c, f in turned.boundary_faces}
-    faces = {
-        key: np.array([place[tuple(sorted(mesh.face_corners(int(c), int(f))))] for c, f in members])
-        for key, members in mesh.face_sets.items()
-    }
-    return replace(turned, face_sets=faces)
+        side = np.array([[set(f) for f in shape.faces].index({order.index(n) for n in f}) for f in shape.faces])
+        for members in faces.values():
+            turned = np.isin(members[:, 0], first + np.flatnonzero(inverted))
+            members[turned, 1] = side[members[turned, 1]]
+        first += len(block)
+    return replace(mesh, cells=tuple(blocks), face_sets=faces)
+
+
+def drop_unused_nodes(mesh: Mesh) -> Mesh:
+    """The mesh without nodes that belong to no cell; they leave the node sets too."""
+    used = mesh.nodes_of_cells(np.arange(mesh.cell_count))
+    number = np.full(len(mesh.points), -1)
+    number[used] = np.arange(len(used))
+    return replace(
+        mesh,
+        points=mesh.points[used],
+        cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
+        node_sets={key: number[nodes][number[nodes] >= 0] for key, nodes in mesh.node_sets.items()},
+        node_ids=used if mesh.node_ids is None else mesh.node_ids[used],
+    )

@@ -1,165 +1,214 @@
-"""Reading and writing meshes: any meshio format, and Abaqus/CalculiX decks by the reader in `fem.abaqus`."""
+"""Reading and writing meshes: Gmsh and Abaqus/CalculiX files by own readers, every other format by meshio."""
 
 import contextlib
 import io
+import tempfile
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import meshio
 import numpy as np
 
+from fem.abaqus import read_deck
+from fem.abaqus_sets import raw_mesh
+from fem.cell_quality import MIRRORED, scaled_jacobian
 from fem.elements import ELEMENTS
 from fem.errors import MeshError
-from fem.mesh import CellBlock, Mesh
+from fem.gmsh_reader import read_gmsh
+from fem.gmsh_writer import write_gmsh
+from fem.mesh import Mesh
+from fem.nastran_deck import prepared
+from fem.raw_mesh import MeshWarning, RawMesh, solid_mesh
 
-_SURFACE = ("triangle", "quad")
+_REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref", "nastran:ref": "property"}
+"""Cell data of meshio that hold a number of a group, and how a group without a name is called."""
+_MARK = " set "
+"""How sets are kept in formats that have none: as fields "node set NAME" (0/1), "cell set NAME" (0/1), "face set NAME" (bit k: face k)."""
+_FIELDS_IN = (".vtu", ".vtk", ".xdmf")
+_NASTRAN = (".bdf", ".nas", ".fem")
 
 
 def read_mesh(path: str | Path) -> Mesh:
     """The solid mesh in a file, with its named sets. Units stay the file's.
 
-    Volume groups become cell sets; surface groups face sets (matched to faces of solid cells) or node sets; line and point
-    groups node sets. Nodes that no solid cell uses are left out. What was changed or lost is in `mesh.notes`.
+    Formats: Gmsh .msh, Abaqus/CalculiX .inp, and by meshio .vtu, .vtk, .med, .bdf/.nas, .mesh, .xdmf, .cgns, .e and more.
+    Groups of solid cells become cell sets, surface groups face sets (node sets when they are not on the skin), line and point
+    groups node sets. Nodes that no solid cell uses are left out; `node_ids` keeps the file's numbers. `mesh.notes` says what
+    was changed. Warns (`MeshWarning`) of what the file holds and flexmb could not take along.
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
     path = Path(path)
     if not path.is_file():
         raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
-    if path.suffix.lower() == ".inp":
-        from fem.abaqus import read_abaqus
+    ending = path.suffix.lower()
+    if ending == ".inp":
+        raw = raw_mesh(read_deck(path))
+    elif ending == ".msh":
+        raw = read_gmsh(path)
+    else:
+        raw = raw_from_meshio(*_meshio_read(path, ending), first=0 if ending in _FIELDS_IN else 1)
+        raw = _med_order(raw) if ending == ".med" else raw
+    return solid_mesh(raw, path.stem)
 
-        return read_abaqus(path)
-    return from_meshio(_meshio_read(path), path.stem)
+
+def _med_order(raw: RawMesh) -> RawMesh:
+    """MED numbers the nodes of a solid the other way round, which meshio passes on (and writes otherwise): turned when all are inverted."""
+    blocks = []
+    for kind, rows in raw.blocks:
+        inverted = kind in ELEMENTS and len(rows) and (scaled_jacobian(ELEMENTS[kind], raw.points[rows])[0] <= 0).all()
+        blocks.append((kind, rows[:, MIRRORED[kind]] if inverted else rows))
+    return replace(raw, blocks=tuple(blocks))
 
 
-def _meshio_read(path: Path) -> meshio.Mesh:
+def _meshio_read(path: Path, ending: str) -> tuple[meshio.Mesh, tuple[str, ...]]:
+    """What meshio reads, and what it loses of it."""
     said = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            return meshio.read(path)
+        with (
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(said),
+            tempfile.TemporaryDirectory() as folder,
+        ):
+            source, lost = prepared(path, Path(folder)) if ending in _NASTRAN else (path, ())
+            return meshio.read(source), lost
+    except MeshError:
+        raise
     except (Exception, SystemExit) as error:  # meshio calls sys.exit on some files
-        detail = f"{type(error).__name__}: {error}" if not isinstance(error, SystemExit) else said.getvalue().strip()
+        detail = said.getvalue().strip() if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
         raise MeshError(
-            f"The mesh file {str(path)!r} cannot be read as {path.suffix or 'a file without ending'}: {detail or 'no reason given'}. "
-            "It may be damaged or of another format than its name says. Gmsh 4.1 (.msh), VTU and Abaqus (.inp) files carry named sets best."
+            f"The mesh file {str(path)!r} cannot be read as {path.suffix or 'a file without ending'}: {detail.rstrip('.') or 'no reason given'}. "
+            "It may be damaged, of another format than its name says, or of a format that is not supported. "
+            "Gmsh (.msh) and Abaqus (.inp) files carry named sets best; Gmsh converts many formats: gmsh FILE -save -format msh41 -o part.msh."
         ) from None
 
 
-def from_meshio(data: meshio.Mesh, name: str = "mesh") -> Mesh:
-    """A `Mesh` from a meshio mesh: solid cells, groups of any dimension as sets."""
-    solid = [k for k, block in enumerate(data.cells) if block.type in ELEMENTS and len(block.data)]
-    if not solid:
-        there = ", ".join(f"{len(b.data)} {b.type}" for b in data.cells) or "no cells at all"
-        raise MeshError(
-            f"The mesh {name!r} has no solid cells; it has {there}. Supported: {', '.join(ELEMENTS)}. Export the volume mesh."
+def raw_from_meshio(data: meshio.Mesh, lost: tuple[str, ...] = (), first: int = 1) -> RawMesh:
+    """Cells, groups and sets of a meshio mesh; `first` is the number of the first node in messages."""
+    points = np.zeros((len(data.points), 3))
+    points[:, : np.shape(data.points)[1]] = data.points
+    ids = np.asarray(getattr(data, "points_id", np.arange(first, first + len(points))), dtype=np.int64)
+    blocks = tuple((b.type, _node_rows(b)) for b in data.cells)
+    groups = {name: [_rows(r) for r in rows] for name, rows in data.cell_sets.items()}
+    nodes = {name: np.asarray(rows, dtype=np.int64) for name, rows in data.point_sets.items()}
+    for field, label in _REFERENCES.items():
+        _by_number(
+            groups, [(f"{label} {t}", t) for t in _numbers(data.cell_data.get(field))], data.cell_data.get(field)
         )
-    notes = []
-    lost = {b.type: len(b.data) for b in data.cells if b.type not in ELEMENTS and element_dimension(b.type) == 3}
-    notes += [f"{n} {kind} cells are not supported and were left out" for kind, n in lost.items()]
-    cells = [np.asarray(data.cells[k].data, dtype=np.int64) for k in solid]
-    used = np.unique(np.concatenate([c.ravel() for c in cells]))
-    if len(used) < len(data.points):
-        notes.append(f"{len(data.points) - len(used)} nodes that no solid cell uses were left out")
-    number = np.full(len(data.points), -1)
-    number[used] = np.arange(len(used))
-    points = np.zeros((len(used), 3))
-    points[:, : data.points.shape[1]] = data.points[used]
-    blocks = tuple(CellBlock(data.cells[k].type, number[c]) for k, c in zip(solid, cells, strict=True))
-    plain = Mesh(points, blocks, name=name)
-    node_sets, cell_sets, face_sets = _groups(data, solid, number, plain)
-    for key, nodes in data.point_sets.items():
-        node_sets[key] = number[np.asarray(nodes)][number[np.asarray(nodes)] >= 0]
-    ids = used + 1 if len(used) < len(data.points) else None
-    return Mesh(points, blocks, node_sets, cell_sets, face_sets, ids, name, tuple(notes))
+    _families(groups, nodes, data)
+    faces = _fields(groups, nodes, data)
+    return RawMesh(points, ids, blocks, groups, nodes, faces, lost=lost)
 
 
-def element_dimension(kind: str) -> int:
-    """Dimension of a meshio cell type."""
-    if kind.startswith(("vertex",)):
-        return 0
-    if kind.startswith("line"):
-        return 1
-    return 2 if kind.startswith(_SURFACE) or kind == "polygon" else 3
+def _node_rows(block: meshio.CellBlock) -> np.ndarray:
+    if block.type.startswith("polyhedron"):  # lists of faces: counted and reported, not used
+        return np.zeros((len(block.data), 0), dtype=np.int64)
+    return np.asarray(block.data, dtype=np.int64)
 
 
-def _members(data: meshio.Mesh) -> dict[str, list[np.ndarray]]:
-    """Name -> for each cell block of the file, the rows that belong to the group."""
-    groups: dict[str, list[np.ndarray]] = {}
-    for name, rows in data.cell_sets.items():
-        if name.startswith("gmsh:"):  # gmsh's own bounding entities
-            continue
-        groups[name] = [np.asarray(r if r is not None else [], dtype=np.int64) for r in rows]
-    tags = data.cell_data.get("gmsh:physical")
-    if tags is not None:
-        for name, (tag, dimension) in data.field_data.items():
-            groups.setdefault(
-                name,
-                [
-                    np.flatnonzero(np.asarray(t) == tag)
-                    if element_dimension(b.type) == dimension
-                    else np.zeros(0, dtype=np.int64)
-                    for b, t in zip(data.cells, tags, strict=True)
-                ],
-            )
-    return groups
+def _rows(rows: np.ndarray | None) -> np.ndarray:
+    return np.asarray(rows if rows is not None else [], dtype=np.int64)
 
 
-def _groups(data: meshio.Mesh, solid: list[int], number: np.ndarray, mesh: Mesh) -> tuple[dict, dict, dict]:
-    """Node, cell and face sets (in the numbers of `mesh`) from the groups of a file."""
-    node_sets: dict[str, np.ndarray] = {}
-    cell_sets: dict[str, np.ndarray] = {}
-    face_sets: dict[str, np.ndarray] = {}
-    first = dict(zip(solid, np.cumsum([0] + [len(b) for b in mesh.cells])[:-1], strict=True))
-    for name, rows in _members(data).items():
-        in_solid = [first[k] + r for k, r in enumerate(rows) if k in first and len(r)]
-        if in_solid:
-            cell_sets[name] = np.concatenate(in_solid)
-            continue
-        lower = [np.asarray(data.cells[k].data)[r] for k, r in enumerate(rows) if k not in first and len(r)]
-        if not lower:
-            continue
-        nodes = number[np.concatenate([c.ravel() for c in lower])]
-        faces = (
-            _faces_of(mesh, lower, number)
-            if all(element_dimension(data.cells[k].type) == 2 for k, r in enumerate(rows) if len(r))
-            else None
-        )
-        if faces is not None:
-            face_sets[name] = faces
-        else:
-            node_sets[name] = np.unique(nodes[nodes >= 0])
-    return node_sets, cell_sets, face_sets
+def _numbers(values: list[np.ndarray] | None) -> list[int]:
+    return [] if values is None else sorted({int(t) for v in values for t in np.unique(v)} - {0})
 
 
-def _faces_of(mesh: Mesh, surface_cells: list[np.ndarray], number: np.ndarray) -> np.ndarray | None:
-    """The (cell, face) of the skin that surface cells lie on; `None` when one lies on no outer face."""
-    skin = mesh.boundary_faces
-    lookup = {tuple(sorted(mesh.face_corners(int(c), int(f)))): k for k, (c, f) in enumerate(skin)}
-    found = []
-    for block in surface_cells:
-        corners = 4 if block.shape[1] in (4, 8, 9) else 3
-        for cell in number[block[:, :corners]]:
-            place = lookup.get(tuple(sorted(cell.tolist())))
-            if place is None:
-                return None
-            found.append(place)
-    return skin[np.unique(found)]
+def _by_number(
+    groups: dict[str, list[np.ndarray]], named: list[tuple[str, int]], values: list[np.ndarray] | None
+) -> None:
+    """Add the cells that carry each number to its group."""
+    for name, number in named:
+        rows = [np.flatnonzero(np.asarray(v) == number) for v in values or []]
+        groups[name] = [np.union1d(a, b) for a, b in zip(groups.get(name, rows), rows, strict=True)]
+
+
+def _families(groups: dict[str, list[np.ndarray]], nodes: dict[str, np.ndarray], data: meshio.Mesh) -> None:
+    """Groups of a MED file: meshio leaves them as a number for each cell and node, and the group names of each number."""
+    families = getattr(data, "cell_tags", None) or {}
+    _by_number(
+        groups,
+        [(name, number) for number, names in families.items() for name in names],
+        data.cell_data.get("cell_tags"),
+    )
+    for number, names in (getattr(data, "point_tags", None) or {}).items():
+        for name in names:
+            rows = np.flatnonzero(data.point_data["point_tags"] == number)
+            nodes[name] = np.union1d(nodes.get(name, rows), rows)
+
+
+def _fields(
+    groups: dict[str, list[np.ndarray]], nodes: dict[str, np.ndarray], data: meshio.Mesh
+) -> dict[str, np.ndarray]:
+    """Sets that `write_mesh` kept as fields; returns those of faces."""
+    faces = {}
+    for key, values in data.point_data.items():
+        if key.startswith("node" + _MARK):
+            nodes[key.partition(_MARK)[2]] = np.flatnonzero(values)
+    for key, blocks in data.cell_data.items():
+        name = key.partition(_MARK)[2]
+        if key.startswith("cell" + _MARK):
+            groups[name] = [np.flatnonzero(v) for v in blocks]
+        elif key.startswith("face" + _MARK):
+            found = [
+                (k, row, face)
+                for k, v in enumerate(blocks)
+                for face in range(6)
+                for row in np.flatnonzero(np.asarray(v, dtype=int) >> face & 1)
+            ]
+            faces[name] = np.array(found, dtype=np.int64).reshape(-1, 3)
+    return faces
 
 
 def write_mesh(mesh: Mesh, path: str | Path) -> Path:
-    """Write a mesh by meshio in the format of the path's ending; node and cell sets where the format keeps them."""
+    """Write a mesh in the format of the path's ending; returns the path.
+
+    Every set is kept in .msh (as physical groups) and in .vtu, .vtk and .xdmf (as fields 0/1, to be seen in ParaView), and comes back
+    with `read_mesh`; .inp keeps node and cell sets. Other formats lose the sets, with a `MeshWarning`.
+    """
     path = Path(path)
-    cell_sets = {}
-    for key, cells in mesh.cell_sets.items():
-        starts = np.cumsum([0] + [len(b) for b in mesh.cells])
-        cell_sets[key] = [cells[(cells >= a) & (cells < b)] - a for a, b in zip(starts[:-1], starts[1:], strict=True)]
-    sets = {**mesh.node_sets, **{key: mesh.nodes(key) for key in mesh.face_sets}}
-    keeps_sets = path.suffix.lower() in (".inp", ".xdmf", ".cgns")
-    data = meshio.Mesh(
-        mesh.points, [(b.kind, b.connectivity) for b in mesh.cells],
-        point_sets=sets if keeps_sets else None, cell_sets=cell_sets if keeps_sets else None,
-    )  # fmt: skip
+    ending = path.suffix.lower()
+    data = meshio.Mesh(mesh.points, [(b.kind, b.connectivity) for b in mesh.cells])
+    if ending in _FIELDS_IN:
+        data.point_data, data.cell_data = _as_fields(mesh)
+    elif ending == ".inp":
+        data.point_sets = {**{key: mesh.nodes(key) for key in mesh.face_sets}, **mesh.node_sets}
+        for key, cells in mesh.cell_sets.items():
+            data.cell_sets[key] = [
+                np.flatnonzero(v) for v in _by_block(mesh, np.isin(np.arange(mesh.cell_count), cells))
+            ]
     try:
-        meshio.write(path, data)
+        with contextlib.redirect_stdout(io.StringIO()):
+            write_gmsh(mesh, path) if ending == ".msh" else meshio.write(path, data)
+    except MeshError:
+        raise
     except (Exception, SystemExit) as error:
-        raise MeshError(f"The mesh cannot be written to {path}: {type(error).__name__}: {error}.") from None
+        raise MeshError(
+            f"Mesh {mesh.name!r} cannot be written to {str(path)!r}: {type(error).__name__}: {error}."
+        ) from None
+    names = [*mesh.node_sets, *mesh.face_sets, *mesh.cell_sets]
+    if names and ending not in (".msh", ".inp", *_FIELDS_IN):
+        warnings.warn(
+            f"{path.name}: {ending} files keep no sets; lost: {', '.join(map(repr, names))}. Use .msh or .vtu.",
+            MeshWarning,
+            stacklevel=2,
+        )
     return path
+
+
+def _by_block(mesh: Mesh, values: np.ndarray) -> list[np.ndarray]:
+    """Values of all cells, cut into blocks."""
+    return np.split(values, np.cumsum([len(b) for b in mesh.cells])[:-1])
+
+
+def _as_fields(mesh: Mesh) -> tuple[dict, dict]:
+    point_data, cell_data = {}, {}
+    for name, nodes in mesh.node_sets.items():
+        point_data["node" + _MARK + name] = np.isin(np.arange(len(mesh.points)), nodes).astype(np.int32)
+    for name, cells in mesh.cell_sets.items():
+        cell_data["cell" + _MARK + name] = _by_block(mesh, np.isin(np.arange(mesh.cell_count), cells).astype(np.int32))
+    for name, faces in mesh.face_sets.items():
+        bits = np.zeros(mesh.cell_count, dtype=np.int32)
+        np.bitwise_or.at(bits, faces[:, 0], (1 << faces[:, 1]).astype(np.int32))
+        cell_data["face" + _MARK + name] = _by_block(mesh, bits)
+    return point_data, cell_data

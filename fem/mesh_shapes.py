@@ -1,10 +1,11 @@
-"""Structured meshes of boxes, in every element kind: for first steps, tests and benchmarks."""
+"""Structured meshes of boxes and tubes, in every element kind: for first steps, tests and benchmarks."""
 
 import numpy as np
 
 from fem.elements import element
 from fem.errors import MeshError
 from fem.mesh import CellBlock, Mesh
+from fem.mesh_check import merge_nodes
 
 _SPLIT = {
     # corners of the reference cube (hex8 order) of the linear cells that fill it
@@ -57,9 +58,28 @@ def _add_mid_nodes(points: np.ndarray, cells: np.ndarray, kind: str) -> tuple[np
 
 def _sides(mesh: Mesh, size: tuple[float, float, float]) -> dict[str, np.ndarray]:
     faces = mesh.boundary_faces
-    centres = np.array([mesh.points[mesh.face_corners(int(c), int(f))].mean(axis=0) for c, f in faces])
+    corners = mesh.corner_keys(faces)
     sides = {}
     for axis, letter in enumerate("xyz"):
         for end, position in enumerate((0.0, size[axis])):
-            sides[f"{letter}{end}"] = faces[np.abs(centres[:, axis] - position) < 1e-9 * size[axis]]
+            there = np.abs(mesh.points[corners, axis] - position) < 1e-9 * size[axis]
+            sides[f"{letter}{end}"] = faces[(there | (corners < 0)).all(axis=1)]
     return sides
+
+
+def tube(kind: str, radii: tuple[float, float], length: float, divisions: tuple[int, int, int]) -> Mesh:
+    """A tube along z from z = 0, between two `radii`, with `divisions` radially, around and along.
+
+    Face sets "inner", "outer", "z0", "z1" and the cell set "all". Nodes of quadratic cells lie on the cylinders. Units: the user's.
+    """
+    inner, outer = radii
+    if not 0 < inner < outer or divisions[1] < 3:
+        raise MeshError(
+            f"A tube needs 0 < inner < outer radius and three divisions around; found radii {radii}, divisions {divisions}."
+        )
+    flat = block(kind, (outer - inner, 2 * np.pi, length), divisions)
+    r, angle, z = flat.points.T
+    points = np.column_stack([(inner + r) * np.cos(angle), (inner + r) * np.sin(angle), z])
+    names = {"inner": "x0", "outer": "x1", "z0": "z0", "z1": "z1"}
+    faces = {new: flat.face_sets[old] for new, old in names.items()}
+    return merge_nodes(Mesh(points, flat.cells, cell_sets=flat.cell_sets, face_sets=faces, name=f"tube of {kind}"))

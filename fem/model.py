@@ -1,6 +1,7 @@
 """`Model`: a part as matrices and interfaces, from a mesh with materials or straight from imported matrices."""
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,26 +14,42 @@ from fem import assembly
 from fem.errors import MaterialError, MatrixError
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.material import Material, unit_suspicion
+from fem.matrix_check import checked_free_matrices
 from fem.mesh import Mesh
+from fem.sparsity import Pattern, sparsity
 
 
 class UnitWarning(UserWarning):
     """Modulus, density and size of a part do not fit together."""
 
 
-class _Once:
-    """Matrices made on first use and shared by every model over the same mesh and materials."""
+@dataclass(frozen=True, eq=False)
+class _Assembly:
+    """Matrices of a mesh, made on first use and shared by every model of the part."""
 
-    def __init__(self, M: Callable[[], sp.csr_matrix], K: Callable[[], sp.csr_matrix]) -> None:
-        self._M, self._K = M, K
+    mesh: Mesh
+    materials: tuple[Material, ...]
+    material_of: np.ndarray
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        return sparsity(self.mesh)
 
     @cached_property
     def M(self) -> sp.csr_matrix:
-        return self._M()
+        return assembly.mass(self.mesh, self.pattern, self.materials, self.material_of)
 
     @cached_property
     def K(self) -> sp.csr_matrix:
-        return self._K()
+        return assembly.stiffness(self.mesh, self.pattern, self.materials, self.material_of)
+
+
+@dataclass(frozen=True, eq=False)
+class _Imported:
+    """Matrices as they were given."""
+
+    M: sp.csr_matrix
+    K: sp.csr_matrix
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -42,6 +59,7 @@ class Model:
         part = fem.Model(mesh, fem.Material.steel()).with_interfaces(big="BIG_END", small="SMALL_END")
 
     `M` and `K` (sparse, symmetric, full storage) are assembled on first use and shared by copies with other interfaces.
+    `mesh` is None and `materials` is empty for a model made from matrices.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -49,32 +67,37 @@ class Model:
     mesh: Mesh | None
     materials: tuple[Material, ...]
     name: str
-    _matrices: _Once = field(repr=False)
-    _cells: tuple[Any, ...] = field(repr=False)
+    _matrices: _Assembly | _Imported = field(repr=False)
 
     def __init__(self, mesh: Mesh, material: Material | Mapping[str, Material], name: str | None = None) -> None:
-        """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one)."""
-        import warnings
+        """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one).
 
-        if isinstance(material, Material):
-            materials, index = (material,), np.zeros(mesh.cell_count, dtype=int)
+        Raises MaterialError for cells without a material or with two; warns (UnitWarning) when modulus, density and size
+        do not belong to one system of units. Costs nothing: matrices are assembled when first asked for.
+        """
+        by_set = material if isinstance(material, Mapping) else {"": material}
+        wrong = [type(m).__name__ for m in by_set.values() if not isinstance(m, Material)]
+        if wrong:
+            raise MaterialError(
+                f"Model of mesh {mesh.name!r}: expected fem.Material records; found {', '.join(wrong)}."
+            )
+        if isinstance(material, Mapping):
+            material_of = assembly.material_of_cells(mesh, material)
         else:
-            materials, index = tuple(material.values()), assembly.material_of_cells(mesh, dict(material))
-        if not all(isinstance(m, Material) for m in materials):
-            raise MaterialError(f"Expected fem.Material records; found {[type(m).__name__ for m in materials]}.")
+            material_of = np.zeros(mesh.cell_count, dtype=int)
+        materials = tuple(by_set.values())
         for m in materials:
             hint = unit_suspicion(m, mesh.size)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)
-        pattern = cached_pattern(mesh)
         self._set(
-            points=mesh.points, interfaces={}, mesh=mesh, materials=materials, name=name or mesh.name,
-            _matrices=_Once(
-                lambda: assembly.mass(mesh, pattern(), list(materials), index),
-                lambda: assembly.stiffness(mesh, pattern(), list(materials), index),
-            ),
-            _cells=(pattern, index),
-        )  # fmt: skip
+            points=mesh.points,
+            interfaces={},
+            mesh=mesh,
+            materials=materials,
+            name=name or mesh.name,
+            _matrices=_Assembly(mesh, materials, material_of),
+        )
 
     def _set(self, **values: Any) -> None:
         for key, value in values.items():
@@ -84,36 +107,17 @@ class Model:
     def from_matrices(M: Any, K: Any, points: Float[np.ndarray, "n 3"], name: str = "imported") -> "Model":
         """A model from imported matrices (3 n, 3 n), three dofs a node, and the coordinates of the nodes.
 
-        Refused with a sentence: wrong shapes, NaN, asymmetry (beyond 1e-8 of the largest entry), a mass that is not
-        positive, a stiffness that resists rigid motion (a part still supported, or coordinates that do not belong to it).
+        Refused with MatrixError: wrong shapes, NaN, asymmetry (beyond 1e-8 of the largest entry), a mass that is not that of
+        a rigid body in rigid motion, a stiffness that resists rigid motion (a part still supported, or coordinates that do
+        not belong to it). See `fem.matrices_io` for reading matrices of other programs.
         """
         points = np.array(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise MatrixError(f"Model {name!r}: points must be finite with shape (n, 3); found shape {points.shape}.")
-        M, K = (_checked_matrix(A, letter, len(points), name) for A, letter in ((M, "M"), (K, "K")))
-        rigid = rigid_motion(points, np.zeros(3))
-        total = np.einsum("di,di->i", rigid, M @ rigid)
-        if not (total[:3] > 0).all():
-            raise MatrixError(
-                f"Model {name!r}: M gives the masses {total[:3]} along x, y, z; they must be positive. Are M and K swapped?"
-            )
-        resisted = np.abs(K @ rigid).max(axis=0) / (np.abs(K).max() * np.abs(rigid).max(axis=0))
-        if resisted.max() > 1e-6:
-            which = "translation" if resisted[:3].max() > 1e-6 else "rotation"
-            raise MatrixError(
-                f"Model {name!r}: K resists rigid {which} (relative force {resisted.max():.2g}). A flexible body needs the matrices of the free "
-                "part: export K without supports and contacts, and give the coordinates in the order of its nodes."
-            )
+        points.setflags(write=False)
+        matrices = _Imported(*checked_free_matrices(M, K, points, name))
         model = Model.__new__(Model)
-        model._set(
-            points=points,
-            interfaces={},
-            mesh=None,
-            materials=(),
-            name=name,
-            _matrices=_Once(lambda: M, lambda: K),
-            _cells=(),
-        )
+        model._set(points=points, interfaces={}, mesh=None, materials=(), name=name, _matrices=matrices)
         return model
 
     @property
@@ -123,12 +127,12 @@ class Model:
 
     @property
     def M(self) -> sp.csr_matrix:
-        """Consistent mass matrix (ndof, ndof)."""
+        """Consistent mass matrix (ndof, ndof). Shared: do not write into it."""
         return self._matrices.M
 
     @property
     def K(self) -> sp.csr_matrix:
-        """Stiffness matrix (ndof, ndof)."""
+        """Stiffness matrix (ndof, ndof) of the free part. Shared: do not write into it."""
         return self._matrices.K
 
     def with_interfaces(self, **interfaces: Any) -> "Model":
@@ -144,14 +148,23 @@ class Model:
         return rigid_motion(self.points, np.asarray(about, dtype=float))
 
     def geometric_stiffness(self, u: Float[np.ndarray, " ndof"], initial_displacement: bool = False) -> sp.csr_matrix:
-        """Change of the tangent stiffness with the displacements `u`: see `fem.assembly.geometric_stiffness`."""
-        if self.mesh is None:
+        """Change (ndof, ndof) of the tangent stiffness with the displacements `u`, to first order.
+
+        The stress part alone (the classical geometric stiffness), or with `initial_displacement` the complete change for a
+        St. Venant-Kirchhoff material: see `fem.geometric_stiffness`. Cost: about that of assembling K.
+        """
+        source = self._matrices
+        if not isinstance(source, _Assembly):
             raise MatrixError(
                 f"Model {self.name!r} was made from matrices; geometric stiffness needs its elements. Import the mesh."
             )
-        pattern, index = self._cells
+        if np.size(u) != self.ndof:
+            raise MatrixError(
+                f"Model {self.name!r}: displacements of {self.ndof} dofs are needed; their shape is {np.shape(u)}."
+            )
+        nodal = np.reshape(u, (-1, 3))
         return assembly.geometric_stiffness(
-            self.mesh, pattern(), list(self.materials), index, np.reshape(u, (-1, 3)), initial_displacement
+            source.mesh, source.pattern, source.materials, source.material_of, nodal, initial_displacement
         )
 
     @cached_property
@@ -174,40 +187,8 @@ class Model:
         """Inertia tensor about a point (default: the mass centre), mesh axes."""
         c = self.centre_of_mass
         d = np.zeros(3) if about is None else c - np.asarray(about, dtype=float)
-        shift = lambda a: self.mass * (a @ a * np.eye(3) - np.outer(a, a))
-        return self._rigid_mass[3:, 3:] - shift(c) + shift(d)
+        return self._rigid_mass[3:, 3:] + self.mass * (np.eye(3) * (d @ d - c @ c) + np.outer(c, c) - np.outer(d, d))
 
     def __str__(self) -> str:
         lines = [f"model {self.name!r}: {len(self.points)} nodes, {self.ndof} dofs"]
         return "\n".join(lines + [f"  {i}" for i in self.interfaces.values()])
-
-
-def cached_pattern(mesh: Mesh) -> Callable[[], assembly.Pattern]:
-    """The sparsity of a mesh, made when first asked for."""
-    made: list[assembly.Pattern] = []
-
-    def pattern() -> assembly.Pattern:
-        if not made:
-            made.append(assembly.sparsity(mesh))
-        return made[0]
-
-    return pattern
-
-
-def _checked_matrix(A: Any, letter: str, nodes: int, name: str) -> sp.csr_matrix:
-    A = sp.csr_matrix(A, dtype=float)
-    if A.shape != (3 * nodes, 3 * nodes):
-        raise MatrixError(
-            f"Model {name!r}: {letter} has shape {A.shape}; {nodes} nodes with 3 dofs each need ({3 * nodes}, {3 * nodes})."
-        )
-    if not np.isfinite(A.data).all():
-        raise MatrixError(f"Model {name!r}: {letter} contains NaN or infinite entries.")
-    if not A.nnz:
-        raise MatrixError(f"Model {name!r}: {letter} is empty.")
-    off = abs(A - A.T)
-    if off.nnz and off.max() > 1e-8 * abs(A).max():
-        raise MatrixError(
-            f"Model {name!r}: {letter} is not symmetric (difference {off.max():.3g}, largest entry {abs(A).max():.3g}). If only one triangle "
-            "was exported, complete it: A + A.T - diag(A)."
-        )
-    return sp.csr_matrix((A + A.T) / 2)

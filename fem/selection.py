@@ -86,7 +86,11 @@ def on_cylinder(
 def on_sphere(centre: ArrayLike, radius: float, tolerance: float | None = None) -> Selection:
     """Skin nodes on a sphere."""
     c = _vector(centre, "centre")
-    return Selection(f"on the sphere of radius {radius} about {c}", lambda x: np.abs(np.linalg.norm(x - c, axis=1) - radius), tolerance)
+    return Selection(
+        f"on the sphere of radius {radius} about {c}",
+        lambda x: np.abs(np.linalg.norm(x - c, axis=1) - radius),
+        tolerance,
+    )
 
 
 def in_box(low: ArrayLike, high: ArrayLike, tolerance: float | None = None) -> Selection:
@@ -94,7 +98,12 @@ def in_box(low: ArrayLike, high: ArrayLike, tolerance: float | None = None) -> S
     a, b = _vector(low, "low corner"), _vector(high, "high corner")
     if not (a <= b).all():
         raise MeshError(f"A box selection needs low <= high in every direction; found {a} and {b}.")
-    return Selection(f"in the box {a} to {b}", lambda x: np.maximum(np.maximum(a - x, x - b), 0).max(axis=1), tolerance, skin_only=False)
+    return Selection(
+        f"in the box {a} to {b}",
+        lambda x: np.maximum(np.maximum(a - x, x - b), 0).max(axis=1),
+        tolerance,
+        skin_only=False,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +116,9 @@ class Nearest:
     def nodes(self, mesh: Mesh) -> Int[np.ndarray, " k"]:
         """Sorted numbers of the nearest nodes."""
         if not 1 <= self.count <= len(mesh.points):
-            raise MeshError(f"Mesh {mesh.name!r} has {len(mesh.points)} nodes; the nearest {self.count} were asked for.")
+            raise MeshError(
+                f"Mesh {mesh.name!r} has {len(mesh.points)} nodes; the nearest {self.count} were asked for."
+            )
         distance = np.linalg.norm(mesh.points - self.point, axis=1)
         return np.sort(np.argpartition(distance, self.count - 1)[: self.count])
 

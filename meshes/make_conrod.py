@@ -54,7 +54,9 @@ def main(path: Path) -> None:
     big = (3, occ.addCylinder(0, 0, -BIG_WIDTH / 2, 0, 0, BIG_WIDTH, BIG_RING))
     small = (3, occ.addCylinder(LENGTH, 0, -SMALL_WIDTH / 2, 0, 0, SMALL_WIDTH, SMALL_RING))
     rod = occ.fuse(shank, [big, small])[0]
-    cuts = pocket(SHANK_WIDTH / 2 - POCKET_DEPTH, 2 * POCKET_DEPTH) + pocket(-SHANK_WIDTH / 2 - POCKET_DEPTH, 2 * POCKET_DEPTH)
+    cuts = pocket(SHANK_WIDTH / 2 - POCKET_DEPTH, 2 * POCKET_DEPTH) + pocket(
+        -SHANK_WIDTH / 2 - POCKET_DEPTH, 2 * POCKET_DEPTH
+    )
     cuts.append((3, occ.addCylinder(0, 0, -0.1, 0, 0, 0.2, BIG_BORE)))
     cuts.append((3, occ.addCylinder(LENGTH, 0, -0.1, 0, 0, 0.2, SMALL_BORE)))
     for y in (-1, 1):  # bolt lugs of the big end
@@ -64,7 +66,9 @@ def main(path: Path) -> None:
     occ.synchronize()
 
     def bore(x, radius):
-        near = gmsh.model.getEntitiesInBoundingBox(x - radius * 1.01, -radius * 1.01, -0.1, x + radius * 1.01, radius * 1.01, 0.1, 2)
+        near = gmsh.model.getEntitiesInBoundingBox(
+            x - radius * 1.01, -radius * 1.01, -0.1, x + radius * 1.01, radius * 1.01, 0.1, 2
+        )
         return [tag for _, tag in near]
 
     for name, tags in (("BIG_END", bore(0, BIG_BORE)), ("SMALL_END", bore(LENGTH, SMALL_BORE))):
@@ -84,5 +88,4 @@ def main(path: Path) -> None:
 
 
 if __name__ == "__main__":
-
     main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("conrod.msh"))

@@ -16,8 +16,9 @@ from reduction.reference import diagonalise, require_elastic, require_interface
 from reduction.selection import require_modes, select_modes
 from reduction.statics import Statics, statics
 
-BAND_FACTOR = 1.5
-"""A band (0, f) keeps the fixed-interface modes up to this multiple of f."""
+BAND_FACTOR = 2.0
+"""A band (0, f) keeps the fixed-interface modes up to this multiple of f: measured on four parts, natural frequencies then come within 3 % at
+the edge of the band and 0.5 % in its lower half (with 1.5: 9 %; with 3 and twice the modes: 0.6 %)."""
 
 
 def craig_bampton(
@@ -25,12 +26,12 @@ def craig_bampton(
     modes: int | None = None,
     attached_to: str | None = None,
     *,
-    band: tuple[float, float] | None = None,
+    band: tuple[float | int, float | int] | None = None,
 ) -> Basis:
     """Craig-Bampton basis of a free body: m = 6 (ni - 1) + modes elastic coordinates for ni interfaces.
 
     - `modes`: number of fixed-interface modes, default 20; 0 keeps the static shapes alone (Guyan). Or `band = (0, f)`:
-      the fixed-interface modes up to 1.5 f (cycles per unit of time).
+      the fixed-interface modes up to 2 f (cycles per unit of time).
     - `attached_to`: the interface that the body frame rides on, where all shapes vanish; None: mean axes.
 
     The span holds the static response to any self-equilibrated loads on the interfaces exactly, and, with the six rigid

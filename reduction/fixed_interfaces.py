@@ -115,7 +115,7 @@ def _equilibration(A: np.ndarray) -> np.ndarray:
 def _require_independent(A: np.ndarray, names: list[str]) -> None:
     values, vectors = eigh(A)
     weakest = np.abs(values).argmin()
-    if abs(values[weakest]) < SINGULAR * np.abs(values).max():
+    if abs(values[weakest]) <= SINGULAR * np.abs(values).max():
         share = (vectors[-6 * len(names) :, weakest].reshape(-1, 6) ** 2).sum(axis=1)
         guilty = [name for name, part in zip(names, share, strict=True) if part > 0.01]
         raise InterfaceError(

@@ -17,7 +17,7 @@ def modal(
     modes: int | None = None,
     attached_to: str | None = None,
     *,
-    band: tuple[float, float] | None = None,
+    band: tuple[float | int, float | int] | None = None,
 ) -> Basis:
     """The lowest elastic modes of the free body, m = modes.
 

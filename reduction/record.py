@@ -8,7 +8,7 @@ from reduction.statics import Statics
 
 
 def options(
-    body: Statics, *, seconds: dict[str, float], band: tuple[float, float] | None, **given: Any
+    body: Statics, *, seconds: dict[str, float], band: tuple[float | int, float | int] | None, **given: Any
 ) -> dict[str, Any]:
     """Method's arguments, model, solver and wall times (seconds), as numbers, strings, lists and dictionaries of these."""
     model = body.model

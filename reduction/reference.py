@@ -18,7 +18,7 @@ DEPENDENT = 1e-14
 """Smallest eigenvalue, a column, of a scaled mass matrix whose shapes count as independent."""
 ROUND_OFF = 1e-15
 """Smallest ratio, a column, of an elastic eigenvalue to the largest one that is not round-off."""
-RIGID = 1e-3
+RIGID = 1e-5
 """Largest ratio of a rigid motion's eigenvalue to the first elastic one that still counts as none."""
 
 Shapes = Float[np.ndarray, "ndof m"]

@@ -12,7 +12,9 @@ FIRST = 16
 """Modes of the first trial when a band is asked for."""
 
 
-def require_modes(modes: int | None, band: tuple[float, float] | None, default: int, least: int) -> int | None:
+def require_modes(
+    modes: int | None, band: tuple[float | int, float | int] | None, default: int, least: int
+) -> int | None:
     """The number of modes to compute, or None when a band decides; refuses what makes no sense."""
     if modes is not None and band is not None:
         raise MatrixError(f"Give modes={modes} or band={band}, not both.")

@@ -74,7 +74,7 @@ def test_weights_of_single_faces_match_the_closed_form():
     np.testing.assert_allclose(share[~corner], 16 / 76, rtol=1e-12)
     tetra10 = part("tetra10", (1, 1, 1)).mesh
     cell, face = tetra10.face_sets["z0"][0]
-    nodes = tetra10.face_nodes(cell, face)
+    nodes = tetra10.face_nodes(int(cell), int(face))
     share = lumped_area(tetra10, np.sort(nodes))
     expected = dict(zip(nodes, [1 / 19] * 3 + [16 / 57] * 3, strict=True))
     np.testing.assert_allclose(share, [expected[n] for n in np.sort(nodes)], rtol=1e-12)

@@ -68,7 +68,9 @@ def test_motion_does_not_depend_on_the_reference_conditions():
     tips = []
     for attached_to in (None, "a"):
         body = flexmb.flexible_body(model, reduction.craig_bampton(model, modes=4, attached_to=attached_to), name="bar")
-        soft = flexmb.Body(body.name, body.invariants, body.stiffness * 1e-3, body.damping, body.interfaces, body.deflection)
+        soft = flexmb.Body(
+            body.name, body.invariants, body.stiffness * 1e-3, body.damping, body.interfaces, body.deflection
+        )
         system = flexmb.System(gravity=(0, 0, -9.81))
         handle = system.add(soft)
         system.revolute("hinge", system.ground.at(handle["a"].point), handle["a"], axis=(0, 1, 0))

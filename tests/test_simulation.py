@@ -164,6 +164,7 @@ def test_adaptive_step_meets_its_tolerance():
 
 def test_a_change_of_the_step_leaves_no_trace_in_the_reactions():
     """Half the run at h, half at h/3: the reaction stays within the error of the coarse step."""
+
     def reactions(steps):
         mechanism = double_pendulum().build()
         flat = mechanism.flat()
@@ -253,6 +254,7 @@ def test_a_following_load_turns_with_the_body_and_a_fixed_one_does_not():
 
 def test_velocity_projection_closes_the_velocity_constraints():
     free, held = (flexmb.simulate(double_pendulum(), 0.5, step=2e-3, project=p) for p in (False, True))
+
     def violation(result):
         flat = result.mechanism.flat()
         return max(

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-Rule = tuple[np.ndarray, np.ndarray]
-"""Quadrature points (q, 3) and weights (q,) on the reference cell."""
+from fem.elements.quadrature import Rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,10 +14,13 @@ class Element:
     """An isoparametric solid element on its reference cell.
 
     - `kind`: meshio name; `coordinates` (nn, 3): reference coordinates of the nodes, corners first (VTK order);
-    - `corners`: number of corner nodes; `edges`: (corner, corner, mid node) for the quadratic elements;
+    - `corners`: number of corner nodes; `edges`: (corner, corner, mid node) of the quadratic elements, else empty;
     - `faces`: node numbers of each face, corners first and then mid nodes, normals outward by the right-hand rule;
     - `shape(xi)` (q, nn) and `gradient(xi)` (q, nn, 3): shape functions and their derivatives at `xi` (q, 3);
-    - `stiffness_rule`, `mass_rule`: quadrature; the mass rule is exact on straight-sided cells.
+    - `stiffness_rule`: full integration, exact when the map from the reference cell is affine;
+    - `mass_rule`: exact on every straight-sided cell, so that mass, centre and inertia of the mesh are exact there.
+
+    On curved cells both rules leave the usual error of isoparametric elements, of the order of the interpolation.
     """
 
     kind: str
@@ -58,41 +60,6 @@ def polynomial_basis(coordinates: np.ndarray, powers: np.ndarray) -> tuple[Calla
         return np.stack([monomials(xi, k) @ coefficients for k in range(3)], axis=2)
 
     return shape, gradient
-
-
-def gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre points and weights on [-1, 1], exact to degree `2 count - 1`."""
-    return np.polynomial.legendre.leggauss(count)
-
-
-def gauss_box(count: int) -> Rule:
-    """Product rule on [-1, 1]^3, exact to degree `2 count - 1` in each direction."""
-    x, w = gauss(count)
-    points = np.stack(np.meshgrid(x, x, x, indexing="ij"), axis=-1).reshape(-1, 3)
-    return points, np.einsum("i,j,k->ijk", w, w, w).ravel()
-
-
-def jacobi_pyramid(count: int) -> Rule:
-    """Conical product rule on the pyramid with base [-1, 1]^2 and apex (0, 0, 1), exact to degree `2 count - 1`."""
-    from scipy.special import roots_jacobi
-
-    x, w = gauss(count)
-    t, v = roots_jacobi(count, 2, 0)
-    z, v = (1 + t) / 2, v / 8
-    points = [(a * (1 - c), b * (1 - c), c) for c in z for a in x for b in x]
-    return np.array(points), np.array([p * q * r for p in v for q in w for r in w])
-
-
-def triangle(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Conical product rule on the triangle (0,0), (1,0), (0,1), exact to degree `2 count - 1`; weights sum to 1/2."""
-    from scipy.special import roots_jacobi
-
-    x, w = gauss(count)
-    t, v = roots_jacobi(count, 1, 0)
-    s, v = (1 + t) / 2, v / 4
-    x, w = (1 + x) / 2, w / 2
-    points = [(a * (1 - c), c) for c in s for a in x]
-    return np.array(points), np.array([p * q for p in v for q in w])
 
 
 def edges_of(pairs: str, first: int) -> tuple[tuple[int, int, int], ...]:

@@ -11,14 +11,20 @@
         |/       |/
         0----8---1
 
-hex8 carries three incompatible bending modes, condensed inside the element (see fem/assembly.py), so that it locks neither in
-shear nor in volume: Taylor, Beresford, Wilson, "A non-conforming element for stress analysis" (1976). hex20 is the
-serendipity element with full (3 x 3 x 3) integration.
+hex8 (2 x 2 x 2 points) carries three incompatible modes 1 - xi_k^2 for each displacement component, condensed inside
+the cell (fem/cell_matrices.py), so that it locks neither in shear nor in volume; their gradients are modified so that
+the patch test is passed on distorted cells. Bending is exact on rectangular cells; strongly trapezoidal cells become
+stiffer again, so keep them near rectangular along a bent part, or use hex20. Source: Taylor, Beresford, Wilson,
+"A non-conforming element for stress analysis", Int. J. Numer. Meth. Engng 10 (1976) 1211-1219 (QM6).
+
+hex20 is the serendipity element with full (3 x 3 x 3) integration: no shear locking, and only mild volume locking near
+Poisson's ratio 1/2.
 """
 
 import numpy as np
 
-from fem.elements.element import Element, edges_of, gauss_box, polynomial_basis
+from fem.elements.element import Element, edges_of, polynomial_basis
+from fem.elements.quadrature import gauss_box
 
 _CORNERS = np.array(
     [[-1, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1], [-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]], dtype=float

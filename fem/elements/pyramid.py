@@ -1,100 +1,104 @@
-"""Pyramids: pyramid5 (`pyramid`) and pyramid13 (`pyramid13`), the transition between hexahedra and tetrahedra.
+r"""Pyramids: pyramid5 (`pyramid`) and pyramid13 (`pyramid13`), the transition between hexahedra and tetrahedra.
 
-               4             edges: 5 = 01, 6 = 12, 7 = 23, 8 = 30, 9 = 04, 10 = 14, 11 = 24, 12 = 34
-             / /\\ \\         reference: base corners 0 (-1,-1,0), 1 (1,-1,0), 2 (1,1,0), 3 (-1,1,0), apex 4 (0,0,1)
-            / 3---\\-2
-           / /     \\/
-          0--------1
+                  4
+               / /  \  \             edges: 5 = 01, 6 = 12, 7 = 23, 8 = 30, 9 = 04, 10 = 14, 11 = 24, 12 = 34
+            9  12    11  10          reference: base corners 0 (-1,-1,0), 1 (1,-1,0), 2 (1,1,0), 3 (-1,1,0),
+         /    /        \    \                   apex 4 (0,0,1)
+       /     3----7-----2     \
+     /    8                  6  \
+    0--------------5--------------1
 
-The shape functions are rational (they must be linear on triangles and bilinear on the base at once): Bedrosian,
-"Shape functions and integration formulas for three-dimensional finite element analysis" (1992). On a straight-sided
-cell with a parallelogram base the geometry is affine and mass integrals of degree 4 are exact up to the rational
-terms, which the conical rule integrates exactly, too (it cancels powers of 1 - z).
+The shape functions are rational, with the term x y / (1 - z): on triangles they must match tetrahedra and on the base
+hexahedra. In the coordinates x / (1 - z), y / (1 - z), z of the conical rule (2^3 and 3^3 points for the stiffness) they
+are polynomials. So mass, centre and inertia are exact on every straight-sided cell, and the stiffness is exact on cells
+with a parallelogram base. pyramid5 locks, in bending much as tet4 does: keep it to transition layers.
+
+Source: Bedrosian, "Shape functions and integration formulas for three-dimensional finite element analysis",
+Int. J. Numer. Meth. Engng 35 (1992) 95-108.
 """
 
 import numpy as np
 
-from fem.elements.element import Element, edges_of, jacobi_pyramid
+from fem.elements.element import Element, edges_of
+from fem.elements.quadrature import pyramid
 
 _CORNERS = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0], [0, 0, 1]], dtype=float)
 _EDGES = edges_of("01 12 23 30 04 14 24 34", 5)
 _SIGNS = _CORNERS[:4, :2]
-_TOP = 1e-12
+_FACES5 = ((0, 3, 2, 1), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4))
+_FACES13 = (
+    (0, 3, 2, 1, 8, 7, 6, 5),
+    (0, 1, 4, 5, 10, 9),
+    (1, 2, 4, 6, 11, 10),
+    (2, 3, 4, 7, 12, 11),
+    (3, 0, 4, 8, 9, 12),
+)
+_TINY = 1e-12
+"""1 - z is kept above this: at the apex the functions take their limit along the axis."""
 
 
-def _ratio(xi: np.ndarray) -> tuple[np.ndarray, ...]:
-    """x, y, z, the ratio x y / (1 - z) and its three derivatives; at the apex the limit along the axis."""
-    x, y, z = xi[:, 0], xi[:, 1], np.minimum(xi[:, 2], 1 - _TOP)
-    t = 1 - z
-    return x, y, xi[:, 2], x * y / t, y / t, x / t, x * y / t**2
+def _coordinates(xi: np.ndarray) -> tuple[np.ndarray, ...]:
+    x, y, z = np.asarray(xi, dtype=float).T
+    return x, y, z, np.maximum(1 - z, _TINY)
 
 
 def _shape5(xi: np.ndarray) -> np.ndarray:
-    x, y, z, r, *_ = _ratio(np.asarray(xi, dtype=float))
-    base = [0.25 * (1 + a * x + b * y + a * b * r - z) for a, b in _SIGNS]
-    return np.stack([*base, z], axis=1)
+    x, y, z, t = _coordinates(xi)
+    return np.stack([*((1 + a * x + b * y + a * b * x * y / t - z) / 4 for a, b in _SIGNS), z], axis=1)
 
 
 def _gradient5(xi: np.ndarray) -> np.ndarray:
-    x, y, z, r, rx, ry, rz = _ratio(np.asarray(xi, dtype=float))
-    one = np.ones_like(x)
-    base = [np.stack([a + a * b * rx, b + a * b * ry, a * b * rz - one], axis=1) * 0.25 for a, b in _SIGNS]
-    return np.stack([*base, np.stack([0 * one, 0 * one, one], axis=1)], axis=1)
+    x, y, z, t = _coordinates(xi)
+    base = [np.stack([a + a * b * y / t, b + a * b * x / t, a * b * x * y / t**2 - 1], axis=1) / 4 for a, b in _SIGNS]
+    return np.stack([*base, np.tile([0.0, 0.0, 1.0], (len(z), 1))], axis=1)
 
 
-def _quadratic(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values (q, 13) and derivatives (q, 13, 3) of the pyramid13 functions, in terms of the pyramid5 ones.
+def _base_middle(u: np.ndarray, v: np.ndarray, t: np.ndarray, s: float) -> tuple[np.ndarray, ...]:
+    """Function of a base edge along u at v = s, and its derivatives by u, v, z."""
+    bubble, slope = t**2 - u**2, t + s * v
+    value = bubble * slope / (2 * t)
+    return value, -u * slope / t, s * bubble / (2 * t), value / t - slope - bubble / (2 * t)
 
-    With L_i the five linear functions: mid-edge nodes of the base come from the two base functions of the edge,
-    lateral mid nodes are 4 L_i L_apex-like products; the corners are corrected by half of their neighbours.
-    """
-    xi = np.asarray(xi, dtype=float)
-    x, y = xi[:, 0], xi[:, 1]
-    z = np.minimum(xi[:, 2], 1 - _TOP)
-    t = 1 - z
-    zero, one = np.zeros_like(x), np.ones_like(x)
 
-    def product(*factors: tuple[np.ndarray, tuple]) -> tuple[np.ndarray, np.ndarray]:
-        value = np.prod([f for f, _ in factors], axis=0)
-        slope = np.zeros((len(x), 3))
-        for k, (_, df) in enumerate(factors):
-            rest = np.prod([f for j, (f, _) in enumerate(factors) if j != k], axis=0)
-            slope += rest[:, None] * np.stack(df, axis=1)
-        return value, slope
+def _lateral_middle(xi: np.ndarray, a: float, b: float) -> tuple[np.ndarray, ...]:
+    """Function of the edge from base corner (a, b) to the apex, and its derivatives by x, y, z."""
+    x, y, z, t = _coordinates(xi)
+    p, q = t + a * x, t + b * y
+    return z * p * q / t, a * z * q / t, b * z * p / t, p * q / t + z * (p * q / t - p - q) / t
 
-    inverse = (1 / t, (zero, zero, 1 / t**2))
-    linear = lambda a, b, c, d: (a + b * x + c * y + d * z, (b * one, c * one, d * one))
-    middle = []
+
+def _middles(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Functions (q, 8) and derivatives (q, 8, 3) of the mid nodes, in the order of the edges."""
+    x, y, _, t = _coordinates(xi)
+    columns = []
     for a, b, _ in _EDGES[:4]:
-        s = (_SIGNS[a] + _SIGNS[b]) / 2
-        along = 0 if s[0] == 0 else 1
-        plus, minus = (linear(1, 1 - along, along, -1), linear(1, along - 1, -along, -1))
-        value, slope = product(plus, minus, linear(1, s[0], s[1], -1), inverse)
-        middle.append((0.5 * value, 0.5 * slope))
-    for a in range(4):
-        s = _SIGNS[a]
-        middle.append(product((z, (zero, zero, one)), linear(1, s[0], 0, -1), linear(1, 0, s[1], -1), inverse))
-    N5, G5 = _shape5(xi), _gradient5(xi)
-    values, slopes = [N5[:, k] for k in range(5)], [G5[:, k] for k in range(5)]
-    for (a, b, _), (value, slope) in zip(_EDGES, middle, strict=True):
-        for corner in (a, b):
-            values[corner] = values[corner] - 0.5 * value
-            slopes[corner] = slopes[corner] - 0.5 * slope
-    values += [v for v, _ in middle]
-    slopes += [g for _, g in middle]
-    return np.stack(values, axis=1), np.stack(slopes, axis=1)
+        across_x, across_y = (_SIGNS[a] + _SIGNS[b]) / 2
+        if across_x == 0:
+            columns.append(_base_middle(x, y, t, across_y))
+        else:
+            value, dy, dx, dz = _base_middle(y, x, t, across_x)
+            columns.append((value, dx, dy, dz))
+    columns += [_lateral_middle(xi, a, b) for a, b in _SIGNS]
+    values = np.stack([c[0] for c in columns], axis=1)
+    return values, np.stack([np.stack(c[1:], axis=1) for c in columns], axis=1)
 
 
-PYRAMID5 = Element(
-    "pyramid", _CORNERS, 5, (), ((0, 3, 2, 1), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)), _shape5, _gradient5,
-    jacobi_pyramid(3), jacobi_pyramid(4),
-)  # fmt: skip
+def _with_middles(linear: np.ndarray, middle: np.ndarray) -> np.ndarray:
+    """Corner functions less half of the mid functions of their edges, then the mid functions."""
+    corners = linear.copy()
+    for k, (a, b, _) in enumerate(_EDGES):
+        corners[:, [a, b]] -= middle[:, [k, k]] / 2
+    return np.concatenate([corners, middle], axis=1)
+
+
+def _shape13(xi: np.ndarray) -> np.ndarray:
+    return _with_middles(_shape5(xi), _middles(xi)[0])
+
+
+def _gradient13(xi: np.ndarray) -> np.ndarray:
+    return _with_middles(_gradient5(xi), _middles(xi)[1])
+
 
 _NODES13 = np.vstack([_CORNERS, [(_CORNERS[a] + _CORNERS[b]) / 2 for a, b, _ in _EDGES]])
-PYRAMID13 = Element(
-    "pyramid13", _NODES13, 5, _EDGES,
-    (
-        (0, 3, 2, 1, 8, 7, 6, 5), (0, 1, 4, 5, 10, 9), (1, 2, 4, 6, 11, 10), (2, 3, 4, 7, 12, 11), (3, 0, 4, 8, 9, 12),
-    ),
-    lambda xi: _quadratic(xi)[0], lambda xi: _quadratic(xi)[1], jacobi_pyramid(4), jacobi_pyramid(5),
-)  # fmt: skip
+PYRAMID5 = Element("pyramid", _CORNERS, 5, (), _FACES5, _shape5, _gradient5, pyramid(2), pyramid(3))
+PYRAMID13 = Element("pyramid13", _NODES13, 5, _EDGES, _FACES13, _shape13, _gradient13, pyramid(3), pyramid(4))

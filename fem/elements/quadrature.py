@@ -1,9 +1,15 @@
 """Quadrature rules on the reference cells: points (q, 3) and weights (q,), all weights positive, all points inside."""
 
+from itertools import permutations
+
 import numpy as np
+from scipy.special import roots_jacobi
 
 Rule = tuple[np.ndarray, np.ndarray]
 """Quadrature points (q, 3) and weights (q,) on the reference cell."""
+
+Orbits = list[tuple[tuple[float, ...], float]]
+"""Barycentric coordinates, and the weight of each of their permutations."""
 
 
 def gauss_box(count: int) -> Rule:
@@ -19,8 +25,6 @@ def pyramid(count: int) -> Rule:
     Exact for polynomials of degree `2 count - 1` in each of x / (1 - z), y / (1 - z) and z, rational functions of
     x, y, z among them. Source: Stroud, Approximate Calculation of Multiple Integrals (1971), section 2.5.
     """
-    from scipy.special import roots_jacobi
-
     x, w = np.polynomial.legendre.leggauss(count)
     t, v = roots_jacobi(count, 2, 0)  # weight (1 - t)^2 of the shrinking cross-section
     height, v = (1 + t) / 2, v / 8
@@ -34,7 +38,7 @@ def tetrahedron(degree: int) -> Rule:
     Sources: Stroud (1971), T3: 1-1 and 2-1; Walkington, Quadrature on simplices of arbitrary dimension (2000).
     """
     corner = (5 - np.sqrt(5)) / 20
-    orbits = {
+    orbits: dict[int, Orbits] = {
         1: [((0.25,) * 4, 1.0)],
         2: [((corner, corner, corner, 1 - 3 * corner), 1 / 4)],
         5: [
@@ -42,8 +46,8 @@ def tetrahedron(degree: int) -> Rule:
             (_near_corner(0.092735250310891226402), 0.073493043116361949544),
             (_near_edge(0.045503704125649649492), 0.042546020777081466438),
         ],
-    }[degree]
-    points, weights = _symmetric(orbits)
+    }
+    points, weights = _symmetric(orbits[degree])
     return points[:, :3], weights / 6
 
 
@@ -54,15 +58,15 @@ def triangle(degree: int) -> tuple[np.ndarray, np.ndarray]:
     """
     s = np.sqrt(15)
     a, b = (6 - s) / 21, (6 + s) / 21
-    orbits = {
+    orbits: dict[int, Orbits] = {
         2: [((1 / 6, 1 / 6, 2 / 3), 1 / 3)],
         5: [
             ((1 / 3,) * 3, 9 / 40),
             ((a, a, 1 - 2 * a), (155 - s) / 1200),
             ((b, b, 1 - 2 * b), (155 + s) / 1200),
         ],
-    }[degree]
-    points, weights = _symmetric(orbits)
+    }
+    points, weights = _symmetric(orbits[degree])
     return points[:, :2], weights / 2
 
 
@@ -81,9 +85,7 @@ def _near_edge(a: float) -> tuple[float, ...]:
     return (a, a, 0.5 - a, 0.5 - a)
 
 
-def _symmetric(orbits: list[tuple[tuple[float, ...], float]]) -> Rule:
+def _symmetric(orbits: Orbits) -> Rule:
     """All permutations of barycentric coordinates; the weight is that of each point, with total 1."""
-    from itertools import permutations
-
     made = [(p, w) for barycentric, w in orbits for p in sorted(set(permutations(barycentric)))]
     return np.array([p for p, _ in made]), np.array([w for _, w in made])

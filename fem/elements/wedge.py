@@ -7,12 +7,14 @@
       | /  \\ |
       0------1
 
-wedge6 is linear in the triangle: stiff in bending, fit for transition layers. wedge15 is the serendipity element.
+wedge6 (3 x 2 points) is linear in the triangle and along the axis: it locks, in bending much as tet4 does, so keep it to
+transition layers. wedge15 (7 x 3 points) is the serendipity element, without shear locking.
 """
 
 import numpy as np
 
-from fem.elements.element import Element, Rule, edges_of, gauss, polynomial_basis, triangle
+from fem.elements.element import Element, edges_of, polynomial_basis
+from fem.elements.quadrature import wedge
 
 _CORNERS = np.array([[0, 0, -1], [1, 0, -1], [0, 1, -1], [0, 0, 1], [1, 0, 1], [0, 1, 1]], dtype=float)
 _EDGES = edges_of("01 12 20 34 45 53 03 14 25", 6)
@@ -22,16 +24,10 @@ _QUADRATIC = np.vstack(
 )
 
 
-def _product(in_triangle: int, along: int) -> Rule:
-    p, v = triangle(in_triangle)
-    z, w = gauss(along)
-    return np.array([[*a, c] for c in z for a in p]), np.array([x * y for y in w for x in v])
-
-
 _shape6, _gradient6 = polynomial_basis(_CORNERS, _LINEAR)
 WEDGE6 = Element(
     "wedge", _CORNERS, 6, (), ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)), _shape6, _gradient6,
-    _product(2, 2), _product(3, 3),
+    wedge(2, 2), wedge(5, 3),
 )  # fmt: skip
 
 _NODES15 = np.vstack([_CORNERS, [(_CORNERS[a] + _CORNERS[b]) / 2 for a, b, _ in _EDGES]])
@@ -42,5 +38,5 @@ WEDGE15 = Element(
         (0, 2, 1, 8, 7, 6), (3, 4, 5, 9, 10, 11), (0, 1, 4, 3, 6, 13, 9, 12), (1, 2, 5, 4, 7, 14, 10, 13),
         (2, 0, 3, 5, 8, 12, 11, 14),
     ),
-    _shape15, _gradient15, _product(3, 3), _product(4, 4),
+    _shape15, _gradient15, wedge(5, 3), wedge(5, 4),
 )  # fmt: skip

@@ -9,7 +9,11 @@ import typer
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
     picture: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.comparison.png).")] = None,
-    joint: Annotated[str | None, typer.Option(help="Joint whose force is plotted (default: the one that differs most).")] = None,
+    joint: Annotated[
+        str | None, typer.Option(help="Joint whose force is plotted (default: the one that differs most).")
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
+    step: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
 ) -> None:
     """Simulate a mechanism rigid and flexible; print and plot the differences."""
     from flexmb.cli.screen import bars, say_text
@@ -19,7 +23,9 @@ def command(
 
     with bars() as say:
         loaded = load_model(model)
-        comparison = compare(loaded.system, loaded.duration, progress=lambda done: say("simulating", done), **loaded.options)
+        options = loaded.options | ({} if step is None else {"step": step})
+        span = loaded.duration if duration is None else duration
+        comparison = compare(loaded.system, span, progress=lambda done: say("simulating", done), **options)
     say_text(comparison)
     say_text(f"\n{comparison.flexible.ledger}")
     say_text(f"plot: {plot_comparison(comparison, picture or Path(f'{model.stem}.comparison.png'), joint)}")

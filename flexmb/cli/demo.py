@@ -15,4 +15,6 @@ def command(directory: Annotated[Path, typer.Argument(help="Folder for the resul
 
     with bars() as say:
         demo.run(directory, report=say_text, progress=say)
-    say_text(f"Written to {directory.resolve()}: result.h5, energy.png, comparison.png, modes.png, mesh.png, animation.gif")
+    say_text(
+        f"Written to {directory.resolve()}: result.h5, energy.png, comparison.png, modes.png, mesh.png, animation.gif"
+    )

@@ -8,7 +8,9 @@ import typer
 
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file: .msh, .inp, .vtu, .bdf, .med, ...")],
-    material: Annotated[str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')] = "",
+    material: Annotated[
+        str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')
+    ] = "",
     picture: Annotated[Path | None, typer.Option(help="Write a picture of the mesh here (.png).")] = None,
 ) -> None:
     """Show elements, sets, quality and mass properties of a mesh file, and draw it."""
@@ -25,7 +27,9 @@ def command(
         say_text(check_mesh(loaded))
         if material:
             part = fem.Model(loaded, material_from(material))
-            say_text(f"mass {part.mass:.8g}, centre {np.round(part.centre_of_mass, 9)}, inertia about the centre\n{part.inertia()}")
+            say_text(
+                f"mass {part.mass:.8g}, centre {np.round(part.centre_of_mass, 9)}, inertia about the centre\n{part.inertia()}"
+            )
     if picture is not None:
         from flexmb.view import picture_mesh
 

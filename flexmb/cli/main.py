@@ -1,5 +1,6 @@
 """Entry point of the command line; verbs import what they need when they run, so that help comes at once."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -28,17 +29,16 @@ def options(debug: Annotated[bool, typer.Option("--debug", help="Show the traceb
 
 def main() -> None:
     """Run the command line; an error of the user's input becomes a paragraph and exit code 2."""
-    from rich.console import Console
-
-    from fem.errors import FlexmbError
-
+    os.environ.setdefault("MPLBACKEND", "Agg")  # plots go to files
     try:
         app()
-    except FlexmbError as error:
-        if _DEBUG["on"]:
+    except Exception as error:
+        from fem.errors import FlexmbError  # here, because it takes longer than --help may
+
+        if _DEBUG["on"] or not isinstance(error, FlexmbError):
             raise
-        Console(stderr=True, highlight=False).print(f"[bold red]{type(error).__name__}[/]: {str(error).replace('[', chr(92) + '[')}")
+        from rich.console import Console
+        from rich.markup import escape
+
+        Console(stderr=True, highlight=False).print(f"[bold red]{type(error).__name__}[/]: {escape(str(error))}")
         sys.exit(2)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("[yellow]Stopped.[/]")
-        sys.exit(130)

@@ -8,12 +8,18 @@ import typer
 
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file.")],
-    material: Annotated[str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')],
+    material: Annotated[
+        str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
-    interface: Annotated[list[str] | None, typer.Option(help="NAME=SET, or NAME=SET:average; repeat for each interface.")] = None,
+    interface: Annotated[
+        list[str] | None, typer.Option(help="NAME=SET, or NAME=SET:average; repeat for each interface.")
+    ] = None,
     method: Annotated[str, typer.Option(help='"craig-bampton" or "modal".')] = "craig-bampton",
     modes: Annotated[int, typer.Option(min=1, help="Fixed-interface (or free-free) modes to keep.")] = 20,
-    attached_to: Annotated[str | None, typer.Option(help="Interface that carries the body frame (default: mean axes).")] = None,
+    attached_to: Annotated[
+        str | None, typer.Option(help="Interface that carries the body frame (default: mean axes).")
+    ] = None,
     damping: Annotated[float, typer.Option(min=0, help="Modal damping ratio.")] = 0.0,
     picture: Annotated[Path | None, typer.Option(help="Write a picture of the first modes here (.png).")] = None,
 ) -> None:

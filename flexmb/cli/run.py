@@ -8,7 +8,9 @@ import typer
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Result file (default: MODEL.h5 in the current folder).")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Result file (default: MODEL.h5 in the current folder).")
+    ] = None,
     duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
     step: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
 ) -> None:
@@ -22,7 +24,8 @@ def command(
     with bars() as say:
         loaded = load_model(model)
         options = loaded.options | ({} if step is None else {"step": step})
-        result = flexmb.simulate(loaded.system, duration or loaded.duration, progress=lambda done: say("simulating", done), **options)
+        span = loaded.duration if duration is None else duration
+        result = flexmb.simulate(loaded.system, span, progress=lambda done: say("simulating", done), **options)
     say_text(result)
     path = save_result(result, output or Path(f"{model.stem}.h5"))
     say_text(f"result: {path}\nenergies: {plot_energy(result, path.with_suffix('.energy.png'))}")

@@ -13,7 +13,13 @@ console = Console(highlight=False)
 @contextmanager
 def bars() -> Iterator[Callable[[str, float], None]]:
     """A function `say(what, fraction)` that draws one progress bar for each `what`; warnings become yellow lines."""
-    columns = (TextColumn("{task.description:12}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description:12}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as progress, yellow_warnings():
         tasks: dict[str, int] = {}
 
@@ -30,7 +36,9 @@ def yellow_warnings() -> Iterator[None]:
     """Show warnings as one line of text, without the place in the code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *args, **kwargs: console.print(f"Note: {message}", style="yellow", markup=False)
+        warnings.showwarning = lambda message, *args, **kwargs: console.print(
+            f"Note: {message}", style="yellow", markup=False
+        )
         yield
 
 

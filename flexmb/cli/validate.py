@@ -35,7 +35,16 @@ def command(
     table = Table("case", "quantity", "reference", "kind", "ours", "error", "allowed", "")
     for row in rows:
         mark = "[green]passed[/]" if row.passed else "[bold red]FAILED[/]"
-        table.add_row(row.case, row.quantity, f"{row.reference:.6g}", row.kind, f"{row.ours:.6g}", f"{row.error:.2e}", f"{row.allowed:.0e}", mark)
+        table.add_row(
+            row.case,
+            row.quantity,
+            f"{row.reference:.6g}",
+            row.kind,
+            f"{row.ours:.6g}",
+            f"{row.error:.2e}",
+            f"{row.allowed:.0e}",
+            mark,
+        )
     console.print(table)
     if json_file is not None:
         from flexmb.files.tree import FileError

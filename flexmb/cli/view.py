@@ -32,7 +32,9 @@ def command(
         if energy is not None:
             say_text(f"energies: {view.plot_energy(loaded, energy)}")
         if animation is not None:
-            path = view.animate(loaded, animation, magnification=magnification, progress=lambda done: say("drawing", done))
+            path = view.animate(
+                loaded, animation, magnification=magnification, progress=lambda done: say("drawing", done)
+            )
             say_text(f"animation: {path}")
         if paraview is not None:
             say_text(f"ParaView: {export_vtk(loaded, paraview, every=max(1, len(loaded.t) // 200))}")

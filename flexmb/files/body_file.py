@@ -46,11 +46,11 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             damping=tree["damping"],
             deflection=tree["deflection"],
             interfaces={key: BodyInterface(i["point"], i["rows"]) for key, i in tree["interfaces"].items()},
-            mesh=_mesh_from_tree(tree["mesh"]) if tree.get("mesh") is not None else None,
-            Psi=tree.get("Psi"),
+            mesh=None if tree["mesh"] is None else _mesh_from_tree(tree["mesh"]),
+            Psi=tree["Psi"],
         )
-    except (KeyError, TypeError) as error:
-        raise FileError(f"{path} is damaged: the body's entry {error} is missing or wrong.") from None
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise FileError(f"{path} does not hold a body as flexmb writes it: {error}.") from None
 
 
 def _mesh_tree(mesh: Mesh) -> Tree:
@@ -61,9 +61,14 @@ def _mesh_tree(mesh: Mesh) -> Tree:
         "node_sets": dict(mesh.node_sets),
         "cell_sets": dict(mesh.cell_sets),
         "face_sets": dict(mesh.face_sets),
+        "node_ids": mesh.node_ids,
+        "notes": list(mesh.notes),
     }
 
 
 def _mesh_from_tree(tree: Tree) -> Mesh:
     blocks = tuple(CellBlock(b["kind"], b["connectivity"].astype(np.int64)) for b in tree["cells"])
-    return Mesh(tree["points"], blocks, tree["node_sets"], tree["cell_sets"], tree["face_sets"], name=tree["name"])
+    sets = {key: tree[key] for key in ("node_sets", "cell_sets", "face_sets")}
+    return Mesh(
+        tree["points"], blocks, **sets, node_ids=tree["node_ids"], name=tree["name"], notes=tuple(tree["notes"])
+    )

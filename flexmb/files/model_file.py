@@ -1,22 +1,24 @@
 """Mechanisms in TOML: read, checked against the schema, built. A model file runs no code."""
 
 import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 import fem
 import meshes
 import reduction
 from fem.errors import FlexmbError, unknown_name
-from flexmb import motion
 from flexmb.body import Body, flexible_body, rigid_body
 from flexmb.files import schema
 from flexmb.files.body_file import load_body
+from flexmb.files.motion_keys import MotionKeys
+from flexmb.files.schema_errors import sentences
 from flexmb.mechanism import MechanismError
 from flexmb.motion import Motion
 from flexmb.system import BodyHandle, Place, System
@@ -36,174 +38,110 @@ class ModelFile:
 
 
 def load_model(path: str | Path) -> ModelFile:
-    """Read a TOML model file (format: docs/model-files.md). Raises `ModelFileError` naming the file and the key."""
+    """Read a TOML model file (format: docs/model-files.md). Raises `ModelFileError` naming the file and the key.
+
+    Meshes are read and reduced here; file names in the model are looked up beside the model file.
+    """
     path = Path(path)
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ModelFileError(f"There is no model file {str(path)!r} (looked in {path.resolve().parent}).") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ModelFileError(f"The model file {path} cannot be read: {error}.") from None
+        raise ModelFileError(f"The model file {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
     except tomllib.TOMLDecodeError as error:
         raise ModelFileError(f"{path} is not valid TOML: {error}.") from None
     try:
         keys = schema.ModelKeys.model_validate(data)
     except ValidationError as error:
-        raise ModelFileError(f"{path}: " + "; ".join(_sentences(error, data))) from None
-    try:
-        return _build(keys, path.parent)
-    except FlexmbError as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"{path}: {error}") from error
-
-
-# errors of the schema -----------------------------------------------------------------------------------------------
-
-
-def _sentences(error: ValidationError, data: dict[str, Any]) -> list[str]:
-    """One sentence an error: key, what was found, what is allowed."""
-    found = []
-    for item in error.errors()[:5]:
-        place = [p for p in item["loc"] if not _is_choice(p, item["loc"])]
-        key = _path(place, data)
-        if item["type"] == "extra_forbidden":
-            allowed = _allowed_keys(item["loc"])
-            close = get_close_matches(str(item["loc"][-1]), allowed, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            found.append(f"unknown key {key}.{hint} Keys there: {', '.join(allowed)}")
-        elif item["type"] == "missing":
-            found.append(f"key {key} is missing")
-        else:
-            found.append(f"key {key}: {item['msg'][0].lower() + item['msg'][1:]}; found {item.get('input')!r}")
-    return found
-
-
-_CHOICES = {"rigid", "flexible", "polynomial", "harmonic", "smooth-step", "spin-up", "pulse", "table"}
-
-
-def _is_choice(part: Any, loc: tuple) -> bool:
-    """Whether a part of a location is pydantic's name of an alternative, not a key of the file."""
-    text = str(part)
-    position = loc.index(part)
-    if text in _CHOICES and position >= 2 and position + 1 <= len(loc):
-        return True
-    return "[" in text or text in ("AxisAngle", "InterfaceKeys", "MaterialKeys", "str", "float")
-
-
-def _path(place: list[Any], data: Any) -> str:
-    """A location as the user wrote it; list entries by their name."""
-    words = []
-    for part in place:
-        if isinstance(part, int):
-            entry = data[part] if isinstance(data, list) and part < len(data) else None
-            name = entry.get("name") if isinstance(entry, dict) else None
-            words[-1] += f"[{part + 1}]" + (f" ({name!r})" if name else "")
-            data = entry
-        else:
-            words.append(str(part))
-            data = data.get(part) if isinstance(data, dict) else None
-    return "'" + ".".join(words) + "'"
-
-
-def _allowed_keys(loc: tuple) -> list[str]:
-    """Keys of the table in which an unknown key was found."""
-    tables: dict[str, type[BaseModel]] = {
-        "rigid": schema.RigidBody, "flexible": schema.FlexibleBody, "polynomial": schema.Polynomial, "harmonic": schema.Harmonic,
-        "smooth-step": schema.SmoothStep, "spin-up": schema.SpinUp, "pulse": schema.Pulse, "table": schema.Table, "simulation": schema.SimulationKeys,
-        "joints": schema.JointKeys, "springs": schema.SpringKeys, "bushings": schema.BushingKeys, "joint_springs": schema.JointSpringKeys,
-        "motors": schema.MotorKeys, "loads": schema.LoadKeys, "reduction": schema.ReductionKeys, "AxisAngle": schema.AxisAngle,
-        "InterfaceKeys": schema.InterfaceKeys, "MaterialKeys": schema.MaterialKeys,
-    }  # fmt: skip
-    for part in reversed(loc[:-1]):
-        if part in tables:
-            return list(tables[part].model_fields)
-    return list(schema.ModelKeys.model_fields)
-
-
-# building -----------------------------------------------------------------------------------------------------------
-
-
-def _build(keys: schema.ModelKeys, folder: Path) -> ModelFile:
-    system = System(gravity=keys.gravity, name=keys.name)
-    handles: dict[str, BodyHandle] = {}
-    for name, body in keys.bodies.items():
-        if name == "ground":
-            raise MechanismError("a body cannot be called 'ground': that is the name of the fixed world.")
-        turn = body.orientation
-        orientation = turn if isinstance(turn, list) else np.deg2rad(turn.degrees) * np.array(turn.axis) / np.linalg.norm(turn.axis)
-        handles[name] = system.add(
-            _body(name, body, folder), name=name, position=body.position, orientation=orientation,
-            velocity=body.velocity, angular_velocity=body.angular_velocity,
-        )  # fmt: skip
-
-    def place(text: str) -> Place | BodyHandle:
-        return _place(system, handles, text)
-
-    for joint in keys.joints:
-        _add_joint(system, joint, place(joint.a), place(joint.b), folder)
-    for s in keys.springs:
-        a, b = (_fixed_place(x, s.at, s.name) for x in (place(s.a), place(s.b)))
-        system.spring_damper(s.name, a, b, stiffness=s.stiffness, damping=s.damping, length=s.length)
-    for bush in keys.bushings:
-        system.bushing(bush.name, place(bush.a), place(bush.b), stiffness=bush.stiffness, damping=bush.damping, axis=bush.axis, at=bush.at)
-    for js in keys.joint_springs:
-        system.joint_spring(js.name, js.joint, stiffness=js.stiffness, damping=js.damping, free=js.free, along=js.along)
-    for m in keys.motors:
-        effort = m.effort if isinstance(m.effort, float | int) else _motion(m.effort, folder)
-        system.motor(m.name, m.joint, effort, drag=m.drag, along=m.along)
-    for load in keys.loads:
-        where = place(load.place)
-        if isinstance(where, BodyHandle):
-            where = where.at((0.0, 0.0, 0.0))
-        factor = None if load.factor is None else _motion(load.factor, folder)
-        system.load(load.name, where, force=load.force, moment=load.moment, factor=factor, follows=load.follows)
+        raise ModelFileError(f"{path}: " + "\n  ".join(sentences(error, data))) from None
     options = keys.simulation.model_dump()
-    return ModelFile(system, options.pop("duration"), options)
+    return ModelFile(_build(keys, path), options.pop("duration"), options)
 
 
-def _add_joint(system: System, joint: schema.JointKeys, a: Place | BodyHandle, b: Place | BodyHandle, folder: Path) -> None:
-    if joint.kind == "prescribed":
-        parts = {key: _motion(value, folder) for key in ("x", "y", "z", "rotation") if (value := getattr(joint, key)) is not None}
-        system.prescribe(joint.name, a, b, axis=joint.axis, at=joint.at, **parts)
-        return
-    system.joint(joint.kind, joint.name, a, b, axis=joint.axis, second_axis=joint.second_axis, at=joint.at)
-    if joint.drive is not None:
-        system.drive(joint.name, _motion(joint.drive, folder), joint.along)
-    if joint.speed is not None:
-        system.set_speed(joint.name, joint.speed, joint.along)
+@dataclass(frozen=True)
+class _Site:
+    """A system being built: its bodies by name, and the folder in which the model file's names are looked up."""
+
+    system: System
+    folder: Path
+    handles: dict[str, BodyHandle]
+
+    def place(self, text: str) -> Place | BodyHandle:
+        """`"ground"`, `"body"`, `"body.interface"` or `"body.point"`."""
+        name, _, interface = text.partition(".")
+        if name == "ground":
+            return self.system.ground[interface] if interface else self.system.ground
+        if name not in self.handles:
+            raise MechanismError(unknown_name("body", name, [*self.handles, "ground"]))
+        return self.handles[name][interface] if interface else self.handles[name]
+
+    def motion(self, keys: MotionKeys | None) -> Motion | None:
+        """The function of time that a table of keys means."""
+        return None if keys is None else keys.motion(self.folder)
 
 
-def _fixed_place(where: Place | BodyHandle, at: list[float] | None, name: str) -> Place:
-    if isinstance(where, Place):
-        return where
-    if where.body is None and at is not None:
-        return where.at(at)
-    raise MechanismError(f"spring {name!r} needs two places: 'body.interface', 'body.point' or 'ground' with at = [x, y, z].")
+def _build(keys: schema.ModelKeys, path: Path) -> System:
+    site = _Site(System(gravity=keys.gravity, name=keys.name), path.parent, {})
+    for name, body in keys.bodies.items():
+        with _naming(path, f"bodies.{name}"):
+            _add_body(site, name, body)
+    parts: tuple[tuple[str, Sequence[Any], Callable[[_Site, Any], None]], ...] = (
+        ("joints", keys.joints, _add_joint),
+        ("springs", keys.springs, _add_spring),
+        ("bushings", keys.bushings, _add_bushing),
+        ("joint_springs", keys.joint_springs, _add_joint_spring),
+        ("motors", keys.motors, _add_motor),
+        ("loads", keys.loads, _add_load),
+    )
+    for key, tables, add in parts:
+        for number, table in enumerate(tables, 1):
+            with _naming(path, f"{key}[{number}] ({table.name!r})"):
+                add(site, table)
+    return site.system
 
 
-def _place(system: System, handles: dict[str, BodyHandle], text: str) -> Place | BodyHandle:
-    """`"ground"`, `"body"`, `"body.interface"` or `"body.point"`."""
-    name, _, interface = text.partition(".")
-    if name == "ground":
-        return system.ground
-    if name not in handles:
-        raise MechanismError(unknown_name("body", name, [*handles, "ground"]))
-    return handles[name][interface] if interface else handles[name]
+@contextmanager
+def _naming(path: Path, key: str) -> Iterator[None]:
+    """Errors inside name the model file and the key."""
+    try:
+        yield
+    except FlexmbError as error:
+        raise ModelFileError(f"{path}: key '{key}': {error}") from error
 
 
-def _body(name: str, keys: schema.RigidBody | schema.FlexibleBody, folder: Path) -> Body:
+# bodies -------------------------------------------------------------------------------------------------------------
+
+
+def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBody) -> None:
     if isinstance(keys, schema.RigidBody):
         points = {key: tuple(point) for key, point in keys.points.items()}
-        return rigid_body(name, mass=keys.mass, inertia=keys.inertia, centre=keys.centre, points=points)  # type: ignore[arg-type]
-    if (keys.file is None) == (keys.mesh is None):
-        raise MechanismError(f"flexible body {name!r} needs either file = (a body that `flexmb reduce` wrote) or mesh = ...")
-    if keys.file is not None:
-        return load_body(folder / keys.file)
-    if keys.material is None:
-        raise MechanismError(f"flexible body {name!r} needs a material for its mesh.")
+        body = rigid_body(name, mass=keys.mass, inertia=keys.inertia, centre=keys.centre, points=points)
+    elif keys.file is not None:
+        body = load_body(site.folder / keys.file)
+    else:
+        body = _reduced(name, keys, site.folder)
+    turn = keys.orientation
+    if isinstance(turn, schema.AxisAngle):
+        turn = list(np.deg2rad(turn.degrees) * np.array(turn.axis) / np.linalg.norm(turn.axis))
+    site.handles[name] = site.system.add(
+        body,
+        name=name,
+        position=keys.position,
+        orientation=turn,
+        velocity=keys.velocity,
+        angular_velocity=keys.angular_velocity,
+    )
+
+
+def _reduced(name: str, keys: schema.FlexibleBody, folder: Path) -> Body:
+    """The flexible body of a mesh."""
     mesh = fem.read_mesh(_mesh_path(str(keys.mesh), folder))
-    material = {k: _material(m) for k, m in keys.material.items()} if isinstance(keys.material, dict) else _material(keys.material)
+    material = (
+        {k: _material(m) for k, m in keys.material.items()}
+        if isinstance(keys.material, dict)
+        else _material(keys.material)
+    )
     interfaces = {
         key: spec if isinstance(spec, str) else fem.Interface(spec.set, kind=spec.kind, point=spec.point)
         for key, spec in keys.interfaces.items()
@@ -211,7 +149,9 @@ def _body(name: str, keys: schema.RigidBody | schema.FlexibleBody, folder: Path)
     part = fem.Model(mesh, material, name=name).with_interfaces(**interfaces)
     reduce = {"craig-bampton": reduction.craig_bampton, "modal": reduction.modal}[keys.reduction.method]
     basis = reduce(part, modes=keys.reduction.modes, attached_to=keys.reduction.attached_to)
-    return flexible_body(part, basis, name=name, modal_damping=keys.modal_damping, rayleigh=(keys.rayleigh[0], keys.rayleigh[1]))
+    return flexible_body(
+        part, basis, name=name, modal_damping=keys.modal_damping, rayleigh=(keys.rayleigh[0], keys.rayleigh[1])
+    )
 
 
 def _mesh_path(text: str, folder: Path) -> Path:
@@ -224,34 +164,66 @@ def _mesh_path(text: str, folder: Path) -> Path:
         raise MechanismError(str(error)) from None
 
 
-def _material(keys: schema.Material) -> fem.Material:
-    if not isinstance(keys, str):
+def _material(keys: str | schema.MaterialKeys | None) -> fem.Material:
+    if isinstance(keys, schema.MaterialKeys):
         return fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
-    name, _, units = keys.partition(":")
+    name, _, units = str(keys).partition(":")
     makers = {"steel": fem.Material.steel, "aluminium": fem.Material.aluminium}
     if name not in makers:
-        raise MechanismError(unknown_name("material", name, makers) + ' Write its constants: {youngs_modulus = ..., poissons_ratio = ..., density = ...}.')
+        constants = "{ youngs_modulus = ..., poissons_ratio = ..., density = ... }"
+        raise MechanismError(f"{unknown_name('material', name, makers)} Or write its constants: {constants}.")
     return makers[name](units=units or "m")
 
 
-def _motion(keys: Any, folder: Path) -> Motion:
-    values = keys.model_dump()
-    kind = values.pop("kind")
-    if kind == "polynomial":
-        return motion.polynomial(*values["coefficients"])
-    if kind == "table":
-        return _table(keys, folder)
-    makers = {"harmonic": motion.harmonic, "smooth-step": motion.smooth_step, "spin-up": motion.spin_up, "pulse": motion.pulse}
-    return makers[kind](**values)
+# joints and forces --------------------------------------------------------------------------------------------------
 
 
-def _table(keys: schema.Table, folder: Path) -> Motion:
-    if keys.csv is None:
-        if keys.times is None or keys.values is None:
-            raise MechanismError("a table motion needs times and values, or csv = (a file with two columns).")
-        return motion.table(keys.times, keys.values)
-    try:
-        data = np.loadtxt(folder / keys.csv, delimiter=",", comments="#", ndmin=2)
-    except (OSError, ValueError) as error:
-        raise MechanismError(f"the table {keys.csv!r} cannot be read as two columns of numbers separated by commas: {error}.") from None
-    return motion.table(data[:, 0], data[:, 1])
+def _add_joint(site: _Site, joint: schema.JointKeys | schema.PrescribedKeys) -> None:
+    a, b = site.place(joint.a), site.place(joint.b)
+    if isinstance(joint, schema.PrescribedKeys):
+        parts = {key: site.motion(getattr(joint, key)) for key in ("x", "y", "z", "rotation")}
+        site.system.prescribe(joint.name, a, b, axis=joint.axis, at=joint.at, **parts)
+        return
+    site.system.joint(joint.kind, joint.name, a, b, axis=joint.axis, second_axis=joint.second_axis, at=joint.at)
+    if joint.drive is not None:
+        site.system.drive(joint.name, joint.drive.motion(site.folder), joint.along)
+    if joint.speed is not None:
+        site.system.set_speed(joint.name, joint.speed, joint.along)
+
+
+def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
+    ends = [site.place(text) for text in (keys.a, keys.b)]
+    if keys.at is not None:  # the place of the end on the ground
+        ends = [site.system.ground.at(keys.at) if end is site.system.ground else end for end in ends]
+        if not any(text == "ground" for text in (keys.a, keys.b)):
+            raise MechanismError("at = [x, y, z] is the place on the ground, but neither end is on the ground.")
+    if not all(isinstance(end, Place) for end in ends):
+        raise MechanismError(
+            "a spring needs two places: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
+        )
+    site.system.spring_damper(keys.name, *ends, stiffness=keys.stiffness, damping=keys.damping, length=keys.length)
+
+
+def _add_bushing(site: _Site, keys: schema.BushingKeys) -> None:
+    places = site.place(keys.a), site.place(keys.b)
+    site.system.bushing(keys.name, *places, stiffness=keys.stiffness, damping=keys.damping, axis=keys.axis, at=keys.at)
+
+
+def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
+    site.system.joint_spring(
+        keys.name, keys.joint, stiffness=keys.stiffness, damping=keys.damping, free=keys.free, along=keys.along
+    )
+
+
+def _add_motor(site: _Site, keys: schema.MotorKeys) -> None:
+    effort = keys.effort if isinstance(keys.effort, float | int) else keys.effort.motion(site.folder)
+    site.system.motor(keys.name, keys.joint, effort, drag=keys.drag, along=keys.along)
+
+
+def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
+    where = site.place(keys.place)
+    if isinstance(where, BodyHandle):
+        where = where.at((0.0, 0.0, 0.0))
+    site.system.load(
+        keys.name, where, force=keys.force, moment=keys.moment, factor=site.motion(keys.factor), follows=keys.follows
+    )

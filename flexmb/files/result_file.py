@@ -1,25 +1,27 @@
 """Results in HDF5: motion, ledger, and the mechanism that moved."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.interpolate import PPoly
 
-from flexmb import motion
 from flexmb.files.body_file import body_from_tree, body_tree
 from flexmb.files.tree import FileError, Tree, read_tree, write_tree
 from flexmb.mechanism import Joint, Load, Marker, Mechanism, Row, State
-from flexmb.motion import Motion
+from flexmb.motion import Motion, MotionError
 from flexmb.result import Ledger, Result, Statistics
 
-_ROW = ("kind", "function", "stiffness", "damping", "offset")
+_STORED = " (stored values)"
 
 
 def save_result(result: Result, path: str | Path) -> Path:
     """Write a result; `load_result` gives back an equal one.
 
-    Functions of time are stored by their values at the stored times (and their descriptions): they are Python
-    functions, and a file holds no code.
+    Functions of time are Python functions, and a file holds no code: stored are their descriptions and their values, rates
+    and accelerations at the stored times. The loaded mechanism interpolates these, and says so in the description.
     """
     tree = {name: getattr(result, name) for name in ("t", "q", "w", "wdot", "multipliers")}
     tree["ledger"] = {f.name: getattr(result.ledger, f.name) for f in fields(result.ledger)}
@@ -38,8 +40,8 @@ def load_result(path: str | Path) -> Result:
             ledger=Ledger(**tree["ledger"]),
             statistics=Statistics(**tree["statistics"]),
         )
-    except (KeyError, TypeError) as error:
-        raise FileError(f"{path} is damaged: the result's entry {error} is missing or wrong.") from None
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise FileError(f"{path} does not hold a result as flexmb writes it: {error}.") from None
 
 
 def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
@@ -47,39 +49,87 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "name": m.name,
         "gravity": m.gravity,
         "bodies": [body_tree(b) for b in m.bodies],
-        "markers": [{"name": k.name, "body": k.body, "point": k.point, "axes": k.axes, "interface": k.interface} for k in m.markers],
-        "rows": [{**{key: getattr(r, key) for key in _ROW}, "markers": np.array(r.markers), "axes": np.array(r.axes)} for r in m.rows],
-        "joints": [{"name": j.name, "kind": j.kind, "markers": np.array(j.markers), "rows": np.array(j.rows)} for j in m.joints],
+        "markers": _columns(m.markers, Marker),
+        "rows": _columns(m.rows, Row),
+        "joints": [{f.name: getattr(j, f.name) for f in fields(Joint)} for j in m.joints],
         "force_elements": {name: np.array(rows) for name, rows in m.force_elements.items()},
-        "loads": [{"name": x.name, "marker": x.marker, "wrench": x.wrench, "follows": x.follows, "function": x.function} for x in m.loads],
+        "loads": _columns(m.loads, Load),
         "functions": [{"description": f.description, "values": np.array([f(x) for x in t])} for f in m.functions],
-        "initial": {"t": float(m.initial.t), "q": m.initial.q, "w": m.initial.w},
+        "initial": asdict(m.initial),
+        "start_rows": _columns([row for row, _ in m.start_rows], Row),
+        "start_speeds": np.array([speed for _, speed in m.start_rows]),
     }
 
 
 def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechanism:
-    def pair(array: np.ndarray) -> tuple[int, int]:
-        return int(array[0]), int(array[1])
-
+    start_rows = _records(tree["start_rows"], Row)
     return Mechanism(
         name=tree["name"],
         gravity=tree["gravity"],
         bodies=tuple(body_from_tree(b, path) for b in tree["bodies"]),
-        markers=tuple(Marker(k["name"], k["body"], k["point"], k["axes"], k.get("interface")) for k in tree["markers"]),
-        rows=tuple(Row(**{key: r[key] for key in _ROW}, markers=pair(r["markers"]), axes=pair(r["axes"])) for r in tree["rows"]),
-        joints=tuple(Joint(j["name"], j["kind"], pair(j["markers"]), tuple(map(int, j["rows"]))) for j in tree["joints"]),
-        force_elements={name: tuple(map(int, rows)) for name, rows in tree["force_elements"].items()},
-        loads=tuple(Load(x["name"], x["marker"], x["wrench"], bool(x["follows"]), x["function"]) for x in tree["loads"]),
-        functions=tuple(_stored_motion(f, t) for f in tree["functions"]),
-        initial=State(float(tree["initial"]["t"]), tree["initial"]["q"], tree["initial"]["w"]),
+        markers=_records(tree["markers"], Marker),
+        rows=_records(tree["rows"], Row),
+        joints=tuple(Joint(j["name"], j["kind"], tuple(j["markers"]), tuple(j["rows"])) for j in tree["joints"]),
+        force_elements={name: tuple(rows.tolist()) for name, rows in tree["force_elements"].items()},
+        loads=_records(tree["loads"], Load),
+        functions=tuple(_stored_motion(f["description"], t, f["values"]) for f in tree["functions"]),
+        initial=State(**tree["initial"]),
+        start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
     )
 
 
-def _stored_motion(tree: Tree, t: np.ndarray) -> Motion:
-    """A function of time known at the stored times: exact there, linear between them."""
-    values = tree["values"]
+def _columns(records: Sequence[Any], kind: type) -> Tree:
+    """Records of one kind as a table: field -> array over the records, or a list where some are texts."""
+    table: Tree = {}
+    for field in fields(kind):
+        values = [getattr(record, field.name) for record in records]
+        numbers = not any(value is None or isinstance(value, str) for value in values)
+        table[field.name] = np.array(values) if numbers else values
+    return table
 
-    def column(k: int) -> "motion.Callable[[float], float]":
-        return lambda at: float(np.interp(at, t, values[:, k]))
 
-    return Motion(column(0), column(1), column(2), f"{tree['description']} (stored values)")
+def _records(table: Tree, kind: type) -> tuple[Any, ...]:
+    """The records of a table that `_columns` made."""
+    made = []
+    for values in zip(*(table[field.name] for field in fields(kind)), strict=True):
+        made.append(kind(*(_plain(value) for value in values)))
+    return tuple(made)
+
+
+def _plain(value: Any) -> Any:
+    """A number as Python's, a pair of whole numbers as a tuple, other arrays as they are."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind == "i":
+        return tuple(value.tolist())
+    return value
+
+
+def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> Motion:
+    """A function of time known with two derivatives at the stored times: exact there, quintic between them."""
+    curves = [_quintic(t, values).derivative(order) for order in range(3)]
+
+    def column(order: int) -> Callable[[float], float]:
+        def at(time: float) -> float:
+            index = min(int(np.searchsorted(t, time)), len(t) - 1)
+            if t[index] == time:
+                return float(values[index, order])
+            if not t[0] - 1e-9 * (t[-1] - t[0]) <= time <= t[-1] + 1e-9 * (t[-1] - t[0]):
+                raise MotionError(f"{text!r} is known from t = {t[0]} to {t[-1]} only; it was asked for {time}.")
+            return float(curves[order](time))
+
+        return at
+
+    text = description if description.endswith(_STORED) else description + _STORED
+    return Motion(column(0), column(1), column(2), text)
+
+
+def _quintic(t: np.ndarray, values: np.ndarray) -> PPoly:
+    """Piecewise polynomial with the given value, rate and acceleration (nt, 3) at `t` (Hermite)."""
+    h = np.diff(t)
+    c0, c1, c2 = values[:-1, 0], h * values[:-1, 1], h**2 * values[:-1, 2] / 2
+    d = values[1:, 0] - c0 - c1 - c2
+    e = h * values[1:, 1] - c1 - 2 * c2
+    g = h**2 * values[1:, 2] - 2 * c2
+    c3, c4, c5 = 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
+    return PPoly(np.stack([c5 / h**5, c4 / h**4, c3 / h**3, c2 / h**2, c1 / h, c0]), t)

@@ -1,75 +1,16 @@
-"""The keys of a model file (TOML). Every key that is not here is refused by name."""
+"""The keys of a model file (TOML): bodies, joints, forces, settings. A key that is not here is refused by name."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
-Vector = Annotated[list[float], Field(min_length=3, max_length=3)]
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
-
-
-class _Keys(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=False, frozen=True)
+from fem.errors import unknown_name
+from flexmb.files.keys import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
+from flexmb.files.motion_keys import MotionKeys
+from flexmb.joints import JOINTS
 
 
-class Polynomial(_Keys):
-    """`c0 + c1 t + c2 t^2 + ...`"""
-
-    kind: Literal["polynomial"]
-    coefficients: Annotated[list[float], Field(min_length=1)]
-
-
-class Harmonic(_Keys):
-    """`offset + amplitude sin(2 pi frequency t + phase)`"""
-
-    kind: Literal["harmonic"]
-    amplitude: float
-    frequency: float
-    phase: float = 0.0
-    offset: float = 0.0
-
-
-class SmoothStep(_Keys):
-    """From 0 to `height` between `start` and `start + duration`."""
-
-    kind: Literal["smooth-step"]
-    start: float = 0.0
-    duration: Positive
-    height: float
-
-
-class SpinUp(_Keys):
-    """Angle whose rate rises from 0 to `speed` over `duration`."""
-
-    kind: Literal["spin-up"]
-    speed: float
-    duration: Positive
-
-
-class Pulse(_Keys):
-    """A smooth pulse of `height`, repeated every `period` if given."""
-
-    kind: Literal["pulse"]
-    start: float = 0.0
-    duration: Positive
-    height: float
-    period: Positive | None = None
-
-
-class Table(_Keys):
-    """Cubic spline through points, given here or as a two-column CSV file beside the model file."""
-
-    kind: Literal["table"]
-    times: list[float] | None = None
-    values: list[float] | None = None
-    csv: str | None = None
-
-
-MotionKeys = Annotated[Polynomial | Harmonic | SmoothStep | SpinUp | Pulse | Table, Field(discriminator="kind")]
-
-
-class MaterialKeys(_Keys):
+class MaterialKeys(Keys):
     """An isotropic material."""
 
     youngs_modulus: Positive
@@ -77,10 +18,25 @@ class MaterialKeys(_Keys):
     density: Positive
 
 
-Material = str | MaterialKeys
+def _sort_of_material(value: Any) -> str:
+    constants = isinstance(value, dict) and (not value or value.keys() & MaterialKeys.model_fields)
+    return "<constants>" if constants else sort_of(value)
 
 
-class InterfaceKeys(_Keys):
+_MATERIAL = 'expected "steel", "aluminium" (":mm" behind it for mm, t, s), or { youngs_modulus = ..., poissons_ratio = ..., density = ... }'
+Material = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[MaterialKeys, Tag("<constants>")],
+    Discriminator(_sort_of_material, custom_error_type="material", custom_error_message=_MATERIAL),
+]
+Materials = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[MaterialKeys, Tag("<constants>")] | Annotated[dict[str, Material], Tag("<table>")],
+    Discriminator(
+        _sort_of_material, custom_error_type="material", custom_error_message=_MATERIAL + ", or a table of these, one for each cell set"
+    ),
+]  # fmt: skip
+
+
+class InterfaceKeys(Keys):
     """A node or face set as interface."""
 
     set: str
@@ -88,7 +44,15 @@ class InterfaceKeys(_Keys):
     point: Vector | None = None
 
 
-class ReductionKeys(_Keys):
+Interface = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[InterfaceKeys, Tag("<table>")],
+    Discriminator(
+        sort_of, custom_error_type="interface", custom_error_message='expected the name of a set, or { set = "...", kind = "rigid" | "average", point = [x, y, z] }'
+    ),
+]  # fmt: skip
+
+
+class ReductionKeys(Keys):
     """How the mesh is reduced."""
 
     method: Literal["craig-bampton", "modal"] = "craig-bampton"
@@ -96,18 +60,38 @@ class ReductionKeys(_Keys):
     attached_to: str | None = None
 
 
-class AxisAngle(_Keys):
+class AxisAngle(Keys):
     """A turn about an axis."""
 
-    axis: Vector
+    axis: Direction
     degrees: float
 
 
-class _Body(_Keys):
-    position: Vector = [0.0, 0.0, 0.0]
-    orientation: AxisAngle | Annotated[list[float], Field(min_length=3, max_length=4)] = [0.0, 0.0, 0.0]
-    velocity: Vector = [0.0, 0.0, 0.0]
-    angular_velocity: Vector = [0.0, 0.0, 0.0]
+Orientation = Annotated[
+    Annotated[AxisAngle, Tag("<table>")] | Annotated[list[float], Field(min_length=3, max_length=4), Tag("<list>")],
+    Discriminator(
+        sort_of, custom_error_type="orientation", custom_error_message="expected a rotation vector (3 numbers), a quaternion (4, scalar first), or { axis = [x, y, z], degrees = ... }"
+    ),
+]  # fmt: skip
+
+
+def _sort_of_inertia(value: Any) -> str:
+    return "<rows>" if isinstance(value, list) and value and isinstance(value[0], list) else sort_of(value)
+
+
+Inertia = Annotated[
+    Annotated[Vector, Tag("<list>")] | Annotated[list[Vector], Field(min_length=3, max_length=3), Tag("<rows>")],
+    Discriminator(
+        _sort_of_inertia, custom_error_type="inertia", custom_error_message="expected 3 principal moments, or 3 rows of 3 numbers"
+    ),
+]  # fmt: skip
+
+
+class _Body(Keys):
+    position: Vector = Field([0.0, 0.0, 0.0])
+    orientation: Orientation = Field([0.0, 0.0, 0.0])
+    velocity: Vector = Field([0.0, 0.0, 0.0])
+    angular_velocity: Vector = Field([0.0, 0.0, 0.0])
 
 
 class RigidBody(_Body):
@@ -115,9 +99,9 @@ class RigidBody(_Body):
 
     kind: Literal["rigid"]
     mass: Positive
-    inertia: Vector | Annotated[list[Vector], Field(min_length=3, max_length=3)]
-    centre: Vector = [0.0, 0.0, 0.0]
-    points: dict[str, Vector] = {}
+    inertia: Inertia
+    centre: Vector = Field([0.0, 0.0, 0.0])
+    points: dict[str, Vector] = Field({})
 
 
 class FlexibleBody(_Body):
@@ -126,36 +110,80 @@ class FlexibleBody(_Body):
     kind: Literal["flexible"]
     file: str | None = None
     mesh: str | None = None
-    material: Material | dict[str, Material] | None = None
-    interfaces: dict[str, str | InterfaceKeys] = {}
+    material: Materials | None = None
+    interfaces: dict[str, Interface] = Field({})
     reduction: ReductionKeys = ReductionKeys()
     modal_damping: NotNegative = 0.0
-    rayleigh: Annotated[list[NotNegative], Field(min_length=2, max_length=2)] = [0.0, 0.0]
+    rayleigh: Annotated[list[NotNegative], Field(min_length=2, max_length=2)] = Field([0.0, 0.0])
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        own = {*FlexibleBody.model_fields} - {*_Body.model_fields, "kind", "file"}
+        if self.file is not None and (both := sorted(own & self.model_fields_set)):
+            raise refusal(
+                f"the saved body in file = {self.file!r} is reduced already; remove {', '.join(both)}, or remove file"
+            )
+        if self.file is None and self.mesh is None:
+            raise refusal("a flexible body needs mesh = (a mesh file), or file = (a body that `flexmb reduce` wrote)")
+        if self.file is None and self.material is None:
+            raise refusal(f"the mesh {self.mesh!r} needs a material")
+        return self
 
 
 BodyKeys = Annotated[RigidBody | FlexibleBody, Field(discriminator="kind")]
 
 
-class _Between(_Keys):
-    name: str
+class _Between(Keys):
+    name: Name
     a: str
     b: str
     at: Vector | None = None
 
 
+def _existing_kind(kind: str) -> str:
+    if kind not in JOINTS:
+        raise refusal(unknown_name("joint kind", kind, [*JOINTS, "prescribed"]))
+    return kind
+
+
 class JointKeys(_Between):
     """A joint; `drive` prescribes its free motion, `speed` is its relative speed at the start."""
 
-    kind: str
-    axis: Vector = [0.0, 0.0, 1.0]
-    second_axis: Vector | None = None
+    kind: Annotated[str, AfterValidator(_existing_kind)]
+    axis: Direction = Field([0.0, 0.0, 1.0])
+    second_axis: Direction | None = None
     drive: MotionKeys | None = None
     speed: float | None = None
     along: Literal["rotation", "translation"] | None = None
+
+    @model_validator(mode="after")
+    def _used_keys(self) -> Self:
+        if self.second_axis is not None and self.kind != "universal":
+            raise refusal(f"second_axis belongs to a universal joint; this one is {self.kind!r}")
+        if self.along is not None and self.drive is None and self.speed is None:
+            raise refusal("along says which motion drive or speed means; there is neither")
+        return self
+
+
+class PrescribedKeys(_Between):
+    """The second body is carried along a prescribed motion; components without one are held."""
+
+    kind: Literal["prescribed"]
+    axis: Direction = Field([0.0, 0.0, 1.0])
     x: MotionKeys | None = None
     y: MotionKeys | None = None
     z: MotionKeys | None = None
     rotation: MotionKeys | None = None
+
+
+def _sort_of_joint(value: Any) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return "<prescribed>" if kind == "prescribed" else "<joint>"
+
+
+AnyJoint = Annotated[
+    Annotated[JointKeys, Tag("<joint>")] | Annotated[PrescribedKeys, Tag("<prescribed>")], Discriminator(_sort_of_joint)
+]
 
 
 class SpringKeys(_Between):
@@ -170,14 +198,14 @@ class BushingKeys(_Between):
     """Six springs and dampers."""
 
     stiffness: Annotated[list[NotNegative], Field(min_length=6, max_length=6)]
-    damping: Annotated[list[NotNegative], Field(min_length=6, max_length=6)] = [0.0] * 6
-    axis: Vector = [0.0, 0.0, 1.0]
+    damping: Annotated[list[NotNegative], Field(min_length=6, max_length=6)] = Field([0.0] * 6)
+    axis: Direction = Field([0.0, 0.0, 1.0])
 
 
-class JointSpringKeys(_Keys):
+class JointSpringKeys(Keys):
     """A spring and damper in a joint's free motion."""
 
-    name: str
+    name: Name
     joint: str
     stiffness: NotNegative
     damping: NotNegative = 0.0
@@ -185,48 +213,63 @@ class JointSpringKeys(_Keys):
     along: Literal["rotation", "translation"] | None = None
 
 
-class MotorKeys(_Keys):
+Effort = Annotated[
+    Annotated[float, Tag("<number>")] | Annotated[MotionKeys, Tag("<table>")],
+    Discriminator(sort_of, custom_error_type="effort", custom_error_message="expected a number, or a motion such as { kind = \"harmonic\", ... }"),
+]  # fmt: skip
+
+
+class MotorKeys(Keys):
     """A torque or force in a joint's free motion."""
 
-    name: str
+    name: Name
     joint: str
-    effort: float | MotionKeys
+    effort: Effort
     drag: NotNegative = 0.0
     along: Literal["rotation", "translation"] | None = None
 
 
-class LoadKeys(_Keys):
+class LoadKeys(Keys):
     """A force and moment at a place."""
 
-    name: str
+    name: Name
     place: str
-    force: Vector = [0.0, 0.0, 0.0]
-    moment: Vector = [0.0, 0.0, 0.0]
+    force: Vector = Field([0.0, 0.0, 0.0])
+    moment: Vector = Field([0.0, 0.0, 0.0])
     factor: MotionKeys | None = None
     follows: bool = False
 
 
-class SimulationKeys(_Keys):
+class SimulationKeys(Keys):
     """Options of `flexmb.simulate`."""
 
     duration: Positive
     step: Positive | None = None
-    tolerance: Positive = 1e-6
+    tolerance: Annotated[float, Field(gt=0, lt=1)] = 1e-6
     output_step: Positive | None = None
     rho_inf: Annotated[float, Field(ge=0, le=1)] = 0.9
     project: bool = False
 
 
-class ModelKeys(_Keys):
+class ModelKeys(Keys):
     """A whole model file."""
 
     name: str = "mechanism"
-    gravity: Vector = [0.0, 0.0, 0.0]
+    gravity: Vector = Field([0.0, 0.0, 0.0])
     simulation: SimulationKeys
-    bodies: dict[str, BodyKeys]
-    joints: list[JointKeys] = []
-    springs: list[SpringKeys] = []
-    bushings: list[BushingKeys] = []
-    joint_springs: list[JointSpringKeys] = []
-    motors: list[MotorKeys] = []
-    loads: list[LoadKeys] = []
+    bodies: Annotated[dict[str, BodyKeys], Field(min_length=1)]
+    joints: list[AnyJoint] = Field([])
+    springs: list[SpringKeys] = Field([])
+    bushings: list[BushingKeys] = Field([])
+    joint_springs: list[JointSpringKeys] = Field([])
+    motors: list[MotorKeys] = Field([])
+    loads: list[LoadKeys] = Field([])
+
+    @model_validator(mode="after")
+    def _body_names(self) -> Self:
+        for name in self.bodies:
+            if name in ("", "ground") or "." in name:
+                raise refusal(
+                    f"a body cannot be called {name!r}: 'ground' is the fixed world, and a dot separates a body from its interface"
+                )
+        return self

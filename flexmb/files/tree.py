@@ -2,9 +2,11 @@
 
 import os
 import tempfile
+import zlib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import h5py
 import numpy as np
@@ -13,6 +15,8 @@ from fem.errors import FlexmbError
 
 Tree = dict[str, Any]
 FORMAT = 1
+LONG = 4096
+"""Entries above which an array is compressed."""
 
 
 class FileError(FlexmbError, OSError):
@@ -20,47 +24,90 @@ class FileError(FlexmbError, OSError):
 
 
 def write_tree(path: str | Path, kind: str, tree: Tree) -> Path:
-    """Write `tree` to an HDF5 file of the given `kind`; an old file stays until the new one is complete."""
+    """Write `tree` to an HDF5 file of the given `kind`; an old file stays until the new one is complete.
+
+    The file is made in memory first: HDF5 itself can crash the process when the disk is full.
+    """
     path = Path(path)
+    content = _image(path, kind, tree)
+    temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        os.close(handle)
-    except OSError as error:
-        raise FileError(f"Cannot write {kind} file {path}: {error.strerror} (folder {path.parent}).") from None
-    try:
-        with h5py.File(temporary, "w") as file:
-            file.attrs["kind"] = f"flexmb {kind}"
-            file.attrs["format"] = FORMAT
-            file.attrs["writer"] = f"flexmb {_version()}"
-            _write(file, tree)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # a temporary file is private, the result is not
         os.replace(temporary, path)
     except OSError as error:
-        size = sum(np.asarray(a).nbytes for a in _leaves(tree))
         raise FileError(
-            f"Cannot write {kind} file {path}: {error}. It needs about {size / 1e6:.1f} MB; nothing was changed. Free disk space or choose another place."
+            f"Cannot write {kind} file {path}: {error.strerror}. It needs {len(content) / 1e6:.2g} MB in folder {path.parent}; "
+            "nothing was changed. Free disk space or choose another place."
         ) from None
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
     return path
 
 
+def _image(path: Path, kind: str, tree: Tree) -> bytes:
+    """The bytes of the HDF5 file."""
+    try:
+        with h5py.File(path.name, "w", driver="core", backing_store=False) as file:
+            file.attrs["kind"] = f"flexmb {kind}"
+            file.attrs["format"] = FORMAT
+            file.attrs["writer"] = f"flexmb {_version()}"
+            file.attrs["checksum"] = _checksum(tree)
+            _write(file, "content", tree)
+            file.flush()
+            return file.id.get_file_image()
+    except ValueError as error:  # a text that HDF5 cannot hold
+        raise FileError(f"Cannot write {kind} file {path}: {error}.") from None
+
+
 def read_tree(path: str | Path, kind: str) -> Tree:
-    """Read a tree that `write_tree` wrote; refuses other, damaged and newer files."""
+    """Read a tree that `write_tree` wrote; refuses other, damaged, older and newer files."""
     path = Path(path)
     if not path.is_file():
         raise FileError(f"There is no {kind} file {str(path)!r} (looked in {path.resolve().parent}).")
     try:
         with h5py.File(path, "r") as file:
-            found = str(file.attrs.get("kind", "another program's file"))
+            found = str(file.attrs.get("kind", "file of another program"))
             if found != f"flexmb {kind}":
                 raise FileError(f"{path} is not a flexmb {kind} file; it is a {found}.")
-            if int(file.attrs["format"]) > FORMAT:
-                raise FileError(f"{path} has format {file.attrs['format']} ({file.attrs['writer']}); this version reads up to {FORMAT}. Update flexmb.")
-            return _read(file)
+            if (found_format := int(file.attrs["format"])) != FORMAT:
+                cure = "Update flexmb." if found_format > FORMAT else "Write it again with this version."
+                raise FileError(
+                    f"{path} has format {found_format} ({file.attrs['writer']}); this version reads format {FORMAT}. {cure}"
+                )
+            expected = int(file.attrs["checksum"])
+            tree = _read(file["content"])
     except FileError:
         raise
-    except (OSError, KeyError, ValueError, RuntimeError) as error:
-        raise FileError(f"{path} cannot be read as a flexmb {kind} file: {error}. It may be damaged or no HDF5 file at all.") from None
+    except (OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError) as error:
+        raise FileError(
+            f"{path} cannot be read as a flexmb {kind} file: {error}. It is damaged, or no HDF5 file at all."
+        ) from None
+    if _checksum(tree) != expected:
+        raise FileError(f"{path} is damaged: its content does not match its checksum. Write it again.")
+    return tree
+
+
+def _checksum(tree: Any, value: int = 0) -> int:
+    """CRC-32 of everything in a tree."""
+    if isinstance(tree, dict):
+        for key, item in tree.items():
+            value = _checksum(item, zlib.crc32(key.encode(), value))
+        return value
+    if isinstance(tree, list | tuple):
+        for item in tree:
+            value = _checksum(item, value)
+        return value
+    array = np.ascontiguousarray("none" if tree is None else tree)
+    value = zlib.crc32(f"{array.dtype.str}{array.shape}".encode(), value)
+    return zlib.crc32(array.reshape(-1).view(np.uint8).data if array.size else b"", value)
 
 
 def _version() -> str:
@@ -70,53 +117,43 @@ def _version() -> str:
         return "unknown"
 
 
-def _leaves(tree: Any) -> list[Any]:
-    if isinstance(tree, dict):
-        return [leaf for value in tree.values() for leaf in _leaves(value)]
-    if isinstance(tree, list | tuple):
-        return [leaf for value in tree for leaf in _leaves(value)]
-    return [0 if tree is None else tree]
+def _write(parent: h5py.Group, label: str, value: Any) -> None:
+    """One value of a tree below `parent`: dictionaries and lists are groups, everything else is a dataset."""
+    if isinstance(value, dict | list | tuple):
+        group = parent.create_group(label, track_order=True)
+        group.attrs["type"] = "dictionary" if isinstance(value, dict) else "list"
+        items = value.items() if isinstance(value, dict) else ((str(k), item) for k, item in enumerate(value))
+        for key, item in items:
+            _write(group, _label(key), item)
+    elif value is None:
+        parent.create_dataset(label, data=h5py.Empty("f8"))
+    elif isinstance(value, np.ndarray) and value.size > LONG:
+        parent.create_dataset(label, data=value, compression="gzip", shuffle=True)
+    else:
+        parent.create_dataset(label, data=value)
 
 
-def _write(group: h5py.Group, tree: Tree) -> None:
-    for key, value in tree.items():
-        if value is None:
-            continue
-        if isinstance(value, dict):
-            # names may hold "/", which HDF5 reads as a path: they are kept as attributes of numbered groups
-            child = group.create_group(key)
-            child.attrs["type"] = "dict"
-            for number, (name, item) in enumerate(value.items()):
-                entry = child.create_group(str(number))
-                entry.attrs["name"] = name
-                _write(entry, {"value": item})
-        elif isinstance(value, list | tuple):
-            child = group.create_group(key)
-            child.attrs["type"] = "list"
-            child.attrs["length"] = len(value)
-            for number, item in enumerate(value):
-                _write(child, {str(number): item})
-        elif isinstance(value, str | bool | int | float):
-            group.attrs[key] = value
-        else:
-            array = np.asarray(value)
-            group.create_dataset(key, data=array, compression="gzip" if array.size > 4096 else None, shuffle=array.size > 4096 or None)
+def _read(item: h5py.Group | h5py.Dataset) -> Any:
+    """What `_write` wrote."""
+    if isinstance(item, h5py.Group):
+        if item.attrs["type"] == "list":
+            return [_read(item[str(k)]) for k in range(len(item))]
+        return {_name(label): _read(value) for label, value in item.items()}
+    if item.shape is None:
+        return None
+    if h5py.check_string_dtype(item.dtype):
+        return item.asstr()[()]
+    value = item[()]
+    return value.item() if isinstance(value, np.generic) else value
 
 
-def _read(group: h5py.Group) -> Tree:
-    tree: Tree = {}
-    for key, value in group.attrs.items():
-        if key not in ("type", "length"):
-            tree[key] = value.item() if isinstance(value, np.generic) else value
-    for key, item in group.items():
-        if isinstance(item, h5py.Dataset):
-            tree[key] = item[()]
-        elif item.attrs.get("type") == "dict":
-            entries = [item[str(k)] for k in range(len(item))]
-            tree[key] = {entry.attrs["name"]: _read(entry).get("value") for entry in entries}
-        elif item.attrs.get("type") == "list":
-            found = _read(item)
-            tree[key] = [found.get(str(k)) for k in range(int(item.attrs["length"]))]
-        else:
-            tree[key] = _read(item)
-    return tree
+_SPECIAL = {"": "%", ".": "%2E"}
+
+
+def _label(name: str) -> str:
+    """A name as HDF5 can hold it: without "/", which is a path there."""
+    return _SPECIAL.get(name) or quote(name, safe=" !#$&'()*+,:;<=>?@[]^`{|}~")
+
+
+def _name(label: str) -> str:
+    return "" if label == "%" else unquote(label)

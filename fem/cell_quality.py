@@ -1,0 +1,60 @@
+"""Shape quality of solid cells: the scaled Jacobian, and the node order of mirrored cells."""
+
+import numpy as np
+from jaxtyping import Float
+
+from fem.elements import Element
+
+BATCH = 20_000
+
+MIRRORED = {
+    # node order that turns a mirrored cell right
+    "tetra": (0, 2, 1, 3),
+    "tetra10": (0, 2, 1, 3, 6, 5, 4, 7, 9, 8),
+    "hexahedron": (0, 3, 2, 1, 4, 7, 6, 5),
+    "hexahedron20": (0, 3, 2, 1, 4, 7, 6, 5, 11, 10, 9, 8, 15, 14, 13, 12, 16, 19, 18, 17),
+    "wedge": (0, 2, 1, 3, 5, 4),
+    "wedge15": (0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9, 12, 14, 13),
+    "pyramid": (0, 3, 2, 1, 4),
+    "pyramid13": (0, 3, 2, 1, 4, 8, 7, 6, 5, 9, 12, 11, 10),
+}
+_BEST = {4: 0.5**0.5, 8: 1.0, 6: 0.75**0.5, 5: 0.5**0.5}
+"""Volume spanned by the unit edge vectors at a corner of the regular cell, by number of corners."""
+
+
+def scaled_jacobian(shape: Element, x: Float[np.ndarray, "ne nn 3"]) -> tuple[np.ndarray, np.ndarray]:
+    """Scaled Jacobian (ne,) and volume (ne,) of cells with node positions x.
+
+    The lowest of: the volume spanned by the unit tangents of the three edges at each corner, relative to the regular cell
+    (the apex of a pyramid is left out); and det J at the integration points, relative to its mean. 1 is ideal, 0 collapsed, negative inverted.
+    Source of the corner part: Knupp, "Algebraic mesh quality metrics", SIAM J. Sci. Comput. 23 (2001) 193-218. Linear in the cells.
+    """
+    parts = [_batch(shape, x[k : k + BATCH]) for k in range(0, len(x), BATCH)]
+    return np.concatenate([q for q, _ in parts]), np.concatenate([v for _, v in parts])
+
+
+def _batch(shape: Element, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    xi, weights = shape.stiffness_rule
+    corners = 4 if shape.corners == 5 else shape.corners
+    J = np.einsum("qnk,enx->eqkx", shape.gradient(np.vstack([shape.coordinates[:corners], xi])), x, optimize=True)
+    t = np.einsum("cdk,eckx->ecdx", _edge_directions(shape)[:corners], J[:, :corners])
+    length = np.prod(np.linalg.norm(t, axis=3), axis=2)
+    corner = np.linalg.det(t) / np.where(length > 0, length, 1.0) / _BEST[shape.corners]
+    det = np.linalg.det(J[:, corners:])
+    mean = np.abs(det).mean(axis=1, keepdims=True)
+    inner = det / np.where(mean > 0, mean, 1.0)
+    return np.minimum(1.0, np.minimum(corner.min(axis=1), inner.min(axis=1))), det @ weights
+
+
+def _edge_directions(shape: Element) -> np.ndarray:
+    """The three edges at each corner on the reference cell (corners, 3, 3), in right-handed order."""
+    neighbours: list[list[int]] = [[] for _ in range(shape.corners)]
+    for face in shape.faces:
+        cycle = [n for n in face if n < shape.corners]
+        for a, b in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+            neighbours[a].append(b)
+    x = shape.coordinates[: shape.corners]
+    d = np.array([x[found[:3]] - x[c] for c, found in enumerate(neighbours)])
+    wrong = np.linalg.det(d) < 0
+    d[wrong] = d[wrong][:, [0, 2, 1]]
+    return d

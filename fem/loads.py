@@ -1,0 +1,130 @@
+"""Nodal forces of gravity, pressure and point forces. Units: consistent; axes: those of the mesh."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fem.elements import Element, element
+from fem.elements.quadrature import triangle
+from fem.errors import MatrixError, MeshError, unknown_name
+from fem.mesh import Mesh
+from fem.model import Model
+
+Force = Float[np.ndarray, " ndof"]
+
+
+def gravity(model: Model, acceleration: Any) -> Force:
+    """Forces (ndof,) of a uniform gravity field `acceleration` (3,): `M` times that acceleration of every node."""
+    g = _vectors(acceleration, "the gravity acceleration")
+    if g.shape != (3,):
+        raise MatrixError(f"Gravity needs an acceleration with 3 components; found shape {g.shape}.")
+    return model.M @ np.tile(g, len(model.points))
+
+
+def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -> Force:
+    """Work-equivalent forces (ndof,) of a uniform pressure `value`, positive when it pushes on the part.
+
+    `faces`: name of a face set of the mesh, or (cell, face of the cell) pairs. The forces are `-value * int N_a n dA`, exact
+    for the faces as they are interpolated, curved ones included; the load keeps its direction (no follower stiffness).
+    """
+    mesh = _mesh_of(model, "a pressure")
+    pairs = _faces_of(mesh, faces)
+    force = np.zeros((len(model.points), 3))
+    first = 0
+    for block in mesh.cells:
+        mine = pairs[(pairs[:, 0] >= first) & (pairs[:, 0] < first + len(block))]
+        shape = element(block.kind)
+        for face in np.unique(mine[:, 1]):
+            cells = block.connectivity[mine[mine[:, 1] == face, 0] - first]
+            area = _area_vectors(shape, int(face), mesh.points[cells])
+            np.add.at(force, cells[:, list(shape.faces[face])], -value * area)
+        first += len(block)
+    return force.ravel()
+
+
+def point_force(model: Model, nodes: Any, force: Any) -> Force:
+    """Forces (ndof,) at `nodes` (numbers, a set name or a `Selection`).
+
+    `force` (3,): the total, shared equally by the nodes; or (k, 3): one force for each of k node numbers, in their order.
+    For a force on a region that should act through its mean motion, use an average interface instead.
+    """
+    by_name = isinstance(nodes, str) or callable(getattr(nodes, "nodes", None))
+    numbers = _mesh_of(model, f"a force on {nodes!r}").nodes(nodes) if by_name else np.atleast_1d(np.asarray(nodes))
+    count = len(model.points)
+    if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
+        raise MatrixError(f"A point force needs node numbers or the name of a set with nodes; found {nodes!r}.")
+    if numbers.min() < 0 or numbers.max() >= count:
+        raise MatrixError(
+            f"Nodes run from 0 to {count - 1}; a point force was given for {numbers.min()} to {numbers.max()}."
+        )
+    values = _vectors(force, "the point force")
+    if values.shape == (3,):
+        values = np.tile(values / len(numbers), (len(numbers), 1))
+    elif by_name or values.shape != (len(numbers), 3):
+        raise MatrixError(
+            f"A point force on {len(numbers)} nodes has shape (3,) (the total), or ({len(numbers)}, 3) when the nodes are given by number; "
+            f"found {values.shape}."
+        )
+    total = np.zeros((count, 3))
+    np.add.at(total, numbers, values)
+    return total.ravel()
+
+
+def _mesh_of(model: Model, what: str) -> Mesh:
+    if model.mesh is None:
+        raise MeshError(
+            f"Model {model.name!r} was made from matrices and has no mesh; {what} needs one. Give node numbers and forces."
+        )
+    return model.mesh
+
+
+def _faces_of(mesh: Mesh, faces: Any) -> np.ndarray:
+    if isinstance(faces, str):
+        if faces not in mesh.face_sets:
+            hint = " It is a node set; a pressure needs faces." if faces in mesh.node_sets else ""
+            raise MeshError(f"Mesh {mesh.name!r}: " + unknown_name("face set", faces, mesh.face_sets) + hint)
+        return mesh.face_sets[faces]
+    pairs = np.asarray(faces)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise MeshError(
+            f"Faces are given as whole numbers (nf, 2) of (cell, face of the cell); found shape {pairs.shape}."
+        )
+    for cell, face in pairs.tolist():
+        if not 0 <= cell < mesh.cell_count:
+            raise MeshError(f"Mesh {mesh.name!r}: cells run from 0 to {mesh.cell_count - 1}; there is no cell {cell}.")
+        kind = mesh.block_of(cell)[0].kind
+        if not 0 <= face < len(element(kind).faces):
+            raise MeshError(f"Mesh {mesh.name!r}: cell {cell}, a {kind}, has no face {face}.")
+    return pairs
+
+
+def _area_vectors(shape: Element, face: int, x: np.ndarray) -> np.ndarray:
+    """`int N_a n dA` (f, k, 3) over one local face of cells with nodes `x` (f, nn, 3), for the k nodes of the face."""
+    local = list(shape.faces[face])
+    corners = shape.coordinates[[k for k in local if k < shape.corners]]
+    if len(corners) == 3:
+        st, weights = triangle(5)
+        linear = np.stack([1 - st.sum(axis=1), st[:, 0], st[:, 1]], axis=1)
+        slopes = np.tile(np.array([[-1.0, 1, 0], [-1.0, 0, 1]]), (len(st), 1, 1))
+    else:
+        p, w = np.polynomial.legendre.leggauss(4)
+        st, weights = np.array([(a, b) for a in p for b in p]), np.outer(w, w).ravel()
+        signs = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+        factors = 1 + st[:, None, :] * signs
+        linear = factors.prod(axis=2) / 4
+        slopes = np.stack([signs[:, 0] * factors[:, :, 1], signs[:, 1] * factors[:, :, 0]], axis=1) / 4
+    xi = linear @ corners
+    tangents = np.einsum("qnk,qtk,fnx->fqtx", shape.gradient(xi), slopes @ corners, x, optimize=True)
+    normals = np.cross(tangents[:, :, 0], tangents[:, :, 1]) * weights[:, None]
+    return np.einsum("qk,fqx->fkx", shape.shape(xi)[:, local], normals)
+
+
+def _vectors(value: Any, what: str) -> np.ndarray:
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise MatrixError(f"{what.capitalize()} must be numbers; found {value!r}.") from None
+    if not np.isfinite(array).all():
+        raise MatrixError(f"{what.capitalize()} must be finite; found {value!r}.")
+    return array

@@ -1,0 +1,48 @@
+"""What all tables of a model file share: strict keys, and the sorts of values."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from fem.errors import unknown_name
+
+
+def refusal(text: str) -> PydanticCustomError:
+    """The exception with which a validator says `text`."""
+    return PydanticCustomError("refused", "{text}", {"text": text})
+
+
+class Keys(BaseModel):
+    """A table with known keys: no other key, no text for a number, no infinity."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            for key in data:
+                if key not in cls.model_fields:
+                    raise refusal(unknown_name("key", key, cls.model_fields))
+        return data
+
+
+def sort_of(value: Any) -> str:
+    """Tag of a value that may be of several sorts."""
+    return {dict: "<table>", list: "<list>", str: "<text>", int: "<number>", float: "<number>"}.get(
+        type(value), "<other>"
+    )
+
+
+def _nonzero(vector: list[float]) -> list[float]:
+    if not any(vector):
+        raise refusal("a direction cannot be zero")
+    return vector
+
+
+Vector = Annotated[list[float], Field(min_length=3, max_length=3)]
+Direction = Annotated[Vector, AfterValidator(_nonzero)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Name = Annotated[str, Field(min_length=1)]

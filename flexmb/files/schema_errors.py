@@ -1,0 +1,56 @@
+"""What is wrong with a model file, in sentences: the key as the user wrote it, what was found, what is allowed."""
+
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from fem.errors import unknown_name
+
+MOST = 5
+"""Errors told at once."""
+
+
+def sentences(error: ValidationError, data: dict[str, Any]) -> list[str]:
+    """One sentence for each of the first errors in `data`, the content of the file."""
+    found = [_sentence(item, data) for item in error.errors(include_url=False)]
+    rest = len(found) - MOST
+    return found[:MOST] + ([f"and {rest} more"] if rest > 0 else [])
+
+
+def _sentence(item: ErrorDetails, data: dict[str, Any]) -> str:
+    key = key_of(item["loc"], data)
+    sort, text = item["type"], item["msg"]
+    if sort == "missing":
+        return f"key {key} is missing."
+    if sort == "union_tag_not_found":
+        return f"key {key[:-1]}.kind' is missing."
+    if sort == "union_tag_invalid":
+        existing = [word.strip(" '") for word in item["ctx"]["expected_tags"].split(",")]
+        return f"key {key}: {unknown_name('kind', str(item['ctx']['tag']), existing)}"
+    if sort == "refused":
+        return f"key {key}: {text.rstrip('.')}." if key != "''" else f"{text.rstrip('.')}."
+    if sort in ("model_type", "model_attributes_type"):
+        text = "expected a table { ... }"
+    found = repr(item["input"])
+    found = found if len(found) <= 80 else found[:77] + "..."
+    return f"key {key}: {text[0].lower() + text[1:]}; found {found}."
+
+
+def key_of(location: tuple[int | str, ...], data: Any) -> str:
+    """A location as the user wrote it, e.g. `'joints[2] ('pin').axis'`; names of alternatives are left out."""
+    words: list[str] = []
+    for part in location:
+        if isinstance(part, int):
+            data = data[part] if isinstance(data, list) and part < len(data) else None
+            name = data.get("name") if isinstance(data, dict) else None
+            words[-1] += f"[{part + 1}]" + (f" ({name!r})" if name else "")
+        elif not (part.startswith("<") and part.endswith(">")) and not _is_kind(part, data):
+            words.append(part)
+            data = data.get(part) if isinstance(data, dict) else None
+    return "'" + ".".join(words) + "'"
+
+
+def _is_kind(part: str, table: Any) -> bool:
+    """Whether a part of a location is the kind of the table it stands in, not a key."""
+    return isinstance(table, dict) and table.get("kind") == part

@@ -1,0 +1,269 @@
+"""The command line: every verb on small cases, what it prints and writes; errors as a paragraph and exit code 2."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import meshes
+import validation
+from fem.material import Material
+from flexmb.cli.main import _DEBUG, app, main
+from flexmb.files import load_body, load_result
+from validation import Row
+
+EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
+CONROD = str(meshes.path("conrod.msh"))
+VERBS = ("inspect", "reduce", "run", "compare", "view", "validate", "demo")
+PENDULUM = """
+name = "pendulum"
+gravity = [0, -9.81, 0]
+simulation = { duration = 0.1, step = 1e-2 }
+bodies.rod = { kind = "rigid", mass = 1, inertia = [0.01, 0.1, 0.1], centre = [0.5, 0, 0] }
+[[joints]]
+name = "hinge"
+kind = "revolute"
+a = "ground"
+b = "rod"
+at = [0, 0, 0]
+"""
+
+
+@pytest.fixture
+def flexmb_command(tmp_path, monkeypatch):
+    """Runs a command line in an empty folder; returns what it printed."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pendulum.toml").write_text(PENDULUM)
+
+    def run(*words, code=0):
+        result = CliRunner().invoke(app, [str(w) for w in words], catch_exceptions=False)
+        assert result.exit_code == code, result.output
+        return result.output
+
+    return run
+
+
+def is_picture(path):
+    """A PNG whose pixels are not all the same."""
+    import matplotlib.image
+
+    pixels = matplotlib.image.imread(path)
+    return pixels.size > 10_000 and pixels.std() > 0
+
+
+def test_help_names_every_verb(flexmb_command):
+    text = flexmb_command("--help")
+    for verb in VERBS:
+        assert verb in text
+        assert "Usage" in flexmb_command(verb, "--help")
+
+
+def test_inspect_tells_elements_sets_and_mass(flexmb_command):
+    text = flexmb_command("inspect", CONROD, "--material", "steel", "--picture", "mesh.png")
+    for word in ("6510 nodes", "3190 tetra10", "'BIG_END': 138", "'SMALL_END': 136", "'ROD'", "scaled Jacobian"):
+        assert word in text
+    volume = float(re.search(r"volume (\S+),", text)[1])
+    mass = float(re.search(r"mass (\S+),", text)[1])
+    assert mass == pytest.approx(7850 * volume, rel=1e-4)  # curved edges: the two quadratures differ a little
+    assert is_picture("mesh.png")
+
+
+@pytest.fixture(scope="module")
+def rod_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rod") / "rod.h5"
+    words = ["reduce", CONROD, "--material", "steel", "--interface", "big=BIG_END", "--interface", "small=SMALL_END"]
+    done = CliRunner().invoke(
+        app, [*words, "--modes", "4", "--damping", "0.01", "-o", str(path)], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    return path, done.output
+
+
+def test_reduce_writes_the_body_and_tells_its_quality(rod_file):
+    path, text = rod_file
+    body = load_body(path)
+    assert list(body.interfaces) == ["big", "small"]
+    assert body.modes == 4 + 6  # fixed-interface modes, and twelve interface motions less six rigid ones
+    assert body.damping == pytest.approx(2 * 0.01 * np.sqrt(body.stiffness))
+    assert str(path) in text
+    assert "MAC" in text
+    for frequency in body.frequencies[:3]:
+        assert any(abs(float(x) / frequency - 1) < 1e-3 for x in re.findall(r"\d+\.?\d*(?:e[+-]?\d+)?", text)), (
+            frequency
+        )
+
+
+def test_a_body_file_replaces_its_mesh_in_a_model(flexmb_command, rod_file, tmp_path):
+    """The example with the reduced rod from a file equals the example that reduces it itself."""
+    text = EXAMPLE.read_text()
+    start, end = text.index('mesh = "flexmb:'), text.index("[bodies.piston]")
+    saved = f'file = "{rod_file[0].as_posix()}"\nposition = [0.075, 0, 0]\n\n'
+    (tmp_path / "saved.toml").write_text(text[:start] + saved + text[end:])
+    meshed = text.replace("modes = 10", "modes = 4").replace("modal_damping = 0.005", "modal_damping = 0.01")
+    meshed = re.sub(r"\{ set = (\"\w+\"), point = \[[^\]]*\] \}", r"\1", meshed)
+    (tmp_path / "meshed.toml").write_text(meshed)
+    for name in ("saved", "meshed"):
+        flexmb_command("run", f"{name}.toml", "--duration", "1e-3", "--step", "2e-5")
+    a, b = (load_result(f"{name}.h5") for name in ("saved", "meshed"))
+    assert len(a.t) == 51
+    assert np.abs(a.position("rod.small") - b.position("rod.small")).max() < 1e-9
+    assert np.abs(a.ledger.elastic - b.ledger.elastic).max() < 1e-6 * a.ledger.elastic.max()
+
+
+def test_run_writes_result_and_energies(flexmb_command):
+    text = flexmb_command("run", "pendulum.toml")
+    assert "10 steps" in text
+    assert "residual" in text
+    result = load_result("pendulum.h5")
+    assert result.t[-1] == pytest.approx(0.1)
+    assert is_picture("pendulum.energy.png")
+
+
+def test_run_takes_duration_step_and_output(flexmb_command):
+    text = flexmb_command("run", "pendulum.toml", "--duration", "0.2", "--step", "0.005", "-o", "x.h5")
+    assert "40 steps" in text
+    assert load_result("x.h5").t[-1] == pytest.approx(0.2)
+    assert is_picture("x.energy.png")
+
+
+def test_view_draws_plots_and_exports(flexmb_command, rod_file, tmp_path):
+    (tmp_path / "rod.toml").write_text(
+        PENDULUM.replace("duration = 0.1, step = 1e-2", "duration = 1e-4, step = 5e-5").replace(
+            '{ kind = "rigid", mass = 1, inertia = [0.01, 0.1, 0.1], centre = [0.5, 0, 0] }',
+            f'{{ kind = "flexible", file = "{rod_file[0].as_posix()}" }}',
+        ).replace('b = "rod"\nat = [0, 0, 0]', 'b = "rod.big"')
+    )  # fmt: skip
+    flexmb_command("run", "rod.toml")
+    words = ("--picture", "p.png", "--time", "0.0", "--energy", "e.png", "--animation", "a.gif", "--paraview", "vtk")
+    text = flexmb_command("view", "rod.h5", *words, "--magnification", "10")
+    assert "'pendulum'" in text
+    for name in ("p.png", "e.png", "a.gif", "vtk"):
+        assert name in text
+    assert is_picture("p.png")
+    assert is_picture("e.png")
+    assert Path("a.gif").read_bytes()[:4] == b"GIF8"
+    assert len(list(Path("vtk").glob("*.vtu"))) == 3
+
+
+def test_compare_prints_and_plots_the_differences(flexmb_command):
+    text = flexmb_command("compare", EXAMPLE, "--duration", "2e-4", "--joint", "crank pin", "--picture", "c.png")
+    for word in ("rigid", "flexible", "force in crank pin", "path of rod.small", "elastic energy", "c.png"):
+        assert word in text
+    assert is_picture("c.png")
+
+
+@pytest.mark.long
+def test_demo_writes_everything_it_promises(flexmb_command):
+    text = flexmb_command("demo", "out")
+    promised = re.search(r"Written to .*: (.*)", text)[1].split(", ")
+    assert len(promised) == 6
+    for name in promised:
+        assert (Path("out") / name).stat().st_size > 1000, name
+
+
+# validate -----------------------------------------------------------------------------------------------------------
+
+ROWS = {
+    "good": lambda: [Row("good", "mass", 1.0, "exact", np.float64(1.01), np.float64(0.01), 0.1)],
+    "bad": lambda: [Row("bad", "mass", 1.0, "paper", 2.0, 1.0, 0.1)],
+    "lost": lambda: [Row("lost", "mass", 1.0, "paper", float("nan"), float("nan"), 0.1)],
+}
+
+
+@pytest.mark.parametrize(("cases", "code", "rows"), [(["good"], 0, 1), (["bad"], 1, 1), (["lost"], 1, 1), ([], 1, 3)])
+def test_validate_fails_with_code_1_when_a_row_fails(cases, code, rows, flexmb_command, monkeypatch):
+    monkeypatch.setattr(validation, "CASES", ROWS)
+    text = flexmb_command("validate", *cases, "--json", "rows.json", code=code)
+    written = json.loads(Path("rows.json").read_text())
+    assert len(written) == rows
+    assert all(row["passed"] == (row["case"] == "good") for row in written)
+    assert text.count("FAILED") == sum(not row["passed"] for row in written)
+    assert set(written[0]) == {"case", "quantity", "reference", "kind", "ours", "error", "allowed", "passed"}
+
+
+def test_validate_lists_the_cases(flexmb_command):
+    assert flexmb_command("validate", "--list").split() == list(validation.CASES)
+
+
+# errors -------------------------------------------------------------------------------------------------------------
+
+ERRORS = {
+    "unknown case": (["validate", "two-lnk"], ["no validation case named 'two-lnk'", "Did you mean 'two-link'?"]),
+    "absent model": (["run", "absent.toml"], ["no model file", "absent.toml"]),
+    "wrong model": (["run", "wrong[1].toml"], ["wrong[1].toml", "key 'bodies.rod'", "no key named 'and more in [brackets]'"]),
+    "no duration": (["run", "pendulum.toml", "--duration", "0"], ["duration must be positive", "found 0"]),
+    "rigid model": (["compare", "pendulum.toml"], ["No body of 'pendulum' is flexible"]),
+    "absent mesh": (["inspect", "absent.msh"], ["absent.msh"]),
+    "material": (["inspect", CONROD, "--material", "stel"], ["no material named 'stel'", "Did you mean 'steel'?"]),
+    "interface": (["reduce", CONROD, "--material", "steel", "--interface", "big", "-o", "x.h5"], ["NAME=SET", "'big'"]),
+    "set": (["reduce", CONROD, "--material", "steel", "--interface", "a=BIG", "-o", "x.h5"], ["'BIG'", "'BIG_END'"]),
+    "method": (["reduce", CONROD, "--material", "steel", "--method", "modl", "-o", "x.h5"], ["'modl'", "Did you mean 'modal'?"]),
+    "kind": (["reduce", CONROD, "--material", "steel", "--interface", "a=BIG_END:soft", "-o", "x.h5"], ["'soft'", "'average'"]),
+    "absent result": (["view", "absent.h5"], ["no result file", "absent.h5"]),
+    "foreign result": (["view", "pendulum.toml"], ["pendulum.toml", "no HDF5 file"]),
+    "place": (["run", "pendulum.toml", "-o", "nowhere/x.h5"], ["Cannot write", "nowhere"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("kind", ERRORS)
+def test_an_error_is_one_paragraph_and_exit_code_2(kind, debug, tmp_path, monkeypatch, capsys):
+    words, expected = ERRORS[kind]
+    monkeypatch.chdir(tmp_path)
+    Path("pendulum.toml").write_text(PENDULUM)
+    Path("wrong[1].toml").write_text(PENDULUM.replace("mass = 1,", '"and more in [brackets]" = 1,'))
+    monkeypatch.setenv("COLUMNS", "10000")
+    monkeypatch.setattr(sys, "argv", ["flexmb", *(["--debug"] if debug else []), *words])
+    if debug:
+        with pytest.raises(Exception, match=re.escape(expected[0].strip("'"))) as caught:
+            main()
+        assert "FlexmbError" in [c.__name__ for c in type(caught.value).__mro__]
+        return
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    text = capsys.readouterr().err
+    assert "Traceback" not in text
+    for word in expected:
+        assert word in text
+
+
+def test_a_defect_of_the_program_is_not_hidden(monkeypatch):
+    def broken(*args, **kwargs):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("flexmb.cli.main.app", broken)
+    monkeypatch.setitem(_DEBUG, "on", False)
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("steel", Material.steel()),
+        ("steel:mm", Material.steel("mm")),
+        ("aluminium", Material.aluminium()),
+        ("2e5,0.25,8e-9", Material.isotropic(2e5, 0.25, 8e-9)),
+    ],
+)
+def test_materials_as_words(text, expected):
+    from flexmb.cli.materials import material_from
+
+    found = material_from(text)
+    assert np.array_equal(found.elasticity, expected.elasticity)
+    assert found.density == expected.density
+
+
+def test_the_command_line_itself_loads_no_verb():
+    """`flexmb --help` answers at once: the verbs import meshes, solvers and pictures only when they run."""
+    code = "import sys, flexmb; before = set(sys.modules); import flexmb.cli.main; print(*set(sys.modules) - before)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"pyvista", "matplotlib", "h5py", "pydantic", "validation", "meshes", "flexmb.files", "flexmb.view"}
+    assert "typer" in loaded
+    assert heavy.isdisjoint(loaded), heavy & set(loaded)

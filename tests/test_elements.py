@@ -1,0 +1,202 @@
+"""Contract of every solid element, and of the matrices made of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse.linalg as spla
+
+from fem.elements import ELEMENTS
+from fem.errors import MaterialError, MatrixError, MeshError
+from fem.material import Material, unit_suspicion
+from fem.mesh import CellBlock, Mesh
+from fem.mesh_shapes import block
+from fem.model import Model, UnitWarning
+
+KINDS = list(ELEMENTS)
+QUADRATIC = ("tetra10", "hexahedron20", "wedge15", "pyramid13")
+MATERIAL = Material.isotropic(200.0, 0.3, 2.0)
+
+
+def inner_points(shape):
+    return shape.mass_rule[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shape_functions(kind):
+    shape = ELEMENTS[kind]
+    np.testing.assert_allclose(shape.shape(shape.coordinates), np.eye(shape.nodes), atol=1e-11)  # Kronecker delta
+    xi = inner_points(shape)
+    np.testing.assert_allclose(shape.shape(xi).sum(axis=1), 1.0, atol=1e-13)  # partition of unity
+    np.testing.assert_allclose(shape.shape(xi) @ shape.coordinates, xi, atol=1e-13)  # linear completeness
+    h = 1e-6
+    numerical = np.stack([(shape.shape(xi + h * e) - shape.shape(xi - h * e)) / (2 * h) for e in np.eye(3)], axis=2)
+    np.testing.assert_allclose(shape.gradient(xi), numerical, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", QUADRATIC)
+def test_quadratic_elements_hold_every_quadratic_field(kind):
+    shape = ELEMENTS[kind]
+    xi = inner_points(shape)
+    for a in range(3):
+        for b in range(3):
+            field = shape.coordinates[:, a] * shape.coordinates[:, b]
+            np.testing.assert_allclose(shape.shape(xi) @ field, xi[:, a] * xi[:, b], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_faces_have_outward_normals_and_their_mid_nodes(kind):
+    shape = ELEMENTS[kind]
+    for face in shape.faces:
+        corners = [n for n in face if n < shape.corners]
+        p = shape.coordinates[corners]
+        normal = np.cross(p[1] - p[0], p[2] - p[0])
+        assert normal @ (p.mean(axis=0) - shape.coordinates[: shape.corners].mean(axis=0)) > 0
+        for k, mid in enumerate(face[len(corners) :]):
+            np.testing.assert_allclose(shape.coordinates[mid], (p[k] + p[(k + 1) % len(p)]) / 2)
+    for a, b, mid in shape.edges:
+        np.testing.assert_allclose(shape.coordinates[mid], (shape.coordinates[a] + shape.coordinates[b]) / 2)
+
+
+def distorted(kind, seed=0):
+    """A block whose inner corners are moved; edges stay straight (mid nodes in the middle of their edges)."""
+    mesh = block(kind, (1.0, 1.2, 0.8), (2, 2, 2))
+    points = mesh.points.copy()
+    inner = ((points > 1e-9) & (points < np.array([1.0, 1.2, 0.8]) - 1e-9)).all(axis=1)
+    points[inner] += 0.08 * np.random.default_rng(seed).uniform(-1, 1, (inner.sum(), 3))
+    for cells in mesh.cells:
+        for a, b, m in ELEMENTS[kind].edges:
+            points[cells.connectivity[:, m]] = (points[cells.connectivity[:, a]] + points[cells.connectivity[:, b]]) / 2
+    return replace(mesh, points=points)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_patch_test_on_distorted_cells(kind):
+    """A field of constant strain on the boundary is met exactly inside."""
+    mesh = distorted(kind)
+    model = Model(mesh, MATERIAL)
+    gradient = np.array([[1.0, 0.4, -0.2], [0.3, -0.6, 0.5], [0.1, 0.7, 0.8]]) * 1e-3
+    exact = (mesh.points @ gradient.T).ravel()
+    fixed = np.zeros(len(mesh.points), dtype=bool)
+    fixed[mesh.skin_nodes] = True
+    outer = np.repeat(fixed, 3)
+    u = exact.copy()
+    if (~outer).any():
+        u[~outer] = spla.spsolve(model.K[~outer][:, ~outer].tocsc(), -model.K[~outer][:, outer] @ exact[outer])
+    np.testing.assert_allclose(u, exact, atol=1e-13)
+    energy = 0.5 * exact @ model.K @ exact
+    strain = 0.5 * (gradient + gradient.T)
+    e = np.array([strain[0, 0], strain[1, 1], strain[2, 2], 2 * strain[0, 1], 2 * strain[1, 2], 2 * strain[2, 0]])
+    assert energy == pytest.approx(0.5 * e @ MATERIAL.elasticity @ e * 0.96, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_six_rigid_body_modes_and_exact_mass_properties(kind):
+    mesh = distorted(kind)
+    model = Model(mesh, MATERIAL)
+    R = model.rigid_modes()
+    assert np.abs(model.K @ R).max() < 1e-12 * np.abs(model.K).max()
+    values = np.linalg.eigvalsh(model.K.toarray())
+    assert (np.abs(values) < 1e-10 * values[-1]).sum() == 6
+    mass = 2.0 * 0.96
+    assert model.mass == pytest.approx(mass, rel=1e-12)
+    np.testing.assert_allclose(model.centre_of_mass, [0.5, 0.6, 0.4], atol=1e-12)
+    squares = np.array([1.0, 1.2, 0.8]) ** 2
+    np.testing.assert_allclose(model.inertia(), np.diag(mass * (squares.sum() - squares) / 12), atol=1e-12)
+    assert (model.M != model.M.T).nnz == 0
+    assert np.linalg.eigvalsh(model.M.toarray())[0] > 0
+
+
+def test_mixed_mesh_of_pyramids_on_hexahedra_passes_the_patch_test():
+    lower = block("hexahedron", (1, 1, 1), (1, 1, 1))
+    points = np.vstack([lower.points, [[0.5, 0.5, 1.7]]])
+    top = [n for n in range(8) if lower.points[n, 2] == 1.0]
+    order = sorted(top, key=lambda n: np.arctan2(points[n, 1] - 0.5, points[n, 0] - 0.5))
+    mesh = Mesh(points, (lower.cells[0], CellBlock("pyramid", np.array([[*order, 8]]))))
+    model = Model(mesh, MATERIAL)
+    u = (mesh.points @ np.array([[1.0, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.3, -1.0]])).ravel()
+    force = (model.K @ u).reshape(-1, 3)
+    np.testing.assert_allclose(force.sum(axis=0), 0, atol=1e-10)
+    assert model.mass == pytest.approx(2.0 * (1 + 0.7 / 3), rel=1e-12)
+
+
+BAD_MATERIALS = {
+    "negative modulus": (lambda: Material.isotropic(-1, 0.3), "Young's modulus must be positive"),
+    "incompressible": (lambda: Material.isotropic(1, 0.5), "Poisson's ratio"),
+    "impossible orthotropic": (
+        lambda: Material.orthotropic((1, 1, 1), (0.9, 0.9, 0.9), (1, 1, 1)),
+        "not positive definite",
+    ),
+    "negative density": (lambda: Material.isotropic(1, 0.3, -5), "density must be positive"),
+    "unknown units": (lambda: Material.steel(units="inch"), "no unit system named 'inch'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_MATERIALS)
+def test_bad_materials_are_refused(case):
+    make, words = BAD_MATERIALS[case]
+    with pytest.raises(MaterialError, match=words):
+        make()
+
+
+def test_orthotropic_reduces_to_isotropic():
+    E, nu = 70.0, 0.33
+    G = E / (2 * (1 + nu))
+    iso = Material.isotropic(E, nu)
+    np.testing.assert_allclose(
+        Material.orthotropic((E, E, E), (nu, nu, nu), (G, G, G)).elasticity, iso.elasticity, rtol=1e-12
+    )
+
+
+def test_units_that_cannot_be_are_met_with_a_hint():
+    assert unit_suspicion(Material.steel(), 0.3) is None
+    assert unit_suspicion(Material.steel("mm"), 300.0) is None
+    assert "millimetres?" in unit_suspicion(Material.steel(), 300.0)
+    assert "metres?" in unit_suspicion(Material.steel("mm"), 0.05)
+    assert "power of ten" in unit_suspicion(Material.isotropic(2.1e5, 0.3, 7850.0e6), 0.3)
+    with pytest.warns(UnitWarning, match="is the mesh in millimetres"):
+        Model(block("tetra", (300, 20, 20), (2, 1, 1)), Material.steel())
+
+
+def test_models_refuse_what_they_cannot_use():
+    mesh = block("tetra", (1, 1, 1), (1, 1, 1))
+    with pytest.raises(MaterialError, match="no density"):
+        _ = Model(mesh, Material.isotropic(1.0, 0.3)).M
+    two = replace(mesh, cell_sets={"left": np.array([0, 1, 2]), "right": np.array([2, 3, 4, 5])})
+    with pytest.raises(MaterialError, match="two materials"):
+        Model(two, {"left": MATERIAL, "right": MATERIAL})
+    with pytest.raises(MaterialError, match="3 of 6 cells have no material"):
+        Model(two, {"left": MATERIAL})
+    with pytest.raises(MaterialError, match=r"no cell set named 'rihgt'\. Did you mean 'right'"):
+        Model(two, {"rihgt": MATERIAL})
+    inverted = replace(mesh, points=mesh.points * [1, 1, -1])
+    with pytest.raises(MeshError, match="inverted or collapsed, the first is cell 0"):
+        _ = Model(inverted, MATERIAL).K
+
+
+def test_a_model_from_matrices_equals_the_one_from_elements_and_bad_matrices_are_refused():
+    model = Model(block("hexahedron", (1, 1, 1), (2, 1, 1)), MATERIAL)
+    M, K, x = model.M, model.K, model.points
+    assert Model.from_matrices(M, K, x).mass == pytest.approx(model.mass)
+    with pytest.raises(MatrixError, match=r"K has shape \(36, 36\); 11 nodes"):
+        Model.from_matrices(M[:33, :33], K, x[:11])
+    lower = K.copy()
+    lower[0, 5] += 50.0
+    with pytest.raises(MatrixError, match="not symmetric"):
+        Model.from_matrices(M, lower, x)
+    with pytest.raises(MatrixError, match="NaN"):
+        Model.from_matrices(M * np.nan, K, x)
+    with pytest.raises(MatrixError, match="swapped"):
+        Model.from_matrices(K, M, x)
+    held = K.tolil()
+    held[0, 0] += 100.0
+    with pytest.raises(MatrixError, match="resists rigid translation"):
+        Model.from_matrices(M, held, x)
+
+
+def test_several_materials_and_kinds_in_one_mesh():
+    mesh = block("hexahedron", (2, 1, 1), (2, 1, 1))
+    mesh = replace(mesh, cell_sets={"left": np.array([0]), "right": np.array([1])})
+    model = Model(mesh, {"left": MATERIAL, "right": Material.isotropic(10.0, 0.2, 8.0)})
+    assert model.mass == pytest.approx(2.0 + 8.0)
+    np.testing.assert_allclose(model.centre_of_mass, [(0.5 * 2 + 1.5 * 8) / 10, 0.5, 0.5])

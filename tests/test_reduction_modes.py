@@ -1,0 +1,145 @@
+"""How many modes: numbers, bands, and what is refused; the quality report."""
+
+import re
+
+import dense
+import numpy as np
+import pytest
+from test_reduction import METHODS, part
+
+import fem
+from fem.errors import InterfaceError, MatrixError
+from reduction import craig_bampton, modal, report
+
+
+def test_default_is_twenty_modes():
+    model = part("rigid-rigid", "hexahedron", (6, 2, 2))
+    assert modal(model).modes == 20
+    assert craig_bampton(model).modes == 26
+
+
+def test_static_shapes_alone_are_guyan_reduction():
+    model = part("rigid-rigid")
+    basis = craig_bampton(model, 0)
+    n = 12
+    shapes = dense.static_shapes(model, np.zeros((model.ndof, n)), dense.all_motions(model).T, np.eye(n))
+    shapes = shapes / np.sqrt(np.einsum("ij,ij->j", shapes, model.M @ shapes))
+    M, K = shapes.T @ (model.M @ shapes), shapes.T @ (model.K @ shapes)
+    guyan = np.sort(np.linalg.eigvals(np.linalg.solve(M, K)).real)[6:]
+    np.testing.assert_allclose(basis.eigenvalues, guyan, rtol=1e-8)
+
+
+@pytest.mark.parametrize("setup", ["rigid-rigid", "average-rigid"])
+def test_band_keeps_what_lies_inside(setup):
+    model = part(setup, "hexahedron", (6, 2, 2))
+    free = np.sqrt(dense.eigenvalues(model)[6:]) / (2 * np.pi)
+    fixed = np.sqrt(dense.eigenvalues(model, list(model.interfaces))) / (2 * np.pi)
+    for count in (3, 16, 17, 40):  # below, at and above the first trial
+        edge = (free[count - 1] + free[count]) / 2
+        assert modal(model, band=(0, edge)).modes == count
+        edge = (fixed[count - 1] + fixed[count]) / 2 / 2.0
+        basis = craig_bampton(model, band=(0, edge))
+        assert basis.options["modes"] == count
+        assert basis.options["band"] == [0.0, edge]
+    assert modal(model, band=(0, 2 * free[-1])).modes == len(free)
+
+
+def test_band_of_craig_bampton_is_accurate_inside():
+    """The rule of thumb behind the factor 2: free frequencies inside the band come within 3 per cent."""
+    model = part("rigid-rigid", "hexahedron", (8, 2, 2))
+    free = np.sqrt(dense.eigenvalues(model)[6:]) / (2 * np.pi)
+    edge = (free[9] + free[10]) / 2
+    errors = craig_bampton(model, band=(0, edge)).frequencies[:10] / free[:10] - 1
+    assert errors.max() < 0.03
+    assert errors.min() > -1e-10
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_too_many_modes_are_refused_with_the_number_there_is(method):
+    model = part("average-rigid")
+    available = {
+        "modal": len(dense.eigenvalues(model)) - 6,
+        "Craig-Bampton": len(dense.eigenvalues(model, ["big", "small"])),
+    }
+    with pytest.raises(MatrixError, match=rf"has {available[method]} such modes; asked for {available[method] + 1}"):
+        METHODS[method](model, available[method] + 1)
+
+
+REFUSED = {
+    "negative": ({"modes": -1}, "integer of at least"),
+    "fraction": ({"modes": 2.5}, r"integer.*found 2\.5"),
+    "truth": ({"modes": True}, r"integer.*found True"),
+    "both": ({"modes": 3, "band": (0, 10.0)}, "not both"),
+    "band from above zero": ({"band": (5.0, 10.0)}, r"\(0, highest frequency\)"),
+    "band of infinity": ({"band": (0, np.inf)}, r"\(0, highest frequency\)"),
+    "band of nothing": ({"band": (0, 0.0)}, r"\(0, highest frequency\)"),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", REFUSED)
+def test_senseless_numbers_are_refused(method, case, monkeypatch):
+    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)  # as users run it
+    given, message = REFUSED[case]
+    with pytest.raises(MatrixError, match=message):
+        METHODS[method](part(), **given)
+
+
+def test_a_basis_of_nothing_is_refused():
+    bare = fem.Model(fem.mesh_shapes.block("hexahedron", (4, 1, 1), (4, 1, 1)), fem.Material.steel())
+    with pytest.raises(InterfaceError, match=r"has no interface.*with_interfaces.*modal\(\)"):
+        craig_bampton(bare, 4)
+    assert modal(bare, 4).interface_rows == {}
+    with pytest.raises(MatrixError, match="at least one mode"):
+        craig_bampton(part("rigid"), 0)
+    with pytest.raises(MatrixError, match=r"at least one mode, or raise the band above 0\.001"):
+        craig_bampton(part("rigid"), band=(0, 0.001))
+    with pytest.raises(MatrixError, match=r"no elastic natural frequency up to 0\.001"):
+        modal(bare, band=(0, 0.001))
+    with pytest.raises(MatrixError, match="at least 1"):
+        modal(bare, 0)
+
+
+@pytest.mark.parametrize("frame", [None, "big"])
+def test_report_measures_frequencies_against_the_full_model(frame):
+    model = part("average-rigid")
+    exact = np.sqrt(dense.eigenvalues(model)[6:]) / (2 * np.pi)
+    made = report(model, craig_bampton(model, 4, frame), 8)
+    np.testing.assert_allclose(made.full_frequencies, exact[:8], rtol=1e-9)
+    assert made.relative_errors.min() > -1e-10
+    assert made.relative_errors[-1] > 1e-3
+    np.testing.assert_allclose(made.relative_errors, made.frequencies / exact[:8] - 1, atol=1e-9)
+    assert made.mac[0, 0] > 0.99
+    assert made.mac.max() < 1 + 1e-9
+    assert (made.mac.sum(axis=0) < 1 + 1e-9).all()
+    exact_basis = report(model, modal(model, 8, frame))
+    np.testing.assert_allclose(exact_basis.relative_errors, 0, atol=1e-9)
+    np.testing.assert_allclose(exact_basis.mac, np.eye(8), atol=1e-6)
+
+
+def test_effective_masses_add_up():
+    """A full basis moves all mass but that of the held nodes: M_total - M_ib M_bb^-1 M_bi in brute force."""
+    model = part("rigid-average-rigid", "hexahedron", (4, 1, 1))
+    full = modal(model, len(dense.eigenvalues(model)) - 6)
+    made = report(model, full, 1)
+    for name, interface in model.interfaces.items():
+        R = dense.rigid_columns(model.points, interface.point)
+        rows = np.vstack([dense.stiff_sets(model), dense.motion(model, name).T])
+        T = np.linalg.svd(rows)[2][np.linalg.matrix_rank(rows) :].T
+        MT = model.M @ T
+        moved = np.diag((R.T @ MT) @ np.linalg.solve(T.T @ MT, MT.T @ R))
+        np.testing.assert_allclose(made.effective_masses[name].sum(axis=0), moved, rtol=1e-8)
+        np.testing.assert_allclose(made.rigid_masses[name][:3], model.mass, rtol=1e-10)
+        np.testing.assert_allclose(made.rigid_masses[name][3:], np.diag(model.inertia(interface.point)), rtol=1e-10)
+
+
+def test_report_prints_and_refuses():
+    model = part("average-rigid")
+    basis = craig_bampton(model, 4)
+    text = str(report(model, basis, 3))
+    assert re.search(r"1 +\d+\.?\d* +\d+\.?\d* +\d\.\de[-+]\d\d +\d\.\d{4}", text)
+    assert "effective mass held at 'small': x " in text
+    with pytest.raises(MatrixError, match="has 10 modes to compare; asked for 11"):
+        report(model, basis, 11)
+    with pytest.raises(MatrixError, match=r"the model .* has"):
+        report(part("average-rigid", "tetra10"), basis)

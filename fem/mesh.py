@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -131,24 +132,25 @@ class Mesh:
             return str(node)
         return f"{node} (number {self.node_ids[node]} in the file)"
 
-    def block_of(self, cell: int) -> tuple[CellBlock, int]:
+    def block_of(self, cell: SupportsIndex) -> tuple[CellBlock, int]:
         """The block that holds cell number `cell`, and its place in the block."""
+        row = index(cell)
         for block in self.cells:
-            if cell < len(block):
-                return block, cell
-            cell -= len(block)
+            if row < len(block):
+                return block, row
+            row -= len(block)
         raise MeshError(f"Mesh {self.name!r} has {self.cell_count} cells; there is no cell {cell}.")
 
-    def face_nodes(self, cell: int, face: int) -> Int[np.ndarray, " k"]:
+    def face_nodes(self, cell: SupportsIndex, face: SupportsIndex) -> Int[np.ndarray, " k"]:
         """Node numbers of a face of a cell, corners first, normal outward."""
         block, row = self.block_of(cell)
-        return block.connectivity[row, list(element(block.kind).faces[face])]
+        return block.connectivity[row, list(element(block.kind).faces[index(face)])]
 
-    def face_corners(self, cell: int, face: int) -> Int[np.ndarray, " k"]:
+    def face_corners(self, cell: SupportsIndex, face: SupportsIndex) -> Int[np.ndarray, " k"]:
         """Corner node numbers of a face of a cell, normal outward."""
         block, row = self.block_of(cell)
         shape = element(block.kind)
-        return block.connectivity[row, [k for k in shape.faces[face] if k < shape.corners]]
+        return block.connectivity[row, [k for k in shape.faces[index(face)] if k < shape.corners]]
 
     def nodes(self, selection: Any) -> Int[np.ndarray, " k"]:
         """Sorted node numbers of a set, of a `Selection`, of given numbers, or of a mask (n,) of truth values.
@@ -226,8 +228,8 @@ class Mesh:
             every.append(np.column_stack([np.tile(cell, len(side)), np.repeat(side, len(cell))]))
             first += len(block)
         faces = np.concatenate(every)
-        _, index, count = np.unique(self.corner_keys(faces), axis=0, return_index=True, return_counts=True)
-        return faces[np.sort(index[count == 1])]
+        _, first_of, count = np.unique(self.corner_keys(faces), axis=0, return_index=True, return_counts=True)
+        return faces[np.sort(first_of[count == 1])]
 
     @cached_property
     def skin_nodes(self) -> Int[np.ndarray, " k"]:

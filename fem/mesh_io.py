@@ -1,9 +1,10 @@
-"""Reading and writing meshes: Gmsh and Abaqus/CalculiX files by own readers, every other format by meshio."""
+"""Reading and writing meshes: Gmsh and Abaqus/CalculiX files by own readers, VTK's by VTK, every other format by meshio."""
 
 import contextlib
 import io
 import tempfile
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,19 +21,21 @@ from fem.gmsh_writer import write_gmsh
 from fem.mesh import Mesh
 from fem.nastran_deck import prepared
 from fem.raw_mesh import MeshWarning, RawMesh, solid_mesh
+from fem.vtk_io import VtkFields, read_vtk, write_vtk
 
 _REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref", "nastran:ref": "property"}
 """Cell data of meshio that hold a number of a group, and how a group without a name is called."""
 _MARK = " set "
 """How sets are kept in formats that have none: as fields "node set NAME" (0/1), "cell set NAME" (0/1), "face set NAME" (bit k: face k)."""
 _FIELDS_IN = (".vtu", ".vtk", ".xdmf")
+_VTK = (".vtu", ".vtk")
 _NASTRAN = (".bdf", ".nas", ".fem")
 
 
 def read_mesh(path: str | Path) -> Mesh:
     """The solid mesh in a file, with its named sets. Units stay the file's.
 
-    Formats: Gmsh .msh, Abaqus/CalculiX .inp, and by meshio .vtu, .vtk, .med, .bdf/.nas, .mesh, .xdmf, .cgns, .e and more.
+    Formats: Gmsh .msh, Abaqus/CalculiX .inp, VTK .vtu and .vtk, and by meshio .med, .bdf/.nas, .mesh, .xdmf, .cgns, .e and more.
     Groups of solid cells become cell sets, surface groups face sets (node sets when they are not on the skin), line and point
     groups node sets. Nodes that no solid cell uses are left out; `node_ids` keeps the file's numbers. `mesh.notes` says what
     was changed. Warns (`MeshWarning`) of what the file holds and flexmb could not take along.
@@ -46,6 +49,8 @@ def read_mesh(path: str | Path) -> Mesh:
         raw = raw_mesh(read_deck(path))
     elif ending == ".msh":
         raw = read_gmsh(path)
+    elif ending in _VTK:
+        raw = _raw_from_vtk(read_vtk(path))
     else:
         raw = raw_from_meshio(*_meshio_read(path, ending), first=0 if ending in _FIELDS_IN else 1)
         raw = _med_order(raw) if ending == ".med" else raw
@@ -91,13 +96,16 @@ def raw_from_meshio(data: meshio.Mesh, lost: tuple[str, ...] = (), first: int = 
     blocks = tuple((b.type, _node_rows(b)) for b in data.cells)
     groups = {name: [_rows(r) for r in rows] for name, rows in data.cell_sets.items()}
     nodes = {name: np.asarray(rows, dtype=np.int64) for name, rows in data.point_sets.items()}
-    for field, label in _REFERENCES.items():
-        _by_number(
-            groups, [(f"{label} {t}", t) for t in _numbers(data.cell_data.get(field))], data.cell_data.get(field)
-        )
     _families(groups, nodes, data)
-    faces = _fields(groups, nodes, data)
+    faces = _fields(groups, nodes, data.point_data, data.cell_data)
     return RawMesh(points, ids, blocks, groups, nodes, faces, lost=lost)
+
+
+def _raw_from_vtk(data: VtkFields) -> RawMesh:
+    groups: dict[str, list[np.ndarray]] = {}
+    nodes: dict[str, np.ndarray] = {}
+    faces = _fields(groups, nodes, data.point_data, data.cell_data)
+    return RawMesh(data.points, np.arange(len(data.points)), data.blocks, groups, nodes, faces)
 
 
 def _node_rows(block: meshio.CellBlock) -> np.ndarray:
@@ -138,17 +146,22 @@ def _families(groups: dict[str, list[np.ndarray]], nodes: dict[str, np.ndarray],
 
 
 def _fields(
-    groups: dict[str, list[np.ndarray]], nodes: dict[str, np.ndarray], data: meshio.Mesh
+    groups: dict[str, list[np.ndarray]],
+    nodes: dict[str, np.ndarray],
+    point_data: Mapping[str, np.ndarray],
+    cell_data: Mapping[str, list[np.ndarray]],
 ) -> dict[str, np.ndarray]:
-    """Sets that `write_mesh` kept as fields; returns those of faces."""
+    """Add the groups given by numbers and the sets that `write_mesh` kept as fields; returns those of faces."""
+    for field, label in _REFERENCES.items():
+        values = cell_data.get(field)
+        _by_number(groups, [(f"{label} {t}", t) for t in _numbers(values)], values)
     faces = {}
-    for key, values in data.point_data.items():
+    for key, marks in point_data.items():
         if key.startswith("node" + _MARK):
-            nodes[key.partition(_MARK)[2]] = np.flatnonzero(values)
-    for key, blocks in data.cell_data.items():
-        name = key.partition(_MARK)[2]
+            nodes[_name_in(key)] = np.flatnonzero(marks)
+    for key, blocks in cell_data.items():
         if key.startswith("cell" + _MARK):
-            groups[name] = [np.flatnonzero(v) for v in blocks]
+            groups[_name_in(key)] = [np.flatnonzero(v) for v in blocks]
         elif key.startswith("face" + _MARK):
             found = [
                 (k, row, face)
@@ -156,8 +169,12 @@ def _fields(
                 for face in range(6)
                 for row in np.flatnonzero(np.asarray(v, dtype=int) >> face & 1)
             ]
-            faces[name] = np.array(found, dtype=np.int64).reshape(-1, 3)
+            faces[_name_in(key)] = np.array(found, dtype=np.int64).reshape(-1, 3)
     return faces
+
+
+def _name_in(field: str) -> str:
+    return field.partition(_MARK)[2]
 
 
 def write_mesh(mesh: Mesh, path: str | Path) -> Path:
@@ -168,23 +185,22 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
     """
     path = Path(path)
     ending = path.suffix.lower()
-    data = meshio.Mesh(mesh.points, [(b.kind, b.connectivity) for b in mesh.cells])
-    if ending in _FIELDS_IN:
-        data.point_data, data.cell_data = _as_fields(mesh)
-    elif ending == ".inp":
-        data.point_sets = {**{key: mesh.nodes(key) for key in mesh.face_sets}, **mesh.node_sets}
-        for key, cells in mesh.cell_sets.items():
-            data.cell_sets[key] = [
-                np.flatnonzero(v) for v in _by_block(mesh, np.isin(np.arange(mesh.cell_count), cells))
-            ]
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            write_gmsh(mesh, path) if ending == ".msh" else meshio.write(path, data)
+            if ending == ".msh":
+                write_gmsh(mesh, path)
+            elif ending in _VTK:
+                write_vtk(
+                    path, VtkFields(mesh.points, tuple((b.kind, b.connectivity) for b in mesh.cells), *_as_fields(mesh))
+                )
+            else:
+                meshio.write(path, _to_meshio(mesh, ending))
     except MeshError:
         raise
     except (Exception, SystemExit) as error:
         raise MeshError(
-            f"Mesh {mesh.name!r} cannot be written to {str(path)!r}: {type(error).__name__}: {error}."
+            f"Mesh {mesh.name!r} ({', '.join(mesh.kinds)}) cannot be written to {str(path)!r}: {type(error).__name__}: {error}. "
+            ".msh and .vtu files hold every kind of cell."
         ) from None
     names = [*mesh.node_sets, *mesh.face_sets, *mesh.cell_sets]
     if names and ending not in (".msh", ".inp", *_FIELDS_IN):
@@ -194,6 +210,19 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
             stacklevel=2,
         )
     return path
+
+
+def _to_meshio(mesh: Mesh, ending: str) -> meshio.Mesh:
+    data = meshio.Mesh(mesh.points, [(b.kind, b.connectivity) for b in mesh.cells])
+    if ending in _FIELDS_IN:
+        data.point_data, data.cell_data = _as_fields(mesh)
+    elif ending == ".inp":
+        data.point_sets = {**{key: mesh.nodes(key) for key in mesh.face_sets}, **mesh.node_sets}
+        for key, cells in mesh.cell_sets.items():
+            data.cell_sets[key] = [
+                np.flatnonzero(v) for v in _by_block(mesh, np.isin(np.arange(mesh.cell_count), cells))
+            ]
+    return data
 
 
 def _by_block(mesh: Mesh, values: np.ndarray) -> list[np.ndarray]:

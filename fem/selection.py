@@ -4,17 +4,18 @@ Surface selections look at the skin of the mesh only. Each is a small record who
 numbers; use them wherever a set name goes. Default tolerance: 1e-6 of the diagonal of the mesh's box.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
-from numpy.typing import ArrayLike
 
-from fem.errors import MeshError
+from fem.errors import MeshError, unknown_name
 from fem.mesh import Mesh
 
 RELATIVE_TOLERANCE = 1e-6
+Vector = Sequence[float] | np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,28 +46,28 @@ class Selection:
         return f"nodes {self.what}"
 
 
-def _vector(value: ArrayLike, what: str) -> np.ndarray:
+def _vector(value: Vector, what: str) -> np.ndarray:
     array = np.asarray(value, dtype=float)
     if array.shape != (3,) or not np.isfinite(array).all():
         raise MeshError(f"A selection's {what} needs three finite numbers; found {value!r}.")
     return array
 
 
-def _direction(value: ArrayLike, what: str) -> np.ndarray:
+def _direction(value: Vector, what: str) -> np.ndarray:
     array = _vector(value, what)
     if not np.linalg.norm(array) > 0:
         raise MeshError(f"A selection's {what} has no direction; found {value!r}.")
     return array / np.linalg.norm(array)
 
 
-def on_plane(point: ArrayLike, normal: ArrayLike, tolerance: float | None = None) -> Selection:
+def on_plane(point: Vector, normal: Vector, tolerance: float | None = None) -> Selection:
     """Skin nodes on the plane through `point` with the given `normal`."""
     p, n = _vector(point, "point"), _direction(normal, "normal")
     return Selection(f"on the plane through {p} with normal {n}", lambda x: np.abs((x - p) @ n), tolerance)
 
 
 def on_cylinder(
-    point: ArrayLike, axis: ArrayLike, radius: float, length: float | None = None, tolerance: float | None = None
+    point: Vector, axis: Vector, radius: float, length: float | None = None, tolerance: float | None = None
 ) -> Selection:
     """Skin nodes on the cylinder of `radius` about the line through `point` along `axis`.
 
@@ -83,7 +84,7 @@ def on_cylinder(
     return Selection(f"on the cylinder of radius {radius} about {p} along {a}", distance, tolerance)
 
 
-def on_sphere(centre: ArrayLike, radius: float, tolerance: float | None = None) -> Selection:
+def on_sphere(centre: Vector, radius: float, tolerance: float | None = None) -> Selection:
     """Skin nodes on a sphere."""
     c = _vector(centre, "centre")
     return Selection(
@@ -93,7 +94,7 @@ def on_sphere(centre: ArrayLike, radius: float, tolerance: float | None = None) 
     )
 
 
-def in_box(low: ArrayLike, high: ArrayLike, tolerance: float | None = None) -> Selection:
+def in_box(low: Vector, high: Vector, tolerance: float | None = None) -> Selection:
     """All nodes, inner ones too, inside a box with edges along the axes."""
     a, b = _vector(low, "low corner"), _vector(high, "high corner")
     if not (a <= b).all():
@@ -123,6 +124,41 @@ class Nearest:
         return np.sort(np.argpartition(distance, self.count - 1)[: self.count])
 
 
-def nearest(point: ArrayLike, count: int = 1) -> Nearest:
+def nearest(point: Vector, count: int = 1) -> Nearest:
     """The `count` nodes nearest to `point`, inner ones too."""
     return Nearest(_vector(point, "point"), count)
+
+
+_FORMS: dict[str, tuple[Callable[..., Any], tuple[int, ...], str]] = {
+    "plane": (on_plane, (3, 3), "plane/POINT/NORMAL"),
+    "cylinder": (on_cylinder, (3, 3, 1, 1), "cylinder/POINT/AXIS/RADIUS[/LENGTH]"),
+    "sphere": (on_sphere, (3, 1), "sphere/CENTRE/RADIUS"),
+    "box": (in_box, (3, 3), "box/LOW/HIGH"),
+    "nearest": (nearest, (3, 1), "nearest/POINT[/COUNT]"),
+}
+_OPTIONAL = ("cylinder", "nearest")
+
+
+def from_text(text: str) -> str | Selection | Nearest:
+    """A selection written as text, as the command line and model files have it: "plane/0,0,0/0,0,1", "nearest/1,0,0/4", ...
+
+    A text without "/" is the name of a set and comes back unchanged. Raises `MeshError` for a form that does not exist.
+    """
+    kind, *parts = text.split("/")
+    if not parts:
+        return text
+    forms = "; ".join(form for _, _, form in _FORMS.values())
+    if kind not in _FORMS:
+        raise MeshError(f"{text!r}: " + unknown_name("geometric selection", kind, _FORMS) + f" Forms: {forms}.")
+    make, widths, form = _FORMS[kind]
+    try:
+        numbers = [[float(x) for x in part.split(",")] for part in parts]
+    except ValueError:
+        numbers = []
+    fitting = [len(n) for n in numbers] == list(widths[: len(numbers)])
+    if not fitting or not len(widths) - (kind in _OPTIONAL) <= len(numbers) <= len(widths):
+        raise MeshError(f"{text!r} is not of the form {form}, points and directions as x,y,z.")
+    if kind == "nearest":
+        return nearest(numbers[0], int(numbers[1][0]) if len(numbers) == 2 else 1)
+    values: list[Any] = [n if len(n) == 3 else n[0] for n in numbers]
+    return make(*values)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from fem.mesh import Mesh
-from fem.model import Model
 from jaxtyping import Float
-from reduction.basis import Basis
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.mesh import Mesh
+from fem.model import Model
 from flexmb.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
+from reduction.basis import Basis
 
 
 @dataclass(frozen=True, eq=False)

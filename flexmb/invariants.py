@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from fem.model import Model
 from jaxtyping import Float
-from reduction.basis import Basis
 
 from fem.errors import MatrixError
+from fem.model import Model
+from reduction.basis import Basis
 
 _SPIN = np.array(
     [[[0, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 0, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 0]]]

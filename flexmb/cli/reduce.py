@@ -13,7 +13,11 @@ def command(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
     interface: Annotated[
-        list[str] | None, typer.Option(help="NAME=SET, or NAME=SET:average; repeat for each interface.")
+        list[str] | None,
+        typer.Option(
+            help="NAME=SET or NAME=SET:average; for SET also plane/POINT/NORMAL, cylinder/POINT/AXIS/RADIUS, "
+            "sphere/CENTRE/RADIUS, box/LOW/HIGH, nearest/POINT with points as x,y,z. Repeat for each interface."
+        ),
     ] = None,
     method: Annotated[str, typer.Option(help='"craig-bampton" or "modal".')] = "craig-bampton",
     modes: Annotated[int, typer.Option(min=1, help="Fixed-interface (or free-free) modes to keep.")] = 20,
@@ -28,6 +32,7 @@ def command(
     import flexmb
     import reduction
     from fem.errors import InterfaceError, MatrixError, unknown_name
+    from fem.selection import from_text
     from flexmb.cli.materials import material_from
     from flexmb.cli.screen import console, say_text, yellow_warnings
     from flexmb.files.body_file import save_body
@@ -41,7 +46,7 @@ def command(
         set_name, _, kind = spec.partition(":")
         if not equals or not set_name:
             raise InterfaceError(f"--interface expects NAME=SET or NAME=SET:average; found {text!r}.")
-        interfaces[name] = fem.Interface(set_name, kind=kind or "rigid")
+        interfaces[name] = fem.Interface(from_text(set_name), kind=kind or "rigid")
     with yellow_warnings(), console.status("reducing"):
         part = fem.Model(fem.read_mesh(mesh), material_from(material), name=mesh.stem).with_interfaces(**interfaces)
         basis = methods[method](part, modes=modes, attached_to=attached_to)

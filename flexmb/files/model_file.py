@@ -14,6 +14,7 @@ import fem
 import meshes
 import reduction
 from fem.errors import FlexmbError, unknown_name
+from fem.selection import from_text
 from flexmb.body import Body, flexible_body, rigid_body
 from flexmb.files import schema
 from flexmb.files.body_file import load_body
@@ -143,7 +144,7 @@ def _reduced(name: str, keys: schema.FlexibleBody, folder: Path) -> Body:
         else _material(keys.material)
     )
     interfaces = {
-        key: spec if isinstance(spec, str) else fem.Interface(spec.set, kind=spec.kind, point=spec.point)
+        key: from_text(spec) if isinstance(spec, str) else fem.Interface(from_text(spec.set), spec.kind, spec.point)
         for key, spec in keys.interfaces.items()
     }
     part = fem.Model(mesh, material, name=name).with_interfaces(**interfaces)

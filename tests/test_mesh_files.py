@@ -1,0 +1,344 @@
+"""Mesh files: what each format keeps, what the Abaqus reader understands, which damage and which meshes are refused."""
+
+import warnings
+from dataclasses import replace
+
+import meshio
+import numpy as np
+import pytest
+
+import fem
+from fem.elements import ELEMENTS
+from fem.errors import MeshError
+from fem.mesh import CellBlock, Mesh
+from fem.mesh_shapes import block
+from fem.raw_mesh import MeshWarning
+from fem.selection import from_text
+
+SETS = ("node_sets", "cell_sets", "face_sets")
+
+
+def with_sets(kind):
+    mesh = block(kind, (2.0, 1.0, 1.0), (2, 1, 1))
+    left = np.flatnonzero([mesh.points[mesh.block_of(c)[0].connectivity[mesh.block_of(c)[1]], 0].mean() < 1 for c in range(mesh.cell_count)])  # fmt: skip
+    root = mesh.boundary_faces[[(mesh.points[mesh.face_nodes(c, f), 0] == 0).all() for c, f in mesh.boundary_faces]]
+    return replace(mesh, node_sets={"tip nodes": mesh.nodes("x1")}, cell_sets={"left": left}, face_sets={"root": root})
+
+
+def cells(mesh, chosen):
+    """Cells as tuples of nodes: files may hold them in another order."""
+    return sorted(tuple(block.connectivity[row]) for block, row in map(mesh.block_of, chosen))
+
+
+def same(found, mesh):
+    np.testing.assert_array_equal(found.points, mesh.points)
+    assert found.kinds == mesh.kinds
+    assert cells(found, range(found.cell_count)) == cells(mesh, range(mesh.cell_count))
+    assert [sorted(getattr(found, sort)) for sort in SETS] == [sorted(getattr(mesh, sort)) for sort in SETS]
+    for name, nodes in mesh.node_sets.items():
+        np.testing.assert_array_equal(np.sort(found.node_sets[name]), np.sort(nodes))
+    for name, chosen in mesh.cell_sets.items():
+        assert cells(found, found.cell_sets[name]) == cells(mesh, chosen)
+    for name, faces in mesh.face_sets.items():
+        theirs = found.face_sets[name]
+        assert {tuple(found.face_nodes(*f)) for f in theirs} == {tuple(mesh.face_nodes(*f)) for f in faces}
+
+
+@pytest.mark.parametrize("ending", ["msh", "vtu", "vtk", "xdmf"])
+@pytest.mark.parametrize("kind", ELEMENTS)
+def test_formats_with_sets_return_the_mesh(kind, ending, tmp_path):
+    mesh = with_sets(kind)
+    if ending == "xdmf" and kind in ("wedge15", "pyramid13"):
+        with pytest.raises(MeshError, match=rf"{kind}.* cannot be written to .*part.xdmf.*hold every kind of cell"):
+            fem.write_mesh(mesh, tmp_path / "part.xdmf")
+        return
+    same(fem.read_mesh(fem.write_mesh(mesh, tmp_path / f"part.{ending}")), mesh)
+
+
+@pytest.mark.parametrize("ending", ["bdf", "med", "mesh", "inp"])
+def test_other_formats_return_cells_and_say_what_they_lose(ending, tmp_path):
+    mesh = block("tetra", (2.0, 1.0, 1.0), (2, 1, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        found = fem.read_mesh(fem.write_mesh(replace(mesh, node_sets={}, face_sets={}), tmp_path / f"part.{ending}"))
+    assert found.kinds == mesh.kinds
+    np.testing.assert_allclose(found.points, mesh.points, atol=1e-12)
+    assert fem.check_mesh(found).volume == pytest.approx(2.0)
+    if ending != "inp":
+        with pytest.warns(MeshWarning, match="keep no sets; lost: .*'x0'"):
+            fem.write_mesh(mesh, tmp_path / f"sets.{ending}")
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("version", ["2.2", "4.1"])
+@pytest.mark.parametrize("binary", [0, 1])
+def test_files_of_gmsh_itself(order, version, binary, tmp_path):
+    """Hexahedra, prisms, tetrahedra and pyramids, in both formats; groups in three dimensions, one cell in two groups."""
+    gmsh = pytest.importorskip("gmsh", reason="pip install flexmb[meshing]")
+    gmsh.initialize(["-v", "0"], interruptible=False)
+    try:
+        occ = gmsh.model.occ
+        occ.addBox(0, 0, 0, 1, 1, 1)
+        occ.synchronize()
+        gmsh.model.addPhysicalGroup(3, [1], name="solid")
+        gmsh.model.addPhysicalGroup(3, [1], name="everything")
+        gmsh.model.addPhysicalGroup(2, [1, 2], name="ends")
+        gmsh.model.addPhysicalGroup(0, [1], name="corner")
+        gmsh.option.setNumber("Mesh.MeshSizeMax", 0.6)
+        gmsh.model.mesh.generate(3)
+        gmsh.model.mesh.setOrder(order)
+        gmsh.option.setNumber("Mesh.MshFileVersion", float(version))
+        gmsh.option.setNumber("Mesh.Binary", binary)
+        gmsh.write(str(tmp_path / "part.msh"))
+        nodes = len(gmsh.model.mesh.getNodes()[0])
+    finally:
+        gmsh.finalize()
+    mesh = fem.read_mesh(tmp_path / "part.msh")
+    assert list(mesh.kinds) == [("tetra", "tetra10")[order - 1]]
+    assert len(mesh.points) == nodes
+    assert len(mesh.cell_sets["solid"]) == len(mesh.cell_sets["everything"]) == mesh.cell_count
+    assert {0.0, 1.0} == set(mesh.points[mesh.nodes("ends"), 0])
+    assert len(mesh.nodes("corner")) == 1
+    report = fem.check_mesh(mesh)
+    assert report.volume == pytest.approx(1.0)
+    assert report.findings == ()
+
+
+# Abaqus and CalculiX decks -------------------------------------------------------------------------------------------
+
+DECK = """** two cubes
+*Heading
+a *NODE in a comment line is no keyword
+*NODE, NSET=ALL
+ 101, 0., 0., 0.
+102, 1, 0, 0
+103, 2, 0, 0
+*INCLUDE, INPUT=rest.inc
+*ELEMENT, type=C3D8R, elset=Cubes
+1, 101, 102, 105, 104,
+   107, 108, 111, 110
+2, 102, 103, 106, 105, 108, 109, 112, 111
+*NSET, NSET=root
+101, 104, 107,
+110
+*NSET, NSET=tip, GENERATE
+103, 112, 3
+*NSET, NSET=ends
+root, tip
+*NSET, NSET=of second, ELSET=second
+*ELSET, ELSET=second
+2
+*ELSET, ELSET=both
+second, 1
+*SURFACE, NAME=end face
+second, S4
+1, S6
+*SURFACE, NAME=skin, TYPE=ELEMENT
+CUBES
+*SURFACE, NAME=points, TYPE=NODE
+root,
+*MATERIAL, NAME=STEEL
+*ELASTIC
+2.1e5, 0.3
+*STEP
+*STATIC
+*END STEP
+"""
+REST = """104, 0, 1, 0
+105, 1, 1, 0
+106, 2, 1, 0
+107, 0, 0, 1
+108, 1, 0, 1
+109, 2, 0, 1
+110, 0, 1, 1
+111, 1, 1, 1
+112, 2, 1, 1
+"""
+
+
+def deck(folder, text=DECK):
+    (folder / "rest.inc").write_text(REST)
+    (folder / "part.inp").write_text(text)
+    return folder / "part.inp"
+
+
+def test_every_kind_of_set_of_a_deck(tmp_path):
+    mesh = fem.read_mesh(deck(tmp_path))
+
+    def label(name):
+        return mesh.node_ids[mesh.nodes(name)].tolist()
+
+    assert fem.check_mesh(mesh).volume == pytest.approx(2.0)
+    assert label("root") == label("points") == [101, 104, 107, 110]
+    assert label("tip") == [103, 106, 109, 112]
+    assert label("ends") == sorted(label("root") + label("tip"))
+    assert label("of second") == [102, 103, 105, 106, 108, 109, 111, 112]
+    assert label("ALL") == list(range(101, 113))
+    np.testing.assert_array_equal(mesh.cell_sets["second"], [1])
+    np.testing.assert_array_equal(mesh.cell_sets["both"], [0, 1])
+    assert len(mesh.face_sets["skin"]) == 10
+    first, last = sorted(mesh.face_sets["end face"].tolist())
+    assert (mesh.points[mesh.face_nodes(*first), 0] == 0).all()  # S6 of element 1 is nodes 4-1-5-8: x = 0
+    assert (mesh.points[mesh.face_nodes(*last), 0] == 2).all()  # S4 of element 2 is nodes 2-3-7-6: x = 2
+
+
+def test_part_and_moved_instance(tmp_path):
+    body = DECK.split("** two cubes\n*Heading\na *NODE in a comment line is no keyword\n")[1].split("*MATERIAL")[0]
+    text = (
+        f"*PART, NAME=cubes\n{body}*END PART\n*ASSEMBLY, NAME=a\n*INSTANCE, NAME=c1, PART=cubes\n5., 0., 0.\n"
+        "5., 0., 0., 5., 0., 1., 90.\n*END INSTANCE\n*NSET, NSET=hold, INSTANCE=c1\n101, 104\n*END ASSEMBLY\n"
+    )
+    mesh = fem.read_mesh(deck(tmp_path, text))
+    np.testing.assert_allclose(mesh.points[mesh.nodes("tip")].mean(axis=0), [4.5, 2.0, 0.5], atol=1e-12)
+    assert mesh.node_ids[mesh.nodes("hold")].tolist() == [101, 104]
+
+
+BAD_DECKS = {
+    "unknown set": (DECK.replace("root, tip", "root, tp"), "no node set named 'TP'. Did you mean 'TIP'"),
+    "set in itself": (DECK.replace("root, tip", "ends2\n*NSET, NSET=ends2\nends"), "contains itself"),
+    "missing node": (DECK.replace("1, 101, 102", "1, 901, 102"), r"refer to 1 nodes that it does not define \(first: 901\)"),
+    "missing include": (DECK.replace("rest.inc", "rests.inc"), "rests.inc"),
+    "short element": (DECK.replace("   107, 108, 111, 110\n", ""), "needs 8 nodes an element|refer to 1 nodes"),
+    "text for a number": (DECK.replace("102, 1, 0, 0", "102, one, 0, 0"), "line .*one"),
+    "generated nodes": (DECK.replace("*MATERIAL", "*NGEN, NSET=new\n1, 3\n*MATERIAL"), "NGEN"),
+    "wrong face": (DECK.replace("second, S4", "second, S7"), "faces S1 to S6, found 'S7'"),
+    "empty": ("*HEADING\n", "no"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_DECKS)
+def test_wrong_decks_are_refused_by_name(case, tmp_path):
+    text, words = BAD_DECKS[case]
+    with pytest.raises(MeshError, match=words) as error:
+        fem.read_mesh(deck(tmp_path, text))
+    assert "part" in str(error.value)
+
+
+BAD_FILES = {
+    "absent.msh": (None, "There is no mesh file"),
+    "text.msh": (b"hello", "does not begin with"),
+    "old.msh": (b"$MeshFormat\n3.0 0 8\n$EndMeshFormat\n", "format 3.0; 4.1 and 2.2 are read"),
+    "cut.msh": (b"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 4\n", r"no complete section \$Nodes"),
+    "text.vtu": (b"hello", "VTK cannot read"),
+    "cut.vtk": (b"# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 3 float\n0 0", "holds no cells"),
+    "text.med": (b"hello", "cannot be read as .med"),
+    "text.xyzzy": (b"hello", "cannot be read as .xyzzy"),
+    "cards.bdf": (b"GRID,1,7,0.,0.,0.\nENDDATA\n", "coordinate system 7"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_damaged_files_are_refused_without_noise(name, tmp_path, capfd):
+    content, words = BAD_FILES[name]
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(MeshError, match=words):
+        fem.read_mesh(tmp_path / name)
+    out, err = capfd.readouterr()
+    assert out == err == ""
+
+
+def test_surface_meshes_are_refused_with_what_they_hold(tmp_path):
+    triangle = meshio.Mesh(np.eye(3), [("triangle", [[0, 1, 2]])])
+    meshio.write(tmp_path / "skin.vtu", triangle)
+    with pytest.raises(MeshError, match=r"no solid cells that flexmb knows .*; it has 1 triangle\. Export the volume"):
+        fem.read_mesh(tmp_path / "skin.vtu")
+
+
+# checks and repairs --------------------------------------------------------------------------------------------------
+
+
+def findings(mesh):
+    return " | ".join(f"{f.severity}: {f.text}" for f in fem.check_mesh(mesh).findings)
+
+
+def two_blocks():
+    """Two cubes that touch and share no node."""
+    one = block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1))
+    return Mesh(
+        np.vstack([one.points, one.points + np.eye(3)[0]]),
+        (CellBlock("hexahedron", np.vstack([one.cells[0].connectivity, 8 + one.cells[0].connectivity])),),
+    )
+
+
+def test_coincident_nodes_are_found_and_joined():
+    mesh = two_blocks()
+    assert "4 pairs of nodes coincide" in findings(mesh)
+    assert "falls into 2 parts" in findings(mesh)
+    joined = fem.merge_nodes(mesh)
+    assert len(joined.points) == 12
+    assert fem.check_mesh(joined).findings == ()
+
+
+@pytest.mark.parametrize("kind", ELEMENTS)
+def test_mirrored_meshes_are_found_and_turned(kind):
+    mesh = with_sets(kind)
+    mirrored = replace(mesh, points=mesh.points * [1, 1, -1])
+    assert "cells are inverted" in findings(mirrored)
+    mended = fem.fix_orientation(mirrored)
+    assert fem.check_mesh(mended).findings == ()
+    np.testing.assert_array_equal(mended.nodes("root"), mesh.nodes("root"))
+    normal = [np.cross(*np.diff(mended.points[mended.face_corners(c, f)[:3]], axis=0)) for c, f in mended.face_sets["root"]]  # fmt: skip
+    assert all(n[0] < 0 for n in normal)
+
+
+def test_what_is_wrong_with_cells_and_nodes_is_named():
+    mesh = block("tetra10", (1.0, 1.0, 1.0), (1, 1, 1))
+    points = mesh.points.copy()
+    a, _, m = ELEMENTS["tetra10"].edges[0]
+    row = mesh.cells[0].connectivity[0]
+    points[row[m]] = 0.7 * points[row[a]] + 0.3 * points[row[m]]
+    assert "mid-side nodes of tetra10 cells lie away" in findings(replace(mesh, points=points))
+    swapped = mesh.cells[0].connectivity[:, [0, 1, 2, 3, 4, 5, 6, 7, 9, 8]]  # Gmsh's order of the last two
+    order = findings(replace(mesh, cells=(CellBlock("tetra10", swapped),)))
+    assert "error" in order
+    assert "the node order of the file is probably not VTK's" in order
+    twice = np.vstack([mesh.cells[0].connectivity, row])
+    assert "1 tetra10 cells occur twice" in findings(replace(mesh, cells=(CellBlock("tetra10", twice),)))
+    loose = replace(mesh, points=np.vstack([mesh.points, [[9.0, 9, 9]]]))
+    assert "1 nodes belong to no cell" in findings(loose)
+    assert len(fem.drop_unused_nodes(loose).points) == len(mesh.points)
+    flat = replace(mesh, points=mesh.points * [1, 1, 0.02])
+    assert "very distorted" in findings(flat)
+
+
+# selections ----------------------------------------------------------------------------------------------------------
+
+
+def test_selections_by_geometry_and_as_text():
+    mesh = block("hexahedron20", (2.0, 1.0, 1.0), (2, 2, 2))
+    for text, made, count in (
+        ("plane/0,0,0/1,0,0", fem.on_plane((0, 0, 0), (1, 0, 0)), 21),
+        ("box/0,0,0/0.6,1,1", fem.in_box((0, 0, 0), (0.6, 1, 1)), 21 + 9),
+        ("nearest/2,1,1", fem.nearest((2, 1, 1)), 1),
+        ("nearest/2,1,1/4", fem.nearest((2, 1, 1), 4), 4),
+        ("sphere/1,0.5,0.5/1.224744871391589", fem.on_sphere((1, 0.5, 0.5), 1.5**0.5), 8),
+        ("cylinder/0,0.5,0.5/1,0,0/0.5", fem.on_cylinder((0, 0.5, 0.5), (1, 0, 0), 0.5), 20),
+    ):
+        found = mesh.nodes(from_text(text))
+        np.testing.assert_array_equal(found, mesh.nodes(made))
+        assert len(found) == count, text
+    assert from_text("x0") == "x0"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("plan/0,0,0/1,0,0", "no geometric selection named 'plan'. Did you mean 'plane'"),
+        ("plane/0,0,0", "not of the form plane/POINT/NORMAL"),
+        ("plane/0,0/1,0,0", "not of the form"),
+        ("sphere/0,0,0/big", "not of the form sphere/CENTRE/RADIUS"),
+        ("plane/0,0,0/0,0,0", "normal has no direction"),
+    ],
+)
+def test_wrong_selections_as_text(text, words):
+    with pytest.raises(MeshError, match=words):
+        from_text(text)
+
+
+def test_a_selection_that_finds_nothing_says_how_far_away_the_mesh_is():
+    mesh = block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1))
+    with pytest.raises(
+        MeshError, match=r"no node on the plane .* The nearest, node 0 at \[0\. 0\. 0\.\], is 0\.5 away"
+    ):
+        mesh.nodes(fem.on_plane((-0.5, 0, 0), (1, 0, 0)))

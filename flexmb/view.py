@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pyvista as pv
 from matplotlib.figure import Figure
+from vtkmodules.vtkCommonCore import vtkLogger
 
 from fem.elements import element
 from fem.errors import FlexmbError
@@ -24,7 +25,7 @@ from flexmb.result import Result
 INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
 SET_COLOURS = (ORANGE, GREEN, BLUE, "#a23b72", "#7a5195", "#00858a")
 BODY_COLOURS = ("#8fa3b8", "#c9a66b", "#7fa08a", "#b58a9c", "#8d8bb8", "#b0b0a0")
-PIXELS = (1280, 720)
+PIXELS, GIF_PIXELS = (1280, 720), (720, 405)
 
 
 class PictureError(FlexmbError, RuntimeError):
@@ -208,9 +209,9 @@ def _stick(mechanism: Mechanism, body: int) -> pv.PolyData:
     )
 
 
-def _stage(result: Result, magnification: float) -> tuple[pv.Plotter, _Scene]:
+def _stage(result: Result, magnification: float, pixels: tuple[int, int] = PIXELS) -> tuple[pv.Plotter, _Scene]:
     """A plotter whose camera holds the whole motion."""
-    plotter = _plotter()
+    plotter = _plotter(pixels)
     scene = _Scene(result.mechanism, plotter, magnification)
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for q in result.q[:: max(1, len(result.q) // 60)]:
@@ -260,12 +261,15 @@ def animate(
     path = Path(path)
     if path.suffix not in (".gif", ".mp4", ".html"):
         raise PictureError(f"An animation is written as .gif, .mp4 or .html; found {path.name!r}.")
-    plotter, scene = _stage(result, magnification)
+    small = path.suffix == ".gif"
+    plotter, scene = _stage(result, magnification, GIF_PIXELS if small else PIXELS)
     picked = np.unique(np.linspace(0, len(result.t) - 1, frames).round().astype(int))
     images = []
     for k, index in enumerate(picked):
         scene.move(result.q[index])
-        plotter.add_text(_caption(result, index, magnification), font_size=11, color=INK, name="caption")
+        plotter.add_text(
+            _caption(result, index, magnification), font_size=7 if small else 11, color=INK, name="caption"
+        )
         images.append(np.asarray(plotter.screenshot(return_img=True)))
         if progress is not None:
             progress((k + 1) / len(picked))
@@ -274,7 +278,7 @@ def animate(
         if path.suffix == ".html":
             path.write_text(_page(images, frames_per_second))
         elif path.suffix == ".gif":
-            imageio.imwrite(path, [i[::2, ::2] for i in images], duration=1000 / frames_per_second, loop=0)
+            imageio.imwrite(path, images, duration=1000 / frames_per_second, loop=0)
         else:
             imageio.imwrite(path, images, fps=frames_per_second, macro_block_size=16)
     except OSError as error:
@@ -366,8 +370,9 @@ def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None 
     return _save_figure(figure, path)
 
 
-def _plotter() -> pv.Plotter:
-    plotter = pv.Plotter(off_screen=True, window_size=PIXELS)
+def _plotter(pixels: tuple[int, int] = PIXELS) -> pv.Plotter:
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)  # a machine without a screen is no reason for a warning
+    plotter = pv.Plotter(off_screen=True, window_size=pixels)
     plotter.set_background("white", top="#dfe7ef")
     plotter.enable_anti_aliasing("ssaa")
     return plotter

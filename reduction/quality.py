@@ -62,7 +62,7 @@ class Report:
 def report(model: Model, basis: Basis, count: int | None = None) -> Report:
     """Compare `basis` with the free full `model` at its `count` lowest natural modes (default: 10, or m if fewer).
 
-    The full model has the same rigid interfaces (RBE2). Cost: one factorisation and 4 to 5 solves a mode. Source of
+    The full model has the same rigid interfaces (RBE2). Cost: one factorisation and 5 to 7 solves a mode. Source of
     effective masses: Wijker, Mechanical Vibrations in Spacecraft Design (2004), chapter 16.
     """
     if len(basis.Psi) != model.ndof:

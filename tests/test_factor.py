@@ -278,7 +278,7 @@ def test_barely_held_body_warns(kind, backend):
     """A free grid on very soft springs: round-off is blown up by 8 / 2e-10, so residuals are near 1e-6."""
     with pytest.warns(IllConditionedWarning, match="badly conditioned.*barely held"):
         inverse = factor(grid(held=False) + 2e-10 * sp.identity(144), kind, backend)
-    assert 1e-8 < inverse.record.residual < 1e-5
+    assert 1e-7 < inverse.record.residual < 1e-5
 
 
 def test_unknown_backend_is_explained():

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from fem.cell_matrices import Cells, elasticity_tensor, jacobian
 from fem.elements import Element, element
 from fem.errors import MaterialError, MeshError, unknown_name
-from fem.geometric_stiffness import initial_displacement_part, stress_part, with_stress
+from fem.geometric_stiffness import initial_displacement_part, stress_part, trilinear, with_stress
 from fem.material import Material
 from fem.mesh import Mesh
 from fem.sparsity import COMPONENTS, Pattern
@@ -81,12 +81,25 @@ def geometric_stiffness(
     with one_openblas_thread():
         for batch in _batches(mesh, material_of):
             cells = _cells(mesh, batch, tensors)
-            H = cells.displacement_gradient(u[batch.connectivity])
+            H = cells.displacement_gradients(u[batch.connectivity][..., None])[..., 0]
             scalar = stress_part(cells, H)
             e, m = scalar.shape[:2]
             K = initial_displacement_part(cells, H) if initial_displacement else np.zeros((e, 3, m, 3, m))
             _add(total, pattern, batch, cells.condense(with_stress(K, scalar)))
     return pattern.block_matrix(total)
+
+
+def projected_geometric_stiffness(
+    mesh: Mesh, materials: tuple[Material, ...], material_of: np.ndarray, U: np.ndarray, V: np.ndarray
+) -> np.ndarray:
+    """`V^T K_G(u) V` (p, m, m) for each field `u` of `U` (n, 3, p), all of the derivative, over shapes `V` (n, 3, m)."""
+    tensors = [elasticity_tensor(m.elasticity) for m in materials]
+    total = np.zeros((U.shape[2], V.shape[2], V.shape[2]))
+    for batch in _batches(mesh, material_of):
+        cells = _cells(mesh, batch, tensors)
+        fields, shapes = (cells.displacement_gradients(A[batch.connectivity]) for A in (U, V))
+        total += trilinear(cells, fields, shapes)
+    return total
 
 
 def material_of_cells(mesh: Mesh, materials: Mapping[str, Material]) -> np.ndarray:

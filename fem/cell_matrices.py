@@ -110,13 +110,14 @@ class Cells:
         """Stiffness (e, 3, nn, 3, nn), incompatible modes condensed."""
         return self.condense(self.full_stiffness)
 
-    def displacement_gradient(self, u: np.ndarray) -> np.ndarray:
-        """`H_ij = du_i / dx_j` (e, q, 3, 3) of nodal displacements `u` (e, nn, 3), incompatible modes included."""
-        values = u.transpose(0, 2, 1)  # e, component, node
+    def displacement_gradients(self, u: np.ndarray) -> np.ndarray:
+        """`H_ij = du_i / dx_j` (e, q, 3, 3, k) of nodal displacements `u` (e, nn, 3, k), incompatible modes included."""
+        e, n, _, k = u.shape
         if self.inner is not None:
-            modes = self.inner @ values.reshape(len(u), -1, 1)
-            values = np.concatenate([values, modes.reshape(len(u), 3, -1)], axis=2)
-        return values[:, None] @ self.gradients.transpose(0, 1, 3, 2)
+            modes = self.inner @ u.transpose(0, 2, 1, 3).reshape(e, 3 * n, k)
+            u = np.concatenate([u, modes.reshape(e, 3, -1, k).transpose(0, 2, 1, 3)], axis=1)
+        H = self.gradients @ u.reshape(e, 1, -1, 3 * k)  # derivative, (component, field)
+        return H.reshape(*H.shape[:3], 3, k).swapaxes(2, 3)
 
 
 def _incompatible(shape: Element, x: np.ndarray, xi: np.ndarray, determinant: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
+from reduction.second_order import SecondOrder
 
 _SPIN = np.array(
     [[[0, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 0, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 0]]]
@@ -89,8 +90,10 @@ def rigid_invariants(mass: float, centre: np.ndarray, inertia: np.ndarray) -> In
     )  # fmt: skip
 
 
-def inertia_invariants(model: Model, basis: Basis) -> InertiaInvariants:
+def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = None) -> InertiaInvariants:
     """Invariants of `basis` on `model`, by products with the FE mass matrix: exact, no lumping.
+
+    `second`: integrals of the second-order displacement field; None leaves it out.
 
     Cost: `9 m` products with M and one `(3 m, ndof) x (ndof, 3 m)` product. All integrals are of the form
     `a^T M b` between rigid-body fields `T_k`, `R_k = e_k x X`, the modes `Psi_i`, and the turned modes
@@ -113,16 +116,22 @@ def inertia_invariants(model: Model, basis: Basis) -> InertiaInvariants:
             J2[:, :, k, l] = turned[k].T @ mass_of_turns[l]
     J2 = 0.5 * (J2 + J2.transpose(1, 0, 2, 3))
     h = np.stack([mass_of_turns[k].T @ basis.Psi for k in range(3)])
+    h = 0.5 * (h - h.transpose(0, 2, 1))
+    if second is not None:
+        moments = second.moments.transpose(2, 3, 0, 1)  # i, j, a, b
+        trace = np.trace(moments, axis1=2, axis2=3)[..., None, None]
+        J2 = J2 + trace * np.eye(3) - moments
+        h = h + np.einsum("kba,ijab->kij", _SPIN, moments)  # int X x g_ij
     first = T.T @ MR  # int e_k . (e_l x X): antisymmetric, -skew(s0)
     s0 = 0.5 * np.array([first[1, 2] - first[2, 1], first[2, 0] - first[0, 2], first[0, 1] - first[1, 0]])
     return InertiaInvariants(
         mass=float(np.trace(T.T @ MT) / 3.0),
         s0=s0,
         S1=MT.T @ basis.Psi,
-        SG=np.zeros((3, m, m)),
+        SG=np.zeros((3, m, m)) if second is None else second.first,
         J0=R.T @ MR,
         J1=J1 + J1.transpose(0, 2, 1),
         J2=0.5 * (J2 + J2.transpose(0, 1, 3, 2)),
         h0=MR.T @ basis.Psi,
-        h=0.5 * (h - h.transpose(0, 2, 1)),
+        h=h,
     )

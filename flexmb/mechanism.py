@@ -187,10 +187,16 @@ def _flatten(mechanism: Mechanism) -> Flat:
     linear = [_pack_linear(b) for b in bodies]
     quadratic = [_pack_quadratic(b) for b in bodies]
     marker_rows = np.zeros((len(mechanism.markers), 6, mmax))
+    second_of = np.full(len(mechanism.markers), -1)
+    second: list[np.ndarray] = []
     for k, marker in enumerate(mechanism.markers):
         if marker.body != GROUND and marker.interface is not None:
-            shapes = bodies[marker.body].interface(marker.interface).rows
-            marker_rows[k, :, : shapes.shape[1]] = shapes
+            interface = bodies[marker.body].interface(marker.interface)
+            m = interface.rows.shape[1]
+            marker_rows[k, :, :m] = interface.rows
+            if interface.second is not None and interface.second.any():
+                second_of[k] = len(second)
+                second.append(np.pad(interface.second, ((0, 0), (0, mmax - m), (0, mmax - m))))
     length = mechanism.length
     weight = np.concatenate(
         [np.concatenate([np.full(3, 1 / length), np.ones(3), b.deflection / length]) for b in bodies]
@@ -214,6 +220,8 @@ def _flatten(mechanism: Mechanism) -> Flat:
         marker_point=np.array([m.point for m in markers]).reshape(-1, 3),
         marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
         marker_rows=marker_rows,
+        marker_second_of=second_of,
+        marker_second=np.array(second).reshape(-1, 6, mmax, mmax),
         row_kind=np.array([r.kind for r in rows], dtype=np.int64),
         row_markers=np.array([r.markers for r in rows], dtype=np.int64).reshape(-1, 2),
         row_axes=np.array([r.axes for r in rows], dtype=np.int64).reshape(-1, 2),

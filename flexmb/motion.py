@@ -80,9 +80,9 @@ def spin_up(speed: float, duration: float) -> Motion:
     w, T = speed, duration
     k = 2 * np.pi / T
     return Motion(
-        lambda t: w / T * (t**2 / 2 + (np.cos(k * t) - 1) / k**2) if t < T else w * (t - T / 2),
+        lambda t: w / T * (t**2 / 2 - 2 * np.sin(k * t / 2) ** 2 / k**2) if t < T else w * (t - T / 2),
         lambda t: w / T * (t - np.sin(k * t) / k) if t < T else w,
-        lambda t: w / T * (1 - np.cos(k * t)) if t < T else 0.0,
+        lambda t: 2 * w / T * np.sin(k * t / 2) ** 2 if t < T else 0.0,
         f"spin_up(speed={speed}, duration={duration})",
     )
 

@@ -131,7 +131,7 @@ class Result:
         if record.body == GROUND or record.interface is None:
             return np.zeros((len(self.t), 3))
         body = self.mechanism.bodies[record.body]
-        return self.elastic(body.name) @ body.interface(record.interface).rows[:3].T
+        return body.interface(record.interface).motion(self.elastic(body.name))[:, :3]
 
     def _marker(self, marker: str) -> tuple[np.ndarray, np.ndarray]:
         index = self.mechanism.marker_index(marker)

@@ -4,5 +4,6 @@ from reduction.basis import Basis, check
 from reduction.craig_bampton import craig_bampton
 from reduction.modal import modal
 from reduction.quality import Report, report
+from reduction.second_order import SecondOrder, second_order
 
-__all__ = ["Basis", "Report", "check", "craig_bampton", "modal", "report"]
+__all__ = ["Basis", "Report", "SecondOrder", "check", "craig_bampton", "modal", "report", "second_order"]

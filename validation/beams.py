@@ -1,11 +1,15 @@
 """Solid meshes of beams and the exact Euler-Bernoulli reference they are held against."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import brentq
 
 import fem
 from fem.mesh import CellBlock, Mesh
 from fem.mesh_shapes import block
+
+Acceleration = Callable[[np.ndarray], np.ndarray]
 
 
 def square_tube(length: float, outer: float, wall: float, divisions: int) -> Mesh:
@@ -65,7 +69,7 @@ class ClampedFreeBeam:
         """`int phi dxi` and `int phi xi dxi` of every mode (closed form)."""
         return 2 * self.sigma / self.lam, 2 / self.lam**2
 
-    def relative_tip_motion(self, times: np.ndarray, base: tuple, rotation: tuple) -> np.ndarray:
+    def relative_tip_motion(self, times: np.ndarray, base: Acceleration, rotation: Acceleration) -> np.ndarray:
         """Tip displacement relative to the moving base, from rest; `base`, `rotation` give accelerations at times.
 
         Each is the acceleration function of the base's transverse position and of its rotation. Duhamel's

@@ -30,7 +30,9 @@ def body_tree(body: Body) -> Tree:
         "stiffness": body.stiffness,
         "damping": body.damping,
         "deflection": body.deflection,
-        "interfaces": {key: {"point": i.point, "rows": i.rows} for key, i in body.interfaces.items()},
+        "interfaces": {
+            key: {"point": i.point, "rows": i.rows, "second": i.second} for key, i in body.interfaces.items()
+        },
         "mesh": None if body.mesh is None else _mesh_tree(body.mesh),
         "Psi": body.Psi,
     }
@@ -45,7 +47,9 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             stiffness=tree["stiffness"],
             damping=tree["damping"],
             deflection=tree["deflection"],
-            interfaces={key: BodyInterface(i["point"], i["rows"]) for key, i in tree["interfaces"].items()},
+            interfaces={
+                key: BodyInterface(i["point"], i["rows"], i["second"]) for key, i in tree["interfaces"].items()
+            },
             mesh=None if tree["mesh"] is None else _mesh_from_tree(tree["mesh"]),
             Psi=tree["Psi"],
         )

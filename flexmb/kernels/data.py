@@ -39,6 +39,8 @@ class Flat(NamedTuple):
     marker_point: np.ndarray  # (nm, 3)
     marker_axes: np.ndarray  # (nm, 3, 3)
     marker_rows: np.ndarray  # (nm, 6, mmax)
+    marker_second_of: np.ndarray  # (nm,) index into marker_second, -1: the interface moves linearly
+    marker_second: np.ndarray  # (n2, 6, mmax, mmax)
     row_kind: np.ndarray  # (nr,)
     row_markers: np.ndarray  # (nr, 2)
     row_axes: np.ndarray  # (nr, 2)

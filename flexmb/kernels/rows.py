@@ -24,8 +24,11 @@ from flexmb.lie import (
 
 
 @njit(cache=True)
-def place_markers(flat, q, body_point, tangent, position, axes, attitude):
-    """Place every marker: point in its body, tangent operator of its elastic rotation, world position and axes."""
+def place_markers(flat, q, body_point, tangent, position, axes, attitude, rows):
+    """Place every marker: point in its body, tangent operator of its elastic rotation, world position and axes.
+
+    `rows` (nm, 6, mmax) become the derivatives of each marker's elastic translation and rotation vector by eta.
+    """
     for b in range(len(flat.modes)):
         attitude[b] = rotation_from_quaternion(q[flat.q_start[b] + 3 : flat.q_start[b] + 7])
     for k in range(len(flat.marker_body)):
@@ -42,10 +45,21 @@ def place_markers(flat, q, body_point, tangent, position, axes, attitude):
         if m > 0:
             eta = q[start + 7 : start + 7 + m]
             theta = np.zeros(3)
-            for r in range(3):
+            second = flat.marker_second_of[k]
+            for r in range(6):
+                moved = 0.0
                 for i in range(m):
-                    c[r] += flat.marker_rows[k, r, i] * eta[i]
-                    theta[r] += flat.marker_rows[k, 3 + r, i] * eta[i]
+                    row = flat.marker_rows[k, r, i]
+                    change = 0.0
+                    if second >= 0:
+                        for j in range(m):
+                            change += flat.marker_second[second, r, i, j] * eta[j]
+                    rows[k, r, i] = row + change
+                    moved += (row + 0.5 * change) * eta[i]
+                if r < 3:
+                    c[r] += moved
+                else:
+                    theta[r - 3] = moved
             local = matmul(rotation_exp(theta), local)
             tangent[k] = left_jacobian(theta)
         body_point[k] = c
@@ -114,8 +128,8 @@ def wrench_to_body(force, moment, point, tangent, rows, attitude, m, out):
 @njit(cache=True)
 def all_rows(flat, q, functions, angle_memory, work, values, G):
     """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies."""
-    body_point, tangent, position, axes, attitude = work
-    place_markers(flat, q, body_point, tangent, position, axes, attitude)
+    body_point, tangent, position, axes, attitude, rows = work
+    place_markers(flat, q, body_point, tangent, position, axes, attitude, rows)
     nv = np.empty(3)
     nw = np.empty(3)
     for r in range(len(values)):
@@ -129,21 +143,17 @@ def all_rows(flat, q, functions, angle_memory, work, values, G):
         moment = turn(axes[a], nw)
         n = flat.marker_body[b]
         if n != GROUND:
-            wrench_to_body(
-                force, moment, body_point[b], tangent[b], flat.marker_rows[b], attitude[n], flat.modes[n], G[r, 1]
-            )
+            wrench_to_body(force, moment, body_point[b], tangent[b], rows[b], attitude[n], flat.modes[n], G[r, 1])
         n = flat.marker_body[a]
         if n != GROUND:
             moment += cross(position[b] - position[a], force)
-            wrench_to_body(
-                -force, -moment, body_point[a], tangent[a], flat.marker_rows[a], attitude[n], flat.modes[n], G[r, 0]
-            )
+            wrench_to_body(-force, -moment, body_point[a], tangent[a], rows[a], attitude[n], flat.modes[n], G[r, 0])
 
 
 @njit(cache=True)
 def add_loads(flat, w, functions, work, forces):
     """Add the applied wrenches to the generalised `forces`; return their power. Markers must have been placed."""
-    body_point, tangent, _, axes, attitude = work
+    body_point, tangent, _, axes, attitude, rows = work
     power = 0.0
     out = np.empty(6 + flat.marker_rows.shape[2])
     for l in range(len(flat.load_marker)):
@@ -155,7 +165,7 @@ def add_loads(flat, w, functions, work, forces):
         if flat.load_follows[l] == 1:
             force = turn(axes[k], force)
             moment = turn(axes[k], moment)
-        wrench_to_body(force, moment, body_point[k], tangent[k], flat.marker_rows[k], attitude[b], flat.modes[b], out)
+        wrench_to_body(force, moment, body_point[k], tangent[k], rows[k], attitude[b], flat.modes[b], out)
         start = flat.v_start[b]
         for i in range(6 + flat.modes[b]):
             forces[start + i] += out[i]
@@ -189,9 +199,10 @@ def add_row_forces(row_markers, marker_body, v_start, G, efforts, forces):
 
 @njit(cache=True)
 def make_work(flat):
-    """Work arrays of `place_markers`: points in bodies, tangents, positions, axes of markers, attitudes of bodies."""
+    """Work arrays of `place_markers`: points in bodies, tangents, positions, axes of markers, attitudes of bodies, rows."""
     nm = len(flat.marker_body)
     tangent = np.zeros((nm, 3, 3))
     for k in range(nm):
         tangent[k] = np.eye(3)
-    return np.zeros((nm, 3)), tangent, np.zeros((nm, 3)), np.zeros((nm, 3, 3)), np.zeros((len(flat.modes), 3, 3))
+    attitude, rows = np.zeros((len(flat.modes), 3, 3)), np.zeros(flat.marker_rows.shape)
+    return np.zeros((nm, 3)), tangent, np.zeros((nm, 3)), np.zeros((nm, 3, 3)), attitude, rows

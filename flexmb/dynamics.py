@@ -1,6 +1,14 @@
 """Equations of motion of one body, written to be read: the reference for the compiled kernels.
 
-Body-frame velocities `w = [v, omega, etadot]`; kinetic energy kept to second order in `eta, etadot`.
+Body-frame velocities `w = [v, omega, etadot]`; kinetic energy to second order in `eta, etadot`. With a second-order field the terms of
+higher order are chosen so that the mass matrix stays positive definite however far the body bends: with the rigid blocks
+M_rr(eta), M_re(eta) and `u = [v, omega] + M_rr^-1 M_re etadot`, the rigid velocity that carries all momentum,
+
+    T = 1/2 u . M_rr u + 1/2 etadot . (I - M_re0^T M_rr0^-1 M_re0) etadot                  (0: undeformed)
+
+Expanded, that is the kinetic energy to second order; cut off there instead, its mass matrix would lose its definiteness where
+the deformation exceeds the smallest difference between the shapes and a rigid motion, which for a frame attached to one end is
+soon. Without a second-order field the kinetic energy is that of the linear field, exactly.
 Equations: see docs/theory; Shabana (2013) chapter 5 for the classical form.
 """
 
@@ -8,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.body import Body
-from flexmb.lie import skew
+from flexmb.invariants import rigid_mass
 
 
 def first_moment(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "3"]:
@@ -17,17 +25,26 @@ def first_moment(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "
     return inv.s0 + inv.S1 @ eta + 0.5 * np.einsum("kij,i,j->k", inv.SG, eta, eta)
 
 
-def mass_matrix(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "n n"]:
-    """Mass matrix `M(eta)` (6+m, 6+m) of the velocities `[v, omega, etadot]`.
-
-    `0.5 w @ M @ w` is the kinetic energy. Symmetric, positive definite inside the range of the body.
-    """
-    inv, m = body.invariants, body.modes
-    s = first_moment(body, eta)
+def _blocks(body: Body, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`M_rr` (6, 6) and `M_re = [S_f; H_f]` (6, m)."""
+    inv = body.invariants
     J = inv.J0 + np.einsum("i,ikl->kl", eta, inv.J1) + np.einsum("i,j,ijkl->kl", eta, eta, inv.J2)
     Sf = inv.S1 + np.einsum("kij,i->kj", inv.SG, eta)
     Hf = inv.h0 + np.einsum("kij,i->kj", inv.h, eta)
-    return np.block([[inv.mass * np.eye(3), -skew(s), Sf], [skew(s), J, Hf], [Sf.T, Hf.T, np.eye(m)]])
+    return rigid_mass(inv.mass, first_moment(body, eta), J), np.vstack([Sf, Hf])
+
+
+def mass_matrix(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "n n"]:
+    """Mass matrix `M(eta)` (6+m, 6+m) of the velocities `[v, omega, etadot]`.
+
+    `0.5 w @ M @ w` is the kinetic energy. Symmetric, positive definite.
+    """
+    Mrr, Mre = _blocks(body, eta)
+    Mee = np.eye(body.modes)
+    if body.invariants.second_order:
+        rest, coupling = _blocks(body, np.zeros(body.modes))
+        Mee += Mre.T @ np.linalg.solve(Mrr, Mre) - coupling.T @ np.linalg.solve(rest, coupling)
+    return np.block([[Mrr, Mre], [Mre.T, Mee]])
 
 
 def momenta(
@@ -45,21 +62,23 @@ def inertia_force(body: Body, eta: Float[np.ndarray, "m"], w: Float[np.ndarray, 
     """
     inv = body.invariants
     v, omega, rate = w[:3], w[3:6], w[6:]
-    Sf = inv.S1 + np.einsum("kij,i->kj", inv.SG, eta)
+    Mrr, Mre = _blocks(body, eta)
+    Sf = Mre[:3]
     sdot = Sf @ rate
-    Sfdot = np.einsum("kij,i->kj", inv.SG, rate)
     dJ = inv.J1 + 2 * np.einsum("ijkl,j->ikl", inv.J2, eta)
-    Hdot = np.einsum("kij,i->kj", inv.h, rate)
+    Mrr_rate = rigid_mass(0.0, sdot, np.einsum("i,ikl->kl", rate, dJ))
+    Mre_rate = np.vstack([np.einsum("kij,i->kj", inv.SG, rate), np.einsum("kij,i->kj", inv.h, rate)])
+    u = w[:6] + np.linalg.solve(Mrr, Mre @ rate) if inv.second_order else w[:6]
     l, pi, _ = momenta(body, eta, w)
+    drift = Mrr_rate @ w[:6] + Mre_rate @ rate  # rate of the momenta at constant w
+    rigid = drift + np.concatenate([np.cross(omega, l), np.cross(omega, pi) + np.cross(v, l)])
 
-    # time derivative of M at constant w, times w
-    ldot = np.cross(omega, sdot) + Sfdot @ rate
-    pidot = np.cross(sdot, v) + np.einsum("i,ikl,l->k", rate, dJ, omega) + Hdot @ rate
-    gammadot = Sfdot.T @ v + Hdot.T @ omega
-    dT = (
-        Sf.T @ np.cross(v, omega)
-        + np.einsum("kij,k,j->i", inv.SG, v, rate)
-        + 0.5 * np.einsum("ikl,k,l->i", dJ, omega, omega)
-        + np.einsum("kij,k,j->i", inv.h, omega, rate)
-    )
-    return np.concatenate([ldot + np.cross(omega, l), pidot + np.cross(omega, pi) + np.cross(v, l), gammadot - dT])
+    def along_shapes(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """`a . dM_rr/deta_k b` (m,)."""
+        return Sf.T @ (np.cross(a[:3], b[3:]) + np.cross(b[:3], a[3:])) + np.einsum("ikl,k,l->i", dJ, a[3:], b[3:])
+
+    coupling_rate = np.vstack([np.einsum("kij,j->ki", inv.SG, rate), np.einsum("kij,j->ki", inv.h, rate)])
+    elastic = Mre_rate.T @ u - coupling_rate.T @ u - along_shapes(u, w[:6]) + 0.5 * along_shapes(u, u)
+    if inv.second_order:
+        elastic += Mre.T @ np.linalg.solve(Mrr, drift - Mrr_rate @ u)
+    return np.concatenate([rigid, elastic])

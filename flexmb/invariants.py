@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from fem.errors import MatrixError
 from fem.model import Model
+from flexmb.lie import skew
 from reduction.basis import Basis
 from reduction.second_order import SecondOrder
 
@@ -30,7 +31,7 @@ class InertiaInvariants:
     | `h0`, `h` | 3,m; 3,m,m | `H_f[:, j] = h0_j + sum_i eta_i h_ij`, with `h_ij = int Psi_i x Psi_j + int X x g_ij` |
 
     `J2` is symmetric in `i, j`. The elastic mass matrix is the identity: the basis is mass-orthonormal.
-    Units: consistent. Without a second-order field (`geometric_stiffness="none"`) `SG` is zero.
+    Units: consistent. Without a second-order field (`geometric_stiffness="none"`) `SG` and the symmetric part of `h` are zero.
     """
 
     mass: float
@@ -57,6 +58,11 @@ class InertiaInvariants:
         """Number `m` of elastic coordinates."""
         return self.S1.shape[1]
 
+    @property
+    def second_order(self) -> bool:
+        """Whether a second-order displacement field is in the integrals."""
+        return bool(self.SG.any() or (self.h + self.h.transpose(0, 2, 1)).any())
+
 
 def _require_physical_inertia(mass: float, s0: np.ndarray, J0: np.ndarray) -> None:
     """Refuse a mass or inertia tensor that no distribution of matter has."""
@@ -78,6 +84,12 @@ def _require_physical_inertia(mass: float, s0: np.ndarray, J0: np.ndarray) -> No
             f"No body has principal moments of inertia {principal}: the largest exceeds the sum of the others "
             "(triangle inequality). Check the reference point and the units of the inertia."
         )
+
+
+def rigid_mass(mass: float, s: Float[np.ndarray, "3"], J: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "6 6"]:
+    """Mass matrix of the rigid velocities `[v, omega]` from first moment and inertia tensor."""
+    S = skew(s)
+    return np.block([[mass * np.eye(3), -S], [S, J]])
 
 
 def rigid_invariants(mass: float, centre: np.ndarray, inertia: np.ndarray) -> InertiaInvariants:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from fem.errors import FlexmbError, unknown_name
 from flexmb.body import Body
+from flexmb.invariants import rigid_mass
 from flexmb.kernels.data import ANGLE, GROUND, Flat
 from flexmb.kernels.rows import make_work, place_markers
 from flexmb.lie import rotation_from_quaternion
@@ -174,11 +175,6 @@ def _pack_quadratic(body: Body) -> np.ndarray:
     return np.stack([*J2, *(0.5 * (inv.h - swapped)), *inv.SG, *(0.5 * (inv.h + swapped))]).ravel()
 
 
-def _has_second_order(body: Body) -> bool:
-    inv = body.invariants
-    return bool(inv.SG.any() or (inv.h + inv.h.transpose(0, 2, 1)).any())
-
-
 def _flatten(mechanism: Mechanism) -> Flat:
     bodies = mechanism.bodies
     qs, vs = _starts(bodies)
@@ -201,6 +197,8 @@ def _flatten(mechanism: Mechanism) -> Flat:
     weight = np.concatenate(
         [np.concatenate([np.full(3, 1 / length), np.ones(3), b.deflection / length]) for b in bodies]
     )
+    at_rest = [rigid_mass(b.invariants.mass, b.invariants.s0, b.invariants.J0) for b in bodies]
+    rest = np.array(at_rest).reshape(-1, 6, 6)
     rows, loads, markers = mechanism.rows, mechanism.loads, mechanism.markers
     return Flat(
         gravity=np.array(mechanism.gravity, dtype=float),
@@ -208,11 +206,13 @@ def _flatten(mechanism: Mechanism) -> Flat:
         mass=np.array([b.invariants.mass for b in bodies], dtype=float),
         s0=np.array([b.invariants.s0 for b in bodies]).reshape(-1, 3),
         J0=np.array([b.invariants.J0 for b in bodies]).reshape(-1, 3, 3),
+        rest_Mrr=rest,
+        rest_chol=np.linalg.cholesky(rest),
         linear_start=np.concatenate([[0], np.cumsum([len(x) for x in linear])])[:-1].astype(np.int64),
         linear=np.concatenate(linear) if linear else np.zeros(0),
         quadratic_start=np.concatenate([[0], np.cumsum([len(x) for x in quadratic])])[:-1].astype(np.int64),
         quadratic=np.concatenate(quadratic) if quadratic else np.zeros(0),
-        slices=np.array([15 if _has_second_order(b) else 9 for b in bodies], dtype=np.int64),
+        slices=np.array([15 if b.invariants.second_order else 9 for b in bodies], dtype=np.int64),
         stiffness=np.concatenate([b.stiffness for b in bodies]) if bodies else np.zeros(0),
         damping=np.concatenate([b.damping for b in bodies]) if bodies else np.zeros(0),
         weight=weight,

@@ -1,8 +1,9 @@
-"""Mass blocks, inertia forces and energies of one body (theory.md sections 2 and 3), compiled."""
+"""Mass blocks, inertia forces and energies of one body, compiled; flexmb/dynamics.py says the same in a readable way."""
 
 import numpy as np
 from numba import njit
 
+from flexmb.kernels.dense import add_coupled, cholesky, solve6
 from flexmb.lie import cross, skew, turn
 
 _PAIRS = np.array([[0, 0], [1, 1], [2, 2], [0, 1], [1, 2], [2, 0]])
@@ -30,7 +31,7 @@ def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
 
     Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), work array `products` (15, 2, m). Outputs
     `Mrr` (6, 6), `Mre = [S_f; H_f]` (6, m) and `bias` (6+m,), so that the equations of the body read
-    `M wdot + bias = forces`.
+    `M wdot + bias = forces`, with `M_ee = I`, or that of `elastic_inertia` with a second-order field.
     """
     m = flat.modes[b]
     v = w[0:3]
@@ -93,25 +94,88 @@ def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
             Mrr[3 + r, c] = S[r, c]
             Mrr[3 + r, 3 + c] = J[r, c]
 
-    bias[0:3] = cross(omega, sdot) + SG_rates + cross(omega, momentum)
-    bias[3:6] = cross(omega, angular) + cross(v, momentum) + cross(sdot, v) + turn(Jdot, omega) + Hdot_rates
+    drift = np.empty(6)  # rate of the momenta at constant velocities
+    drift[0:3] = cross(omega, sdot) + SG_rates
+    drift[3:6] = cross(sdot, v) + turn(Jdot, omega) + Hdot_rates
+    bias[0:3] = drift[0:3] + cross(omega, momentum)
+    bias[3:6] = drift[3:6] + cross(omega, angular) + cross(v, momentum)
     kinetic = 0.0
     for k in range(3):
         kinetic += 0.5 * (v[k] * momentum[k] + omega[k] * angular[k])
-    if m > 0:
-        vw = cross(v, omega)
-        for i in range(m):
-            force = 0.0
-            gamma = etadot[i]
-            for k in range(3):
+    if m == 0:
+        return kinetic
+    uv = v.copy()  # the rigid velocity that carries the momenta
+    uw = omega.copy()
+    back = np.zeros(6)
+    if flat.slices[b] == 15:
+        L = Mrr.copy()
+        cholesky(L)
+        u = np.empty(6)
+        u[0:3] = momentum
+        u[3:6] = angular
+        solve6(L, u)
+        uv = u[0:3]
+        uw = u[3:6]
+        back[0:3] = drift[0:3] - cross(uw, sdot)
+        back[3:6] = drift[3:6] - cross(sdot, uv) - turn(Jdot, uw)
+        solve6(L, back)
+        rest = np.zeros(6)
+        add_coupled(rest_coupling(flat, b), m, 1.0, etadot, rest)
+        still = rest.copy()
+        solve6(flat.rest_chol[b], still)
+        kinetic = 0.0
+        for k in range(3):
+            kinetic += 0.5 * (uv[k] * momentum[k] + uw[k] * angular[k])
+        for k in range(6):
+            kinetic -= 0.5 * rest[k] * still[k]
+    arm = cross(uv, uw) - cross(uv, omega) - cross(v, uw)
+    for i in range(m):
+        force = 0.0
+        gamma = etadot[i]
+        for k in range(3):
+            if flat.slices[b] != 15:
                 gamma += Mre[k, i] * v[k] + Mre[3 + k, i] * omega[k]
-                force -= Mre[k, i] * vw[k] + 2.0 * omega[k] * products[6 + k, 1, i]
-            for k in range(6):
-                both = 1.0 if k < 3 else 2.0
-                force -= 0.5 * both * dJ[k, i] * omega[_PAIRS[k, 0]] * omega[_PAIRS[k, 1]]
-            bias[6 + i] = force
-            kinetic += 0.5 * etadot[i] * gamma
+            force += Mre[k, i] * (arm[k] + back[k]) + Mre[3 + k, i] * back[3 + k] - 2.0 * uw[k] * products[6 + k, 1, i]
+        for k in range(6):
+            r, c = _PAIRS[k, 0], _PAIRS[k, 1]
+            pair = uw[r] * uw[c] - uw[r] * omega[c] - omega[r] * uw[c]
+            force += (0.5 if k < 3 else 1.0) * dJ[k, i] * pair
+        bias[6 + i] = force
+        kinetic += 0.5 * etadot[i] * gamma
     return kinetic
+
+
+@njit(cache=True)
+def rest_coupling(flat, b):
+    """`M_re` (6, m) of the undeformed body."""
+    m = flat.modes[b]
+    lin = flat.linear[flat.linear_start[b] : flat.linear_start[b] + 12 * m].reshape(12, m)
+    out = np.empty((6, m))
+    out[0:3] = lin[0:3]
+    out[3:6] = lin[9:12]
+    return out
+
+
+@njit(cache=True)
+def add_elastic_inertia(flat, b, Mrr, Mre, rate, out):
+    """`out += M_ee rate` (m,): the identity, with a second-order field plus `M_re^T M_rr^-1 M_re - M_re0^T M_rr0^-1 M_re0`."""
+    m = flat.modes[b]
+    for i in range(m):
+        out[i] += rate[i]
+    if flat.slices[b] != 15 or m == 0:
+        return
+    L = Mrr.copy()
+    cholesky(L)
+    now = np.zeros(6)
+    add_coupled(Mre, m, 1.0, rate, now)
+    solve6(L, now)
+    rest = np.zeros(6)
+    Mre0 = rest_coupling(flat, b)
+    add_coupled(Mre0, m, 1.0, rate, rest)
+    solve6(flat.rest_chol[b], rest)
+    for i in range(m):
+        for r in range(6):
+            out[i] += Mre[r, i] * now[r] - Mre0[r, i] * rest[r]
 
 
 @njit(cache=True)

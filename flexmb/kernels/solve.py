@@ -1,81 +1,99 @@
 """Linear algebra of one Newton step.
 
 The matrix is `[A G^T; G -C]`: `A` block diagonal over bodies, `G` the rows, `C` their compliance (zero for
-joints, one over the effective stiffness for springs). Inside a body the elastic block is diagonal,
+joints, one over the effective stiffness for springs). Inside a body the elastic stiffness is diagonal,
 
     A_b = [ beta M_rr      beta M_re                     ]
-          [ beta M_re^T    beta I + gamma D + K          ]
+          [ beta M_re^T    beta M_ff + gamma D + K       ]
 
-so the elastic coordinates are eliminated in O(m), then the bodies, and a matrix of the size of the rows is left.
+with `M_ff = I` or, for bodies with a second-order field, `M_ff = I - M_re0^T M_rr0^-1 M_re0 + M_re^T M_rr^-1 M_re` (see
+flexmb/kernels/bodies.py): both are eliminated in O(m), then the bodies, and a matrix of the size of the rows is left.
 A numerically dependent row (a redundant or momentarily singular mechanism) is met by the solution of least norm.
 """
 
 import numpy as np
 from numba import njit
 
+from flexmb.kernels.bodies import rest_coupling
 from flexmb.kernels.data import GROUND
+from flexmb.kernels.dense import add_coupled, cholesky, solve6
 
 DEPENDENT = 1e-11  # relative size of a pivot below which rows count as dependent
 INACTIVE = -1.0  # compliance of a row that takes no part
 
 
 @njit(cache=True)
-def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol):
-    """Eliminate the elastic block of every body: fill the diagonals `E` (nv,) and the 6x6 Cholesky factors `chol`."""
+def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
+    """Fill the diagonals `E = beta + stiff (gamma D + K)` (nv,) and the 6x6 Cholesky factors `chol` of every body.
+
+    Without a second-order field: of `beta M_rr - beta^2 M_re E^-1 M_re^T`. With one: of `beta M_rr`, and `chol0` of
+    `beta M_rr0 - beta^2 M_re0 E^-1 M_re0^T`. Returns 0, or b + 1 when that of body b is not positive definite.
+    """
     for b in range(len(flat.modes)):
         m = flat.modes[b]
         e = flat.v_start[b] + 6
         first = flat.v_start[b] - 6 * b
-        S = chol[b]
-        for r in range(6):
-            for c in range(r + 1):
-                S[r, c] = beta * Mrr[b, r, c]
         for i in range(m):
             E[e + i] = beta + stiff * (gamma * flat.damping[first + i] + flat.stiffness[first + i])
-            scale = beta * beta / E[e + i]
-            for r in range(6):
-                x = scale * Mre[b, r, i]
-                for c in range(r + 1):
-                    S[r, c] -= x * Mre[b, c, i]
-        for r in range(6):  # Cholesky in place, lower triangle
-            for c in range(r + 1):
-                total = S[r, c]
-                for k in range(c):
-                    total -= S[r, k] * S[c, k]
-                if r == c:
-                    if total <= 0.0:
-                        return b + 1
-                    S[r, r] = np.sqrt(total)
-                else:
-                    S[r, c] = total / S[c, c]
+        if flat.slices[b] == 15:
+            chol[b] = beta * Mrr[b]
+            _reduce(flat.rest_Mrr[b], rest_coupling(flat, b), beta, E[e : e + m], chol0[b])
+            if not (cholesky(chol[b]) and cholesky(chol0[b])):
+                return b + 1
+        else:
+            _reduce(Mrr[b], Mre[b], beta, E[e : e + m], chol[b])
+            if not cholesky(chol[b]):
+                return b + 1
     return 0
 
 
 @njit(cache=True)
-def solve_body(m, beta, Mre, E, L, x):
-    """Overwrite `x` (6+m,) by `A_b^{-1} x`; `Mre`, elastic diagonal `E` (m,) and Cholesky factor `L` of this body."""
-    for i in range(m):
-        x[6 + i] /= E[i]
+def _reduce(Mrr, Mre, beta, E, out):
+    """Lower triangle of `beta M_rr - beta^2 M_re E^-1 M_re^T`."""
     for r in range(6):
-        total = 0.0
-        for i in range(m):
-            total += Mre[r, i] * x[6 + i]
-        x[r] -= beta * total
-    for r in range(6):
-        total = x[r]
-        for k in range(r):
-            total -= L[r, k] * x[k]
-        x[r] = total / L[r, r]
-    for r in range(5, -1, -1):
-        total = x[r]
-        for k in range(r + 1, 6):
-            total -= L[k, r] * x[k]
-        x[r] = total / L[r, r]
+        for c in range(r + 1):
+            out[r, c] = beta * Mrr[r, c]
+    for i in range(len(E)):
+        scale = beta * beta / E[i]
+        for r in range(6):
+            x = scale * Mre[r, i]
+            for c in range(r + 1):
+                out[r, c] -= x * Mre[c, i]
+
+
+@njit(cache=True)
+def _add_back(Mre, m, beta, E, rigid, elastic):
+    """`elastic -= beta E^-1 M_re^T rigid`."""
     for i in range(m):
         total = 0.0
         for r in range(6):
-            total += Mre[r, i] * x[r]
-        x[6 + i] -= beta * total / E[i]
+            total += Mre[r, i] * rigid[r]
+        elastic[i] -= beta * total / E[i]
+
+
+@njit(cache=True)
+def solve_body(flat, b, beta, Mre, E, L, L0, x):
+    """Overwrite `x` (6+m,) by `A_b^-1 x`; `Mre`, elastic diagonal `E` (m,) and the factors of body `b`."""
+    m = flat.modes[b]
+    for i in range(m):
+        x[6 + i] /= E[i]
+    if flat.slices[b] != 15:
+        add_coupled(Mre, m, -beta, x[6:], x[:6])
+        solve6(L, x)
+        _add_back(Mre, m, beta, E, x[:6], x[6:])
+        return
+    # with y = wdot_r + M_rr^-1 M_re etaddot:  beta M_rr y = x_r,  (E - beta M_re0^T M_rr0^-1 M_re0) etaddot = x_e - beta M_re^T y
+    solve6(L, x)
+    _add_back(Mre, m, beta, E, x[:6], x[6:])
+    Mre0 = rest_coupling(flat, b)
+    lift = np.zeros(6)
+    add_coupled(Mre0, m, -beta, x[6:], lift)
+    solve6(L0, lift)
+    _add_back(Mre0, m, beta, E, lift, x[6:])
+    turn = np.zeros(6)
+    add_coupled(Mre, m, beta, x[6:], turn)
+    solve6(L, turn)
+    x[:6] -= turn
 
 
 @njit(cache=True)
@@ -149,13 +167,14 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
     width = G.shape[2]
     E = np.empty(len(rhs))
     chol = np.empty((len(flat.modes), 6, 6))
-    bad = factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol)
+    chol0 = np.empty((len(flat.modes), 6, 6))
+    bad = factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0)
     if bad > 0:
         return -bad
     for b in range(len(flat.modes)):
         start, end = flat.v_start[b], flat.v_start[b + 1]
         x[start:end] = rhs[start:end]
-        solve_body(flat.modes[b], beta, Mre[b], E[start + 6 : end], chol[b], x[start:end])
+        solve_body(flat, b, beta, Mre[b], E[start + 6 : end], chol[b], chol0[b], x[start:end])
 
     Z = np.empty((nr, 2, width))
     S = np.zeros((nr, nr))
@@ -176,7 +195,7 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
             for i in range(n):
                 z[i] = G[r, side, i]
                 multipliers[r] += G[r, side, i] * x[start + i]
-            solve_body(flat.modes[b], beta, Mre[b], E[start + 6 : start + n], chol[b], z)
+            solve_body(flat, b, beta, Mre[b], E[start + 6 : start + n], chol[b], chol0[b], z[:n])
             for p in range(r + 1):
                 if compliance[p] == INACTIVE:
                     continue

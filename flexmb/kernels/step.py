@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.bodies import body_terms, first_moment
+from flexmb.kernels.bodies import add_elastic_inertia, body_terms, first_moment
 from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, make_work, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.lie import compose, cross, turn_back
@@ -97,9 +97,10 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, Mrr, 
             for k in range(m):
                 total += Mre[b, i, k] * wdot[vs + 6 + k]
             out[vs + i] = total
+        add_elastic_inertia(flat, b, Mrr[b], Mre[b], wdot[vs + 6 : vs + 6 + m], bias[6 : 6 + m])
         for i in range(m):
             stiffness, damping = flat.stiffness[first + i], flat.damping[first + i]
-            total = bias[6 + i] + wdot[vs + 6 + i] + stiffness * eta[i] + damping * wb[6 + i] - out[vs + 6 + i]
+            total = bias[6 + i] + stiffness * eta[i] + damping * wb[6 + i] - out[vs + 6 + i]
             for k in range(6):
                 total += Mre[b, k, i] * wdot[vs + k]
             for k in range(3):

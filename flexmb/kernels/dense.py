@@ -1,0 +1,46 @@
+"""Small dense algebra: 6x6 Cholesky factors and products with the coupling blocks `M_re` (6, m)."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def cholesky(S):
+    """Cholesky factor of a 6x6 matrix in its lower triangle, in place; False when it is not positive definite."""
+    for r in range(6):
+        for c in range(r + 1):
+            total = S[r, c]
+            for k in range(c):
+                total -= S[r, k] * S[c, k]
+            if r == c:
+                if not total > 0.0:
+                    return False
+                S[r, r] = np.sqrt(total)
+            else:
+                S[r, c] = total / S[c, c]
+    return True
+
+
+@njit(cache=True)
+def solve6(L, x):
+    """Overwrite `x[:6]` by `(L L^T)^-1 x[:6]`."""
+    for r in range(6):
+        total = x[r]
+        for k in range(r):
+            total -= L[r, k] * x[k]
+        x[r] = total / L[r, r]
+    for r in range(5, -1, -1):
+        total = x[r]
+        for k in range(r + 1, 6):
+            total -= L[k, r] * x[k]
+        x[r] = total / L[r, r]
+
+
+@njit(cache=True)
+def add_coupled(Mre, m, factor, elastic, rigid):
+    """`rigid += factor M_re elastic` (6,)."""
+    for r in range(6):
+        total = 0.0
+        for i in range(m):
+            total += Mre[r, i] * elastic[i]
+        rigid[r] += factor * total

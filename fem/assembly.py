@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from fem.cell_matrices import Cells, elasticity_tensor, jacobian
 from fem.elements import Element, element
 from fem.errors import MaterialError, MeshError, unknown_name
-from fem.geometric_stiffness import initial_displacement_part, stress_part, trilinear, with_stress
+from fem.geometric_stiffness import initial_displacement_part, projected_stress_part, stress_part, with_stress
 from fem.material import Material
 from fem.mesh import Mesh
 from fem.sparsity import COMPONENTS, Pattern
@@ -92,13 +92,13 @@ def geometric_stiffness(
 def projected_geometric_stiffness(
     mesh: Mesh, materials: tuple[Material, ...], material_of: np.ndarray, U: np.ndarray, V: np.ndarray
 ) -> np.ndarray:
-    """`V^T K_G(u) V` (p, m, m) for each field `u` of `U` (n, 3, p), all of the derivative, over shapes `V` (n, 3, m)."""
+    """`V^T K_G(u) V` (p, m, m), K_G the stress part, for each field `u` of `U` (n, 3, p) over shapes `V` (n, 3, m)."""
     tensors = [elasticity_tensor(m.elasticity) for m in materials]
     total = np.zeros((U.shape[2], V.shape[2], V.shape[2]))
     for batch in _batches(mesh, material_of):
         cells = _cells(mesh, batch, tensors)
         fields, shapes = (cells.displacement_gradients(A[batch.connectivity]) for A in (U, V))
-        total += trilinear(cells, fields, shapes)
+        total += projected_stress_part(cells, fields, shapes)
     return total
 
 

@@ -141,6 +141,7 @@ class Body:
         if self.is_flexible:
             f = self.frequencies
             lines.append(f"  {self.modes} elastic coordinates, {f[0]:.5g} to {f[-1]:.5g} cycles per unit of time")
+            lines.append(f"  geometric stiffness: {SECOND_ORDER if inv.second_order else NO_SECOND_ORDER}")
         lines += [f"  interface {k!r} at {np.round(i.point, 9)}" for k, i in self.interfaces.items()]
         return "\n".join(lines)
 

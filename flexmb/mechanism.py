@@ -221,7 +221,7 @@ def _flatten(mechanism: Mechanism) -> Flat:
         marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
         marker_rows=marker_rows,
         marker_second_of=second_of,
-        marker_second=np.array(second).reshape(-1, 6, mmax, mmax),
+        marker_second=np.array(second).reshape(len(second), 6, mmax, mmax),
         row_kind=np.array([r.kind for r in rows], dtype=np.int64),
         row_markers=np.array([r.markers for r in rows], dtype=np.int64).reshape(-1, 2),
         row_axes=np.array([r.axes for r in rows], dtype=np.int64).reshape(-1, 2),

@@ -75,7 +75,8 @@ def attach(model: Model, name: str, V: Float[np.ndarray, "ndof n"]) -> Float[np.
 def require_elastic(model: Model, R: Float[np.ndarray, "ndof 6"], eigenvalues: Values) -> None:
     """Refuse a basis whose lowest elastic eigenvalue is not well above those of the M-orthonormal rigid motions R."""
     largest = float(np.abs(np.linalg.eigvalsh(R.T @ (model.K @ R))).max())
-    if largest > RIGID * eigenvalues[0]:
+    rounding = 10 * np.finfo(float).eps * float((np.abs(R) * (abs(model.K) @ np.abs(R))).sum(axis=0).max())
+    if largest > max(RIGID * eigenvalues[0], rounding):  # a thin part has stiffness far above its bending
         raise MatrixError(
             f"Model {model.name!r}: rigid motion is not free of stiffness (eigenvalue {largest:.2g} beside {eigenvalues[0]:.2g} "
             "of the first elastic mode). The body is held softly, or K was written with too few digits."

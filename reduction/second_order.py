@@ -1,26 +1,26 @@
 """The second-order displacement field of a basis, through its integrals: the source of geometric stiffness.
 
-To second order in the elastic coordinates a nodal displacement is `Psi eta + 1/2 g(eta, eta)`. The field g is the static answer of the
-unreduced structure to what the linear shapes leave unbalanced: for every virtual displacement v,
+To second order in the elastic coordinates a nodal displacement is `Psi eta + 1/2 g(eta, eta)`. The linear shapes alone give the Green
+strain a quadratic part: a bar that bends without shortening is stretched. The field g is the displacement whose linear
+strain takes that part away, as well as strain energy can measure it: for every virtual displacement v,
 
-    v . K g_ij = - v . K_G(phi_i) phi_j                                                           (1)
+    v . K g_ij = - int sigma(v) : (grad phi_i^T grad phi_j) = - phi_i^T K_G(v) phi_j                   (1)
 
-(K_G: the whole change of the tangent stiffness, symmetric in all three arguments). It carries the foreshortening of a bending beam.
-By reciprocity its integral against any load f needs one static solution u_f of that load, and never g itself:
+with K_G the geometric (stress) stiffness. Then the strain energy is quadratic in eta to third order, and to fourth but for
+what no displacement can take away. By reciprocity the integral of g against any load f needs one static solution, and never g:
 
     f . g_ij = - phi_i^T K_G(u_f) phi_j,        K u_f = f                                           (2)
 
-Three things are added to this classical formula (Wallrapp and Schwertassek, "Representation of geometric stiffening in
-multibody system simulation", Int. J. Numer. Meth. Engng 32 (1991) 1833-1850):
+(Wallrapp and Schwertassek, "Representation of geometric stiffening in multibody system simulation", Int. J. Numer.
+Meth. Engng 32 (1991) 1833-1850.) It holds whatever the basis contains: a stiff shape (extension) in the basis is measured from the
+foreshortened state. (The whole derivative of the tangent stiffness in the place of K_G would move part of (1) between the three
+shapes of each cubic term: extension would bend, and lateral buckling loads come out several times too high.)
+
+Two things complete (2):
 
 - *The frame.* u_f is taken with the reference conditions of the basis: the interface of an attached frame at rest, or relative to mean axes.
 - *Rigid interfaces turn rigidly.* In the linear model they stretch by theta^2 / 2 when they turn by theta. The particular field
   `p_ij = theta_i x (theta_j x x)`, symmetrised, on their nodes undoes it; its work with the constraint forces enters (2).
-- *The shapes of the basis.* The part of g in the span of the basis is not what (1) says: a quadratic strain energy in eta is right to
-  third order only when the cubic terms `C_ijk eta_i eta_j eta_k / 6` cancel, and (1) would cancel them three times over. The amount
-  is shared among the three places of each term, `phi_k . K g_ij = - w_k C_ijk`, in proportion to the squares of the three eigenvalues: the
-  smallest field in the norm of M that cancels them. So a stiff shape (extension) follows soft ones (bending) whole, and
-  the result does not depend on whether the basis holds the stiff shape.
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ def second_order(model: Model, basis: Basis) -> SecondOrder:
     """Integrals of the second-order field of `basis` on `model`, whose reduction may be any.
 
     Raises MatrixError for a model made from matrices (K_G needs elements). Cost: one factorisation of K, 12 static solves and 6 an
-    interface, and about 72 m^2 (12 + 6 ni + m) flops a quadrature point. Nothing per step of a simulation.
+    interface, and about 18 m^2 (12 + 6 ni) flops a quadrature point. Nothing per step of a simulation.
     """
     body = statics(model)
     names = list(model.interfaces)
@@ -74,25 +74,14 @@ def second_order(model: Model, basis: Basis) -> SecondOrder:
 
 def _works(body: Statics, basis: Basis, loads: np.ndarray) -> np.ndarray:
     """`f . g_ij` (p, m, m) of `loads` (ndof, p)."""
-    model, Psi, stiffness = body.model, basis.Psi, basis.eigenvalues
+    model = body.model
     loads, U = _prestress(body, basis, loads)
-    in_basis = Psi.T @ loads
-    U = U - Psi @ (in_basis / stiffness[:, None])
-    m, p = basis.modes, loads.shape[1]
-    fields = np.column_stack([U, Psi])
-    work = model.projected_geometric_stiffness(fields, Psi)
-    forces = model.K @ fields
-    total = np.zeros((p, m, m))
-    shapes = np.zeros((m, m, m))  # phi_k . K p_ij
+    forces = loads - model.K @ U
+    total = -model.projected_geometric_stiffness(U, basis.Psi)
     for name, interface in model.interfaces.items():
         if interface.kind == "rigid":
-            total += _particular_work(model, name, basis, loads - forces[:, :p])
-            shapes += _particular_work(model, name, basis, forces[:, p:])
-    cubic = work[p:] + shapes + shapes.transpose(1, 0, 2) + shapes.transpose(1, 2, 0)
-    weight = stiffness**2
-    share = weight[:, None, None] / (weight[:, None, None] + weight[None, :, None] + weight[None, None, :])
-    along = -share * cubic / stiffness[:, None, None]
-    return total - work[:p] + np.einsum("kp,kij->pij", in_basis, along)
+            total += _particular_work(model, name, basis, forces)
+    return total
 
 
 def _prestress(body: Statics, basis: Basis, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -275,10 +275,10 @@ def test_leaving_the_context_releases(backend):
 @EACH_BACKEND
 @pytest.mark.parametrize("kind", ["positive-definite", "symmetric", "general"])
 def test_barely_held_body_warns(kind, backend):
-    """A free grid on very soft springs: round-off is blown up by 8 / 2e-10, so residuals are near 1e-6."""
+    """A free grid on very soft springs: round-off is blown up by 8 / 2e-12, so residuals are near 1e-4."""
     with pytest.warns(IllConditionedWarning, match="badly conditioned.*barely held"):
-        inverse = factor(grid(held=False) + 2e-10 * sp.identity(144), kind, backend)
-    assert 1e-7 < inverse.record.residual < 1e-5
+        inverse = factor(grid(held=False) + 2e-12 * sp.identity(144), kind, backend)
+    assert 1e-5 < inverse.record.residual < 1e-3
 
 
 def test_unknown_backend_is_explained():

@@ -5,7 +5,16 @@
 
 from collections.abc import Callable
 
-from validation import bricard, demo_energy, flexible_pendulum, free_rigid_body, moving_base_cantilever, two_link
+from validation import (
+    bricard,
+    demo_energy,
+    flexible_pendulum,
+    free_rigid_body,
+    moving_base_cantilever,
+    spin_up,
+    steady_rotation,
+    two_link,
+)
 from validation.row import Row
 
 CASES: dict[str, Callable[[], list[Row]]] = {
@@ -15,6 +24,8 @@ CASES: dict[str, Callable[[], list[Row]]] = {
     "free-rigid-body": free_rigid_body.run,
     "bricard": bricard.run,
     "demo-energy": demo_energy.run,
+    "spin-up": spin_up.run,
+    "rotating-cantilever": steady_rotation.run,
 }
 
 __all__ = ["CASES", "Row"]

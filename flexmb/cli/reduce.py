@@ -25,6 +25,9 @@ def command(
         str | None, typer.Option(help="Interface that carries the body frame (default: mean axes).")
     ] = None,
     damping: Annotated[float, typer.Option(min=0, help="Modal damping ratio.")] = 0.0,
+    geometric_stiffness: Annotated[
+        str, typer.Option(help='"second-order" (stiffening by rotation and load) or "none".')
+    ] = "second-order",
     picture: Annotated[Path | None, typer.Option(help="Write a picture of the first modes here (.png).")] = None,
 ) -> None:
     """Reduce a part to a flexible body, report its quality, and write it."""
@@ -50,7 +53,7 @@ def command(
     with yellow_warnings(), console.status("reducing"):
         part = fem.Model(fem.read_mesh(mesh), material_from(material), name=mesh.stem).with_interfaces(**interfaces)
         basis = methods[method](part, modes=modes, attached_to=attached_to)
-        body = flexmb.flexible_body(part, basis, modal_damping=damping)
+        body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)
     say_text(basis)
     with yellow_warnings(), console.status("comparing with the full model"):
         say_text(reduction.report(part, basis))

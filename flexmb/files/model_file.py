@@ -151,8 +151,9 @@ def _reduced(name: str, keys: schema.FlexibleBody, folder: Path) -> Body:
     reduce = {"craig-bampton": reduction.craig_bampton, "modal": reduction.modal}[keys.reduction.method]
     basis = reduce(part, modes=keys.reduction.modes, attached_to=keys.reduction.attached_to)
     return flexible_body(
-        part, basis, name=name, modal_damping=keys.modal_damping, rayleigh=(keys.rayleigh[0], keys.rayleigh[1])
-    )
+        part, basis, name=name, modal_damping=keys.modal_damping, rayleigh=(keys.rayleigh[0], keys.rayleigh[1]),
+        geometric_stiffness=keys.geometric_stiffness,
+    )  # fmt: skip
 
 
 def _mesh_path(text: str, folder: Path) -> Path:

@@ -115,6 +115,7 @@ class FlexibleBody(_Body):
     reduction: ReductionKeys = ReductionKeys()
     modal_damping: NotNegative = 0.0
     rayleigh: Annotated[list[NotNegative], Field(min_length=2, max_length=2)] = Field([0.0, 0.0])
+    geometric_stiffness: Literal["second-order", "none"] = "second-order"
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

@@ -175,6 +175,10 @@ def _pack_quadratic(body: Body) -> np.ndarray:
     return np.stack([*J2, *(0.5 * (inv.h - swapped)), *inv.SG, *(0.5 * (inv.h + swapped))]).ravel()
 
 
+def _padded(rows: np.ndarray, width: int) -> np.ndarray:
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+
+
 def _flatten(mechanism: Mechanism) -> Flat:
     bodies = mechanism.bodies
     qs, vs = _starts(bodies)
@@ -207,6 +211,7 @@ def _flatten(mechanism: Mechanism) -> Flat:
         s0=np.array([b.invariants.s0 for b in bodies]).reshape(-1, 3),
         J0=np.array([b.invariants.J0 for b in bodies]).reshape(-1, 3, 3),
         rest_Mrr=rest,
+        rest_Mre=np.array([_padded(np.vstack([b.invariants.S1, b.invariants.h0]), mmax) for b in bodies]).reshape(len(bodies), 6, mmax),
         rest_chol=np.linalg.cholesky(rest),
         linear_start=np.concatenate([[0], np.cumsum([len(x) for x in linear])])[:-1].astype(np.int64),
         linear=np.concatenate(linear) if linear else np.zeros(0),

@@ -10,7 +10,8 @@ from fem.errors import ConvergenceError
 from flexmb.initial import Start, jerk, least_change, row_jacobian, start
 from flexmb.integrators.generalised_alpha import IntegratorError, generalised_alpha
 from flexmb.kernels.data import Flat
-from flexmb.kernels.rows import make_work
+from flexmb.kernels.rows import make_work, row_rates
+from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.kernels.step import CONVERGED, NO_MASS, Motion, Scheme, advance, residual
 from flexmb.mechanism import Mechanism, State, initial_angles
 from flexmb.result import Ledger, Result, Statistics
@@ -53,13 +54,13 @@ def simulate(
         raise IntegratorError(
             f"tolerance is relative to the length of the mechanism, between 0 and 1; found {tolerance}."
         )
-    scheme = generalised_alpha(rho_inf, newton_tolerance=newton_tolerance, project=project)
+    scheme = generalised_alpha(rho_inf, newton_tolerance=newton_tolerance)
     flat = mechanism.flat()
     times = mechanism.initial.t + _output_times(duration, step, output_step)
     count = len(times) - 1
 
     begin = start(mechanism, flat)
-    run = Run(mechanism, flat, scheme, begin.state, begin.wdot, begin.multipliers)
+    run = Run(mechanism, flat, scheme, begin.state, begin.wdot, begin.multipliers, project)
     run.store()
     run.compile()
     clock = process_time()
@@ -128,6 +129,7 @@ class Run:
     state: State
     wdot: np.ndarray
     multipliers: np.ndarray
+    project: bool = False
     motion: Motion = field(init=False)
     t: float = field(init=False)
     stored: list = field(default_factory=list)
@@ -145,16 +147,17 @@ class Run:
         )  # fmt: skip
         self.motion.powers[0] = self._evaluate()[1]
 
-    def _evaluate(self) -> tuple[np.ndarray, np.ndarray]:
-        """Energies and powers at the present state."""
+    def _evaluate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Energies and powers at the present state, and its mass blocks and row Jacobians."""
         flat, m = self.flat, self.motion
         nb, nr, mmax = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2]
         energies, powers = np.zeros(4), np.zeros(4)
+        Mrr, Mre, G = np.zeros((nb, 6, 6)), np.zeros((nb, 6, mmax)), np.zeros((nr, 2, 6 + mmax))
         residual(
             flat, m.q, m.w, m.wdot, m.multipliers, self.mechanism.function_values(self.t), m.angle_memory, make_work(flat),
-            np.zeros((nb, 6, 6)), np.zeros((nb, 6, mmax)), np.zeros((nr, 2, 6 + mmax)), np.zeros(nr), np.zeros(len(m.w)), energies, powers,
+            Mrr, Mre, G, np.zeros(nr), np.zeros(len(m.w)), energies, powers,
         )  # fmt: skip
-        return energies, powers
+        return energies, powers, Mrr, Mre, G
 
     def store(self) -> None:
         m = self.motion
@@ -163,26 +166,62 @@ class Run:
 
     def compile(self) -> None:
         """Let the step be compiled (half a minute, once on a machine) before the clock runs: no steps."""
-        values = self.mechanism.function_values(self.t)
-        advance(self.flat, self.scheme, 1.0, 0, values, np.zeros((0, *values.shape)), self.motion)
+        advance(
+            self.flat, self.scheme, 1.0, 0, np.zeros((0, *self.mechanism.function_values(self.t).shape)), self.motion
+        )
 
     def _advance(self, h: float, steps: int) -> tuple[int, int]:
+        if abs(h - self.motion.last[0]) > 1e-9 * h:
+            self._change_step(h)
         functions = np.stack([self.mechanism.function_values(self.t + h * (k + 1)) for k in range(steps)])
-        outcome, done = advance(
-            self.flat, self.scheme, h, steps, self.mechanism.function_values(self.t), functions, self.motion
-        )
+        outcome, done = advance(self.flat, self.scheme, h, steps, functions, self.motion)
         self.t += h * done
         self.steps += done
         if done:
             self.sizes = [min(self.sizes[0], h), max(self.sizes[1], h)]
         return outcome, done
 
+    def _change_step(self, h: float) -> None:
+        """Move the method's own accelerations and velocities to a new step size.
+
+        The accelerations live at `t + (alpha_m - alpha_f) h`; the velocities break the constraints by an amount that goes with
+        `h^2`. Without the correction a change of the step leaves an error of order one in the multipliers.
+        """
+        motion = self.motion
+        ratio = h / motion.last[0]
+        self._change_rates(ratio * ratio - 1.0)
+        motion.a[:] = motion.wdot + (motion.a - motion.wdot) * ratio
+        motion.last[0] = h
+
+    def _change_rates(self, factor: float) -> None:
+        """Change what the velocities break of the joint equations by `factor` of it (-1: not at all), with the least kinetic energy."""
+        flat, w, nj = self.flat, self.motion.w, self.mechanism.joint_rows
+        if nj == 0:
+            return
+        *_, Mrr, Mre, G = self._evaluate()
+        functions = self.mechanism.function_values(self.t)
+        broken = np.zeros(len(flat.row_kind))
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, broken)
+        driven = flat.row_function[:nj] >= 0
+        broken[:nj][driven] -= functions[flat.row_function[:nj][driven], 1]
+        compliance = np.full(len(broken), INACTIVE)
+        compliance[:nj] = 0.0
+        x = np.zeros(len(w))
+        solve_rows(
+            flat, 1.0, 0.0, 0.0, Mrr, Mre, G, compliance, np.zeros(len(w)), factor * broken, x, np.zeros(len(broken))
+        )
+        w += x
+
     def fixed(self, target: float, step: float) -> None:
         """Equal steps to `target`, at most `step` long."""
         steps = max(1, int(np.ceil((target - self.t) / step * (1 - 1e-9))))
-        outcome, _ = self._advance((target - self.t) / steps, steps)
-        if outcome != CONVERGED:
-            self._fail(outcome, step)
+        h = (target - self.t) / steps
+        for _ in range(steps if self.project else 1):
+            outcome, _ = self._advance(h, 1 if self.project else steps)
+            if outcome != CONVERGED:
+                self._fail(outcome, step)
+            if self.project:
+                self._change_rates(-1.0)
         self.t = target
 
     def adaptive(self, target: float, size: float, tolerance: float) -> float:
@@ -208,6 +247,8 @@ class Run:
                 continue
             if abs(target - self.t) < 1e-9 * h:
                 self.t = target
+            if self.project:
+                self._change_rates(-1.0)
             factor = 0.9 * max(error, 1e-4) ** (-1 / 3)
             if h > 0.5 * size and not 0.95 < factor < 1.2:  # small changes are not worth their disturbance
                 size = h * min(1.5, factor)

@@ -13,16 +13,13 @@ class IntegratorError(FlexmbError, ValueError):
     """An integrator option is outside its range."""
 
 
-def generalised_alpha(
-    rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20, project: bool = False
-) -> Scheme:
+def generalised_alpha(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20) -> Scheme:
     """Coefficients for a spectral radius `rho_inf` at infinite frequency.
 
     Smaller values damp what the step does not resolve. `rho_inf = 1` has no numerical damping at all: right for bodies
     without drivers, but the multipliers of joints then ring without decay. Second-order accurate for every value in
     [0, 1) (index 3: also in the multipliers). `newton_tolerance`: error of the accelerations that the Newton iteration
-    leaves, relative to the largest. `project`: after every
-    step the velocities are projected on the constraints as well (positions always fulfil them).
+    leaves, relative to the largest.
     """
     if not 0.0 <= rho_inf <= 1.0:
         raise IntegratorError(f"rho_inf is a spectral radius between 0 and 1; found {rho_inf}.")
@@ -35,4 +32,4 @@ def generalised_alpha(
     gamma = 0.5 + alpha_f - alpha_m
     beta = 0.25 * (gamma + 0.5) ** 2
     error = abs(1 / 6 - beta - (alpha_m - alpha_f) / 2)
-    return Scheme(alpha_m, alpha_f, beta, gamma, error, newton_tolerance, iterations, int(project))
+    return Scheme(alpha_m, alpha_f, beta, gamma, error, newton_tolerance, iterations)

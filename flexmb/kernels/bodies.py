@@ -120,7 +120,7 @@ def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
         back[3:6] = drift[3:6] - cross(sdot, uv) - turn(Jdot, uw)
         solve6(L, back)
         rest = np.zeros(6)
-        add_coupled(rest_coupling(flat, b), m, 1.0, etadot, rest)
+        add_coupled(flat.rest_Mre[b], m, 1.0, etadot, rest)
         still = rest.copy()
         solve6(flat.rest_chol[b], still)
         kinetic = 0.0
@@ -146,17 +146,6 @@ def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
 
 
 @njit(cache=True)
-def rest_coupling(flat, b):
-    """`M_re` (6, m) of the undeformed body."""
-    m = flat.modes[b]
-    lin = flat.linear[flat.linear_start[b] : flat.linear_start[b] + 12 * m].reshape(12, m)
-    out = np.empty((6, m))
-    out[0:3] = lin[0:3]
-    out[3:6] = lin[9:12]
-    return out
-
-
-@njit(cache=True)
 def add_elastic_inertia(flat, b, Mrr, Mre, rate, out):
     """`out += M_ee rate` (m,): the identity, with a second-order field plus `M_re^T M_rr^-1 M_re - M_re0^T M_rr0^-1 M_re0`."""
     m = flat.modes[b]
@@ -170,7 +159,7 @@ def add_elastic_inertia(flat, b, Mrr, Mre, rate, out):
     add_coupled(Mre, m, 1.0, rate, now)
     solve6(L, now)
     rest = np.zeros(6)
-    Mre0 = rest_coupling(flat, b)
+    Mre0 = flat.rest_Mre[b]
     add_coupled(Mre0, m, 1.0, rate, rest)
     solve6(flat.rest_chol[b], rest)
     for i in range(m):

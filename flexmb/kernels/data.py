@@ -26,6 +26,7 @@ class Flat(NamedTuple):
     s0: np.ndarray  # (nb, 3)
     J0: np.ndarray  # (nb, 3, 3)
     rest_Mrr: np.ndarray  # (nb, 6, 6) mass matrix of the undeformed body's rigid velocities
+    rest_Mre: np.ndarray  # (nb, 6, mmax) its coupling with the elastic rates
     rest_chol: np.ndarray  # (nb, 6, 6) its Cholesky factor
     linear_start: np.ndarray  # (nb,) into linear: 12 rows of m (S1 xyz, J1 xx yy zz xy yz zx, h0 xyz)
     linear: np.ndarray

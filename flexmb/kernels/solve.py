@@ -14,7 +14,6 @@ A numerically dependent row (a redundant or momentarily singular mechanism) is m
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.bodies import rest_coupling
 from flexmb.kernels.data import GROUND
 from flexmb.kernels.dense import add_coupled, cholesky, solve6
 
@@ -37,7 +36,7 @@ def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
             E[e + i] = beta + stiff * (gamma * flat.damping[first + i] + flat.stiffness[first + i])
         if flat.slices[b] == 15:
             chol[b] = beta * Mrr[b]
-            _reduce(flat.rest_Mrr[b], rest_coupling(flat, b), beta, E[e : e + m], chol0[b])
+            _reduce(flat.rest_Mrr[b], flat.rest_Mre[b], beta, E[e : e + m], chol0[b])
             if not (cholesky(chol[b]) and cholesky(chol0[b])):
                 return b + 1
         else:
@@ -72,12 +71,11 @@ def _add_back(Mre, m, beta, E, rigid, elastic):
 
 
 @njit(cache=True)
-def solve_body(flat, b, beta, Mre, E, L, L0, x):
-    """Overwrite `x` (6+m,) by `A_b^-1 x`; `Mre`, elastic diagonal `E` (m,) and the factors of body `b`."""
-    m = flat.modes[b]
+def solve_body(m, second, beta, Mre, Mre0, E, L, L0, x):
+    """Overwrite `x` (6+m,) by `A_b^-1 x`; coupling now and at rest, elastic diagonal `E` (m,) and factors of this body."""
     for i in range(m):
         x[6 + i] /= E[i]
-    if flat.slices[b] != 15:
+    if not second:
         add_coupled(Mre, m, -beta, x[6:], x[:6])
         solve6(L, x)
         _add_back(Mre, m, beta, E, x[:6], x[6:])
@@ -85,7 +83,6 @@ def solve_body(flat, b, beta, Mre, E, L, L0, x):
     # with y = wdot_r + M_rr^-1 M_re etaddot:  beta M_rr y = x_r,  (E - beta M_re0^T M_rr0^-1 M_re0) etaddot = x_e - beta M_re^T y
     solve6(L, x)
     _add_back(Mre, m, beta, E, x[:6], x[6:])
-    Mre0 = rest_coupling(flat, b)
     lift = np.zeros(6)
     add_coupled(Mre0, m, -beta, x[6:], lift)
     solve6(L0, lift)
@@ -174,7 +171,10 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
     for b in range(len(flat.modes)):
         start, end = flat.v_start[b], flat.v_start[b + 1]
         x[start:end] = rhs[start:end]
-        solve_body(flat, b, beta, Mre[b], E[start + 6 : end], chol[b], chol0[b], x[start:end])
+        second = flat.slices[b] == 15
+        solve_body(
+            flat.modes[b], second, beta, Mre[b], flat.rest_Mre[b], E[start + 6 : end], chol[b], chol0[b], x[start:end]
+        )
 
     Z = np.empty((nr, 2, width))
     S = np.zeros((nr, nr))
@@ -195,7 +195,10 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
             for i in range(n):
                 z[i] = G[r, side, i]
                 multipliers[r] += G[r, side, i] * x[start + i]
-            solve_body(flat, b, beta, Mre[b], E[start + 6 : start + n], chol[b], chol0[b], z[:n])
+            second = flat.slices[b] == 15
+            solve_body(
+                n - 6, second, beta, Mre[b], flat.rest_Mre[b], E[start + 6 : start + n], chol[b], chol0[b], z[:n]
+            )
             for p in range(r + 1):
                 if compliance[p] == INACTIVE:
                     continue

@@ -28,7 +28,6 @@ class Scheme(NamedTuple):
     error_constant: float  # |1/6 - beta - (alpha_m - alpha_f)/2|: local error of the position over h^2 da
     tolerance: float  # of the Newton corrections, relative to h^2 times the accelerations
     iterations: int
-    project: int  # 1: velocities projected on the constraints after every step
 
 
 class Motion(NamedTuple):
@@ -218,51 +217,10 @@ def _integrate_powers(motion, h, powers):
 
 
 @njit(cache=True)
-def change_across_constraints(flat, w, G, Mrr, Mre, change):
-    """Change the rates `G w` of the joint rows by `change` (nr,), in place, at least kinetic energy of the change."""
-    nr = len(flat.row_kind)
-    compliance = np.full(nr, INACTIVE)
-    compliance[: flat.joint_rows] = 0.0
-    x = np.empty(len(w))
-    solve_rows(flat, 1.0, 0.0, 0.0, Mrr, Mre, G, compliance, np.zeros(len(w)), change, x, np.empty(nr))
-    w += x
+def advance(flat, scheme, h, steps, functions, motion):
+    """Advance `motion` in place by `steps` steps of size `h`, the size its accelerations belong to.
 
-
-@njit(cache=True)
-def constraint_rates(flat, functions, w, G, rates):
-    """Rates (nr,) of the joint equations at velocity `w`: zero when the velocity is consistent."""
-    row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
-    for r in range(flat.joint_rows):
-        if flat.row_function[r] >= 0:
-            rates[r] -= functions[flat.row_function[r], 1]
-
-
-@njit(cache=True)
-def _change_step(flat, scheme, h, functions, motion, work, Mrr, Mre, G, values, powers):
-    """Move the method's own accelerations and velocities to a new step size.
-
-    The accelerations live at `t + (alpha_m - alpha_f) h`; the velocities break the constraints by an amount that goes with
-    `h^2`. Without the correction a change of the step leaves an error of order one in the multipliers.
-    """
-    nv = len(motion.w)
-    ratio = h / motion.last[0]
-    if flat.joint_rows > 0:
-        residual(
-            flat, motion.q, motion.w, motion.wdot, motion.multipliers, functions, motion.angle_memory, work, Mrr, Mre, G, values,
-            np.empty(nv), np.empty(4), powers,
-        )  # fmt: skip
-        change = np.empty(len(flat.row_kind))
-        constraint_rates(flat, functions, motion.w, G, change)
-        change_across_constraints(flat, motion.w, G, Mrr, Mre, (ratio * ratio - 1.0) * change)
-    for i in range(nv):
-        motion.a[i] = motion.wdot[i] + (motion.a[i] - motion.wdot[i]) * ratio
-
-
-@njit(cache=True)
-def advance(flat, scheme, h, steps, present, functions, motion):
-    """Advance `motion` in place by `steps` steps of size `h`.
-
-    `functions` (steps, nf, 3): the functions of time at the ends of the steps; `present` (nf, 3): now.
+    `functions` (steps, nf, 3): the functions of time at the ends of the steps.
 
     Generalised-alpha on the Lie group of the bodies' rigid motions, index 3 (Bruls, Cardona, Arnold 2012, eqs 12-16).
     Returns `(outcome, steps done)`; on failure `motion` stays at the last good step.
@@ -277,13 +235,9 @@ def advance(flat, scheme, h, steps, present, functions, motion):
     G = np.zeros((nr, 2, 6 + mmax))
     work = make_work(flat)
     values = np.empty(nr)
-    broken = np.empty(nr)
     powers = np.empty(4)
     for step in range(steps):
         now = functions[step]
-        if abs(h - motion.last[0]) > 1e-9 * h:
-            before = functions[step - 1] if step > 0 else present
-            _change_step(flat, scheme, h, before, motion, work, Mrr, Mre, G, values, powers)
         multipliers[:] = motion.multipliers
         for i in range(nv):
             a[i] = (motion.wdot[i] - scheme.alpha_m * motion.a[i]) / (1.0 - scheme.alpha_m)
@@ -293,10 +247,6 @@ def advance(flat, scheme, h, steps, present, functions, motion):
         motion.last[2] += iterations
         if outcome != CONVERGED:
             return outcome, step
-        if scheme.project == 1:
-            all_rows(flat, q, now, motion.angle_memory, work, values, G)
-            constraint_rates(flat, now, w, G, broken)
-            change_across_constraints(flat, w, G, Mrr, Mre, -broken)
         _integrate_powers(motion, h, powers)
         error = 0.0
         for i in range(nv):

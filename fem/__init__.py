@@ -1,6 +1,7 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
 from fem import mesh_shapes
+from fem.beam import Beam, Section
 from fem.errors import (
     ConvergenceError,
     FactorisationError,
@@ -22,6 +23,7 @@ from fem.raw_mesh import MeshWarning
 from fem.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 
 __all__ = [
+    "Beam",
     "CellBlock",
     "ConvergenceError",
     "FactorisationError",
@@ -36,6 +38,7 @@ __all__ = [
     "MeshError",
     "MeshWarning",
     "Model",
+    "Section",
     "UnitWarning",
     "check_mesh",
     "drop_unused_nodes",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fem.abaqus_types import kind_of
+from fem.elements import LINE
 from fem.errors import MeshError
 
 REFUSED = ("SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
@@ -244,7 +245,7 @@ def _take_elements(deck: Deck, place: Place, options: dict[str, str], rows: Rows
         return
     members = deck.sets.elements.setdefault(deck.named(options["ELSET"]), []) if options.get("ELSET") else []
     found = kind_of(given)
-    if found is None or not found[2]:
+    if found is None or not (found[2] or found[0] == LINE):
         deck.not_solid[given or "(without TYPE)"] += len(rows)
     if found is not None:
         table = _element_rows(place, given, found[1] + 1, rows)

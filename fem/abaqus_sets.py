@@ -133,7 +133,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         for kind, n in deck.not_solid.items()
         if not kind.startswith("CPS")
     ]
-    return RawMesh(points, ids, tuple(blocks), groups, nodes, faces, tuple(notes), tuple(lost))
+    return RawMesh(points, ids, tuple(blocks), groups, nodes, faces, tuple(notes), tuple(lost), beams=True)
 
 
 def _free(deck: Deck, name: str, taken: dict) -> str:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from fem.beam import Beam
+from fem.beam_matrices import Beams, dofs_of
 from fem.cell_matrices import Cells, elasticity_tensor, jacobian
-from fem.elements import Element, element
+from fem.elements import LINE, Element, element
 from fem.errors import MaterialError, MeshError, unknown_name
 from fem.geometric_stiffness import initial_displacement_part, projected_stress_part, stress_part, with_stress
 from fem.material import Material
@@ -25,9 +27,12 @@ COLLAPSED = 1e-14
 """A determinant below this fraction of the cube of the cell's extent is taken for zero."""
 
 
+Materials = tuple[Material | Beam, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Cells `rows` of the block `number`; `first` is the number of the block's first cell in the mesh."""
+    """Cells `rows` of the solid block `number`; `first` is the number of the block's first cell in the mesh."""
 
     number: int
     first: int
@@ -38,9 +43,9 @@ class _Batch:
     material: int
 
 
-def stiffness(mesh: Mesh, pattern: Pattern, materials: tuple[Material, ...], material_of: np.ndarray) -> sp.csr_matrix:
+def stiffness(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.ndarray) -> sp.csr_matrix:
     """Stiffness matrix (3 n, 3 n) of a mesh whose cell `c` is made of `materials[material_of[c]]`."""
-    tensors = [elasticity_tensor(m.elasticity) for m in materials]
+    tensors = _tensors(materials)
     total = np.zeros((len(COMPONENTS), pattern.pairs))
     with one_openblas_thread():
         for batch in _batches(mesh, material_of):
@@ -48,9 +53,8 @@ def stiffness(mesh: Mesh, pattern: Pattern, materials: tuple[Material, ...], mat
     return pattern.block_matrix(total)
 
 
-def mass(mesh: Mesh, pattern: Pattern, materials: tuple[Material, ...], material_of: np.ndarray) -> sp.csr_matrix:
+def mass(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.ndarray) -> sp.csr_matrix:
     """Consistent mass matrix (3 n, 3 n): the scalar mass over nodes times the (3, 3) identity."""
-    density = [_density(m) for m in materials]
     total = np.zeros(pattern.pairs)
     with one_openblas_thread():
         for batch in _batches(mesh, material_of):
@@ -59,7 +63,7 @@ def mass(mesh: Mesh, pattern: Pattern, materials: tuple[Material, ...], material
             _insist_on_positive(mesh, batch, determinant)
             N = batch.shape.shape(xi)
             products = (N[:, :, None] * N[:, None, :]).reshape(len(xi), -1)
-            matrices = (determinant * weights * density[batch.material]) @ products
+            matrices = (determinant * weights * _density(materials[batch.material])) @ products
             np.add.at(total, pattern.places[batch.number][batch.rows].ravel(), matrices.ravel())
     return pattern.scalar_matrix(total)
 
@@ -67,7 +71,7 @@ def mass(mesh: Mesh, pattern: Pattern, materials: tuple[Material, ...], material
 def geometric_stiffness(
     mesh: Mesh,
     pattern: Pattern,
-    materials: tuple[Material, ...],
+    materials: Materials,
     material_of: np.ndarray,
     u: np.ndarray,
     initial_displacement: bool,
@@ -76,7 +80,7 @@ def geometric_stiffness(
 
     The stress part, and with `initial_displacement` all of it: see `fem.geometric_stiffness`.
     """
-    tensors = [elasticity_tensor(m.elasticity) for m in materials]
+    tensors = _tensors(materials)
     total = np.zeros((len(COMPONENTS), pattern.pairs))
     with one_openblas_thread():
         for batch in _batches(mesh, material_of):
@@ -90,10 +94,10 @@ def geometric_stiffness(
 
 
 def projected_geometric_stiffness(
-    mesh: Mesh, materials: tuple[Material, ...], material_of: np.ndarray, U: np.ndarray, V: np.ndarray
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, U: np.ndarray, V: np.ndarray
 ) -> np.ndarray:
     """`V^T K_G(u) V` (p, m, m), K_G the stress part, for each field `u` of `U` (n, 3, p) over shapes `V` (n, 3, m)."""
-    tensors = [elasticity_tensor(m.elasticity) for m in materials]
+    tensors = _tensors(materials)
     total = np.zeros((U.shape[2], V.shape[2], V.shape[2]))
     for batch in _batches(mesh, material_of):
         cells = _cells(mesh, batch, tensors)
@@ -102,7 +106,41 @@ def projected_geometric_stiffness(
     return total
 
 
-def material_of_cells(mesh: Mesh, materials: Mapping[str, Material]) -> np.ndarray:
+def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> list[tuple[Beams, np.ndarray]]:
+    """The line cells, a group for each beam: their fields and dofs (e, 12). Refuses lines that were given no `fem.Beam`."""
+    rotation = np.full(len(mesh.points), -1)
+    rotation[mesh.line_nodes] = np.arange(len(mesh.line_nodes))
+    groups, first = [], 0
+    for block in mesh.cells:
+        of_block = material_of[first : first + len(block)]
+        first += len(block)
+        if block.kind != LINE:
+            continue
+        for index in np.unique(of_block):
+            beam = materials[index]
+            if not isinstance(beam, Beam):
+                raise MaterialError(
+                    f"Mesh {mesh.name!r}: line cells need a fem.Beam (a material and a section); found the material {beam.name!r}."
+                )
+            cells = block.connectivity[of_block == index]
+            groups.append((Beams.of(beam, mesh.points[cells]), dofs_of(cells, len(mesh.points), rotation)))
+    return groups
+
+
+def with_beams(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np.ndarray]], rotations: int) -> sp.csr_matrix:
+    """The matrix of solid cells, three dofs a node, grown by `rotations` dofs, plus beam matrices (e, 12, 12) at dofs (e, 12)."""
+    n = solid.shape[0] + rotations
+    grown = sp.csr_matrix(
+        (solid.data, solid.indices, np.concatenate([solid.indptr, np.full(rotations, solid.indptr[-1])])), shape=(n, n)
+    )
+    for values, dofs in matrices:
+        rows, columns = np.repeat(dofs, 12, axis=1).ravel(), np.tile(dofs, (1, 12)).ravel()
+        grown = grown + sp.coo_matrix((values.ravel(), (rows, columns)), shape=(n, n)).tocsr()
+    grown = (grown + grown.T) / 2 if matrices else grown
+    return sp.csr_matrix(grown)
+
+
+def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam]) -> np.ndarray:
     """Index of the material of every cell; every cell must belong to exactly one of the sets that carry a material."""
     index = np.full(mesh.cell_count, -1)
     for k, name in enumerate(materials):
@@ -128,9 +166,13 @@ def material_of_cells(mesh: Mesh, materials: Mapping[str, Material]) -> np.ndarr
 
 
 def _batches(mesh: Mesh, material_of: np.ndarray) -> Iterator[_Batch]:
-    first = 0
-    for number, block in enumerate(mesh.cells):
+    first, number = 0, -1
+    for block in mesh.cells:
         of_block = material_of[first : first + len(block)]
+        if block.kind == LINE:
+            first += len(block)
+            continue
+        number += 1
         for material in np.unique(of_block):
             same = np.flatnonzero(of_block == material)
             for start in range(0, len(same), BATCH):
@@ -140,8 +182,15 @@ def _batches(mesh: Mesh, material_of: np.ndarray) -> Iterator[_Batch]:
         first += len(block)
 
 
-def _cells(mesh: Mesh, batch: _Batch, tensors: list[np.ndarray]) -> Cells:
-    cells = Cells.of(batch.shape, batch.x, tensors[batch.material])
+def _tensors(materials: Materials) -> list[np.ndarray | None]:
+    return [elasticity_tensor(m.elasticity) if isinstance(m, Material) else None for m in materials]
+
+
+def _cells(mesh: Mesh, batch: _Batch, tensors: list[np.ndarray | None]) -> Cells:
+    tensor = tensors[batch.material]
+    if tensor is None:
+        raise MaterialError(f"Mesh {mesh.name!r}: solid cells were given a beam's section; give them a fem.Material.")
+    cells = Cells.of(batch.shape, batch.x, tensor)
     _insist_on_positive(mesh, batch, cells.dV / batch.shape.stiffness_rule[1])
     return cells
 
@@ -153,7 +202,7 @@ def _add(total: np.ndarray, pattern: Pattern, batch: _Batch, K: np.ndarray) -> N
         np.add.at(row, places, K[:, i, :, k].ravel())
 
 
-def _density(material: Material) -> float:
+def _density(material: Material | Beam) -> float:
     if material.density is None:
         raise MaterialError(
             f"Material {material.name!r} has no density, and a mass matrix needs one. Give density=... when making it."

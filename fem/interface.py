@@ -31,6 +31,10 @@ class HasPoints(Protocol):
     def points(self) -> Any: ...
     @property
     def mesh(self) -> Mesh | None: ...
+    @property
+    def ndof(self) -> int: ...
+    @property
+    def rotation_nodes(self) -> Any: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,8 @@ class Interface:
       make up whole faces of the skin, otherwise all equal. They act on the default point and on the mean motion of
       an average interface; a rigid one moves as one whatever they are.
 
-    `resolve` makes the resolved record: `name` set, `nodes` sorted, `point` and `weights` arrays. Units: consistent.
+    `resolve` makes the resolved record: `name` set, `nodes` sorted, `point` and `weights` arrays, `rotation_dofs` those of its nodes
+    that belong to beams. Units: consistent.
     """
 
     nodes: Any
@@ -53,6 +58,7 @@ class Interface:
     point: Any = None
     weights: Any = None
     name: str = ""
+    rotation_dofs: Any = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -74,13 +80,19 @@ class Interface:
             object.__setattr__(self, "weights", weights)
 
     @property
-    def dofs(self) -> Int[np.ndarray, " d"]:
-        """Dofs (3 ns,) of the nodes, node by node, in the numbering of the model."""
+    def translation_dofs(self) -> Int[np.ndarray, " d"]:
+        """Dofs (3 ns,) of the displacements of the nodes, node by node, in the numbering of the model."""
         return (3 * self.nodes[:, None] + np.arange(3)).ravel()
 
+    @property
+    def dofs(self) -> Int[np.ndarray, " d"]:
+        """All dofs of the nodes: displacements, then the rotations of nodes of beams."""
+        return np.concatenate([self.translation_dofs, np.asarray(self.rotation_dofs, dtype=np.int64)])
+
     def rigid_map(self, model: HasPoints) -> Float[np.ndarray, "d 6"]:
-        """Motion (3 ns, 6) of the nodes for unit translations x, y, z of the set and unit rotations about `point`."""
-        return rigid_motion(model.points[self.nodes], self.point)
+        """Motion of the `dofs` for unit translations x, y, z of the set and unit rotations about `point`."""
+        turned = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.rotation_dofs) // 3, 1))
+        return np.vstack([rigid_motion(model.points[self.nodes], self.point), turned])
 
     def motion_rows(self, model: HasPoints) -> sp.csr_matrix:
         """B (ndof, 6), sparse: `B^T u = [t; theta]`, the motion of the interface for nodal displacements u.
@@ -94,14 +106,26 @@ class Interface:
         x = model.points[self.nodes]
         w = np.ones(len(x)) if self.kind == "rigid" else self.weights
         w = w / w.sum()
+        if len(self.rotation_dofs):
+            return self._rows_with_rotations(model, w)
         centre = w @ x
         d = x - centre
         J = np.eye(3) * (w @ (d * d).sum(axis=1)) - (d.T * w) @ d
         rows = np.repeat(w, 3)[:, None] * rigid_motion(x, centre)  # moments of u about the centroid
         rows[:, 3:] = np.linalg.solve(J, rows[:, 3:].T).T
         rows[:, :3] += np.cross(rows[:, 3:], self.point - centre)  # t(point) = t(centre) + theta x (point - centre)
+        dof, direction = np.repeat(self.translation_dofs, 6), np.tile(np.arange(6), len(rows))
+        return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.ndof, 6))
+
+    def _rows_with_rotations(self, model: HasPoints, w: np.ndarray) -> sp.csr_matrix:
+        """B of a set with nodes of beams: their rotations count as those of an area of the extent of the set."""
+        extent = np.ptp(model.points[self.nodes], axis=0).max()
+        turning = np.full(len(self.rotation_dofs), (extent if extent > 0 else 1.0) ** 2 / len(w))
+        W = np.concatenate([np.repeat(w, 3), turning])
+        L = self.rigid_map(model)
+        rows = W[:, None] * L @ np.linalg.inv(L.T @ (W[:, None] * L))
         dof, direction = np.repeat(self.dofs, 6), np.tile(np.arange(6), len(rows))
-        return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(3 * len(model.points), 6))
+        return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.ndof, 6))
 
     def __str__(self) -> str:
         return f"{self.kind} interface {self.name!r}: {np.size(self.nodes)} nodes, point {self.point}"
@@ -132,9 +156,12 @@ def resolve(model: HasPoints, name: str, spec: Any) -> Interface:
     if weights is None:
         weights = np.ones(len(nodes))
     centre = weights @ points / weights.sum()
-    _require_six_motions(name, points - centre, float(np.ptp(model.points, axis=0).max()))
+    turning = np.flatnonzero(np.isin(model.rotation_nodes, nodes))
+    if not len(turning):
+        _require_six_motions(name, points - centre, float(np.ptp(model.points, axis=0).max()))
     nodes.setflags(write=False)
-    return Interface(nodes, spec.kind, centre if spec.point is None else spec.point, weights, name)
+    rotation_dofs = (3 * len(model.points) + 3 * turning[:, None] + np.arange(3)).ravel()
+    return Interface(nodes, spec.kind, centre if spec.point is None else spec.point, weights, name, rotation_dofs)
 
 
 def require_disjoint(interfaces: Mapping[str, Interface]) -> None:

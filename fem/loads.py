@@ -19,7 +19,7 @@ def gravity(model: Model, acceleration: Any) -> Force:
     g = _vectors(acceleration, "the gravity acceleration")
     if g.shape != (3,):
         raise MatrixError(f"Gravity needs an acceleration with 3 components; found shape {g.shape}.")
-    return model.M @ np.tile(g, len(model.points))
+    return model.M @ (model.rigid_modes()[:, :3] @ g)
 
 
 def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -> Force:
@@ -40,7 +40,7 @@ def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -
             area = _area_vectors(shape, int(face), mesh.points[cells])
             np.add.at(force, cells[:, list(shape.faces[face])], -value * area)
         first += len(block)
-    return force.ravel()
+    return _padded(model, force)
 
 
 def point_force(model: Model, nodes: Any, force: Any) -> Force:
@@ -68,7 +68,12 @@ def point_force(model: Model, nodes: Any, force: Any) -> Force:
         )
     total = np.zeros((count, 3))
     np.add.at(total, numbers, values)
-    return total.ravel()
+    return _padded(model, total)
+
+
+def _padded(model: Model, nodal: np.ndarray) -> np.ndarray:
+    """Nodal forces (n, 3) over all dofs: no moments on the nodes of beams."""
+    return np.concatenate([nodal.ravel(), np.zeros(3 * len(model.rotation_nodes))])
 
 
 def _mesh_of(model: Model, what: str) -> Mesh:

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.elements import element
+from fem.elements import LINE, element
 from fem.errors import MeshError, unknown_name
 
 
@@ -35,7 +35,7 @@ class CellBlock:
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """A solid mesh. Units are the user's.
+    """A mesh of solid cells, and of line cells for beams. Units are the user's.
 
     - `points` (n, 3); `cells`: blocks, whose cells are numbered through all blocks in order;
     - `node_sets`: name -> node numbers; `cell_sets`: name -> cell numbers; `face_sets`: name -> (nf, 2) of (cell, face of the cell);
@@ -74,7 +74,7 @@ class Mesh:
 
     def _check_cells(self) -> None:
         if not self.cells or not self.cell_count:
-            raise MeshError(f"Mesh {self.name!r} has no solid cells.")
+            raise MeshError(f"Mesh {self.name!r} has no cells.")
         for block in self.cells:
             if not len(block):
                 continue
@@ -233,8 +233,19 @@ class Mesh:
 
     @cached_property
     def skin_nodes(self) -> Int[np.ndarray, " k"]:
-        """Sorted node numbers of the skin."""
-        return self.nodes_of_faces(self.boundary_faces)
+        """Sorted node numbers of the skin and of line cells."""
+        return np.union1d(self.nodes_of_faces(self.boundary_faces), self.line_nodes)
+
+    @cached_property
+    def line_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of the line cells: the nodes that have rotations."""
+        lines = [block.connectivity.ravel() for block in self.cells if block.kind == LINE]
+        return np.unique(np.concatenate(lines)) if lines else np.zeros(0, dtype=np.int64)
+
+    @property
+    def solids(self) -> tuple[CellBlock, ...]:
+        """The blocks of solid cells."""
+        return tuple(block for block in self.cells if block.kind != LINE)
 
     @property
     def kinds(self) -> dict[str, int]:

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from fem.cell_quality import MIRRORED, scaled_jacobian
-from fem.elements import element
+from fem.elements import LINE, element
 from fem.errors import MeshError
 from fem.mesh import CellBlock, Mesh
 
@@ -64,7 +64,8 @@ class MeshReport:
         return not any(f.severity == ERROR for f in self.findings)
 
     def __str__(self) -> str:
-        head = f"check of {self.name!r}: volume {self.volume:.6g}, lowest scaled Jacobian {self.lowest_quality:.3f}"
+        quality = f", lowest scaled Jacobian {self.lowest_quality:.3f}" if np.isfinite(self.lowest_quality) else ""
+        head = f"check of {self.name!r}: volume {self.volume:.6g}{quality}"
         return "\n".join(
             [head, *(f"  {f.severity}: {f.text}" for f in self.findings)]
             if self.findings
@@ -89,6 +90,10 @@ def check_mesh(mesh: Mesh) -> MeshReport:
     first = 0
     for block in mesh.cells:
         if not len(block):
+            continue
+        if block.kind == LINE:
+            findings += _lengths(mesh, block, first)
+            first += len(block)
             continue
         quality, volumes = scaled_jacobian(element(block.kind), mesh.points[block.connectivity])
         findings += _orientation(mesh, block, first, quality)
@@ -124,6 +129,14 @@ def _orientation(mesh: Mesh, block: CellBlock, first: int, quality: np.ndarray) 
         text = f"{len(poor)} {block.kind} cells are very distorted (scaled Jacobian below {POOR}); the worst is cell {first + int(quality.argmin())}."
         findings.append(Finding(WARNING, text))
     return findings
+
+
+def _lengths(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
+    ends = mesh.points[block.connectivity]
+    bad = np.flatnonzero(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) <= COINCIDENT * mesh.size)
+    if not len(bad):
+        return []
+    return [Finding(ERROR, f"{len(bad)} line cells have no length; the first is cell {first + bad[0]}. Remove them.")]
 
 
 def _mid_sides(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
@@ -228,6 +241,10 @@ def fix_orientation(mesh: Mesh) -> Mesh:
     blocks, first = [], 0
     faces = {key: members.copy() for key, members in mesh.face_sets.items()}
     for block in mesh.cells:
+        if block.kind == LINE:
+            blocks.append(block)
+            first += len(block)
+            continue
         shape, order = element(block.kind), MIRRORED[block.kind]
         cells = block.connectivity.copy()
         inverted = scaled_jacobian(shape, mesh.points[cells])[0] <= 0 if len(block) else np.zeros(0, dtype=bool)

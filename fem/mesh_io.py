@@ -4,7 +4,7 @@ import contextlib
 import io
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,12 +32,13 @@ _VTK = (".vtu", ".vtk")
 _NASTRAN = (".bdf", ".nas", ".fem")
 
 
-def read_mesh(path: str | Path) -> Mesh:
-    """The solid mesh in a file, with its named sets. Units stay the file's.
+def read_mesh(path: str | Path, beams: Collection[str] | None = None) -> Mesh:
+    """The mesh in a file, with its named sets. Units stay the file's.
 
     Formats: Gmsh .msh, Abaqus/CalculiX .inp, VTK .vtu and .vtk, and by meshio .med, .bdf/.nas, .mesh, .xdmf, .cgns, .e and more.
     Groups of solid cells become cell sets, surface groups face sets (node sets when they are not on the skin), line and point
-    groups node sets. Nodes that no solid cell uses are left out; `node_ids` keeps the file's numbers. `mesh.notes` says what
+    groups node sets. Two-node lines are beams when they are in one of the groups `beams`, or when the file has neither solid nor surface cells; their
+    groups become cell sets. Nodes that no cell of the part uses are left out; `node_ids` keeps the file's numbers. `mesh.notes` says what
     was changed. Warns (`MeshWarning`) of what the file holds and flexmb could not take along.
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
@@ -54,7 +55,7 @@ def read_mesh(path: str | Path) -> Mesh:
     else:
         raw = raw_from_meshio(*_meshio_read(path, ending), first=0 if ending in _FIELDS_IN else 1)
         raw = _med_order(raw) if ending == ".med" else raw
-    return solid_mesh(raw, path.stem)
+    return solid_mesh(raw, path.stem, beams)
 
 
 def _med_order(raw: RawMesh) -> RawMesh:

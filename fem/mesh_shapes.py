@@ -1,8 +1,10 @@
 """Structured meshes of boxes and tubes, in every element kind: for first steps, tests and benchmarks."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from fem.elements import element
+from fem.elements import LINE, element
 from fem.errors import MeshError
 from fem.mesh import CellBlock, Mesh
 from fem.mesh_check import merge_nodes
@@ -65,6 +67,18 @@ def _sides(mesh: Mesh, size: tuple[float, float, float]) -> dict[str, np.ndarray
             there = np.abs(mesh.points[corners, axis] - position) < 1e-9 * size[axis]
             sides[f"{letter}{end}"] = faces[(there | (corners < 0)).all(axis=1)]
     return sides
+
+
+def line(start: Sequence[float], end: Sequence[float], divisions: int) -> Mesh:
+    """Line cells for a straight beam, with node sets "start" and "end" and the cell set "all"."""
+    a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    if a.shape != (3,) or b.shape != (3,) or not np.linalg.norm(b - a) > 0 or divisions < 1:
+        raise MeshError(f"A line needs two different points and a division; found {start}, {end}, {divisions}.")
+    points = a + np.linspace(0.0, 1.0, divisions + 1)[:, None] * (b - a)
+    cells = np.column_stack([np.arange(divisions), np.arange(1, divisions + 1)])
+    ends = {"start": np.array([0]), "end": np.array([divisions])}
+    sets = {"all": np.arange(divisions)}
+    return Mesh(points, (CellBlock(LINE, cells),), node_sets=ends, cell_sets=sets, name="line")
 
 
 def tube(kind: str, radii: tuple[float, float], length: float, divisions: tuple[int, int, int]) -> Mesh:

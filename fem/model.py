@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from fem import assembly
+from fem.beam import Beam
+from fem.beam_matrices import Beams, LineMass
 from fem.errors import MaterialError, MatrixError
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.material import Material, unit_suspicion
@@ -28,20 +30,33 @@ class _Assembly:
     """Matrices of a mesh, made on first use and shared by every model of the part."""
 
     mesh: Mesh
-    materials: tuple[Material, ...]
+    materials: assembly.Materials
     material_of: np.ndarray
+
+    @cached_property
+    def beams(self) -> list[tuple[Beams, np.ndarray]]:
+        return assembly.beam_groups(self.mesh, self.materials, self.material_of)
+
+    @property
+    def rotations(self) -> int:
+        return 3 * len(self.mesh.line_nodes)
 
     @cached_property
     def pattern(self) -> Pattern:
         return sparsity(self.mesh)
 
     @cached_property
-    def M(self) -> sp.csr_matrix:
+    def solid_mass(self) -> sp.csr_matrix:
         return assembly.mass(self.mesh, self.pattern, self.materials, self.material_of)
 
     @cached_property
+    def M(self) -> sp.csr_matrix:
+        return assembly.with_beams(self.solid_mass, [(b.mass(), dofs) for b, dofs in self.beams], self.rotations)
+
+    @cached_property
     def K(self) -> sp.csr_matrix:
-        return assembly.stiffness(self.mesh, self.pattern, self.materials, self.material_of)
+        solid = assembly.stiffness(self.mesh, self.pattern, self.materials, self.material_of)
+        return assembly.with_beams(solid, [(b.stiffness(), dofs) for b, dofs in self.beams], self.rotations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,35 +66,43 @@ class _Imported:
     M: sp.csr_matrix
     K: sp.csr_matrix
 
+    @property
+    def solid_mass(self) -> sp.csr_matrix:
+        return self.M
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class Model:
-    """A part: nodes, mass and stiffness matrix, interfaces. `dof = 3 * node + component`. Units: consistent.
+    """A part: nodes, mass and stiffness matrix, interfaces. Units: consistent.
 
         part = fem.Model(mesh, fem.Material.steel()).with_interfaces(big="BIG_END", small="SMALL_END")
 
     `M` and `K` (sparse, symmetric, full storage) are assembled on first use and shared by copies with other interfaces.
-    `mesh` is None and `materials` is empty for a model made from matrices.
+    Dofs: displacements first, `3 * node + component`; then rotations of the nodes of beams, `3 n + 3 k + component` for
+    `rotation_nodes[k]`. `mesh` is None and `materials` is empty for a model made from matrices.
     """
 
     points: Float[np.ndarray, "n 3"]
     interfaces: Mapping[str, Interface]
     mesh: Mesh | None
-    materials: tuple[Material, ...]
+    materials: assembly.Materials
     name: str
     _matrices: _Assembly | _Imported = field(repr=False)
 
-    def __init__(self, mesh: Mesh, material: Material | Mapping[str, Material], name: str | None = None) -> None:
-        """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one).
+    def __init__(
+        self, mesh: Mesh, material: Material | Beam | Mapping[str, Material | Beam], name: str | None = None
+    ) -> None:
+        """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one);
+        a `fem.Beam` (material and section) for line cells.
 
         Raises MaterialError for cells without a material or with two; warns (UnitWarning) when modulus, density and size
         do not belong to one system of units. Costs nothing: matrices are assembled when first asked for.
         """
         by_set = material if isinstance(material, Mapping) else {"": material}
-        wrong = [type(m).__name__ for m in by_set.values() if not isinstance(m, Material)]
+        wrong = [type(m).__name__ for m in by_set.values() if not isinstance(m, Material | Beam)]
         if wrong:
             raise MaterialError(
-                f"Model of mesh {mesh.name!r}: expected fem.Material records; found {', '.join(wrong)}."
+                f"Model of mesh {mesh.name!r}: expected fem.Material or fem.Beam records; found {', '.join(wrong)}."
             )
         if isinstance(material, Mapping):
             material_of = assembly.material_of_cells(mesh, material)
@@ -87,7 +110,7 @@ class Model:
             material_of = np.zeros(mesh.cell_count, dtype=int)
         materials = tuple(by_set.values())
         for m in materials:
-            hint = unit_suspicion(m, mesh.size)
+            hint = unit_suspicion(m.material if isinstance(m, Beam) else m, mesh.size)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)
         self._set(
@@ -122,8 +145,17 @@ class Model:
 
     @property
     def ndof(self) -> int:
-        """Number of degrees of freedom, 3 a node."""
-        return 3 * len(self.points)
+        """Number of degrees of freedom: 3 a node, and 3 more for each node of a beam."""
+        return 3 * (len(self.points) + len(self.rotation_nodes))
+
+    @property
+    def rotation_nodes(self) -> Int[np.ndarray, " nr"]:
+        """Sorted numbers of the nodes that have rotations: those of beams."""
+        return self.mesh.line_nodes if self.mesh is not None else np.zeros(0, dtype=np.int64)
+
+    def displacements(self, u: Float[np.ndarray, "ndof *k"]) -> Float[np.ndarray, "n 3 *k"]:
+        """The nodal displacements in `u`, its rotations left out."""
+        return u[: 3 * len(self.points)].reshape(-1, 3, *u.shape[1:])
 
     @property
     def M(self) -> sp.csr_matrix:
@@ -135,6 +167,26 @@ class Model:
         """Stiffness matrix (ndof, ndof) of the free part. Shared: do not write into it."""
         return self._matrices.K
 
+    @property
+    def solid_mass(self) -> sp.csr_matrix:
+        """Mass matrix (3 n, 3 n) of the nodal displacements without the beams; all of it for a model made from matrices."""
+        return self._matrices.solid_mass
+
+    def line_masses(self, fields: Float[np.ndarray, "ndof k"]) -> list[LineMass]:
+        """The mass of the beams at their Gauss points, with `fields` there: a record for each beam."""
+        source = self._matrices
+        return [b.line_mass(dofs, fields) for b, dofs in source.beams] if isinstance(source, _Assembly) else []
+
+    def moment_loads(self) -> Float[np.ndarray, "ndof 9"]:
+        """Forces of the accelerations `X_a e_b` (column 3 a + b), X from the origin of the mesh: their work is `int X_a u_b` over the mass."""
+        n = len(self.points)
+        field = np.einsum("na,bc->ncab", self.points, np.eye(3)).reshape(3 * n, 9)
+        loads = np.vstack([self.solid_mass @ field, np.zeros((self.ndof - 3 * n, 9))])
+        source = self._matrices
+        for beams, dofs in source.beams if isinstance(source, _Assembly) else []:
+            loads += beams.moment_loads(dofs, self.ndof)
+        return loads
+
     def with_interfaces(self, **interfaces: Any) -> "Model":
         """The same part with named interfaces: set names, selections, node numbers or `fem.Interface` records."""
         made = {key: resolve(self, key, spec) for key, spec in interfaces.items()}
@@ -145,7 +197,9 @@ class Model:
 
     def rigid_modes(self, about: Any = (0.0, 0.0, 0.0)) -> Float[np.ndarray, "ndof 6"]:
         """Displacements for unit translations along x, y, z and unit rotations about them through `about`."""
-        return rigid_motion(self.points, np.asarray(about, dtype=float))
+        moved = rigid_motion(self.points, np.asarray(about, dtype=float))
+        turned = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.rotation_nodes), 1))
+        return np.vstack([moved, turned])
 
     def geometric_stiffness(self, u: Float[np.ndarray, " ndof"], initial_displacement: bool = False) -> sp.csr_matrix:
         """Change (ndof, ndof) of the tangent stiffness with the displacements `u`, to first order.
@@ -154,10 +208,18 @@ class Model:
         St. Venant-Kirchhoff material: see `fem.geometric_stiffness`. Cost: about that of assembling K.
         """
         source = self._elements(u)
-        nodal = np.reshape(u, (-1, 3))
-        return assembly.geometric_stiffness(
-            source.mesh, source.pattern, source.materials, source.material_of, nodal, initial_displacement
+        if initial_displacement and source.beams:
+            raise MatrixError(f"Model {self.name!r}: beams have the stress part of the geometric stiffness only.")
+        solid = assembly.geometric_stiffness(
+            source.mesh,
+            source.pattern,
+            source.materials,
+            source.material_of,
+            self.displacements(u),
+            initial_displacement,
         )
+        beams = [(b.geometric_stiffness(u[dofs]), dofs) for b, dofs in source.beams]
+        return assembly.with_beams(solid, beams, source.rotations)
 
     def projected_geometric_stiffness(
         self, U: Float[np.ndarray, "ndof p"], V: Float[np.ndarray, "ndof m"]
@@ -167,8 +229,15 @@ class Model:
         Cost: about 18 m^2 flops a quadrature point and field.
         """
         source = self._elements(U, V)
-        U3, V3 = (np.reshape(A, (-1, 3, A.shape[1])) for A in (U, V))
-        return assembly.projected_geometric_stiffness(source.mesh, source.materials, source.material_of, U3, V3)
+        total = assembly.projected_geometric_stiffness(
+            source.mesh, source.materials, source.material_of, self.displacements(U), self.displacements(V)
+        )
+        for beams, dofs in source.beams:
+            for k in range(U.shape[1]):
+                total[k] += np.einsum(
+                    "eai,eab,ebj->ij", V[dofs], beams.geometric_stiffness(U[dofs, k]), V[dofs], optimize=True
+                )
+        return total
 
     @property
     def has_elements(self) -> bool:

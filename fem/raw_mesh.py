@@ -1,13 +1,13 @@
 """From what a mesh file holds (cells of every dimension, groups) to a solid `Mesh` with its sets."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from fem.elements import ELEMENTS
-from fem.errors import MeshError
+from fem.elements import ELEMENTS, LINE
+from fem.errors import MeshError, unknown_name
 from fem.mesh import CellBlock, Mesh
 
 _REDUCED = {"hexahedron27": "hexahedron20", "wedge18": "wedge15", "pyramid14": "pyramid13"}
@@ -31,7 +31,8 @@ class RawMesh:
     - `points` (n, 3), `node_ids` (n,): numbers of the nodes in the file; `blocks`: (kind, node rows (ne, nn)) in VTK order;
     - `groups`: name -> for each block, the rows that belong to it; `node_groups`: name -> rows of `points`; `face_groups`:
       name -> (block, row, face of the cell), (k, 3);
-    - `notes`: what reading changed; `lost`: what the file holds and could not be read.
+    - `notes`: what reading changed; `lost`: what the file holds and could not be read; `beams`: line cells are structure in this format,
+      not marks of sets.
     """
 
     points: np.ndarray
@@ -42,54 +43,86 @@ class RawMesh:
     face_groups: Mapping[str, np.ndarray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    beams: bool = False
 
 
-def solid_mesh(raw: RawMesh, name: str) -> Mesh:
-    """The solid cells with every group as a set; cells of lower dimension only say where sets are.
+def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None) -> Mesh:
+    """The solid cells, and the line cells of the groups `beams`, with every group as a set; other cells of lower dimension only
+    say where sets are. Without any solid or surface cell, all lines are beams.
 
     Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of lines and
     points node sets. Nodes that no solid cell uses are left out. Warns (`MeshWarning`) of anything lost; all of it is in `notes`.
     """
     notes, lost = list(raw.notes), list(raw.lost)
     solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _REDUCED.get(kind, kind) in ELEMENTS and len(rows)]
-    if not solid:
+    lines = _beam_cells(raw, name, beams, bool(solid))
+    if not solid and not lines:
         there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
         raise MeshError(
             f"The mesh {name!r} has no solid cells that flexmb knows ({', '.join(ELEMENTS)}); it has {there}. Export the volume mesh "
             "(in Gmsh: mesh in 3D, and put the volume into a physical group if there is any group at all)."
         )
-    blocks = []
+    blocks: list[tuple[str, np.ndarray]] = []
+    index: dict[int, np.ndarray] = {}
+    count = 0
     for k, (kind, rows) in enumerate(raw.blocks):
         to = _REDUCED.get(kind, kind)
         if k in solid:
             blocks.append((to, rows[:, : ELEMENTS[to].nodes]))
+            index[k] = count + np.arange(len(rows))
+            count += len(rows)
             if to != kind:
                 notes.append(f"{len(rows)} {kind} cells are used as {to}, without their nodes inside faces and cells")
         elif len(rows) and dimension(kind) == 3:
             lost.append(f"{len(rows)} {kind} cells, which are not supported")
+    for k, rows in lines.items():
+        index[k] = np.full(len(raw.blocks[k][1]), -1)
+        index[k][rows] = count + np.arange(len(rows))
+        count += len(rows)
+        blocks.append((LINE, raw.blocks[k][1][rows]))
+    unused = sum(len(rows) for kind, rows in raw.blocks if kind == LINE) - sum(map(len, lines.values()))
+    if raw.beams and unused:
+        lost.append(
+            f"{unused} two-node beams or trusses; give the names of their element sets as beams=[...] to take them along"
+        )
     used = np.unique(np.concatenate([rows.ravel() for _, rows in blocks]))
     if used[0] < 0 or used[-1] >= len(raw.points):
         raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
     if len(used) < len(raw.points):
-        notes.append(f"{len(raw.points) - len(used)} nodes that no solid cell uses were left out")
+        notes.append(f"{len(raw.points) - len(used)} nodes that no cell of the part uses were left out")
     number = np.full(len(raw.points), -1)
     number[used] = np.arange(len(used))
     cells = tuple(CellBlock(kind, number[rows]) for kind, rows in blocks)
     ids = None if np.array_equal(raw.node_ids, np.arange(len(used))) else raw.node_ids[used]
     plain = Mesh(raw.points[used], cells, node_ids=ids, name=name)
-    sets = _sets(raw, solid, number, plain, notes)
+    sets = _sets(raw, index, number, plain, notes)
     if lost:
         warnings.warn(f"Mesh {name!r}: lost in reading: " + "; ".join(lost) + ".", MeshWarning, stacklevel=3)
         notes += [f"lost in reading: {text}" for text in lost]
     return Mesh(plain.points, cells, *sets, ids, name, tuple(notes))
 
 
-def _sets(raw: RawMesh, solid: list[int], number: np.ndarray, mesh: Mesh, notes: list[str]) -> tuple[dict, dict, dict]:
-    """Node, cell and face sets in the numbers of `mesh`."""
+def _beam_cells(raw: RawMesh, name: str, beams: Collection[str] | None, solids: bool) -> dict[int, np.ndarray]:
+    """Rows of the line blocks that are beams: those in the named groups, or all when there is nothing but lines."""
+    blocks = [k for k, (kind, rows) in enumerate(raw.blocks) if kind == LINE and len(rows)]
+    if beams is None:
+        surfaces = any(dimension(kind) == 2 and len(rows) for kind, rows in raw.blocks)
+        return {} if solids or surfaces else {k: np.arange(len(raw.blocks[k][1])) for k in blocks}
+    there = [group for group, rows in raw.groups.items() if any(len(rows[k]) for k in blocks)]
+    for group in beams:
+        if group not in there:
+            raise MeshError(f"Mesh {name!r}: " + unknown_name("group of two-node lines", group, there))
+    chosen = {k: np.unique(np.concatenate([raw.groups[group][k] for group in beams])) for k in blocks}
+    return {k: rows for k, rows in chosen.items() if len(rows)}
+
+
+def _sets(
+    raw: RawMesh, index: dict[int, np.ndarray], number: np.ndarray, mesh: Mesh, notes: list[str]
+) -> tuple[dict, dict, dict]:
+    """Node, cell and face sets in the numbers of `mesh`; `index` gives the cells of the blocks that it holds, -1 for others."""
     node_sets: dict[str, np.ndarray] = {}
     cell_sets: dict[str, np.ndarray] = {}
     face_sets: dict[str, np.ndarray] = {}
-    first = dict(zip(solid, np.cumsum([0] + [len(b) for b in mesh.cells])[:-1], strict=True))
 
     def add_nodes(name: str, of: str, rows: np.ndarray) -> None:
         nodes = number[np.unique(rows)]
@@ -102,16 +135,17 @@ def _sets(raw: RawMesh, solid: list[int], number: np.ndarray, mesh: Mesh, notes:
         node_sets[free] = nodes[nodes >= 0]
 
     for name, where in raw.face_groups.items():
-        inside = np.isin(where[:, 0], solid)
+        inside = np.isin(where[:, 0], list(index))
         if inside.any():
-            face_sets[name] = np.array([(first[b] + row, face) for b, row, face in where[inside].tolist()])
+            face_sets[name] = np.array([(index[b][row], face) for b, row, face in where[inside].tolist()])
     for of, size in (("solids", 3), ("surfaces", 2), ("curves", 1), ("points", 0)):
         for name, rows in raw.groups.items():
             chosen = [(k, r) for k, r in enumerate(rows) if len(r) and dimension(raw.blocks[k][0]) == size]
+            found = [index[k][r][index[k][r] >= 0] for k, r in chosen if k in index]
+            if found and len(np.concatenate(found)):
+                cell_sets[name] = np.union1d(cell_sets.get(name, np.zeros(0, dtype=np.int64)), np.concatenate(found))
+                continue
             if size == 3:
-                found = [first[k] + r for k, r in chosen if k in first]
-                if found:
-                    cell_sets[name] = np.sort(np.concatenate(found))
                 continue
             if not chosen:
                 continue

@@ -73,10 +73,13 @@ class Pattern:
 
 
 def sparsity(mesh: Mesh) -> Pattern:
-    """The node pairs that share a cell. Nodes without a cell are refused. Cost: linear in the number of pairs."""
+    """The node pairs that share a solid cell. Nodes of no cell at all are refused. Cost: linear in the number of pairs."""
     n = len(mesh.points)
-    sizes = np.concatenate([np.full(len(b), b.connectivity.shape[1]) for b in mesh.cells])
-    nodes = np.concatenate([b.connectivity.ravel() for b in mesh.cells]).astype(np.int32)
+    solids = mesh.solids
+    if not solids:
+        return Pattern(np.zeros(n + 1, dtype=np.int32), np.zeros(0, dtype=np.int32), ())
+    sizes = np.concatenate([np.full(len(b), b.connectivity.shape[1]) for b in solids])
+    nodes = np.concatenate([b.connectivity.ravel() for b in solids]).astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     of_cell = sp.csr_matrix((np.ones(len(nodes), dtype=np.int32), nodes, starts), shape=(len(sizes), n))
     coupled = (of_cell.T.tocsr() @ of_cell).tocsr()
@@ -84,7 +87,7 @@ def sparsity(mesh: Mesh) -> Pattern:
     _insist_on_cells(mesh, coupled.indptr)
     coupled.data = np.arange(coupled.nnz, dtype=np.int32)
     places = []
-    for block in mesh.cells:
+    for block in solids:
         cells, count = block.connectivity.astype(np.int32), block.connectivity.shape[1]
         found = coupled[np.repeat(cells, count, axis=1).ravel(), np.tile(cells, (1, count)).ravel()]
         places.append(np.asarray(found, dtype=np.int32).reshape(-1, count, count))
@@ -92,7 +95,7 @@ def sparsity(mesh: Mesh) -> Pattern:
 
 
 def _insist_on_cells(mesh: Mesh, indptr: np.ndarray) -> None:
-    loose = np.flatnonzero(np.diff(indptr) == 0)
+    loose = np.setdiff1d(np.flatnonzero(np.diff(indptr) == 0), mesh.line_nodes)
     if len(loose):
         labels = ", ".join(mesh.node_label(int(k)) for k in loose[:5])
         raise MeshError(

@@ -228,7 +228,8 @@ def flexible_body(
     if chosen not in (SECOND_ORDER, NO_SECOND_ORDER):
         raise MatrixError(unknown_name("geometric stiffness", chosen, (SECOND_ORDER, NO_SECOND_ORDER)))
     second = second_order(model, basis) if chosen == SECOND_ORDER else None
-    Psi = np.ascontiguousarray(basis.Psi, dtype=np.float32)
+    nodal = model.displacements(basis.Psi)
+    Psi = np.ascontiguousarray(nodal.reshape(-1, basis.modes), dtype=np.float32)
     return Body(
         name=name or model.name or "flexible body",
         invariants=inertia_invariants(model, basis, second),
@@ -238,7 +239,7 @@ def flexible_body(
             key: BodyInterface(model.interfaces[key].point, rows, None if second is None else second.interfaces[key])
             for key, rows in basis.interface_rows.items()
         },
-        deflection=np.sqrt((basis.Psi.reshape(-1, 3, basis.Psi.shape[1]) ** 2).sum(axis=1)).max(axis=0),
+        deflection=np.sqrt((nodal**2).sum(axis=1)).max(axis=0),
         mesh=model.mesh,
         Psi=Psi,
     )

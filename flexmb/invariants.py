@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import MatrixError
+from fem.interface import rigid_motion
 from fem.model import Model
 from flexmb.lie import skew
 from reduction.basis import Basis
@@ -109,41 +110,51 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
 
     Cost: `9 m` products with M and one `(3 m, ndof) x (ndof, 3 m)` product. All integrals are of the form
     `a^T M b` between rigid-body fields `T_k`, `R_k = e_k x X`, the modes `Psi_i`, and the turned modes
-    `W_ki = e_k x Psi_i`; so they hold for any consistent or lumped mass matrix.
+    `W_ki = e_k x Psi_i`; so they hold for any consistent or lumped mass matrix. Beams are integrated over their own
+    interpolation; the moments of inertia of their sections keep their undeformed directions.
 
     Reference: Shabana, Dynamics of Multibody Systems (2013), section 5.4 (inertia shape integrals).
     """
-    ndof, m = basis.Psi.shape
-    rigid = model.rigid_modes((0.0, 0.0, 0.0))
+    m, M = basis.modes, model.solid_mass
+    rigid = rigid_motion(model.points, np.zeros(3))
     T, R = rigid[:, :3], rigid[:, 3:]
-    MT, MR = model.M @ T, model.M @ R
-    nodal = basis.Psi.reshape(ndof // 3, 3, m)
-    turned = np.stack([np.einsum("ab,nbm->nam", spin, nodal).reshape(ndof, m) for spin in _SPIN])  # W: 3, ndof, m
+    MT, MR = M @ T, M @ R
+    nodal = model.displacements(basis.Psi)
+    Psi = nodal.reshape(-1, m)
+    turned = np.stack([np.einsum("ab,nbm->nam", spin, nodal).reshape(-1, m) for spin in _SPIN])  # W: 3, 3 n, m
 
-    mass_of_turns = np.stack([model.M @ turned[k] for k in range(3)])
+    mass_of_turns = np.stack([M @ turned[k] for k in range(3)])
     J1 = np.einsum("dk,ldi->ikl", MR, turned)
+    J1 = J1 + J1.transpose(0, 2, 1)
     J2 = np.empty((m, m, 3, 3))
     for k in range(3):
         for l in range(3):
             J2[:, :, k, l] = turned[k].T @ mass_of_turns[l]
-    J2 = 0.5 * (J2 + J2.transpose(1, 0, 2, 3))
-    h = np.stack([mass_of_turns[k].T @ basis.Psi for k in range(3)])
-    h = 0.5 * (h - h.transpose(0, 2, 1))
+    h = np.stack([mass_of_turns[k].T @ Psi for k in range(3)])
+    first = T.T @ MR  # int e_k . (e_l x X): antisymmetric, -skew(s0)
+    s0 = 0.5 * np.array([first[1, 2] - first[2, 1], first[2, 0] - first[0, 2], first[0, 1] - first[1, 0]])
+    mass, S1, J0, h0 = float(np.trace(T.T @ MT) / 3.0), MT.T @ Psi, R.T @ MR, MR.T @ Psi
+    for line in model.line_masses(basis.Psi):
+        w, X, U = line.mass, line.x, line.u
+        mass, s0, S1 = mass + float(w.sum()), s0 + w @ X, S1 + np.einsum("p,pkm->km", w, U)
+        J0 = J0 + _inertia(np.einsum("p,pa,pb->ab", w, X, X)) + line.rotary.sum(axis=0)
+        J1 = J1 + 2 * _inertia(np.einsum("p,pa,pbi->iab", w, X, U))
+        J2 = J2 + _inertia(np.einsum("p,pai,pbj->ijab", w, U, U, optimize=True))
+        h0 = h0 + np.einsum("kba,p,pa,pbj->kj", _SPIN, w, X, U) + np.einsum("pab,pbj->aj", line.rotary, line.theta)
+        h = h + np.einsum("kba,p,pai,pbj->kij", _SPIN, w, U, U, optimize=True)
+    J2, h = 0.5 * (J2 + J2.transpose(1, 0, 2, 3)), 0.5 * (h - h.transpose(0, 2, 1))
     if second is not None:
         moments = second.moments.transpose(2, 3, 0, 1)  # i, j, a, b
         trace = np.trace(moments, axis1=2, axis2=3)[..., None, None]
-        J2 = J2 + trace * np.eye(3) - moments
+        J2 = J2 + trace * np.eye(3) - moments  # symmetrised below
         h = h + np.einsum("kba,ijab->kij", _SPIN, moments)  # int X x g_ij
-    first = T.T @ MR  # int e_k . (e_l x X): antisymmetric, -skew(s0)
-    s0 = 0.5 * np.array([first[1, 2] - first[2, 1], first[2, 0] - first[0, 2], first[0, 1] - first[1, 0]])
     return InertiaInvariants(
-        mass=float(np.trace(T.T @ MT) / 3.0),
-        s0=s0,
-        S1=MT.T @ basis.Psi,
-        SG=np.zeros((3, m, m)) if second is None else second.first,
-        J0=R.T @ MR,
-        J1=J1 + J1.transpose(0, 2, 1),
-        J2=0.5 * (J2 + J2.transpose(0, 1, 3, 2)),
-        h0=MR.T @ basis.Psi,
-        h=h,
-    )
+        mass=mass, s0=s0, S1=S1, SG=np.zeros((3, m, m)) if second is None else second.first, J0=J0, J1=J1,
+        J2=0.5 * (J2 + J2.transpose(0, 1, 3, 2)), h0=h0, h=h,
+    )  # fmt: skip
+
+
+def _inertia(P: np.ndarray) -> np.ndarray:
+    """`tr(P) I - (P + P^T) / 2` of second moments (..., 3, 3)."""
+    trace = np.trace(P, axis1=-2, axis2=-1)[..., None, None]
+    return trace * np.eye(3) - 0.5 * (P + P.swapaxes(-1, -2))

@@ -60,8 +60,10 @@ def polygons(mesh: Mesh, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
     """Skin of a mesh (mid-side nodes included), and the node number (n,) of each of its points."""
+    if not mesh.solids:
+        return _lines(mesh)
     drawn, _ = polygons(mesh, mesh.boundary_faces)
-    nodes = np.unique(np.concatenate([mesh.face_nodes(int(c), int(f)) for c, f in mesh.boundary_faces]))
+    nodes = mesh.nodes_of_faces(mesh.boundary_faces)
     lookup = np.full(len(mesh.points), -1)
     lookup[nodes] = np.arange(len(nodes))
     skin = pv.PolyData(mesh.points, drawn)
@@ -72,6 +74,13 @@ def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
         faces[place + 1 : place + 1 + count] = lookup[faces[place + 1 : place + 1 + count]]
         place += count + 1
     return pv.PolyData(mesh.points[nodes], faces), nodes
+
+
+def _lines(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
+    """The line cells of a mesh of beams."""
+    cells = np.concatenate([block.connectivity for block in mesh.cells])
+    lines = np.column_stack([np.full(len(cells), 2), cells]).ravel()
+    return pv.PolyData(mesh.points, lines=lines), np.arange(len(mesh.points))
 
 
 # meshes and modes -------------------------------------------------------------------------------------------------

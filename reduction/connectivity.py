@@ -16,8 +16,10 @@ def require_one_part(model: Model) -> None:
     count, label = connected_components(model.K, directed=False)
     if count == 1:
         return
-    first = label[::3]  # the dofs of a node, and the nodes of a rigid interface, belong together
-    joined = [(first, label[1::3]), (first, label[2::3])]
+    n = 3 * len(model.points)
+    first = label[:n:3]  # the dofs of a node, and the nodes of a rigid interface, belong together
+    joined = [(first, label[1:n:3]), (first, label[2:n:3])]
+    joined += [(first[model.rotation_nodes], label[n + k :: 3]) for k in range(3)]
     for interface in model.interfaces.values():
         if interface.kind == "rigid":
             nodes = first[interface.nodes]

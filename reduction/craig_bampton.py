@@ -61,7 +61,7 @@ def craig_bampton(
     inverse = partial(fixed_interface_displacement, fixed)
     cutoff = 0.0 if band is None else BAND_FACTOR * band[1]
     values, vibration = select_modes(model, inverse, fixed.modes_available, count, cutoff)
-    body.inverse.release()
+    body.release()
     clock.append(perf_counter())
     if len(model.interfaces) == 1 and len(values) == 0:
         raise MatrixError(

@@ -37,7 +37,7 @@ def modal(
     clock = perf_counter()
     inverse = partial(free_displacement, body)
     values, V = select_modes(model, inverse, body.free_modes_available, count, 0.0 if band is None else band[1])
-    body.inverse.release()
+    body.release()
     seconds = {"eigenmodes": perf_counter() - clock}
     if band is not None and len(values) == 0:
         raise MatrixError(f"Model {model.name!r} has no elastic natural frequency up to {band[1]:.4g}; raise the band.")

@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import MatrixError
-from fem.interface import rigid_motion
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.reference import attach, diagonalise
@@ -72,12 +71,13 @@ def report(model: Model, basis: Basis, count: int | None = None) -> Report:
         raise MatrixError(f"The basis has {basis.modes} modes to compare; asked for {count}.")
     body = statics(model)
     values, full = select_modes(model, partial(free_displacement, body), body.free_modes_available, count, 0.0)
-    body.inverse.release()
+    body.release()
     free, reduced_values = diagonalise(model, basis.Psi - body.R @ (body.MR.T @ basis.Psi))
     masses, rigid = {}, {}
     for name, interface in model.interfaces.items():
-        base = model.M @ rigid_motion(model.points, interface.point)
-        rigid[name] = np.einsum("ij,ij->j", base, rigid_motion(model.points, interface.point))
+        motion = model.rigid_modes(interface.point)
+        base = model.M @ motion
+        rigid[name] = np.einsum("ij,ij->j", base, motion)
         masses[name] = (diagonalise(model, attach(model, name, basis.Psi))[0].T @ base) ** 2
     return Report(
         name=str(basis).splitlines()[0],

@@ -18,7 +18,7 @@ def options(
         "model": model.name,
         "ndof": int(model.ndof),
         "interfaces": {name: interface.kind for name, interface in model.interfaces.items()},
-        "backend": body.inverse.backend,
-        "factor_entries": int(body.inverse.nnz),
+        "backend": "none" if body.inverse is None else body.inverse.backend,
+        "factor_entries": 0 if body.inverse is None else int(body.inverse.nnz),
         "seconds": {"factor": body.seconds} | seconds,
     }

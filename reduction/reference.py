@@ -11,7 +11,6 @@ from jaxtyping import Float
 from scipy.linalg import cholesky, eigh, qr, solve_triangular
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
-from fem.interface import rigid_motion
 from fem.model import Model
 
 DEPENDENT = 1e-14
@@ -69,7 +68,7 @@ def diagonalise(
 def attach(model: Model, name: str, V: Float[np.ndarray, "ndof n"]) -> Float[np.ndarray, "ndof n"]:
     """V seen from a frame that rides on interface `name`: each shape less the rigid motion of that interface."""
     interface = model.interfaces[name]
-    return V - rigid_motion(model.points, interface.point) @ (interface.motion_rows(model).T @ V)
+    return V - model.rigid_modes(interface.point) @ (interface.motion_rows(model).T @ V)
 
 
 def require_elastic(model: Model, R: Float[np.ndarray, "ndof 6"], eigenvalues: Values) -> None:

@@ -29,7 +29,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from fem.interface import rigid_motion
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.statics import Statics, free_displacement, statics
@@ -57,13 +56,9 @@ def second_order(model: Model, basis: Basis) -> SecondOrder:
     """
     body = statics(model)
     names = list(model.interfaces)
-    points = np.zeros((model.ndof, 9))
-    for a in range(3):
-        for b in range(3):
-            points[b::3, 3 * a + b] = model.points[:, a]
-    translations = rigid_motion(model.points, np.zeros(3))[:, :3]
+    translations = model.rigid_modes()[:, :3]
     rows = [model.interfaces[name].motion_rows(model).toarray() for name in names]
-    loads = np.column_stack([model.M @ translations, model.M @ points, *rows])
+    loads = np.column_stack([model.M @ translations, model.moment_loads(), *rows])
     values = _works(body, basis, loads)
     interfaces = {}
     for k, name in enumerate(names):
@@ -90,7 +85,7 @@ def _prestress(body: Statics, basis: Basis, loads: np.ndarray) -> tuple[np.ndarr
     if basis.attached_to is None:
         return loads - body.MR @ (body.R.T @ loads), free_displacement(body, loads)
     interface = model.interfaces[basis.attached_to]
-    B, R = interface.motion_rows(model), rigid_motion(model.points, interface.point)
+    B, R = interface.motion_rows(model), model.rigid_modes(interface.point)
     loads = loads - B @ (R.T @ loads)
     U = free_displacement(body, loads)
     return loads, U - R @ (B.T @ U)
@@ -101,6 +96,6 @@ def _particular_work(model: Model, name: str, basis: Basis, forces: np.ndarray) 
     interface = model.interfaces[name]
     theta = basis.interface_rows[name][3:]
     x = model.points[interface.nodes] - interface.point
-    F = np.einsum("na,nbk->kab", x, forces[interface.dofs].reshape(len(x), 3, -1))
+    F = np.einsum("na,nbk->kab", x, forces[interface.translation_dofs].reshape(len(x), 3, -1))
     F = 0.5 * (F + F.transpose(0, 2, 1)) - np.trace(F, axis1=1, axis2=2)[:, None, None] * np.eye(3)
     return np.einsum("ai,kab,bj->kij", theta, F, theta)

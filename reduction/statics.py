@@ -28,7 +28,7 @@ from reduction.connectivity import require_one_part
 class Statics:
     """One factorisation of a body, and what static solutions need beside it.
 
-    - `interior`: dofs of the factor `inverse`; `pinned`: held at six dofs, the model having no rigid interface.
+    - `interior`: dofs of the factor `inverse` (None when there are none: every node belongs to a rigid interface); `pinned`: held at six dofs, the model having no rigid interface.
     - `Phi` (ndof, nb), `S` (nb, nb): static shapes of the held motions and their stiffness. nb is 6 for each rigid
       interface, in the order of the model, or 6 for the pinned dofs.
     - `R` (ndof, 6), `MR`: rigid motions about the mass centre, `R^T M R = I`, and M R.
@@ -37,13 +37,18 @@ class Statics:
 
     model: Model
     interior: Int[np.ndarray, " i"]
-    inverse: Factor
+    inverse: Factor | None
     pinned: bool
     Phi: Float[np.ndarray, "ndof nb"]
     S: Float[np.ndarray, "nb nb"]
     R: Float[np.ndarray, "ndof 6"]
     MR: Float[np.ndarray, "ndof 6"]
     seconds: float
+
+    def release(self) -> None:
+        """Give the memory of the factor back."""
+        if self.inverse is not None:
+            self.inverse.release()
 
     @property
     def free_modes_available(self) -> int:
@@ -63,14 +68,15 @@ def statics(model: Model) -> Statics:
     rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
     held = np.concatenate([i.dofs for i in rigid]) if rigid else _pins(model)
     interior = np.setdiff1d(np.arange(model.ndof), held)
-    if len(interior) == 0:
+    if len(interior) == 0 and len(rigid) < 2:
         raise InterfaceError(f"Model {model.name!r}: every node belongs to a rigid interface, so nothing can deform.")
-    inverse = _factor(model, interior)
+    inverse = _factor(model, interior) if len(interior) else None
     if rigid:
         Phi = np.zeros((model.ndof, 6 * len(rigid)))
         for k, interface in enumerate(rigid):
             Phi[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_map(model)
-        Phi[interior] = -inverse.solve((model.K @ Phi)[interior])
+        if inverse is not None:
+            Phi[interior] = -inverse.solve((model.K @ Phi)[interior])
         S = Phi.T @ (model.K @ Phi)
         S = 0.5 * (S + S.T)
     else:
@@ -81,7 +87,8 @@ def statics(model: Model) -> Statics:
 def held_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
     """`G F`: displacements under loads F with the rigid interfaces, or the pinned dofs, at rest."""
     U = np.zeros(F.shape)
-    U[body.interior] = body.inverse.solve(F[body.interior])
+    if body.inverse is not None:
+        U[body.interior] = body.inverse.solve(F[body.interior])
     return U
 
 
@@ -123,6 +130,11 @@ def _pins(model: Model) -> np.ndarray:
     outside = np.setdiff1d(everywhere, np.concatenate(taken)) if taken else everywhere
     for nodes in (outside, everywhere):
         x = model.points[nodes]
+        turning = np.flatnonzero(np.isin(model.rotation_nodes, nodes))
+        if len(turning):  # a node of a beam holds all six motions
+            k = turning[0]
+            own = (3 * model.rotation_nodes[k], 3 * (len(model.points) + k))
+            return np.concatenate([start + np.arange(3) for start in own])
         if len(x) < 3:
             continue
         a = np.linalg.norm(x - x.mean(axis=0), axis=1).argmax()

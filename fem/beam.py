@@ -1,0 +1,148 @@
+"""Beams: a material with a cross-section, given to line cells in the place of a material."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float
+
+from fem.errors import MaterialError, unknown_name
+from fem.material import Material
+
+THEORIES = ("timoshenko", "euler-bernoulli")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A cross-section about its centroid, in the axes y, z of the beam (x runs along it). Units: consistent.
+
+    - `area`; `Iy = int z^2 dA` (bending in the x-z plane), `Iz = int y^2 dA` (bending in the x-y plane): y, z are principal axes;
+    - `J`: torsion constant (not the polar moment, but for circles);
+    - `shear_y`, `shear_z`: shear correction factors of forces along y and z (Timoshenko).
+
+    The shear centre is taken to be the centroid.
+    """
+
+    area: float
+    Iy: float
+    Iz: float
+    J: float
+    shear_y: float = 5 / 6
+    shear_z: float = 5 / 6
+
+    def __post_init__(self) -> None:
+        for name in ("area", "Iy", "Iz", "J", "shear_y", "shear_z"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0):
+                raise MaterialError(f"A section's {name} must be positive and finite; found {value}.")
+
+    @staticmethod
+    def rectangle(width_y: float, width_z: float) -> "Section":
+        """A solid rectangle. J by Saint-Venant's series; shear factors 5/6."""
+        _positive("rectangle", width_y=width_y, width_z=width_z)
+        a, b = max(width_y, width_z), min(width_y, width_z)
+        n = np.arange(1, 40, 2)
+        series = (np.tanh(n * np.pi * a / (2 * b)) / n**5).sum()
+        J = a * b**3 * (1 / 3 - 64 * b / (np.pi**5 * a) * series)
+        return Section(width_y * width_z, width_y * width_z**3 / 12, width_z * width_y**3 / 12, float(J))
+
+    @staticmethod
+    def circle(diameter: float) -> "Section":
+        """A solid circle; shear factor 0.9."""
+        return Section.tube(diameter, 0.0)
+
+    @staticmethod
+    def tube(outer: float, inner: float) -> "Section":
+        """A circular tube by its diameters; shear factor from Cowper (1966) for Poisson's ratio 0."""
+        _positive("tube", outer=outer)
+        if not 0 <= inner < outer:
+            raise MaterialError(f"A tube's inner diameter must be from 0 to the outer one, {outer}; found {inner}.")
+        inertia = np.pi * (outer**4 - inner**4) / 64
+        m = inner / outer
+        shear = 6 * (1 + m**2) ** 2 / (7 * (1 + m**2) ** 2 + 20 * m**2)
+        return Section(np.pi * (outer**2 - inner**2) / 4, inertia, inertia, 2 * inertia, shear, shear)
+
+    @staticmethod
+    def box(width_y: float, width_z: float, wall: float) -> "Section":
+        """A thin-walled rectangular tube of outer widths; J by Bredt; shear factors from the area of the webs."""
+        _positive("box", width_y=width_y, width_z=width_z, wall=wall)
+        if 2 * wall >= min(width_y, width_z):
+            raise MaterialError(
+                f"A box with wall {wall} and widths {width_y}, {width_z} has no hollow; take a rectangle."
+            )
+        iy, iz = width_y - 2 * wall, width_z - 2 * wall
+        area = width_y * width_z - iy * iz
+        Iy = (width_y * width_z**3 - iy * iz**3) / 12
+        Iz = (width_z * width_y**3 - iz * iy**3) / 12
+        my, mz = width_y - wall, width_z - wall
+        J = 2 * wall * (my * mz) ** 2 / (my + mz)
+        return Section(area, Iy, Iz, J, 2 * wall * my / area, 2 * wall * mz / area)
+
+
+def _positive(what: str, **values: float) -> None:
+    for name, value in values.items():
+        if not (np.isfinite(value) and value > 0):
+            raise MaterialError(f"A {what} section needs a positive {name}; found {value}.")
+
+
+@dataclass(frozen=True)
+class Beam:
+    """What line cells are made of: `Model(mesh, fem.Beam(fem.Material.steel(), fem.Section.circle(0.02)))`.
+
+    - `y_axis` (3,): a vector in the plane of the beam's x and y axes; default: the mesh's y, or z for beams along y.
+    - `offset` (2,): place (y, z) of the centroid line beside the nodes, in the axes of the beam.
+    - `theory`: "timoshenko" (shear deformation) or "euler-bernoulli"; rotary inertia in both.
+
+    E and G are those of the material along its first axis. Nodes of beams have six dofs; a beam that ends at a node of solid cells is
+    hinged there: tie it to several nodes by a rigid interface, or let it reach into the solid.
+    """
+
+    material: Material
+    section: Section
+    y_axis: tuple[float, float, float] | None = None
+    offset: tuple[float, float] = (0.0, 0.0)
+    theory: str = "timoshenko"
+
+    def __post_init__(self) -> None:
+        if self.theory not in THEORIES:
+            raise MaterialError(unknown_name("beam theory", self.theory, THEORIES))
+        if self.y_axis is not None:
+            y = np.asarray(self.y_axis, dtype=float)
+            if y.shape != (3,) or not np.isfinite(y).all() or not np.linalg.norm(y) > 0:
+                raise MaterialError(f"A beam's y_axis needs three finite numbers, not all zero; found {self.y_axis}.")
+        if np.shape(self.offset) != (2,) or not np.isfinite(self.offset).all():
+            raise MaterialError(f"A beam's offset needs two finite numbers (y, z); found {self.offset}.")
+
+    @property
+    def name(self) -> str:
+        """Name of the material."""
+        return self.material.name
+
+    @property
+    def density(self) -> float | None:
+        """Density of the material."""
+        return self.material.density
+
+    @property
+    def moduli(self) -> tuple[float, float]:
+        """Young's and shear modulus."""
+        compliance = np.linalg.inv(self.material.elasticity)
+        return float(1 / compliance[0, 0]), float(1 / compliance[3, 3])
+
+    def without_offset(self) -> "Beam":
+        """The same beam with its centroid on the nodes."""
+        return replace(self, offset=(0.0, 0.0))
+
+    def axes(self, direction: Float[np.ndarray, "e 3"]) -> Float[np.ndarray, "e 3 3"]:
+        """Axes x, y, z of beams (rows) along unit vectors `direction`. Raises `MaterialError` when y_axis is along a beam."""
+        x = direction
+        if self.y_axis is not None:
+            y = np.tile(np.asarray(self.y_axis, dtype=float), (len(x), 1))
+        else:
+            y = np.where(np.abs(x[:, 1:2]) < 0.99, np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]))
+        z = np.cross(x, y)
+        size = np.linalg.norm(z, axis=1)
+        if (size < 1e-6 * np.linalg.norm(y, axis=1)).any():
+            bad = int(np.argmin(size))
+            raise MaterialError(f"A beam runs along {x[bad]}, and its y_axis {self.y_axis} too: give another y_axis.")
+        z /= size[:, None]
+        return np.stack([x, np.cross(z, x), z], axis=1)

@@ -1,0 +1,215 @@
+"""Two-node beams in space: stiffness, mass and geometric stiffness, by Gauss points along the beam.
+
+Displacement of the centroid line `u(x)` and rotation `theta(x)` of the sections are interpolated such that the equations of
+an unloaded Timoshenko beam are met (cubic deflection, quadratic rotation, constant shear strain; no locking, exact static solutions between
+nodes); without shear flexibility the interpolation is that of Euler and Bernoulli (Hermite). The mass has rotary inertia.
+Source: Friedman and Kosmatka, "An improved two-node Timoshenko beam finite element", Comput. Struct. 47 (1993) 473-481.
+
+Geometric stiffness is the stress part of that of the solid whose sections turn rigidly, `u + theta x y` for a point y of the section, with the
+stresses of normal force, bending moments, shear forces and torque:
+
+    S_ij(v) = int sigma(v) : (grad phi_i^T grad phi_j + grad p_ij),      p_ij = (theta_i x (theta_j x y) + theta_j x (theta_i x y)) / 2
+
+where p undoes the stretch theta^2/2 of a section that turns by theta in the linear kinematics. Sections are taken as doubly
+symmetric in the stresses of second order (no Wagner term of the moments).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fem.beam import Beam
+from fem.errors import MaterialError, MeshError
+
+_XI, _W = np.polynomial.legendre.leggauss(4)
+_XI, _W = (_XI + 1) / 2, _W / 2
+_SPIN = np.array(
+    [[[0, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 0, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 0]]], dtype=float
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class LineMass:
+    """Mass of beams at points: `mass` (p,), positions `x` (p, 3), displacements `u` and rotations `theta` (p, 3, k) of k fields, and the
+    moments of inertia of the sections, `rotary` (p, 3, 3); all in the axes of the mesh."""
+
+    mass: np.ndarray
+    x: np.ndarray
+    u: np.ndarray
+    theta: np.ndarray
+    rotary: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Beams:
+    """Beams of one kind at their Gauss points; all in local axes, over the 12 dofs [u1, theta1, u2, theta2] of the mesh's axes.
+
+    `u`, `theta` (e, q, 3, 12) and their derivatives `du`, `dtheta` along the beam; `shear` (e, 2, 12): shear strains, constant;
+    `dV` (e, q): weights times length; `axes` (e, 3, 3): local axes in rows; `x` (e, q, 3): where the Gauss points are.
+    """
+
+    beam: Beam
+    u: np.ndarray
+    theta: np.ndarray
+    du: np.ndarray
+    dtheta: np.ndarray
+    ddtheta: np.ndarray
+    shear: np.ndarray
+    dV: np.ndarray
+    axes: np.ndarray
+    x: np.ndarray
+
+    @staticmethod
+    def of(beam: Beam, points: Float[np.ndarray, "e 2 3"]) -> "Beams":
+        """Beams between pairs of points. Raises `MeshError` for one without length."""
+        along = points[:, 1] - points[:, 0]
+        length = np.linalg.norm(along, axis=1)
+        if not (length > 0).all():
+            raise MeshError(f"Line cell {int(np.argmin(length))} of a beam set has no length; merge or remove it.")
+        E, G = beam.moduli
+        s = beam.section
+        axes = beam.axes(along / length[:, None])
+        flexible = beam.theory == "timoshenko"
+        phi_y, phi_z = (
+            12 * E * inertia / (k * G * s.area * length**2) if flexible else np.zeros(len(length))
+            for inertia, k in ((s.Iz, s.shear_y), (s.Iy, s.shear_z))
+        )
+        e, q = len(length), len(_XI)
+        u, theta, du, dtheta, ddtheta = (np.zeros((e, q, 3, 12)) for _ in range(5))
+        shear = np.zeros((e, 2, 12))
+        for field, derivative, row in ((u, du, 0), (theta, dtheta, 0)):
+            first = 0 if field is u else 3
+            field[:, :, row, first], field[:, :, row, first + 6] = 1 - _XI, _XI
+            derivative[:, :, row, first] = -1 / length[:, None]
+            derivative[:, :, row, first + 6] = 1 / length[:, None]
+        for phi, shift, turn, sign, k in ((phi_y, 1, 2, 1.0, 0), (phi_z, 2, 1, -1.0, 1)):
+            N, dN, T, dT, ddT, gamma = _bending(length, phi)
+            dofs = np.array([shift, 3 + turn, 6 + shift, 9 + turn])
+            signs = np.array([1.0, sign, 1.0, sign])
+            u[:, :, shift, dofs], du[:, :, shift, dofs] = N * signs, dN * signs
+            theta[:, :, turn, dofs], dtheta[:, :, turn, dofs], ddtheta[:, :, turn, dofs] = (
+                sign * A * signs for A in (T, dT, ddT)
+            )
+            shear[:, k, dofs] = gamma * signs
+        x = points[:, None, 0] + _XI[:, None] * along[:, None]
+        to_local = np.zeros((e, 12, 12))
+        oy, oz = beam.offset
+        arm = oy * axes[:, 1] + oz * axes[:, 2]  # from node to centroid
+        x = x + arm[:, None]
+        lever = np.einsum("kab,ek->eab", _SPIN, arm)  # arm x
+        for node in range(2):
+            b = 6 * node
+            to_local[:, b : b + 3, b : b + 3] = axes
+            to_local[:, b : b + 3, b + 3 : b + 6] = -axes @ lever  # theta x arm
+            to_local[:, b + 3 : b + 6, b + 3 : b + 6] = axes
+        u, theta, du, dtheta, ddtheta = (A @ to_local[:, None] for A in (u, theta, du, dtheta, ddtheta))
+        return Beams(beam, u, theta, du, dtheta, ddtheta, shear @ to_local, _W * length[:, None], axes, x)
+
+    def stiffness(self) -> Float[np.ndarray, "e 12 12"]:
+        """Stiffness matrices."""
+        E, G = self.beam.moduli
+        s = self.beam.section
+        K = _weighted(self.du[:, :, :1], np.array([E * s.area]), self.dV)
+        K += _weighted(self.dtheta, np.array([G * s.J, E * s.Iy, E * s.Iz]), self.dV)
+        if self.beam.theory == "timoshenko":
+            stiff = G * s.area * np.array([s.shear_y, s.shear_z])
+            K += np.einsum("eka,k,ekb,e->eab", self.shear, stiff, self.shear, self.dV.sum(axis=1))
+        return (K + K.transpose(0, 2, 1)) / 2
+
+    def mass(self) -> Float[np.ndarray, "e 12 12"]:
+        """Consistent mass matrices with rotary inertia."""
+        density, s = self._density, self.beam.section
+        M = _weighted(self.u, density * s.area * np.ones(3), self.dV)
+        M += _weighted(self.theta, density * np.array([s.Iy + s.Iz, s.Iy, s.Iz]), self.dV)
+        return (M + M.transpose(0, 2, 1)) / 2
+
+    @property
+    def _density(self) -> float:
+        if self.beam.density is None:
+            raise MaterialError(f"Beam material {self.beam.name!r} has no density, and a mass matrix needs one.")
+        return self.beam.density
+
+    def line_mass(self, dofs: Int[np.ndarray, "e 12"], values: Float[np.ndarray, "ndof k"]) -> "LineMass":
+        """The mass at the Gauss points, with the fields `values` there."""
+        density, s = self._density, self.beam.section
+        here = values[dofs]  # e, 12, k
+        u, theta = (np.einsum("eji,eqja,eak->eqik", self.axes, A, here, optimize=True) for A in (self.u, self.theta))
+        rotary = np.einsum("eki,k,ekj->eij", self.axes, density * np.array([s.Iy + s.Iz, s.Iy, s.Iz]), self.axes)
+        k = values.shape[1]
+        return LineMass(
+            (density * s.area * self.dV).ravel(), self.x.reshape(-1, 3), u.reshape(-1, 3, k), theta.reshape(-1, 3, k),
+            (rotary[:, None] * self.dV[..., None, None]).reshape(-1, 3, 3),
+        )  # fmt: skip
+
+    def moment_loads(self, dofs: Int[np.ndarray, "e 12"], ndof: int) -> Float[np.ndarray, "ndof 9"]:
+        """Forces `int N^T X_a e_b` over the mass, column 3 a + b."""
+        density = self._density * self.beam.section.area
+        N = np.einsum("eji,eqja->eqia", self.axes, self.u)
+        values = np.einsum("eq,eqx,eqba->eaxb", density * self.dV, self.x, N, optimize=True)
+        total = np.zeros((ndof, 9))
+        np.add.at(total, dofs, values.reshape(*dofs.shape, 9))
+        return total
+
+    def geometric_stiffness(self, v: Float[np.ndarray, "e 12"]) -> Float[np.ndarray, "e 12 12"]:
+        """Stress part of the geometric stiffness for nodal displacements `v`."""
+        E, G = self.beam.moduli
+        s = self.beam.section
+        along, curve, change = (np.einsum("eqkd,ed->eqk", A, v) for A in (self.du, self.dtheta, self.ddtheta))
+        N, T = E * s.area * along[..., 0], G * s.J * curve[..., 0]
+        zero = np.zeros_like(N)
+        m = np.stack([zero, -E * s.Iz * curve[..., 2], E * s.Iy * curve[..., 1]], axis=-1)  # int sigma_xx y dA
+        V = np.stack([zero, -E * s.Iz * change[..., 2], E * s.Iy * change[..., 1]], axis=-1)
+        Q = N[..., None, None] / s.area * np.diag([0.0, s.Iz, s.Iy])
+        spread = np.trace(Q, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - Q
+        cross_m, cross_V = (np.einsum("kab,eqk->eqab", _SPIN, a) for a in (m, V))  # a x
+        ex = np.array([1.0, 0.0, 0.0])
+        along_x = T[..., None, None] / 2 * np.array([[0.0, 0, 0], [0, 0, 1], [0, -1, 0]])
+        pairs = (
+            (self.du, N[..., None, None] / 2 * np.eye(3), self.du),
+            (self.du, -cross_m, self.dtheta),
+            (self.dtheta, spread / 2, self.dtheta),
+            (self.du, -cross_V, self.theta),
+            (self.dtheta, along_x, self.theta),
+            (self.dtheta, 0.5 * ex[:, None] * m[..., None, :], self.theta),
+            (self.theta, 0.5 * ex[:, None] * m[..., None, :], self.dtheta),
+            (self.theta, 0.5 * ex[:, None] * V[..., None, :], self.theta),
+        )
+        half = sum(np.einsum("eqia,eqij,eqjb,eq->eab", a, A, b, self.dV, optimize=True) for a, A, b in pairs)
+        return half + half.transpose(0, 2, 1)
+
+
+def _bending(length: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Deflection N and rotation T (e, q, 4) over [v1, t1, v2, t2], derivatives along the beam, and the shear strain (e, 4)."""
+    x, L, p = _XI[None, :], length[:, None], phi[:, None]
+    f = 1 / (1 + p)
+    one = np.ones_like(x * L)
+    N = np.stack([
+        f * (1 - 3 * x**2 + 2 * x**3 + p * (1 - x)), f * L * (x - 2 * x**2 + x**3 + p * (x - x**2) / 2),
+        f * (3 * x**2 - 2 * x**3 + p * x), f * L * (-(x**2) + x**3 + p * (x**2 - x) / 2),
+    ], axis=-1)  # fmt: skip
+    dN = np.stack([
+        f / L * (-6 * x + 6 * x**2 - p), f * (1 - 4 * x + 3 * x**2 + p * (1 - 2 * x) / 2),
+        f / L * (6 * x - 6 * x**2 + p), f * (-2 * x + 3 * x**2 + p * (2 * x - 1) / 2),
+    ], axis=-1)  # fmt: skip
+    T = np.stack([
+        6 * f / L * (x**2 - x), f * (1 - 4 * x + 3 * x**2 + p * (1 - x)), 6 * f / L * (x - x**2), f * (-2 * x + 3 * x**2 + p * x),
+    ], axis=-1)  # fmt: skip
+    dT = np.stack([
+        6 * f / L**2 * (2 * x - 1), f / L * (-4 + 6 * x - p), 6 * f / L**2 * (1 - 2 * x), f / L * (-2 + 6 * x + p),
+    ], axis=-1)  # fmt: skip
+    ddT = np.stack([12 * f / L**3 * one, 6 * f / L**2 * one, -12 * f / L**3 * one, 6 * f / L**2 * one], axis=-1)
+    gamma = (dN - T)[:, 0]
+    return N, dN, T, dT, ddT, gamma
+
+
+def _weighted(A: np.ndarray, weights: np.ndarray, dV: np.ndarray) -> np.ndarray:
+    return np.einsum("eqka,k,eqkb,eq->eab", A, weights, A, dV, optimize=True)
+
+
+def dofs_of(cells: Int[np.ndarray, "e 2"], nodes: int, rotation: Int[np.ndarray, " n"]) -> Int[np.ndarray, "e 12"]:
+    """Dofs of beams: translations `3 node`, rotations `3 nodes + 3 rotation[node]`."""
+    parts = []
+    for k in range(2):
+        parts += [3 * cells[:, k, None] + np.arange(3), 3 * nodes + 3 * rotation[cells[:, k], None] + np.arange(3)]
+    return np.concatenate(parts, axis=1)

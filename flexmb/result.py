@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from flexmb.kernels.data import GROUND
 from flexmb.kernels.rows import make_work, place_markers
+from flexmb.lie import rotation_from_quaternion
 from flexmb.mechanism import Mechanism, State
 
 
@@ -115,6 +116,12 @@ class Result:
         index = self.mechanism.body_index(body)
         start = int(self.mechanism.flat().q_start[index]) + 7
         return self.q[:, start : start + self.mechanism.bodies[index].modes]
+
+    def frame(self, body: str) -> tuple[Float[np.ndarray, "nt 3"], Float[np.ndarray, "nt 3 3"]]:
+        """World position and attitude (body to world) of a body's frame over time."""
+        start = int(self.mechanism.flat().q_start[self.mechanism.body_index(body)])
+        turned = [rotation_from_quaternion(p) for p in self.q[:, start + 3 : start + 7]]
+        return self.q[:, start : start + 3], np.array(turned)
 
     def position(self, marker: str) -> Float[np.ndarray, "nt 3"]:
         """World position of a marker over time, e.g. `result.position("rod.small")`."""

@@ -12,7 +12,7 @@ import pyvista as pv
 from matplotlib.figure import Figure
 from vtkmodules.vtkCommonCore import vtkLogger
 
-from fem.elements import element
+from fem.elements import LINE, element
 from fem.errors import FlexmbError
 from fem.mesh import Mesh
 from flexmb.body import Body
@@ -25,6 +25,8 @@ from flexmb.result import Result
 INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
 SET_COLOURS = (ORANGE, GREEN, BLUE, "#a23b72", "#7a5195", "#00858a")
 BODY_COLOURS = ("#8fa3b8", "#c9a66b", "#7fa08a", "#b58a9c", "#8d8bb8", "#b0b0a0")
+_TUBES = {"line_width": 8, "render_lines_as_tubes": True}
+"""How line cells are drawn."""
 PIXELS, GIF_PIXELS = (1280, 720), (720, 405)
 
 
@@ -59,28 +61,24 @@ def polygons(mesh: Mesh, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
-    """Skin of a mesh (mid-side nodes included), and the node number (n,) of each of its points."""
-    if not mesh.solids:
-        return _lines(mesh)
-    drawn, _ = polygons(mesh, mesh.boundary_faces)
-    nodes = mesh.nodes_of_faces(mesh.boundary_faces)
+    """Skin of a mesh (mid-side nodes included) and its line cells, and the node number (n,) of each of its points."""
+    nodes = mesh.skin_nodes
     lookup = np.full(len(mesh.points), -1)
     lookup[nodes] = np.arange(len(nodes))
-    skin = pv.PolyData(mesh.points, drawn)
-    faces = skin.faces.copy()
-    place = 0
-    while place < len(faces):
-        count = faces[place]
-        faces[place + 1 : place + 1 + count] = lookup[faces[place + 1 : place + 1 + count]]
-        place += count + 1
-    return pv.PolyData(mesh.points[nodes], faces), nodes
-
-
-def _lines(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
-    """The line cells of a mesh of beams."""
-    cells = np.concatenate([block.connectivity for block in mesh.cells])
-    lines = np.column_stack([np.full(len(cells), 2), cells]).ravel()
-    return pv.PolyData(mesh.points, lines=lines), np.arange(len(mesh.points))
+    lines = [b.connectivity for b in mesh.cells if b.kind == LINE]
+    drawn = {}
+    if lines:
+        cells = np.concatenate(lines)
+        drawn["lines"] = np.column_stack([np.full(len(cells), 2), lookup[cells]]).ravel()
+    if mesh.solids:
+        faces, _ = polygons(mesh, mesh.boundary_faces)
+        place = 0
+        while place < len(faces):
+            count = faces[place]
+            faces[place + 1 : place + 1 + count] = lookup[faces[place + 1 : place + 1 + count]]
+            place += count + 1
+        drawn["faces"] = faces
+    return pv.PolyData(mesh.points[nodes], **drawn), nodes
 
 
 # meshes and modes -------------------------------------------------------------------------------------------------
@@ -88,6 +86,8 @@ def _lines(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
 
 def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
     """A picture of a mesh, its face sets in colour, the edges of its cells drawn."""
+    if not mesh.solids:
+        return _picture_lines(mesh, path)
     faces = mesh.boundary_faces
     drawn, owner = polygons(mesh, faces)
     colours = np.tile(np.array(pv.Color(BODY_COLOURS[0]).int_rgb, dtype=np.uint8), (len(faces), 1))
@@ -112,6 +112,15 @@ def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
         plotter.add_text(name, position=(20, PIXELS[1] - 50 - 34 * k), color=colour, font_size=12)
     plotter.view_isometric()
     plotter.camera.zoom(1.4)
+    return _save(plotter, path)
+
+
+def _picture_lines(mesh: Mesh, path: str | Path) -> Path:
+    """A picture of a mesh of beams, its nodes as dots."""
+    plotter = _plotter()
+    plotter.add_mesh(surface(mesh)[0], color=BODY_COLOURS[0], **_TUBES)
+    plotter.add_mesh(pv.PolyData(mesh.points), color=INK, point_size=9, render_points_as_spheres=True)
+    plotter.view_isometric()
     return _save(plotter, path)
 
 
@@ -143,8 +152,10 @@ def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
         bent = skin.copy()
         bent.points = skin.points + shape * (0.08 * size / amplitude.max())
         bent["displacement"] = amplitude / amplitude.max()
-        plotter.add_mesh(skin, color=GREY, opacity=0.15)
-        plotter.add_mesh(bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False)
+        plotter.add_mesh(skin, color=GREY, opacity=0.15, **_TUBES)
+        plotter.add_mesh(
+            bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False, **_TUBES
+        )
         plotter.add_text(f"{k + 1}:  {body.frequencies[k]:.5g}", font_size=10, color=INK)
         plotter.view_isometric()
         plotter.camera.zoom(1.35)
@@ -173,7 +184,11 @@ class _Scene:
                 Psi = np.zeros((skin.n_points * 3, body.modes))
             shown = skin.copy()
             plotter.add_mesh(
-                shown, color=BODY_COLOURS[k % len(BODY_COLOURS)], smooth_shading=body.mesh is None, specular=0.3
+                shown,
+                color=BODY_COLOURS[k % len(BODY_COLOURS)],
+                smooth_shading=body.mesh is None,
+                specular=0.3,
+                **_TUBES,
             )
             self.bodies.append((k, shown, np.array(skin.points, dtype=float), Psi))
 

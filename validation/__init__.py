@@ -10,10 +10,13 @@ from validation import (
     demo_energy,
     flexible_pendulum,
     free_rigid_body,
+    lateral_buckling,
     moving_base_cantilever,
+    planar_robot,
     spin_up,
     steady_rotation,
     two_link,
+    two_link_beam,
 )
 from validation.row import Row
 
@@ -26,6 +29,9 @@ CASES: dict[str, Callable[[], list[Row]]] = {
     "demo-energy": demo_energy.run,
     "spin-up": spin_up.run,
     "rotating-cantilever": steady_rotation.run,
+    "lateral-buckling": lateral_buckling.run,
+    "two-link-beam": two_link_beam.run,
+    "planar-robot": planar_robot.run,
 }
 
 __all__ = ["CASES", "Row"]

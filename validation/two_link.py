@@ -10,6 +10,7 @@ import numpy as np
 import flexmb
 import reduction
 from fem import Interface, Material, Model
+from flexmb.body import Body
 from flexmb.lie import rotation_exp
 from validation.beams import square_tube
 from validation.row import Row
@@ -28,11 +29,8 @@ def build(modes: int = 4, theta: tuple[float, float] = (1.5, -1.0)) -> flexmb.Sy
     )
     tube = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=modes, attached_to="root"), name="link 2")
     R1 = rotation_exp(np.array([0.0, theta[0], 0.0]))
-    centre = np.array([0.0, 0.0, -0.1155])
-    about = np.diag([0.04022, 0.08884, 3.752e-4]) - 2.067 * (centre @ centre * np.eye(3) - np.outer(centre, centre))
-    link1 = flexmb.rigid_body("link 1", mass=2.067, centre=centre, inertia=_physical(about))
     system = flexmb.System(gravity=(0, -9.81, 0), name=CASE)
-    first = system.add(link1, orientation=R1)
+    first = system.add(link_1(), orientation=R1)
     end = R1 @ np.array([0.0, 0.0, -LINK1])
     # the tube points along x of link 1, turned by theta2 about link 1's axis z
     R2 = R1 @ rotation_exp(np.array([0.0, 0.0, theta[1]]))
@@ -46,6 +44,13 @@ def build(modes: int = 4, theta: tuple[float, float] = (1.5, -1.0)) -> flexmb.Sy
     system.revolute("joint 2", first, second["root"], axis=R1 @ np.array([0.0, 0.0, 1.0]))
     system.fixed("weld", second["tip"], mass)
     return system
+
+
+def link_1() -> Body:
+    """The rigid link, from joint 1 at its origin along -z."""
+    centre = np.array([0.0, 0.0, -0.1155])
+    about = np.diag([0.04022, 0.08884, 3.752e-4]) - 2.067 * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    return flexmb.rigid_body("link 1", mass=2.067, centre=centre, inertia=_physical(about))
 
 
 def _physical(inertia: np.ndarray) -> np.ndarray:

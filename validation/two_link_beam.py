@@ -17,7 +17,7 @@ from validation.two_link import ALUMINIUM, LINK1, link_1
 
 CASE = "two-link-beam"
 LENGTH, OUTER, INNER = 1.02, 12.7e-3, 9.5e-3
-TIP_MASS = 0.5
+TIP_MASS, DENSITY = 0.5, 2770.0
 THETA = (1.5, -1.0)
 INERTIA = (OUTER**4 - INNER**4) / 12
 TUBE = fem.Section(OUTER**2 - INNER**2, INERTIA, INERTIA, 2 * INERTIA)
@@ -60,7 +60,7 @@ def run() -> list[Row]:
     theta_1, theta_2 = angles(result)
     out_of_plane = result.deflection("link 2.tip")[:, 2]
     hanging = (
-        9.81 * LENGTH * (TIP_MASS + 0.5 * ALUMINIUM.density * TUBE.area * LENGTH)
+        9.81 * LENGTH * (TIP_MASS + 0.5 * DENSITY * TUBE.area * LENGTH)
     )  # lowest potential energy, below the joint
     start = float(ledger.gravity[0] + hanging)
     rows = []

@@ -5,5 +5,6 @@ One file a benchmark, with `run() -> list[Row]`; its name here is all that regis
 
 REGISTRY = {
     "reduction-100k": "benchmarks.reduction_100k",
+    "spin-up": "benchmarks.spin_up",
     "step-interface-nodes": "benchmarks.step_interface_nodes",
 }

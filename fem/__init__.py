@@ -21,6 +21,7 @@ from fem.mesh_io import read_mesh, write_mesh
 from fem.model import Model, UnitWarning
 from fem.raw_mesh import MeshWarning
 from fem.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
+from fem.split import split
 
 __all__ = [
     "Beam",
@@ -57,5 +58,6 @@ __all__ = [
     "read_calculix",
     "read_matrix_market",
     "read_mesh",
+    "split",
     "write_mesh",
 ]

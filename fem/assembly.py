@@ -106,6 +106,17 @@ def projected_geometric_stiffness(
     return total
 
 
+def gradients(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, U: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Batch by batch: places (k, 3) of the stiffness points of solid cells, and `du_i / dx_j` (k, 3, 3, m) of fields (n, 3, m) there."""
+    tensors = _tensors(materials)
+    for batch in _batches(mesh, material_of):
+        H = _cells(mesh, batch, tensors).displacement_gradients(U[batch.connectivity])
+        x = np.einsum("qn,enx->eqx", batch.shape.shape(batch.shape.stiffness_rule[0]), batch.x)
+        yield x.reshape(-1, 3), H.reshape(-1, 3, 3, U.shape[2])
+
+
 def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> list[tuple[Beams, np.ndarray]]:
     """The line cells, a group for each beam: their fields and dofs (e, 12). Refuses lines that were given no `fem.Beam`."""
     rotation = np.full(len(mesh.points), -1)

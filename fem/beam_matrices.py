@@ -142,6 +142,27 @@ class Beams:
             (rotary[:, None] * self.dV[..., None, None]).reshape(-1, 3, 3),
         )  # fmt: skip
 
+    def gradients(self, fields: Float[np.ndarray, "e 12 k"]) -> tuple[np.ndarray, np.ndarray]:
+        """Places (p, 3) of four fibres at each Gauss point, and `du_i / dx_j` (p, 3, 3, k) there, in the axes of the mesh.
+
+        The fibres are the corners of the rectangle with the section's area and moments of inertia.
+        """
+        s = self.beam.section
+        du, theta, dtheta = (np.einsum("eqia,eak->eqik", A, fields) for A in (self.du, self.theta, self.dtheta))
+        places, found = [], []
+        for y, z in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+            arm = np.array([0.0, y * np.sqrt(3 * s.Iz / s.area), z * np.sqrt(3 * s.Iy / s.area)])
+            lever = np.einsum("kab,b->ak", _SPIN, arm)  # theta x arm = lever theta
+            H = np.stack(
+                [du + np.einsum("ij,eqjk->eqik", lever, dtheta)]
+                + [np.einsum("kab,b->ak", _SPIN, axis) @ theta for axis in np.eye(3)[1:]],
+                axis=3,
+            )  # e, q, i, j, k
+            H = np.einsum("eai,eqabk,ebj->eqijk", self.axes, H, self.axes, optimize=True)
+            places.append((self.x + np.einsum("eai,a->ei", self.axes, arm)[:, None]).reshape(-1, 3))
+            found.append(H.reshape(-1, 3, 3, fields.shape[2]))
+        return np.concatenate(places), np.concatenate(found)
+
     def moment_loads(self, dofs: Int[np.ndarray, "e 12"], ndof: int) -> Float[np.ndarray, "ndof 9"]:
         """Forces `int N^T X_a e_b` over the mass, column 3 a + b."""
         density = self._density * self.beam.section.area

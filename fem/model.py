@@ -1,7 +1,7 @@
 """`Model`: a part as matrices and interfaces, from a mesh with materials or straight from imported matrices."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -239,6 +239,19 @@ class Model:
                 )
         return total
 
+    def gradients(self, U: Float[np.ndarray, "ndof k"]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Batch by batch: places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of fields, at the quadrature points of solid
+        cells and at the fibres of beams."""
+        source = self._elements(U)
+        yield from assembly.gradients(source.mesh, source.materials, source.material_of, self.displacements(U))
+        for beams, dofs in source.beams:
+            yield beams.gradients(U[dofs])
+
+    @property
+    def elements(self) -> _Assembly:
+        """Mesh, materials and the material of every cell. Raises MatrixError for a model made from matrices."""
+        return self._elements()
+
     @property
     def has_elements(self) -> bool:
         """Whether the model was made from a mesh, not from matrices: geometric stiffness and stresses need elements."""
@@ -247,9 +260,7 @@ class Model:
     def _elements(self, *fields: np.ndarray) -> _Assembly:
         """The elements, for displacements of the right size."""
         if not isinstance(self._matrices, _Assembly):
-            raise MatrixError(
-                f"Model {self.name!r} was made from matrices; geometric stiffness needs its elements. Import the mesh."
-            )
+            raise MatrixError(f"Model {self.name!r} was made from matrices; this needs its elements. Import the mesh.")
         for u in fields:
             if len(u) != self.ndof:
                 raise MatrixError(

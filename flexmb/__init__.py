@@ -4,7 +4,9 @@ from fem.errors import ConvergenceError, FlexmbError
 from flexmb import lie, motion
 from flexmb.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
 from flexmb.compare import Comparison, compare
+from flexmb.gauge import RangeWarning
 from flexmb.mechanism import Mechanism, State
+from flexmb.pieces import Pieces, split
 from flexmb.result import Ledger, Result
 from flexmb.simulate import simulate
 from flexmb.system import System
@@ -17,6 +19,8 @@ __all__ = [
     "FlexmbError",
     "Ledger",
     "Mechanism",
+    "Pieces",
+    "RangeWarning",
     "Result",
     "State",
     "System",
@@ -26,5 +30,6 @@ __all__ = [
     "motion",
     "rigid_body",
     "simulate",
+    "split",
     "uniform_rod",
 ]

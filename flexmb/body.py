@@ -9,6 +9,7 @@ from jaxtyping import Float
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.mesh import Mesh
 from fem.model import Model
+from flexmb.gauge import Gauge, gauge
 from flexmb.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
 from reduction.basis import Basis
 from reduction.second_order import second_order
@@ -54,6 +55,7 @@ class Body:
       (squares of the angular eigenfrequencies, 1/time^2); `damping` (m,), the diagonal of the reduced damping matrix (1/time).
     - `interfaces`: where joints can attach. A rigid body also takes markers at any point.
     - `mesh` and `Psi` (3 n, m): only to recover displacements for pictures and files; `None` for bodies without a mesh.
+    - `gauge`: where it turns and stretches most, to see when it leaves the range of its expansion; None for a body without elements.
     - `deflection` (m,): largest nodal displacement per unit of each elastic coordinate; the scale of error control.
 
     Units: consistent.
@@ -67,6 +69,7 @@ class Body:
     deflection: Float[np.ndarray, "m"] = field(default_factory=lambda: np.zeros(0))
     mesh: Mesh | None = None
     Psi: Float[np.ndarray, "n m"] | None = None
+    gauge: Gauge | None = None
 
     def __post_init__(self) -> None:
         m = self.invariants.modes
@@ -242,4 +245,5 @@ def flexible_body(
         deflection=np.sqrt((nodal**2).sum(axis=1)).max(axis=0),
         mesh=model.mesh,
         Psi=Psi,
+        gauge=gauge(model, basis) if model.has_elements else None,
     )

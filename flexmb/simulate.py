@@ -7,6 +7,7 @@ from time import process_time
 import numpy as np
 
 from fem.errors import ConvergenceError
+from flexmb.gauge import warn_when_left
 from flexmb.initial import Start, jerk, least_change, row_jacobian, start
 from flexmb.integrators.generalised_alpha import IntegratorError, generalised_alpha
 from flexmb.kernels.data import Flat
@@ -74,7 +75,11 @@ def simulate(
         run.store()
         if progress is not None and (k * 100) // count != ((k + 1) * 100) // count:
             progress((k + 1) / count)
-    return run.result(process_time() - clock)
+    result = run.result(process_time() - clock)
+    for body in mechanism.bodies:
+        if body.gauge is not None and body.is_flexible:
+            warn_when_left(body.name, body.gauge, body.invariants.second_order, result.t, result.elastic(body.name))
+    return result
 
 
 def _output_times(duration: float, step: float | None, output_step: float | None) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 from fem.mesh import CellBlock, Mesh
 from flexmb.body import Body, BodyInterface
 from flexmb.files.tree import FileError, Tree, read_tree, write_tree
+from flexmb.gauge import Gauge
 from flexmb.invariants import InertiaInvariants
 
 
@@ -35,6 +36,7 @@ def body_tree(body: Body) -> Tree:
         },
         "mesh": None if body.mesh is None else _mesh_tree(body.mesh),
         "Psi": body.Psi,
+        "gauge": None if body.gauge is None else {f.name: getattr(body.gauge, f.name) for f in fields(body.gauge)},
     }
 
 
@@ -52,6 +54,7 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             },
             mesh=None if tree["mesh"] is None else _mesh_from_tree(tree["mesh"]),
             Psi=tree["Psi"],
+            gauge=None if tree["gauge"] is None else Gauge(**tree["gauge"]),
         )
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise FileError(f"{path} does not hold a body as flexmb writes it: {error}.") from None

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.body import Body
-from flexmb.invariants import rigid_mass
+from flexmb.invariants import inertia_of, inverse_moments, rigid_mass, second_moments
 
 
 def first_moment(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "3"]:
@@ -25,13 +25,41 @@ def first_moment(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "
     return inv.s0 + inv.S1 @ eta + 0.5 * np.einsum("kij,i,j->k", inv.SG, eta, eta)
 
 
+def _inertia(body: Body, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`J(eta)` (3, 3) and its derivatives (m, 3, 3).
+
+    The field g moves mass affinely, as far as its first two moments say: by `alpha + beta X`, with `beta P_0 = int g X^T` about the mass
+    centre. So the second moments about the mass centre are `F P F^T`, P those without g and `F = I + beta / 2`: positive definite,
+    and right to second order.
+    """
+    inv = body.invariants
+    J = inv.J0 + np.einsum("i,ikl->kl", eta, inv.J1) + np.einsum("i,j,ijkl->kl", eta, eta, inv.J2)
+    dJ = inv.J1 + 2 * np.einsum("ijkl,j->ikl", inv.J2, eta)
+    if not inv.second_order:
+        return J, dJ
+    s_linear, s = inv.s0 + inv.S1 @ eta, first_moment(body, eta)
+    ds = (inv.S1 + np.einsum("kij,j->ki", inv.SG, eta)).T
+    C = inv.PG.transpose(1, 0, 2, 3) - np.einsum("bij,a->baij", inv.SG, inv.s0) / inv.mass
+    beta = np.einsum("baij,ac->ijbc", C, inverse_moments(inv))
+    F, dF = np.eye(3) + 0.5 * np.einsum("i,j,ijab->ab", eta, eta, beta), np.einsum("j,ijab->iab", eta, beta)
+    P = second_moments(J) - np.outer(s_linear, s_linear) / inv.mass
+    dP = second_moments(dJ) - _symmetric(np.einsum("ka,b->kab", inv.S1.T, s_linear)) / inv.mass
+    half = dF @ P @ F.T
+    central, rate = F @ P @ F.T, half + half.transpose(0, 2, 1) + F @ dP @ F.T
+    whole = central + np.outer(s, s) / inv.mass
+    return inertia_of(whole), inertia_of(rate + _symmetric(np.einsum("ka,b->kab", ds, s)) / inv.mass)
+
+
+def _symmetric(A: np.ndarray) -> np.ndarray:
+    return A + A.swapaxes(-1, -2)
+
+
 def _blocks(body: Body, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """`M_rr` (6, 6) and `M_re = [S_f; H_f]` (6, m)."""
     inv = body.invariants
-    J = inv.J0 + np.einsum("i,ikl->kl", eta, inv.J1) + np.einsum("i,j,ijkl->kl", eta, eta, inv.J2)
     Sf = inv.S1 + np.einsum("kij,i->kj", inv.SG, eta)
     Hf = inv.h0 + np.einsum("kij,i->kj", inv.h, eta)
-    return rigid_mass(inv.mass, first_moment(body, eta), J), np.vstack([Sf, Hf])
+    return rigid_mass(inv.mass, first_moment(body, eta), _inertia(body, eta)[0]), np.vstack([Sf, Hf])
 
 
 def mass_matrix(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "n n"]:
@@ -65,7 +93,7 @@ def inertia_force(body: Body, eta: Float[np.ndarray, "m"], w: Float[np.ndarray, 
     Mrr, Mre = _blocks(body, eta)
     Sf = Mre[:3]
     sdot = Sf @ rate
-    dJ = inv.J1 + 2 * np.einsum("ijkl,j->ikl", inv.J2, eta)
+    dJ = _inertia(body, eta)[1]
     Mrr_rate = rigid_mass(0.0, sdot, np.einsum("i,ikl->kl", rate, dJ))
     Mre_rate = np.vstack([np.einsum("kij,i->kj", inv.SG, rate), np.einsum("kij,i->kj", inv.h, rate)])
     u = w[:6] + np.linalg.solve(Mrr, Mre @ rate) if inv.second_order else w[:6]

@@ -28,11 +28,12 @@ class InertiaInvariants:
     |---|---|---|
     | `mass` | | mass |
     | `s0`, `S1`, `SG` | 3; 3,m; 3,m,m | first moments: `int X`, `int Psi_i`, `int g_ij` |
-    | `J0`, `J1`, `J2` | 3,3; m,3,3; m,m,3,3 | `J(eta) = J0 + sum eta_i J1_i + sum eta_i eta_j J2_ij`, moments of inertia about the body-frame origin |
+    | `J0`, `J1`, `J2` | 3,3; m,3,3; m,m,3,3 | `J(eta) = J0 + sum eta_i J1_i + sum eta_i eta_j J2_ij`, moments of inertia about the body-frame origin without `g` |
+    | `PG` | 3,3,m,m | `PG_ab = int X_a (g_ij)_b`, what `g` adds to them |
     | `h0`, `h` | 3,m; 3,m,m | `H_f[:, j] = h0_j + sum_i eta_i h_ij`, with `h_ij = int Psi_i x Psi_j + int X x g_ij` |
 
     `J2` is symmetric in `i, j`. The elastic mass matrix is the identity: the basis is mass-orthonormal.
-    Units: consistent. Without a second-order field (`geometric_stiffness="none"`) `SG` and the symmetric part of `h` are zero.
+    Units: consistent. Without a second-order field (`geometric_stiffness="none"`) `SG`, `PG` and the symmetric part of `h` are zero.
     """
 
     mass: float
@@ -44,9 +45,10 @@ class InertiaInvariants:
     J2: Float[np.ndarray, "m m 3 3"]
     h0: Float[np.ndarray, "3 m"]
     h: Float[np.ndarray, "3 m m"]
+    PG: Float[np.ndarray, "3 3 m m"]
 
     def __post_init__(self) -> None:
-        for name in ("s0", "S1", "SG", "J0", "J1", "J2", "h0", "h"):
+        for name in ("s0", "S1", "SG", "J0", "J1", "J2", "h0", "h", "PG"):
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
             if not np.isfinite(value).all():
                 raise MatrixError(f"Inertia invariant {name} contains NaN or infinity.")
@@ -62,7 +64,7 @@ class InertiaInvariants:
     @property
     def second_order(self) -> bool:
         """Whether a second-order displacement field is in the integrals."""
-        return bool(self.SG.any() or (self.h + self.h.transpose(0, 2, 1)).any())
+        return bool(self.SG.any() or self.PG.any())
 
 
 def _require_physical_inertia(mass: float, s0: np.ndarray, J0: np.ndarray) -> None:
@@ -93,13 +95,28 @@ def rigid_mass(mass: float, s: Float[np.ndarray, "3"], J: Float[np.ndarray, "3 3
     return np.block([[mass * np.eye(3), -S], [S, J]])
 
 
+def second_moments(J: Float[np.ndarray, "*n 3 3"]) -> Float[np.ndarray, "*n 3 3"]:
+    """`P = int c c^T` from the inertia tensor `J = tr(P) I - P`, and the other way round for `inertia_of`."""
+    return 0.5 * np.trace(J, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - J
+
+
+def inertia_of(P: Float[np.ndarray, "*n 3 3"]) -> Float[np.ndarray, "*n 3 3"]:
+    """`J = tr(P) I - P`."""
+    return np.trace(P, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - P
+
+
+def inverse_moments(inv: "InertiaInvariants") -> Float[np.ndarray, "3 3"]:
+    """Pseudo-inverse of the second moments of the undeformed body about its mass centre."""
+    return np.linalg.pinv(second_moments(inv.J0) - np.outer(inv.s0, inv.s0) / inv.mass, rcond=1e-10, hermitian=True)
+
+
 def rigid_invariants(mass: float, centre: np.ndarray, inertia: np.ndarray) -> InertiaInvariants:
     """Invariants of a rigid body: `centre` (3,) in the body frame, `inertia` (3, 3) about the mass centre."""
     c = np.asarray(centre, dtype=float)
     J0 = np.asarray(inertia, dtype=float) + mass * (c @ c * np.eye(3) - np.outer(c, c))
     return InertiaInvariants(
         mass=float(mass), s0=mass * c, S1=np.zeros((3, 0)), SG=np.zeros((3, 0, 0)), J0=J0,
-        J1=np.zeros((0, 3, 3)), J2=np.zeros((0, 0, 3, 3)), h0=np.zeros((3, 0)), h=np.zeros((3, 0, 0)),
+        J1=np.zeros((0, 3, 3)), J2=np.zeros((0, 0, 3, 3)), h0=np.zeros((3, 0)), h=np.zeros((3, 0, 0)), PG=np.zeros((3, 3, 0, 0)),
     )  # fmt: skip
 
 
@@ -144,13 +161,11 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
         h = h + np.einsum("kba,p,pai,pbj->kij", _SPIN, w, U, U, optimize=True)
     J2, h = 0.5 * (J2 + J2.transpose(1, 0, 2, 3)), 0.5 * (h - h.transpose(0, 2, 1))
     if second is not None:
-        moments = second.moments.transpose(2, 3, 0, 1)  # i, j, a, b
-        trace = np.trace(moments, axis1=2, axis2=3)[..., None, None]
-        J2 = J2 + trace * np.eye(3) - moments  # symmetrised below
-        h = h + np.einsum("kba,ijab->kij", _SPIN, moments)  # int X x g_ij
+        h = h + np.einsum("kba,abij->kij", _SPIN, second.moments)  # int X x g_ij
     return InertiaInvariants(
         mass=mass, s0=s0, S1=S1, SG=np.zeros((3, m, m)) if second is None else second.first, J0=J0, J1=J1,
         J2=0.5 * (J2 + J2.transpose(0, 1, 3, 2)), h0=h0, h=h,
+        PG=np.zeros((3, 3, m, m)) if second is None else second.moments,
     )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from jaxtyping import Float
 
 from fem.errors import FlexmbError, unknown_name
 from flexmb.body import Body
-from flexmb.invariants import rigid_mass
-from flexmb.kernels.data import ANGLE, GROUND, Flat
+from flexmb.invariants import inverse_moments, rigid_mass
+from flexmb.kernels.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, Flat
 from flexmb.kernels.rows import make_work, place_markers
 from flexmb.lie import rotation_from_quaternion
 from flexmb.motion import Motion
@@ -171,8 +171,8 @@ def _pack_linear(body: Body) -> np.ndarray:
 def _pack_quadratic(body: Body) -> np.ndarray:
     inv = body.invariants
     J2 = [inv.J2[:, :, r, c] for r, c in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))]
-    swapped = inv.h.transpose(0, 2, 1)
-    return np.stack([*J2, *(0.5 * (inv.h - swapped)), *inv.SG, *(0.5 * (inv.h + swapped))]).ravel()
+    antisymmetric = 0.5 * (inv.h - inv.h.transpose(0, 2, 1))
+    return np.stack([*J2, *antisymmetric, *inv.SG, *inv.PG.reshape(9, *inv.SG.shape[1:])]).ravel()
 
 
 def _padded(rows: np.ndarray, width: int) -> np.ndarray:
@@ -212,12 +212,13 @@ def _flatten(mechanism: Mechanism) -> Flat:
         J0=np.array([b.invariants.J0 for b in bodies]).reshape(-1, 3, 3),
         rest_Mrr=rest,
         rest_Mre=np.array([_padded(np.vstack([b.invariants.S1, b.invariants.h0]), mmax) for b in bodies]).reshape(len(bodies), 6, mmax),
+        rest_moments=np.array([inverse_moments(b.invariants) for b in bodies]).reshape(-1, 3, 3),
         rest_chol=np.linalg.cholesky(rest),
         linear_start=np.concatenate([[0], np.cumsum([len(x) for x in linear])])[:-1].astype(np.int64),
         linear=np.concatenate(linear) if linear else np.zeros(0),
         quadratic_start=np.concatenate([[0], np.cumsum([len(x) for x in quadratic])])[:-1].astype(np.int64),
         quadratic=np.concatenate(quadratic) if quadratic else np.zeros(0),
-        slices=np.array([15 if b.invariants.second_order else 9 for b in bodies], dtype=np.int64),
+        slices=np.array([SECOND_ORDER if b.invariants.second_order else FIRST_ORDER for b in bodies], dtype=np.int64),
         stiffness=np.concatenate([b.stiffness for b in bodies]) if bodies else np.zeros(0),
         damping=np.concatenate([b.damping for b in bodies]) if bodies else np.zeros(0),
         weight=weight,

@@ -39,13 +39,14 @@ def invariants_of_points(mass, X, Psi, g):
     h = np.zeros((3, m, m))
     for i in range(m):
         for j in range(m):
-            both = inertia(Psi[:, :, i], Psi[:, :, j]) + 0.5 * (inertia(X, g[:, :, i, j]) + inertia(X, g[:, :, i, j]).T)
+            both = inertia(Psi[:, :, i], Psi[:, :, j])
             J2[i, j] = 0.5 * (both + both.T)
             h[:, i, j] = mass @ (np.cross(Psi[:, :, i], Psi[:, :, j]) + np.cross(X, g[:, :, i, j]))
     return InertiaInvariants(
         mass=float(mass.sum()), s0=mass @ X, S1=np.einsum("p,pki->ki", mass, Psi), SG=np.einsum("p,pkij->kij", mass, g),
         J0=inertia(X, X), J1=J1, J2=0.5 * (J2 + J2.transpose(1, 0, 2, 3)),
         h0=np.einsum("p,pkj->kj", mass, np.cross(X[:, :, None], Psi, axis=1)), h=h,
+        PG=np.einsum("p,pa,pbij->abij", mass, X, g),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from mechanisms import invariants_of_points
 from flexmb.body import Body
 from flexmb.dynamics import first_moment, inertia_force, mass_matrix
 from flexmb.kernels.bodies import body_terms
+from flexmb.kernels.data import FIRST_ORDER, SECOND_ORDER
 from flexmb.lie import rotation_exp, skew
 from flexmb.mechanism import Mechanism, State
 
@@ -93,10 +94,10 @@ def test_compiled_body_terms_equal_the_reference(cloud):
     m = body.modes
     start = State(0.0, np.array([0, 0, 0, 1.0, 0, 0, 0] + [0.0] * m), np.zeros(6 + m))
     flat = Mechanism("one", np.zeros(3), (body,), (), (), (), {}, (), (), start).flat()
-    assert flat.slices[0] == (15 if body.invariants.SG.any() else 9)
+    assert flat.slices[0] == (SECOND_ORDER if body.invariants.SG.any() else FIRST_ORDER)
     eta, w = RNG.normal(size=m), RNG.normal(size=6 + m)
     Mrr, Mre, bias = np.zeros((6, 6)), np.zeros((6, m)), np.zeros(6 + m)
-    kinetic = body_terms(flat, 0, eta, w, np.zeros((15, 2, m)), Mrr, Mre, bias)
+    kinetic = body_terms(flat, 0, eta, w, np.zeros((SECOND_ORDER, 2, m)), Mrr, Mre, bias)
     M = mass_matrix(body, eta)
     np.testing.assert_allclose(Mrr, M[:6, :6], atol=1e-13)
     np.testing.assert_allclose(Mre, M[:6, 6:], atol=1e-13)

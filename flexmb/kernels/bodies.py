@@ -3,8 +3,9 @@
 import numpy as np
 from numba import njit
 
+from flexmb.kernels.data import SECOND_ORDER
 from flexmb.kernels.dense import add_coupled, cholesky, solve6
-from flexmb.lie import cross, skew, turn
+from flexmb.lie import cross, matmul, skew, turn
 
 _PAIRS = np.array([[0, 0], [1, 1], [2, 2], [0, 1], [1, 2], [2, 0]])
 
@@ -26,10 +27,69 @@ def _two_products(slices, count, m, eta, etadot, out):
 
 
 @njit(cache=True)
+def _add_affine_part(mass, s0, inverse, S1, Sf, products, eta, s, J, dJ):
+    """Change inertia `J` (3, 3) and its derivatives `dJ` (6, m) from those of the linear field to those with g.
+
+    About the mass centre `P -> F P F^T`, `F = I + beta / 2`: see `flexmb.dynamics`. `inverse`: that of the undeformed second moments;
+    `S1`, `Sf`: derivatives of the first moment without and with g; `s`: the first moment with g.
+    """
+    m = len(eta)
+    C = np.zeros((3, 3))
+    linear = s0.copy()
+    for i in range(m):
+        for r in range(3):
+            linear[r] += S1[r, i] * eta[i]
+            for c in range(3):
+                C[r, c] += (products[12 + 3 * c + r, 0, i] - products[9 + r, 0, i] * s0[c] / mass) * eta[i]
+    F = np.eye(3) + 0.5 * matmul(C, inverse)
+    P = _moments_from_inertia(J)
+    for r in range(3):
+        for c in range(3):
+            P[r, c] -= linear[r] * linear[c] / mass
+    W = matmul(P, F.T.copy())
+    central = matmul(F, W)
+    for r in range(3):
+        for c in range(3):
+            central[r, c] += s[r] * s[c] / mass
+    trace = central[0, 0] + central[1, 1] + central[2, 2]
+    for r in range(3):
+        for c in range(3):
+            J[r, c] = (trace if r == c else 0.0) - central[r, c]
+    one = np.empty((3, 3))
+    for i in range(m):
+        for k in range(6):
+            one[_PAIRS[k, 0], _PAIRS[k, 1]] = dJ[k, i]
+            one[_PAIRS[k, 1], _PAIRS[k, 0]] = dJ[k, i]
+        dP = _moments_from_inertia(one)
+        for r in range(3):
+            for c in range(3):
+                C[r, c] = products[12 + 3 * c + r, 0, i] - products[9 + r, 0, i] * s0[c] / mass
+                dP[r, c] -= (S1[r, i] * linear[c] + linear[r] * S1[c, i]) / mass
+        half = matmul(matmul(C, inverse), W)
+        full = matmul(matmul(F, dP), F.T.copy())
+        for r in range(3):
+            for c in range(3):
+                one[r, c] = full[r, c] + half[r, c] + half[c, r] + (Sf[r, i] * s[c] + s[r] * Sf[c, i]) / mass
+        trace = one[0, 0] + one[1, 1] + one[2, 2]
+        for k in range(6):
+            dJ[k, i] = (trace if k < 3 else 0.0) - one[_PAIRS[k, 0], _PAIRS[k, 1]]
+
+
+@njit(cache=True)
+def _moments_from_inertia(J):
+    """`P = tr(J) I / 2 - J`."""
+    P = -J
+    half = 0.5 * (J[0, 0] + J[1, 1] + J[2, 2])
+    for k in range(3):
+        P[k, k] += half
+    return P
+
+
+@njit(cache=True)
 def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
     """Fill the mass blocks and the velocity-dependent inertia force of body `b`; return its kinetic energy.
 
-    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), work array `products` (15, 2, m). Outputs
+    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), work array `products` (21, 2, m). Outputs
     `Mrr` (6, 6), `Mre = [S_f; H_f]` (6, m) and `bias` (6+m,), so that the equations of the body read
     `M wdot + bias = forces`, with `M_ee = I`, or that of `elastic_inertia` with a second-order field.
     """
@@ -46,7 +106,7 @@ def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
     mass = flat.mass[b]
 
     if m > 0:
-        second = flat.slices[b] == 15
+        second = flat.slices[b] == SECOND_ORDER
         lin = flat.linear[flat.linear_start[b] : flat.linear_start[b] + 12 * m].reshape(12, m)
         quad = flat.quadratic[flat.quadratic_start[b] :]
         _two_products(quad, flat.slices[b], m, eta, etadot, products)
@@ -72,11 +132,20 @@ def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
                 s[k] += (S1 + 0.5 * g) * eta[i]
                 Mre[k, i] = S1 + g
                 sdot[k] += Mre[k, i] * etadot[i]
-                coupling = -products[6 + k, 0, i] + (products[12 + k, 0, i] if second else 0.0)
-                Mre[3 + k, i] = lin[9 + k, i] + coupling
+                Mre[3 + k, i] = lin[9 + k, i] - products[6 + k, 0, i]
                 if second:
+                    a, b_ = 12 + 3 * ((k + 1) % 3) + (k + 2) % 3, 12 + 3 * ((k + 2) % 3) + (k + 1) % 3  # X x g
+                    Mre[3 + k, i] += products[a, 0, i] - products[b_, 0, i]
                     SG_rates[k] += products[9 + k, 1, i] * etadot[i]
-                    Hdot_rates[k] += products[12 + k, 1, i] * etadot[i]
+                    Hdot_rates[k] += (products[a, 1, i] - products[b_, 1, i]) * etadot[i]
+        if second:
+            _add_affine_part(mass, flat.s0[b], flat.rest_moments[b], lin[0:3], Mre, products, eta, s, J, dJ)
+            for k in range(6):
+                rate = 0.0
+                for i in range(m):
+                    rate += dJ[k, i] * etadot[i]
+                Jdot[_PAIRS[k, 0], _PAIRS[k, 1]] = rate
+                Jdot[_PAIRS[k, 1], _PAIRS[k, 0]] = rate
 
     mv = mass * v
     momentum = mv + cross(omega, s)
@@ -107,7 +176,7 @@ def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
     uv = v.copy()  # the rigid velocity that carries the momenta
     uw = omega.copy()
     back = np.zeros(6)
-    if flat.slices[b] == 15:
+    if flat.slices[b] == SECOND_ORDER:
         L = Mrr.copy()
         cholesky(L)
         u = np.empty(6)
@@ -133,7 +202,7 @@ def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
         force = 0.0
         gamma = etadot[i]
         for k in range(3):
-            if flat.slices[b] != 15:
+            if flat.slices[b] != SECOND_ORDER:
                 gamma += Mre[k, i] * v[k] + Mre[3 + k, i] * omega[k]
             force += Mre[k, i] * (arm[k] + back[k]) + Mre[3 + k, i] * back[3 + k] - 2.0 * uw[k] * products[6 + k, 1, i]
         for k in range(6):
@@ -151,7 +220,7 @@ def add_elastic_inertia(flat, b, Mrr, Mre, rate, out):
     m = flat.modes[b]
     for i in range(m):
         out[i] += rate[i]
-    if flat.slices[b] != 15 or m == 0:
+    if flat.slices[b] != SECOND_ORDER or m == 0:
         return
     L = Mrr.copy()
     cholesky(L)
@@ -174,6 +243,6 @@ def first_moment(flat, b, eta, products):
     s = flat.s0[b].copy()
     for k in range(3):
         for i in range(m):
-            g = products[9 + k, 0, i] if flat.slices[b] == 15 else 0.0
+            g = products[9 + k, 0, i] if flat.slices[b] == SECOND_ORDER else 0.0
             s[k] += (flat.linear[flat.linear_start[b] + k * m + i] + 0.5 * g) * eta[i]
     return s

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 GROUND = -1
+FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 
 # Kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/rows.py
 TRANSLATION, DOT, ANGLE_SINE, DISTANCE, ANGLE, ROTATION_VECTOR = 0, 1, 2, 3, 4, 5
@@ -27,14 +28,13 @@ class Flat(NamedTuple):
     J0: np.ndarray  # (nb, 3, 3)
     rest_Mrr: np.ndarray  # (nb, 6, 6) mass matrix of the undeformed body's rigid velocities
     rest_Mre: np.ndarray  # (nb, 6, mmax) its coupling with the elastic rates
+    rest_moments: np.ndarray  # (nb, 3, 3) inverse of its second moments about the mass centre
     rest_chol: np.ndarray  # (nb, 6, 6) its Cholesky factor
     linear_start: np.ndarray  # (nb,) into linear: 12 rows of m (S1 xyz, J1 xx yy zz xy yz zx, h0 xyz)
     linear: np.ndarray
-    quadratic_start: (
-        np.ndarray
-    )  # (nb,) into quadratic: 15 slices of (m, m): J2 (6), h antisymmetric (3), SG (3), h symmetric (3)
+    quadratic_start: np.ndarray  # (nb,) into quadratic: slices (m, m): J2 (6), h antisymmetric (3), SG (3), PG (9)
     quadratic: np.ndarray
-    slices: np.ndarray  # (nb,) number of slices in use: 9 without, 15 with a second-order field
+    slices: np.ndarray  # (nb,) number of slices in use: FIRST_ORDER, or SECOND_ORDER with a second-order field
     stiffness: np.ndarray  # concatenated over bodies, at e_start
     damping: np.ndarray
     weight: np.ndarray  # error weight of each entry of w: a displacement per unit

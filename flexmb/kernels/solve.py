@@ -14,7 +14,7 @@ A numerically dependent row (a redundant or momentarily singular mechanism) is m
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.data import GROUND
+from flexmb.kernels.data import GROUND, SECOND_ORDER
 from flexmb.kernels.dense import add_coupled, cholesky, solve6
 
 DEPENDENT = 1e-11  # relative size of a pivot below which rows count as dependent
@@ -34,7 +34,7 @@ def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
         first = flat.v_start[b] - 6 * b
         for i in range(m):
             E[e + i] = beta + stiff * (gamma * flat.damping[first + i] + flat.stiffness[first + i])
-        if flat.slices[b] == 15:
+        if flat.slices[b] == SECOND_ORDER:
             chol[b] = beta * Mrr[b]
             _reduce(flat.rest_Mrr[b], flat.rest_Mre[b], beta, E[e : e + m], chol0[b])
             if not (cholesky(chol[b]) and cholesky(chol0[b])):
@@ -171,7 +171,7 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
     for b in range(len(flat.modes)):
         start, end = flat.v_start[b], flat.v_start[b + 1]
         x[start:end] = rhs[start:end]
-        second = flat.slices[b] == 15
+        second = flat.slices[b] == SECOND_ORDER
         solve_body(
             flat.modes[b], second, beta, Mre[b], flat.rest_Mre[b], E[start + 6 : end], chol[b], chol0[b], x[start:end]
         )
@@ -195,7 +195,7 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
             for i in range(n):
                 z[i] = G[r, side, i]
                 multipliers[r] += G[r, side, i] * x[start + i]
-            second = flat.slices[b] == 15
+            second = flat.slices[b] == SECOND_ORDER
             solve_body(
                 n - 6, second, beta, Mre[b], flat.rest_Mre[b], E[start + 6 : start + n], chol[b], chol0[b], z[:n]
             )

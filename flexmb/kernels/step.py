@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.bodies import add_elastic_inertia, body_terms, first_moment
+from flexmb.kernels.data import SECOND_ORDER
 from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, make_work, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.lie import compose, cross, turn_back
@@ -55,7 +56,7 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, Mrr, 
     energies[:] = 0.0
     powers[:] = 0.0
     mmax = flat.marker_rows.shape[2]
-    products = np.empty((15, 2, mmax))
+    products = np.empty((SECOND_ORDER, 2, mmax))
     bias = np.empty(6 + mmax)
     all_rows(flat, q, functions, angle_memory, work, values, G)
     attitude = work[4]

@@ -17,7 +17,8 @@ class Section:
 
     - `area`; `Iy = int z^2 dA` (bending in the x-z plane), `Iz = int y^2 dA` (bending in the x-y plane): y, z are principal axes;
     - `J`: torsion constant (not the polar moment, but for circles);
-    - `shear_y`, `shear_z`: shear correction factors of forces along y and z (Timoshenko).
+    - `shear_y`, `shear_z`: shear correction factors of forces along y and z (Timoshenko);
+    - `fibres`: places (y, z) where strains are recovered; default: the corners of the rectangle with this area, Iy and Iz.
 
     The shear centre is taken to be the centroid.
     """
@@ -28,12 +29,16 @@ class Section:
     J: float
     shear_y: float = 5 / 6
     shear_z: float = 5 / 6
+    fibres: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("area", "Iy", "Iz", "J", "shear_y", "shear_z"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
                 raise MaterialError(f"A section's {name} must be positive and finite; found {value}.")
+        if not self.fibres:
+            y, z = np.sqrt(3 * self.Iz / self.area), np.sqrt(3 * self.Iy / self.area)
+            object.__setattr__(self, "fibres", _corners(float(y), float(z)))
 
     @staticmethod
     def rectangle(width_y: float, width_z: float) -> "Section":
@@ -57,9 +62,17 @@ class Section:
         if not 0 <= inner < outer:
             raise MaterialError(f"A tube's inner diameter must be from 0 to the outer one, {outer}; found {inner}.")
         inertia = np.pi * (outer**4 - inner**4) / 64
-        m = inner / outer
+        m, r = inner / outer, outer / 2
         shear = 6 * (1 + m**2) ** 2 / (7 * (1 + m**2) ** 2 + 20 * m**2)
-        return Section(np.pi * (outer**2 - inner**2) / 4, inertia, inertia, 2 * inertia, shear, shear)
+        return Section(
+            np.pi * (outer**2 - inner**2) / 4,
+            inertia,
+            inertia,
+            2 * inertia,
+            shear,
+            shear,
+            ((r, 0.0), (0.0, r), (-r, 0.0), (0.0, -r)),
+        )
 
     @staticmethod
     def box(width_y: float, width_z: float, wall: float) -> "Section":
@@ -75,7 +88,12 @@ class Section:
         Iz = (width_z * width_y**3 - iz * iy**3) / 12
         my, mz = width_y - wall, width_z - wall
         J = 2 * wall * (my * mz) ** 2 / (my + mz)
-        return Section(area, Iy, Iz, J, 2 * wall * my / area, 2 * wall * mz / area)
+        fibres = _corners(width_y / 2, width_z / 2)
+        return Section(area, Iy, Iz, J, 2 * wall * my / area, 2 * wall * mz / area, fibres)
+
+
+def _corners(y: float, z: float) -> tuple[tuple[float, float], ...]:
+    return ((y, z), (y, -z), (-y, z), (-y, -z))
 
 
 def _positive(what: str, **values: float) -> None:

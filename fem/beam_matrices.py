@@ -143,15 +143,11 @@ class Beams:
         )  # fmt: skip
 
     def gradients(self, fields: Float[np.ndarray, "e 12 k"]) -> tuple[np.ndarray, np.ndarray]:
-        """Places (p, 3) of four fibres at each Gauss point, and `du_i / dx_j` (p, 3, 3, k) there, in the axes of the mesh.
-
-        The fibres are the corners of the rectangle with the section's area and moments of inertia.
-        """
-        s = self.beam.section
+        """Places (p, 3) of the section's fibres at each Gauss point, and `du_i / dx_j` (p, 3, 3, k) there, in the axes of the mesh."""
         du, theta, dtheta = (np.einsum("eqia,eak->eqik", A, fields) for A in (self.du, self.theta, self.dtheta))
         places, found = [], []
-        for y, z in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
-            arm = np.array([0.0, y * np.sqrt(3 * s.Iz / s.area), z * np.sqrt(3 * s.Iy / s.area)])
+        for y, z in self.beam.section.fibres:
+            arm = np.array([0.0, y, z])
             lever = np.einsum("kab,b->ak", _SPIN, arm)  # theta x arm = lever theta
             H = np.stack(
                 [du + np.einsum("ij,eqjk->eqik", lever, dtheta)]

@@ -15,6 +15,7 @@ from validation import (
     planar_robot,
     spin_up,
     steady_rotation,
+    strain_rig,
     two_link,
     two_link_beam,
 )
@@ -32,6 +33,7 @@ CASES: dict[str, Callable[[], list[Row]]] = {
     "lateral-buckling": lateral_buckling.run,
     "two-link-beam": two_link_beam.run,
     "planar-robot": planar_robot.run,
+    "test-rig": strain_rig.run,
 }
 
 __all__ = ["CASES", "Row"]

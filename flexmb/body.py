@@ -217,8 +217,8 @@ def flexible_body(
       stiffens under rotation, acceleration and joint loads, and conserves energy; or "none". A model made from matrices has no
       elements to compute it from: there the default is "none".
 
-    Cost: see `inertia_invariants` and `reduction.second_order` (one factorisation more); once per body. A time step costs
-    6 m^2 flops more for each joint or load on the body.
+    Cost: see `inertia_invariants` and `reduction.second_order` (one factorisation more); once per body. A time step of
+    the body costs 24 m^2 + O(m) flops more, and 12 m^2 for each joint or load on it: a quarter more for the slider-crank of the demo, m = 16.
     Reference: Wallrapp, "Standardization of flexible body modeling in MBS codes" (1994), for the data set.
     """
     omega = np.sqrt(basis.eigenvalues)

@@ -55,24 +55,33 @@ def _add_affine_part(mass, s0, inverse, S1, Sf, products, eta, s, J, dJ):
     for r in range(3):
         for c in range(3):
             J[r, c] = (trace if r == c else 0.0) - central[r, c]
-    one = np.empty((3, 3))
+    follow = matmul(inverse, W)
+    dP = np.empty((3, 3))
+    half = np.empty((3, 3))
+    one = np.empty(6)
     for i in range(m):
+        quarter = 0.5 * (dJ[0, i] + dJ[1, i] + dJ[2, i])
         for k in range(6):
-            one[_PAIRS[k, 0], _PAIRS[k, 1]] = dJ[k, i]
-            one[_PAIRS[k, 1], _PAIRS[k, 0]] = dJ[k, i]
-        dP = _moments_from_inertia(one)
+            r, c = _PAIRS[k, 0], _PAIRS[k, 1]
+            value = (quarter if k < 3 else 0.0) - dJ[k, i] - (S1[r, i] * linear[c] + linear[r] * S1[c, i]) / mass
+            dP[r, c] = value
+            dP[c, r] = value
         for r in range(3):
             for c in range(3):
                 C[r, c] = products[12 + 3 * c + r, 0, i] - products[9 + r, 0, i] * s0[c] / mass
-                dP[r, c] -= (S1[r, i] * linear[c] + linear[r] * S1[c, i]) / mass
-        half = matmul(matmul(C, inverse), W)
-        full = matmul(matmul(F, dP), F.T.copy())
-        for r in range(3):
+        for r in range(3):  # half + half^T = F dP F^T + what the change of F does
+            x = F[r, 0] * dP[0, 0] + F[r, 1] * dP[1, 0] + F[r, 2] * dP[2, 0]
+            y = F[r, 0] * dP[0, 1] + F[r, 1] * dP[1, 1] + F[r, 2] * dP[2, 1]
+            z = F[r, 0] * dP[0, 2] + F[r, 1] * dP[1, 2] + F[r, 2] * dP[2, 2]
             for c in range(3):
-                one[r, c] = full[r, c] + half[r, c] + half[c, r] + (Sf[r, i] * s[c] + s[r] * Sf[c, i]) / mass
-        trace = one[0, 0] + one[1, 1] + one[2, 2]
+                half[r, c] = 0.5 * (x * F[c, 0] + y * F[c, 1] + z * F[c, 2])
+                half[r, c] += C[r, 0] * follow[0, c] + C[r, 1] * follow[1, c] + C[r, 2] * follow[2, c]
         for k in range(6):
-            dJ[k, i] = (trace if k < 3 else 0.0) - one[_PAIRS[k, 0], _PAIRS[k, 1]]
+            r, c = _PAIRS[k, 0], _PAIRS[k, 1]
+            one[k] = half[r, c] + half[c, r] + (Sf[r, i] * s[c] + s[r] * Sf[c, i]) / mass
+        trace = one[0] + one[1] + one[2]
+        for k in range(6):
+            dJ[k, i] = (trace if k < 3 else 0.0) - one[k]
 
 
 @njit(cache=True)

@@ -9,6 +9,7 @@ from validation import (
     bricard,
     demo_energy,
     flexible_pendulum,
+    foreshortening,
     free_rigid_body,
     lateral_buckling,
     moving_base_cantilever,
@@ -34,6 +35,7 @@ CASES: dict[str, Callable[[], list[Row]]] = {
     "two-link-beam": two_link_beam.run,
     "planar-robot": planar_robot.run,
     "test-rig": strain_rig.run,
+    "foreshortening": foreshortening.run,
 }
 
 __all__ = ["CASES", "Row"]

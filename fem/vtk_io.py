@@ -67,7 +67,7 @@ def read_vtk(path: Path) -> VtkFields:
 
 
 def write_vtk(path: Path, fields: VtkFields) -> None:
-    """Write an unstructured grid (.vtu, .vtk; binary)."""
+    """Write an unstructured grid (.vtu, .vtk; binary). Raises OSError when the file cannot be written."""
     import pyvista
 
     codes = {kind: code for code, (kind, _) in KINDS.items() if code not in (_PIXEL, _VOXEL)}
@@ -78,4 +78,7 @@ def write_vtk(path: Path, fields: VtkFields) -> None:
         grid.point_data[name] = values
     for name, lists in fields.cell_data.items():
         grid.cell_data[name] = np.concatenate(lists)
+    path.write_bytes(b"")  # VTK says nothing of a path that it cannot write
     grid.save(path)
+    if not path.stat().st_size:
+        raise OSError(f"VTK wrote nothing to {path}; is the disk full?")

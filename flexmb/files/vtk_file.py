@@ -3,10 +3,10 @@
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-import meshio
 import numpy as np
 
 from fem.mesh import Mesh
+from fem.vtk_io import VtkFields, write_vtk
 from flexmb.files.tree import FileError
 from flexmb.lie import rotation_from_quaternion
 from flexmb.result import Result
@@ -58,4 +58,4 @@ def _write(path: Path, result: Result, body: int, mesh: Mesh, start: int, index:
         u = (record.Psi @ q[start + 7 : start + 7 + record.modes]).reshape(-1, 3)
     points = q[start : start + 3] + (mesh.points + u) @ R.T
     data = {"displacement": u @ R.T, "body": np.full(len(points), body)}
-    meshio.write(path, meshio.Mesh(points, [(b.kind, b.connectivity) for b in mesh.cells], point_data=data))
+    write_vtk(path, VtkFields(points, tuple((b.kind, b.connectivity) for b in mesh.cells), data, {}))

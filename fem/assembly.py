@@ -14,7 +14,13 @@ from fem.beam_matrices import Beams, dofs_of
 from fem.cell_matrices import Cells, elasticity_tensor, jacobian
 from fem.elements import LINE, Element, element
 from fem.errors import MaterialError, MeshError, unknown_name
-from fem.geometric_stiffness import initial_displacement_part, projected_stress_part, stress_part, with_stress
+from fem.geometric_stiffness import (
+    initial_displacement_part,
+    projected_stress_part,
+    strain_loads,
+    stress_part,
+    with_stress,
+)
 from fem.material import Material
 from fem.mesh import Mesh
 from fem.sparsity import COMPONENTS, Pattern
@@ -103,6 +109,20 @@ def projected_geometric_stiffness(
         cells = _cells(mesh, batch, tensors)
         fields, shapes = (cells.displacement_gradients(A[batch.connectivity]) for A in (U, V))
         total += projected_stress_part(cells, fields, shapes)
+    return total
+
+
+def quadratic_strain_loads(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, V: np.ndarray, pairs: np.ndarray
+) -> np.ndarray:
+    """Loads (n, 3, p) whose work on u is `v_i^T K_G(u) v_j` for each pair (i, j) of shapes `V` (n, 3, m)."""
+    tensors = _tensors(materials)
+    total = np.zeros((len(mesh.points), 3, len(pairs)))
+    for batch in _batches(mesh, material_of):
+        cells = _cells(mesh, batch, tensors)
+        H = cells.displacement_gradients(V[batch.connectivity])
+        products = np.einsum("eqkap,eqkbp->eqabp", H[..., pairs[:, 0]], H[..., pairs[:, 1]])
+        np.add.at(total, batch.connectivity, strain_loads(cells, products))
     return total
 
 

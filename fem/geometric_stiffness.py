@@ -42,6 +42,23 @@ def with_stress(K: np.ndarray, scalar: np.ndarray) -> np.ndarray:
     return total
 
 
+def strain_loads(cells: Cells, strains: np.ndarray) -> np.ndarray:
+    """Node loads (e, nn, 3, p) whose work on u is `int sigma(u) : q`, for `strains` q (e, q, 3, 3, p), incompatible modes condensed."""
+    e, points, _, m = cells.gradients.shape
+    p = strains.shape[-1]
+    sigma = np.tensordot(
+        cells.c.reshape(9, 9), (strains * cells.dV[..., None, None, None]).reshape(e, points, 9, p), axes=(1, 2)
+    )
+    sigma = sigma.reshape(3, 3, e, points, p).transpose(2, 3, 1, 0, 4)  # e, q, derivative, component, p
+    loads = cells.gradients.reshape(e, 3 * points, m).transpose(0, 2, 1) @ sigma.reshape(e, 3 * points, 3 * p)
+    loads = loads.reshape(e, m, 3, p)
+    if cells.inner is None:
+        return loads
+    inner = loads[:, cells.nodes :].transpose(0, 2, 1, 3).reshape(e, -1, p)
+    followed = (cells.inner.transpose(0, 2, 1) @ inner).reshape(e, 3, cells.nodes, p)
+    return loads[:, : cells.nodes] + followed.transpose(0, 2, 1, 3)
+
+
 def projected_stress_part(cells: Cells, fields: np.ndarray, shapes: np.ndarray) -> np.ndarray:
     """`int sigma(u) : (grad v^T grad w)` (p, m, m) for gradients of `fields` u (e, q, 3, 3, p) and `shapes` v, w (e, q, 3, 3, m).
 

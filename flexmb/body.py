@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.mesh import Mesh
@@ -12,6 +12,7 @@ from fem.model import Model
 from flexmb.gauge import Gauge, gauge
 from flexmb.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
 from reduction.basis import Basis
+from reduction.quadratic_shapes import QuadraticShapes
 from reduction.second_order import second_order
 
 SECOND_ORDER, NO_SECOND_ORDER = "second-order", "none"
@@ -54,7 +55,8 @@ class Body:
     - `invariants`: the mass integrals; `stiffness` (m,), the diagonal of the reduced stiffness matrix
       (squares of the angular eigenfrequencies, 1/time^2); `damping` (m,), the diagonal of the reduced damping matrix (1/time).
     - `interfaces`: where joints can attach. A rigid body also takes markers at any point.
-    - `mesh` and `Psi` (3 n, m): only to recover displacements for pictures and files; `None` for bodies without a mesh.
+    - `mesh`, `Psi` (3 n, m) and `quadratic`, the shapes of second order: only to recover displacements for pictures and files; None for
+      bodies without a mesh, `quadratic` also for those without geometric stiffness.
     - `gauge`: where it turns and stretches most, to see when it leaves the range of its expansion; None for a body without elements.
     - `deflection` (m,): largest nodal displacement per unit of each elastic coordinate; the scale of error control.
 
@@ -70,6 +72,7 @@ class Body:
     mesh: Mesh | None = None
     Psi: Float[np.ndarray, "n m"] | None = None
     gauge: Gauge | None = None
+    quadratic: QuadraticShapes | None = None
 
     def __post_init__(self) -> None:
         m = self.invariants.modes
@@ -117,6 +120,16 @@ class Body:
     def centre(self) -> Float[np.ndarray, "3"]:
         """Undeformed mass centre in the body frame."""
         return self.invariants.s0 / self.invariants.mass
+
+    def displacements(
+        self, eta: Float[np.ndarray, "m"], nodes: Int[np.ndarray, "k"] | None = None
+    ) -> Float[np.ndarray, "k 3"]:
+        """Elastic displacements of `nodes` of the mesh (default: all) in body axes, of first and, where the body has it, second order."""
+        if self.mesh is None or self.Psi is None:
+            raise MatrixError(f"Body {self.name!r} has no mesh, so no nodal displacements.")
+        nodes = np.arange(len(self.mesh.points)) if nodes is None else nodes
+        u = self.Psi.reshape(-1, 3, self.modes)[nodes] @ eta
+        return u if self.quadratic is None else u + self.quadratic.displacements(eta, nodes)
 
     def interface(self, name: str) -> BodyInterface:
         """The interface called `name`; an unknown name is answered with the existing ones."""
@@ -246,4 +259,5 @@ def flexible_body(
         mesh=model.mesh,
         Psi=Psi,
         gauge=gauge(model, basis) if model.has_elements else None,
+        quadratic=None if second is None else second.shapes,
     )

@@ -173,15 +173,9 @@ class _Scene:
         self.flat = mechanism.flat()
         self.mechanism = mechanism
         self.magnification = magnification
-        self.bodies: list[tuple[int, pv.PolyData, np.ndarray, np.ndarray]] = []
+        self.bodies: list[tuple[int, pv.PolyData, np.ndarray, np.ndarray | None]] = []
         for k, body in enumerate(mechanism.bodies):
-            if body.mesh is not None:
-                skin, nodes = surface(body.mesh)
-                picked = (3 * nodes[:, None] + np.arange(3)).ravel()
-                Psi = np.zeros((len(picked), 0)) if body.Psi is None else body.Psi[picked].astype(float)
-            else:
-                skin = _stick(mechanism, k)
-                Psi = np.zeros((skin.n_points * 3, body.modes))
+            skin, nodes = (_stick(mechanism, k), None) if body.mesh is None else surface(body.mesh)
             shown = skin.copy()
             plotter.add_mesh(
                 shown,
@@ -190,13 +184,14 @@ class _Scene:
                 specular=0.3,
                 **_TUBES,
             )
-            self.bodies.append((k, shown, np.array(skin.points, dtype=float), Psi))
+            self.bodies.append((k, shown, np.array(skin.points, dtype=float), nodes))
 
     def move(self, q: np.ndarray) -> None:
-        for k, shown, points, Psi in self.bodies:
+        for k, shown, points, nodes in self.bodies:
             s = self.flat.q_start[k]
-            eta = q[s + 7 : s + 7 + self.flat.modes[k]]
-            local = points + self.magnification * (Psi @ eta).reshape(-1, 3) if Psi.shape[1] else points
+            body, eta = self.mechanism.bodies[k], q[s + 7 : s + 7 + self.flat.modes[k]]
+            bends = nodes is not None and body.is_flexible and body.Psi is not None
+            local = points + self.magnification * body.displacements(eta, nodes) if bends else points
             shown.points = (q[s : s + 3] + local @ rotation_from_quaternion(q[s + 3 : s + 7]).T).astype(np.float32)
 
 

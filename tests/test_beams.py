@@ -199,6 +199,9 @@ def test_projected_geometric_stiffness_is_that_of_the_matrix():
         S = model.geometric_stiffness(U[:, k])
         np.testing.assert_allclose(found[k], V.T @ (S @ V), rtol=1e-9, atol=1e-9 * np.abs(found[k]).max())
         assert abs(S - S.T).max() == 0
+        pairs = np.array([[0, 0], [0, 2], [1, 2]])
+        works = model.quadratic_strain_loads(V, pairs).T @ U[:, k]
+        np.testing.assert_allclose(works, found[k][tuple(pairs.T)], rtol=1e-9, atol=1e-9 * np.abs(found[k]).max())
     translation = model.rigid_modes()[:, :3]
     assert np.abs(model.geometric_stiffness(U[:, 0]) @ translation).max() < 1e-12 * np.abs(found).max()
 

@@ -10,6 +10,7 @@ from flexmb.body import Body, BodyInterface
 from flexmb.files.tree import FileError, Tree, read_tree, write_tree
 from flexmb.gauge import Gauge
 from flexmb.invariants import InertiaInvariants
+from reduction.quadratic_shapes import QuadraticShapes
 
 
 def save_body(body: Body, path: str | Path) -> Path:
@@ -36,6 +37,9 @@ def body_tree(body: Body) -> Tree:
         },
         "mesh": None if body.mesh is None else _mesh_tree(body.mesh),
         "Psi": body.Psi,
+        "quadratic": None
+        if body.quadratic is None
+        else {"pairs": body.quadratic.pairs, "shapes": body.quadratic.shapes},
         "gauge": None if body.gauge is None else {f.name: getattr(body.gauge, f.name) for f in fields(body.gauge)},
     }
 
@@ -54,6 +58,7 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             },
             mesh=None if tree["mesh"] is None else _mesh_from_tree(tree["mesh"]),
             Psi=tree["Psi"],
+            quadratic=None if tree["quadratic"] is None else QuadraticShapes(**tree["quadratic"]),
             gauge=None if tree["gauge"] is None else Gauge(**tree["gauge"]),
         )
     except (LookupError, TypeError, AttributeError, ValueError) as error:

@@ -53,9 +53,11 @@ def _write(path: Path, result: Result, body: int, mesh: Mesh, start: int, index:
     record = result.mechanism.bodies[body]
     q = result.q[index]
     R = rotation_from_quaternion(q[start + 3 : start + 7])
-    u = np.zeros_like(mesh.points)
-    if record.Psi is not None:
-        u = (record.Psi @ q[start + 7 : start + 7 + record.modes]).reshape(-1, 3)
+    u = (
+        record.displacements(q[start + 7 : start + 7 + record.modes])
+        if record.is_flexible
+        else np.zeros_like(mesh.points)
+    )
     points = q[start : start + 3] + (mesh.points + u) @ R.T
     data = {"displacement": u @ R.T, "body": np.full(len(points), body)}
     write_vtk(path, VtkFields(points, tuple((b.kind, b.connectivity) for b in mesh.cells), data, {}))

@@ -12,21 +12,12 @@ FIRST = 16
 """Modes of the first trial when a band is asked for."""
 
 
-def require_modes(
-    modes: int | None, band: tuple[float | int, float | int] | None, default: int, least: int
-) -> int | None:
-    """The number of modes to compute, or None when a band decides; refuses what makes no sense."""
-    if modes is not None and band is not None:
-        raise MatrixError(f"Give modes={modes} or band={band}, not both.")
-    if band is not None:
-        low, high = band
-        if not (low == 0 and np.isfinite(high) and high > 0):
-            raise MatrixError(f"A band is (0, highest frequency), in cycles per unit of time; found {band}.")
-        return None
-    modes = default if modes is None else modes
-    if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or modes < least:
-        raise MatrixError(f"The number of modes must be an integer of at least {least}; found {modes!r}.")
-    return int(modes)
+def require_band(band: tuple[float | int, float | int]) -> float:
+    """The highest frequency of a band (0, f); refuses what is none."""
+    low, high = band
+    if not (low == 0 and np.isfinite(high) and high > 0):
+        raise MatrixError(f"A band is (0, highest frequency), in cycles per unit of time; found {band}.")
+    return float(high)
 
 
 def select_modes(

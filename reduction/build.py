@@ -1,0 +1,138 @@
+"""From a method's ladder of shapes to its basis: the part that all methods share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from fem.errors import MatrixError
+from fem.model import Model
+from reduction.basis import Basis, interface_rows
+from reduction.certificate import Certificate, certify
+from reduction.inputs import Inputs, resolve_inputs
+from reduction.ladder import Climb, Ladder, independent, smallest
+from reduction.record import options
+from reduction.reference import attach, diagonalise, require_elastic, require_interface
+from reduction.response_error import SHARE, measure
+from reduction.selection import require_band
+from reduction.statics import Statics, statics
+
+Band = tuple[float | int, float | int]
+Load = str | np.ndarray
+
+DEFAULT_TOLERANCE = 0.01
+"""Where a method is given a band and neither a number of shapes nor a tolerance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What the reduction of a part works with: its statics and its inputs and, where there is a band, the certified response over it (made in `seconds`)."""
+
+    body: Statics
+    inputs: Inputs
+    certificate: Certificate | None
+    seconds: float
+
+    @property
+    def model(self) -> Model:
+        return self.body.model
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for: a number of shapes beyond the static ones, or a tolerance over a band, or (both None) the method's own choice."""
+
+    modes: int | None
+    band: Band | None
+    tolerance: float | None
+
+
+def request(
+    modes: int | None,
+    band: Band | None,
+    tol: float | None,
+    *,
+    least: int,
+    default: int | None = 20,
+    own_rule: bool = False,
+) -> Request:
+    """Check how the size of a basis is asked for. Nothing: `default` modes; a band alone: the method's `own_rule`, or a tolerance of 1 %."""
+    if band is not None:
+        require_band(band)
+    if tol is not None and not (np.isfinite(tol) and 0 < tol < 1):
+        raise MatrixError(f"A tolerance is a relative error between 0 and 1; found {tol}.")
+    if tol is not None and band is None:
+        raise MatrixError(f"tol={tol} needs a band=(0, f) to hold over.")
+    if tol is not None and modes is not None:
+        raise MatrixError(f"Give modes={modes} or tol={tol}, not both.")
+    if modes is not None and (isinstance(modes, bool) or not isinstance(modes, int | np.integer) or modes < least):
+        raise MatrixError(f"The number of modes must be an integer of at least {least}; found {modes!r}.")
+    if modes is None and band is None:
+        modes = default
+    if modes is None and tol is None and not own_rule:
+        tol = DEFAULT_TOLERANCE
+    return Request(None if modes is None else int(modes), band, tol)
+
+
+def prepare(model: Model, asked: Request, inputs: Sequence[Load] | None, attached_to: str | None) -> Part:
+    """Statics and inputs, and where there is a band the certified response."""
+    require_interface(model, attached_to)
+    made = resolve_inputs(model, inputs)
+    body = statics(model)
+    certificate = None
+    clock = perf_counter()
+    if asked.band is not None and (made.labels or asked.tolerance is not None):
+        certificate = certify(body, made, asked.band, SHARE * (asked.tolerance or DEFAULT_TOLERANCE))
+    return Part(body, made, certificate, perf_counter() - clock)
+
+
+def build(part: Part, asked: Request, method: str, climb: Climb, attached_to: str | None, **given: Any) -> Basis:
+    """The basis of the size that was asked for, its error measured where the part has a certificate."""
+    model = part.model
+    clock = perf_counter()
+    if asked.tolerance is not None and part.certificate is not None:
+        steps, count = smallest(part.certificate, model, climb, asked.tolerance)
+    else:
+        steps = climb(asked.modes)
+        taken = steps.shapes.shape[1] if asked.modes is None else asked.modes
+        count = independent(model, steps, taken)
+    basis = finish(part, asked, method, steps, count, attached_to, perf_counter() - clock, **given)
+    part.body.release()
+    return basis
+
+
+def finish(
+    part: Part,
+    asked: Request,
+    method: str,
+    steps: Ladder,
+    count: int,
+    attached_to: str | None,
+    seconds: float,
+    **given: Any,
+) -> Basis:
+    """The basis of the first `count` shapes of a ladder."""
+    model, body = part.model, part.body
+    V = steps.columns(count)
+    if V.shape[1] == 0:
+        hint = "" if asked.band is None else f", or raise the band above {asked.band[1]:.4g}"
+        raise MatrixError(f"Model {model.name!r}: a basis of no shapes; ask for at least one mode{hint}.")
+    free, values = diagonalise(model, V)
+    require_elastic(model, body.R, values)
+    error = None
+    if part.certificate is not None:
+        error = measure(part.certificate, method, values, part.certificate.inputs.loads.T @ free)
+    Psi, values = (free, values) if attached_to is None else diagonalise(model, attach(model, attached_to, free))
+    return Basis(
+        Psi, values, method, attached_to, interface_rows(model, Psi),
+        options(
+            body, modes=count, static=steps.first.shape[1], band=asked.band, seconds={"certificate": part.seconds, "shapes": seconds},
+            inputs=list(part.inputs.labels),
+            shape_frequencies=np.sqrt(steps.eigenvalues[:count]) / (2 * np.pi), **given, **({} if error is None else {
+                "error": error.worst, "error_at": error.at, "error_known_to": float(error.bound.max()),
+                "tolerance": asked.tolerance or 0.0,
+            }),
+        ),
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""What drives a body: unit loads, scaled so that forces and moments count alike."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from fem.errors import MatrixError, unknown_name
+from fem.model import Model
+
+ROTATION = "rotation"
+"""The name of the loads of rotation: centrifugal and Euler forces of the undeformed body, in the six patterns that deform it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Unit loads (ndof, p), each with its label; the outputs are the displacements they work on.
+
+    Moments are divided by `length`, the body's radius of gyration, so that the entries of a transfer matrix are alike (displacement
+    for each unit of force). Units: consistent.
+    """
+
+    labels: tuple[str, ...]
+    loads: Float[np.ndarray, "ndof p"]
+    length: float
+    at_interface: Bool[np.ndarray, " p"]
+
+    @property
+    def others(self) -> Float[np.ndarray, "ndof k"]:
+        """The loads that no interface carries."""
+        return self.loads[:, ~self.at_interface]
+
+
+def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> Inputs:
+    """The loads named by `inputs`: names of interfaces (six wrenches each), "rotation", and arrays (ndof,) or (ndof, k).
+
+    None: all interfaces, which may be none. Uniform acceleration and gravity are no inputs of a free body: they deform it only through the forces at its
+    interfaces. Raises MatrixError for unknown names, wrong shapes, and when `inputs` is empty.
+    """
+    J = model.inertia()
+    length = float(np.sqrt(np.trace(J) / (2 * model.mass)))
+    given = list(model.interfaces) if inputs is None else list(inputs)
+    if inputs is not None and not given:
+        raise MatrixError(
+            f"Model {model.name!r}: an empty list of inputs; name interfaces ({list(model.interfaces)}) or give loads."
+        )
+    labels: list[str] = []
+    loads: list[np.ndarray] = [np.zeros((model.ndof, 0))]
+    for item in given:
+        if isinstance(item, str) and item in model.interfaces:
+            labels += [f"{item} {d}" for d in ("Fx", "Fy", "Fz", "Mx", "My", "Mz")]
+            loads.append(model.interfaces[item].motion_rows(model).toarray() / np.repeat([1.0, length], 3))
+        elif isinstance(item, str) and item == ROTATION:
+            pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
+            moments = model.moment_loads() - _translations(model) @ np.kron(model.centre_of_mass, np.eye(3))
+            symmetric = [0.5 * (moments[:, 3 * a + b] + moments[:, 3 * b + a]) for a, b in pairs]
+            labels += [f"rotation {'xyz'[a]}{'xyz'[b]}" for a, b in pairs]
+            loads.append(np.column_stack(symmetric) / (model.mass * length))
+        elif isinstance(item, str):
+            raise MatrixError(f"Model {model.name!r}: " + unknown_name("input", item, [*model.interfaces, ROTATION]))
+        else:
+            loads.append(_array(model, item))
+            labels += [f"load {len(labels) + k}" for k in range(loads[-1].shape[1])]
+    carried = [label.rpartition(" ")[0] in model.interfaces for label in labels]
+    return Inputs(tuple(labels), np.column_stack(loads), length, np.array(carried, dtype=bool))
+
+
+def _translations(model: Model) -> np.ndarray:
+    return model.M @ model.rigid_modes()[:, :3]
+
+
+def _array(model: Model, item: np.ndarray) -> np.ndarray:
+    """A load given as numbers, scaled to a unit sum of magnitudes."""
+    F = np.asarray(item, dtype=float)
+    F = F[:, None] if F.ndim == 1 else F
+    if F.ndim != 2 or len(F) != model.ndof or not np.isfinite(F).all() or not F.any(axis=0).all():
+        raise MatrixError(
+            f"Model {model.name!r}: an input load must hold {model.ndof} finite numbers, not all zero; its shape is {np.shape(item)}."
+        )
+    return F / np.abs(F).sum(axis=0)

@@ -1,8 +1,13 @@
 """From a finite element model to a small basis of elastic shapes."""
 
+from reduction.balanced_truncation import balanced_truncation
 from reduction.basis import Basis, check
+from reduction.choose import choose
 from reduction.craig_bampton import craig_bampton, guyan
 from reduction.free_interface import craig_chang, herting
+from reduction.gramian import gramian
+from reduction.irka import irka
+from reduction.krylov import krylov
 from reduction.modal import modal
 from reduction.quality import Report, report
 from reduction.response_error import ResponseError, response_error
@@ -14,11 +19,16 @@ __all__ = [
     "Report",
     "ResponseError",
     "SecondOrder",
+    "balanced_truncation",
     "check",
+    "choose",
     "craig_bampton",
     "craig_chang",
+    "gramian",
     "guyan",
     "herting",
+    "irka",
+    "krylov",
     "modal",
     "report",
     "response_error",

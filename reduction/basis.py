@@ -78,6 +78,15 @@ class Basis:
         ]
         kinds = self.options.get("interfaces", {})
         lines += [f"  interface {name!r} ({kinds.get(name, 'unknown kind')})" for name in self.interface_rows]
+        if "error" in self.options:
+            band, tolerance = self.options["band"][1], self.options["tolerance"]
+            asked = f", {tolerance:.2g} was asked for" if tolerance else ""
+            lines.append(
+                f"  response over (0, {band:.5g}) within {self.options['error']:.2g} of the full model, at {self.options['error_at']:.5g}{asked}"
+            )
+            lines += [f"  not among the inputs: {k!r}, within {v:.2g}" for k, v in self.options["left_out"].items()]
+        for row in self.options.get("candidates", []):
+            lines.append(f"  {row['method']:>14}: {row['coordinates'] or 'more'} coordinates ({row['seconds']:.1f} s)")
         if "seconds" in self.options:
             lines.append(
                 "  made in " + ", ".join(f"{key} {value:.2f} s" for key, value in self.options["seconds"].items())

@@ -28,12 +28,15 @@ DEFAULT_TOLERANCE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What the reduction of a part works with: its statics and its inputs and, where there is a band, the certified response over it (made in `seconds`)."""
+    """What the reduction of a part works with: its statics and its inputs and, where there is a band, the certified response over it.
+
+    `clock`: when the certificate was begun and finished, in seconds of `time.perf_counter`.
+    """
 
     body: Statics
     inputs: Inputs
     certificate: Certificate | None
-    seconds: float
+    clock: tuple[float, float]
 
     @property
     def model(self) -> Model:
@@ -85,20 +88,19 @@ def prepare(model: Model, asked: Request, inputs: Sequence[Load] | None, attache
     clock = perf_counter()
     if asked.band is not None and (made.labels or asked.tolerance is not None):
         certificate = certify(body, made, asked.band, SHARE * (asked.tolerance or DEFAULT_TOLERANCE))
-    return Part(body, made, certificate, perf_counter() - clock)
+    return Part(body, made, certificate, (clock, perf_counter()))
 
 
 def build(part: Part, asked: Request, method: str, climb: Climb, attached_to: str | None, **given: Any) -> Basis:
     """The basis of the size that was asked for, its error measured where the part has a certificate."""
     model = part.model
-    clock = perf_counter()
     if asked.tolerance is not None and part.certificate is not None:
         steps, count = smallest(part.certificate, model, climb, asked.tolerance)
     else:
         steps = climb(asked.modes)
         taken = steps.shapes.shape[1] if asked.modes is None else asked.modes
         count = independent(model, steps, taken)
-    basis = finish(part, asked, method, steps, count, attached_to, perf_counter() - clock, **given)
+    basis = finish(part, asked, method, steps, count, attached_to, **given)
     part.body.release()
     return basis
 
@@ -110,7 +112,6 @@ def finish(
     steps: Ladder,
     count: int,
     attached_to: str | None,
-    seconds: float,
     **given: Any,
 ) -> Basis:
     """The basis of the first `count` shapes of a ladder."""
@@ -121,18 +122,30 @@ def finish(
         raise MatrixError(f"Model {model.name!r}: a basis of no shapes; ask for at least one mode{hint}.")
     free, values = diagonalise(model, V)
     require_elastic(model, body.R, values)
-    error = None
-    if part.certificate is not None:
-        error = measure(part.certificate, method, values, part.certificate.inputs.loads.T @ free)
+    error = _errors(part, method, free, values)
     Psi, values = (free, values) if attached_to is None else diagonalise(model, attach(model, attached_to, free))
     return Basis(
         Psi, values, method, attached_to, interface_rows(model, Psi),
         options(
-            body, modes=count, static=steps.first.shape[1], band=asked.band, seconds={"certificate": part.seconds, "shapes": seconds},
+            body, modes=count, static=steps.first.shape[1], band=asked.band, seconds={"certificate": part.clock[1] - part.clock[0], "shapes": perf_counter() - part.clock[1]},
             inputs=list(part.inputs.labels),
-            shape_frequencies=np.sqrt(steps.eigenvalues[:count]) / (2 * np.pi), **given, **({} if error is None else {
-                "error": error.worst, "error_at": error.at, "error_known_to": float(error.bound.max()),
-                "tolerance": asked.tolerance or 0.0,
-            }),
+            shape_frequencies=np.sqrt(steps.eigenvalues[:count]) / (2 * np.pi), tolerance=asked.tolerance or 0.0, **given, **error,
         ),
     )  # fmt: skip
+
+
+def _errors(part: Part, method: str, free: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+    """The measured error over the band, and that of each interface that was not among the inputs."""
+    certificate = part.certificate
+    if certificate is None:
+        return {}
+    found = measure(certificate, method, values, certificate.inputs.loads.T @ free)
+    left = {}
+    for name in part.model.interfaces:
+        if f"{name} Fx" not in certificate.inputs.labels:
+            other = certify(part.body, resolve_inputs(part.model, [name]), (0, certificate.band), SHARE)
+            left[name] = measure(other, method, values, other.inputs.loads.T @ free).worst
+    return {
+        "error": found.worst, "error_at": found.at, "error_known_to": float(found.bound.max()),
+        "error_by_input": found.by_input, "left_out": left,
+    }  # fmt: skip

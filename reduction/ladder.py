@@ -84,11 +84,13 @@ def independent(model: Model, steps: Ladder, count: int) -> int:
     return count
 
 
-def smallest(certificate: Certificate, model: Model, climb: Climb, tolerance: float) -> tuple[Ladder, int]:
+def smallest(
+    certificate: Certificate, model: Model, climb: Climb, tolerance: float, limit: int = 10**9
+) -> tuple[Ladder, int]:
     """The ladder and the number of its shapes that meet `tolerance` over the band first.
 
     `climb(n)` is a ladder of n shapes, or complete. Raises ConvergenceError, with the best error, when the method cannot
-    meet the tolerance.
+    meet the tolerance, or not within `limit` shapes in all.
     """
     count, best, at = START, np.inf, 0
     while True:
@@ -96,9 +98,10 @@ def smallest(certificate: Certificate, model: Model, climb: Climb, tolerance: fl
         found, best, at = _first_that_meets(certificate, model, steps, tolerance, at)
         if found is not None:
             return steps, found
-        if steps.complete or steps.shapes.shape[1] >= max(4 * len(certificate.eigenvalues), MOST):
+        there = steps.shapes.shape[1]
+        if steps.complete or there >= min(max(4 * len(certificate.eigenvalues), MOST), limit - steps.first.shape[1]):
             raise ConvergenceError(
-                f"Model {model.name!r}: {steps.shapes.shape[1]} {steps.what}s leave a relative error of {best:.2g} in the response over "
+                f"Model {model.name!r}: {there} {steps.what}s leave a relative error of {best:.2g} in the response over "
                 f"(0, {certificate.band:.4g}); {tolerance:.2g} was asked for. Loosen the tolerance, lower the band, or take another method."
             )
         count *= 2

@@ -1,6 +1,7 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
 from fem import mesh_shapes
+from fem.additions import PointMass, Spring
 from fem.beam import Beam, Section
 from fem.errors import (
     ConvergenceError,
@@ -12,6 +13,7 @@ from fem.errors import (
     MeshError,
 )
 from fem.interface import Interface
+from fem.join import join
 from fem.loads import gravity, point_force, pressure
 from fem.material import Material
 from fem.matrices_io import ImportedMatrices, read_abaqus, read_calculix, read_matrix_market
@@ -39,13 +41,16 @@ __all__ = [
     "MeshError",
     "MeshWarning",
     "Model",
+    "PointMass",
     "Section",
+    "Spring",
     "UnitWarning",
     "check_mesh",
     "drop_unused_nodes",
     "fix_orientation",
     "gravity",
     "in_box",
+    "join",
     "merge_nodes",
     "mesh_shapes",
     "nearest",

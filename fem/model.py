@@ -1,8 +1,8 @@
 """`Model`: a part as matrices and interfaces, from a mesh with materials or straight from imported matrices."""
 
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from fem import assembly
+from fem.additions import PointMass, Spring, added_mass, added_stiffness
 from fem.beam import Beam
 from fem.beam_matrices import Beams, LineMass
 from fem.errors import MaterialError, MatrixError
@@ -32,6 +33,8 @@ class _Assembly:
     mesh: Mesh
     materials: assembly.Materials
     material_of: np.ndarray
+    added: tuple[sp.csr_matrix, sp.csr_matrix] | None = None
+    """Mass and stiffness matrices of what was added to the mesh."""
 
     @cached_property
     def beams(self) -> list[tuple[Beams, np.ndarray]]:
@@ -47,7 +50,8 @@ class _Assembly:
 
     @cached_property
     def solid_mass(self) -> sp.csr_matrix:
-        return assembly.mass(self.mesh, self.pattern, self.materials, self.material_of)
+        M = assembly.mass(self.mesh, self.pattern, self.materials, self.material_of)
+        return M if self.added is None else (M + self.added[0][: M.shape[0], : M.shape[0]]).tocsr()
 
     @cached_property
     def M(self) -> sp.csr_matrix:
@@ -56,7 +60,8 @@ class _Assembly:
     @cached_property
     def K(self) -> sp.csr_matrix:
         solid = assembly.stiffness(self.mesh, self.pattern, self.materials, self.material_of)
-        return assembly.with_beams(solid, [(b.stiffness(), dofs) for b, dofs in self.beams], self.rotations)
+        K = assembly.with_beams(solid, [(b.stiffness(), dofs) for b, dofs in self.beams], self.rotations)
+        return K if self.added is None else (K + self.added[1]).tocsr()
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +198,23 @@ class Model:
         require_disjoint(made)
         copy = Model.__new__(Model)
         copy._set(**{**self.__dict__, "interfaces": made})
+        return copy
+
+    def with_added(self, masses: Mapping[str, PointMass] | None = None, springs: Sequence[Spring] = ()) -> "Model":
+        """The same part with rigid lumps at interfaces (`masses`: interface to `fem.PointMass`) and springs between them (`fem.Spring`).
+
+        Geometric stiffness leaves the springs out. Raises InterfaceError and MatrixError. Cost: that of assembling K.
+        """
+        dM = added_mass(self, self.interfaces, masses or {})
+        dK = added_stiffness(self, self.interfaces, springs)
+        source: _Assembly | _Imported = self._matrices
+        if isinstance(source, _Imported):
+            source = _Imported(sp.csr_matrix(source.M + dM), sp.csr_matrix(source.K + dK))
+        else:
+            before = source.added or (0 * dM, 0 * dK)
+            source = replace(source, added=(sp.csr_matrix(before[0] + dM), sp.csr_matrix(before[1] + dK)))
+        copy = Model.__new__(Model)
+        copy._set(**{**{k: v for k, v in self.__dict__.items() if k != "_rigid_mass"}, "_matrices": source})
         return copy
 
     def rigid_modes(self, about: Any = (0.0, 0.0, 0.0)) -> Float[np.ndarray, "ndof 6"]:

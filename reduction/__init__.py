@@ -13,6 +13,7 @@ from reduction.quality import Report, report
 from reduction.response_error import ResponseError, response_error
 from reduction.second_order import SecondOrder, second_order
 from reduction.strain import strain_rows
+from reduction.substructures import reanalyse, synthesise
 
 __all__ = [
     "Basis",
@@ -30,8 +31,10 @@ __all__ = [
     "irka",
     "krylov",
     "modal",
+    "reanalyse",
     "report",
     "response_error",
     "second_order",
     "strain_rows",
+    "synthesise",
 ]

@@ -64,7 +64,7 @@ def statics(model: Model) -> Statics:
     """
     start = perf_counter()
     require_one_part(model)
-    R, MR = _orthonormal_rigid_motions(model)
+    R, MR = orthonormal_rigid_motions(model)
     rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
     held = np.concatenate([i.dofs for i in rigid]) if rigid else _pins(model)
     interior = np.setdiff1d(np.arange(model.ndof), held)
@@ -116,7 +116,8 @@ def _factor(model: Model, interior: np.ndarray) -> Factor:
         ) from error
 
 
-def _orthonormal_rigid_motions(model: Model) -> tuple[np.ndarray, np.ndarray]:
+def orthonormal_rigid_motions(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """R (ndof, 6) about the mass centre with `R^T M R = I`, and M R."""
     R = model.rigid_modes(model.centre_of_mass)
     MR = model.M @ R
     L = np.linalg.cholesky(R.T @ MR)

@@ -1,0 +1,109 @@
+"""Masses and springs added to a part at its interfaces, without meshing them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.interface import HasPoints, Interface, rigid_motion
+
+
+@dataclass(frozen=True)
+class PointMass:
+    """A rigid lump that moves with an interface: `mass`; `inertia` (3, 3) or its 3 diagonal entries about its centre; `offset` (3,) of its centre
+    from the interface's point. Mesh axes. Units: consistent."""
+
+    mass: float
+    inertia: Any = (0.0, 0.0, 0.0)
+    offset: Any = (0.0, 0.0, 0.0)
+
+    def matrix(self, name: str) -> np.ndarray:
+        """Mass matrix (6, 6) about the interface's point, of [translation; rotation]."""
+        J, c = np.asarray(self.inertia, dtype=float), np.asarray(self.offset, dtype=float)
+        J = np.diag(J) if J.shape == (3,) else J
+        if (
+            J.shape != (3, 3)
+            or c.shape != (3,)
+            or not (np.isfinite(J).all() and np.isfinite(c).all() and np.isfinite(self.mass))
+        ):
+            raise MatrixError(
+                f"The mass added at {name!r} needs a finite mass, inertia (3,) or (3, 3) and offset (3,); found {self}."
+            )
+        principal = np.linalg.eigvalsh(0.5 * (J + J.T))
+        if (
+            self.mass < 0
+            or not np.allclose(J, J.T)
+            or principal[0] < -1e-12 * abs(principal[2])
+            or principal[2] > (principal[:2].sum()) * (1 + 1e-9)
+        ):
+            raise MatrixError(
+                f"The mass added at {name!r} is not physical: mass {self.mass}, principal moments of inertia {principal}. The mass must not be negative, the "
+                "moments neither, and none may exceed the sum of the others."
+            )
+        lever = rigid_motion(c[None], np.zeros(3))
+        M = self.mass * lever.T @ lever
+        M[3:, 3:] += J
+        return M
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A massless elastic connection between two interfaces: `stiffness` (6, 6), symmetric and not negative, or its 6 diagonal entries, on the motion
+    [translation; rotation] of `b` relative to `a`, at the point of `b`, in mesh axes. Units: consistent."""
+
+    a: str
+    b: str
+    stiffness: Any
+
+    def matrix(self) -> np.ndarray:
+        """The stiffness as (6, 6)."""
+        k = np.asarray(self.stiffness, dtype=float)
+        k = np.diag(k) if k.shape == (6,) else k
+        if (
+            k.shape != (6, 6)
+            or not np.isfinite(k).all()
+            or not np.allclose(k, k.T)
+            or np.linalg.eigvalsh(k)[0] < -1e-9 * np.abs(k).max()
+        ):
+            raise MatrixError(
+                f"The spring between {self.a!r} and {self.b!r} needs a symmetric stiffness without negative eigenvalues, (6, 6) or its 6 diagonal entries; "
+                f"found shape {np.shape(self.stiffness)}."
+            )
+        return k
+
+
+def added_mass(model: HasPoints, interfaces: Mapping[str, Interface], masses: Mapping[str, PointMass]) -> sp.csr_matrix:
+    """Mass matrix (ndof, ndof) of the lumps."""
+    total = sp.csr_matrix((model.ndof, model.ndof))
+    for name, lump in masses.items():
+        interface = _interface(interfaces, name)
+        if len(interface.rotation_dofs):
+            raise InterfaceError(
+                f"Interface {name!r} has nodes of beams: attach a rigid body there instead of adding mass."
+            )
+        B = interface.motion_rows(model)
+        total = total + B @ sp.csr_matrix(lump.matrix(name)) @ B.T
+    return sp.csr_matrix(total)
+
+
+def added_stiffness(model: HasPoints, interfaces: Mapping[str, Interface], springs: Sequence[Spring]) -> sp.csr_matrix:
+    """Stiffness matrix (ndof, ndof) of the springs; rigid motion is free."""
+    total = sp.csr_matrix((model.ndof, model.ndof))
+    for spring in springs:
+        a, b = (_interface(interfaces, name) for name in (spring.a, spring.b))
+        moved = np.eye(6)
+        moved[:3, 3:] = rigid_motion(np.asarray(b.point)[None], np.asarray(a.point))[
+            :, 3:
+        ]  # motion of b when it moves with a
+        C = b.motion_rows(model) - a.motion_rows(model) @ sp.csr_matrix(moved.T)
+        total = total + C @ sp.csr_matrix(spring.matrix()) @ C.T
+    return sp.csr_matrix(total)
+
+
+def _interface(interfaces: Mapping[str, Interface], name: str) -> Interface:
+    if name not in interfaces:
+        raise InterfaceError(unknown_name("interface", name, interfaces))
+    return interfaces[name]

@@ -1,0 +1,90 @@
+"""Parts welded to one part: the full model of an assembly."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.interface import Interface
+from fem.mesh import CellBlock, Mesh
+from fem.model import Model
+
+
+def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: str = "assembly") -> Model:
+    """The parts, in the coordinates they have, as one model whose `welds` hold them together.
+
+    - `welds`: name of the weld to the interfaces that it joins, as "PART INTERFACE"; all of them rigid. Their nodes move as one set.
+    - The other interfaces stay, called "PART INTERFACE"; a weld is an interface too.
+
+    Nodes and dofs are those of the parts, one part after the other (rotations of beams last). With an imported part among them the whole is made from
+    matrices. Raises InterfaceError (unknown or average interface, one welded twice) and MatrixError. Costs nothing: matrices are assembled when first
+    asked for.
+    """
+    if len(parts) < 2 or not welds:
+        raise MatrixError(
+            f"Assembly {name!r}: give at least two parts and one weld; found {len(parts)} parts, {len(welds)} welds."
+        )
+    there = {f"{part} {key}": (part, i) for part, model in parts.items() for key, i in model.interfaces.items()}
+    taken: dict[str, str] = {}
+    for weld, ends in welds.items():
+        for end in ends:
+            if end not in there:
+                raise InterfaceError(f"Weld {weld!r}: " + unknown_name("interface", end, there))
+            if there[end][1].kind != "rigid":
+                raise InterfaceError(
+                    f"Weld {weld!r}: the interface {end!r} is an averaging one; only rigid interfaces can be welded."
+                )
+            if end in taken:
+                raise InterfaceError(
+                    f"The interface {end!r} is welded twice, by {taken[end]!r} and {weld!r}; name all its partners in one weld."
+                )
+            taken[end] = weld
+    first = dict(zip(parts, np.cumsum([0, *(len(m.points) for m in parts.values())]).tolist(), strict=False))
+    whole = (
+        _with_elements(parts, first, name) if all(m.has_elements for m in parts.values()) else _of_matrices(parts, name)
+    )
+    interfaces = {
+        key: Interface(i.nodes + first[part], i.kind, i.point, i.weights)
+        for key, (part, i) in there.items()
+        if key not in taken
+    }
+    for weld, ends in welds.items():
+        members = [there[end] for end in ends]
+        nodes = np.concatenate([i.nodes + first[part] for part, i in members])
+        interfaces[weld] = Interface(nodes, "rigid", members[0][1].point)
+    return whole.with_interfaces(**interfaces)
+
+
+def part_dofs(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
+    """The dofs of the whole that the dofs of each part are."""
+    nodes = sum(len(m.points) for m in parts.values())
+    found, translation, rotation = {}, 0, 3 * nodes
+    for part, model in parts.items():
+        n, r = 3 * len(model.points), 3 * len(model.rotation_nodes)
+        found[part] = np.concatenate([translation + np.arange(n), rotation + np.arange(r)])
+        translation, rotation = translation + n, rotation + r
+    return found
+
+
+def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: str) -> Model:
+    blocks, sets, materials, cell = [], {}, {}, 0
+    for part, model in parts.items():
+        source = model.elements
+        blocks += [CellBlock(b.kind, b.connectivity + first[part]) for b in source.mesh.cells]
+        for k in np.unique(source.material_of):
+            sets[f"{part} material {k}"] = cell + np.flatnonzero(source.material_of == k)
+            materials[f"{part} material {k}"] = source.materials[k]
+        cell += source.mesh.cell_count
+    points = np.concatenate([m.points for m in parts.values()])
+    return Model(Mesh(points, tuple(blocks), cell_sets=sets, name=name), materials, name)
+
+
+def _of_matrices(parts: Mapping[str, Model], name: str) -> Model:
+    beams = [part for part, model in parts.items() if len(model.rotation_nodes)]
+    if beams:
+        raise MatrixError(
+            f"Assembly {name!r}: {', '.join(map(repr, beams))} have beams, which cannot be joined to a part made from matrices."
+        )
+    M, K = (sp.block_diag([getattr(m, letter) for m in parts.values()], format="csr") for letter in "MK")
+    return Model.from_matrices(M, K, np.concatenate([m.points for m in parts.values()]), name)

@@ -1,0 +1,115 @@
+"""Bases made of bases: several reduced parts joined to one body, and a body changed without a new reduction.
+
+Both are Rayleigh-Ritz steps in the span of shapes that exist already, with the rigid motions of each part: no factorisation, and the cost of a product of
+M and K with the shapes. Natural frequencies come from above.
+Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319 (synthesis); Hutton and Smith, "Modification of flexible body dynamics using substructures", in
+Computer-Aided Analysis of Rigid and Flexible Mechanical Systems (NATO ASI 1993), vol. 2, 215-228 (re-analysis in an existing basis).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.linalg import null_space
+
+from fem.errors import MatrixError, unknown_name
+from fem.interface import rigid_motion
+from fem.join import part_dofs
+from fem.model import Model
+from reduction.basis import Basis, interface_rows
+from reduction.orthonormal import new_directions
+from reduction.reference import attach, diagonalise, require_elastic, require_interface
+from reduction.statics import orthonormal_rigid_motions
+
+
+def synthesise(
+    joined: Model,
+    parts: Mapping[str, Model],
+    bases: Mapping[str, Basis],
+    welds: Mapping[str, tuple[str, ...] | list[str]],
+    attached_to: str | None = None,
+) -> Basis:
+    """The basis of an assembly from the bases of its parts (component mode synthesis).
+
+    `joined`, `parts`, `welds`: what `fem.join(parts, welds)` made, and its arguments; `bases`: the basis of each part, of any method and frame. The parts' shapes
+    and rigid motions are combined so that welded interfaces move together: m = sum of (m_part + 6) - 6 (ends of welds - welds) - 6. A part that was changed
+    needs its own basis again, the others keep theirs. With Craig-Bampton bases the static response to loads at all interfaces is exact.
+
+    Raises MatrixError for bases that do not belong to the parts.
+    """
+    require_interface(joined, attached_to)
+    missing = [name for name in parts if name not in bases]
+    if missing:
+        raise MatrixError(unknown_name("basis of a part", missing[0], bases))
+    columns, motions, start = [], {}, 0
+    dofs = part_dofs(parts)
+    for name, part in parts.items():
+        basis = bases[name]
+        if len(basis.Psi) != part.ndof or set(basis.interface_rows) != set(part.interfaces):
+            raise MatrixError(
+                f"The basis of part {name!r} has {len(basis.Psi)} dofs and the interfaces {list(basis.interface_rows)}; the part has {part.ndof} dofs "
+                f"and {list(part.interfaces)}."
+            )
+        R = part.rigid_modes(part.centre_of_mass)
+        local = np.zeros((joined.ndof, 6 + basis.modes))
+        local[dofs[name]] = np.hstack([R, basis.Psi])
+        columns.append(local)
+        for key, interface in part.interfaces.items():
+            rows = np.hstack([interface.motion_rows(part).T @ R, basis.interface_rows[key]])
+            motions[f"{name} {key}"] = (start, rows, interface.point)
+        start += 6 + basis.modes
+    conditions = []
+    for ends in welds.values():
+        reference = motions[ends[0]][2]
+        placed = [_placed(motions[end], reference, start) for end in ends]
+        conditions += [row - placed[0] for row in placed[1:]]
+    C = np.vstack(conditions)
+    C = C / np.linalg.norm(C, axis=1, keepdims=True)
+    V = np.hstack(columns) @ null_space(C)
+    return _rayleigh_ritz(
+        joined,
+        V,
+        "component mode synthesis",
+        attached_to,
+        {"parts": {k: f"{b.method}, {b.modes}" for k, b in bases.items()}},
+    )
+
+
+def reanalyse(basis: Basis, model: Model, attached_to: str | None = None) -> Basis:
+    """`basis` for a changed `model` of the same nodes and interfaces: other materials, added masses or springs (`Model.with_added`).
+
+    Accurate as far as the old shapes hold the new ones: the static shapes of the interfaces carry changes at interfaces. Compare with a new reduction by
+    `response_error`. Raises MatrixError when the model has other dofs.
+    """
+    require_interface(model, attached_to)
+    if len(basis.Psi) != model.ndof:
+        raise MatrixError(
+            f"The basis has {len(basis.Psi)} dofs, the changed model {model.name!r} has {model.ndof}; it must keep its nodes."
+        )
+    return _rayleigh_ritz(model, np.asarray(basis.Psi), f"{basis.method}, reanalysed", attached_to, {})
+
+
+def _placed(motion: tuple[int, np.ndarray, np.ndarray], reference: np.ndarray, size: int) -> np.ndarray:
+    """Motion (6, size) of an interface, at the point `reference`, in the coordinates of all parts."""
+    start, rows, point = motion
+    moved = np.eye(6)
+    moved[:3, 3:] = rigid_motion(np.asarray(reference)[None], np.asarray(point))[:, 3:]
+    placed = np.zeros((6, size))
+    placed[:, start : start + rows.shape[1]] = moved @ rows
+    return placed
+
+
+def _rayleigh_ritz(
+    model: Model, V: np.ndarray, method: str, attached_to: str | None, given: dict[str, object]
+) -> Basis:
+    """The basis of the span of V and the rigid motions."""
+    R, MR = orthonormal_rigid_motions(model)
+    elastic, _ = new_directions(model.M, R, MR, V)
+    free, values = diagonalise(model, elastic)
+    require_elastic(model, R, values)
+    Psi, values = (free, values) if attached_to is None else diagonalise(model, attach(model, attached_to, free))
+    options = {
+        "model": model.name,
+        "ndof": model.ndof,
+        "interfaces": {name: i.kind for name, i in model.interfaces.items()},
+    }
+    return Basis(Psi, values, method, attached_to, interface_rows(model, Psi), options | given)

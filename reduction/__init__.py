@@ -5,6 +5,7 @@ from reduction.basis import Basis, check
 from reduction.choose import choose
 from reduction.craig_bampton import craig_bampton, guyan
 from reduction.free_interface import craig_chang, herting
+from reduction.frequency_response import FrequencyResponse, frequency_response
 from reduction.gramian import gramian
 from reduction.irka import irka
 from reduction.krylov import krylov
@@ -17,6 +18,7 @@ from reduction.substructures import reanalyse, synthesise
 
 __all__ = [
     "Basis",
+    "FrequencyResponse",
     "Report",
     "ResponseError",
     "SecondOrder",
@@ -25,6 +27,7 @@ __all__ = [
     "choose",
     "craig_bampton",
     "craig_chang",
+    "frequency_response",
     "gramian",
     "guyan",
     "herting",

@@ -37,6 +37,8 @@ LOSS_FACTOR = 0.02
 """Structural damping at which responses are compared: 1 % of critical."""
 EXACT = 1.5
 """All natural modes up to this multiple of the band are computed: fewer make the blocks converge slowly, more cost more than blocks."""
+NOISE = 1e-9
+"""Directions of a block below this are round-off of the factor."""
 BLOCKS = 30
 """Blocks before giving up."""
 
@@ -131,7 +133,7 @@ def certify(
         Z, MZ = np.hstack([Z, Q]), np.hstack([MZ, MQ])
         product = inverse(MQ)
         products = np.hstack([products, product])
-        Q, MQ = new_directions(model.M, Z, MZ, product, deflation=1e-12)
+        Q, MQ = new_directions(model.M, Z, MZ, product, deflation=NOISE)
         made = _galerkin(
             model, inputs, np.hstack([Z, Q]), np.hstack([MZ, MQ]), done, GF, products, high, exact, loss_factor
         )

@@ -1,0 +1,106 @@
+"""Frequency response of a part: of the full model by direct solves, of the full model over a band, certified, or of a basis."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Complex, Float
+
+from fem.errors import MatrixError
+from fem.model import Model
+from reduction.basis import Basis
+from reduction.certificate import LOSS_FACTOR, certify, modal_response
+from reduction.condensed import condense
+from reduction.inputs import resolve_inputs
+from reduction.reference import diagonalise
+from reduction.statics import orthonormal_rigid_motions, statics
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyResponse:
+    """Displacements for unit loads: `elastic` (f, p, p), without the rigid motion of the free body; inputs in columns, the displacements they work on in rows.
+
+    `labels` (p) name both; moments are divided and rotations multiplied by `length`, so that all entries are displacement per force. `rigid` (p, p): the rigid
+    motion is `-rigid / omega^2`. `bound` (f,): of the error of `elastic` in the Frobenius norm, where it is known. Frequencies in cycles per unit of time.
+    """
+
+    name: str
+    frequencies: Float[np.ndarray, " f"]
+    elastic: Complex[np.ndarray, "f p p"]
+    rigid: Float[np.ndarray, "p p"]
+    labels: tuple[str, ...]
+    length: float
+    loss_factor: float
+    bound: Float[np.ndarray, " f"] | None = None
+
+    @property
+    def total(self) -> Complex[np.ndarray, "f p p"]:
+        """Elastic and rigid motion together; infinite at frequency 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.elastic - self.rigid / (2 * np.pi * self.frequencies[:, None, None]) ** 2
+
+    @property
+    def magnitude(self) -> Float[np.ndarray, " f"]:
+        """Frobenius norm of the elastic response."""
+        return np.linalg.norm(self.elastic, axis=(1, 2))
+
+    def entry(self, output: str, input: str) -> Complex[np.ndarray, " f"]:
+        """One elastic entry by its labels."""
+        for label in (output, input):
+            if label not in self.labels:
+                raise MatrixError(f"{self.name}: there is no input {label!r}; existing: {', '.join(self.labels)}.")
+        return self.elastic[:, self.labels.index(output), self.labels.index(input)]
+
+
+def frequency_response(
+    model: Model,
+    frequencies: Sequence[float | int] | Float[np.ndarray, " f"] | None = None,
+    *,
+    band: tuple[float | int, float | int] | None = None,
+    basis: Basis | None = None,
+    inputs: Sequence[str | np.ndarray] | None = None,
+    loss_factor: float = LOSS_FACTOR,
+    tolerance: float = 1e-3,
+    progress: Callable[[float], None] | None = None,
+) -> FrequencyResponse:
+    """Response of the free part to its inputs (default: all interfaces; see `resolve_inputs`), with structural damping `loss_factor`.
+
+    - `frequencies`: those; with `basis` of the reduced body, without of the full model by a direct solve at each (one complex factorisation each).
+    - `band = (0, f)`: of the full model, known to `tolerance`, at frequencies that resolve every resonance; one factorisation in all
+      (see `reduction.certificate`).
+    """
+    if (frequencies is None) == (band is None):
+        raise MatrixError("Give frequencies=..., or band=(0, f) for a grid that resolves every resonance; one of them.")
+    made = resolve_inputs(model, inputs)
+    R, _ = orthonormal_rigid_motions(model)
+    rows = R.T @ made.loads
+    rest = (rows.T @ rows, made.labels, made.length, loss_factor)
+    if band is not None:
+        if basis is not None:
+            raise MatrixError("A band is for the full model; give the basis the frequencies of that response.")
+        body = statics(model)
+        certificate = certify(body, made, band, tolerance, loss_factor)
+        body.release()
+        grid = certificate.grid()
+        return FrequencyResponse(
+            f"{model.name}, full", grid, certificate.response(grid), *rest, certificate.bound(grid)
+        )
+    f = np.asarray(frequencies, dtype=float)
+    if f.ndim != 1 or not len(f) or not np.isfinite(f).all() or f.min() < 0:
+        raise MatrixError(f"Frequencies must be finite and not negative; found {frequencies!r}.")
+    if basis is not None:
+        if len(basis.Psi) != model.ndof:
+            raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")
+        free, values = diagonalise(model, basis.Psi - R @ ((model.M @ R).T @ basis.Psi))
+        elastic = modal_response(values, made.loads.T @ free, f, loss_factor)
+        return FrequencyResponse(f"{model.name}, {basis.method}, {basis.modes}", f, elastic, *rest)
+    body = statics(model)
+    condensed = condense(body)
+    elastic = np.empty((len(f), *rest[0].shape), dtype=complex)
+    for k, value in enumerate(f):
+        with condensed.dynamic(1 + 1j * loss_factor, -((2 * np.pi * value) ** 2)) as solve:
+            elastic[k] = made.loads.T @ solve(made.loads)
+        if progress is not None:
+            progress((k + 1) / len(f))
+    body.release()
+    return FrequencyResponse(f"{model.name}, full", f, elastic, *rest)

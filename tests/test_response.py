@@ -1,0 +1,330 @@
+"""The certified response and every error measured by it, against direct solves, dense algebra and closed forms."""
+
+from functools import cache
+
+import dense
+import mpmath
+import numpy as np
+import pytest
+import scipy.linalg as sl
+
+import fem
+import reduction
+from fem.errors import ConvergenceError, MatrixError
+from fem.mesh_shapes import block, line
+from reduction.balanced_truncation import position_factor
+from reduction.build import prepare, request
+from reduction.certificate import certify, modal_response
+from reduction.gramian import position_gramian, singular_values
+from reduction.inputs import resolve_inputs
+from reduction.statics import statics
+
+STEEL = fem.Material.isotropic(2.1e11, 0.3, 7850.0)
+BAND = (0, 2500)
+
+
+@cache
+def part(kinds=("rigid", "average"), divisions=(4, 2, 1), element="hexahedron"):
+    ends = {
+        f"end {k}": fem.Interface(side, kind=kind)
+        for k, (side, kind) in enumerate(zip(("x0", "x1"), kinds, strict=False))
+    }
+    return fem.Model(block(element, (1.0, 0.2, 0.1), divisions), STEEL, name="bar").with_interfaces(**ends)
+
+
+def modal_of(model):
+    """All elastic eigenvalues and the load rows (p, N) of the full model, dense."""
+    made = resolve_inputs(model, None)
+    basis = reduction.modal(model, statics(model).free_modes_available)
+    return basis.eigenvalues, made.loads.T @ basis.Psi
+
+
+KINDS = [("rigid", "average"), ("rigid", "rigid"), ("average", "average"), ("rigid",), ("average",)]
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_certified_response_is_the_direct_one_within_its_bound(kinds):
+    model = part(kinds, (6, 2, 1))
+    for tolerance in (1e-1, 1e-3, 1e-6):
+        found = reduction.frequency_response(model, band=BAND, tolerance=tolerance)
+        picked = np.linspace(1, len(found.frequencies) - 1, 12).astype(int)
+        direct = reduction.frequency_response(model, found.frequencies[picked])
+        error = np.linalg.norm(direct.elastic - found.elastic[picked], axis=(1, 2))
+        assert found.bound.max() <= tolerance * found.magnitude.max()
+        assert (error <= found.bound[picked] * 1.01 + 1e-9 * direct.magnitude).all()
+        seen = error > 1e-8 * direct.magnitude  # beyond round-off
+        assert (found.bound[picked][seen] < 10 * error[seen]).all()  # the bound is not empty talk
+
+
+def test_the_grid_resolves_every_resonance():
+    model = part(("rigid", "rigid"))
+    found = reduction.frequency_response(model, band=BAND)
+    natural = reduction.modal(model, 10).frequencies
+    for f in natural[natural < BAND[1]]:
+        near = found.frequencies[np.abs(found.frequencies - f) < 0.021 * f]
+        assert len(near) >= 5
+        assert np.abs(found.frequencies - f).min() < 1e-3 * f
+
+
+def test_response_of_a_rod_is_the_closed_form():
+    """Axial force on a slender free rod: `u(0) = -cot(k L) / (E A k)` less the rigid motion."""
+    L, a = 1.0, 0.02
+    model = fem.Model(line((0, 0, 0), (L, 0, 0), 120), fem.Beam(STEEL, fem.Section.rectangle(a, a))).with_interfaces(
+        tip="start"
+    )
+    f = np.array([500.0, 2000.0, 3000.0, 4000.0])
+    found = reduction.frequency_response(model, f, loss_factor=1e-9, inputs=["tip"])
+    k = 2 * np.pi * f / np.sqrt(2.1e11 / 7850.0)
+    exact = -1 / np.tan(k * L) / (2.1e11 * a**2 * k)
+    np.testing.assert_allclose(found.total[:, 0, 0].real, exact, rtol=1e-3, atol=1e-3 * np.abs(exact).max())
+    assert found.entry("tip Fx", "tip Fx") == pytest.approx(found.elastic[:, 0, 0])
+    with pytest.raises(MatrixError, match=r"no input 'tip Q'.*tip Fx"):
+        found.entry("tip Q", "tip Fx")
+
+
+SIZED = {
+    "modal": reduction.modal, "Craig-Bampton": reduction.craig_bampton, "Craig-Chang": reduction.craig_chang, "Herting": reduction.herting,
+    "Krylov": reduction.krylov, "Gramian": reduction.gramian, "balanced truncation": reduction.balanced_truncation, "choose": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", SIZED)
+@pytest.mark.parametrize("kinds", KINDS[:2])
+def test_every_method_meets_its_tolerance(method, kinds):
+    """Sized by the certificate, judged by direct solves at the frequencies of the largest estimates and between."""
+    model, tolerance = part(kinds, (6, 2, 1)), 0.2 if method == "modal" else 0.05
+    if method == "choose":
+        basis = reduction.choose(model, band=BAND, tol=tolerance)
+    else:
+        basis = SIZED[method](model, band=BAND, tol=tolerance)
+    reduction.check(basis, model)
+    estimate = reduction.response_error(model, basis, BAND)
+    assert estimate.worst <= tolerance
+    assert basis.options["error"] == pytest.approx(estimate.worst, rel=0.05)
+    worst = np.argsort(estimate.relative)[-5:]
+    f = np.concatenate([estimate.frequencies[worst], np.linspace(200.0, BAND[1], 6)])
+    full, reduced = reduction.frequency_response(model, f), reduction.frequency_response(model, f, basis=basis)
+    true = np.linalg.norm(full.elastic - reduced.elastic, axis=(1, 2)) / full.magnitude
+    assert true.max() <= tolerance
+    told = np.interp(f, estimate.frequencies, estimate.relative)[:5]
+    assert (told >= 0.9 * true[:5]).all()
+    assert (told <= 10 * true[:5] + 1e-9).all()
+    assert f"{tolerance:.2g} was asked for" in str(basis)
+
+
+def test_choice_is_the_smallest_of_its_table():
+    model = part(("rigid", "rigid"), (6, 2, 1))
+    basis = reduction.choose(model, band=BAND, tol=0.02, attached_to="end 0")
+    rows = basis.options["candidates"]
+    sizes = [row["coordinates"] for row in rows if row["coordinates"]]
+    assert basis.modes == min(sizes)
+    assert {row["method"] for row in rows} == {"Craig-Chang", "Gramian", "Krylov", "Herting", "Craig-Bampton", "modal"}
+    assert basis.attached_to == "end 0"
+    assert "Gramian:" in str(basis)
+    only = reduction.choose(model, band=BAND, tol=0.02, methods=["Krylov"])
+    assert only.method == "Krylov"
+    with pytest.raises(MatrixError, match=r"no reduction method named 'Krilov'\. Did you mean 'Krylov'"):
+        reduction.choose(model, band=BAND, methods=["Krilov"])
+    with pytest.raises(ConvergenceError, match="no method meets"):
+        reduction.choose(part(("rigid", "rigid"), (10, 3, 2), "tetra10"), band=BAND, tol=0.01, methods=["modal"])
+
+
+STATIC = {k: v for k, v in SIZED.items() if k not in ("modal", "choose")}
+
+
+@pytest.mark.parametrize("method", STATIC)
+@pytest.mark.parametrize("kinds", KINDS[:4])
+def test_static_loads_at_interfaces_are_exact(method, kinds):
+    """Self-equilibrated loads for all; with inertia relief for all but Craig-Bampton."""
+    model = part(kinds)
+    basis = STATIC[method](model, 3, **({"band": BAND} if method in ("Gramian", "balanced truncation") else {}))
+    loads = resolve_inputs(model, None).loads
+    if method == "Craig-Bampton":
+        balance = dense.rigid_columns(model.points, model.centre_of_mass).T @ loads
+        loads = loads @ np.linalg.svd(balance)[2][6:].T
+    reduced = loads.T @ basis.Psi @ ((basis.Psi.T @ loads) / basis.eigenvalues[:, None])
+    values, rows = modal_of(model)
+    full = loads.T @ (dense.without_rigid_motion(model, _inertia_relief(model, loads)))
+    del values, rows
+    assert np.abs(reduced - full).max(initial=0) < 1e-8 * np.abs(full).max(initial=1e-300)
+
+
+def _inertia_relief(model, loads):
+    R = dense.rigid_columns(model.points, model.centre_of_mass)
+    balanced = loads - (model.M @ R) @ np.linalg.solve(R.T @ (model.M @ R), R.T @ loads)
+    return dense.static_shapes(model, balanced, np.zeros((0, model.ndof)), np.zeros((0, loads.shape[1])))
+
+
+@pytest.mark.parametrize("method", STATIC)
+def test_frequencies_come_from_above(method):
+    model = part()
+    exact = dense.eigenvalues(model)[6:]
+    basis = STATIC[method](model, 6, **({"band": BAND} if method in ("Gramian", "balanced truncation") else {}))
+    assert (basis.eigenvalues / exact[: basis.modes] - 1).min() > -1e-8
+
+
+def test_full_basis_is_the_full_model():
+    model = part(("average", "rigid"), (2, 1, 1), "tetra")
+    exact = dense.eigenvalues(model)[6:]
+    for basis in (
+        reduction.craig_chang(model, len(exact) - 12), reduction.herting(model, len(exact) - 12), reduction.krylov(model, len(exact) - 12),
+    ):  # fmt: skip
+        np.testing.assert_allclose(basis.eigenvalues, exact, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shifts", [[0.0], [700.0], [0.0, 900.0]])
+@pytest.mark.parametrize("moments", [1, 2])
+def test_krylov_matches_moments_in_extended_precision(shifts, moments):
+    """2 j derivatives of the undamped transfer matrix at each shift, full against reduced, from the eigenvalues in 40 digits."""
+    model = part(("rigid", "average"), (3, 1, 1))
+    basis = reduction.krylov(model, shifts=shifts, moments=moments, static=False)
+    loads = resolve_inputs(model, None).loads
+    values, rows = modal_of(model)
+    reduced_rows = loads.T @ basis.Psi
+    mpmath.mp.dps = 40
+
+    def derivative(eigenvalues, r, sigma, order):
+        weights = [1 / mpmath.power(mpmath.mpf(float(v)) - sigma, order + 1) for v in eigenvalues]
+        return np.array((r * np.array([float(w * scale) for w in weights])) @ r.T)
+
+    for shift in shifts:
+        sigma = mpmath.mpf((2 * np.pi * shift) ** 2)
+        for order in range(2 * moments + 1):
+            scale = mpmath.power(mpmath.mpf(float(values[0])), order + 1)
+            full = derivative(values, rows, sigma, order)
+            error = np.abs(derivative(basis.eigenvalues, reduced_rows, sigma, order) - full).max() / np.abs(full).max()
+            if order < 2 * moments:
+                assert error < 1e-6
+        if moments == len(shifts) == 1:
+            assert error > 1e-5  # the next one is not matched: the check is sharp
+
+
+def test_gramian_equals_dense_integral():
+    model = part(("rigid", "rigid"), (3, 1, 1))
+    body = statics(model)
+    certificate = certify(body, resolve_inputs(model, None), BAND, 1e-6)
+    values, rows = modal_of(model)
+    damped = values * (1 + 1j * certificate.loss_factor)
+    upper = 2 * np.pi * BAND[1]
+
+    def integral(a):  # of 1 / (a - omega^2), from 0 to the end of the band
+        root = np.sqrt(a)
+        return np.arctanh(upper / root) / root
+
+    I = integral(damped)
+    difference = damped.conj()[None, :] - damped[:, None]
+    exact = (rows.T @ rows) * ((I[:, None] - integral(damped.conj())[None, :]) / difference).real / upper
+    # in the coordinates of all modes
+    everything = reduction.modal(model, len(values)).Psi
+    turn = certificate.shapes.T @ (model.M @ everything)
+    found = turn.T @ position_gramian(certificate) @ turn
+    assert np.abs(found - exact).max() < 1e-5 * np.abs(exact).max()
+    largest = np.sqrt(np.linalg.eigvalsh(exact)[::-1][:6])
+    np.testing.assert_allclose(singular_values(certificate)[:6], largest, rtol=1e-4)
+
+
+def small_system(alpha, beta):
+    model = part(("rigid", "rigid"), (3, 1, 1))
+    ready = prepare(model, request(3, BAND, None, least=0), None, None)
+    values, rows = modal_of(model)
+    return model, ready, values, rows
+
+
+def test_low_rank_gramian_equals_the_dense_lyapunov_solution():
+    alpha, beta = 300.0, 2e-5
+    model, ready, values, rows = small_system(alpha, beta)
+    N = len(values)
+    scale = np.sqrt(values[0])  # time in units of the first period: the dense solver needs it
+    lam = values / scale**2
+    A = np.block([[np.zeros((N, N)), np.eye(N)], [-np.diag(lam), -np.diag(alpha / scale + beta * scale * lam)]])
+    B = np.vstack([np.zeros_like(rows.T), rows.T / scale**2])
+    P = sl.solve_continuous_lyapunov(A, -B @ B.T)[:N, :N] / scale
+    P = P * scale**2 / scale**2
+    Z, _ = position_factor(ready, alpha, beta)
+    turn = reduction.modal(model, N).Psi.T @ (model.M @ Z)
+    found = turn @ turn.T
+    np.testing.assert_allclose(found / found[0, 0], P / P[0, 0], atol=2e-3)
+    assert np.linalg.norm(found / np.trace(found) - P / np.trace(P)) < 1e-3
+
+
+def test_irka_interpolates_and_beats_plain_modes():
+    model = part(("rigid", "rigid"), (6, 2, 1))
+    basis = reduction.irka(model, 8, band=BAND, static=False)
+    modes = reduction.modal(model, 8, band=BAND)
+    assert basis.options["settled"] == 1
+    assert basis.options["error"] < modes.options["error"]
+    with pytest.raises(MatrixError, match="more than the band needs"):
+        reduction.irka(model, 300, band=BAND)
+
+
+def test_inputs_left_out_are_reported():
+    model = part(("rigid", "average"), (6, 2, 1))
+    basis = reduction.gramian(model, band=BAND, tol=0.02, inputs=["end 0"])
+    assert basis.options["error"] <= 0.02
+    assert basis.options["left_out"]["end 1"] > 0.02
+    assert "not among the inputs: 'end 1'" in str(basis)
+    assert reduction.gramian(model, band=BAND, tol=0.02).options["left_out"] == {}
+
+
+@pytest.mark.parametrize("method", ["modal", "Craig-Bampton", "Craig-Chang", "Herting", "Krylov", "Gramian"])
+def test_other_loads_are_inputs_too(method):
+    """The loads of rotation: the static response of the body to them is in every basis."""
+    model = part(("rigid", "average"), (6, 2, 1))
+    F = resolve_inputs(model, ["rotation"]).loads
+    if method == "Craig-Bampton":
+        F = F[:, :3]  # the balanced ones: it has no inertia relief
+    basis = SIZED[method](
+        model, 4, inputs=["end 0", "end 1", "rotation"], **({"band": BAND} if method == "Gramian" else {})
+    )
+    if method in (
+        "Herting",
+        "Craig-Bampton",
+    ):  # answered with fixed interfaces, to which constraint modes are added: all but inertia relief
+        balance = F.T @ dense.rigid_columns(model.points, model.centre_of_mass)
+        assert np.abs(balance).max() < 1e-12
+    full = dense.without_rigid_motion(model, _inertia_relief(model, F))
+    reduced = basis.Psi @ ((basis.Psi.T @ F) / basis.eigenvalues[:, None])
+    assert np.abs(dense.without_rigid_motion(model, reduced) - full).max() < 1e-8 * np.abs(full).max()
+
+
+WRONG = {
+    "unknown input": ({"inputs": ["end 9"]}, "no input named 'end 9'.*Existing: 'end 0', 'end 1', 'rotation'"),
+    "no input": ({"inputs": []}, "an empty list of inputs"),
+    "short load": ({"inputs": [np.ones(5)]}, "must hold .* finite numbers"),
+    "zero load": ({"inputs": [np.zeros(135)]}, "not all zero"),
+    "shifts and modes": ({"shifts": [10.0], "modes": 4}, "not both"),
+    "negative shift": ({"shifts": [-10.0]}, "not negative"),
+    "no moment": ({"shifts": [10.0], "moments": 0, "static": False}, "At least one moment"),
+    "tolerance over one": ({"band": BAND, "tol": 2.0}, "between 0 and 1"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_senseless_requests_are_refused(case, monkeypatch):
+    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
+    given, message = WRONG[case]
+    with pytest.raises(MatrixError, match=message):
+        reduction.krylov(part(), **given)
+
+
+def test_a_part_without_inputs_is_told():
+    bare = fem.Model(block("hexahedron", (1.0, 0.2, 0.1), (3, 1, 1)), STEEL)
+    with pytest.raises(MatrixError, match="no interface and no inputs"):
+        reduction.krylov(bare, 4)
+    with pytest.raises(MatrixError, match="nothing that drives it"):
+        reduction.response_error(bare, reduction.modal(bare, 4), BAND)
+    with pytest.raises(MatrixError, match="one of them"):
+        reduction.frequency_response(part())
+
+
+def test_error_falls_off_between_resonances_as_modal_sums_say():
+    """The measure itself: a basis of one mode has the error of all the others, computed from the full modal sum."""
+    model = part(("rigid", "rigid"), (3, 1, 1))
+    values, rows = modal_of(model)
+    basis = reduction.modal(model, 3)
+    error = reduction.response_error(model, basis, BAND)
+    f = error.frequencies
+    H = modal_response(values, rows, f, 0.02)
+    rest = modal_response(values[3:], rows[:, 3:], f, 0.02)
+    exact = np.linalg.norm(rest, axis=(1, 2)) / np.linalg.norm(H, axis=(1, 2))
+    np.testing.assert_allclose(error.relative, exact, rtol=2e-3, atol=2e-3 * exact.max())

@@ -351,7 +351,7 @@ def plot_energy(result: Result, path: str | Path) -> Path:
         ylim=(max(np.abs(ledger.residual[1:]).max() * 1e-3, top_value * 1e-16), top_value * 3),
     )
     bottom.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    return _save_figure(figure, path)
+    return save_figure(figure, path)
 
 
 def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None = None) -> Path:
@@ -386,7 +386,7 @@ def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None 
     for axis in axes:
         axis.legend(loc="upper left", frameon=False)
         axis.grid(alpha=0.25)
-    return _save_figure(figure, path)
+    return save_figure(figure, path)
 
 
 def _plotter(pixels: tuple[int, int] = PIXELS) -> pv.Plotter:
@@ -408,7 +408,8 @@ def _save(plotter: pv.Plotter, path: str | Path) -> Path:
     return path
 
 
-def _save_figure(figure: Figure, path: str | Path) -> Path:
+def save_figure(figure: Figure, path: str | Path) -> Path:
+    """Write and close a figure; a path that cannot be written is a PictureError."""
     path = Path(path)
     try:
         figure.savefig(path, dpi=130)

@@ -9,6 +9,7 @@ from reduction.frequency_response import FrequencyResponse, frequency_response
 from reduction.gramian import gramian
 from reduction.irka import irka
 from reduction.krylov import krylov
+from reduction.methods import METHODS, reduce
 from reduction.modal import modal
 from reduction.quality import Report, report
 from reduction.response_error import ResponseError, response_error
@@ -17,6 +18,7 @@ from reduction.strain import strain_rows
 from reduction.substructures import reanalyse, synthesise
 
 __all__ = [
+    "METHODS",
     "Basis",
     "FrequencyResponse",
     "Report",
@@ -35,6 +37,7 @@ __all__ = [
     "krylov",
     "modal",
     "reanalyse",
+    "reduce",
     "report",
     "response_error",
     "second_order",

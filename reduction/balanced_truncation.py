@@ -3,7 +3,7 @@
 For the viscously damped system `M q'' + D q' + K q = F u`, `y = F^T q`, with `D = alpha M + beta K`, the position Gramian P is the upper left
 block of the solution of the Lyapunov equation of the first-order form. Since M, D and K are symmetric and outputs act where inputs do,
 the velocity observability Gramian is M P M: position-velocity balancing is one-sided, keeps symmetry and definiteness, and its basis are the leading
-eigenvectors of P M, its singular values the square roots of their eigenvalues.
+eigenvectors of P M, its singular values their eigenvalues.
 
 ADI solves with `K - p D + p^2 M` for complex shifts p: complex-symmetric systems on the factor object of `fem`, all inputs in one block. The shifts are
 poles of the certificate's model, most dominant first.
@@ -59,7 +59,7 @@ def balanced_truncation(
     alpha, beta = default_damping(part.certificate) if damping is None else damping
     Z, shifts = position_factor(part, alpha, beta)
     first = np.zeros((model.ndof, 0))
-    values = np.sqrt(np.maximum(np.linalg.eigvalsh(Z.T @ (model.M @ Z))[::-1], 0))
+    values = np.maximum(np.linalg.eigvalsh(Z.T @ (model.M @ Z))[::-1], 0)
     if static:
         first = static_shapes(part.body, free_displacement(part.body, part.inputs.loads))
         Z = Z - first @ (first.T @ (model.M @ Z))

@@ -86,7 +86,8 @@ class Basis:
             )
             lines += [f"  not among the inputs: {k!r}, within {v:.2g}" for k, v in self.options["left_out"].items()]
         for row in self.options.get("candidates", []):
-            lines.append(f"  {row['method']:>14}: {row['coordinates'] or 'more'} coordinates ({row['seconds']:.1f} s)")
+            size = row["coordinates"] or f"more than {row['tried']}"
+            lines.append(f"  {row['method']:>14}: {size} coordinates ({row['seconds']:.1f} s)")
         if "seconds" in self.options:
             lines.append(
                 "  made in " + ", ".join(f"{key} {value:.2f} s" for key, value in self.options["seconds"].items())

@@ -48,7 +48,7 @@ class Certificate:
     """Response over a band, and a bound of its error.
 
     - `eigenvalues` (N,), `shapes` (ndof, N), `rows` (p, N) = `F^T shapes`: a modal model, M-orthonormal, mean axes.
-    - `exact` (rad^2/s^2): all natural modes with lower eigenvalues are in it.
+    - `exact` (rad^2/s^2): all natural modes with lower eigenvalues are in it; `natural`: their eigenvalues and shapes.
 
     Frequencies are in cycles per unit of time. Units: consistent.
     """
@@ -60,6 +60,7 @@ class Certificate:
     shapes: Float[np.ndarray, "ndof N"]
     rows: Float[np.ndarray, "p N"]
     exact: float
+    natural: tuple[Float[np.ndarray, " k"], Float[np.ndarray, "ndof k"]] = field(repr=False)
     _residual: tuple[np.ndarray, np.ndarray, np.ndarray] = field(repr=False)
 
     def response(self, frequencies: Float[np.ndarray, " f"]) -> Complex[np.ndarray, "f p p"]:
@@ -122,7 +123,6 @@ def certify(
         raise MatrixError(f"The loss factor of the comparison must lie between 0 and 1; found {loss_factor}.")
     inverse = partial(free_displacement, body)
     values, Phi = select_modes(model, inverse, body.free_modes_available, None, EXACT * high)
-    exact = (2 * np.pi * EXACT * high) ** 2
     MPhi = model.M @ Phi
     Z, MZ = Phi, MPhi
     GF = inverse(F)
@@ -135,7 +135,7 @@ def certify(
         products = np.hstack([products, product])
         Q, MQ = new_directions(model.M, Z, MZ, product, deflation=NOISE)
         made = _galerkin(
-            model, inputs, np.hstack([Z, Q]), np.hstack([MZ, MQ]), done, GF, products, high, exact, loss_factor
+            model, inputs, np.hstack([Z, Q]), np.hstack([MZ, MQ]), done, GF, products, high, (values, Phi), loss_factor
         )
         grid = made.grid()
         size = np.linalg.norm(made.response(grid), axis=(1, 2))
@@ -152,7 +152,7 @@ def certify(
 
 def _galerkin(
     model: Model, inputs: Inputs, Z: np.ndarray, MZ: np.ndarray, done: int, GF: np.ndarray, products: np.ndarray,
-    band: float, exact: float, loss_factor: float,
+    band: float, natural: tuple[np.ndarray, np.ndarray], loss_factor: float,
 ) -> Certificate:  # fmt: skip
     """The modal model of the first `done` columns of Z and what its residual needs: coordinates in all of Z, in the norm of K."""
     K: Any = Z.T @ (model.K @ Z)
@@ -162,6 +162,6 @@ def _galerkin(
     load, next_shapes = root @ (MZ.T @ GF), root @ (MZ.T @ products)
     shapes = Z[:, :done] @ C
     return Certificate(
-        inputs, band, loss_factor, values, shapes, inputs.loads.T @ shapes, exact,
+        inputs, band, loss_factor, values, shapes, inputs.loads.T @ shapes, (2 * np.pi * EXACT * band) ** 2, natural,
         (load, root[:, :done] @ C, next_shapes @ C),
     )  # fmt: skip

@@ -24,8 +24,6 @@ FAMILIES: dict[str, Callable[[Part, Request], Climb]] = {
     "modal": modal_climb,
 }
 """In the order in which they are tried; of equal sizes the first wins."""
-MARGIN = 2
-"""A family is followed up to this many times the size of the smallest basis found so far."""
 
 
 def choose(
@@ -35,7 +33,7 @@ def choose(
     """The smallest basis, over several families, whose response to the inputs is within `tol` of the full model's over `band = (0, f)`.
 
     `methods`: families to try, default all (see `FAMILIES`). All are exact for static loads at the interfaces but "modal". The basis's options hold
-    the table of candidates (`candidates`: method, coordinates, error); printing the basis shows it. `attached_to`, `inputs`: see
+    the table of candidates (`candidates`: method, coordinates, seconds); printing the basis shows it. A family is followed only up to the smallest size found before it. `attached_to`, `inputs`: see
     `craig_bampton` and `resolve_inputs`. Cost: one factorisation, the certificate, 5 solves a mode, and, when Krylov wins, a factorisation a shape.
 
     Raises ConvergenceError when no family meets the tolerance, with the best error of each.
@@ -57,14 +55,16 @@ def choose(
         if name in ("Craig-Bampton", "Herting") and not model.interfaces:
             continue
         clock = perf_counter()
-        limit = MARGIN * min((basis[1] for basis in made.values()), default=10**9)
+        limit = min(
+            (size for _, size, _ in made.values()), default=10**9
+        )  # no family is followed beyond the best so far
         row: dict[str, Any] = {"method": name}
         try:
             steps, count = smallest(part.certificate, model, FAMILIES[name](part, asked), tol, limit)
             made[name] = (steps, steps.first.shape[1] + count, count)
             row |= {"coordinates": steps.first.shape[1] + count}
         except ConvergenceError as error:
-            row |= {"coordinates": 0, "why": str(error)}
+            row |= {"coordinates": 0, "tried": min(limit, 10**6), "why": str(error)}
         rows.append(row | {"seconds": perf_counter() - clock})
     if not made:
         raise ConvergenceError(

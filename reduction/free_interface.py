@@ -1,7 +1,6 @@
 """Methods of free natural modes: Craig-Chang (Rubin) and Herting."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from fem.model import Model
 from reduction.basis import Basis
 from reduction.build import Band, Load, Part, build, prepare, request
 from reduction.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
-from reduction.ladder import Climb, Ladder, elastic, static_shapes, vibration
+from reduction.ladder import Climb, free_modes, static_shapes
 from reduction.statics import free_displacement
 
 
@@ -35,7 +34,8 @@ def craig_chang(
 
 def craig_chang_climb(part: Part) -> Climb:
     """Static responses to the inputs, then free modes."""
-    return _free_modes(part, free_displacement(part.body, part.inputs.loads))
+    first = static_shapes(part.body, free_displacement(part.body, part.inputs.loads))
+    return free_modes(part.body, part.certificate, first)
 
 
 def herting(
@@ -57,15 +57,7 @@ def herting_climb(part: Part) -> Climb:
     """Constraint modes, inertia relief, other inputs; then free modes."""
     fixed = fix_interfaces(part.body)
     loads = np.hstack([part.body.MR, part.inputs.others])
-    return _free_modes(part, np.hstack([constraint_modes(fixed)[:, 6:], fixed_interface_displacement(fixed, loads)]))
-
-
-def _free_modes(part: Part, static: np.ndarray) -> Climb:
-    body = part.body
-    first, available = static_shapes(body, static), body.free_modes_available
-
-    def climb(count: int | None) -> Ladder:
-        values, shapes, complete = vibration(body.model, partial(free_displacement, body), available, count, 0.0)
-        return Ladder(first, elastic(body, shapes), complete, "free mode", values)
-
-    return climb
+    first = static_shapes(
+        part.body, np.hstack([constraint_modes(fixed)[:, 6:], fixed_interface_displacement(fixed, loads)])
+    )
+    return free_modes(part.body, part.certificate, first)

@@ -20,7 +20,7 @@ from reduction.statics import orthonormal_rigid_motions, statics
 class FrequencyResponse:
     """Displacements for unit loads: `elastic` (f, p, p), without the rigid motion of the free body; inputs in columns, the displacements they work on in rows.
 
-    `labels` (p) name both; moments are divided and rotations multiplied by `length`, so that all entries are displacement per force. `rigid` (p, p): the rigid
+    `labels` (p) name both; a unit of moment is a unit force times `length`, and rotations are multiplied by it: all entries are displacement per force. `rigid` (p, p): the rigid
     motion is `-rigid / omega^2`. `bound` (f,): of the error of `elastic` in the Frobenius norm, where it is known. Frequencies in cycles per unit of time.
     """
 

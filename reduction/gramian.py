@@ -6,7 +6,7 @@ The position Gramian over a band is the mean of all responses,
 
 and the best m shapes for it in the kinetic-energy norm are the leading eigenvectors of `P M`. For a symmetric system
 (outputs where the inputs act) the velocity observability Gramian is `M P M`, so this is balanced truncation of position against velocity, and the
-square roots of the eigenvalues are its Hankel-type singular values over the band.
+eigenvalues of P M are its Hankel-type singular values over the band.
 
 The responses are those of the certificate (`reduction.certificate`), which is known to a bound over the band: their adaptive quadrature costs nothing beyond
 it, where the classical method factorises the dynamic stiffness at every quadrature frequency.
@@ -91,5 +91,5 @@ def position_gramian(certificate: Certificate) -> Float[np.ndarray, "N N"]:
 
 
 def singular_values(certificate: Certificate) -> Float[np.ndarray, " N"]:
-    """Hankel-type singular values over the band, descending: square roots of the eigenvalues of P M."""
-    return np.sqrt(np.maximum(np.linalg.eigvalsh(position_gramian(certificate))[::-1], 0.0))
+    """Hankel-type singular values over the band, descending: the eigenvalues of P M."""
+    return np.maximum(np.linalg.eigvalsh(position_gramian(certificate))[::-1], 0.0)

@@ -17,8 +17,8 @@ ROTATION = "rotation"
 class Inputs:
     """Unit loads (ndof, p), each with its label; the outputs are the displacements they work on.
 
-    Moments are divided by `length`, the body's radius of gyration, so that the entries of a transfer matrix are alike (displacement
-    for each unit of force). Units: consistent.
+    A unit of a moment is a unit force at the distance `length`, the body's radius of gyration, and its output the rotation times `length`: so all
+    entries of a transfer matrix are displacements per force. Units: consistent.
     """
 
     labels: tuple[str, ...]
@@ -50,7 +50,7 @@ def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> I
     for item in given:
         if isinstance(item, str) and item in model.interfaces:
             labels += [f"{item} {d}" for d in ("Fx", "Fy", "Fz", "Mx", "My", "Mz")]
-            loads.append(model.interfaces[item].motion_rows(model).toarray() / np.repeat([1.0, length], 3))
+            loads.append(model.interfaces[item].motion_rows(model).toarray() * np.repeat([1.0, length], 3))
         elif isinstance(item, str) and item == ROTATION:
             pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
             moments = model.moment_loads() - _translations(model) @ np.kron(model.centre_of_mass, np.eye(3))

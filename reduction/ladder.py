@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -15,7 +16,7 @@ from reduction.certificate import Certificate
 from reduction.orthonormal import new_directions
 from reduction.response_error import relative_error
 from reduction.selection import select_modes
-from reduction.statics import Statics
+from reduction.statics import Statics, free_displacement
 
 INDEPENDENT = 1e-6
 """Length of the part of a unit shape outside the span of those before it, below which it counts as dependent on them."""
@@ -62,6 +63,24 @@ def vibration(
     return values, shapes, len(values) == available
 
 
+def free_modes(
+    body: Statics, certificate: Certificate | None, first: Float[np.ndarray, "ndof s"], cutoff: float = 0.0
+) -> Climb:
+    """`first`, then free natural modes: those of the certificate as long as they last."""
+    ready = (np.zeros(0), np.zeros((body.model.ndof, 0))) if certificate is None else certificate.natural
+
+    def climb(count: int | None) -> Ladder:
+        if count is not None and count <= len(ready[0]):
+            values, shapes = ready[0][:count], ready[1][:, :count]
+            return Ladder(first, shapes, False, "free mode", values)
+        values, shapes, complete = vibration(
+            body.model, partial(free_displacement, body), body.free_modes_available, count, cutoff
+        )
+        return Ladder(first, elastic(body, shapes), complete, "free mode", values)
+
+    return climb
+
+
 def elastic(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
     """U without its rigid motion, in mean axes."""
     return U - body.R @ (body.MR.T @ U)
@@ -94,7 +113,7 @@ def smallest(
     """
     count, best, at = START, np.inf, 0
     while True:
-        steps = climb(count)
+        steps = climb(min(count, limit))
         found, best, at = _first_that_meets(certificate, model, steps, tolerance, at)
         if found is not None:
             return steps, found

@@ -1,7 +1,6 @@
 """Modal reduction: the lowest natural modes of the free body."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.build import Band, Load, Part, Request, build, prepare, request
-from reduction.ladder import Climb, Ladder, elastic, static_shapes, vibration
+from reduction.ladder import Climb, Ladder, free_modes, static_shapes
 from reduction.statics import free_displacement
 
 
@@ -39,18 +38,17 @@ def modal(
 
 def modal_climb(part: Part, asked: Request) -> Climb:
     """Static responses to inputs that are no interface; then free modes."""
-    body, model = part.body, part.model
-    inverse = partial(free_displacement, body)
-    others = part.inputs.others
-    first = static_shapes(body, inverse(others)) if others.shape[1] else np.zeros((model.ndof, 0))
+    body, model, others = part.body, part.model, part.inputs.others
+    first = static_shapes(body, free_displacement(body, others)) if others.shape[1] else np.zeros((model.ndof, 0))
     cutoff = 0.0 if asked.band is None else asked.band[1]
+    modes = free_modes(body, part.certificate, first, cutoff)
 
     def climb(count: int | None) -> Ladder:
-        values, shapes, complete = vibration(model, inverse, body.free_modes_available, count, cutoff)
-        if count is None and shapes.shape[1] == 0:
+        found = modes(count)
+        if count is None and found.shapes.shape[1] == 0:
             raise MatrixError(
                 f"Model {model.name!r} has no elastic natural frequency up to {cutoff:.4g}; raise the band."
             )
-        return Ladder(first, elastic(body, shapes), complete, "free mode", values)
+        return found
 
     return climb

@@ -143,9 +143,7 @@ def test_static_loads_at_interfaces_are_exact(method, kinds):
         balance = dense.rigid_columns(model.points, model.centre_of_mass).T @ loads
         loads = loads @ np.linalg.svd(balance)[2][6:].T
     reduced = loads.T @ basis.Psi @ ((basis.Psi.T @ loads) / basis.eigenvalues[:, None])
-    values, rows = modal_of(model)
     full = loads.T @ (dense.without_rigid_motion(model, _inertia_relief(model, loads)))
-    del values, rows
     assert np.abs(reduced - full).max(initial=0) < 1e-8 * np.abs(full).max(initial=1e-300)
 
 
@@ -219,7 +217,7 @@ def test_gramian_equals_dense_integral():
     turn = certificate.shapes.T @ (model.M @ everything)
     found = turn.T @ position_gramian(certificate) @ turn
     assert np.abs(found - exact).max() < 1e-5 * np.abs(exact).max()
-    largest = np.sqrt(np.linalg.eigvalsh(exact)[::-1][:6])
+    largest = np.linalg.eigvalsh(exact)[::-1][:6]
     np.testing.assert_allclose(singular_values(certificate)[:6], largest, rtol=1e-4)
 
 
@@ -276,12 +274,6 @@ def test_other_loads_are_inputs_too(method):
     basis = SIZED[method](
         model, 4, inputs=["end 0", "end 1", "rotation"], **({"band": BAND} if method == "Gramian" else {})
     )
-    if method in (
-        "Herting",
-        "Craig-Bampton",
-    ):  # answered with fixed interfaces, to which constraint modes are added: all but inertia relief
-        balance = F.T @ dense.rigid_columns(model.points, model.centre_of_mass)
-        assert np.abs(balance).max() < 1e-12
     full = dense.without_rigid_motion(model, _inertia_relief(model, F))
     reduced = basis.Psi @ ((basis.Psi.T @ F) / basis.eigenvalues[:, None])
     assert np.abs(dense.without_rigid_motion(model, reduced) - full).max() < 1e-8 * np.abs(full).max()

@@ -19,8 +19,24 @@ def command(
             "sphere/CENTRE/RADIUS, box/LOW/HIGH, nearest/POINT with points as x,y,z. Repeat for each interface."
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help='"craig-bampton" or "modal".')] = "craig-bampton",
-    modes: Annotated[int, typer.Option(min=1, help="Fixed-interface (or free-free) modes to keep.")] = 20,
+    method: Annotated[
+        str,
+        typer.Option(
+            help='"craig-bampton", "craig-chang", "herting", "modal", "krylov", "gramian", "balanced-truncation", "irka", or '
+            '"choose": the smallest of several that meets the tolerance.'
+        ),
+    ] = "craig-bampton",
+    modes: Annotated[
+        int | None, typer.Option(min=0, help="Modes or shapes to keep beside the static ones (default: 20).")
+    ] = None,
+    band: Annotated[
+        float | None,
+        typer.Option(help="Highest frequency of interest: the error of the response up to it is measured."),
+    ] = None,
+    tol: Annotated[
+        float | None,
+        typer.Option(help="With --band: as few shapes as this relative error allows, in place of --modes."),
+    ] = None,
     attached_to: Annotated[
         str | None, typer.Option(help="Interface that carries the body frame (default: mean axes).")
     ] = None,
@@ -28,21 +44,23 @@ def command(
     geometric_stiffness: Annotated[
         str, typer.Option(help='"second-order" (stiffening by rotation and load) or "none".')
     ] = "second-order",
+    plot: Annotated[
+        Path | None, typer.Option(help="With --band: write a plot of the error over the band here (.png).")
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="Write a picture of the first modes here (.png).")] = None,
 ) -> None:
     """Reduce a part to a flexible body, report its quality, and write it."""
     import fem
     import flexmb
     import reduction
-    from fem.errors import InterfaceError, MatrixError, unknown_name
+    from fem.errors import InterfaceError, MatrixError
     from fem.selection import from_text
     from flexmb.cli.materials import material_from
     from flexmb.cli.screen import console, say_text, yellow_warnings
     from flexmb.files.body_file import save_body
 
-    methods = {"craig-bampton": reduction.craig_bampton, "modal": reduction.modal}
-    if method not in methods:
-        raise MatrixError(unknown_name("reduction method", method, methods))
+    if plot is not None and band is None:
+        raise MatrixError("--plot draws the error over a band: give --band as well.")
     interfaces = {}
     for text in interface or []:
         name, equals, spec = text.partition("=")
@@ -52,11 +70,16 @@ def command(
         interfaces[name] = fem.Interface(from_text(set_name), kind=kind or "rigid")
     with yellow_warnings(), console.status("reducing"):
         part = fem.Model(fem.read_mesh(mesh), material_from(material), name=mesh.stem).with_interfaces(**interfaces)
-        basis = methods[method](part, modes=modes, attached_to=attached_to)
+        reach = None if band is None else (0.0, band)
+        basis = reduction.reduce(part, method, modes, attached_to, band=reach, tol=tol)
         body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)
     say_text(basis)
     with yellow_warnings(), console.status("comparing with the full model"):
         say_text(reduction.report(part, basis))
+    if plot is not None and reach is not None:
+        from flexmb.reduction_plots import plot_response_errors
+
+        say_text(f"plot: {plot_response_errors([reduction.response_error(part, basis, reach)], plot, tol)}")
     say_text(body)
     say_text(f"body: {save_body(body, output)}")
     if picture is not None:

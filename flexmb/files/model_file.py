@@ -148,8 +148,9 @@ def _reduced(name: str, keys: schema.FlexibleBody, folder: Path) -> Body:
         for key, spec in keys.interfaces.items()
     }
     part = fem.Model(mesh, material, name=name).with_interfaces(**interfaces)
-    reduce = {"craig-bampton": reduction.craig_bampton, "modal": reduction.modal}[keys.reduction.method]
-    basis = reduce(part, modes=keys.reduction.modes, attached_to=keys.reduction.attached_to)
+    how = keys.reduction
+    band = None if how.band is None else (0.0, how.band)
+    basis = reduction.reduce(part, how.method, how.modes, how.attached_to, band=band, tol=how.tolerance)
     return flexible_body(
         part, basis, name=name, modal_damping=keys.modal_damping, rayleigh=(keys.rayleigh[0], keys.rayleigh[1]),
         geometric_stiffness=keys.geometric_stiffness,

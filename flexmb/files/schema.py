@@ -55,8 +55,12 @@ Interface = Annotated[
 class ReductionKeys(Keys):
     """How the mesh is reduced."""
 
-    method: Literal["craig-bampton", "modal"] = "craig-bampton"
-    modes: Annotated[int, Field(ge=1)] = 20
+    method: Literal[
+        "choose", "craig-bampton", "craig-chang", "herting", "modal", "krylov", "gramian", "balanced-truncation", "irka"
+    ] = "craig-bampton"
+    modes: Annotated[int, Field(ge=0)] | None = None
+    band: Annotated[float, Field(gt=0)] | None = None
+    tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
     attached_to: str | None = None
 
 

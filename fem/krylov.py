@@ -17,6 +17,7 @@ Inverse = Callable[[np.ndarray], np.ndarray]
 
 NEGLIGIBLE = 1e-14  # a direction this small beside what it came from is round-off
 ORTHOGONAL = 1e-13  # departure of V M V^T from I that is left alone
+ROUND_OFF = 1e6  # times the length of a negligible direction: a negative square beyond it is no round-off
 WEAK = 1e-4  # directions this much shorter than the longest are orthonormalised in a later turn
 ASYMMETRIC = 1e-6  # relative asymmetry of the inverse that cannot be round-off
 
@@ -127,6 +128,10 @@ class KrylovSpace:
         while len(U) and self.size < self.n:
             MU = self.mass_times(U)
             squares, Z = eigh(U @ MU.T)
+            if squares[0] < -max((ROUND_OFF * floor) ** 2, 1e-10 * squares[-1]):
+                raise MatrixError(
+                    "The mass matrix is not positive definite: some motions have negative kinetic energy. Export a consistent mass matrix with positive densities."
+                )
             lengths = np.sqrt(np.maximum(squares, 0.0))
             strong = np.flatnonzero(lengths > max(floor, WEAK * lengths[-1]))
             if len(strong) == 0:

@@ -54,14 +54,14 @@ def balanced_truncation(
         raise MatrixError("Balanced truncation needs a band=(0, f): its shifts and its error are placed in it.")
     asked = request(modes, band, tol, least=0)
     part = prepare(model, asked, inputs, attached_to)
-    if part.certificate is None or not part.inputs.labels:
+    if part.certificate is None or not part.inputs.deforming.labels:
         raise MatrixError(f"Model {model.name!r} has no interface and no inputs to balance; add some, or use modal().")
     alpha, beta = default_damping(part.certificate) if damping is None else damping
     Z, shifts = position_factor(part, alpha, beta)
     first = np.zeros((model.ndof, 0))
     values = np.maximum(np.linalg.eigvalsh(Z.T @ (model.M @ Z))[::-1], 0)
     if static:
-        first = static_shapes(part.body, free_displacement(part.body, part.inputs.loads))
+        first = static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
         Z = Z - first @ (first.T @ (model.M @ Z))
     made = Ladder(first, _compressed(model, Z), True, "balanced shape")
     given = {"singular_values": values, "shifts": shifts, "damping": [float(alpha), float(beta)]}
@@ -82,7 +82,8 @@ def position_factor(part: Part, alpha: float, beta: float) -> tuple[Float[np.nda
     assert certificate is not None
     condensed = condense(body)
     M, K = model.M, model.K
-    balanced = part.inputs.loads - body.MR @ (body.R.T @ part.inputs.loads)
+    loads = part.inputs.deforming.loads
+    balanced = loads - body.MR @ (body.R.T @ loads)
     w1, w2 = np.zeros_like(balanced), balanced
     Z = np.zeros((model.ndof, 0))
     trace, added = 0.0, [np.inf] * SWEEP

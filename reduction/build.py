@@ -86,8 +86,9 @@ def prepare(model: Model, asked: Request, inputs: Sequence[Load] | None, attache
     body = statics(model)
     certificate = None
     clock = perf_counter()
-    if asked.band is not None and (made.labels or asked.tolerance is not None):
-        certificate = certify(body, made, asked.band, SHARE * (asked.tolerance or DEFAULT_TOLERANCE))
+    driving = made.deforming
+    if asked.band is not None and (driving.labels or asked.tolerance is not None):
+        certificate = certify(body, driving, asked.band, SHARE * (asked.tolerance or DEFAULT_TOLERANCE))
     return Part(body, made, certificate, (clock, perf_counter()))
 
 

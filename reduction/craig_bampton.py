@@ -27,8 +27,8 @@ def craig_bampton(
       the fixed-interface modes up to 2 f (cycles per unit of time). Or a band with `tol`: the fewest whose response error over the band is
       below `tol`. With a band, the error over it is measured (see `response_error`).
     - `attached_to`: the interface that the body frame rides on, where all shapes vanish; None: mean axes.
-    - `inputs`: what the error is measured for, default all interfaces; other loads among them are answered, interfaces fixed, with their
-      static response (modal truncation augmentation).
+    - `inputs`: what the error is measured for, default all interfaces; other loads among them ("gravity", "rotation", arrays) are answered, interfaces
+      fixed, with their static response (modal truncation augmentation).
 
     The span holds the static response to any self-equilibrated loads on the interfaces exactly, and, with the six rigid
     motions that are taken out at the end, is that of the classical method. Free-free frequencies come from above.

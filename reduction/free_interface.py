@@ -34,7 +34,7 @@ def craig_chang(
 
 def craig_chang_climb(part: Part) -> Climb:
     """Static responses to the inputs, then free modes."""
-    first = static_shapes(part.body, free_displacement(part.body, part.inputs.loads))
+    first = static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
     return free_modes(part.body, part.certificate, first)
 
 

@@ -71,7 +71,7 @@ def frequency_response(
     """
     if (frequencies is None) == (band is None):
         raise MatrixError("Give frequencies=..., or band=(0, f) for a grid that resolves every resonance; one of them.")
-    made = resolve_inputs(model, inputs)
+    made = resolve_inputs(model, inputs).deforming
     R, _ = orthonormal_rigid_motions(model)
     rows = R.T @ made.loads
     rest = (rows.T @ rows, made.labels, made.length, loss_factor)

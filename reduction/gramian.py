@@ -51,7 +51,7 @@ def gramian(
         raise MatrixError("A Gramian needs the band=(0, f) it is taken over.")
     asked = request(modes, band, tol, least=0)
     part = prepare(model, asked, inputs, attached_to)
-    if not part.inputs.labels:
+    if not part.inputs.deforming.labels:
         raise MatrixError(
             f"Model {model.name!r} has no interface and no inputs, and Gramian shapes are responses to inputs; add some, or use modal()."
         )
@@ -66,7 +66,7 @@ def gramian_climb(part: Part, static: bool = True) -> Climb:
     P = position_gramian(certificate)
     first = np.zeros((part.model.ndof, 0))
     if static:
-        first = static_shapes(part.body, free_displacement(part.body, part.inputs.loads))
+        first = static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
         inside = certificate.shapes.T @ (part.model.M @ first)
         left = np.eye(len(P)) - inside @ inside.T
         P = left @ P @ left

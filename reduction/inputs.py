@@ -9,6 +9,8 @@ from jaxtyping import Bool, Float
 from fem.errors import MatrixError, unknown_name
 from fem.model import Model
 
+GRAVITY = "gravity"
+"""The name of uniform acceleration as a load. It does not deform a free body; with fixed interfaces it does, and Craig-Bampton then holds its response."""
 ROTATION = "rotation"
 """The name of the loads of rotation: centrifugal and Euler forces of the undeformed body, in the six patterns that deform it."""
 
@@ -27,16 +29,22 @@ class Inputs:
     at_interface: Bool[np.ndarray, " p"]
 
     @property
+    def deforming(self) -> "Inputs":
+        """The loads that deform the free body: all but gravity."""
+        kept = np.array([not label.startswith(f"{GRAVITY} ") for label in self.labels], dtype=bool)
+        labels = tuple(label for label, keep in zip(self.labels, kept, strict=True) if keep)
+        return Inputs(labels, self.loads[:, kept], self.length, self.at_interface[kept])
+
+    @property
     def others(self) -> Float[np.ndarray, "ndof k"]:
         """The loads that no interface carries."""
         return self.loads[:, ~self.at_interface]
 
 
 def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> Inputs:
-    """The loads named by `inputs`: names of interfaces (six wrenches each), "rotation", and arrays (ndof,) or (ndof, k).
+    """The loads named by `inputs`: names of interfaces (six wrenches each), "rotation", "gravity", and arrays (ndof,) or (ndof, k).
 
-    None: all interfaces, which may be none. Uniform acceleration and gravity are no inputs of a free body: they deform it only through the forces at its
-    interfaces. Raises MatrixError for unknown names, wrong shapes, and when `inputs` is empty.
+    None: all interfaces, which may be none. Raises MatrixError for unknown names, wrong shapes, and when `inputs` is empty.
     """
     J = model.inertia()
     length = float(np.sqrt(np.trace(J) / (2 * model.mass)))
@@ -51,6 +59,9 @@ def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> I
         if isinstance(item, str) and item in model.interfaces:
             labels += [f"{item} {d}" for d in ("Fx", "Fy", "Fz", "Mx", "My", "Mz")]
             loads.append(model.interfaces[item].motion_rows(model).toarray() * np.repeat([1.0, length], 3))
+        elif isinstance(item, str) and item == GRAVITY:
+            labels += [f"{GRAVITY} {d}" for d in "xyz"]
+            loads.append(_translations(model) / model.mass)
         elif isinstance(item, str) and item == ROTATION:
             pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
             moments = model.moment_loads() - _translations(model) @ np.kron(model.centre_of_mass, np.eye(3))
@@ -58,7 +69,9 @@ def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> I
             labels += [f"rotation {'xyz'[a]}{'xyz'[b]}" for a, b in pairs]
             loads.append(np.column_stack(symmetric) / (model.mass * length))
         elif isinstance(item, str):
-            raise MatrixError(f"Model {model.name!r}: " + unknown_name("input", item, [*model.interfaces, ROTATION]))
+            raise MatrixError(
+                f"Model {model.name!r}: " + unknown_name("input", item, [*model.interfaces, GRAVITY, ROTATION])
+            )
         else:
             loads.append(_array(model, item))
             labels += [f"load {len(labels) + k}" for k in range(loads[-1].shape[1])]

@@ -43,17 +43,17 @@ def irka(
     asked = request(modes, band, None, least=1)
     part = prepare(model, asked, inputs, attached_to)
     certificate = part.certificate
-    if certificate is None or not part.inputs.labels:
+    if certificate is None or not part.inputs.deforming.labels:
         raise MatrixError(
             f"Model {model.name!r} has no interface and no inputs to interpolate; add some, or use modal()."
         )
-    if modes > len(certificate.eigenvalues) - (len(part.inputs.labels) if static else 0):
+    if modes > len(certificate.eigenvalues) - (len(part.inputs.deforming.labels) if static else 0):
         raise MatrixError(
             f"Model {model.name!r}: {modes} shapes are more than the band needs; ask for fewer, or raise the band."
         )
     first = np.zeros((model.ndof, 0))
     if static:
-        first = static_shapes(part.body, free_displacement(part.body, part.inputs.loads))
+        first = static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
     X, iterations, settled = h2_shapes(certificate, certificate.shapes.T @ (model.M @ first), modes)
     made = Ladder(first, certificate.shapes @ X, True, "H2 shape")
     return build(part, asked, "IRKA", lambda _: made, attached_to, iterations=iterations, settled=int(settled))

@@ -60,7 +60,7 @@ def krylov(
         raise MatrixError("Give shifts and moments, or let modes or tol place them; not both.")
     asked = request(modes if shifts is None else 0, band, tol, least=0)
     part = prepare(model, asked, inputs, attached_to)
-    if not part.inputs.labels:
+    if not part.inputs.deforming.labels:
         raise MatrixError(
             f"Model {model.name!r} has no interface and no inputs, and Krylov shapes are responses to inputs; add some, or use modal()."
         )
@@ -68,7 +68,7 @@ def krylov(
         made = moment_ladder(part, [float(f) for f in shifts], moments, static)
         asked = Request(made.shapes.shape[1], band, None)
     elif part.certificate is None:
-        p, left = len(part.inputs.labels), asked.modes or 0
+        p, left = len(part.inputs.deforming.labels), asked.modes or 0
         made = moment_ladder(part, [0.0], -(-left // p) + (1 if static else 0), static)
     else:
         return build(part, asked, "Krylov", krylov_climb(part, asked, static), attached_to)
@@ -94,7 +94,7 @@ def krylov_climb(part: Part, asked: Request, static: bool = True) -> Climb:
     def climb(count: int | None) -> Ladder:
         steps = _placed(certificate, static, count or len(certificate.eigenvalues), asked.tolerance)
         for frequency, group in groupby(steps[len(solved) :], key=lambda step: step.frequency):
-            loads = part.inputs.loads @ np.column_stack([step.direction for step in group])
+            loads = part.inputs.deforming.loads @ np.column_stack([step.direction for step in group])
             with condensed.dynamic(1.0, -((2 * np.pi * frequency) ** 2)) as solve:
                 solved.extend(solve(loads).T)
         shapes = np.column_stack(solved) if solved else np.zeros((part.model.ndof, 0))
@@ -177,7 +177,7 @@ def _orthonormal(V: np.ndarray, X: np.ndarray) -> np.ndarray:
 def _static(part: Part, static: bool) -> np.ndarray:
     if not static:
         return np.zeros((part.model.ndof, 0))
-    return static_shapes(part.body, free_displacement(part.body, part.inputs.loads))
+    return static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
 
 
 def moment_ladder(part: Part, shifts: Sequence[float], moments: int, static: bool) -> Ladder:
@@ -191,7 +191,7 @@ def moment_ladder(part: Part, shifts: Sequence[float], moments: int, static: boo
     Z, MZ = np.hstack([body.R, first]), np.hstack([body.MR, model.M @ first])
     for frequency in shifts:
         local, Mlocal = body.R, body.MR  # Arnoldi within the shift: its recurrence must not lose what other shifts hold
-        loads = part.inputs.loads
+        loads = part.inputs.deforming.loads
         with condensed.dynamic(1.0, -((2 * np.pi * frequency) ** 2)) as solve:
             for _ in range(moments):
                 X, MX = new_directions(model.M, local, Mlocal, solve(loads))

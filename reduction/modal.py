@@ -38,7 +38,7 @@ def modal(
 
 def modal_climb(part: Part, asked: Request) -> Climb:
     """Static responses to inputs that are no interface; then free modes."""
-    body, model, others = part.body, part.model, part.inputs.others
+    body, model, others = part.body, part.model, part.inputs.deforming.others
     first = static_shapes(body, free_displacement(body, others)) if others.shape[1] else np.zeros((model.ndof, 0))
     cutoff = 0.0 if asked.band is None else asked.band[1]
     modes = free_modes(body, part.certificate, first, cutoff)

@@ -45,11 +45,13 @@ def diagonalise(
         raise MatrixError(f"Model {model.name!r}: a shape of the basis has no mass; check the densities in M.")
     scale = 1.0 / np.sqrt(mass)
     M, K = (0.5 * (A + A.T) * np.outer(scale, scale) for A in (M, K))
-    smallest = eigh(M, eigvals_only=True, subset_by_index=[0, 0])[0]
+    (smallest,), vector = eigh(M, subset_by_index=[0, 0])
     if smallest < DEPENDENT * len(M):
+        involved = np.flatnonzero(np.abs(vector[:, 0]) > 0.1 * np.abs(vector).max())
         raise MatrixError(
             f"Model {model.name!r}: the {len(M)} shapes of the basis are dependent (smallest eigenvalue of their scaled "
-            f"mass matrix: {smallest:.1e}). Ask for fewer modes, or remove an interface that others imply."
+            f"mass matrix: {smallest:.1e}; columns involved, counted from 0: {', '.join(map(str, involved[:8]))}). Ask for fewer modes, or "
+            "remove an interface that others imply."
         )
     L = cholesky(M, lower=True)
     K = solve_triangular(L, solve_triangular(L, K, lower=True).T, lower=True)

@@ -74,7 +74,7 @@ def response_error(
     if len(basis.Psi) != model.ndof:
         raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")
     body = statics(model)
-    certificate = certify(body, resolve_inputs(model, inputs), band, tolerance, loss_factor)
+    certificate = certify(body, resolve_inputs(model, inputs).deforming, band, tolerance, loss_factor)
     body.release()
     free, values = diagonalise(model, basis.Psi - body.R @ (body.MR.T @ basis.Psi))
     return measure(certificate, f"{basis.method}, {basis.modes} coordinates", values, certificate.inputs.loads.T @ free)

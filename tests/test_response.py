@@ -279,8 +279,55 @@ def test_other_loads_are_inputs_too(method):
     assert np.abs(dense.without_rigid_motion(model, reduced) - full).max() < 1e-8 * np.abs(full).max()
 
 
+def test_gravity_held_at_an_interface_is_exact_where_it_was_asked_for():
+    """The deflection of a held body under its weight: Craig-Bampton has it with the input "gravity", free-interface methods always."""
+    model = part(("rigid", "rigid"), (6, 2, 1))
+    weight = model.M @ model.rigid_modes()[:, 2]
+    exact = dense.static_shapes(model, weight[:, None], dense.motion(model, "end 0").T, np.zeros((6, 1)))[:, 0]
+    size = np.abs(exact).max()
+    for basis, good in (
+        (reduction.craig_bampton(model, 2, "end 0"), False),
+        (reduction.craig_bampton(model, 2, "end 0", inputs=["end 0", "end 1", "gravity"]), True),
+        (reduction.craig_chang(model, 2, "end 0"), True),
+        (reduction.herting(model, 2, "end 0"), True),
+        (reduction.gramian(model, 2, "end 0", band=BAND), True),
+    ):
+        found = basis.Psi @ ((basis.Psi.T @ weight) / basis.eigenvalues)
+        assert (np.abs(found - exact).max() < 1e-7 * size) == good, basis.method
+    with pytest.raises(MatrixError, match="nothing that drives it"):
+        reduction.response_error(model, reduction.modal(model, 4), BAND, ["gravity"])
+
+
+def test_dependent_columns_are_named():
+    from reduction.reference import diagonalise
+
+    model = part(("rigid", "average"))
+    V = reduction.modal(model, 5).Psi
+    with pytest.raises(MatrixError, match=r"columns involved, counted from 0: 1, 5\)"):
+        diagonalise(model, np.hstack([V, V[:, [1]]]))
+
+
+def test_an_indefinite_mass_matrix_is_refused():
+    source = part(("average",), (3, 1, 1), "tetra")
+    M = source.M.tolil()
+    extra = 0.8 * min(M[k, k] for k in range(6))
+    for a, b in ((0, 3), (1, 4), (2, 5)):  # keeps the rigid mass, turns one motion negative
+        M[a, b] += extra
+        M[b, a] += extra
+        M[a, a] -= extra
+        M[b, b] -= extra
+    model = fem.Model.from_matrices(M.tocsr(), source.K, source.points).with_interfaces(
+        a=source.interfaces["end 0"].nodes
+    )
+    with pytest.raises(MatrixError, match="not positive definite"):
+        reduction.modal(model, 6)
+
+
 WRONG = {
-    "unknown input": ({"inputs": ["end 9"]}, "no input named 'end 9'.*Existing: 'end 0', 'end 1', 'rotation'"),
+    "unknown input": (
+        {"inputs": ["end 9"]},
+        "no input named 'end 9'.*Existing: 'end 0', 'end 1', 'gravity', 'rotation'",
+    ),
     "no input": ({"inputs": []}, "an empty list of inputs"),
     "short load": ({"inputs": [np.ones(5)]}, "must hold .* finite numbers"),
     "zero load": ({"inputs": [np.zeros(135)]}, "not all zero"),

@@ -5,6 +5,7 @@ One file a benchmark, with `run() -> list[Row]`; its name here is all that regis
 
 REGISTRY = {
     "reduction-100k": "benchmarks.reduction_100k",
+    "reduction-methods-100k": "benchmarks.reduction_methods",
     "spin-up": "benchmarks.spin_up",
     "step-interface-nodes": "benchmarks.step_interface_nodes",
 }

@@ -1,4 +1,4 @@
-"""Makes the pictures of the README from the demo: `python docs/make_images.py` (about half a minute)."""
+"""Makes the pictures of the README and the pages here: `python docs/make_images.py` (about three minutes)."""
 
 import tempfile
 from pathlib import Path
@@ -8,6 +8,7 @@ import numpy as np
 
 from flexmb import demo, view
 from flexmb.compare import Comparison
+from validation import reduction_methods
 
 HERE = Path(__file__).parent / "images"
 
@@ -47,7 +48,29 @@ def poster(comparison: Comparison, folder: Path) -> None:
     figure.savefig(HERE / "demo.png", dpi=85)
 
 
+SHOWN = {
+    "modal": view.GREY, "Craig-Bampton": view.ORANGE, "Craig-Chang": view.GREEN, "Krylov": view.BLUE, "Gramian": "#a23b72",
+    "Gramian, not static": view.INK,
+}  # fmt: skip
+
+
+def methods() -> None:
+    """Relative error over the band of reduction methods at the same size, on three parts."""
+    study = reduction_methods.study()
+    figure, axes = plt.subplots(1, len(study), figsize=(15, 5.2), sharey=True, layout="constrained")
+    for axis, (part, errors) in zip(axes, study.items(), strict=True):
+        for name, colour in SHOWN.items():
+            axis.semilogy(errors[name].frequencies, errors[name].relative, color=colour, lw=1.3, label=name)
+        axis.set(title=part, xlabel="frequency [Hz]", ylim=(1e-9, 20), xlim=(0, errors["modal"].frequencies[-1]))
+        axis.grid(alpha=0.25)
+    axes[0].set_ylabel(f"relative error, {reduction_methods.COORDINATES} coordinates")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=len(SHOWN))
+    figure.savefig(HERE / "reduction-methods.png", dpi=85)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         HERE.mkdir(exist_ok=True)
         poster(demo.run(folder), Path(folder))
+    methods()

@@ -14,6 +14,7 @@ from validation import (
     lateral_buckling,
     moving_base_cantilever,
     planar_robot,
+    reduction_methods,
     spin_up,
     steady_rotation,
     strain_rig,
@@ -36,6 +37,7 @@ CASES: dict[str, Callable[[], list[Row]]] = {
     "planar-robot": planar_robot.run,
     "test-rig": strain_rig.run,
     "foreshortening": foreshortening.run,
+    "reduction-methods": reduction_methods.run,
 }
 
 __all__ = ["CASES", "Row"]

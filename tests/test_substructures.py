@@ -1,0 +1,168 @@
+"""Parts welded to one, bases made of bases, added masses and springs."""
+
+from functools import cache
+
+import dense
+import numpy as np
+import pytest
+
+import fem
+import flexmb
+import reduction
+from fem.errors import InterfaceError, MatrixError
+from fem.mesh_shapes import block, line
+from flexmb.dynamics import mass_matrix
+
+STEEL = fem.Material.steel()
+WELDS = {"corner": ("arm tip", "post root")}
+
+
+def moved(mesh, by):
+    return fem.Mesh(
+        mesh.points + np.array(by), mesh.cells, face_sets=mesh.face_sets, cell_sets=mesh.cell_sets, name=mesh.name
+    )
+
+
+@cache
+def parts():
+    arm = fem.Model(block("hexahedron20", (0.5, 0.05, 0.05), (5, 1, 1)), STEEL, name="arm").with_interfaces(
+        root="x0", tip="x1"
+    )
+    post = fem.Model(
+        moved(block("hexahedron20", (0.05, 0.05, 0.4), (1, 1, 4)), (0.5, 0, 0)), fem.Material.aluminium(), name="post"
+    )
+    return {"arm": arm, "post": post.with_interfaces(root="z0", top=fem.Interface("z1", kind="average"))}
+
+
+@cache
+def whole():
+    return fem.join(parts(), WELDS)
+
+
+def test_a_joined_model_is_its_parts():
+    model = whole()
+    assert model.mass == pytest.approx(sum(p.mass for p in parts().values()))
+    assert list(model.interfaces) == ["arm root", "post top", "corner"]
+    assert len(model.interfaces["corner"].nodes) == sum(
+        len(parts()[p].interfaces[i].nodes) for p, i in (("arm", "tip"), ("post", "root"))
+    )
+    matrices = {k: fem.Model.from_matrices(p.M, p.K, p.points).with_interfaces(
+        **{n: fem.Interface(i.nodes, i.kind, i.point) for n, i in p.interfaces.items()}) for k, p in parts().items()}  # fmt: skip
+    imported = fem.join(matrices, WELDS)
+    np.testing.assert_allclose(
+        reduction.modal(imported, 8).eigenvalues, reduction.modal(model, 8).eigenvalues, rtol=1e-9
+    )
+
+
+def test_welds_need_rigid_interfaces_that_exist():
+    with pytest.raises(InterfaceError, match=r"no interface named 'arm top'.*Existing: 'arm root'"):
+        fem.join(parts(), {"w": ("arm top", "post root")})
+    with pytest.raises(InterfaceError, match="averaging one"):
+        fem.join(parts(), {"w": ("arm tip", "post top")})
+    with pytest.raises(InterfaceError, match="welded twice"):
+        fem.join(parts(), {"w": ("arm tip", "post root"), "v": ("arm root", "post root")})
+    with pytest.raises(MatrixError, match="two parts and one weld"):
+        fem.join(parts(), {})
+
+
+@pytest.mark.parametrize("frame", [None, "arm root", "corner"])
+def test_synthesis_of_full_bases_is_the_full_model(frame):
+    bases = {k: reduction.modal(p, reduction.statics.statics(p).free_modes_available) for k, p in parts().items()}
+    basis = reduction.synthesise(whole(), parts(), bases, WELDS, frame)
+    reduction.check(basis, whole())
+    exact = dense.eigenvalues(whole())[6:] if frame is None else dense.eigenvalues(whole(), [frame])
+    np.testing.assert_allclose(basis.eigenvalues[:30], exact[:30], rtol=1e-7)
+
+
+def test_synthesis_converges_from_above():
+    exact = reduction.modal(whole(), 8).eigenvalues
+    errors = []
+    for modes in (2, 6, 12):
+        bases = {k: reduction.craig_bampton(p, modes) for k, p in parts().items()}
+        basis = reduction.synthesise(whole(), parts(), bases, WELDS)
+        assert basis.modes == sum(b.modes for b in bases.values()) + 12 - 6 - 6
+        errors.append(basis.eigenvalues[:8] / exact - 1)
+        assert errors[-1].min() > -1e-9
+    assert (errors[2] < errors[0]).all()
+    assert errors[2][:4].max() < 2e-3
+    body = flexmb.flexible_body(whole(), basis)
+    assert body.invariants.second_order
+    with pytest.raises(MatrixError, match="no basis of a part named 'post'"):
+        reduction.synthesise(whole(), parts(), {"arm": bases["arm"]}, WELDS)
+    with pytest.raises(MatrixError, match=r"has \d+ dofs and the interfaces"):
+        reduction.synthesise(whole(), parts(), {"arm": bases["arm"], "post": bases["arm"]}, WELDS)
+
+
+def test_beams_weld_to_solids():
+    beam = fem.Beam(STEEL, fem.Section.rectangle(0.05, 0.05))
+    mast = fem.Model(line((0.5, 0.025, 0.025), (0.5, 0.025, 0.4), 6), beam).with_interfaces(foot="start", top="end")
+    model = fem.join({"mast": mast, "arm": parts()["arm"]}, {"weld": ("arm tip", "mast foot")})
+    assert model.ndof == mast.ndof + parts()["arm"].ndof
+    assert model.mass == pytest.approx(mast.mass + parts()["arm"].mass)
+    bases = {"mast": reduction.craig_bampton(mast, 10), "arm": reduction.craig_bampton(parts()["arm"], 10)}
+    basis = reduction.synthesise(
+        model, {"mast": mast, "arm": parts()["arm"]}, bases, {"weld": ("arm tip", "mast foot")}
+    )
+    exact = reduction.modal(model, 5).frequencies
+    np.testing.assert_allclose(basis.frequencies[:5], exact, rtol=5e-3)
+    assert (basis.frequencies[:5] >= exact * (1 - 1e-9)).all()
+
+
+LUMP = fem.PointMass(1.5, (2e-3, 3e-3, 4e-3), (0.03, 0.01, -0.02))
+
+
+def test_an_added_mass_is_that_of_a_body_welded_there():
+    arm = parts()["arm"]
+    heavy = arm.with_added({"tip": LUMP})
+    assert heavy.mass == pytest.approx(arm.mass + 1.5)
+    centre = arm.interfaces["tip"].point + np.array(LUMP.offset)
+    np.testing.assert_allclose(
+        heavy.mass * heavy.centre_of_mass, arm.mass * arm.centre_of_mass + 1.5 * centre, rtol=1e-9
+    )
+    origin = np.zeros(3)
+    lump = np.diag(LUMP.inertia) + 1.5 * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    np.testing.assert_allclose(heavy.inertia(origin), arm.inertia(origin) + lump, rtol=1e-9, atol=1e-12)
+    body = flexmb.flexible_body(heavy, reduction.craig_bampton(heavy, 6))
+    M = mass_matrix(body, np.zeros(body.modes))
+    np.testing.assert_allclose(M[:3, :3], heavy.mass * np.eye(3), rtol=1e-9, atol=1e-9)
+    assert arm.with_added().mass == pytest.approx(arm.mass)
+    twice = heavy.with_added({"tip": LUMP})
+    assert twice.mass == pytest.approx(arm.mass + 3.0)
+
+
+def test_reanalysis_in_the_old_span():
+    arm = parts()["arm"]
+    changed = arm.with_added({"tip": LUMP}, [fem.Spring("root", "tip", [1e7] * 3 + [1e4] * 3)])
+    exact = reduction.modal(changed, 6).frequencies
+    old = reduction.craig_bampton(arm, 12)
+    new = reduction.reanalyse(old, changed, "root")
+    reduction.check(new, changed)
+    assert new.attached_to == "root"
+    free = reduction.reanalyse(old, changed).frequencies[:6]
+    assert (free >= exact * (1 - 1e-9)).all()
+    np.testing.assert_allclose(free, exact, rtol=5e-3)
+    assert np.abs(old.frequencies[:6] / exact - 1).max() > 0.05  # the change is not small
+    with pytest.raises(MatrixError, match="must keep its nodes"):
+        reduction.reanalyse(old, parts()["post"])
+
+
+def test_springs_leave_rigid_motion_free():
+    arm = parts()["arm"].with_added(springs=[fem.Spring("root", "tip", np.diag([1e8, 2e8, 3e8, 1e5, 2e5, 3e5]))])
+    R = arm.rigid_modes((0.3, 0.2, 0.1))
+    assert np.abs(arm.K @ R).max() < 1e-6 * np.abs(arm.K.diagonal()).max()
+
+
+@pytest.mark.parametrize(
+    ("masses", "springs", "error", "message"),
+    [
+        ({"tap": LUMP}, (), InterfaceError, r"no interface named 'tap'. Did you mean 'tip'"),
+        ({"tip": fem.PointMass(-1.0)}, (), MatrixError, "not physical: mass -1"),
+        ({"tip": fem.PointMass(1.0, (1.0, 1.0, 3.0))}, (), MatrixError, "sum of the others"),
+        ({"tip": fem.PointMass(1.0, (1.0, 1.0))}, (), MatrixError, "inertia .3,. or .3, 3."),
+        ({}, (fem.Spring("root", "tip", [1.0, 2.0]),), MatrixError, r"\(6, 6\) or its 6 diagonal entries"),
+        ({}, (fem.Spring("root", "tip", [-1.0, 1, 1, 1, 1, 1]),), MatrixError, "without negative eigenvalues"),
+    ],
+)  # fmt: skip
+def test_unphysical_additions_are_refused(masses, springs, error, message):
+    with pytest.raises(error, match=message):
+        parts()["arm"].with_added(masses, springs)

@@ -14,7 +14,7 @@ FIRST = 16
 
 def require_band(band: tuple[float | int, float | int]) -> float:
     """The highest frequency of a band (0, f); refuses what is none."""
-    low, high = band
+    low, high = band if np.shape(band) == (2,) else (np.nan, np.nan)
     if not (low == 0 and np.isfinite(high) and high > 0):
         raise MatrixError(f"A band is (0, highest frequency), in cycles per unit of time; found {band}.")
     return float(high)

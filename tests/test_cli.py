@@ -84,6 +84,29 @@ def rod_file(tmp_path_factory):
     return path, done.output
 
 
+def test_reduce_finds_the_smallest_body_for_a_tolerance(tmp_path):
+    words = ["reduce", CONROD, "--material", "steel", "--interface", "big=BIG_END", "--interface", "small=SMALL_END"]
+    words += [
+        "--method",
+        "choose",
+        "--band",
+        "3000",
+        "--tol",
+        "0.02",
+        "-o",
+        str(tmp_path / "rod.h5"),
+        "--plot",
+        str(tmp_path / "error.png"),
+    ]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.output.split())
+    assert "0.02 was asked for" in text
+    assert "Craig-Chang:" in text
+    assert load_body(tmp_path / "rod.h5").modes <= 18
+    assert is_picture(tmp_path / "error.png")
+
+
 def test_reduce_writes_the_body_and_tells_its_quality(rod_file):
     path, text = rod_file
     body = load_body(path)

@@ -240,6 +240,7 @@ FLEXIBLE_BODIES = {
     "plain": (f"material = {RUBBER}\nreduction = {{ modes = 5 }}", {"modes": 5}, {}, {}),
     "method": (f'material = {RUBBER}\nreduction = {{ method = "modal", modes = 3 }}', {"modes": 3}, {}, {}),
     "frame": (f'material = {RUBBER}\nreduction = {{ modes = 2, attached_to = "root" }}', {"modes": 2, "attached_to": "root"}, {}, {}),
+    "tolerance": (f'material = {RUBBER}\nreduction = {{ method = "choose", band = 0.3, tolerance = 0.05 }}', {"band": (0, 0.3), "tol": 0.05}, {}, {}),
     "damping": (f"material = {RUBBER}\nreduction = {{ modes = 5 }}\nmodal_damping = 0.02\nrayleigh = [0.1, 0.3]", {"modes": 5}, {}, {"modal_damping": 0.02, "rayleigh": (0.1, 0.3)}),
     "two materials": (f'material = {{ LEFT = {RUBBER}, RIGHT = "aluminium:mm" }}\nreduction = {{ modes = 5 }}', {"modes": 5}, {"RIGHT": fem.Material.aluminium("mm")}, {}),
 }  # fmt: skip
@@ -260,7 +261,7 @@ def test_a_flexible_body_of_a_file_equals_the_same_calls_in_python(kind, tmp_pat
     material = {"LEFT": rubber, **materials} if materials else rubber
     tip = fem.Interface("TIP", kind="average", point=(2.5, 0, 0))
     part = fem.Model(fem.read_mesh(tmp_path / "bar.inp"), material).with_interfaces(root="ROOT", tip=tip)
-    method = reduction.modal if kind == "method" else reduction.craig_bampton
+    method = {"method": reduction.modal, "tolerance": reduction.choose}.get(kind, reduction.craig_bampton)
     expected = flexmb.flexible_body(part, method(part, **options), name="bar", **damping)
     assert list(found.interfaces) == ["root", "tip"]
     assert found.stiffness == pytest.approx(expected.stiffness, rel=1e-9)
@@ -339,8 +340,10 @@ WRONG = {
     "unknown set": ("[[joints]]", MESHED.format('material = "steel"\ninterfaces = { big = "BIGEND" }'), ["'bodies.rod'", "'BIGEND'", "Did you mean 'BIG_END'?"]),
     "interface as a number": ("[[joints]]", MESHED.format('material = "steel"\ninterfaces = { big = 3 }'), ["'bodies.rod.interfaces.big'", "name of a set", "found 3"]),
     "kind of interface": ("[[joints]]", MESHED.format('material = "steel"\ninterfaces = { big = { set = "BIG_END", kind = "rgd" } }'), ["'bodies.rod.interfaces.big.kind'", "'rigid' or 'average'", "found 'rgd'"]),
-    "method of reduction": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { method = "guyan" }'), ["'bodies.rod.reduction.method'", "'craig-bampton' or 'modal'", "found 'guyan'"]),
-    "number of modes": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { modes = 0 }'), ["'bodies.rod.reduction.modes'", "greater than or equal to 1", "found 0"]),
+    "method of reduction": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { method = "guyan" }'), ["'bodies.rod.reduction.method'", "'choose', 'craig-bampton'", "found 'guyan'"]),
+    "number of modes": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { modes = -1 }'), ["'bodies.rod.reduction.modes'", "greater than or equal to 0", "found -1"]),
+    "tolerance": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { tolerance = 2.0 }'), ["'bodies.rod.reduction.tolerance'", "less than 1", "found 2.0"]),
+    "band that is missing": ("[[joints]]", MESHED.format('material = "steel"\ninterfaces = { a = "BIG_END" }\nreduction = { method = "choose" }'), ["'choose' needs a band"]),
 }  # fmt: skip
 
 

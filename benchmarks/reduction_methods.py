@@ -15,7 +15,6 @@ SIZE, DIVISIONS = (1.0, 0.3, 0.1), (50, 15, 5)
 BAND, TOLERANCE, MODES = (0.0, 3000.0), 0.01, 20
 GOALS = {
     "craig-bampton": 3.0, "craig-chang": 4.0, "herting": 5.0, "modal": 3.0, "krylov-moments": 3.0, "krylov": 20.0, "gramian": 4.0, "irka": 4.0,
-    "balanced-truncation": 250.0, "choose": 10.0,
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from fem.errors import (
     MatrixError,
     MeshError,
 )
+from fem.factorisations.storage import Solver
 from fem.interface import Interface
 from fem.join import join
 from fem.loads import gravity, point_force, pressure
@@ -43,6 +44,7 @@ __all__ = [
     "Model",
     "PointMass",
     "Section",
+    "Solver",
     "Spring",
     "UnitWarning",
     "check_mesh",

@@ -19,6 +19,7 @@ from fem.errors import FactorisationError, MatrixError, unknown_name
 from fem.factorisations import BACKENDS, Backend, Factorisation, FactorRecord, Kind
 from fem.factorisations.diagnosis import causes
 from fem.factorisations.matrix import checked
+from fem.factorisations.storage import Solver
 
 INACCURATE = 1e-5  # a relative residual that deserves a warning
 SINGULAR = 1e-3  # a relative residual that no regular matrix of use here has
@@ -111,6 +112,7 @@ def factor(
     A: sp.spmatrix | sp.sparray | np.ndarray,
     kind: str = "positive-definite",
     backend: str = "auto",
+    solver: Solver | None = None,
 ) -> Factor:
     """Factorise A (n, n).
 
@@ -118,7 +120,8 @@ def factor(
     K - s M, saddle points; gives the inertia), "complex-symmetric" (K + i w D - w^2 M) or "general" (real or
     complex). Symmetric kinds are given whole, not as a triangle. A is not changed and not kept by reference.
 
-    backend: "auto" ("pardiso" where MKL is installed, else "superlu"), "pardiso" or "superlu".
+    backend: "auto" ("pardiso" where MKL is installed, else "mumps" where python-mumps is, else "superlu") or one of these.
+    solver: backend, memory budget and scratch directory in one (`fem.Solver`): a factor that exceeds the budget goes to disk.
 
     One random right-hand side is solved and its residual measured (`record.residual`, relative to it): above
     1e-5 an IllConditionedWarning, above 1e-3 an error. Cost of PARDISO at 100,000 tet10 dofs: 5 CPU seconds,
@@ -127,9 +130,10 @@ def factor(
     Raises MatrixError (not square, NaN, not symmetric) and FactorisationError (singular, not positive
     definite, memory).
     """
-    known, chosen = _kind(kind), _choose(backend)
+    solver = Solver(backend=backend) if solver is None else solver
+    known, chosen = _kind(kind), _choose(solver.backend)
     A = checked(A, known)
-    factorisation = chosen.factorise(A, known)
+    factorisation = chosen.factorise(A, known, solver)
     residual, solution = _residual(A, factorisation)
     record = replace(factorisation.record, residual=residual)
     if not residual <= SINGULAR:  # NaN too

@@ -15,6 +15,7 @@ from fem.additions import PointMass, Spring, added_mass, added_stiffness
 from fem.beam import Beam
 from fem.beam_matrices import Beams, LineMass
 from fem.errors import MaterialError, MatrixError
+from fem.factorisations.storage import Solver
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.material import Material, unit_suspicion
 from fem.matrix_check import checked_free_matrices
@@ -84,7 +85,7 @@ class Model:
 
     `M` and `K` (sparse, symmetric, full storage) are assembled on first use and shared by copies with other interfaces.
     Dofs: displacements first, `3 * node + component`; then rotations of the nodes of beams, `3 n + 3 k + component` for
-    `rotation_nodes[k]`. `mesh` is None and `materials` is empty for a model made from matrices.
+    `rotation_nodes[k]`. `solver`: how the matrices are factorised. `mesh` is None and `materials` is empty for a model made from matrices.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -92,6 +93,7 @@ class Model:
     mesh: Mesh | None
     materials: assembly.Materials
     name: str
+    solver: Solver
     _matrices: _Assembly | _Imported = field(repr=False)
 
     def __init__(
@@ -124,6 +126,7 @@ class Model:
             mesh=mesh,
             materials=materials,
             name=name or mesh.name,
+            solver=Solver(),
             _matrices=_Assembly(mesh, materials, material_of),
         )
 
@@ -145,7 +148,9 @@ class Model:
         points.setflags(write=False)
         matrices = _Imported(*checked_free_matrices(M, K, points, name))
         model = Model.__new__(Model)
-        model._set(points=points, interfaces={}, mesh=None, materials=(), name=name, _matrices=matrices)
+        model._set(
+            points=points, interfaces={}, mesh=None, materials=(), name=name, solver=Solver(), _matrices=matrices
+        )
         return model
 
     @property
@@ -198,6 +203,12 @@ class Model:
         require_disjoint(made)
         copy = Model.__new__(Model)
         copy._set(**{**self.__dict__, "interfaces": made})
+        return copy
+
+    def with_solver(self, memory: int | str | None = None, backend: str = "auto", scratch: Any = None) -> "Model":
+        """The same part whose matrices are factorised within a memory budget (see `fem.Solver`): `part.with_solver(memory="4GiB")`."""
+        copy = Model.__new__(Model)
+        copy._set(**{**self.__dict__, "solver": Solver(memory, backend, scratch)})
         return copy
 
     def with_added(self, masses: Mapping[str, PointMass] | None = None, springs: Sequence[Spring] = ()) -> "Model":

@@ -34,7 +34,8 @@ class Condensed:
             yield lambda F: free_displacement(body, F) / stiffness
             return
         A = stiffness * self.K + mass * self.M
-        with factor(A, "complex-symmetric" if np.iscomplexobj(A) else "symmetric") as inverse:
+        kind = "complex-symmetric" if np.iscomplexobj(A) else "symmetric"
+        with factor(A, kind, solver=body.model.solver) as inverse:
 
             def solve(F: np.ndarray) -> np.ndarray:
                 balanced = F - body.MR @ (body.R.T @ F)

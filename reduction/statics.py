@@ -108,7 +108,7 @@ def free_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np
 
 def _factor(model: Model, interior: np.ndarray) -> Factor:
     try:
-        return factor(model.K[interior][:, interior], "positive-definite")
+        return factor(model.K[interior][:, interior], "positive-definite", solver=model.solver)
     except FactorisationError as error:
         raise FactorisationError(
             f"Model {model.name!r}, held at its rigid interfaces or at six pinned dofs: {error} A hinge (parts that meet "

@@ -1,8 +1,8 @@
 """Sparse direct solvers of one protocol: one module a library, in the order in which "auto" tries them."""
 
-from fem.factorisations import pardiso, superlu
+from fem.factorisations import mumps, pardiso, superlu
 from fem.factorisations.record import Backend, Factorisation, FactorRecord, Kind
 
-BACKENDS: dict[str, Backend] = {"pardiso": pardiso, "superlu": superlu}
+BACKENDS: dict[str, Backend] = {"pardiso": pardiso, "mumps": mumps, "superlu": superlu}
 
 __all__ = ["BACKENDS", "Backend", "FactorRecord", "Factorisation", "Kind"]

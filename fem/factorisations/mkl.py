@@ -8,6 +8,8 @@ Parameter". Parameters are numbered from 1, as that manual does for Fortran.
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from ctypes.util import find_library
 from functools import cache
 from importlib import metadata
@@ -19,6 +21,7 @@ from jaxtyping import Int, Shaped
 from fem.errors import FactorisationError
 
 ANALYSE, FACTORISE, SOLVE, RELEASE = 11, 22, 33, -1
+TOO_LITTLE_CORE = -9
 
 # what PARDISO's error code means, and what to do about it
 ERRORS = {
@@ -33,6 +36,9 @@ ERRORS = {
     -7: "a diagonal block is singular",
     -8: "a 32-bit count overflowed: the problem is too large for PARDISO. Use a coarser mesh, or "
     "split the part at interfaces and reduce the pieces",
+    -9: "there is not enough memory for the largest block of an out-of-core factor. Raise the memory budget",
+    -10: "the files of an out-of-core factor cannot be opened. Name a directory that can be written to: Solver(scratch=...)",
+    -11: "the files of an out-of-core factor cannot be read or written: the disk may be full. Name another directory: Solver(scratch=...)",
     -13: "the call was interrupted",
 }
 
@@ -78,6 +84,23 @@ def default_parameters(mtype: int) -> Int[np.ndarray, "64"]:
     mkl.pardisoinit(handle.ctypes.data, ctypes.byref(ctypes.c_int32(mtype)), iparm.ctypes.data)
     iparm[0] = 1
     return iparm
+
+
+@contextmanager
+def out_of_core(directory: Path, megabytes: int) -> Iterator[None]:
+    """Within a `with`: a factorisation writes to `directory` and keeps to so much memory. PARDISO takes both from the environment."""
+    given = {
+        "MKL_PARDISO_OOC_PATH": str(directory),
+        "MKL_PARDISO_OOC_MAX_CORE_SIZE": str(megabytes),
+        "MKL_PARDISO_OOC_MAX_SWAP_SIZE": "0",
+    }
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def pardiso(

@@ -1,4 +1,4 @@
-"""PARDISO backend (Intel oneMKL, x86-64): in core, all matrix kinds, blocks of right-hand sides, inertia.
+"""PARDISO backend (Intel oneMKL, x86-64): in core or out of core, all matrix kinds, blocks of right-hand sides, inertia.
 
 Symmetric kinds hand over the upper triangle only. One factorisation owns one PARDISO handle, which is given
 back when the object is dropped, so the handle's memory follows Python's lifetimes.
@@ -8,6 +8,7 @@ Generation Computer Systems 20 (2004) 475-487; parameters from the oneMKL Develo
 
 import time
 import weakref
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,8 +18,11 @@ from fem.errors import FactorisationError, MatrixError
 from fem.factorisations import mkl
 from fem.factorisations.diagnosis import causes
 from fem.factorisations.record import FactorRecord, Kind
+from fem.factorisations.storage import Solver, private_directory, readable, resident
 
 MAX_ENTRIES = 2**31 - 1  # 32-bit row pointers
+MEGABYTE = 2**20
+RESERVE = 40  # vectors of the problem's size that its callers need beside an out-of-core factor
 
 
 def missing() -> str | None:
@@ -28,9 +32,9 @@ def missing() -> str | None:
     return "libmkl_rt was not found. On x86-64, `pip install mkl` brings it; elsewhere use backend='superlu'."
 
 
-def factorise(A: sp.csr_matrix, kind: Kind) -> "PardisoFactorisation":
-    """Analyse and factorise a checked matrix. Cost at 100,000 tet10 dofs: 5 CPU seconds, 0.55 GB."""
-    return PardisoFactorisation(A, kind)
+def factorise(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "PardisoFactorisation":
+    """Analyse and factorise a checked matrix, on disk where the budget asks for it. Cost at 100,000 tet10 dofs: 5 CPU seconds, 0.55 GB."""
+    return PardisoFactorisation(A, kind, solver)
 
 
 def matrix_type(kind: Kind, is_complex: bool) -> int:
@@ -59,7 +63,7 @@ def parameters(mtype: int) -> Int[np.ndarray, "64"]:
     put(24, 0)  # classic parallel factorisation: two-level scheduling pays above 8 threads
     put(27, 0)  # the matrix has been checked before it comes here
     put(35, 1)  # rows and columns are counted from 0
-    put(60, 0)  # in core
+    put(60, 0)  # in core, unless the analysis shows that it does not fit
     return iparm
 
 
@@ -92,28 +96,71 @@ def _with_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
     return full
 
 
-def _give_back(handle: Int[np.ndarray, "64"], mtype: int, n: int, iparm: Int[np.ndarray, "64"]) -> None:
+def _give_back(
+    handle: Int[np.ndarray, "64"], mtype: int, n: int, iparm: Int[np.ndarray, "64"], clean: list[Callable[[], None]]
+) -> None:
     mkl.pardiso(handle, mtype, mkl.RELEASE, n, iparm)
+    for remove in clean:
+        remove()
 
 
 class PardisoFactorisation:
     """One PARDISO handle with its factor."""
 
-    def __init__(self, A: sp.csr_matrix, kind: Kind) -> None:
+    def __init__(self, A: sp.csr_matrix, kind: Kind, solver: Solver) -> None:
         start = time.perf_counter()
         self._n, self._type = A.shape[0], np.dtype(A.dtype)
         self._mtype = matrix_type(kind, np.iscomplexobj(A.data))
         self._matrix = stored_part(A, kind)  # PARDISO reads it again in every solve
         self._handle, self._iparm = np.zeros(64, np.int64), parameters(self._mtype)
+        clean: list[Callable[[], None]] = []
         self.release = weakref.finalize(
-            self, _give_back, self._handle, self._mtype, self._n, self._iparm.copy()
+            self, _give_back, self._handle, self._mtype, self._n, self._iparm.copy(), clean
         )  # runs once: at the first call, when dropped, or at the end of the program
-        for phase in (mkl.ANALYSE, mkl.FACTORISE):
-            error = mkl.pardiso(self._handle, self._mtype, phase, self._n, self._iparm, self._matrix)
-            if error:
-                self.release()
-                raise FactorisationError(_failure(error, A, kind, int(self._iparm[29])))
+        self._disk = 0
+        error = self._call(mkl.ANALYSE)
+        if not error:
+            peak, permanent, factor = (1024 * max(int(self._iparm[k - 1]), 0) for k in (15, 16, 17))
+            there, needed = resident(), max(peak, permanent + factor) - permanent
+            error = (
+                self._call(mkl.FACTORISE)
+                if there + needed <= solver.budget
+                else self._out_of_core(solver, there, factor, clean)
+            )
+        if error:
+            self.release()
+            raise FactorisationError(_failure(error, A, kind, int(self._iparm[29])))
         self.record = self._record(kind, A.nnz, time.perf_counter() - start)
+
+    def _call(self, phase: int) -> int:
+        return mkl.pardiso(self._handle, self._mtype, phase, self._n, self._iparm, self._matrix)
+
+    def _out_of_core(self, solver: Solver, there: int, factor: int, clean: list[Callable[[], None]]) -> int:
+        """Factorise to disk with the memory that is left; PARDISO's error code. The smallest working memory is found by doubling."""
+        left = solver.budget - there - RESERVE * self._n * self._type.itemsize
+        self._iparm[59] = 2  # all of it on disk; 1 would let PARDISO decide by itself
+        directory, remove = private_directory(solver, factor)
+        clean.append(remove)
+        core = max(left, MEGABYTE)
+        while True:
+            with mkl.out_of_core(directory, core // MEGABYTE):
+                error = self._call(mkl.FACTORISE)
+            if error != mkl.TOO_LITTLE_CORE or core > 8 * factor + 256 * MEGABYTE:
+                break
+            core *= 2
+            self._call(mkl.RELEASE)  # PARDISO keeps the first size otherwise
+            error = self._call(mkl.ANALYSE)
+            if error:
+                break
+        if not error and core > max(left, MEGABYTE):
+            smallest = readable(solver.budget + core - left)
+            self.release()
+            raise FactorisationError(
+                f"A memory budget of {readable(solver.budget)} is too small for this factorisation ({self._n} equations, factor {readable(factor)}): the process holds "
+                f"{readable(there)} already. Give at least {smallest}."
+            )
+        self._disk = sum(file.stat().st_size for file in directory.iterdir())
+        return error
 
     def _record(self, kind: Kind, matrix_entries: int, seconds: float) -> FactorRecord:
         permanent, factor = (1024 * int(self._iparm[number - 1]) for number in (16, 17))
@@ -127,10 +174,11 @@ class PardisoFactorisation:
             matrix_entries=matrix_entries,
             entries=entries if entries > 0 else factor // self._type.itemsize,  # the 32-bit count has overflowed
             flops=1e6 * megaflops if megaflops >= 0 else None,
-            nbytes=permanent + factor,
+            nbytes=permanent + (0 if self._disk else factor),
             inertia=inertia,
             perturbed_pivots=int(self._iparm[13]),
             seconds=seconds,
+            disk=self._disk,
         )
 
     def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:

@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Shaped
 
+from fem.factorisations.storage import Solver
+
 Kind = Literal["positive-definite", "symmetric", "complex-symmetric", "general"]
 
 
@@ -18,7 +20,7 @@ class FactorRecord:
     None where the backend keeps no count), `nbytes` its memory. `inertia` counts the positive, negative and
     zero eigenvalues of a real symmetric matrix (Sylvester), or is None where the backend cannot vouch for
     it. `perturbed_pivots` were too small to divide by and were replaced. `residual` is |b - A x| / |b| of one
-    random b (NaN until measured). `seconds` is wall time.
+    random b (NaN until measured). `seconds` is wall time. `disk`: bytes of an out-of-core factor on disk, 0 for one in memory.
     """
 
     backend: str
@@ -32,6 +34,7 @@ class FactorRecord:
     perturbed_pivots: int
     seconds: float
     residual: float = float("nan")
+    disk: int = 0
 
 
 @runtime_checkable
@@ -57,6 +60,6 @@ class Backend(Protocol):
         """Why the library cannot be used here, with the remedy; None where it can."""
         ...
 
-    def factorise(self, A: sp.csr_matrix, kind: Kind) -> Factorisation:
-        """Factor of a checked matrix: square, finite, sorted columns, no duplicates, no empty row."""
+    def factorise(self, A: sp.csr_matrix, kind: Kind, solver: Solver) -> Factorisation:
+        """Factor of a checked matrix: square, finite, sorted columns, no duplicates, no empty row; on disk where the budget of `solver` asks for it."""
         ...

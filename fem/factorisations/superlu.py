@@ -15,6 +15,7 @@ from scipy.sparse.linalg import SuperLU, splu
 from fem.errors import FactorisationError, MatrixError
 from fem.factorisations.diagnosis import causes
 from fem.factorisations.record import FactorRecord, Kind
+from fem.factorisations.storage import Solver
 
 MAX_ENTRIES = 2**31 - 1  # 32-bit column pointers
 DIAGONAL_PREFERENCE = {"positive-definite": 0.0, "symmetric": 1e-3, "complex-symmetric": 1e-3}
@@ -25,8 +26,12 @@ def missing() -> str | None:
     return None
 
 
-def factorise(A: sp.csr_matrix, kind: Kind) -> "SuperLUFactorisation":
-    """Factorise a checked matrix."""
+def factorise(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "SuperLUFactorisation":
+    """Factorise a checked matrix. SuperLU works in memory only: a budget is refused."""
+    if solver.memory is not None:
+        raise FactorisationError(
+            "SuperLU cannot keep to a memory budget. Install MKL (x86-64) or python-mumps, or give no budget."
+        )
     return SuperLUFactorisation(A, kind)
 
 

@@ -1,0 +1,141 @@
+"""MUMPS backend (python-mumps, where it is installed): in core or out of core; its out-of-core solves stay cheap in blocks.
+
+Out of core the factor is written to a private directory and read once for each block of right-hand sides, where PARDISO reads it once for each vector: the backend to take for
+parts whose factor does not fit the memory. Symmetric kinds hand over one triangle.
+Source: Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix Anal. Appl. 23 (2001) 15-41; parameters from the MUMPS users' guide.
+"""
+
+import os
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Shaped
+
+from fem.errors import FactorisationError
+from fem.factorisations.diagnosis import causes
+from fem.factorisations.record import FactorRecord, Kind
+from fem.factorisations.storage import Solver, private_directory, readable, resident
+
+MEGABYTE = 10**6  # MUMPS counts in millions
+BLOCK = 64  # right-hand sides of one pass over the factor
+RELAXATION = 30  # per cent of working memory beyond the estimate
+OUT_OF_MEMORY = (-8, -9, -11, -13, -17, -19, -20)
+DISK = (-90,)
+SINGULAR = (-6, -10)
+
+
+def missing() -> str | None:
+    """Why MUMPS cannot be used here, with the remedy; None where it can."""
+    try:
+        import mumps
+    except ImportError:
+        return "python-mumps is not installed: `pip install python-mumps` (built against the system's MUMPS, on Debian libmumps-seq-dev)."
+    return None if hasattr(mumps, "Context") else "the installed module named mumps is not python-mumps."
+
+
+def factorise(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "MumpsFactorisation":
+    """Analyse and factorise a checked matrix, on disk where the budget asks for it."""
+    return MumpsFactorisation(A, kind, solver)
+
+
+def _give_back(context: Any, clean: list[Callable[[], None]]) -> None:
+    context.mumps_instance = None  # its destructor frees MUMPS's memory
+    context.data = context.row = context.col = None
+    for remove in clean:
+        remove()
+
+
+class MumpsFactorisation:
+    """One MUMPS instance with its factor."""
+
+    def __init__(self, A: sp.csr_matrix, kind: Kind, solver: Solver) -> None:
+        import mumps
+
+        start = time.perf_counter()
+        self._n, self._type = A.shape[0], np.dtype(A.dtype)
+        self._context = mumps.Context()
+        clean: list[Callable[[], None]] = []
+        self.release = weakref.finalize(self, _give_back, self._context, clean)
+        disk = 0
+        try:
+            self._context.set_matrix(sp.coo_array(A), symmetric=kind != "general")
+            self._context.analyze(ordering="metis")
+            instance = self._context.mumps_instance
+            instance.icntl[14], instance.icntl[27] = RELAXATION, BLOCK
+            there, needed = resident(), instance.infog[17] * MEGABYTE
+            pivoting = 0.0 if kind == "positive-definite" else 0.01
+            if there + needed <= solver.budget:
+                self._context.factor(pivot_tol=pivoting, reuse_analysis=True)
+            else:
+                disk = self._to_disk(solver, there, pivoting, clean)
+        except mumps.MUMPSError as error:
+            self.release()
+            raise FactorisationError(_failure(int(error.error), A, kind)) from None
+        negative = int(instance.infog[12])
+        if kind == "positive-definite" and negative:
+            self.release()
+            raise FactorisationError(
+                f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {causes(A, None)}"
+            )
+        entries = int(instance.infog[29]) if instance.infog[29] >= 0 else -(10**6) * int(instance.infog[29])
+        real = kind in ("positive-definite", "symmetric")
+        self.record = FactorRecord(
+            backend="mumps",
+            kind=kind,
+            equations=self._n,
+            matrix_entries=A.nnz,
+            entries=entries,
+            flops=float(instance.rinfog[3]),
+            nbytes=int(instance.infog[22]) * MEGABYTE,
+            inertia=(self._n - negative, negative, 0) if real else None,
+            perturbed_pivots=0,
+            seconds=time.perf_counter() - start,
+            disk=disk,
+        )
+
+    def _to_disk(self, solver: Solver, there: int, pivoting: float, clean: list[Callable[[], None]]) -> int:
+        """Factorise to disk with the memory that is left; bytes on disk. The smallest working memory is found by doubling."""
+        import mumps
+
+        instance = self._context.mumps_instance
+        size = instance.infog[20] if instance.infog[20] >= 0 else -(10**6) * instance.infog[20]
+        directory, remove = private_directory(solver, int(size) * self._type.itemsize)
+        clean.append(remove)
+        os.environ["MUMPS_OOC_TMPDIR"] = str(directory)
+        left = solver.budget - there
+        core = max(left, MEGABYTE)
+        while True:
+            instance.icntl[23] = max(core // MEGABYTE, 1)
+            try:
+                self._context.factor(ooc=True, pivot_tol=pivoting, reuse_analysis=True)
+                break
+            except mumps.MUMPSError as error:
+                if error.error not in OUT_OF_MEMORY or core > 8 * size * self._type.itemsize + 256 * MEGABYTE:
+                    raise
+            core *= 2
+        if core > max(left, MEGABYTE):
+            self.release()
+            raise FactorisationError(
+                f"A memory budget of {readable(solver.budget)} is too small for this factorisation ({self._n} equations): the process holds {readable(there)} already. "
+                f"Give at least {readable(there + core)}."
+            )
+        return sum(file.stat().st_size for file in directory.iterdir())
+
+    def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
+        """X with A X = B, B in Fortran order; out of core the factor is read once for BLOCK columns."""
+        block = np.array(B[:, 0] if B.shape[1] == 1 else B, order="F")
+        return np.asarray(self._context.solve(block, overwrite_b=True)).reshape(B.shape, order="F")
+
+
+def _failure(error: int, A: sp.csr_matrix, kind: Kind) -> str:
+    if error in OUT_OF_MEMORY:
+        return f"MUMPS ran out of memory (error {error}). Raise the memory budget, free memory, or use a coarser mesh."
+    if error in DISK:
+        return "MUMPS cannot write or read the files of its factor: the disk may be full. Name another directory: Solver(scratch=...)."
+    if error in SINGULAR:
+        return f"The matrix is singular. {causes(A, None)}"
+    return f"MUMPS could not factorise the matrix ({kind}): error {error}. {causes(A, None)}"

@@ -1,0 +1,102 @@
+"""Where a factor may live: how much memory the process may use, and private directories on disk for what does not fit.
+
+Each out-of-core factor has a directory of its own (file names inside are fixed by the solver libraries), named after the process, removed when the factor is released or
+dropped or the program ends. What a killed process left behind is removed by the next one that needs such a directory in the same place.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import psutil
+from pydantic import ByteSize, TypeAdapter, ValidationError
+
+from fem.errors import FactorisationError, MatrixError
+
+PREFIX = "flexmb-factor-"
+ALL_MEMORY = 0.9
+"""Without a budget a factor goes out of core when the process would take more than this part of the machine's memory."""
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How matrices are factorised.
+
+    - `memory`: budget of the whole process, bytes or text ("4GiB", "800MB"); a factor that would exceed it goes to disk. None: nine tenths of the machine's memory.
+    - `backend`: "auto", "pardiso", "mumps" or "superlu" (see `fem.factor.factor`).
+    - `scratch`: directory for factors on disk; None: the FLEXMB_SCRATCH variable, or the system's temporary directory.
+    """
+
+    memory: int | str | None = None
+    backend: str = "auto"
+    scratch: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        _ = self.budget
+
+    @property
+    def budget(self) -> int:
+        """Bytes that the process may take."""
+        if self.memory is None:
+            return int(ALL_MEMORY * psutil.virtual_memory().total)
+        try:
+            size = int(TypeAdapter(ByteSize).validate_python(self.memory))
+        except ValidationError:
+            size = 0
+        if size <= 0:
+            raise MatrixError(
+                f'A memory budget is a number of bytes or a text like "4GiB" or "800MB"; found {self.memory!r}.'
+            )
+        return size
+
+    @property
+    def place(self) -> Path:
+        """The directory for factors on disk."""
+        return Path(self.scratch or os.environ.get("FLEXMB_SCRATCH") or tempfile.gettempdir())
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def private_directory(solver: Solver, needed: int) -> tuple[Path, Callable[[], None]]:
+    """A new directory with `needed` bytes free on its disk, and the function that removes it.
+
+    Raises FactorisationError when the place cannot be written to, or has not enough space: nothing is left there then.
+    """
+    place = solver.place
+    try:
+        _remove_orphans(place)
+        free = shutil.disk_usage(place).free
+        if free < needed:
+            raise FactorisationError(
+                f"The factor needs {readable(needed)} on disk, and {place} has {readable(free)} free. Free space there, or name another directory: "
+                "Solver(scratch=...) or the variable FLEXMB_SCRATCH."
+            )
+        directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=place))
+    except OSError as error:
+        raise FactorisationError(
+            f"Factors that do not fit the memory cannot be written to {place}: {error}. Name a directory that can be: Solver(scratch=...)."
+        ) from None
+    remove = partial(shutil.rmtree, directory, ignore_errors=True)
+    atexit.register(remove)
+    return directory, remove
+
+
+def readable(size: float) -> str:
+    """A number of bytes for people."""
+    return ByteSize(int(size)).human_readable()
+
+
+def _remove_orphans(place: Path) -> None:
+    """Remove the directories of processes that are no more."""
+    for directory in place.glob(f"{PREFIX}*"):
+        process = directory.name.removeprefix(PREFIX).partition("-")[0]
+        if process.isdigit() and not psutil.pid_exists(int(process)):
+            shutil.rmtree(directory, ignore_errors=True)

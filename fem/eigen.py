@@ -66,7 +66,7 @@ def lowest_modes(
     Every copy of a multiple eigenvalue is found: a Krylov space of p random starting vectors holds at most p
     copies, so more are added as soon as p copies have been seen.
 
-    Cost: 6 to 7 right-hand sides a mode in blocks of 8 (for 20 modes), and 2 n (2 count + 48) numbers of memory.
+    Cost: 6 to 7 right-hand sides a mode in blocks of 8 (for 20 modes), and n (2 count + 48) numbers of memory, then 5 n count.
     Raises MatrixError (inverse not symmetric or not positive, shapes) and ConvergenceError (fewer modes exist,
     or the accuracy was not reached).
     """
@@ -143,19 +143,25 @@ def _insist_on_positive(theta: np.ndarray) -> None:
 
 def _finish(space: KrylovSpace, theta: np.ndarray, S: np.ndarray, tolerance: float) -> Modes:
     """Ritz pairs with measured residuals, after one more application of the inverse."""
-    X, MX = space.vectors(S)
+    X = space.vectors(S)
+    space.release()
+    MX = space.mass_times(X)
     Y = space.apply(MX)
-    R = Y - theta[:, None] * X
-    MR = space.mass_times(R)
-    residuals = np.sqrt(np.abs(np.einsum("ij,ij->i", R, MR))) / theta
+    stiffness = Y @ MX.T  # Y^T K Y, for K Y = M X
+    X *= -theta[:, None]
+    X += Y  # the residual
+    MR = space.mass_times(X)
+    residuals = np.sqrt(np.abs(np.einsum("ij,ij->i", X, MR))) / theta
     if (residuals > np.maximum(10.0 * tolerance, ROUND_OFF * theta[0] / theta)).any():
         raise ConvergenceError(
             f"The modes have a relative residual of {residuals.max():.1e}, {tolerance:.0e} was asked for: the "
             "inverse is less accurate than that, or does not give the same answer twice. Loosen the tolerance."
         )
-    MY = MR + theta[:, None] * MX
-    stiffness = Y @ MX.T  # Y^T K Y, for K Y = M X
-    eigenvalues, C = eigh(0.5 * (stiffness + stiffness.T), Y @ MY.T)
+    MX *= theta[:, None]
+    MX += MR
+    mass = Y @ MX.T
+    del X, MR, MX
+    eigenvalues, C = eigh(0.5 * (stiffness + stiffness.T), 0.5 * (mass + mass.T))
     vectors = C.T @ Y
     largest = vectors[range(len(theta)), np.abs(vectors).argmax(axis=1)]
     vectors *= np.sign(largest)[:, None]

@@ -23,16 +23,16 @@ ASYMMETRIC = 1e-6  # relative asymmetry of the inverse that cannot be round-off
 
 
 class KrylovSpace:
-    """Rows V with V M V^T = I, P = V M, and T = P K^-1 P^T, grown a block at a time.
+    """Rows V with V M V^T = I and T = V M K^-1 M V^T, grown a block at a time.
 
     Rows below `done` have been multiplied by the operator K^-1 M; those from `done` to `size` are pending.
-    Memory: two arrays (capacity, n).
+    Memory: one array (capacity, n); products with M are made anew, which costs little beside the solves.
     """
 
     def __init__(self, inverse: Inverse, M: Any, capacity: int) -> None:
         n = M.shape[0]
         self._inverse, self._M = inverse, M
-        self._V, self._P = np.empty((capacity, n)), np.empty((capacity, n))
+        self._V = np.empty((capacity, n))
         self._T = np.zeros((capacity, capacity))
         self._coupling, self._last = np.zeros((0, 0)), slice(0, 0)
         self.n, self.capacity, self.done, self.size = n, capacity, 0, 0
@@ -71,7 +71,7 @@ class KrylovSpace:
         if self.closed:
             return
         rows = slice(self.done, self.size)
-        U = self.apply(self._P[rows])
+        U = self.apply(self.mass_times(self._V[rows]))
         H = self._project_out(U)
         diagonal = H[:, rows]
         self._scale = max(self._scale, float(np.linalg.norm(H, 2)))
@@ -85,7 +85,7 @@ class KrylovSpace:
         self._T[rows, rows] = 0.5 * (diagonal + diagonal.T)
         self.done = self.size
         self._append(U, NEGLIGIBLE * self._scale)
-        self._coupling, self._last = self._P[self.done : self.size] @ U.T, rows
+        self._coupling, self._last = self.mass_times(self._V[self.done : self.size]) @ U.T, rows
 
     def ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """After `expand`: Ritz values (descending), their coordinates (columns), the M-norms of their residuals."""
@@ -93,16 +93,19 @@ class KrylovSpace:
         theta, S = theta[::-1].copy(), np.ascontiguousarray(S[:, ::-1])
         return theta, S, np.linalg.norm(self._coupling @ S[self._last], axis=0)
 
-    def vectors(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows S^T V and S^T P, for coordinates S of processed rows."""
-        return S.T @ self._V[: self.done], S.T @ self._P[: self.done]
+    def vectors(self, S: np.ndarray) -> np.ndarray:
+        """Rows S^T V, for coordinates S of processed rows."""
+        return np.asarray(S.T @ self._V[: self.done])
+
+    def release(self) -> None:
+        """Give the memory of the rows back."""
+        self._V = np.empty((0, self.n))
 
     def restart(self, theta: np.ndarray, S: np.ndarray) -> None:
         """Shrink the processed rows to Ritz vectors (values theta, coordinates S); the pending block stays."""
         keep, pending = S.shape[1], self.size - self.done
-        for array in (self._V, self._P):
-            array[:keep] = S.T @ array[: self.done]
-            array[keep : keep + pending] = array[self.done : self.size].copy()
+        self._V[:keep] = S.T @ self._V[: self.done]
+        self._V[keep : keep + pending] = self._V[self.done : self.size].copy()
         self._T[:] = 0.0
         self._T[:keep, :keep] = np.diag(theta)
         self.done, self.size = keep, keep + pending
@@ -113,12 +116,12 @@ class KrylovSpace:
 
     def _project_out(self, U: np.ndarray) -> np.ndarray:
         """Remove the space's part from the rows U, in place and twice; returns its coordinates (rows)."""
-        V, P = self._V[: self.size], self._P[: self.size]
+        V = self._V[: self.size]
         coordinates = np.zeros((U.shape[0], self.size))
         if coordinates.size == 0:
             return coordinates
         for _ in range(2):
-            H = U @ P.T
+            H = self.mass_times(U) @ V.T
             dgemm(-1.0, V.T, H.T, 1.0, U.T, overwrite_c=True)  # U -= H V
             coordinates += H
         return coordinates
@@ -138,13 +141,12 @@ class KrylovSpace:
                 return
             to_unit = (Z[:, strong] / lengths[strong]).T
             rows = slice(self.size, self.size + len(strong))
-            V, P = self._V[rows], self._P[rows]
+            V = self._V[rows]
             np.matmul(to_unit, U, out=V)
-            np.matmul(to_unit, MU, out=P)
-            unit = V @ P.T
+            unit = V @ (to_unit @ MU).T
             if np.abs(unit - np.eye(len(strong))).max() > ORTHOGONAL:
                 again = solve_triangular(cholesky(unit, lower=True), np.eye(len(strong)), lower=True)
-                V[:], P[:] = again @ V, again @ P
+                V[:] = again @ V
             self.size += len(strong)
             U = np.delete(Z, strong, axis=1).T @ U
             if len(U):

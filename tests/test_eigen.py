@@ -284,9 +284,8 @@ def test_space_stays_orthonormal(name, decades):
 
 
 def require_orthonormal(space, M):
-    V, P = space.vectors(np.eye(space.done))
+    V = space.vectors(np.eye(space.done))
     np.testing.assert_allclose(V @ M @ V.T, np.eye(space.done), atol=1e-12)
-    np.testing.assert_allclose(P, V @ M, atol=1e-12 * np.abs(V @ M).max())
 
 
 def test_mass_may_be_anything_that_multiplies():

@@ -19,7 +19,7 @@ from fem.errors import FactorisationError, MatrixError, unknown_name
 from fem.factorisations import BACKENDS, Backend, Factorisation, FactorRecord, Kind
 from fem.factorisations.diagnosis import causes
 from fem.factorisations.matrix import checked
-from fem.factorisations.storage import Solver
+from fem.factorisations.storage import DoesNotFitError, Solver
 
 INACCURATE = 1e-5  # a relative residual that deserves a warning
 SINGULAR = 1e-3  # a relative residual that no regular matrix of use here has
@@ -120,7 +120,8 @@ def factor(
     K - s M, saddle points; gives the inertia), "complex-symmetric" (K + i w D - w^2 M) or "general" (real or
     complex). Symmetric kinds are given whole, not as a triangle. A is not changed and not kept by reference.
 
-    backend: "auto" ("pardiso" where MKL is installed, else "mumps" where python-mumps is, else "superlu") or one of these.
+    backend: "auto" ("pardiso" where MKL is installed, else "mumps" where python-mumps is, else "superlu"; a factor that has to go to disk is left to
+    "mumps" where it can be: see its module) or one of these.
     solver: backend, memory budget and scratch directory in one (`fem.Solver`): a factor that exceeds the budget goes to disk.
 
     One random right-hand side is solved and its residual measured (`record.residual`, relative to it): above
@@ -133,7 +134,10 @@ def factor(
     solver = Solver(backend=backend) if solver is None else solver
     known, chosen = _kind(kind), _choose(solver.backend)
     A = checked(A, known)
-    factorisation = chosen.factorise(A, known, solver)
+    try:
+        factorisation = chosen.factorise(A, known, solver)
+    except DoesNotFitError:
+        factorisation = BACKENDS["mumps"].factorise(A, known, solver)
     residual, solution = _residual(A, factorisation)
     record = replace(factorisation.record, residual=residual)
     if not residual <= SINGULAR:  # NaN too

@@ -110,9 +110,11 @@ def _factor(model: Model, interior: np.ndarray) -> Factor:
     try:
         return factor(model.K[interior][:, interior], "positive-definite", solver=model.solver)
     except FactorisationError as error:
+        hinge = (
+            " A hinge (parts that meet in one node or one edge) does this too." if "Likely causes" in str(error) else ""
+        )
         raise FactorisationError(
-            f"Model {model.name!r}, held at its rigid interfaces or at six pinned dofs: {error} A hinge (parts that meet "
-            "in one node or one edge) does this too."
+            f"Model {model.name!r}, held at its rigid interfaces or at six pinned dofs: {error}{hinge}"
         ) from error
 
 

@@ -15,6 +15,7 @@ ALLOWED = {
 EDGE = (
     "flexmb.cli",
     "flexmb.view",
+    "flexmb.reduction_plots",
     "flexmb.files",
     "flexmb.demo",
     "validation",
@@ -24,7 +25,7 @@ EDGE = (
     "rich",
 )
 READS_FILES = {"fem/vtk_io.py": ("pyvista",)}
-AT_THE_EDGE = ("cli", "files", "view.py", "demo.py")
+AT_THE_EDGE = ("cli", "files", "view.py", "reduction_plots.py", "demo.py")
 
 
 def imported_names(path):

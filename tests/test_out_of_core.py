@@ -125,6 +125,14 @@ def test_a_place_that_does_not_exist_is_told(backend, tmp_path, monkeypatch):
         factor(matrix(), solver=tight(monkeypatch, backend, tmp_path / "nowhere"))
 
 
+@pytest.mark.skipif(any(BACKENDS[name].missing() for name in ("pardiso", "mumps")), reason="needs both libraries")
+def test_mumps_takes_over_where_a_factor_goes_to_disk(tmp_path, monkeypatch):
+    for name in ("pardiso", "mumps"):
+        monkeypatch.setattr(BACKENDS[name], "resident", lambda: 0)
+    assert factor(matrix(), solver=Solver(24 * MEGABYTE, scratch=tmp_path)).backend == "mumps"
+    assert factor(matrix(), solver=Solver(10**12, scratch=tmp_path)).backend == "pardiso"
+
+
 def test_superlu_refuses_a_budget():
     with pytest.raises(FactorisationError, match="cannot keep to a memory budget"):
         factor(matrix(), solver=Solver(memory="1GiB", backend="superlu"))

@@ -15,10 +15,10 @@ import scipy.sparse as sp
 from jaxtyping import Int, Shaped
 
 from fem.errors import FactorisationError, MatrixError
-from fem.factorisations import mkl
+from fem.factorisations import mkl, mumps
 from fem.factorisations.diagnosis import causes
 from fem.factorisations.record import FactorRecord, Kind
-from fem.factorisations.storage import Solver, private_directory, readable, resident
+from fem.factorisations.storage import DoesNotFitError, Solver, private_directory, readable, resident
 
 MAX_ENTRIES = 2**31 - 1  # 32-bit row pointers
 MEGABYTE = 2**20
@@ -122,11 +122,13 @@ class PardisoFactorisation:
         if not error:
             peak, permanent, factor = (1024 * max(int(self._iparm[k - 1]), 0) for k in (15, 16, 17))
             there, needed = resident(), max(peak, permanent + factor) - permanent
-            error = (
-                self._call(mkl.FACTORISE)
-                if there + needed <= solver.budget
-                else self._out_of_core(solver, there, factor, clean)
-            )
+            if there + needed <= solver.budget:
+                error = self._call(mkl.FACTORISE)
+            elif solver.backend == "auto" and mumps.missing() is None:
+                self.release()
+                raise DoesNotFitError
+            else:
+                error = self._out_of_core(solver, there, factor, clean)
         if error:
             self.release()
             raise FactorisationError(_failure(error, A, kind, int(self._iparm[29])))

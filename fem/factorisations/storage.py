@@ -60,6 +60,10 @@ class Solver:
         return Path(self.scratch or os.environ.get("FLEXMB_SCRATCH") or tempfile.gettempdir())
 
 
+class DoesNotFitError(Exception):
+    """Within "auto": this library would have to go out of core, and another one does that better."""
+
+
 def resident() -> int:
     """Bytes of memory that this process holds."""
     return int(psutil.Process().memory_info().rss)

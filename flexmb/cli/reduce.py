@@ -47,6 +47,9 @@ def command(
     plot: Annotated[
         Path | None, typer.Option(help="With --band: write a plot of the error over the band here (.png).")
     ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help='Budget, for instance "4GiB": a factor that exceeds it goes to disk.')
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="Write a picture of the first modes here (.png).")] = None,
 ) -> None:
     """Reduce a part to a flexible body, report its quality, and write it."""
@@ -70,6 +73,7 @@ def command(
         interfaces[name] = fem.Interface(from_text(set_name), kind=kind or "rigid")
     with yellow_warnings(), console.status("reducing"):
         part = fem.Model(fem.read_mesh(mesh), material_from(material), name=mesh.stem).with_interfaces(**interfaces)
+        part = part if memory is None else part.with_solver(memory)
         reach = None if band is None else (0.0, band)
         basis = reduction.reduce(part, method, modes, attached_to, band=reach, tol=tol)
         body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)

@@ -149,6 +149,7 @@ def _reduced(name: str, keys: schema.FlexibleBody, folder: Path) -> Body:
     }
     part = fem.Model(mesh, material, name=name).with_interfaces(**interfaces)
     how = keys.reduction
+    part = part if how.memory is None else part.with_solver(how.memory)
     band = None if how.band is None else (0.0, how.band)
     basis = reduction.reduce(part, how.method, how.modes, how.attached_to, band=band, tol=how.tolerance)
     return flexible_body(

@@ -62,6 +62,7 @@ class ReductionKeys(Keys):
     band: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
     attached_to: str | None = None
+    memory: str | None = None
 
 
 class AxisAngle(Keys):

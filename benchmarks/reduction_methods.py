@@ -1,7 +1,8 @@
 """What every reduction method costs on a tet10 part with 103,000 dofs, in factorisations of its stiffness matrix.
 
 Two rigid interfaces; a band that holds nine natural frequencies, within 1 %. The unit is the CPU time of one factorisation of K (held at its interfaces) in the same
-process. Each goal is a bound of what the method's solves should cost; no method solves one vector at a time.
+process. Each goal is a bound of what the method's solves should cost; no method solves one vector at a time. Balanced truncation (40 complex factorisations of four times the
+cost each) is left out for its time.
 """
 
 import json
@@ -14,7 +15,7 @@ from benchmarks.row import Row
 SIZE, DIVISIONS = (1.0, 0.3, 0.1), (50, 15, 5)
 BAND, TOLERANCE, MODES = (0.0, 3000.0), 0.01, 20
 GOALS = {
-    "craig-bampton": 3.0, "craig-chang": 4.0, "herting": 5.0, "modal": 3.0, "krylov-moments": 3.0, "krylov": 20.0, "gramian": 4.0, "irka": 4.0,
+    "craig-bampton": 3.0, "craig-chang": 4.0, "herting": 5.0, "modal": 3.0, "krylov-moments": 3.0, "krylov": 20.0, "gramian": 4.0, "irka": 4.0, "choose": 10.0,
 }  # fmt: skip
 
 
@@ -48,7 +49,6 @@ def main() -> None:
         "modal": lambda: reduction.modal(part, MODES),
         "krylov-moments": lambda: reduction.krylov(part, MODES),
         "irka": lambda: reduction.irka(part, MODES - 10, band=BAND),
-        "balanced-truncation": lambda: reduction.balanced_truncation(part, MODES, band=BAND),
     }
     who = sys.argv[1]
     start = time.process_time()

@@ -152,7 +152,8 @@ def _finish(space: KrylovSpace, theta: np.ndarray, S: np.ndarray, tolerance: flo
     X += Y  # the residual
     MR = space.mass_times(X)
     residuals = np.sqrt(np.abs(np.einsum("ij,ij->i", X, MR))) / theta
-    if (residuals > np.maximum(10.0 * tolerance, ROUND_OFF * theta[0] / theta)).any():
+    round_off = max(ROUND_OFF, space.asymmetry)
+    if (residuals > np.maximum(10.0 * tolerance, round_off * theta[0] / theta)).any():
         raise ConvergenceError(
             f"The modes have a relative residual of {residuals.max():.1e}, {tolerance:.0e} was asked for: the "
             "inverse is less accurate than that, or does not give the same answer twice. Loosen the tolerance."

@@ -25,7 +25,7 @@ ASYMMETRIC = 1e-6  # relative asymmetry of the inverse that cannot be round-off
 class KrylovSpace:
     """Rows V with V M V^T = I and T = V M K^-1 M V^T, grown a block at a time.
 
-    Rows below `done` have been multiplied by the operator K^-1 M; those from `done` to `size` are pending.
+    `asymmetry`: of T, relative to its norm; a measure of the round-off of the operator. Rows below `done` have been multiplied by the operator K^-1 M; those from `done` to `size` are pending.
     Memory: one array (capacity, n); products with M are made anew, which costs little beside the solves.
     """
 
@@ -37,6 +37,7 @@ class KrylovSpace:
         self._coupling, self._last = np.zeros((0, 0)), slice(0, 0)
         self.n, self.capacity, self.done, self.size = n, capacity, 0, 0
         self.solves, self._scale = 0, 0.0
+        self.asymmetry = 0.0
 
     @property
     def closed(self) -> bool:
@@ -75,7 +76,10 @@ class KrylovSpace:
         H = self._project_out(U)
         diagonal = H[:, rows]
         self._scale = max(self._scale, float(np.linalg.norm(H, 2)))
-        if np.abs(diagonal - diagonal.T).max() > ASYMMETRIC * self._scale:
+        self.asymmetry = max(
+            self.asymmetry, float(np.abs(diagonal - diagonal.T).max()) / max(self._scale, np.finfo(float).tiny)
+        )
+        if self.asymmetry > ASYMMETRIC:
             raise MatrixError(
                 "The inverse is not symmetric: x^T K^-1 y and y^T K^-1 x differ. Constraints must be projected out "
                 "on both sides of the solve."

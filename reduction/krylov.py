@@ -98,7 +98,8 @@ def krylov_climb(part: Part, asked: Request, static: bool = True) -> Climb:
             with condensed.dynamic(1.0, -((2 * np.pi * frequency) ** 2)) as solve:
                 solved.extend(solve(loads).T)
         shapes = np.column_stack(solved) if solved else np.zeros((part.model.ndof, 0))
-        return Ladder(first, shapes, count is None or len(steps) < count, "response")
+        squares = np.array([(2 * np.pi * step.frequency) ** 2 for step in steps])
+        return Ladder(first, shapes, count is None or len(steps) < count, "response", squares)
 
     return climb
 
@@ -112,7 +113,8 @@ def surrogate_climb(part: Part, asked: Request, static: bool = True) -> Climb:
         steps = _placed(certificate, static, count or len(certificate.eigenvalues), asked.tolerance)
         small = [_response(certificate, step.frequency) @ step.direction for step in steps]
         shapes = certificate.shapes @ np.column_stack(small) if small else np.zeros((part.model.ndof, 0))
-        return Ladder(first, shapes, count is None or len(steps) < count, "response")
+        squares = np.array([(2 * np.pi * step.frequency) ** 2 for step in steps])
+        return Ladder(first, shapes, count is None or len(steps) < count, "response", squares)
 
     return climb
 

@@ -31,7 +31,8 @@ MOST = 200
 class Ladder:
     """`first` (ndof, s): always taken; `shapes` (ndof, n): taken from the left; `complete`: there are no more.
 
-    All elastic, in mean axes. `what` names a shape, for messages; `eigenvalues`: of shapes that are modes of vibration.
+    All elastic, in mean axes. `what` names a shape, for messages; `eigenvalues`: of shapes that are modes of vibration, or
+    the squared frequencies of shapes that are responses.
     """
 
     first: Float[np.ndarray, "ndof s"]

@@ -22,6 +22,8 @@ from reduction.statics import Statics, statics
 Band = tuple[float | int, float | int]
 Load = str | np.ndarray
 
+FINEST = 1e-8
+"""Smallest tolerance that round-off of the full model's solution leaves room for."""
 DEFAULT_TOLERANCE = 0.01
 """Where a method is given a band and neither a number of shapes nor a tolerance."""
 
@@ -64,8 +66,10 @@ def request(
     """Check how the size of a basis is asked for. Nothing: `default` modes; a band alone: the method's `own_rule`, or a tolerance of 1 %."""
     if band is not None:
         require_band(band)
-    if tol is not None and not (np.isfinite(tol) and 0 < tol < 1):
-        raise MatrixError(f"A tolerance is a relative error between 0 and 1; found {tol}.")
+    if tol is not None and not (np.isfinite(tol) and FINEST <= tol < 1):
+        raise MatrixError(
+            f"A tolerance is a relative error between {FINEST:.0e} (round-off of the full model) and 1; found {tol}."
+        )
     if tol is not None and band is None:
         raise MatrixError(f"tol={tol} needs a band=(0, f) to hold over.")
     if tol is not None and modes is not None:

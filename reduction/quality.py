@@ -14,6 +14,8 @@ from reduction.reference import attach, diagonalise
 from reduction.selection import select_modes
 from reduction.statics import free_displacement, statics
 
+SAME = 1e-3
+"""Full modes this close in frequency are taken for one when modes are matched: any combination of repeated modes is a mode."""
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -47,9 +49,15 @@ class Report:
         """`frequencies / full_frequencies - 1`."""
         return self.frequencies / self.full_frequencies - 1.0
 
+    @property
+    def matched(self) -> Float[np.ndarray, " k"]:
+        """How much of each reduced mode lies in the full modes of its frequency (those within SAME of it): the MAC, for repeated frequencies too."""
+        f = self.full_frequencies
+        return (self.mac * (np.abs(f[None, :] / f[:, None] - 1.0) < SAME)).sum(axis=1)
+
     def __str__(self) -> str:
         lines = [self.name, "  mode   reduced      full         error     MAC"]
-        rows = zip(self.frequencies, self.full_frequencies, self.relative_errors, np.diag(self.mac), strict=True)
+        rows = zip(self.frequencies, self.full_frequencies, self.relative_errors, self.matched, strict=True)
         lines += [f"  {k:4d}   {f:<11.6g}  {g:<11.6g}  {e:8.1e}  {c:.4f}" for k, (f, g, e, c) in enumerate(rows, 1)]
         for name, masses in self.effective_masses.items():
             share = masses.sum(axis=0) / self.rigid_masses[name]

@@ -334,7 +334,7 @@ WRONG = {
     "shifts and modes": ({"shifts": [10.0], "modes": 4}, "not both"),
     "negative shift": ({"shifts": [-10.0]}, "not negative"),
     "no moment": ({"shifts": [10.0], "moments": 0, "static": False}, "At least one moment"),
-    "tolerance over one": ({"band": BAND, "tol": 2.0}, "between 0 and 1"),
+    "tolerance over one": ({"band": BAND, "tol": 2.0}, "between 1e-08 .* and 1; found 2"),
 }
 
 

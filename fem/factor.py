@@ -135,18 +135,22 @@ def factor(
     known, chosen = _kind(kind), _choose(solver.backend)
     A = checked(A, known)
     try:
-        factorisation = chosen.factorise(A, known, solver)
+        factorisation = chosen.prepare(A, known, solver)
     except DoesNotFitError:
-        factorisation = BACKENDS["mumps"].factorise(A, known, solver)
-    residual, solution = _residual(A, factorisation)
+        factorisation = BACKENDS["mumps"].prepare(A, known, solver)
+    n, dtype = A.shape[0], A.dtype
+    del A  # the factorisation keeps what it needs of it
+    factorisation.factorise()
+    residual, solution = _residual(n, dtype, factorisation)
     record = replace(factorisation.record, residual=residual)
     if not residual <= SINGULAR:  # NaN too
-        factorisation.release()
         worst = int(np.argmax(np.abs(solution))) if np.isfinite(solution).all() else None
-        raise FactorisationError(
+        text = (
             "The matrix is singular to working accuracy: a random load leaves a relative residual of "
-            f"{residual:.1e}. {causes(A, worst)}"
+            f"{residual:.1e}. {causes(factorisation.matrix(), worst)}"
         )
+        factorisation.release()
+        raise FactorisationError(text)
     if residual > INACCURATE:
         warnings.warn(
             f"The matrix is badly conditioned: a random load leaves a relative residual of {residual:.1e} "
@@ -157,7 +161,7 @@ def factor(
         )
         if record.perturbed_pivots:
             record = replace(record, inertia=None)
-    return Factor(factorisation, record, A.dtype)
+    return Factor(factorisation, record, dtype)
 
 
 def _kind(name: str) -> Kind:
@@ -178,8 +182,8 @@ def _choose(backend: str) -> Backend:
     return BACKENDS[backend]
 
 
-def _residual(A: sp.csr_matrix, factorisation: Factorisation) -> tuple[float, np.ndarray]:
+def _residual(n: int, dtype: np.dtype, factorisation: Factorisation) -> tuple[float, np.ndarray]:
     """|b - A x| / |b| of one random b of A's number type, and its x."""
-    b = np.random.default_rng(1).standard_normal((A.shape[0], 1)).astype(A.dtype)
+    b = np.random.default_rng(1).standard_normal((n, 1)).astype(dtype)
     x = factorisation.solve(b)
-    return float(np.linalg.norm(b - A @ x) / np.linalg.norm(b)), x[:, 0]
+    return float(np.linalg.norm(b - factorisation.multiply(x)) / np.linalg.norm(b)), x[:, 0]

@@ -8,7 +8,8 @@ Source: Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix Anal. Appl. 23 (20
 import os
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from jaxtyping import Shaped
 
 from fem.errors import FactorisationError
 from fem.factorisations.diagnosis import causes
-from fem.factorisations.record import FactorRecord, Kind
+from fem.factorisations.record import FactorRecord, Kind, multiply_mirrored, with_mirror
 from fem.factorisations.storage import Solver, private_directory, readable, resident
 
 MEGABYTE = 10**6  # MUMPS counts in millions
@@ -37,8 +38,8 @@ def missing() -> str | None:
     return None if hasattr(mumps, "Context") else "the installed module named mumps is not python-mumps."
 
 
-def factorise(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "MumpsFactorisation":
-    """Analyse and factorise a checked matrix, on disk where the budget asks for it."""
+def prepare(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "MumpsFactorisation":
+    """Analyse a checked matrix."""
     return MumpsFactorisation(A, kind, solver)
 
 
@@ -52,59 +53,89 @@ def _give_back(context: Any, clean: list[Callable[[], None]]) -> None:
 class MumpsFactorisation:
     """One MUMPS instance with its factor."""
 
+    record: FactorRecord
+
     def __init__(self, A: sp.csr_matrix, kind: Kind, solver: Solver) -> None:
         import mumps
 
-        start = time.perf_counter()
-        self._n, self._type = A.shape[0], np.dtype(A.dtype)
+        self._start = time.perf_counter()
+        self._n, self._type, self._kind, self._entries, self._solver = (
+            A.shape[0],
+            np.dtype(A.dtype),
+            kind,
+            A.nnz,
+            solver,
+        )
         self._context = mumps.Context()
-        clean: list[Callable[[], None]] = []
-        self.release = weakref.finalize(self, _give_back, self._context, clean)
-        disk = 0
-        try:
-            self._context.set_matrix(sp.coo_array(A), symmetric=kind != "general")
+        self._clean: list[Callable[[], None]] = []
+        self.release = weakref.finalize(self, _give_back, self._context, self._clean)
+        with self._failures_told():
+            self._context.set_matrix(sp.coo_array(A if kind == "general" else sp.triu(A)), symmetric=kind != "general")
             self._context.analyze(ordering="metis")
-            instance = self._context.mumps_instance
-            instance.icntl[14], instance.icntl[27] = RELAXATION, BLOCK
-            there, needed = resident(), instance.infog[17] * MEGABYTE
-            pivoting = 0.0 if kind == "positive-definite" else 0.01
-            if there + needed <= solver.budget:
+
+    def factorise(self) -> None:
+        """In memory, or on disk where the budget asks for it."""
+        instance, kind = self._context.mumps_instance, self._kind
+        instance.icntl[14], instance.icntl[27] = RELAXATION, BLOCK
+        pivoting, disk = 0.0 if kind == "positive-definite" else 0.01, 0
+        with self._failures_told():
+            if resident() + instance.infog[17] * MEGABYTE <= self._solver.budget:
                 self._context.factor(pivot_tol=pivoting, reuse_analysis=True)
             else:
-                disk = self._to_disk(solver, there, pivoting, clean)
-        except mumps.MUMPSError as error:
-            self.release()
-            raise FactorisationError(_failure(int(error.error), A, kind)) from None
+                disk = self._to_disk(pivoting)
         negative = int(instance.infog[12])
         if kind == "positive-definite" and negative:
+            text = f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {causes(self.matrix(), None)}"
             self.release()
-            raise FactorisationError(
-                f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {causes(A, None)}"
-            )
+            raise FactorisationError(text)
         entries = int(instance.infog[29]) if instance.infog[29] >= 0 else -(10**6) * int(instance.infog[29])
         real = kind in ("positive-definite", "symmetric")
         self.record = FactorRecord(
             backend="mumps",
             kind=kind,
             equations=self._n,
-            matrix_entries=A.nnz,
+            matrix_entries=self._entries,
             entries=entries,
             flops=float(instance.rinfog[3]),
             nbytes=int(instance.infog[22]) * MEGABYTE,
             inertia=(self._n - negative, negative, 0) if real else None,
             perturbed_pivots=0,
-            seconds=time.perf_counter() - start,
+            seconds=time.perf_counter() - self._start,
             disk=disk,
         )
 
-    def _to_disk(self, solver: Solver, there: int, pivoting: float, clean: list[Callable[[], None]]) -> int:
+    @contextmanager
+    def _failures_told(self) -> Iterator[None]:
+        import mumps
+
+        try:
+            yield
+        except mumps.MUMPSError as error:
+            text = _failure(int(error.error), self.matrix(), self._kind)
+            self.release()
+            raise FactorisationError(text) from None
+
+    @property
+    def _stored(self) -> sp.csr_matrix:
+        context = self._context
+        return sp.csr_matrix((context.data, (context.row - 1, context.col - 1)), shape=(self._n, self._n))
+
+    def matrix(self) -> sp.csr_matrix:
+        """All of A again."""
+        return self._stored if self._kind == "general" else with_mirror(self._stored)
+
+    def multiply(self, X: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
+        """A X."""
+        return np.asarray(self._stored @ X) if self._kind == "general" else multiply_mirrored(self._stored, X)
+
+    def _to_disk(self, pivoting: float) -> int:
         """Factorise to disk with the memory that is left; bytes on disk. The smallest working memory is found by doubling."""
         import mumps
 
-        instance = self._context.mumps_instance
+        instance, solver, there = self._context.mumps_instance, self._solver, resident()
         size = instance.infog[20] if instance.infog[20] >= 0 else -(10**6) * instance.infog[20]
         directory, remove = private_directory(solver, int(size) * self._type.itemsize)
-        clean.append(remove)
+        self._clean.append(remove)
         os.environ["MUMPS_OOC_TMPDIR"] = str(directory)
         left = solver.budget - there
         core = max(left, MEGABYTE)

@@ -26,8 +26,8 @@ def missing() -> str | None:
     return None
 
 
-def factorise(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "SuperLUFactorisation":
-    """Factorise a checked matrix. SuperLU works in memory only: a budget is refused."""
+def prepare(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "SuperLUFactorisation":
+    """Keep a checked matrix. SuperLU works in memory only: a budget is refused."""
     if solver.memory is not None:
         raise FactorisationError(
             "SuperLU cannot keep to a memory budget. Install MKL (x86-64) or python-mumps, or give no budget."
@@ -38,13 +38,19 @@ def factorise(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "SuperLUFactorisa
 class SuperLUFactorisation:
     """A SuperLU object of SciPy."""
 
+    record: FactorRecord
+
     def __init__(self, A: sp.csr_matrix, kind: Kind) -> None:
-        start = time.perf_counter()
         if A.nnz > MAX_ENTRIES:
             raise MatrixError(
                 f"The matrix has {A.nnz} stored entries; SuperLU takes at most {MAX_ENTRIES}. Use a coarser "
                 "mesh, or split the part at interfaces and reduce the pieces."
             )
+        self._matrix, self._kind = A, kind
+
+    def factorise(self) -> None:
+        """All of the work: SuperLU has no separate analysis."""
+        start, A, kind = time.perf_counter(), self._matrix, self._kind
         columns = sp.csc_matrix(A)
         columns.indices, columns.indptr = columns.indices.astype(np.int32), columns.indptr.astype(np.int32)
         self._lu = _decompose(columns, A, kind)
@@ -70,6 +76,14 @@ class SuperLUFactorisation:
         """D of P A P^T = L D L^T, whose signs are the inertia; None otherwise, or after row exchanges."""
         symmetric = kind in ("positive-definite", "symmetric")
         return self._lu.U.diagonal() if symmetric and np.array_equal(self._lu.perm_r, self._lu.perm_c) else None
+
+    def matrix(self) -> sp.csr_matrix:
+        """A."""
+        return self._matrix
+
+    def multiply(self, X: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
+        """A X."""
+        return np.asarray(self._matrix @ X)
 
     def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
         """X with A X = B."""

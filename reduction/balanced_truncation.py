@@ -21,11 +21,10 @@ from scipy.linalg import eigh
 from fem.errors import ConvergenceError, MatrixError
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.build import Band, Load, Part, build, prepare, request
+from reduction.build import Band, Load, Part, build, prepare, request, static_responses
 from reduction.certificate import Certificate
 from reduction.condensed import condense
-from reduction.ladder import Ladder, static_shapes
-from reduction.statics import free_displacement
+from reduction.ladder import Ladder
 
 SMALL_STEP = 1e-6
 """The iteration ends when a sweep adds less than this to the trace of P M, relatively ..."""
@@ -47,8 +46,8 @@ def balanced_truncation(
     - `modes`: shapes beyond the static ones; or `tol` (default 1 %): the fewest whose response error over `band` is below it.
     - `damping`: (alpha, beta) of `D = alpha M + beta K`; default 1 % of critical at the first natural frequency and at the end of the band.
 
-    `attached_to`, `inputs`, `static`: see `gramian`. Errors as in `craig_bampton`. Cost: the certificate, and a complex factorisation for each of the 10 to
-    40 shifts, with p solves each. `gramian` gives bases as good over a band for one factorisation in all.
+    `attached_to`, `inputs`, `static`: see `gramian`. Errors as in `craig_bampton`. Cost: the certificate, and a complex factorisation for each of the 20 to
+    50 shifts, with p solves each. `gramian` gives bases as good over a band for one factorisation in all.
     """
     if band is None:
         raise MatrixError("Balanced truncation needs a band=(0, f): its shifts and its error are placed in it.")
@@ -58,11 +57,9 @@ def balanced_truncation(
         raise MatrixError(f"Model {model.name!r} has no interface and no inputs to balance; add some, or use modal().")
     alpha, beta = default_damping(part.certificate) if damping is None else damping
     Z, shifts = position_factor(part, alpha, beta)
-    first = np.zeros((model.ndof, 0))
     values = np.maximum(np.linalg.eigvalsh(Z.T @ (model.M @ Z))[::-1], 0)
-    if static:
-        first = static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
-        Z = Z - first @ (first.T @ (model.M @ Z))
+    first = static_responses(part, static)
+    Z = Z - first @ (first.T @ (model.M @ Z))
     made = Ladder(first, _compressed(model, Z), True, "balanced shape")
     given = {"singular_values": values, "shifts": shifts, "damping": [float(alpha), float(beta)]}
     return build(part, asked, "balanced truncation", lambda _: made, attached_to, **given)
@@ -78,8 +75,7 @@ def default_damping(certificate: Certificate) -> tuple[float, float]:
 
 def position_factor(part: Part, alpha: float, beta: float) -> tuple[Float[np.ndarray, "ndof r"], int]:
     """Z with Z Z^T = P, nearly, and the number of shifts it took."""
-    certificate, model, body = part.certificate, part.model, part.body
-    assert certificate is not None
+    certificate, model, body = part.certified, part.model, part.body
     condensed = condense(body)
     M, K = model.M, model.K
     loads = part.inputs.deforming.loads

@@ -6,18 +6,19 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis, interface_rows
 from reduction.certificate import Certificate, certify
 from reduction.inputs import Inputs, resolve_inputs
-from reduction.ladder import Climb, Ladder, independent, smallest
+from reduction.ladder import Climb, Ladder, independent, smallest, static_shapes
 from reduction.record import options
 from reduction.reference import attach, diagonalise, require_elastic, require_interface
 from reduction.response_error import SHARE, measure
 from reduction.selection import require_band
-from reduction.statics import Statics, statics
+from reduction.statics import Statics, free_displacement, statics
 
 Band = tuple[float | int, float | int]
 Load = str | np.ndarray
@@ -43,6 +44,15 @@ class Part:
     @property
     def model(self) -> Model:
         return self.body.model
+
+    @property
+    def certified(self) -> Certificate:
+        """The certificate, for methods that were given a band and inputs."""
+        if self.certificate is None:
+            raise MatrixError(
+                f"Model {self.model.name!r}: this needs a band=(0, f) and something that drives the part."
+            )
+        return self.certificate
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,13 @@ def prepare(model: Model, asked: Request, inputs: Sequence[Load] | None, attache
     if asked.band is not None and (driving.labels or asked.tolerance is not None):
         certificate = certify(body, driving, asked.band, SHARE * (asked.tolerance or DEFAULT_TOLERANCE))
     return Part(body, made, certificate, (clock, perf_counter()))
+
+
+def static_responses(part: Part, wanted: bool = True) -> Float[np.ndarray, "ndof s"]:
+    """The static responses of the free body to its inputs, M-orthonormal; none unless `wanted`."""
+    if not wanted:
+        return np.zeros((part.model.ndof, 0))
+    return static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
 
 
 def build(part: Part, asked: Request, method: str, climb: Climb, attached_to: str | None, **given: Any) -> Basis:

@@ -10,14 +10,14 @@ from reduction.basis import Basis
 from reduction.build import DEFAULT_TOLERANCE, Band, Load, Part, Request, finish, prepare, request
 from reduction.craig_bampton import craig_bampton_climb
 from reduction.free_interface import craig_chang_climb, herting_climb
-from reduction.gramian import gramian_climb
+from reduction.gramian import gramian_climb, position_gramian
 from reduction.krylov import krylov_climb, surrogate_climb
 from reduction.ladder import Climb, Ladder, smallest
 from reduction.modal import modal_climb
 
 FAMILIES: dict[str, Callable[[Part, Request], Climb]] = {
     "Craig-Chang": lambda part, _: craig_chang_climb(part),
-    "Gramian": lambda part, _: gramian_climb(part),
+    "Gramian": lambda part, _: gramian_climb(part, position_gramian(part.certified)),
     "Krylov": surrogate_climb,
     "Herting": lambda part, _: herting_climb(part),
     "Craig-Bampton": craig_bampton_climb,
@@ -48,7 +48,6 @@ def choose(
         raise MatrixError("A choice by error needs a band=(0, f).")
     asked = request(None, band, tol, least=0)
     part = prepare(model, asked, inputs, attached_to)
-    assert part.certificate is not None
     rows: list[dict[str, Any]] = []
     made: dict[str, tuple[Ladder, int, int]] = {}
     for name in names:
@@ -60,7 +59,7 @@ def choose(
         )  # no family is followed beyond the best so far
         row: dict[str, Any] = {"method": name}
         try:
-            steps, count = smallest(part.certificate, model, FAMILIES[name](part, asked), tol, limit)
+            steps, count = smallest(part.certified, model, FAMILIES[name](part, asked), tol, limit)
             made[name] = (steps, steps.first.shape[1] + count, count)
             row |= {"coordinates": steps.first.shape[1] + count}
         except ConvergenceError as error:
@@ -74,7 +73,7 @@ def choose(
     best = min(made, key=lambda name: made[name][1])
     steps, _, count = made[best]
     if best == "Krylov":
-        steps, count = smallest(part.certificate, model, krylov_climb(part, asked), tol)
+        steps, count = smallest(part.certified, model, krylov_climb(part, asked), tol)
     basis = finish(part, asked, best, steps, count, attached_to, candidates=rows)
     part.body.release()
     return basis

@@ -10,7 +10,8 @@ from fem.model import Model
 from reduction.basis import Basis
 from reduction.build import Band, Load, Part, Request, build, prepare, request
 from reduction.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
-from reduction.ladder import Climb, Ladder, elastic, static_shapes, vibration
+from reduction.ladder import Climb, Ladder, static_shapes, vibration
+from reduction.statics import elastic
 
 BAND_FACTOR = 2.0
 """A band (0, f) keeps the fixed-interface modes up to this multiple of f: measured on four parts, natural frequencies then come within 3 % at

@@ -6,10 +6,9 @@ import numpy as np
 
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.build import Band, Load, Part, build, prepare, request
+from reduction.build import Band, Load, Part, build, prepare, request, static_responses
 from reduction.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
 from reduction.ladder import Climb, free_modes, static_shapes
-from reduction.statics import free_displacement
 
 
 def craig_chang(
@@ -34,8 +33,7 @@ def craig_chang(
 
 def craig_chang_climb(part: Part) -> Climb:
     """Static responses to the inputs, then free modes."""
-    first = static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
-    return free_modes(part.body, part.certificate, first)
+    return free_modes(part.body, part.certificate, static_responses(part))
 
 
 def herting(

@@ -26,10 +26,9 @@ from scipy.linalg import eigh
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.build import Band, Load, Part, build, prepare, request
+from reduction.build import Band, Load, Part, build, prepare, request, static_responses
 from reduction.certificate import Certificate
-from reduction.ladder import Climb, Ladder, static_shapes
-from reduction.statics import free_displacement
+from reduction.ladder import Climb, Ladder
 
 QUADRATURE = 1e-6
 """Relative accuracy of the Gramian's quadrature."""
@@ -55,21 +54,18 @@ def gramian(
         raise MatrixError(
             f"Model {model.name!r} has no interface and no inputs, and Gramian shapes are responses to inputs; add some, or use modal()."
         )
-    values = [] if part.certificate is None else singular_values(part.certificate).tolist()
-    return build(part, asked, "Gramian", gramian_climb(part, static), attached_to, singular_values=values)
+    P = position_gramian(part.certified)
+    return build(
+        part, asked, "Gramian", gramian_climb(part, P, static), attached_to, singular_values=singular_values(P)
+    )
 
 
-def gramian_climb(part: Part, static: bool = True) -> Climb:
-    """Static responses, then eigenvectors of the Gramian of what they leave, strongest first."""
-    certificate = part.certificate
-    assert certificate is not None
-    P = position_gramian(certificate)
-    first = np.zeros((part.model.ndof, 0))
-    if static:
-        first = static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
-        inside = certificate.shapes.T @ (part.model.M @ first)
-        left = np.eye(len(P)) - inside @ inside.T
-        P = left @ P @ left
+def gramian_climb(part: Part, P: Float[np.ndarray, "N N"], static: bool = True) -> Climb:
+    """Static responses, then eigenvectors of what they leave of the Gramian P, strongest first."""
+    certificate, first = part.certified, static_responses(part, static)
+    inside = certificate.shapes.T @ (part.model.M @ first)
+    left = np.eye(len(P)) - inside @ inside.T
+    P = left @ P @ left
     _, vectors = eigh(P)
     count = len(P) - first.shape[1]
     made = Ladder(first, certificate.shapes @ vectors[:, ::-1][:, :count], True, "Gramian shape")
@@ -90,6 +86,6 @@ def position_gramian(certificate: Certificate) -> Float[np.ndarray, "N N"]:
     return (rows.T @ rows) * mean / certificate.band
 
 
-def singular_values(certificate: Certificate) -> Float[np.ndarray, " N"]:
-    """Hankel-type singular values over the band, descending: the eigenvalues of P M."""
-    return np.maximum(np.linalg.eigvalsh(position_gramian(certificate))[::-1], 0.0)
+def singular_values(P: Float[np.ndarray, "N N"]) -> Float[np.ndarray, " N"]:
+    """Hankel-type singular values over the band, descending: the eigenvalues of P M, for P in M-orthonormal coordinates."""
+    return np.maximum(np.linalg.eigvalsh(P)[::-1], 0.0)

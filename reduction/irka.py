@@ -19,11 +19,10 @@ from scipy.linalg import eigh
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.build import Band, Load, build, prepare, request
+from reduction.build import Band, Load, build, prepare, request, static_responses
 from reduction.certificate import Certificate
-from reduction.ladder import Ladder, static_shapes
+from reduction.ladder import Ladder
 from reduction.orthonormal import new_directions
-from reduction.statics import free_displacement
 
 ITERATIONS, SETTLED = 100, 1e-6
 """Iterations at most, and the relative change of the reduced eigenvalues that ends them."""
@@ -51,9 +50,7 @@ def irka(
         raise MatrixError(
             f"Model {model.name!r}: {modes} shapes are more than the band needs; ask for fewer, or raise the band."
         )
-    first = np.zeros((model.ndof, 0))
-    if static:
-        first = static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
+    first = static_responses(part, static)
     X, iterations, settled = h2_shapes(certificate, certificate.shapes.T @ (model.M @ first), modes)
     made = Ladder(first, certificate.shapes @ X, True, "H2 shape")
     return build(part, asked, "IRKA", lambda _: made, attached_to, iterations=iterations, settled=int(settled))

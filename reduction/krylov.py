@@ -23,13 +23,13 @@ from scipy.linalg import eigh
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.build import Band, Load, Part, Request, build, prepare, request
+from reduction.build import Band, Load, Part, Request, build, prepare, request, static_responses
 from reduction.certificate import Certificate, modal_response
 from reduction.condensed import condense
-from reduction.ladder import Climb, Ladder, elastic, static_shapes
+from reduction.ladder import Climb, Ladder
 from reduction.orthonormal import new_directions
 from reduction.response_error import relative_error
-from reduction.statics import free_displacement
+from reduction.statics import elastic
 
 OFF_RESONANCE = 1e-4
 """A shift this close, relatively, to a natural frequency of the certificate is moved away by as much: K - sigma M is singular there."""
@@ -86,8 +86,7 @@ class _Step:
 
 def krylov_climb(part: Part, asked: Request, static: bool = True) -> Climb:
     """Static responses, then the responses that adaptive placement asks for; a longer ladder goes on from the shorter one."""
-    certificate, first = part.certificate, _static(part, static)
-    assert certificate is not None
+    certificate, first = part.certified, static_responses(part, static)
     condensed = condense(part.body)
     solved: list[np.ndarray] = []
 
@@ -106,8 +105,7 @@ def krylov_climb(part: Part, asked: Request, static: bool = True) -> Climb:
 
 def surrogate_climb(part: Part, asked: Request, static: bool = True) -> Climb:
     """The ladder of `krylov_climb` with its shapes taken from the certificate's span: what size to expect, without a factorisation."""
-    certificate, first = part.certificate, _static(part, static)
-    assert certificate is not None
+    certificate, first = part.certified, static_responses(part, static)
 
     def climb(count: int | None) -> Ladder:
         steps = _placed(certificate, static, count or len(certificate.eigenvalues), asked.tolerance)
@@ -176,12 +174,6 @@ def _orthonormal(V: np.ndarray, X: np.ndarray) -> np.ndarray:
     return new_directions(np.eye(len(X)), V, V, X)[0]
 
 
-def _static(part: Part, static: bool) -> np.ndarray:
-    if not static:
-        return np.zeros((part.model.ndof, 0))
-    return static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
-
-
 def moment_ladder(part: Part, shifts: Sequence[float], moments: int, static: bool) -> Ladder:
     """Static responses and the first `moments` blocks at each shift, without what is in the span already."""
     if not shifts or not (np.isfinite(shifts).all() and min(shifts) >= 0):
@@ -189,7 +181,7 @@ def moment_ladder(part: Part, shifts: Sequence[float], moments: int, static: boo
     if isinstance(moments, bool) or moments < (0 if static else 1):
         raise MatrixError(f"At least one moment is matched at each shift; found moments={moments!r}.")
     body, model = part.body, part.model
-    condensed, first = condense(body), _static(part, static)
+    condensed, first = condense(body), static_responses(part, static)
     Z, MZ = np.hstack([body.R, first]), np.hstack([body.MR, model.M @ first])
     for frequency in shifts:
         local, Mlocal = body.R, body.MR  # Arnoldi within the shift: its recurrence must not lose what other shifts hold

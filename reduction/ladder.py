@@ -16,7 +16,7 @@ from reduction.certificate import Certificate
 from reduction.orthonormal import new_directions
 from reduction.response_error import relative_error
 from reduction.selection import select_modes
-from reduction.statics import Statics, free_displacement
+from reduction.statics import Statics, elastic, free_displacement
 
 INDEPENDENT = 1e-6
 """Length of the part of a unit shape outside the span of those before it, below which it counts as dependent on them."""
@@ -80,11 +80,6 @@ def free_modes(
         return Ladder(first, elastic(body, shapes), complete, "free mode", values)
 
     return climb
-
-
-def elastic(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
-    """U without its rigid motion, in mean axes."""
-    return U - body.R @ (body.MR.T @ U)
 
 
 def independent(model: Model, steps: Ladder, count: int) -> int:

@@ -12,7 +12,7 @@ from fem.model import Model
 from reduction.basis import Basis
 from reduction.reference import attach, diagonalise
 from reduction.selection import select_modes
-from reduction.statics import free_displacement, statics
+from reduction.statics import elastic, free_displacement, statics
 
 SAME = 1e-3
 """Full modes this close in frequency are taken for one when modes are matched: any combination of repeated modes is a mode."""
@@ -80,7 +80,7 @@ def report(model: Model, basis: Basis, count: int | None = None) -> Report:
     body = statics(model)
     values, full = select_modes(model, partial(free_displacement, body), body.free_modes_available, count, 0.0)
     body.release()
-    free, reduced_values = diagonalise(model, basis.Psi - body.R @ (body.MR.T @ basis.Psi))
+    free, reduced_values = diagonalise(model, elastic(body, np.asarray(basis.Psi)))
     masses, rigid = {}, {}
     for name, interface in model.interfaces.items():
         motion = model.rigid_modes(interface.point)

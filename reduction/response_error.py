@@ -12,7 +12,7 @@ from reduction.basis import Basis
 from reduction.certificate import LOSS_FACTOR, Certificate, certify, modal_response
 from reduction.inputs import resolve_inputs
 from reduction.reference import diagonalise
-from reduction.statics import statics
+from reduction.statics import elastic, statics
 
 SHARE = 0.02
 """The part of a tolerance that the certificate's own bound may take."""
@@ -76,7 +76,7 @@ def response_error(
     body = statics(model)
     certificate = certify(body, resolve_inputs(model, inputs).deforming, band, tolerance, loss_factor)
     body.release()
-    free, values = diagonalise(model, basis.Psi - body.R @ (body.MR.T @ basis.Psi))
+    free, values = diagonalise(model, elastic(body, np.asarray(basis.Psi)))
     return measure(certificate, f"{basis.method}, {basis.modes} coordinates", values, certificate.inputs.loads.T @ free)
 
 

@@ -102,8 +102,12 @@ def free_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np
     U = held_displacement(body, F)
     if not body.pinned and len(body.S) > 6:  # the first rigid interface stays, the others move
         U += body.Phi[:, 6:] @ np.linalg.solve(body.S[6:, 6:], body.Phi[:, 6:].T @ F)
-    U -= body.R @ (body.MR.T @ U)
-    return U
+    return elastic(body, U)
+
+
+def elastic(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
+    """U without its rigid motion, in mean axes."""
+    return U - body.R @ (body.MR.T @ U)
 
 
 def _factor(model: Model, interior: np.ndarray) -> Factor:

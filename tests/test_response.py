@@ -218,7 +218,7 @@ def test_gramian_equals_dense_integral():
     found = turn.T @ position_gramian(certificate) @ turn
     assert np.abs(found - exact).max() < 1e-5 * np.abs(exact).max()
     largest = np.linalg.eigvalsh(exact)[::-1][:6]
-    np.testing.assert_allclose(singular_values(certificate)[:6], largest, rtol=1e-4)
+    np.testing.assert_allclose(singular_values(position_gramian(certificate))[:6], largest, rtol=1e-4)
 
 
 def small_system(alpha, beta):

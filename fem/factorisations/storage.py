@@ -4,7 +4,6 @@ Each out-of-core factor has a directory of its own (file names inside are fixed 
 dropped or the program ends. What a killed process left behind is removed by the next one that needs such a directory in the same place.
 """
 
-import atexit
 import os
 import shutil
 import tempfile
@@ -88,9 +87,7 @@ def private_directory(solver: Solver, needed: int) -> tuple[Path, Callable[[], N
         raise FactorisationError(
             f"Factors that do not fit the memory cannot be written to {place}: {error}. Name a directory that can be: Solver(scratch=...)."
         ) from None
-    remove = partial(shutil.rmtree, directory, ignore_errors=True)
-    atexit.register(remove)
-    return directory, remove
+    return directory, partial(shutil.rmtree, directory, ignore_errors=True)
 
 
 def readable(size: float) -> str:

@@ -23,7 +23,8 @@ def main() -> int:
         parser.error(f"there is no benchmark {unknown[0]!r}; existing: {', '.join(REGISTRY)}")
     rows: list[Row] = []
     for name in options.names or REGISTRY:
-        rows += import_module(REGISTRY[name]).run()
+        module, function = REGISTRY[name].split(":")
+        rows += getattr(import_module(module), function)()
     Console(width=None).print(as_table(rows))
     if options.json:
         options.json.write_text(json.dumps([row.as_dict() for row in rows], indent=2) + "\n")

@@ -13,13 +13,13 @@ from typing import get_args
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Num
+from jaxtyping import Int, Num
 
 from fem.errors import FactorisationError, MatrixError, unknown_name
 from fem.factorisations import BACKENDS, Backend, Factorisation, FactorRecord, Kind
 from fem.factorisations.diagnosis import causes
-from fem.factorisations.matrix import checked
-from fem.factorisations.storage import DoesNotFitError, Solver
+from fem.factorisations.matrix import stored
+from fem.factorisations.storage import DoesNotFitError, Solver, return_free_memory
 
 INACCURATE = 1e-5  # a relative residual that deserves a warning
 SINGULAR = 1e-3  # a relative residual that no regular matrix of use here has
@@ -113,8 +113,9 @@ def factor(
     kind: str = "positive-definite",
     backend: str = "auto",
     solver: Solver | None = None,
+    keep: Int[np.ndarray, " k"] | None = None,
 ) -> Factor:
-    """Factorise A (n, n).
+    """Factorise A (n, n), or of it the rows and columns `keep` (ascending), which then need no matrix of their own.
 
     kind: "positive-definite" (real: a stiffness matrix that is held), "symmetric" (real, indefinite: shifted
     K - s M, saddle points; gives the inertia), "complex-symmetric" (K + i w D - w^2 M) or "general" (real or
@@ -133,13 +134,15 @@ def factor(
     """
     solver = Solver(backend=backend) if solver is None else solver
     known, chosen = _kind(kind), _choose(solver.backend)
-    A = checked(A, known)
+    matrix = stored(A, known, keep)
+    return_free_memory()
+    n, dtype = matrix.n, matrix.dtype
     try:
-        factorisation = chosen.prepare(A, known, solver)
+        factorisation = chosen.prepare(matrix, solver)
     except DoesNotFitError:
-        factorisation = BACKENDS["mumps"].prepare(A, known, solver)
-    n, dtype = A.shape[0], A.dtype
-    del A  # the factorisation keeps what it needs of it
+        factorisation = BACKENDS["mumps"].prepare(matrix, solver)
+    del A, matrix  # the factorisation keeps what it needs
+    return_free_memory()  # of the analysis
     factorisation.factorise()
     residual, solution = _residual(n, dtype, factorisation)
     record = replace(factorisation.record, residual=residual)
@@ -147,7 +150,7 @@ def factor(
         worst = int(np.argmax(np.abs(solution))) if np.isfinite(solution).all() else None
         text = (
             "The matrix is singular to working accuracy: a random load leaves a relative residual of "
-            f"{residual:.1e}. {causes(factorisation.matrix(), worst)}"
+            f"{residual:.1e}. {causes(factorisation.matrix.whole(), worst)}"
         )
         factorisation.release()
         raise FactorisationError(text)
@@ -186,4 +189,4 @@ def _residual(n: int, dtype: np.dtype, factorisation: Factorisation) -> tuple[fl
     """|b - A x| / |b| of one random b of A's number type, and its x."""
     b = np.random.default_rng(1).standard_normal((n, 1)).astype(dtype)
     x = factorisation.solve(b)
-    return float(np.linalg.norm(b - factorisation.multiply(x)) / np.linalg.norm(b)), x[:, 0]
+    return float(np.linalg.norm(b - factorisation.matrix.multiply(x)) / np.linalg.norm(b)), x[:, 0]

@@ -25,19 +25,19 @@ ASYMMETRIC = 1e-6  # relative asymmetry of the inverse that cannot be round-off
 class KrylovSpace:
     """Rows V with V M V^T = I and T = V M K^-1 M V^T, grown a block at a time.
 
-    `asymmetry`: of T, relative to its norm; a measure of the round-off of the operator. Rows below `done` have been multiplied by the operator K^-1 M; those from `done` to `size` are pending.
-    Memory: one array (capacity, n); products with M are made anew, which costs little beside the solves.
+    `coupling` (pending, k): of the rows `last` of the latest `expand` to the pending ones. `asymmetry`: of T, relative to its norm; a measure of the round-off of the operator. Rows below `done` have been multiplied by the operator K^-1 M; those from `done` to `size` are pending.
+    Memory: one array (capacity, n) and M times the pending rows.
     """
 
     def __init__(self, inverse: Inverse, M: Any, capacity: int) -> None:
         n = M.shape[0]
         self._inverse, self._M = inverse, M
-        self._V = np.empty((capacity, n))
+        self._V, self._MP = np.empty((capacity, n)), np.empty((0, n))
         self._T = np.zeros((capacity, capacity))
-        self._coupling, self._last = np.zeros((0, 0)), slice(0, 0)
+        self.coupling, self.last = np.zeros((0, 0)), slice(0, 0)
         self.n, self.capacity, self.done, self.size = n, capacity, 0, 0
         self.solves, self._scale = 0, 0.0
-        self.asymmetry = 0.0
+        self.asymmetry, self._complete = 0.0, True
 
     @property
     def closed(self) -> bool:
@@ -72,7 +72,7 @@ class KrylovSpace:
         if self.closed:
             return
         rows = slice(self.done, self.size)
-        U = self.apply(self.mass_times(self._V[rows]))
+        U = self.apply(self._MP)
         H = self._project_out(U)
         diagonal = H[:, rows]
         self._scale = max(self._scale, float(np.linalg.norm(H, 2)))
@@ -87,23 +87,37 @@ class KrylovSpace:
         self._T[rows, : self.size] = H
         self._T[: self.size, rows] = H.T
         self._T[rows, rows] = 0.5 * (diagonal + diagonal.T)
-        self.done = self.size
+        self.done, self._MP = self.size, self._MP[:0]
         self._append(U, NEGLIGIBLE * self._scale)
-        self._coupling, self._last = self.mass_times(self._V[self.done : self.size]) @ U.T, rows
+        self.coupling, self.last = self._MP @ U.T, rows
+        self._complete &= len(self._MP) == len(U)
 
     def ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """After `expand`: Ritz values (descending), their coordinates (columns), the M-norms of their residuals."""
+        """After `expand`: Ritz values (largest magnitude first), their coordinates (columns), the M-norms of their residuals."""
         theta, S = eigh(self._T[: self.done, : self.done])
-        theta, S = theta[::-1].copy(), np.ascontiguousarray(S[:, ::-1])
-        return theta, S, np.linalg.norm(self._coupling @ S[self._last], axis=0)
+        order = np.argsort(-np.abs(theta), kind="stable")
+        theta, S = theta[order], np.ascontiguousarray(S[:, order])
+        return theta, S, np.linalg.norm(self.coupling @ S[self.last], axis=0)
 
-    def vectors(self, S: np.ndarray) -> np.ndarray:
-        """Rows S^T V, for coordinates S of processed rows."""
-        return np.asarray(S.T @ self._V[: self.done])
+    def improved(self, theta: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues (ascending) of the inverse of the operator, and rows of M-orthonormal vectors: Ritz vectors X (values theta, coordinates S) after one more
+        application of the operator. Gives the memory of the space back.
 
-    def release(self) -> None:
-        """Give the memory of the rows back."""
-        self._V = np.empty((0, self.n))
+        Without a solve: K^-1 M V^T = V^T T + P^T C with the pending rows P and their coupling C. Where directions were dropped as negligible (their part without
+        mass need not be), by one solve for each vector.
+        """
+        if self._complete:
+            beyond = self.coupling @ S[self.last]
+            values, C = eigh(np.diag(theta), np.diag(theta**2) + beyond.T @ beyond)
+            vectors = (np.vstack([S * theta, beyond]) @ C).T @ self._V[: self.size]
+        else:
+            MX = self.mass_times(S.T @ self._V[: self.done])
+            Y = self.apply(MX)
+            stiffness, mass = Y @ MX.T, self.mass_times(Y) @ Y.T
+            values, C = eigh(0.5 * (stiffness + stiffness.T), 0.5 * (mass + mass.T))
+            vectors = C.T @ Y
+        self._V, self._MP = np.empty((0, self.n)), np.empty((0, self.n))
+        return values, vectors
 
     def restart(self, theta: np.ndarray, S: np.ndarray) -> None:
         """Shrink the processed rows to Ritz vectors (values theta, coordinates S); the pending block stays."""
@@ -116,7 +130,7 @@ class KrylovSpace:
 
     def drop_pending(self) -> None:
         """Forget the pending block: the processed rows are taken as closed."""
-        self.size = self.done
+        self.size, self._MP, self._complete = self.done, self._MP[:0], False
 
     def _project_out(self, U: np.ndarray) -> np.ndarray:
         """Remove the space's part from the rows U, in place and twice; returns its coordinates (rows)."""
@@ -147,11 +161,12 @@ class KrylovSpace:
             rows = slice(self.size, self.size + len(strong))
             V = self._V[rows]
             np.matmul(to_unit, U, out=V)
-            unit = V @ (to_unit @ MU).T
+            MV = to_unit @ MU
+            unit = V @ MV.T
             if np.abs(unit - np.eye(len(strong))).max() > ORTHOGONAL:
                 again = solve_triangular(cholesky(unit, lower=True), np.eye(len(strong)), lower=True)
-                V[:] = again @ V
-            self.size += len(strong)
+                V[:], MV = again @ V, again @ MV
+            self.size, self._MP = self.size + len(strong), np.vstack([self._MP, MV])
             U = np.delete(Z, strong, axis=1).T @ U
             if len(U):
                 self._project_out(U)

@@ -38,7 +38,9 @@ class Pattern:
     @cached_property
     def mirror(self) -> np.ndarray:
         """Place of the pair (b, a) for each pair (a, b)."""
-        numbered = sp.csr_matrix((np.arange(self.pairs), self.indices, self.indptr), shape=(self.nodes, self.nodes))
+        numbered = sp.csr_matrix(
+            (np.arange(self.pairs, dtype=np.int32), self.indices, self.indptr), shape=(self.nodes, self.nodes)
+        )
         return numbered.T.tocsr().data
 
     def scalar_matrix(self, values: np.ndarray) -> sp.csr_matrix:

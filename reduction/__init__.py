@@ -16,6 +16,7 @@ from reduction.response_error import ResponseError, response_error
 from reduction.second_order import SecondOrder, second_order
 from reduction.strain import strain_rows
 from reduction.substructures import reanalyse, synthesise
+from reduction.vibration import count_modes
 
 __all__ = [
     "METHODS",
@@ -27,6 +28,7 @@ __all__ = [
     "balanced_truncation",
     "check",
     "choose",
+    "count_modes",
     "craig_bampton",
     "craig_chang",
     "frequency_response",

@@ -17,8 +17,8 @@ from reduction.ladder import Climb, Ladder, independent, smallest, static_shapes
 from reduction.record import options
 from reduction.reference import attach, diagonalise, require_elastic, require_interface
 from reduction.response_error import SHARE, measure
-from reduction.selection import require_band
 from reduction.statics import Statics, free_displacement, statics
+from reduction.vibration import require_band
 
 Band = tuple[float | int, float | int]
 Load = str | np.ndarray

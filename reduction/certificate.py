@@ -30,8 +30,8 @@ from fem.errors import ConvergenceError, MatrixError
 from fem.model import Model
 from reduction.inputs import Inputs
 from reduction.orthonormal import new_directions
-from reduction.selection import require_band, select_modes
 from reduction.statics import Statics, free_displacement
+from reduction.vibration import free_vibration, require_band, select_modes
 
 LOSS_FACTOR = 0.02
 """Structural damping at which responses are compared: 1 % of critical."""
@@ -122,7 +122,7 @@ def certify(
     if not 0 < loss_factor < 1:
         raise MatrixError(f"The loss factor of the comparison must lie between 0 and 1; found {loss_factor}.")
     inverse = partial(free_displacement, body)
-    values, Phi = select_modes(model, inverse, body.free_modes_available, None, EXACT * high)
+    values, Phi = select_modes(free_vibration(body), None, EXACT * high)
     MPhi = model.M @ Phi
     Z, MZ = Phi, MPhi
     GF = inverse(F)

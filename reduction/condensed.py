@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
-from fem.factor import factor
+from fem.factor import Factor, factor
 from reduction.statics import Statics, free_displacement
 
 Solve = Callable[[np.ndarray], np.ndarray]
@@ -36,13 +37,13 @@ class Condensed:
         A = stiffness * self.K + mass * self.M
         kind = "complex-symmetric" if np.iscomplexobj(A) else "symmetric"
         with factor(A, kind, solver=body.model.solver) as inverse:
+            yield partial(self.elastic_displacement, inverse)
 
-            def solve(F: np.ndarray) -> np.ndarray:
-                balanced = F - body.MR @ (body.R.T @ F)
-                U = self.T @ inverse.solve(self.T.T @ balanced)
-                return np.asarray(U - body.R @ (body.MR.T @ U))
-
-            yield solve
+    def elastic_displacement(self, inverse: Factor, F: np.ndarray) -> np.ndarray:
+        """Displacements in mean axes under the elastic part of loads F, by the factor of a matrix of the condensed body."""
+        body = self.body
+        U = self.T @ inverse.solve(self.T.T @ (F - body.MR @ (body.R.T @ F)))
+        return np.asarray(U - body.R @ (body.MR.T @ U))
 
 
 def condense(body: Statics) -> Condensed:

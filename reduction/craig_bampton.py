@@ -12,6 +12,7 @@ from reduction.build import Band, Load, Part, Request, build, prepare, request
 from reduction.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
 from reduction.ladder import Climb, Ladder, static_shapes, vibration
 from reduction.statics import elastic
+from reduction.vibration import fixed_vibration
 
 BAND_FACTOR = 2.0
 """A band (0, f) keeps the fixed-interface modes up to this multiple of f: measured on four parts, natural frequencies then come within 3 % at
@@ -61,7 +62,7 @@ def guyan(model: Model, attached_to: str | None = None, *, band: Band | None = N
 
 def craig_bampton_climb(part: Part, asked: Request) -> Climb:
     """Constraint modes, static responses to other inputs; then fixed-interface modes."""
-    body, model = part.body, part.model
+    body = part.body
     fixed = fix_interfaces(body)
     inverse = partial(fixed_interface_displacement, fixed)
     static = static_shapes(
@@ -72,7 +73,7 @@ def craig_bampton_climb(part: Part, asked: Request) -> Climb:
     cutoff = 0.0 if asked.band is None else BAND_FACTOR * asked.band[1]
 
     def climb(count: int | None) -> Ladder:
-        values, shapes, complete = vibration(model, inverse, fixed.modes_available, count, cutoff)
+        values, shapes, complete = vibration(fixed_vibration(fixed), count, cutoff)
         return Ladder(static, elastic(body, shapes), complete, "fixed-interface mode", values)
 
     return climb

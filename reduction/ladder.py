@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -10,13 +9,12 @@ from scipy.linalg import eigh, solve_triangular
 from scipy.linalg.lapack import dpotrf
 
 from fem.errors import ConvergenceError, MatrixError
-from fem.krylov import Inverse
 from fem.model import Model
 from reduction.certificate import Certificate
 from reduction.orthonormal import new_directions
 from reduction.response_error import relative_error
-from reduction.selection import select_modes
-from reduction.statics import Statics, elastic, free_displacement
+from reduction.statics import Statics, elastic
+from reduction.vibration import Vibration, free_vibration, select_modes
 
 INDEPENDENT = 1e-6
 """Length of the part of a unit shape outside the span of those before it, below which it counts as dependent on them."""
@@ -56,12 +54,12 @@ def static_shapes(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.nda
 
 
 def vibration(
-    model: Model, inverse: Inverse, available: int, count: int | None, cutoff: float
+    problem: Vibration, count: int | None, cutoff: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "ndof k"], bool]:
     """Eigenvalues and shapes of the `count` lowest modes, or (None) of those up to the frequency `cutoff`; and whether there are no more."""
-    wanted = None if count is None else min(count, available)
-    values, shapes = select_modes(model, inverse, available, wanted, cutoff)
-    return values, shapes, len(values) == available
+    wanted = None if count is None else min(count, problem.available)
+    values, shapes = select_modes(problem, wanted, cutoff)
+    return values, shapes, len(values) == problem.available
 
 
 def free_modes(
@@ -74,9 +72,7 @@ def free_modes(
         if count is not None and count <= len(ready[0]):
             values, shapes = ready[0][:count], ready[1][:, :count]
             return Ladder(first, shapes, False, "free mode", values)
-        values, shapes, complete = vibration(
-            body.model, partial(free_displacement, body), body.free_modes_available, count, cutoff
-        )
+        values, shapes, complete = vibration(free_vibration(body), count, cutoff)
         return Ladder(first, elastic(body, shapes), complete, "free mode", values)
 
     return climb

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -11,8 +10,8 @@ from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.reference import attach, diagonalise
-from reduction.selection import select_modes
-from reduction.statics import elastic, free_displacement, statics
+from reduction.statics import elastic, statics
+from reduction.vibration import free_vibration, select_modes
 
 SAME = 1e-3
 """Full modes this close in frequency are taken for one when modes are matched: any combination of repeated modes is a mode."""
@@ -78,7 +77,7 @@ def report(model: Model, basis: Basis, count: int | None = None) -> Report:
     if not 1 <= count <= basis.modes:
         raise MatrixError(f"The basis has {basis.modes} modes to compare; asked for {count}.")
     body = statics(model)
-    values, full = select_modes(model, partial(free_displacement, body), body.free_modes_available, count, 0.0)
+    values, full = select_modes(free_vibration(body), count, 0.0)
     body.release()
     free, reduced_values = diagonalise(model, elastic(body, np.asarray(basis.Psi)))
     masses, rigid = {}, {}

@@ -112,7 +112,7 @@ def elastic(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, 
 
 def _factor(model: Model, interior: np.ndarray) -> Factor:
     try:
-        return factor(model.K[interior][:, interior], "positive-definite", solver=model.solver)
+        return factor(model.K, "positive-definite", solver=model.solver, keep=interior)
     except FactorisationError as error:
         hinge = (
             " A hinge (parts that meet in one node or one edge) does this too." if "Likely causes" in str(error) else ""

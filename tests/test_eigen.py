@@ -147,7 +147,7 @@ def test_a_good_start_saves_solves():
 
 
 def test_work_comes_in_blocks_and_few_of_them():
-    """20 modes of a beam: at most 20 calls of the inverse, each with at least 8 right-hand sides in Fortran order."""
+    """20 modes of a beam: at most 20 calls of the inverse, each with 8 right-hand sides in Fortran order; a last one measures the residual."""
     K, M = clamped_block((1.0, 0.13, 0.1), (8, 1, 1))
     solve, widths = solve_with(K), []
 
@@ -157,7 +157,7 @@ def test_work_comes_in_blocks_and_few_of_them():
         return solve(B)
 
     modes = lowest_modes(inverse, M, 20)
-    assert min(widths) >= 8
+    assert min(widths[:-1]) >= 8
     assert len(widths) <= 20
     assert sum(widths) == modes.solves
 
@@ -177,7 +177,7 @@ def test_looser_tolerance_costs_less_and_keeps_its_promise():
     assert loose.residuals.max() < 1e-2
     np.testing.assert_allclose(tight.eigenvalues, np.arange(1.0, 11.0), rtol=1e-12)
     np.testing.assert_allclose(loose.eigenvalues, np.arange(1.0, 11.0), rtol=1e-2)
-    assert loose.residuals.max() > 1e-8  # residuals are measured, not assumed
+    assert loose.residuals.max() > 1e-8  # it did stop early
 
 
 def projected():
@@ -242,7 +242,7 @@ def test_bad_input_is_explained(name):
 def test_slow_convergence_is_reported(monkeypatch):
     monkeypatch.setattr(fem.eigen, "MAX_CALLS", 3)
     K, M = with_eigenvalues(np.arange(1.0, 601.0))
-    with pytest.raises(ConvergenceError, match=r"did not reach .* 1e-09 in 3 calls.*worst: \d"):
+    with pytest.raises(ConvergenceError, match=r"did not reach .* 1e-08 in 3 calls.*worst: \d"):
         lowest_modes(solve_with(K), M, 10)
 
 
@@ -284,7 +284,7 @@ def test_space_stays_orthonormal(name, decades):
 
 
 def require_orthonormal(space, M):
-    V = space.vectors(np.eye(space.done))
+    V = space._V[: space.done]
     np.testing.assert_allclose(V @ M @ V.T, np.eye(space.done), atol=1e-12)
 
 

@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sp
 
 from fem.errors import FactorisationError, MatrixError
-from fem.factor import IllConditionedWarning, factor
-from fem.factorisations import BACKENDS, mkl, pardiso, superlu
+from fem.factor import factor
+from fem.factorisations import BACKENDS, matrix
+from fem.factorisations.matrix import stored
 
 AVAILABLE = [
     pytest.param(
@@ -241,69 +242,23 @@ def test_bad_matrix_is_explained(name, backend):
         assert caught.match(sentence)
 
 
-@pytest.mark.parametrize("backend", [p for p in AVAILABLE if p.values[0] != "mumps"])
-@pytest.mark.parametrize("kind", ["positive-definite", "symmetric"])
-def test_loose_part_is_located(kind, backend):
-    """The equation that is named belongs to the part that is not held, or the parts are listed."""
-    with pytest.raises(
-        FactorisationError, match=r"defect shows at equation (1[4-9][4-9]|1[5-9][0-9]|2[0-9][0-9]) of 288"
-    ):
-        factor(two_parts(), kind, backend)
+def test_too_many_entries_are_refused(monkeypatch):
+    monkeypatch.setattr(matrix, "MAX_ENTRIES", 100)
+    with pytest.raises(MatrixError, match=r"more than 100 stored entries.*coarser mesh"):
+        factor(grid())
 
 
-def test_bad_right_hand_sides_are_explained():
-    inverse = factor(grid())
-    with pytest.raises(MatrixError, match=r"\(144,\) or \(144, k\); got \(143,\)"):
-        inverse.solve(np.ones(143))
-    with pytest.raises(MatrixError, match="NaN or infinite"):
-        inverse.solve(np.full(144, np.nan))
-    inverse.release()
-    inverse.release()
-    with pytest.raises(FactorisationError, match="has been released"):
-        inverse.solve(np.ones(144))
-    assert "released" in repr(inverse)
-
-
-@EACH_BACKEND
-def test_leaving_the_context_releases(backend):
-    with factor(grid(), backend=backend) as inverse:
-        inverse.solve(np.ones(144))
-    with pytest.raises(FactorisationError, match="has been released"):
-        inverse.solve(np.ones(144))
-
-
-@EACH_BACKEND
 @pytest.mark.parametrize("kind", ["positive-definite", "symmetric", "general"])
-def test_barely_held_body_warns(kind, backend):
-    """A free grid on very soft springs: round-off is blown up by 8 / 2e-12, so residuals are near 1e-4."""
-    with pytest.warns(IllConditionedWarning, match="badly conditioned.*barely held"):
-        inverse = factor(grid(held=False) + 2e-12 * sp.identity(144), kind, backend)
-    assert 1e-5 < inverse.record.residual < 1e-3
-
-
-def test_unknown_backend_is_explained():
-    with pytest.raises(FactorisationError, match=r"'pardisso'.*Did you mean 'pardiso'\? Existing: 'auto'"):
-        factor(grid(), backend="pardisso")
-
-
-def test_without_mkl_and_mumps_superlu_takes_over(monkeypatch):
-    monkeypatch.setattr(mkl, "library", lambda: None)
-    monkeypatch.setattr(BACKENDS["mumps"], "missing", lambda: "not here")
-    assert factor(grid()).backend == "superlu"
-    with pytest.raises(FactorisationError, match=r"'pardiso' is not available: .*pip install mkl"):
-        factor(grid(), backend="pardiso")
-
-
-@pytest.mark.skipif(mkl.library() is None, reason="MKL is not installed")
-def test_with_mkl_pardiso_is_the_default():
-    assert factor(grid()).backend == "pardiso"
-
-
-@pytest.mark.parametrize("backend", [p for p in AVAILABLE if p.values[0] != "mumps"])
-def test_too_many_entries_are_refused(monkeypatch, backend):
-    monkeypatch.setattr({"pardiso": pardiso, "superlu": superlu}[backend], "MAX_ENTRIES", 100)
-    with pytest.raises(MatrixError, match=r"takes at most 100.*coarser mesh"):
-        factor(grid(), backend=backend)
+def test_a_part_of_a_matrix_needs_no_matrix_of_its_own(kind, monkeypatch):
+    """Rows and columns `keep`, a slice at a time: the same as the submatrix."""
+    monkeypatch.setattr(matrix, "SLICE", 500)
+    A = grid().tocsr()
+    keep = np.flatnonzero(np.random.default_rng(3).random(A.shape[0]) > 0.3)
+    expected = A[keep][:, keep]
+    np.testing.assert_array_equal(stored(A, kind, keep).whole().toarray(), expected.toarray())
+    np.testing.assert_array_equal(stored(A, kind).whole().toarray(), A.toarray())
+    B = np.random.default_rng(4).standard_normal((len(keep), 3))
+    np.testing.assert_allclose(factor(A, kind, keep=keep).solve(B), np.linalg.solve(expected.toarray(), B), rtol=1e-9)
 
 
 def resident_bytes():
@@ -311,15 +266,15 @@ def resident_bytes():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def growth_over_cycles(cycles, matrix, kind, backend):
+def growth_over_cycles(cycles, A, kind, backend):
     """Resident memory gained by factorising and dropping, in units of one factor."""
-    size = factor(matrix, kind, backend).nbytes
+    size = factor(A, kind, backend).nbytes
     for _ in range(5):
-        factor(matrix, kind, backend)
+        factor(A, kind, backend)
     gc.collect()
     before = resident_bytes()
     for _ in range(cycles):
-        factor(matrix, kind, backend)
+        factor(A, kind, backend)
     gc.collect()
     return (resident_bytes() - before) / size
 
@@ -350,13 +305,11 @@ def test_failed_factors_leave_no_memory(kind):
 
 
 @pytest.mark.parametrize("kind", ["symmetric", "general"])
-def test_pardiso_gets_every_diagonal_entry_and_its_own_copy(kind):
+def test_libraries_get_every_diagonal_entry_and_their_own_copy(kind):
     """The manual asks for diagonals of symmetric matrices even where they are zero; later solves may read values again."""
     A = saddle()
-    values, pointers, columns = pardiso.stored_part(A, kind)
-    assert not np.shares_memory(values, A.data)
-    stored = sp.csr_matrix((values, columns, pointers), shape=A.shape)
+    kept = stored(A, kind)
+    assert not np.shares_memory(kept.part.data, A.data)
     if kind == "symmetric":
-        np.testing.assert_array_equal(columns[pointers[:-1]], np.arange(150))
-        stored = sp.triu(stored) + sp.triu(stored, 1).T
-    np.testing.assert_array_equal(stored.toarray(), A.toarray())
+        np.testing.assert_array_equal(kept.part.indices[kept.part.indptr[:-1]], np.arange(150))
+    np.testing.assert_array_equal(kept.whole().toarray(), A.toarray())

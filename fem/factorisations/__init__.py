@@ -1,7 +1,8 @@
 """Sparse direct solvers of one protocol: one module a library, in the order in which "auto" tries them."""
 
 from fem.factorisations import mumps, pardiso, superlu
-from fem.factorisations.record import Backend, Factorisation, FactorRecord, Kind
+from fem.factorisations.protocol import Backend, Factorisation
+from fem.factorisations.record import FactorRecord, Kind
 
 BACKENDS: dict[str, Backend] = {"pardiso": pardiso, "mumps": mumps, "superlu": superlu}
 

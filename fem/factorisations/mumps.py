@@ -18,12 +18,14 @@ from jaxtyping import Shaped
 
 from fem.errors import FactorisationError
 from fem.factorisations.diagnosis import causes
-from fem.factorisations.record import FactorRecord, Kind, multiply_mirrored, with_mirror
-from fem.factorisations.storage import Solver, private_directory, readable, resident
+from fem.factorisations.matrix import Stored
+from fem.factorisations.record import FactorRecord
+from fem.factorisations.storage import GROWTH, Solver, private_directory, readable, resident
 
 MEGABYTE = 10**6  # MUMPS counts in millions
 BLOCK = 64  # right-hand sides of one pass over the factor
-RELAXATION = 30  # per cent of working memory beyond the estimate
+RELAXATION = 30  # per cent of working memory beyond the estimate, for pivots that are put off
+EXACT = 5  # the same where no pivot is
 OUT_OF_MEMORY = (-8, -9, -11, -13, -17, -19, -20)
 DISK = (-90,)
 SINGULAR = (-6, -10)
@@ -38,9 +40,9 @@ def missing() -> str | None:
     return None if hasattr(mumps, "Context") else "the installed module named mumps is not python-mumps."
 
 
-def prepare(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "MumpsFactorisation":
-    """Analyse a checked matrix."""
-    return MumpsFactorisation(A, kind, solver)
+def prepare(matrix: Stored, solver: Solver) -> "MumpsFactorisation":
+    """Analyse a matrix."""
+    return MumpsFactorisation(matrix, solver)
 
 
 def _give_back(context: Any, clean: list[Callable[[], None]]) -> None:
@@ -55,28 +57,30 @@ class MumpsFactorisation:
 
     record: FactorRecord
 
-    def __init__(self, A: sp.csr_matrix, kind: Kind, solver: Solver) -> None:
+    def __init__(self, matrix: Stored, solver: Solver) -> None:
         import mumps
+        from mumps import _mumps
 
         self._start = time.perf_counter()
-        self._n, self._type, self._kind, self._entries, self._solver = (
-            A.shape[0],
-            np.dtype(A.dtype),
-            kind,
-            A.nnz,
-            solver,
-        )
+        self._kind, self._n, self._type, self._entries = matrix.kind, matrix.n, matrix.dtype, matrix.entries
+        self._solver, self._clean = solver, list[Callable[[], None]]()
+        letter = "z" if self._type.kind == "c" else "d"
         self._context = mumps.Context()
-        self._clean: list[Callable[[], None]] = []
+        self._context.mumps_instance = getattr(_mumps, letter + "mumps")(False, 0 if self._kind == "general" else 2)
+        self._context.dtype = letter  # MUMPS's own set_matrix would copy the triangle once more to find it symmetric
         self.release = weakref.finalize(self, _give_back, self._context, self._clean)
+        rows = np.repeat(np.arange(self._n, dtype=np.int32), np.diff(matrix.part.indptr))
         with self._failures_told():
-            self._context.set_matrix(sp.coo_array(A if kind == "general" else sp.triu(A)), symmetric=kind != "general")
+            triplets = sp.coo_array((matrix.part.data, (rows, matrix.part.indices)), shape=matrix.part.shape)
+            del rows, matrix
+            self._context.set_matrix(triplets, overwrite_a=True)
+            del triplets
             self._context.analyze(ordering="metis")
 
     def factorise(self) -> None:
         """In memory, or on disk where the budget asks for it."""
         instance, kind = self._context.mumps_instance, self._kind
-        instance.icntl[14], instance.icntl[27] = RELAXATION, BLOCK
+        instance.icntl[14], instance.icntl[27] = EXACT if kind == "positive-definite" else RELAXATION, BLOCK
         pivoting, disk = 0.0 if kind == "positive-definite" else 0.01, 0
         with self._failures_told():
             if resident() + instance.infog[17] * MEGABYTE <= self._solver.budget:
@@ -85,7 +89,7 @@ class MumpsFactorisation:
                 disk = self._to_disk(pivoting)
         negative = int(instance.infog[12])
         if kind == "positive-definite" and negative:
-            text = f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {causes(self.matrix(), None)}"
+            text = f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {causes(self.matrix.whole(), None)}"
             self.release()
             raise FactorisationError(text)
         entries = int(instance.infog[29]) if instance.infog[29] >= 0 else -(10**6) * int(instance.infog[29])
@@ -111,25 +115,19 @@ class MumpsFactorisation:
         try:
             yield
         except mumps.MUMPSError as error:
-            text = _failure(int(error.error), self.matrix(), self._kind)
+            text = _failure(int(error.error), self.matrix)
             self.release()
             raise FactorisationError(text) from None
 
     @property
-    def _stored(self) -> sp.csr_matrix:
+    def matrix(self) -> Stored:
+        """What was factorised, from the triplets that MUMPS works with."""
         context = self._context
-        return sp.csr_matrix((context.data, (context.row - 1, context.col - 1)), shape=(self._n, self._n))
-
-    def matrix(self) -> sp.csr_matrix:
-        """All of A again."""
-        return self._stored if self._kind == "general" else with_mirror(self._stored)
-
-    def multiply(self, X: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
-        """A X."""
-        return np.asarray(self._stored @ X) if self._kind == "general" else multiply_mirrored(self._stored, X)
+        part = sp.csr_matrix((context.data, (context.row - 1, context.col - 1)), shape=(self._n, self._n))
+        return Stored(self._kind, part, self._entries)
 
     def _to_disk(self, pivoting: float) -> int:
-        """Factorise to disk with the memory that is left; bytes on disk. The smallest working memory is found by doubling."""
+        """Factorise to disk with the memory that is left; bytes on disk. The smallest working memory is found by trial."""
         import mumps
 
         instance, solver, there = self._context.mumps_instance, self._solver, resident()
@@ -147,7 +145,7 @@ class MumpsFactorisation:
             except mumps.MUMPSError as error:
                 if error.error not in OUT_OF_MEMORY or core > 8 * size * self._type.itemsize + 256 * MEGABYTE:
                     raise
-            core *= 2
+            core = int(GROWTH * core)
         if core > max(left, MEGABYTE):
             self.release()
             raise FactorisationError(
@@ -162,11 +160,11 @@ class MumpsFactorisation:
         return np.asarray(self._context.solve(block, overwrite_b=True)).reshape(B.shape, order="F")
 
 
-def _failure(error: int, A: sp.csr_matrix, kind: Kind) -> str:
+def _failure(error: int, matrix: Stored) -> str:
     if error in OUT_OF_MEMORY:
         return f"MUMPS ran out of memory (error {error}). Raise the memory budget, free memory, or use a coarser mesh."
     if error in DISK:
         return "MUMPS cannot write or read the files of its factor: the disk may be full. Name another directory: Solver(scratch=...)."
     if error in SINGULAR:
-        return f"The matrix is singular. {causes(A, None)}"
-    return f"MUMPS could not factorise the matrix ({kind}): error {error}. {causes(A, None)}"
+        return f"The matrix is singular. {causes(matrix.whole(), None)}"
+    return f"MUMPS could not factorise the matrix ({matrix.kind}): error {error}. {causes(matrix.whole(), None)}"

@@ -11,16 +11,15 @@ import weakref
 from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Int, Shaped
 
-from fem.errors import FactorisationError, MatrixError
+from fem.errors import FactorisationError
 from fem.factorisations import mkl, mumps
 from fem.factorisations.diagnosis import causes
-from fem.factorisations.record import FactorRecord, Kind, multiply_mirrored, with_mirror
-from fem.factorisations.storage import DoesNotFitError, Solver, private_directory, readable, resident
+from fem.factorisations.matrix import Stored
+from fem.factorisations.record import FactorRecord, Kind
+from fem.factorisations.storage import GROWTH, DoesNotFitError, Solver, private_directory, readable, resident
 
-MAX_ENTRIES = 2**31 - 1  # 32-bit row pointers
 MEGABYTE = 2**20
 RESERVE = 40  # vectors of the problem's size that its callers need beside an out-of-core factor
 
@@ -32,9 +31,9 @@ def missing() -> str | None:
     return "libmkl_rt was not found. On x86-64, `pip install mkl` brings it; elsewhere use backend='superlu'."
 
 
-def prepare(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "PardisoFactorisation":
-    """Analyse a checked matrix. Cost at 100,000 tet10 dofs, factorisation included: 5 CPU seconds, 0.55 GB."""
-    return PardisoFactorisation(A, kind, solver)
+def prepare(matrix: Stored, solver: Solver) -> "PardisoFactorisation":
+    """Analyse a matrix. Cost at 100,000 tet10 dofs, factorisation included: 5 CPU seconds, 0.55 GB."""
+    return PardisoFactorisation(matrix, solver)
 
 
 def matrix_type(kind: Kind, is_complex: bool) -> int:
@@ -67,35 +66,6 @@ def parameters(mtype: int) -> Int[np.ndarray, "64"]:
     return iparm
 
 
-def stored_part(A: sp.csr_matrix, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values, row pointers and columns for PARDISO: all of A, or its upper triangle with every diagonal."""
-    if kind == "general":
-        values, pointers, columns = A.data.copy(), A.indptr, A.indices
-    else:
-        rows = np.repeat(np.arange(A.shape[0], dtype=A.indices.dtype), np.diff(A.indptr))
-        upper = A.indices >= rows
-        if np.count_nonzero(A.indices == rows) < A.shape[0]:
-            return stored_part(_with_diagonal(A), kind)
-        counts = np.add.reduceat(upper, A.indptr[:-1], dtype=np.int64)
-        values, columns = A.data[upper], A.indices[upper]
-        pointers = np.concatenate([[0], np.cumsum(counts)])
-    if len(values) > MAX_ENTRIES:
-        raise MatrixError(
-            f"The matrix has {len(values)} stored entries; PARDISO takes at most {MAX_ENTRIES}. Use a "
-            "coarser mesh, or split the part at interfaces and reduce the pieces."
-        )
-    return values, pointers.astype(np.int32), columns.astype(np.int32)
-
-
-def _with_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
-    """A with an explicit (zero) entry wherever its diagonal has none."""
-    coo, diagonal = A.tocoo(), np.arange(A.shape[0])
-    rows, columns = np.concatenate([coo.row, diagonal]), np.concatenate([coo.col, diagonal])
-    full = sp.csr_matrix((np.concatenate([coo.data, np.zeros(len(diagonal))]), (rows, columns)), shape=A.shape)
-    full.sort_indices()
-    return full
-
-
 def _give_back(
     handle: Int[np.ndarray, "64"], mtype: int, n: int, iparm: Int[np.ndarray, "64"], clean: list[Callable[[], None]]
 ) -> None:
@@ -109,11 +79,15 @@ class PardisoFactorisation:
 
     record: FactorRecord
 
-    def __init__(self, A: sp.csr_matrix, kind: Kind, solver: Solver) -> None:
+    def __init__(self, matrix: Stored, solver: Solver) -> None:
         self._start = time.perf_counter()
-        self._n, self._type, self._kind, self._entries = A.shape[0], np.dtype(A.dtype), kind, A.nnz
-        self._mtype, self._solver, self._disk = matrix_type(kind, np.iscomplexobj(A.data)), solver, 0
-        self._matrix = stored_part(A, kind)  # PARDISO reads it again in every solve
+        self.matrix, self._n, self._solver, self._disk = matrix, matrix.n, solver, 0
+        self._mtype = matrix_type(matrix.kind, matrix.dtype.kind == "c")
+        self._arrays = (
+            matrix.part.data,
+            matrix.part.indptr,
+            matrix.part.indices,
+        )  # PARDISO reads them again in every solve
         self._handle, self._iparm = np.zeros(64, np.int64), parameters(self._mtype)
         self._clean: list[Callable[[], None]] = []
         self.release = weakref.finalize(
@@ -136,30 +110,17 @@ class PardisoFactorisation:
 
     def _insist(self, error: int) -> None:
         if error:
-            text = _failure(error, self.matrix(), self._kind, int(self._iparm[29]))
+            text = _failure(error, self.matrix, int(self._iparm[29]))
             self.release()
             raise FactorisationError(text)
 
-    @property
-    def _stored(self) -> sp.csr_matrix:
-        values, pointers, columns = self._matrix
-        return sp.csr_matrix((values, columns, pointers), shape=(self._n, self._n))
-
-    def matrix(self) -> sp.csr_matrix:
-        """All of A again."""
-        return self._stored if self._kind == "general" else with_mirror(self._stored)
-
-    def multiply(self, X: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
-        """A X."""
-        return np.asarray(self._stored @ X) if self._kind == "general" else multiply_mirrored(self._stored, X)
-
     def _call(self, phase: int) -> int:
-        return mkl.pardiso(self._handle, self._mtype, phase, self._n, self._iparm, self._matrix)
+        return mkl.pardiso(self._handle, self._mtype, phase, self._n, self._iparm, self._arrays)
 
     def _out_of_core(self) -> int:
-        """Factorise to disk with the memory that is left; PARDISO's error code. The smallest working memory is found by doubling."""
+        """Factorise to disk with the memory that is left; PARDISO's error code. The smallest working memory is found by trial."""
         solver, there, factor = self._solver, resident(), 1024 * max(int(self._iparm[16]), 0)
-        left = solver.budget - there - RESERVE * self._n * self._type.itemsize
+        left = solver.budget - there - RESERVE * self._n * self.matrix.dtype.itemsize
         self._iparm[59] = 2  # all of it on disk; 1 would let PARDISO decide by itself
         directory, remove = private_directory(solver, factor)
         self._clean.append(remove)
@@ -169,7 +130,7 @@ class PardisoFactorisation:
                 error = self._call(mkl.FACTORISE)
             if error != mkl.TOO_LITTLE_CORE or core > 8 * factor + 256 * MEGABYTE:
                 break
-            core *= 2
+            core = int(GROWTH * core)
             self._call(mkl.RELEASE)  # PARDISO keeps the first size otherwise
             error = self._call(mkl.ANALYSE)
             if error:
@@ -191,10 +152,10 @@ class PardisoFactorisation:
         inertia = {2: (self._n, 0, 0), -2: (positive, negative, self._n - positive - negative)}.get(self._mtype)
         return FactorRecord(
             backend="pardiso",
-            kind=self._kind,
+            kind=self.matrix.kind,
             equations=self._n,
-            matrix_entries=self._entries,
-            entries=entries if entries > 0 else factor // self._type.itemsize,  # the 32-bit count has overflowed
+            matrix_entries=self.matrix.entries,
+            entries=entries if entries > 0 else factor // self.matrix.dtype.itemsize,  # the 32-bit count has overflowed
             flops=1e6 * megaflops if megaflops >= 0 else None,
             nbytes=permanent + (0 if self._disk else factor),
             inertia=inertia,
@@ -206,14 +167,14 @@ class PardisoFactorisation:
     def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
         """X with A X = B, B in Fortran order; the factor is read once for the whole block."""
         X = np.empty_like(B, order="F")
-        error = mkl.pardiso(self._handle, self._mtype, mkl.SOLVE, self._n, self._iparm, self._matrix, B, X)
+        error = mkl.pardiso(self._handle, self._mtype, mkl.SOLVE, self._n, self._iparm, self._arrays, B, X)
         if error:
             raise FactorisationError(f"PARDISO's solve failed: {mkl.ERRORS.get(error, f'error {error}')}.")
         return X
 
 
-def _failure(error: int, A: sp.csr_matrix, kind: Kind, equation: int) -> str:
-    if error == -4 and kind == "positive-definite":
-        return f"The matrix is not positive definite. {causes(A, equation - 1 if equation > 0 else None)}"
-    text = f"PARDISO could not factorise the matrix ({kind}): {mkl.ERRORS.get(error, f'error {error}')}."
-    return f"{text} {causes(A, None)}" if error in (-4, -6, -7) else text
+def _failure(error: int, matrix: Stored, equation: int) -> str:
+    if error == -4 and matrix.kind == "positive-definite":
+        return f"The matrix is not positive definite. {causes(matrix.whole(), equation - 1 if equation > 0 else None)}"
+    text = f"PARDISO could not factorise the matrix ({matrix.kind}): {mkl.ERRORS.get(error, f'error {error}')}."
+    return f"{text} {causes(matrix.whole(), None)}" if error in (-4, -6, -7) else text

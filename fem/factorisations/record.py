@@ -1,13 +1,7 @@
 """What a factorisation backend gives back: the record of its work, and the protocol it follows."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
-
-import numpy as np
-import scipy.sparse as sp
-from jaxtyping import Shaped
-
-from fem.factorisations.storage import Solver
+from typing import Literal
 
 Kind = Literal["positive-definite", "symmetric", "complex-symmetric", "general"]
 
@@ -35,59 +29,3 @@ class FactorRecord:
     seconds: float
     residual: float = float("nan")
     disk: int = 0
-
-
-@runtime_checkable
-class Factorisation(Protocol):
-    """What a backend's `prepare(A, kind, solver)` returns: analysed, with what it needs of A; then factorised; then a solver of A X = B.
-
-    `record` is there after `factorise`.
-    """
-
-    record: FactorRecord
-
-    def factorise(self) -> None:
-        """The numerical factorisation. A failure releases everything and says why."""
-        ...
-
-    def multiply(self, X: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
-        """A X, from what was kept of A."""
-        ...
-
-    def matrix(self) -> sp.csr_matrix:
-        """All of A again, for a diagnosis."""
-        ...
-
-    def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
-        """X with A X = B; B in Fortran order and of A's number type, not written to; X is a new array."""
-        ...
-
-    def release(self) -> None:
-        """Give the memory back now; allowed more than once."""
-        ...
-
-
-@runtime_checkable
-class Backend(Protocol):
-    """A module of this package: one solver library."""
-
-    def missing(self) -> str | None:
-        """Why the library cannot be used here, with the remedy; None where it can."""
-        ...
-
-    def prepare(self, A: sp.csr_matrix, kind: Kind, solver: Solver) -> Factorisation:
-        """Analyse a checked matrix: square, finite, sorted columns, no duplicates, no empty row. It goes to disk where the budget of `solver` asks for it.
-
-        The caller may drop A before it calls `factorise`: that is when memory is short.
-        """
-        ...
-
-
-def with_mirror(triangle: sp.csr_matrix) -> sp.csr_matrix:
-    """The symmetric matrix of a triangle."""
-    return sp.csr_matrix(triangle + triangle.T - sp.diags_array(triangle.diagonal()))
-
-
-def multiply_mirrored(triangle: sp.csr_matrix, X: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
-    """The symmetric matrix of a triangle times X, without forming it."""
-    return np.asarray(triangle @ X + triangle.T @ X - triangle.diagonal()[:, None] * X)

@@ -4,8 +4,10 @@ Each out-of-core factor has a directory of its own (file names inside are fixed 
 dropped or the program ends. What a killed process left behind is removed by the next one that needs such a directory in the same place.
 """
 
+import ctypes
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,6 +63,18 @@ class Solver:
 
 class DoesNotFitError(Exception):
     """Within "auto": this library would have to go out of core, and another one does that better."""
+
+
+GROWTH = 1.25
+"""From one trial of a working memory to the next."""
+
+
+def return_free_memory() -> None:
+    """Give memory that Python and NumPy have freed back to the system: glibc keeps much of it otherwise, out of reach of the solver libraries' own budget."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 def resident() -> int:

@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from jaxtyping import Shaped
 from scipy.sparse.linalg import SuperLU, splu
 
-from fem.errors import FactorisationError, MatrixError
+from fem.errors import FactorisationError
 from fem.factorisations.diagnosis import causes
+from fem.factorisations.matrix import Stored
 from fem.factorisations.record import FactorRecord, Kind
 from fem.factorisations.storage import Solver
 
-MAX_ENTRIES = 2**31 - 1  # 32-bit column pointers
 DIAGONAL_PREFERENCE = {"positive-definite": 0.0, "symmetric": 1e-3, "complex-symmetric": 1e-3}
 
 
@@ -26,13 +26,13 @@ def missing() -> str | None:
     return None
 
 
-def prepare(A: sp.csr_matrix, kind: Kind, solver: Solver) -> "SuperLUFactorisation":
-    """Keep a checked matrix. SuperLU works in memory only: a budget is refused."""
+def prepare(matrix: Stored, solver: Solver) -> "SuperLUFactorisation":
+    """Keep a matrix. SuperLU works in memory only: a budget is refused."""
     if solver.memory is not None:
         raise FactorisationError(
             "SuperLU cannot keep to a memory budget. Install MKL (x86-64) or python-mumps, or give no budget."
         )
-    return SuperLUFactorisation(A, kind)
+    return SuperLUFactorisation(matrix)
 
 
 class SuperLUFactorisation:
@@ -40,17 +40,12 @@ class SuperLUFactorisation:
 
     record: FactorRecord
 
-    def __init__(self, A: sp.csr_matrix, kind: Kind) -> None:
-        if A.nnz > MAX_ENTRIES:
-            raise MatrixError(
-                f"The matrix has {A.nnz} stored entries; SuperLU takes at most {MAX_ENTRIES}. Use a coarser "
-                "mesh, or split the part at interfaces and reduce the pieces."
-            )
-        self._matrix, self._kind = A, kind
+    def __init__(self, matrix: Stored) -> None:
+        self.matrix = matrix
 
     def factorise(self) -> None:
         """All of the work: SuperLU has no separate analysis."""
-        start, A, kind = time.perf_counter(), self._matrix, self._kind
+        start, A, kind = time.perf_counter(), self.matrix.whole(), self.matrix.kind
         columns = sp.csc_matrix(A)
         columns.indices, columns.indptr = columns.indices.astype(np.int32), columns.indptr.astype(np.int32)
         self._lu = _decompose(columns, A, kind)
@@ -76,14 +71,6 @@ class SuperLUFactorisation:
         """D of P A P^T = L D L^T, whose signs are the inertia; None otherwise, or after row exchanges."""
         symmetric = kind in ("positive-definite", "symmetric")
         return self._lu.U.diagonal() if symmetric and np.array_equal(self._lu.perm_r, self._lu.perm_c) else None
-
-    def matrix(self) -> sp.csr_matrix:
-        """A."""
-        return self._matrix
-
-    def multiply(self, X: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
-        """A X."""
-        return np.asarray(self._matrix @ X)
 
     def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
         """X with A X = B."""

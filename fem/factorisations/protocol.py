@@ -1,0 +1,50 @@
+"""The protocol of a factorisation backend, and of what it makes."""
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Shaped
+
+from fem.factorisations.matrix import Stored
+from fem.factorisations.record import FactorRecord
+from fem.factorisations.storage import Solver
+
+
+@runtime_checkable
+class Factorisation(Protocol):
+    """What a backend's `prepare(matrix, solver)` returns: analysed; then factorised; then a solver of A X = B.
+
+    `record` is there after `factorise`.
+    """
+
+    record: FactorRecord
+
+    @property
+    def matrix(self) -> Stored:
+        """What was factorised."""
+        ...
+
+    def factorise(self) -> None:
+        """The numerical factorisation. A failure releases everything and says why."""
+        ...
+
+    def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
+        """X with A X = B; B in Fortran order and of A's number type, not written to; X is a new array."""
+        ...
+
+    def release(self) -> None:
+        """Give the memory back now; allowed more than once."""
+        ...
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A module of this package: one solver library."""
+
+    def missing(self) -> str | None:
+        """Why the library cannot be used here, with the remedy; None where it can."""
+        ...
+
+    def prepare(self, matrix: Stored, solver: Solver) -> Factorisation:
+        """Analyse a matrix. Its factor goes to disk where the budget of `solver` asks for it."""
+        ...

@@ -18,6 +18,7 @@ Inverse = Callable[[np.ndarray], np.ndarray]
 NEGLIGIBLE = 1e-14  # a direction this small beside what it came from is round-off
 ORTHOGONAL = 1e-13  # departure of V M V^T from I that is left alone
 ROUND_OFF = 1e6  # times the length of a negligible direction: a negative square beyond it is no round-off
+COLUMNS = 2**14  # of the rows, combined at a time
 WEAK = 1e-4  # directions this much shorter than the longest are orthonormalised in a later turn
 ASYMMETRIC = 1e-6  # relative asymmetry of the inverse that cannot be round-off
 
@@ -122,7 +123,9 @@ class KrylovSpace:
     def restart(self, theta: np.ndarray, S: np.ndarray) -> None:
         """Shrink the processed rows to Ritz vectors (values theta, coordinates S); the pending block stays."""
         keep, pending = S.shape[1], self.size - self.done
-        self._V[:keep] = S.T @ self._V[: self.done]
+        for start in range(0, self.n, COLUMNS):  # in place
+            part = slice(start, start + COLUMNS)
+            self._V[:keep, part] = S.T @ self._V[: self.done, part]
         self._V[keep : keep + pending] = self._V[self.done : self.size].copy()
         self._T[:] = 0.0
         self._T[:keep, :keep] = np.diag(theta)

@@ -5,7 +5,6 @@ that the triplets of the full matrix never exist.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +34,6 @@ class Pattern:
         """Number of coupled node pairs."""
         return len(self.indices)
 
-    @cached_property
     def mirror(self) -> np.ndarray:
         """Place of the pair (b, a) for each pair (a, b)."""
         numbered = sp.csr_matrix(
@@ -46,7 +44,7 @@ class Pattern:
     def scalar_matrix(self, values: np.ndarray) -> sp.csr_matrix:
         """The matrix (3 n, 3 n) with the node blocks `values[p]` (pairs,) times the identity."""
         n = self.nodes
-        values = (values + values[self.mirror]) / 2
+        values = (values + values[self.mirror()]) / 2
         scalar = sp.csr_matrix((values, self.indices, self.indptr), shape=(n, n))
         return sp.kron(scalar, sp.identity(3), format="csr")
 
@@ -58,8 +56,9 @@ class Pattern:
         first = 9 * np.repeat(self.indptr[:-1], counts) + 3 * (
             np.arange(self.pairs) - np.repeat(self.indptr[:-1], counts)
         )
+        mirror = self.mirror()
         for (i, k), values in zip(COMPONENTS, components, strict=True):
-            mirrored = values[self.mirror]
+            mirrored = values[mirror]
             if i == k:
                 data[first + i * step + i] = (values + mirrored) / 2
             else:

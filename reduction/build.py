@@ -138,6 +138,8 @@ def finish(
 ) -> Basis:
     """The basis of the first `count` shapes of a ladder."""
     model, body = part.model, part.body
+    if part.certificate is None:
+        body.release()  # nothing is left to solve
     V = steps.columns(count)
     if V.shape[1] == 0:
         hint = "" if asked.band is None else f", or raise the band above {asked.band[1]:.4g}"

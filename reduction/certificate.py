@@ -29,7 +29,7 @@ from scipy.linalg import cholesky, eigh
 from fem.errors import ConvergenceError, MatrixError
 from fem.model import Model
 from reduction.inputs import Inputs
-from reduction.orthonormal import new_directions
+from reduction.orthonormal import new_directions, projection
 from reduction.statics import Statics, free_displacement
 from reduction.vibration import free_vibration, require_band, select_modes
 
@@ -155,7 +155,7 @@ def _galerkin(
     band: float, natural: tuple[np.ndarray, np.ndarray], loss_factor: float,
 ) -> Certificate:  # fmt: skip
     """The modal model of the first `done` columns of Z and what its residual needs: coordinates in all of Z, in the norm of K."""
-    K: Any = Z.T @ (model.K @ Z)
+    K: Any = projection(model.K, Z)
     K = 0.5 * (K + K.T)
     values, C = eigh(K[:done, :done])
     root = cholesky(K)  # K = root^T root

@@ -11,7 +11,7 @@ from scipy.linalg.lapack import dpotrf
 from fem.errors import ConvergenceError, MatrixError
 from fem.model import Model
 from reduction.certificate import Certificate
-from reduction.orthonormal import new_directions
+from reduction.orthonormal import new_directions, projection
 from reduction.response_error import relative_error
 from reduction.statics import Statics, elastic
 from reduction.vibration import Vibration, free_vibration, select_modes
@@ -144,10 +144,9 @@ def _first_that_meets(
 def _triangle(model: Model, steps: Ladder, F: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Cholesky factor of the mass matrix of the independent leading shapes, their stiffness matrix and loads, all scaled."""
     V = steps.columns(steps.shapes.shape[1])
-    MV = model.M @ V
-    M, K = V.T @ MV, V.T @ (model.K @ V)
+    M, K = projection(model.M, V), projection(model.K, V)
     scale = 1 / np.sqrt(np.diag(M))
-    M, K = (0.5 * (A + A.T) * np.outer(scale, scale) for A in (M, K))
+    M, K = (A * np.outer(scale, scale) for A in (M, K))
     L, info = dpotrf(M, lower=1, clean=1)
     n = len(M) if info == 0 else info - 1
     weak = np.flatnonzero(np.diag(L)[:n] < INDEPENDENT)

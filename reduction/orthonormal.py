@@ -12,6 +12,21 @@ WEAK = 1e-4
 """Directions this much shorter than the longest are made orthonormal in a turn of their own, cleaned of the others first."""
 
 
+COLUMNS = 16
+"""Columns of a block of a projection."""
+
+
+def projection(A: Any, V: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "m m"]:
+    """`V^T A V` of a symmetric A, exactly symmetric: one triangle, a block of columns at a time, so that A V never exists as a whole."""
+    m = V.shape[1]
+    result = np.zeros((m, m))
+    for start in range(0, m, COLUMNS):
+        stop = min(start + COLUMNS, m)
+        result[:stop, start:stop] = V[:, :stop].T @ (A @ V[:, start:stop])
+    upper = np.triu(result)
+    return upper + np.triu(upper, 1).T
+
+
 def new_directions(
     M: Any,
     Z: Float[np.ndarray, "n k"],

@@ -12,6 +12,7 @@ from scipy.linalg import cholesky, eigh, qr, solve_triangular
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.model import Model
+from reduction.orthonormal import projection
 
 DEPENDENT = 1e-14
 """Smallest eigenvalue, a column, of a scaled mass matrix whose shapes count as independent."""
@@ -39,12 +40,12 @@ def diagonalise(
     Raises MatrixError when V's columns are dependent, or when rigid motion is left in their span. Cost: a product of M
     and of K with V, and dense problems of size n.
     """
-    M, K = V.T @ (model.M @ V), V.T @ (model.K @ V)
+    M, K = projection(model.M, V), projection(model.K, V)
     mass = np.diag(M)
     if not (mass > 0).all():
         raise MatrixError(f"Model {model.name!r}: a shape of the basis has no mass; check the densities in M.")
     scale = 1.0 / np.sqrt(mass)
-    M, K = (0.5 * (A + A.T) * np.outer(scale, scale) for A in (M, K))
+    M, K = (A * np.outer(scale, scale) for A in (M, K))
     (smallest,), vector = eigh(M, subset_by_index=[0, 0])
     if smallest < DEPENDENT * len(M):
         involved = np.flatnonzero(np.abs(vector[:, 0]) > 0.1 * np.abs(vector).max())

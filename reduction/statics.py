@@ -64,13 +64,13 @@ def statics(model: Model) -> Statics:
     """
     start = perf_counter()
     require_one_part(model)
-    R, MR = orthonormal_rigid_motions(model)
     rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
     held = np.concatenate([i.dofs for i in rigid]) if rigid else _pins(model)
     interior = np.setdiff1d(np.arange(model.ndof), held)
     if len(interior) == 0 and len(rigid) < 2:
         raise InterfaceError(f"Model {model.name!r}: every node belongs to a rigid interface, so nothing can deform.")
     inverse = _factor(model, interior) if len(interior) else None
+    R, MR = orthonormal_rigid_motions(model)
     if rigid:
         Phi = np.zeros((model.ndof, 6 * len(rigid)))
         for k, interface in enumerate(rigid):

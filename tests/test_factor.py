@@ -18,6 +18,7 @@ AVAILABLE = [
         marks=pytest.mark.skipif(module.missing() is not None, reason=str(module.missing())),
     )
     for name, module in BACKENDS.items()
+    if name != "petsc"  # see test_petsc.py
 ]
 EACH_BACKEND = pytest.mark.parametrize("backend", AVAILABLE)
 

@@ -6,6 +6,9 @@ A benchmark is a function without arguments that returns a list of `Row`; its na
 REGISTRY = {
     "reduction-100k": "benchmarks.reduction_peers:at_100k",
     "reduction-300k": "benchmarks.reduction_peers:at_300k",
+    "reduction-budget-300k": "benchmarks.reduction_size:at_budget",
+    "reduction-growth": "benchmarks.reduction_size:growth",
+    "reduction-1700k": "benchmarks.reduction_size:out_of_core",
     "reduction-methods-100k": "benchmarks.reduction_methods:run",
     "spin-up": "benchmarks.spin_up:run",
     "step-interface-nodes": "benchmarks.step_interface_nodes:run",

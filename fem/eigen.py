@@ -7,6 +7,7 @@ eigenproblems", SIAM J. Matrix Anal. Appl. 15 (1994) 228-272; Wu and Simon, "Thi
 large symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl. 22 (2000) 602-616.
 """
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from fem.errors import ConvergenceError, MatrixError
 from fem.krylov import Inverse, KrylovSpace
 from fem.threads import one_openblas_thread
 
+LOGGER = logging.getLogger("fem")
 BLOCK = 8  # right-hand sides for each call of the inverse
 MAX_CALLS = 500  # calls of the inverse before giving up
 ROUND_OFF = 1e-15  # error of the inverse relative to its largest eigenvalue
@@ -91,7 +93,9 @@ def _iterate(space: KrylovSpace, count: int, width: int, tolerance: float) -> Mo
         theta, S, residuals = space.ritz()
         _insist_on_positive(theta)
         rank = int((theta > NULL * theta[0]).sum())
-        accurate = rank >= count and bool((residuals[:count] <= tolerance * theta[:count]).all())
+        good = int((residuals[:count] <= tolerance * theta[:count]).sum())
+        LOGGER.info("modes: %d of %d accurate, %d solves", good, count, space.solves)
+        accurate = rank >= count and good == count
         if locked and rank > count:  # the largest eigenvalue outside the locked space must be known as well
             accurate = accurate and residuals[count] <= KNOWN * theta[count]
         exhausted = space.closed and rank in (rank_when_closed, space.n)

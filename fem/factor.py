@@ -16,9 +16,11 @@ import scipy.sparse as sp
 from jaxtyping import Int, Num
 
 from fem.errors import FactorisationError, MatrixError, unknown_name
-from fem.factorisations import BACKENDS, Backend, Factorisation, FactorRecord, Kind
+from fem.factorisations import BACKENDS, Backend, Factorisation, FactorRecord, Kind, Solutions
 from fem.factorisations.diagnosis import causes
-from fem.factorisations.matrix import stored
+from fem.factorisations.forecast import tell
+from fem.factorisations.kept import KeptSolutions, kept_for
+from fem.factorisations.matrix import Stored, stored
 from fem.factorisations.storage import DoesNotFitError, Solver, return_free_memory
 
 INACCURATE = 1e-5  # a relative residual that deserves a warning
@@ -36,8 +38,8 @@ class Factor:
     object is dropped. `record` holds the facts (entries, memory, arithmetic, inertia, residual, time).
     """
 
-    def __init__(self, factorisation: Factorisation, record: FactorRecord, dtype: np.dtype) -> None:
-        self._factorisation: Factorisation | None = factorisation
+    def __init__(self, factorisation: Solutions, record: FactorRecord, dtype: np.dtype) -> None:
+        self._factorisation: Solutions | None = factorisation
         self._dtype = dtype
         self.record = record
 
@@ -123,7 +125,8 @@ def factor(
 
     backend: "auto" ("pardiso" where MKL is installed, else "mumps" where python-mumps is, else "superlu"; a factor that has to go to disk is left to
     "mumps" where it can be: see its module) or one of these.
-    solver: backend, memory budget and scratch directory in one (`fem.Solver`): a factor that exceeds the budget goes to disk.
+    solver: backend, memory budget and directories in one (`fem.Solver`): a factor that exceeds the budget goes to disk; solutions can be kept for a run that
+    goes on after it was killed. What is about to be done is told to the logger "fem" (entries, place, forecast of the time).
 
     One random right-hand side is solved and its residual measured (`record.residual`, relative to it): above
     1e-5 an IllConditionedWarning, above 1e-3 an error. Cost of PARDISO at 100,000 tet10 dofs: 5 CPU seconds,
@@ -135,14 +138,26 @@ def factor(
     solver = Solver(backend=backend) if solver is None else solver
     known, chosen = _kind(kind), _choose(solver.backend)
     matrix = stored(A, known, keep)
+    if solver.resume is None:
+        factorisation = _made(matrix, chosen, solver)
+        return Factor(factorisation, factorisation.record, matrix.dtype)
+    directory, dtype = kept_for(matrix, solver.resume), matrix.dtype
+    del matrix
+    kept = KeptSolutions(directory, lambda: _made(stored(A, known, keep), chosen, solver))
+    return Factor(kept, kept.record, dtype)
+
+
+def _made(matrix: Stored, backend: Backend, solver: Solver) -> Factorisation:
+    """A factorisation whose residual has been measured."""
     return_free_memory()
     n, dtype = matrix.n, matrix.dtype
     try:
-        factorisation = chosen.prepare(matrix, solver)
+        factorisation = backend.prepare(matrix, solver)
     except DoesNotFitError:
         factorisation = BACKENDS["mumps"].prepare(matrix, solver)
-    del A, matrix  # the factorisation keeps what it needs
+    del matrix  # the factorisation keeps what it needs
     return_free_memory()  # of the analysis
+    tell(factorisation.forecast, n)
     factorisation.factorise()
     residual, solution = _residual(n, dtype, factorisation)
     record = replace(factorisation.record, residual=residual)
@@ -160,11 +175,12 @@ def factor(
             f"(expected below {INACCURATE:.0e}). Look for very soft or very small parts beside stiff ones, "
             "for a body that is barely held, or for a shift close to an eigenvalue.",
             IllConditionedWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         if record.perturbed_pivots:
             record = replace(record, inertia=None)
-    return Factor(factorisation, record, dtype)
+    factorisation.record = record
+    return factorisation
 
 
 def _kind(name: str) -> Kind:

@@ -205,10 +205,12 @@ class Model:
         copy._set(**{**self.__dict__, "interfaces": made})
         return copy
 
-    def with_solver(self, memory: int | str | None = None, backend: str = "auto", scratch: Any = None) -> "Model":
-        """The same part whose matrices are factorised within a memory budget (see `fem.Solver`): `part.with_solver(memory="4GiB")`."""
+    def with_solver(
+        self, memory: int | str | None = None, backend: str = "auto", scratch: Any = None, resume: Any = None
+    ) -> "Model":
+        """The same part whose matrices are factorised within a memory budget (see `fem.Solver`): `part.with_solver(memory="4GiB", resume="run/")`."""
         copy = Model.__new__(Model)
-        copy._set(**{**self.__dict__, "solver": Solver(memory, backend, scratch)})
+        copy._set(**{**self.__dict__, "solver": Solver(memory, backend, scratch, resume)})
         return copy
 
     def with_added(self, masses: Mapping[str, PointMass] | None = None, springs: Sequence[Spring] = ()) -> "Model":

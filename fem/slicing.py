@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fem.eigen import BLOCK, MAX_CALLS, Modes
+from fem.eigen import BLOCK, LOGGER, MAX_CALLS, Modes
 from fem.errors import ConvergenceError
 from fem.krylov import Inverse, KrylovSpace
 from fem.threads import one_openblas_thread
@@ -122,6 +122,9 @@ def _complete(at: Shifted, M: Any, known: Modes, missing: int, tolerance: float,
         if (accurate & (1 / theta < -reach)).any():  # a missing mode is among those found before, or there is none
             return _complete(at, M, replace(known, solves=solves), missing, tolerance, everywhere=True)
         found = int((accurate & (theta < 0)).sum())
+        LOGGER.info(
+            "modes: %d known, %d of %d missing ones below the shift, %d solves", len(values), found, missing, solves
+        )
         if found > missing:
             raise ConvergenceError(
                 f"{found - missing} modes more were found below {at.shift:.6g} than K - s M has negative pivots: the factorisation is not accurate enough for its inertia "

@@ -18,6 +18,7 @@ from jaxtyping import Shaped
 
 from fem.errors import FactorisationError
 from fem.factorisations.diagnosis import causes
+from fem.factorisations.forecast import Forecast
 from fem.factorisations.matrix import Stored
 from fem.factorisations.record import FactorRecord
 from fem.factorisations.storage import GROWTH, Solver, private_directory, readable, resident
@@ -77,16 +78,30 @@ class MumpsFactorisation:
             del triplets
             self._context.analyze(ordering="metis")
 
+    @property
+    def forecast(self) -> Forecast:
+        """From MUMPS's analysis."""
+        instance = self._context.mumps_instance
+        return Forecast(self._size(), float(instance.rinfog[1]), self._exceeds())
+
+    def _exceeds(self) -> bool:
+        return bool(resident() + self._context.mumps_instance.infog[17] * MEGABYTE > self._solver.budget)
+
+    def _size(self) -> int:
+        """Bytes of the factor, as the analysis expects them."""
+        entries = int(self._context.mumps_instance.infog[20])
+        return (entries if entries >= 0 else -(10**6) * entries) * self._type.itemsize
+
     def factorise(self) -> None:
         """In memory, or on disk where the budget asks for it."""
         instance, kind = self._context.mumps_instance, self._kind
         instance.icntl[14], instance.icntl[27] = EXACT if kind == "positive-definite" else RELAXATION, BLOCK
         pivoting, disk = 0.0 if kind == "positive-definite" else 0.01, 0
         with self._failures_told():
-            if resident() + instance.infog[17] * MEGABYTE <= self._solver.budget:
-                self._context.factor(pivot_tol=pivoting, reuse_analysis=True)
-            else:
+            if self._exceeds():
                 disk = self._to_disk(pivoting)
+            else:
+                self._context.factor(pivot_tol=pivoting, reuse_analysis=True)
         negative = int(instance.infog[12])
         if kind == "positive-definite" and negative:
             text = f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {causes(self.matrix.whole(), None)}"
@@ -131,8 +146,7 @@ class MumpsFactorisation:
         import mumps
 
         instance, solver, there = self._context.mumps_instance, self._solver, resident()
-        size = instance.infog[20] if instance.infog[20] >= 0 else -(10**6) * instance.infog[20]
-        directory, remove = private_directory(solver, int(size) * self._type.itemsize)
+        directory, remove = private_directory(solver, self._size())
         self._clean.append(remove)
         os.environ["MUMPS_OOC_TMPDIR"] = str(directory)
         left = solver.budget - there
@@ -143,7 +157,7 @@ class MumpsFactorisation:
                 self._context.factor(ooc=True, pivot_tol=pivoting, reuse_analysis=True)
                 break
             except mumps.MUMPSError as error:
-                if error.error not in OUT_OF_MEMORY or core > 8 * size * self._type.itemsize + 256 * MEGABYTE:
+                if error.error not in OUT_OF_MEMORY or core > 8 * self._size() + 256 * MEGABYTE:
                     raise
             core = int(GROWTH * core)
         if core > max(left, MEGABYTE):

@@ -16,6 +16,7 @@ from jaxtyping import Int, Shaped
 from fem.errors import FactorisationError
 from fem.factorisations import mkl, mumps
 from fem.factorisations.diagnosis import causes
+from fem.factorisations.forecast import Forecast
 from fem.factorisations.matrix import Stored
 from fem.factorisations.record import FactorRecord, Kind
 from fem.factorisations.storage import GROWTH, DoesNotFitError, Solver, private_directory, readable, resident
@@ -97,6 +98,12 @@ class PardisoFactorisation:
         if self._exceeds() and solver.backend == "auto" and mumps.missing() is None:
             self.release()
             raise DoesNotFitError
+
+    @property
+    def forecast(self) -> Forecast:
+        """From PARDISO's analysis."""
+        factor, megaflops = 1024 * max(int(self._iparm[16]), 0), max(int(self._iparm[18]), 0)
+        return Forecast(factor, 1e6 * megaflops, self._exceeds())
 
     def factorise(self) -> None:
         """In memory, or on disk where the budget asks for it."""

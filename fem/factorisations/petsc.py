@@ -77,6 +77,10 @@ class PetscFactorisation:
         self._objects, self._clean = [self._pc, self._A], list[Callable[[], None]]()
         self.release = weakref.finalize(self, _give_back, self._objects, self._clean)
 
+    @property
+    def forecast(self) -> None:
+        """There is no separate analysis."""
+
     def factorise(self) -> None:
         """Analysis and factorisation, over all processes."""
         from petsc4py import PETSc

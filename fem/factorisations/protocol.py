@@ -5,13 +5,27 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Shaped
 
+from fem.factorisations.forecast import Forecast
 from fem.factorisations.matrix import Stored
 from fem.factorisations.record import FactorRecord
 from fem.factorisations.storage import Solver
 
 
 @runtime_checkable
-class Factorisation(Protocol):
+class Solutions(Protocol):
+    """Solves A X = B."""
+
+    def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
+        """X with A X = B; B in Fortran order and of A's number type, not written to; X is a new array."""
+        ...
+
+    def release(self) -> None:
+        """Give the memory back now; allowed more than once."""
+        ...
+
+
+@runtime_checkable
+class Factorisation(Solutions, Protocol):
     """What a backend's `prepare(matrix, solver)` returns: analysed; then factorised; then a solver of A X = B.
 
     `record` is there after `factorise`.
@@ -20,20 +34,17 @@ class Factorisation(Protocol):
     record: FactorRecord
 
     @property
+    def forecast(self) -> Forecast | None:
+        """What the analysis promises; None where there was none."""
+        ...
+
+    @property
     def matrix(self) -> Stored:
         """What was factorised."""
         ...
 
     def factorise(self) -> None:
         """The numerical factorisation. A failure releases everything and says why."""
-        ...
-
-    def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
-        """X with A X = B; B in Fortran order and of A's number type, not written to; X is a new array."""
-        ...
-
-    def release(self) -> None:
-        """Give the memory back now; allowed more than once."""
         ...
 
 

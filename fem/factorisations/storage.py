@@ -31,11 +31,13 @@ class Solver:
     - `memory`: budget of the whole process, bytes or text ("4GiB", "800MB"); a factor that would exceed it goes to disk. None: nine tenths of the machine's memory.
     - `backend`: "auto", "pardiso", "mumps" or "superlu" (see `fem.factor.factor`).
     - `scratch`: directory for factors on disk; None: the FLEXMB_SCRATCH variable, or the system's temporary directory.
+    - `resume`: directory where solutions are kept: a run that was killed goes on there when it is started again. Remove it when the work is done.
     """
 
     memory: int | str | None = None
     backend: str = "auto"
     scratch: str | Path | None = None
+    resume: str | Path | None = None
 
     def __post_init__(self) -> None:
         _ = self.budget

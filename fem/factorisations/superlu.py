@@ -43,6 +43,10 @@ class SuperLUFactorisation:
     def __init__(self, matrix: Stored) -> None:
         self.matrix = matrix
 
+    @property
+    def forecast(self) -> None:
+        """There is no separate analysis."""
+
     def factorise(self) -> None:
         """All of the work: SuperLU has no separate analysis."""
         start, A, kind = time.perf_counter(), self.matrix.whole(), self.matrix.kind

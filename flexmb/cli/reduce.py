@@ -1,5 +1,6 @@
 """`flexmb reduce`: from a mesh file to a body file."""
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -50,6 +51,12 @@ def command(
     memory: Annotated[
         str | None, typer.Option(help='Budget, for instance "4GiB": a factor that exceeds it goes to disk.')
     ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            help="Directory where solutions are kept: started again after it was killed, the command goes on there. Removed at the end."
+        ),
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="Write a picture of the first modes here (.png).")] = None,
 ) -> None:
     """Reduce a part to a flexible body, report its quality, and write it."""
@@ -59,7 +66,7 @@ def command(
     from fem.errors import InterfaceError, MatrixError
     from fem.selection import from_text
     from flexmb.cli.materials import material_from
-    from flexmb.cli.screen import console, say_text, yellow_warnings
+    from flexmb.cli.screen import at_work, say_text
     from flexmb.files.body_file import save_body
 
     if plot is not None and band is None:
@@ -71,14 +78,14 @@ def command(
         if not equals or not set_name:
             raise InterfaceError(f"--interface expects NAME=SET or NAME=SET:average; found {text!r}.")
         interfaces[name] = fem.Interface(from_text(set_name), kind=kind or "rigid")
-    with yellow_warnings(), console.status("reducing"):
+    with at_work("reducing"):
         part = fem.Model(fem.read_mesh(mesh), material_from(material), name=mesh.stem).with_interfaces(**interfaces)
-        part = part if memory is None else part.with_solver(memory)
+        part = part.with_solver(memory, resume=resume)
         reach = None if band is None else (0.0, band)
         basis = reduction.reduce(part, method, modes, attached_to, band=reach, tol=tol)
         body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)
     say_text(basis)
-    with yellow_warnings(), console.status("comparing with the full model"):
+    with at_work("comparing with the full model"):
         say_text(reduction.report(part, basis))
     if plot is not None and reach is not None:
         from flexmb.reduction_plots import plot_response_errors
@@ -86,6 +93,8 @@ def command(
         say_text(f"plot: {plot_response_errors([reduction.response_error(part, basis, reach)], plot, tol)}")
     say_text(body)
     say_text(f"body: {save_body(body, output)}")
+    if resume is not None:
+        shutil.rmtree(resume, ignore_errors=True)
     if picture is not None:
         from flexmb.view import picture_modes
 

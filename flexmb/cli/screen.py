@@ -1,11 +1,13 @@
 """What verbs put on the screen: a console and progress bars."""
 
+import logging
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)  # files and pipes have room for tables
@@ -41,6 +43,31 @@ def yellow_warnings() -> Iterator[None]:
             f"Note: {message}", style="yellow", markup=False
         )
         yield
+
+
+@contextmanager
+def at_work(what: str) -> Iterator[None]:
+    """A line that tells what is being done, by the messages of the package "fem"; warnings become yellow lines."""
+    logger = logging.getLogger("fem")
+    level = logger.level
+    with yellow_warnings(), console.status(what) as status:
+        teller = _Teller(lambda text: status.update(f"{what}: {text}"))
+        logger.addHandler(teller)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(teller)
+            logger.setLevel(level)
+
+
+class _Teller(logging.Handler):
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._tell(escape(record.getMessage()))
 
 
 def say_text(text: object) -> None:

@@ -49,9 +49,15 @@ class _Assembly:
     def pattern(self) -> Pattern:
         return sparsity(self.mesh)
 
+    def _forget_pattern_after(self, other: str) -> None:
+        """Both matrices made: the memory of the pattern is worth more than the time to make it again."""
+        if other in self.__dict__:
+            self.__dict__.pop("pattern", None)
+
     @cached_property
     def solid_mass(self) -> sp.csr_matrix:
         M = assembly.mass(self.mesh, self.pattern, self.materials, self.material_of)
+        self._forget_pattern_after("K")
         return M if self.added is None else (M + self.added[0][: M.shape[0], : M.shape[0]]).tocsr()
 
     @cached_property
@@ -61,6 +67,7 @@ class _Assembly:
     @cached_property
     def K(self) -> sp.csr_matrix:
         solid = assembly.stiffness(self.mesh, self.pattern, self.materials, self.material_of)
+        self._forget_pattern_after("solid_mass")
         K = assembly.with_beams(solid, [(b.stiffness(), dofs) for b, dofs in self.beams], self.rotations)
         return K if self.added is None else (K + self.added[1]).tocsr()
 

@@ -96,8 +96,9 @@ def request(
 def prepare(model: Model, asked: Request, inputs: Sequence[Load] | None, attached_to: str | None) -> Part:
     """Statics and inputs, and where there is a band the certified response."""
     require_interface(model, attached_to)
-    made = resolve_inputs(model, inputs)
+    resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
     body = statics(model)
+    made = resolve_inputs(model, inputs)
     certificate = None
     clock = perf_counter()
     driving = made.deforming

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import fem.factor
 import meshes
 import validation
 from fem.material import Material
@@ -119,6 +120,25 @@ def test_reduce_writes_the_body_and_tells_its_quality(rod_file):
         assert any(abs(float(x) / frequency - 1) < 1e-3 for x in re.findall(r"\d+\.?\d*(?:e[+-]?\d+)?", text)), (
             frequency
         )
+
+
+def test_a_reduction_is_resumed_and_its_directory_removed(tmp_path, monkeypatch):
+    """The first run fails while it writes; the second has its solutions already."""
+    words = ["reduce", CONROD, "--material", "steel", "--interface", "big=BIG_END", "--modes", "4"]
+    words += ["-o", str(tmp_path / "rod.h5"), "--resume", str(tmp_path / "run"), "--geometric-stiffness", "none"]
+    monkeypatch.setattr("flexmb.files.body_file.save_body", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
+    assert CliRunner().invoke(app, words).exit_code != 0
+    kept = sorted((tmp_path / "run").rglob("*.npy"))
+    assert kept
+    monkeypatch.undo()
+    made = []
+    plain = fem.factor._made
+    monkeypatch.setattr("fem.factor._made", lambda *given: made.append(1) or plain(*given))
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert load_body(tmp_path / "rod.h5").modes == 4
+    assert made == []
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_body_file_replaces_its_mesh_in_a_model(flexmb_command, rod_file, tmp_path):

@@ -17,7 +17,7 @@ import fem
 import reduction
 from fem.errors import FactorisationError, MatrixError
 from fem.factor import factor
-from fem.factorisations import BACKENDS, storage
+from fem.factorisations import BACKENDS, forecast, storage
 from fem.factorisations.storage import PREFIX, Solver
 from fem.mesh_shapes import block
 
@@ -185,3 +185,19 @@ def test_a_reduction_within_a_budget_is_the_same_body(backend, tmp_path, monkeyp
     assert found.options["factor_on_disk"] > 0
     gc.collect()
     assert list(tmp_path.iterdir()) == []
+
+
+@EACH
+def test_what_is_about_to_be_done_is_told(backend, tmp_path, monkeypatch, caplog):
+    """Entries and place come from the analysis, before the work; the forecast of the time is right within an order of magnitude."""
+    monkeypatch.setattr(forecast, "SHORT", 0.0)
+    with caplog.at_level("INFO", logger="fem"):
+        inverse = factor(matrix(), solver=tight(monkeypatch, backend, tmp_path))
+    (message,) = caplog.messages
+    assert message.startswith(f"factorising {matrix().shape[0]} equations: factor of ")
+    assert " on disk, about " in message
+    expected = inverse._factorisation.forecast
+    assert expected.flops == pytest.approx(inverse.record.flops, rel=0.2)
+    assert 0.1 * expected.seconds < inverse.record.seconds < 100 * expected.seconds + 1.0
+    assert forecast._duration(59.0) == "59 s"
+    assert forecast._duration(600.0) == "10 min"

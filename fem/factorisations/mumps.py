@@ -21,7 +21,7 @@ from fem.factorisations.diagnosis import causes
 from fem.factorisations.forecast import Forecast
 from fem.factorisations.matrix import Stored
 from fem.factorisations.record import FactorRecord
-from fem.factorisations.storage import GROWTH, Solver, private_directory, readable, resident
+from fem.factorisations.storage import Solver, private_directory, resident, too_small, within, working_memories
 
 MEGABYTE = 10**6  # MUMPS counts in millions
 BLOCK = 64  # right-hand sides of one pass over the factor
@@ -149,23 +149,19 @@ class MumpsFactorisation:
         directory, remove = private_directory(solver, self._size())
         self._clean.append(remove)
         os.environ["MUMPS_OOC_TMPDIR"] = str(directory)
-        left = solver.budget - there
-        core = max(left, MEGABYTE)
-        while True:
+        for core in working_memories(solver, there, 8 * self._size() + 2**28):
             instance.icntl[23] = max(core // MEGABYTE, 1)
             try:
                 self._context.factor(ooc=True, pivot_tol=pivoting, reuse_analysis=True)
                 break
             except mumps.MUMPSError as error:
-                if error.error not in OUT_OF_MEMORY or core > 8 * self._size() + 256 * MEGABYTE:
+                if error.error not in OUT_OF_MEMORY:
                     raise
-            core = int(GROWTH * core)
-        if core > max(left, MEGABYTE):
+        else:
+            raise FactorisationError(_failure(OUT_OF_MEMORY[0], self.matrix))
+        if not within(solver, there, core):
             self.release()
-            raise FactorisationError(
-                f"A memory budget of {readable(solver.budget)} is too small for this factorisation ({self._n} equations): the process holds {readable(there)} already. "
-                f"Give at least {readable(there + core)}."
-            )
+            raise too_small(solver, self._n, there, core)
         return sum(file.stat().st_size for file in directory.iterdir())
 
     def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:

@@ -19,7 +19,15 @@ from fem.factorisations.diagnosis import causes
 from fem.factorisations.forecast import Forecast
 from fem.factorisations.matrix import Stored
 from fem.factorisations.record import FactorRecord, Kind
-from fem.factorisations.storage import GROWTH, DoesNotFitError, Solver, private_directory, readable, resident
+from fem.factorisations.storage import (
+    DoesNotFitError,
+    Solver,
+    private_directory,
+    resident,
+    too_small,
+    within,
+    working_memories,
+)
 
 MEGABYTE = 2**20
 RESERVE = 40  # vectors of the problem's size that its callers need beside an out-of-core factor
@@ -127,28 +135,24 @@ class PardisoFactorisation:
     def _out_of_core(self) -> int:
         """Factorise to disk with the memory that is left; PARDISO's error code. The smallest working memory is found by trial."""
         solver, there, factor = self._solver, resident(), 1024 * max(int(self._iparm[16]), 0)
-        left = solver.budget - there - RESERVE * self._n * self.matrix.dtype.itemsize
+        held = there + RESERVE * self._n * self.matrix.dtype.itemsize
         self._iparm[59] = 2  # all of it on disk; 1 would let PARDISO decide by itself
         directory, remove = private_directory(solver, factor)
         self._clean.append(remove)
-        core = max(left, MEGABYTE)
-        while True:
+        for core in working_memories(solver, held, 8 * factor + 2**28):
             with mkl.out_of_core(directory, core // MEGABYTE):
                 error = self._call(mkl.FACTORISE)
-            if error != mkl.TOO_LITTLE_CORE or core > 8 * factor + 256 * MEGABYTE:
+            if error != mkl.TOO_LITTLE_CORE:
                 break
-            core = int(GROWTH * core)
             self._call(mkl.RELEASE)  # PARDISO keeps the first size otherwise
             error = self._call(mkl.ANALYSE)
             if error:
                 break
-        if not error and core > max(left, MEGABYTE):
-            smallest = readable(solver.budget + core - left)
+        else:
+            error = mkl.TOO_LITTLE_CORE
+        if not error and not within(solver, held, core):
             self.release()
-            raise FactorisationError(
-                f"A memory budget of {readable(solver.budget)} is too small for this factorisation ({self._n} equations, factor {readable(factor)}): the process holds "
-                f"{readable(there)} already. Give at least {smallest}."
-            )
+            raise too_small(solver, self._n, held, core)
         self._disk = sum(file.stat().st_size for file in directory.iterdir())
         return error
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from pydantic import ByteSize, TypeAdapter, ValidationError
 from fem.errors import FactorisationError, MatrixError
 
 PREFIX = "flexmb-factor-"
+MEGABYTE = 2**20
 ALL_MEMORY = 0.9
 """Without a budget a factor goes out of core when the process would take more than this part of the machine's memory."""
 
@@ -69,6 +70,8 @@ class DoesNotFitError(Exception):
 
 GROWTH = 1.25
 """From one trial of a working memory to the next."""
+SLACK = 0.05
+"""Part of the budget by which a factorisation may exceed it rather than be refused."""
 
 
 def return_free_memory() -> None:
@@ -104,6 +107,29 @@ def private_directory(solver: Solver, needed: int) -> tuple[Path, Callable[[], N
             f"Factors that do not fit the memory cannot be written to {place}: {error}. Name a directory that can be: Solver(scratch=...)."
         ) from None
     return directory, partial(shutil.rmtree, directory, ignore_errors=True)
+
+
+def working_memories(solver: Solver, there: int, most: int) -> Iterator[int]:
+    """Bytes to try for a factorisation out of core; `there`: what the process holds. Those beyond the budget find out what would work."""
+    core = max(solver.budget - there, MEGABYTE)
+    yield core
+    core += int(SLACK * solver.budget)
+    while core < most:
+        yield core
+        core = int(GROWTH * core)
+
+
+def within(solver: Solver, there: int, core: int) -> bool:
+    """Whether the budget allows a working memory."""
+    return core <= max(solver.budget - there, MEGABYTE) + int(SLACK * solver.budget)
+
+
+def too_small(solver: Solver, equations: int, there: int, core: int) -> FactorisationError:
+    """The error for a budget in which a factorisation did not succeed, though it did with `core` bytes."""
+    return FactorisationError(
+        f"A memory budget of {readable(solver.budget)} is too small for this factorisation ({equations} equations): the process holds {readable(there)} already. "
+        f"Give at least {readable(1.05 * (there + core))}."
+    )
 
 
 def readable(size: float) -> str:

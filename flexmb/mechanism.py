@@ -172,11 +172,20 @@ def _pack_quadratic(body: Body) -> np.ndarray:
     inv = body.invariants
     J2 = [inv.J2[:, :, r, c] for r, c in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))]
     antisymmetric = 0.5 * (inv.h - inv.h.transpose(0, 2, 1))
-    return np.stack([*J2, *antisymmetric, *inv.SG, *inv.PG.reshape(9, *inv.SG.shape[1:])]).ravel()
+    slices = [*J2, *antisymmetric]
+    if inv.second_order:
+        slices += [*inv.SG, *inv.PG.reshape(9, *inv.SG.shape[1:])]
+    return np.ascontiguousarray(np.stack(slices).transpose(2, 0, 1)).ravel()
 
 
 def _padded(rows: np.ndarray, width: int) -> np.ndarray:
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+
+
+def _with_inverse_diagonal(L: np.ndarray) -> np.ndarray:
+    k = np.arange(6)
+    L[:, k, k] = 1.0 / L[:, k, k]
+    return L
 
 
 def _flatten(mechanism: Mechanism) -> Flat:
@@ -213,7 +222,7 @@ def _flatten(mechanism: Mechanism) -> Flat:
         rest_Mrr=rest,
         rest_Mre=np.array([_padded(np.vstack([b.invariants.S1, b.invariants.h0]), mmax) for b in bodies]).reshape(len(bodies), 6, mmax),
         rest_moments=np.array([inverse_moments(b.invariants) for b in bodies]).reshape(-1, 3, 3),
-        rest_chol=np.linalg.cholesky(rest),
+        rest_chol=_with_inverse_diagonal(np.linalg.cholesky(rest)),
         linear_start=np.concatenate([[0], np.cumsum([len(x) for x in linear])])[:-1].astype(np.int64),
         linear=np.concatenate(linear) if linear else np.zeros(0),
         quadratic_start=np.concatenate([[0], np.cumsum([len(x) for x in quadratic])])[:-1].astype(np.int64),
@@ -225,6 +234,7 @@ def _flatten(mechanism: Mechanism) -> Flat:
         marker_body=np.array([m.body for m in markers], dtype=np.int64),
         marker_point=np.array([m.point for m in markers]).reshape(-1, 3),
         marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
+        marker_moves=marker_rows.any(axis=(1, 2)) | (second_of >= 0),
         marker_rows=marker_rows,
         marker_second_of=second_of,
         marker_second=np.array(second).reshape(len(second), 6, mmax, mmax),

@@ -6,7 +6,7 @@ from mechanisms import invariants_of_points
 
 from flexmb.body import Body
 from flexmb.dynamics import first_moment, inertia_force, mass_matrix
-from flexmb.kernels.bodies import body_terms
+from flexmb.kernels.bodies import body_terms, scratch_size
 from flexmb.kernels.data import FIRST_ORDER, SECOND_ORDER
 from flexmb.lie import rotation_exp, skew
 from flexmb.mechanism import Mechanism, State
@@ -97,7 +97,8 @@ def test_compiled_body_terms_equal_the_reference(cloud):
     assert flat.slices[0] == (SECOND_ORDER if body.invariants.SG.any() else FIRST_ORDER)
     eta, w = RNG.normal(size=m), RNG.normal(size=6 + m)
     Mrr, Mre, bias = np.zeros((6, 6)), np.zeros((6, m)), np.zeros(6 + m)
-    kinetic = body_terms(flat, 0, eta, w, np.zeros((SECOND_ORDER, 2, m)), Mrr, Mre, bias)
+    kinetic, s = body_terms(flat, 0, eta, w, np.zeros(scratch_size(m)), Mrr, np.zeros((6, 6)), Mre, bias)
+    np.testing.assert_allclose(s, first_moment(body, eta), atol=1e-13)
     M = mass_matrix(body, eta)
     np.testing.assert_allclose(Mrr, M[:6, :6], atol=1e-13)
     np.testing.assert_allclose(Mre, M[:6, 6:], atol=1e-13)

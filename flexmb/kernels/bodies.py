@@ -1,257 +1,337 @@
-"""Mass blocks, inertia forces and energies of one body, compiled; flexmb/dynamics.py says the same in a readable way."""
+"""Mass blocks, inertia forces and energies of one body, compiled; flexmb/dynamics.py says the same in a readable way.
+
+Loops over the elastic coordinates are straight lines of arithmetic on rows of contiguous numbers: the compiler makes vector instructions of them.
+"""
 
 import numpy as np
 from numba import njit
 
+from flexmb.kernels.algebra import cross, dot, minus, part, plus, product, put, times, transposed, turn, vector
 from flexmb.kernels.data import SECOND_ORDER
 from flexmb.kernels.dense import add_coupled, cholesky, solve6
-from flexmb.lie import cross, matmul, skew, turn
 
-_PAIRS = np.array([[0, 0], [1, 1], [2, 2], [0, 1], [1, 2], [2, 0]])
-
-
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _two_products(slices, count, m, eta, etadot, out):
-    """`out[k, 0] = Q_k eta` and `out[k, 1] = Q_k etadot` for `count` slices `Q_k` (m, m): the O(m^2) part of a step."""
-    for k in range(count):
-        base = k * m * m
-        for i in range(m):
-            a = 0.0
-            b = 0.0
-            start = base + i * m
-            for j in range(m):
-                a += slices[start + j] * eta[j]
-                b += slices[start + j] * etadot[j]
-            out[k, 0, i] = a
-            out[k, 1, i] = b
+FAST = {"reassoc", "contract"}
 
 
 @njit(cache=True)
-def _add_affine_part(mass, s0, inverse, S1, Sf, products, eta, s, J, dJ):
-    """Change inertia `J` (3, 3) and its derivatives `dJ` (6, m) from those of the linear field to those with g.
+def scratch_size(m):
+    """Numbers that `body_terms` needs for a body with `m` elastic coordinates."""
+    return (2 * SECOND_ORDER + 6) * m
 
-    About the mass centre `P -> F P F^T`, `F = I + beta / 2`: see `flexmb.dynamics`. `inverse`: that of the undeformed second moments;
-    `S1`, `Sf`: derivatives of the first moment without and with g; `s`: the first moment with g.
+
+@njit(cache=True, fastmath=FAST)
+def _products(columns, count, m, eta, etadot, P, R):
+    """`P = Q_k eta` and, for k >= 6, `R = Q_k etadot`, slices k one after the other: the O(m^2) part of a step.
+
+    Column j of all slices is one row of `columns`; four at a time, so that the results are written once for four columns.
     """
-    m = len(eta)
-    C = np.zeros((3, 3))
-    linear = s0.copy()
+    length, first = count * m, 6 * m
+    for r in range(length):
+        P[r] = 0.0
+        R[r] = 0.0
+    for j in range(0, m - 3, 4):
+        a0, a1, a2, a3 = eta[j], eta[j + 1], eta[j + 2], eta[j + 3]
+        b0, b1, b2, b3 = etadot[j], etadot[j + 1], etadot[j + 2], etadot[j + 3]
+        c0 = columns[j * length : (j + 1) * length]
+        c1 = columns[(j + 1) * length : (j + 2) * length]
+        c2 = columns[(j + 2) * length : (j + 3) * length]
+        c3 = columns[(j + 3) * length : (j + 4) * length]
+        for r in range(first):
+            P[r] += c0[r] * a0 + c1[r] * a1 + c2[r] * a2 + c3[r] * a3
+        for r in range(first, length):
+            P[r] += c0[r] * a0 + c1[r] * a1 + c2[r] * a2 + c3[r] * a3
+            R[r] += c0[r] * b0 + c1[r] * b1 + c2[r] * b2 + c3[r] * b3
+    for j in range(m - m % 4, m):
+        a0, b0 = eta[j], etadot[j]
+        c0 = columns[j * length : (j + 1) * length]
+        for r in range(first):
+            P[r] += c0[r] * a0
+        for r in range(first, length):
+            P[r] += c0[r] * a0
+            R[r] += c0[r] * b0
+
+
+@njit(cache=True, fastmath=FAST)
+def _quadratic_form(P, k, m, eta):
+    """`eta^T Q_k eta` from the products."""
+    total = 0.0
     for i in range(m):
-        for r in range(3):
-            linear[r] += S1[r, i] * eta[i]
-            for c in range(3):
-                C[r, c] += (products[12 + 3 * c + r, 0, i] - products[9 + r, 0, i] * s0[c] / mass) * eta[i]
-    F = np.eye(3) + 0.5 * matmul(C, inverse)
-    P = _moments_from_inertia(J)
-    for r in range(3):
-        for c in range(3):
-            P[r, c] -= linear[r] * linear[c] / mass
-    W = matmul(P, F.T.copy())
-    central = matmul(F, W)
-    for r in range(3):
-        for c in range(3):
-            central[r, c] += s[r] * s[c] / mass
-    trace = central[0, 0] + central[1, 1] + central[2, 2]
-    for r in range(3):
-        for c in range(3):
-            J[r, c] = (trace if r == c else 0.0) - central[r, c]
-    follow = matmul(inverse, W)
-    dP = np.empty((3, 3))
-    half = np.empty((3, 3))
-    one = np.empty(6)
+        total += P[k * m + i] * eta[i]
+    return total
+
+
+@njit(cache=True, fastmath=FAST)
+def _weighted(row, weight, m):
+    total = 0.0
     for i in range(m):
-        quarter = 0.5 * (dJ[0, i] + dJ[1, i] + dJ[2, i])
-        for k in range(6):
-            r, c = _PAIRS[k, 0], _PAIRS[k, 1]
-            value = (quarter if k < 3 else 0.0) - dJ[k, i] - (S1[r, i] * linear[c] + linear[r] * S1[c, i]) / mass
-            dP[r, c] = value
-            dP[c, r] = value
-        for r in range(3):
-            for c in range(3):
-                C[r, c] = products[12 + 3 * c + r, 0, i] - products[9 + r, 0, i] * s0[c] / mass
-        for r in range(3):  # half + half^T = F dP F^T + what the change of F does
-            x = F[r, 0] * dP[0, 0] + F[r, 1] * dP[1, 0] + F[r, 2] * dP[2, 0]
-            y = F[r, 0] * dP[0, 1] + F[r, 1] * dP[1, 1] + F[r, 2] * dP[2, 1]
-            z = F[r, 0] * dP[0, 2] + F[r, 1] * dP[1, 2] + F[r, 2] * dP[2, 2]
-            for c in range(3):
-                half[r, c] = 0.5 * (x * F[c, 0] + y * F[c, 1] + z * F[c, 2])
-                half[r, c] += C[r, 0] * follow[0, c] + C[r, 1] * follow[1, c] + C[r, 2] * follow[2, c]
-        for k in range(6):
-            r, c = _PAIRS[k, 0], _PAIRS[k, 1]
-            one[k] = half[r, c] + half[c, r] + (Sf[r, i] * s[c] + s[r] * Sf[c, i]) / mass
-        trace = one[0] + one[1] + one[2]
-        for k in range(6):
-            dJ[k, i] = (trace if k < 3 else 0.0) - one[k]
+        total += row[i] * weight[i]
+    return total
+
+
+@njit(cache=True)
+def _three(rows, k, weight, m):
+    """Rows k to k + 2 times the weights."""
+    return (_weighted(rows[k], weight, m), _weighted(rows[k + 1], weight, m), _weighted(rows[k + 2], weight, m))
+
+
+@njit(cache=True)
+def _symmetric(a):
+    """Matrix of its components xx, yy, zz, xy, yz, zx."""
+    return (a[0], a[3], a[5], a[3], a[1], a[4], a[5], a[4], a[2])
 
 
 @njit(cache=True)
 def _moments_from_inertia(J):
     """`P = tr(J) I / 2 - J`."""
-    P = -J
-    half = 0.5 * (J[0, 0] + J[1, 1] + J[2, 2])
-    for k in range(3):
-        P[k, k] += half
-    return P
+    half = 0.5 * (J[0] + J[4] + J[8])
+    return (half - J[0], -J[1], -J[2], -J[3], half - J[4], -J[5], -J[6], -J[7], half - J[8])
 
 
 @njit(cache=True)
-def body_terms(flat, b, eta, w, products, Mrr, Mre, bias):
-    """Fill the mass blocks and the velocity-dependent inertia force of body `b`; return its kinetic energy.
+def _inertia_from_moments(P):
+    """`J = tr(P) I - P`."""
+    trace = P[0] + P[4] + P[8]
+    return (trace - P[0], -P[1], -P[2], -P[3], trace - P[4], -P[5], -P[6], -P[7], trace - P[8])
 
-    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), work array `products` (21, 2, m). Outputs
-    `Mrr` (6, 6), `Mre = [S_f; H_f]` (6, m) and `bias` (6+m,), so that the equations of the body read
-    `M wdot + bias = forces`, with `M_ee = I`, or that of `elastic_inertia` with a second-order field.
+
+@njit(cache=True, fastmath=FAST)
+def _affine_part(mass, s0, inverse, S1, Sf, P, eta, s, J, dJ):
+    """The inertia with g, from that of the linear field `J`; the derivatives `dJ` (6, m) likewise, in place.
+
+    About the mass centre `P -> F P F^T`, `F = I + beta / 2`: see `flexmb.dynamics`. `inverse`: that of the undeformed second moments;
+    `S1`, `Sf`: derivatives of the first moment without and with g; `s`: the first moment with g.
     """
-    m = flat.modes[b]
-    v = w[0:3]
-    omega = w[3:6]
-    etadot = w[6 : 6 + m]
-    s = flat.s0[b].copy()
-    J = flat.J0[b].copy()
-    Jdot = np.zeros((3, 3))
-    sdot = np.zeros(3)
-    SG_rates = np.zeros(3)  # SG(etadot, etadot)
-    Hdot_rates = np.zeros(3)  # Hdot etadot
-    mass = flat.mass[b]
+    m = len(eta)
+    over = 1.0 / mass
+    c0, c1, c2 = s0[0] * over, s0[1] * over, s0[2] * over
+    g0, g1, g2 = (_quadratic_form(P, 9, m, eta), _quadratic_form(P, 10, m, eta), _quadratic_form(P, 11, m, eta))
+    C = (
+        _quadratic_form(P, 12, m, eta) - g0 * c0, _quadratic_form(P, 15, m, eta) - g0 * c1, _quadratic_form(P, 18, m, eta) - g0 * c2,
+        _quadratic_form(P, 13, m, eta) - g1 * c0, _quadratic_form(P, 16, m, eta) - g1 * c1, _quadratic_form(P, 19, m, eta) - g1 * c2,
+        _quadratic_form(P, 14, m, eta) - g2 * c0, _quadratic_form(P, 17, m, eta) - g2 * c1, _quadratic_form(P, 20, m, eta) - g2 * c2,
+    )  # fmt: skip
+    half = product(C, inverse)
+    F = (
+        1.0 + 0.5 * half[0], 0.5 * half[1], 0.5 * half[2],
+        0.5 * half[3], 1.0 + 0.5 * half[4], 0.5 * half[5],
+        0.5 * half[6], 0.5 * half[7], 1.0 + 0.5 * half[8],
+    )  # fmt: skip
+    l0, l1, l2 = plus(s0, _three(S1, 0, eta, m))
+    M = _moments_from_inertia(J)
+    central = (
+        M[0] - l0 * l0 * over, M[1] - l0 * l1 * over, M[2] - l0 * l2 * over,
+        M[3] - l1 * l0 * over, M[4] - l1 * l1 * over, M[5] - l1 * l2 * over,
+        M[6] - l2 * l0 * over, M[7] - l2 * l1 * over, M[8] - l2 * l2 * over,
+    )  # fmt: skip
+    W = product(central, transposed(F))
+    moved = product(F, W)
+    follow = product(inverse, W)
+    x0, x1, x2 = s[0] * over, s[1] * over, s[2] * over
+    for i in range(m):
+        d0, d1, d2, d3, d4, d5 = dJ[0, i], dJ[1, i], dJ[2, i], dJ[3, i], dJ[4, i], dJ[5, i]
+        q = 0.5 * (d0 + d1 + d2)
+        u0, u1, u2 = S1[0, i] * over, S1[1, i] * over, S1[2, i] * over
+        xx, yy, zz = q - d0 - 2.0 * u0 * l0, q - d1 - 2.0 * u1 * l1, q - d2 - 2.0 * u2 * l2
+        xy, yz, zx = -d3 - u0 * l1 - l0 * u1, -d4 - u1 * l2 - l1 * u2, -d5 - u2 * l0 - l2 * u0
+        g0, g1, g2 = P[9 * m + i], P[10 * m + i], P[11 * m + i]
+        D = (
+            P[12 * m + i] - g0 * c0, P[15 * m + i] - g0 * c1, P[18 * m + i] - g0 * c2,
+            P[13 * m + i] - g1 * c0, P[16 * m + i] - g1 * c1, P[19 * m + i] - g1 * c2,
+            P[14 * m + i] - g2 * c0, P[17 * m + i] - g2 * c1, P[20 * m + i] - g2 * c2,
+        )  # fmt: skip
+        A = product(product(F, (xx, xy, zx, xy, yy, yz, zx, yz, zz)), transposed(F))
+        B = product(D, follow)
+        v0, v1, v2 = Sf[0, i], Sf[1, i], Sf[2, i]
+        o0 = A[0] + 2.0 * (B[0] + v0 * x0)
+        o1 = A[4] + 2.0 * (B[4] + v1 * x1)
+        o2 = A[8] + 2.0 * (B[8] + v2 * x2)
+        trace = o0 + o1 + o2
+        dJ[0, i] = trace - o0
+        dJ[1, i] = trace - o1
+        dJ[2, i] = trace - o2
+        dJ[3, i] = -(A[1] + B[1] + B[3] + v0 * x1 + x0 * v1)
+        dJ[4, i] = -(A[5] + B[5] + B[7] + v1 * x2 + x1 * v2)
+        dJ[5, i] = -(A[2] + B[2] + B[6] + v2 * x0 + x2 * v0)
+    return _inertia_from_moments(
+        (
+            moved[0] + x0 * s[0], moved[1] + x0 * s[1], moved[2] + x0 * s[2],
+            moved[3] + x1 * s[0], moved[4] + x1 * s[1], moved[5] + x1 * s[2],
+            moved[6] + x2 * s[0], moved[7] + x2 * s[1], moved[8] + x2 * s[2],
+        )
+    )  # fmt: skip
 
-    if m > 0:
-        second = flat.slices[b] == SECOND_ORDER
-        lin = flat.linear[flat.linear_start[b] : flat.linear_start[b] + 12 * m].reshape(12, m)
-        quad = flat.quadratic[flat.quadratic_start[b] :]
-        _two_products(quad, flat.slices[b], m, eta, etadot, products)
-        dJ = np.empty((6, m))
-        for k in range(6):
-            r, c = _PAIRS[k, 0], _PAIRS[k, 1]
-            value = 0.0
-            rate = 0.0
-            for i in range(m):
-                first = lin[3 + k, i]
-                dJ[k, i] = first + 2.0 * products[k, 0, i]
-                value += (first + products[k, 0, i]) * eta[i]
-                rate += dJ[k, i] * etadot[i]
-            J[r, c] += value
-            Jdot[r, c] = rate
-            if r != c:
-                J[c, r] += value
-                Jdot[c, r] = rate
-        for k in range(3):
-            for i in range(m):
-                S1 = lin[k, i]
-                g = products[9 + k, 0, i] if second else 0.0
-                s[k] += (S1 + 0.5 * g) * eta[i]
-                Mre[k, i] = S1 + g
-                sdot[k] += Mre[k, i] * etadot[i]
-                Mre[3 + k, i] = lin[9 + k, i] - products[6 + k, 0, i]
-                if second:
-                    a, b_ = 12 + 3 * ((k + 1) % 3) + (k + 2) % 3, 12 + 3 * ((k + 2) % 3) + (k + 1) % 3  # X x g
-                    Mre[3 + k, i] += products[a, 0, i] - products[b_, 0, i]
-                    SG_rates[k] += products[9 + k, 1, i] * etadot[i]
-                    Hdot_rates[k] += (products[a, 1, i] - products[b_, 1, i]) * etadot[i]
-        if second:
-            _add_affine_part(mass, flat.s0[b], flat.rest_moments[b], lin[0:3], Mre, products, eta, s, J, dJ)
-            for k in range(6):
-                rate = 0.0
-                for i in range(m):
-                    rate += dJ[k, i] * etadot[i]
-                Jdot[_PAIRS[k, 0], _PAIRS[k, 1]] = rate
-                Jdot[_PAIRS[k, 1], _PAIRS[k, 0]] = rate
 
-    mv = mass * v
-    momentum = mv + cross(omega, s)
-    angular = cross(s, v) + turn(J, omega)
+@njit(cache=True, fastmath=FAST)
+def _elastic_blocks(second, m, linear, P, eta, dJ, Mre):
+    """Derivatives of the inertia of the linear field `dJ` (6, m), and the coupling block `Mre = [S_f; H_f]` (6, m)."""
+    for k in range(6):
+        for i in range(m):
+            dJ[k, i] = linear[3 + k, i] + 2.0 * P[k * m + i]
     for k in range(3):
         for i in range(m):
-            momentum[k] += Mre[k, i] * etadot[i]
-            angular[k] += Mre[3 + k, i] * etadot[i]
+            Mre[k, i] = linear[k, i]
+            Mre[3 + k, i] = linear[9 + k, i] - P[(6 + k) * m + i]
+        if second:
+            a, b = 12 + 3 * ((k + 1) % 3) + (k + 2) % 3, 12 + 3 * ((k + 2) % 3) + (k + 1) % 3  # X x g
+            for i in range(m):
+                Mre[k, i] += P[(9 + k) * m + i]
+                Mre[3 + k, i] += P[a * m + i] - P[b * m + i]
 
-    S = skew(s)
+
+@njit(cache=True, fastmath=FAST)
+def _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias):
+    """Velocity-dependent elastic inertia forces."""
+    ox, oy, oz = omega
+    ux, uy, uz = uw
+    e0 = 0.5 * (ux * ux - 2.0 * ux * ox)
+    e1 = 0.5 * (uy * uy - 2.0 * uy * oy)
+    e2 = 0.5 * (uz * uz - 2.0 * uz * oz)
+    e3 = ux * uy - ux * oy - ox * uy
+    e4 = uy * uz - uy * oz - oy * uz
+    e5 = uz * ux - uz * ox - oz * ux
+    f0, f1, f2 = arm[0] + back[0], arm[1] + back[1], arm[2] + back[2]
+    t0, t1, t2 = turning
+    for i in range(m):
+        bias[6 + i] = (
+            Mre[0, i] * f0 + Mre[1, i] * f1 + Mre[2, i] * f2 + Mre[3, i] * t0 + Mre[4, i] * t1 + Mre[5, i] * t2
+            - 2.0 * (ux * R[6 * m + i] + uy * R[7 * m + i] + uz * R[8 * m + i])
+            + e0 * dJ[0, i] + e1 * dJ[1, i] + e2 * dJ[2, i] + e3 * dJ[3, i] + e4 * dJ[4, i] + e5 * dJ[5, i]
+        )  # fmt: skip
+
+
+@njit(cache=True)
+def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, bias):
+    """Fill the mass blocks and the velocity-dependent inertia force of body `b`; return its kinetic energy and first moment.
+
+    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), `scratch` of `scratch_size(m)`. Outputs `Mrr` (6, 6), its Cholesky factor `Lrr` where the body has a
+    second-order field, `Mre = [S_f; H_f]` (6, m) and `bias` (6+m,), so that the equations of the body read `M wdot + bias = forces`, with `M_ee = I`, or that of
+    `add_elastic_inertia` with a second-order field.
+    """
+    m = flat.modes[b]
+    v, omega = part(w, 0), part(w, 3)
+    s, mass = vector(flat.s0, b), flat.mass[b]
+    J0 = flat.J0[b]
+    J = (J0[0, 0], J0[0, 1], J0[0, 2], J0[1, 0], J0[1, 1], J0[1, 2], J0[2, 0], J0[2, 1], J0[2, 2])
+    momentum, angular = times(mass, v), (0.0, 0.0, 0.0)
+    sdot, spread, turned = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)  # sdot, SG(etadot, etadot), Hdot etadot
+    Jdot = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    second = flat.slices[b] == SECOND_ORDER
+    length = flat.slices[b] * m
+    etadot, P, R = w[6 : 6 + m], scratch[:length], scratch[length : 2 * length]
+    dJ = scratch[2 * length : 2 * length + 6 * m].reshape(6, m)
+    if m > 0:
+        linear = flat.linear[flat.linear_start[b] : flat.linear_start[b] + 12 * m].reshape(12, m)
+        _products(flat.quadratic[flat.quadratic_start[b] :], flat.slices[b], m, eta, etadot, P, R)
+        _elastic_blocks(second, m, linear, P, eta, dJ, Mre)
+        change = (
+            _weighted(linear[3], eta, m) + _quadratic_form(P, 0, m, eta), _weighted(linear[4], eta, m) + _quadratic_form(P, 1, m, eta),
+            _weighted(linear[5], eta, m) + _quadratic_form(P, 2, m, eta), _weighted(linear[6], eta, m) + _quadratic_form(P, 3, m, eta),
+            _weighted(linear[7], eta, m) + _quadratic_form(P, 4, m, eta), _weighted(linear[8], eta, m) + _quadratic_form(P, 5, m, eta),
+        )  # fmt: skip
+        D = _symmetric(change)
+        J = (
+            J[0] + D[0],
+            J[1] + D[1],
+            J[2] + D[2],
+            J[3] + D[3],
+            J[4] + D[4],
+            J[5] + D[5],
+            J[6] + D[6],
+            J[7] + D[7],
+            J[8] + D[8],
+        )
+        sdot = _three(Mre, 0, etadot, m)
+        momentum, angular = plus(momentum, sdot), _three(Mre, 3, etadot, m)
+        s0, s = s, plus(s, _three(linear, 0, eta, m))
+        if second:
+            s = plus(
+                s,
+                times(
+                    0.5, (_quadratic_form(P, 9, m, eta), _quadratic_form(P, 10, m, eta), _quadratic_form(P, 11, m, eta))
+                ),
+            )
+            spread = (
+                _quadratic_form(R, 9, m, etadot),
+                _quadratic_form(R, 10, m, etadot),
+                _quadratic_form(R, 11, m, etadot),
+            )
+            turned = (
+                _quadratic_form(R, 17, m, etadot) - _quadratic_form(R, 19, m, etadot),
+                _quadratic_form(R, 18, m, etadot) - _quadratic_form(R, 14, m, etadot),
+                _quadratic_form(R, 13, m, etadot) - _quadratic_form(R, 15, m, etadot),
+            )  # fmt: skip
+            I = flat.rest_moments[b]
+            inverse = (I[0, 0], I[0, 1], I[0, 2], I[1, 0], I[1, 1], I[1, 2], I[2, 0], I[2, 1], I[2, 2])
+            J = _affine_part(mass, s0, inverse, linear, Mre, P, eta, s, J, dJ)
+        a, b_ = _three(dJ, 0, etadot, m), _three(dJ, 3, etadot, m)
+        Jdot = _symmetric((a[0], a[1], a[2], b_[0], b_[1], b_[2]))
+
+    momentum = plus(momentum, cross(omega, s))
+    angular = plus(angular, plus(cross(s, v), turn(J, omega)))
     for r in range(3):
         for c in range(3):
             Mrr[r, c] = mass if r == c else 0.0
-            Mrr[r, 3 + c] = -S[r, c]
-            Mrr[3 + r, c] = S[r, c]
-            Mrr[3 + r, 3 + c] = J[r, c]
+            Mrr[3 + r, 3 + c] = J[3 * r + c]
+    Mrr[0, 3], Mrr[0, 4], Mrr[0, 5] = 0.0, s[2], -s[1]
+    Mrr[1, 3], Mrr[1, 4], Mrr[1, 5] = -s[2], 0.0, s[0]
+    Mrr[2, 3], Mrr[2, 4], Mrr[2, 5] = s[1], -s[0], 0.0
+    for r in range(3):
+        for c in range(3):
+            Mrr[3 + c, r] = Mrr[r, 3 + c]
 
-    drift = np.empty(6)  # rate of the momenta at constant velocities
-    drift[0:3] = cross(omega, sdot) + SG_rates
-    drift[3:6] = cross(sdot, v) + turn(Jdot, omega) + Hdot_rates
-    bias[0:3] = drift[0:3] + cross(omega, momentum)
-    bias[3:6] = drift[3:6] + cross(omega, angular) + cross(v, momentum)
-    kinetic = 0.0
-    for k in range(3):
-        kinetic += 0.5 * (v[k] * momentum[k] + omega[k] * angular[k])
+    drift = plus(cross(omega, sdot), spread)  # rate of the momenta at constant velocities
+    swing = plus(plus(cross(sdot, v), turn(Jdot, omega)), turned)
+    put(bias, 0, plus(drift, cross(omega, momentum)))
+    put(bias, 3, plus(swing, plus(cross(omega, angular), cross(v, momentum))))
+    kinetic = 0.5 * (dot(v, momentum) + dot(omega, angular))
     if m == 0:
-        return kinetic
-    uv = v.copy()  # the rigid velocity that carries the momenta
-    uw = omega.copy()
-    back = np.zeros(6)
-    if flat.slices[b] == SECOND_ORDER:
-        L = Mrr.copy()
-        cholesky(L)
-        u = np.empty(6)
-        u[0:3] = momentum
-        u[3:6] = angular
-        solve6(L, u)
-        uv = u[0:3]
-        uw = u[3:6]
-        back[0:3] = drift[0:3] - cross(uw, sdot)
-        back[3:6] = drift[3:6] - cross(sdot, uv) - turn(Jdot, uw)
-        solve6(L, back)
-        rest = np.zeros(6)
-        add_coupled(flat.rest_Mre[b], m, 1.0, etadot, rest)
-        still = rest.copy()
-        solve6(flat.rest_chol[b], still)
-        kinetic = 0.0
-        for k in range(3):
-            kinetic += 0.5 * (uv[k] * momentum[k] + uw[k] * angular[k])
-        for k in range(6):
-            kinetic -= 0.5 * rest[k] * still[k]
-    arm = cross(uv, uw) - cross(uv, omega) - cross(v, uw)
-    for i in range(m):
-        force = 0.0
-        gamma = etadot[i]
-        for k in range(3):
-            if flat.slices[b] != SECOND_ORDER:
-                gamma += Mre[k, i] * v[k] + Mre[3 + k, i] * omega[k]
-            force += Mre[k, i] * (arm[k] + back[k]) + Mre[3 + k, i] * back[3 + k] - 2.0 * uw[k] * products[6 + k, 1, i]
-        for k in range(6):
-            r, c = _PAIRS[k, 0], _PAIRS[k, 1]
-            pair = uw[r] * uw[c] - uw[r] * omega[c] - omega[r] * uw[c]
-            force += (0.5 if k < 3 else 1.0) * dJ[k, i] * pair
-        bias[6 + i] = force
-        kinetic += 0.5 * etadot[i] * gamma
-    return kinetic
+        return kinetic, s
+    uv, uw = v, omega  # the rigid velocity that carries the momenta
+    back, turning = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    if second:
+        for r in range(6):
+            for c in range(r + 1):
+                Lrr[r, c] = Mrr[r, c]
+        cholesky(Lrr)
+        six = np.empty(6)
+        put(six, 0, momentum)
+        put(six, 3, angular)
+        solve6(Lrr, six)
+        uv, uw = part(six, 0), part(six, 3)
+        put(six, 0, minus(drift, cross(uw, sdot)))
+        put(six, 3, minus(swing, plus(cross(sdot, uv), turn(Jdot, uw))))
+        solve6(Lrr, six)
+        back, turning = part(six, 0), part(six, 3)
+        six[:] = 0.0
+        add_coupled(flat.rest_Mre[b], m, 1.0, etadot, six)
+        rest, rest_turn = part(six, 0), part(six, 3)
+        solve6(flat.rest_chol[b], six)
+        kinetic = 0.5 * (dot(uv, momentum) + dot(uw, angular) - dot(rest, part(six, 0)) - dot(rest_turn, part(six, 3)))
+        kinetic += 0.5 * _weighted(etadot, etadot, m)
+    else:
+        forward = _three(Mre, 0, etadot, m), _three(Mre, 3, etadot, m)
+        kinetic += 0.5 * (_weighted(etadot, etadot, m) + dot(forward[0], v) + dot(forward[1], omega))
+    arm = minus(cross(uv, uw), plus(cross(uv, omega), cross(v, uw)))
+    _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias)
+    return kinetic, s
 
 
 @njit(cache=True)
-def add_elastic_inertia(flat, b, Mrr, Mre, rate, out):
-    """`out += M_ee rate` (m,): the identity, with a second-order field plus `M_re^T M_rr^-1 M_re - M_re0^T M_rr0^-1 M_re0`."""
+def add_elastic_inertia(flat, b, Lrr, Mre, rate, out):
+    """`out += M_ee rate` (m,): the identity, with a second-order field plus `M_re^T M_rr^-1 M_re - M_re0^T M_rr0^-1 M_re0`; `Lrr` factors `M_rr`."""
     m = flat.modes[b]
     for i in range(m):
         out[i] += rate[i]
     if flat.slices[b] != SECOND_ORDER or m == 0:
         return
-    L = Mrr.copy()
-    cholesky(L)
-    now = np.zeros(6)
+    now, rest = np.zeros(6), np.zeros(6)
     add_coupled(Mre, m, 1.0, rate, now)
-    solve6(L, now)
-    rest = np.zeros(6)
+    solve6(Lrr, now)
     Mre0 = flat.rest_Mre[b]
     add_coupled(Mre0, m, 1.0, rate, rest)
     solve6(flat.rest_chol[b], rest)
+    a, b_, c, d, e, f = now[0], now[1], now[2], now[3], now[4], now[5]
+    p, q, r, t, u, v = rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
     for i in range(m):
-        for r in range(6):
-            out[i] += Mre[r, i] * now[r] - Mre0[r, i] * rest[r]
-
-
-@njit(cache=True)
-def first_moment(flat, b, eta, products):
-    """First mass moment `s(eta)` (3,) of body `b`; uses the products made by `body_terms` at the same `eta`."""
-    m = flat.modes[b]
-    s = flat.s0[b].copy()
-    for k in range(3):
-        for i in range(m):
-            g = products[9 + k, 0, i] if flat.slices[b] == SECOND_ORDER else 0.0
-            s[k] += (flat.linear[flat.linear_start[b] + k * m + i] + 0.5 * g) * eta[i]
-    return s
+        out[i] += Mre[0, i] * a + Mre[1, i] * b_ + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
+        out[i] -= Mre0[0, i] * p + Mre0[1, i] * q + Mre0[2, i] * r + Mre0[3, i] * t + Mre0[4, i] * u + Mre0[5, i] * v

@@ -29,10 +29,12 @@ class Flat(NamedTuple):
     rest_Mrr: np.ndarray  # (nb, 6, 6) mass matrix of the undeformed body's rigid velocities
     rest_Mre: np.ndarray  # (nb, 6, mmax) its coupling with the elastic rates
     rest_moments: np.ndarray  # (nb, 3, 3) inverse of its second moments about the mass centre
-    rest_chol: np.ndarray  # (nb, 6, 6) its Cholesky factor
+    rest_chol: np.ndarray  # (nb, 6, 6) the Cholesky factor of rest_Mrr, its diagonal inverted
     linear_start: np.ndarray  # (nb,) into linear: 12 rows of m (S1 xyz, J1 xx yy zz xy yz zx, h0 xyz)
     linear: np.ndarray
-    quadratic_start: np.ndarray  # (nb,) into quadratic: slices (m, m): J2 (6), h antisymmetric (3), SG (3), PG (9)
+    quadratic_start: (
+        np.ndarray
+    )  # (nb,) into quadratic: (m, slices, m), the columns of the slices J2 (6), h antisymmetric (3), SG (3), PG (9)
     quadratic: np.ndarray
     slices: np.ndarray  # (nb,) number of slices in use: FIRST_ORDER, or SECOND_ORDER with a second-order field
     stiffness: np.ndarray  # concatenated over bodies, at e_start
@@ -41,6 +43,7 @@ class Flat(NamedTuple):
     marker_body: np.ndarray  # (nm,)
     marker_point: np.ndarray  # (nm, 3)
     marker_axes: np.ndarray  # (nm, 3, 3)
+    marker_moves: np.ndarray  # (nm,) whether the marker moves in its body when that deforms
     marker_rows: np.ndarray  # (nm, 6, mmax)
     marker_second_of: np.ndarray  # (nm,) index into marker_second, -1: the interface moves linearly
     marker_second: np.ndarray  # (n2, 6, mmax, mmax)

@@ -3,10 +3,12 @@
 import numpy as np
 from numba import njit
 
+FAST = {"reassoc", "contract"}
+
 
 @njit(cache=True)
 def cholesky(S):
-    """Cholesky factor of a 6x6 matrix in its lower triangle, in place; False when it is not positive definite."""
+    """Cholesky factor of a 6x6 matrix in its lower triangle, in place, with its diagonal inverted; False when it is not positive definite."""
     for r in range(6):
         for c in range(r + 1):
             total = S[r, c]
@@ -15,28 +17,28 @@ def cholesky(S):
             if r == c:
                 if not total > 0.0:
                     return False
-                S[r, r] = np.sqrt(total)
+                S[r, r] = 1.0 / np.sqrt(total)
             else:
-                S[r, c] = total / S[c, c]
+                S[r, c] = total * S[c, c]
     return True
 
 
 @njit(cache=True)
 def solve6(L, x):
-    """Overwrite `x[:6]` by `(L L^T)^-1 x[:6]`."""
+    """Overwrite `x[:6]` by `(L L^T)^-1 x[:6]`, L with its diagonal inverted."""
     for r in range(6):
         total = x[r]
         for k in range(r):
             total -= L[r, k] * x[k]
-        x[r] = total / L[r, r]
+        x[r] = total * L[r, r]
     for r in range(5, -1, -1):
         total = x[r]
         for k in range(r + 1, 6):
             total -= L[k, r] * x[k]
-        x[r] = total / L[r, r]
+        x[r] = total * L[r, r]
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=FAST)
 def add_coupled(Mre, m, factor, elastic, rigid):
     """`rigid += factor M_re elastic` (6,)."""
     for r in range(6):
@@ -44,3 +46,21 @@ def add_coupled(Mre, m, factor, elastic, rigid):
         for i in range(m):
             total += Mre[r, i] * elastic[i]
         rigid[r] += factor * total
+
+
+@njit(cache=True, fastmath=FAST)
+def add_back(Mre, m, factor, rigid, weight, elastic):
+    """`elastic += factor weight M_re^T rigid` (m,), a weight for each entry."""
+    a, b, c, d, e, f = rigid[0], rigid[1], rigid[2], rigid[3], rigid[4], rigid[5]
+    for i in range(m):
+        total = Mre[0, i] * a + Mre[1, i] * b + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
+        elastic[i] += factor * weight[i] * total
+
+
+@njit(cache=True, fastmath=FAST)
+def inner(a, b, n):
+    """`a . b` over the first n entries."""
+    total = 0.0
+    for i in range(n):
+        total += a[i] * b[i]
+    return total

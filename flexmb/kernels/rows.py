@@ -5,124 +5,153 @@ in marker `a`, that maps relative velocity to its rate: `deltadot = n_v . d' + n
 of the relative position seen in `a`. Its transpose maps a scalar force to the wrenches on both bodies.
 """
 
+import math
+
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.data import ANGLE, ANGLE_SINE, DISTANCE, DOT, GROUND, TRANSLATION
-from flexmb.lie import (
+from flexmb.kernels.algebra import (
     cross,
     left_jacobian,
     left_jacobian_inverse,
-    matmul,
+    matrix,
+    minus,
+    part,
+    plus,
+    product,
+    put,
+    put_matrix,
     relative,
     rotation_exp,
     rotation_from_quaternion,
     rotation_log,
+    times,
     turn,
     turn_back,
+    vector,
 )
+from flexmb.kernels.data import ANGLE, ANGLE_SINE, DISTANCE, DOT, GROUND, TRANSLATION
+
+NOTHING = (0.0, 0.0, 0.0)
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _elastic_motion(linear, second, quadratic, eta, rows):
+    """Elastic displacement and rotation vector of a marker; `rows` (6, m) become their derivatives by eta."""
+    m = len(eta)
+    c = NOTHING
+    theta = NOTHING
+    for r in range(6):
+        moved = 0.0
+        if second >= 0:
+            for i in range(m):
+                change = 0.0
+                for j in range(m):
+                    change += quadratic[second, r, i, j] * eta[j]
+                rows[r, i] = linear[r, i] + change
+                moved += (linear[r, i] + 0.5 * change) * eta[i]
+        else:
+            for i in range(m):
+                moved += linear[r, i] * eta[i]
+        if r == 0:
+            c = (moved, c[1], c[2])
+        elif r == 1:
+            c = (c[0], moved, c[2])
+        elif r == 2:
+            c = (c[0], c[1], moved)
+        elif r == 3:
+            theta = (moved, theta[1], theta[2])
+        elif r == 4:
+            theta = (theta[0], moved, theta[2])
+        else:
+            theta = (theta[0], theta[1], moved)
+    return c, theta
 
 
 @njit(cache=True)
 def place_markers(flat, q, body_point, tangent, position, axes, attitude, rows):
     """Place every marker: point in its body, tangent operator of its elastic rotation, world position and axes.
 
-    `rows` (nm, 6, mmax) become the derivatives of each marker's elastic translation and rotation vector by eta.
+    `rows` (nm, 6, mmax) become the derivatives of each marker's elastic translation and rotation vector by eta, where those are not constant.
     """
     for b in range(len(flat.modes)):
-        attitude[b] = rotation_from_quaternion(q[flat.q_start[b] + 3 : flat.q_start[b] + 7])
+        k = flat.q_start[b] + 3
+        put_matrix(attitude, b, rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3])))
     for k in range(len(flat.marker_body)):
         b = flat.marker_body[k]
-        c = flat.marker_point[k].copy()
+        c = vector(flat.marker_point, k)
+        local = matrix(flat.marker_axes, k)
         if b == GROUND:
-            body_point[k] = c
-            position[k] = c
-            axes[k] = flat.marker_axes[k]
+            put(body_point[k], 0, c)
+            put(position[k], 0, c)
+            put_matrix(axes, k, local)
             continue
         start = flat.q_start[b]
         m = flat.modes[b]
-        local = flat.marker_axes[k]
-        if m > 0:
-            eta = q[start + 7 : start + 7 + m]
-            theta = np.zeros(3)
-            second = flat.marker_second_of[k]
-            for r in range(6):
-                moved = 0.0
-                for i in range(m):
-                    row = flat.marker_rows[k, r, i]
-                    change = 0.0
-                    if second >= 0:
-                        for j in range(m):
-                            change += flat.marker_second[second, r, i, j] * eta[j]
-                    rows[k, r, i] = row + change
-                    moved += (row + 0.5 * change) * eta[i]
-                if r < 3:
-                    c[r] += moved
-                else:
-                    theta[r - 3] = moved
-            local = matmul(rotation_exp(theta), local)
-            tangent[k] = left_jacobian(theta)
-        body_point[k] = c
-        position[k] = q[start : start + 3] + turn(attitude[b], c)
-        axes[k] = matmul(attitude[b], local)
+        if flat.marker_moves[k]:
+            moved, theta = _elastic_motion(
+                flat.marker_rows[k], flat.marker_second_of[k], flat.marker_second, q[start + 7 : start + 7 + m], rows[k]
+            )
+            c = plus(c, moved)
+            local = product(rotation_exp(theta), local)
+            put_matrix(tangent, k, left_jacobian(theta))
+        put(body_point[k], 0, c)
+        R = matrix(attitude, b)
+        put(position[k], 0, plus(part(q, start), turn(R, c)))
+        put_matrix(axes, k, product(R, local))
 
 
 @njit(cache=True)
-def row_geometry(kind, i, j, given, memory, xa, A, xb, B, nv, nw):
-    """Value of a row between markers at `xa`, `xb` with axes `A`, `B`: its coordinate minus the `given` one.
+def _axis(i):
+    return (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0)
 
-    Fills the covector `nv`, `nw`. `memory` is the last value of an unwrapped angle. (The inner functions take what
-    they need and not the whole of `flat`: passing a record of thirty arrays costs more than their work.)
+
+@njit(cache=True)
+def row_geometry(kind, i, j, given, memory, xa, A, xb, B):
+    """Value of a row between markers at `xa`, `xb` with axes `A`, `B` (tuples): its coordinate minus the `given` one; and its covector `nv`, `nw`.
+
+    `memory` is the last value of an unwrapped angle.
     """
-    nv[:] = 0.0
-    nw[:] = 0.0
     if kind == TRANSLATION:
-        nv[i] = 1.0
-        value = -given
-        for k in range(3):
-            value += A[k, i] * (xb[k] - xa[k])
-        return value
+        d = turn_back(A, minus(xb, xa))
+        return d[i] - given, _axis(i), NOTHING
     if kind == DISTANCE:
-        d = turn_back(A, xb - xa)
-        length = np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-        nv[:] = d / length
-        return length - given
+        d = turn_back(A, minus(xb, xa))
+        length = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+        return length - given, times(1.0 / length, d), NOTHING
     S = relative(A, B)
     if kind == DOT:
-        column = S[:, j].copy()
-        e = np.zeros(3)
-        e[i] = 1.0
-        nw[:] = cross(column, e)
-        return S[i, j]
+        e = _axis(i)
+        return S[3 * i + j], NOTHING, cross((S[j], S[3 + j], S[6 + j]), e)
     if kind == ANGLE_SINE:
-        sine, cosine = np.sin(given), np.cos(given)
+        sine, cosine = math.sin(given), math.cos(given)
         # rate of S_10 is omega . (S e_x x e_y), of S_00 omega . (S e_x x e_x)
-        x = S[:, 0].copy()
-        nw[:] = cosine * cross(x, np.array([0.0, 1.0, 0.0])) - sine * cross(x, np.array([1.0, 0.0, 0.0]))
-        return cosine * S[1, 0] - sine * S[0, 0]
+        return cosine * S[3] - sine * S[0], NOTHING, cross((S[0], S[3], S[6]), (-sine, cosine, 0.0))
     if kind == ANGLE:
-        nw[2] = 1.0
-        angle = np.arctan2(S[1, 0] - S[0, 1], S[0, 0] + S[1, 1])
-        return angle + 2.0 * np.pi * np.round((memory - angle) / (2.0 * np.pi))
+        angle = math.atan2(S[3] - S[1], S[0] + S[4])
+        return angle + 2.0 * math.pi * np.round((memory - angle) / (2.0 * math.pi)), NOTHING, (0.0, 0.0, 1.0)
     theta = rotation_log(S)  # ROTATION_VECTOR
-    nw[:] = left_jacobian_inverse(theta)[i]
-    return theta[i]
+    T = left_jacobian_inverse(theta)
+    return theta[i], NOTHING, (T[3 * i], T[3 * i + 1], T[3 * i + 2])
 
 
 @njit(cache=True)
-def wrench_to_body(force, moment, point, tangent, rows, attitude, m, out):
-    """Generalised force (6+m,) on a body of a wrench in world axes at a marker with elastic `rows` (6, m)."""
+def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out):
+    """Generalised force (6+m,) on a body of a wrench in world axes at a marker; it `moves` with eta by its elastic `rows` (6, m)."""
     f = turn_back(attitude, force)
     t = turn_back(attitude, moment)
-    out[0:3] = f
-    out[3:6] = cross(point, f) + t
-    if m > 0:
-        tt = turn_back(tangent, t)
+    put(out, 0, f)
+    put(out, 3, plus(cross(point, f), t))
+    if moves:
+        t = turn_back(tangent, t)
         for i in range(m):
-            total = 0.0
-            for r in range(3):
-                total += rows[r, i] * f[r] + rows[3 + r, i] * tt[r]
-            out[6 + i] = total
+            out[6 + i] = (
+                rows[0, i] * f[0] + rows[1, i] * f[1] + rows[2, i] * f[2]
+                + rows[3, i] * t[0] + rows[4, i] * t[1] + rows[5, i] * t[2]
+            )  # fmt: skip
+    else:
+        for i in range(m):
+            out[6 + i] = 0.0
 
 
 @njit(cache=True)
@@ -130,42 +159,73 @@ def all_rows(flat, q, functions, angle_memory, work, values, G):
     """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies."""
     body_point, tangent, position, axes, attitude, rows = work
     place_markers(flat, q, body_point, tangent, position, axes, attitude, rows)
-    nv = np.empty(3)
-    nw = np.empty(3)
     for r in range(len(values)):
         a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
         given = functions[flat.row_function[r], 0] if r < flat.joint_rows and flat.row_function[r] >= 0 else 0.0
-        values[r] = row_geometry(
-            flat.row_kind[r], flat.row_axes[r, 0], flat.row_axes[r, 1], given, angle_memory[r],
-            position[a], axes[a], position[b], axes[b], nv, nw,
-        )  # fmt: skip
-        force = turn(axes[a], nv)
-        moment = turn(axes[a], nw)
+        A = matrix(axes, a)
+        xa, xb = vector(position, a), vector(position, b)
+        value, nv, nw = row_geometry(
+            flat.row_kind[r],
+            flat.row_axes[r, 0],
+            flat.row_axes[r, 1],
+            given,
+            angle_memory[r],
+            xa,
+            A,
+            xb,
+            matrix(axes, b),
+        )
+        values[r] = value
+        force = turn(A, nv)
+        moment = turn(A, nw)
         n = flat.marker_body[b]
         if n != GROUND:
-            wrench_to_body(force, moment, body_point[b], tangent[b], rows[b], attitude[n], flat.modes[n], G[r, 1])
+            wrench_to_body(
+                force,
+                moment,
+                vector(body_point, b),
+                matrix(tangent, b),
+                flat.marker_moves[b],
+                rows[b],
+                matrix(attitude, n),
+                flat.modes[n],
+                G[r, 1],
+            )
         n = flat.marker_body[a]
         if n != GROUND:
-            moment += cross(position[b] - position[a], force)
-            wrench_to_body(-force, -moment, body_point[a], tangent[a], rows[a], attitude[n], flat.modes[n], G[r, 0])
+            moment = plus(moment, cross(minus(xb, xa), force))
+            wrench_to_body(
+                times(-1.0, force), times(-1.0, moment), vector(body_point, a), matrix(tangent, a), flat.marker_moves[a], rows[a], matrix(attitude, n),
+                flat.modes[n], G[r, 0],
+            )  # fmt: skip
 
 
 @njit(cache=True)
-def add_loads(flat, w, functions, work, forces):
-    """Add the applied wrenches to the generalised `forces`; return their power. Markers must have been placed."""
+def add_loads(flat, w, functions, work, out, forces):
+    """Add the applied wrenches to the generalised `forces`; return their power. Markers must have been placed; `out` (6+mmax,) is scratch."""
     body_point, tangent, _, axes, attitude, rows = work
     power = 0.0
-    out = np.empty(6 + flat.marker_rows.shape[2])
     for l in range(len(flat.load_marker)):
         k = flat.load_marker[l]
         b = flat.marker_body[k]
         factor = functions[flat.load_function[l], 0] if flat.load_function[l] >= 0 else 1.0
-        force = factor * flat.load_wrench[l, 0:3]
-        moment = factor * flat.load_wrench[l, 3:6]
+        force = times(factor, part(flat.load_wrench[l], 0))
+        moment = times(factor, part(flat.load_wrench[l], 3))
         if flat.load_follows[l] == 1:
-            force = turn(axes[k], force)
-            moment = turn(axes[k], moment)
-        wrench_to_body(force, moment, body_point[k], tangent[k], rows[k], attitude[b], flat.modes[b], out)
+            A = matrix(axes, k)
+            force = turn(A, force)
+            moment = turn(A, moment)
+        wrench_to_body(
+            force,
+            moment,
+            vector(body_point, k),
+            matrix(tangent, k),
+            flat.marker_moves[k],
+            rows[k],
+            matrix(attitude, b),
+            flat.modes[b],
+            out,
+        )
         start = flat.v_start[b]
         for i in range(6 + flat.modes[b]):
             forces[start + i] += out[i]
@@ -203,6 +263,7 @@ def make_work(flat):
     nm = len(flat.marker_body)
     tangent = np.zeros((nm, 3, 3))
     for k in range(nm):
-        tangent[k] = np.eye(3)
-    attitude, rows = np.zeros((len(flat.modes), 3, 3)), np.zeros(flat.marker_rows.shape)
+        for i in range(3):
+            tangent[k, i, i] = 1.0
+    attitude, rows = np.zeros((len(flat.modes), 3, 3)), flat.marker_rows.copy()
     return np.zeros((nm, 3)), tangent, np.zeros((nm, 3)), np.zeros((nm, 3, 3)), attitude, rows

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.data import GROUND, SECOND_ORDER
-from flexmb.kernels.dense import add_coupled, cholesky, solve6
+from flexmb.kernels.dense import FAST, add_back, add_coupled, cholesky, inner, solve6
 
 DEPENDENT = 1e-11  # relative size of a pivot below which rows count as dependent
 INACTIVE = -1.0  # compliance of a row that takes no part
@@ -23,74 +23,65 @@ INACTIVE = -1.0  # compliance of a row that takes no part
 
 @njit(cache=True)
 def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
-    """Fill the diagonals `E = beta + stiff (gamma D + K)` (nv,) and the 6x6 Cholesky factors `chol` of every body.
+    """Fill the inverses `E` of the diagonals `beta + stiff (gamma D + K)` (nv,) and the 6x6 Cholesky factors `chol` of every body.
 
-    Without a second-order field: of `beta M_rr - beta^2 M_re E^-1 M_re^T`. With one: of `beta M_rr`, and `chol0` of
-    `beta M_rr0 - beta^2 M_re0 E^-1 M_re0^T`. Returns 0, or b + 1 when that of body b is not positive definite.
+    Without a second-order field: of `beta M_rr - beta^2 M_re E M_re^T`. With one: of `beta M_rr`, and `chol0` of
+    `beta M_rr0 - beta^2 M_re0 E M_re0^T`. Returns 0, or b + 1 when that of body b is not positive definite.
     """
     for b in range(len(flat.modes)):
         m = flat.modes[b]
         e = flat.v_start[b] + 6
         first = flat.v_start[b] - 6 * b
         for i in range(m):
-            E[e + i] = beta + stiff * (gamma * flat.damping[first + i] + flat.stiffness[first + i])
+            E[e + i] = 1.0 / (beta + stiff * (gamma * flat.damping[first + i] + flat.stiffness[first + i]))
         if flat.slices[b] == SECOND_ORDER:
-            chol[b] = beta * Mrr[b]
-            _reduce(flat.rest_Mrr[b], flat.rest_Mre[b], beta, E[e : e + m], chol0[b])
+            for r in range(6):
+                for c in range(r + 1):
+                    chol[b, r, c] = beta * Mrr[b, r, c]
+            _reduce(flat.rest_Mrr[b], flat.rest_Mre[b], m, beta, E[e : e + m], chol0[b])
             if not (cholesky(chol[b]) and cholesky(chol0[b])):
                 return b + 1
         else:
-            _reduce(Mrr[b], Mre[b], beta, E[e : e + m], chol[b])
+            _reduce(Mrr[b], Mre[b], m, beta, E[e : e + m], chol[b])
             if not cholesky(chol[b]):
                 return b + 1
     return 0
 
 
-@njit(cache=True)
-def _reduce(Mrr, Mre, beta, E, out):
-    """Lower triangle of `beta M_rr - beta^2 M_re E^-1 M_re^T`."""
+@njit(cache=True, fastmath=FAST)
+def _reduce(Mrr, Mre, m, beta, E, out):
+    """Lower triangle of `beta M_rr - beta^2 M_re E M_re^T`."""
     for r in range(6):
         for c in range(r + 1):
-            out[r, c] = beta * Mrr[r, c]
-    for i in range(len(E)):
-        scale = beta * beta / E[i]
-        for r in range(6):
-            x = scale * Mre[r, i]
-            for c in range(r + 1):
-                out[r, c] -= x * Mre[c, i]
+            total = 0.0
+            for i in range(m):
+                total += Mre[r, i] * E[i] * Mre[c, i]
+            out[r, c] = beta * Mrr[r, c] - beta * beta * total
 
 
 @njit(cache=True)
-def _add_back(Mre, m, beta, E, rigid, elastic):
-    """`elastic -= beta E^-1 M_re^T rigid`."""
+def solve_body(m, second, beta, Mre, Mre0, E, L, L0, six, x):
+    """Overwrite `x` (6+m,) by `A_b^-1 x`; coupling now and at rest, inverse elastic diagonal `E` (m,), factors of this body, scratch `six` (6,)."""
+    rigid, elastic = x[:6], x[6:]
     for i in range(m):
-        total = 0.0
-        for r in range(6):
-            total += Mre[r, i] * rigid[r]
-        elastic[i] -= beta * total / E[i]
-
-
-@njit(cache=True)
-def solve_body(m, second, beta, Mre, Mre0, E, L, L0, x):
-    """Overwrite `x` (6+m,) by `A_b^-1 x`; coupling now and at rest, elastic diagonal `E` (m,) and factors of this body."""
-    for i in range(m):
-        x[6 + i] /= E[i]
+        elastic[i] *= E[i]
     if not second:
-        add_coupled(Mre, m, -beta, x[6:], x[:6])
-        solve6(L, x)
-        _add_back(Mre, m, beta, E, x[:6], x[6:])
+        add_coupled(Mre, m, -beta, elastic, rigid)
+        solve6(L, rigid)
+        add_back(Mre, m, -beta, rigid, E, elastic)
         return
-    # with y = wdot_r + M_rr^-1 M_re etaddot:  beta M_rr y = x_r,  (E - beta M_re0^T M_rr0^-1 M_re0) etaddot = x_e - beta M_re^T y
-    solve6(L, x)
-    _add_back(Mre, m, beta, E, x[:6], x[6:])
-    lift = np.zeros(6)
-    add_coupled(Mre0, m, -beta, x[6:], lift)
-    solve6(L0, lift)
-    _add_back(Mre0, m, beta, E, lift, x[6:])
-    turn = np.zeros(6)
-    add_coupled(Mre, m, beta, x[6:], turn)
-    solve6(L, turn)
-    x[:6] -= turn
+    # with y = wdot_r + M_rr^-1 M_re etaddot:  beta M_rr y = x_r,  (1/E - beta M_re0^T M_rr0^-1 M_re0) etaddot = x_e - beta M_re^T y
+    solve6(L, rigid)
+    add_back(Mre, m, -beta, rigid, E, elastic)
+    six[:] = 0.0
+    add_coupled(Mre0, m, -beta, elastic, six)
+    solve6(L0, six)
+    add_back(Mre0, m, -beta, six, E, elastic)
+    six[:] = 0.0
+    add_coupled(Mre, m, -beta, elastic, six)
+    solve6(L, six)
+    for r in range(6):
+        rigid[r] += six[r]
 
 
 @njit(cache=True)
@@ -165,6 +156,7 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
     E = np.empty(len(rhs))
     chol = np.empty((len(flat.modes), 6, 6))
     chol0 = np.empty((len(flat.modes), 6, 6))
+    six = np.empty(6)
     bad = factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0)
     if bad > 0:
         return -bad
@@ -173,7 +165,16 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
         x[start:end] = rhs[start:end]
         second = flat.slices[b] == SECOND_ORDER
         solve_body(
-            flat.modes[b], second, beta, Mre[b], flat.rest_Mre[b], E[start + 6 : end], chol[b], chol0[b], x[start:end]
+            flat.modes[b],
+            second,
+            beta,
+            Mre[b],
+            flat.rest_Mre[b],
+            E[start + 6 : end],
+            chol[b],
+            chol0[b],
+            six,
+            x[start:end],
         )
 
     Z = np.empty((nr, 2, width))
@@ -194,20 +195,17 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
             z = Z[r, side]
             for i in range(n):
                 z[i] = G[r, side, i]
-                multipliers[r] += G[r, side, i] * x[start + i]
+            multipliers[r] += inner(z, x[start:], n)
             second = flat.slices[b] == SECOND_ORDER
             solve_body(
-                n - 6, second, beta, Mre[b], flat.rest_Mre[b], E[start + 6 : start + n], chol[b], chol0[b], z[:n]
+                n - 6, second, beta, Mre[b], flat.rest_Mre[b], E[start + 6 : start + n], chol[b], chol0[b], six, z[:n]
             )
             for p in range(r + 1):
                 if compliance[p] == INACTIVE:
                     continue
                 for other in range(2):
                     if flat.marker_body[flat.row_markers[p, other]] == b:
-                        total = 0.0
-                        for i in range(n):
-                            total += G[p, other, i] * z[i]
-                        S[r, p] += total
+                        S[r, p] += inner(G[p, other], z, n)
     for r in range(nr):
         for p in range(r):
             S[p, r] = S[r, p]

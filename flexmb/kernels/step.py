@@ -5,11 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.bodies import add_elastic_inertia, body_terms, first_moment
-from flexmb.kernels.data import SECOND_ORDER
+from flexmb.kernels.algebra import compose, cross, dot, matrix, part, put, turn_back
+from flexmb.kernels.bodies import add_elastic_inertia, body_terms, scratch_size
 from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, make_work, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
-from flexmb.lie import compose, cross, turn_back
 
 KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
@@ -56,12 +55,14 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, Mrr, 
     energies[:] = 0.0
     powers[:] = 0.0
     mmax = flat.marker_rows.shape[2]
-    products = np.empty((SECOND_ORDER, 2, mmax))
+    scratch = np.empty(scratch_size(mmax))
     bias = np.empty(6 + mmax)
+    Lrr = np.empty((6, 6))
+    gravity = part(flat.gravity, 0)
     all_rows(flat, q, functions, angle_memory, work, values, G)
     attitude = work[4]
     out[:] = 0.0
-    powers[LOAD] = add_loads(flat, w, functions, work, out)
+    powers[LOAD] = add_loads(flat, w, functions, work, bias, out)
     rates = np.empty(len(values))
     efforts = np.empty(len(values))
     row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
@@ -84,20 +85,22 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, Mrr, 
         first = vs - 6 * b
         eta = q[qs + 7 : qs + 7 + m]
         wb = w[vs : vs + 6 + m]
-        energies[KINETIC] += body_terms(flat, b, eta, wb, products[:, :, :m], Mrr[b], Mre[b], bias)
-        s = first_moment(flat, b, eta, products)
-        g = turn_back(attitude[b], flat.gravity)
+        kinetic, s = body_terms(flat, b, eta, wb, scratch, Mrr[b], Lrr, Mre[b], bias)
+        g = turn_back(matrix(attitude, b), gravity)
         torque = cross(s, g)
-        for i in range(3):
-            energies[GRAVITY] -= flat.mass[b] * flat.gravity[i] * q[qs + i] + g[i] * s[i]
+        energies[KINETIC] += kinetic
+        energies[GRAVITY] -= flat.mass[b] * dot(gravity, part(q, qs)) + dot(g, s)
         for i in range(6):
-            total = bias[i] - out[vs + i] - (flat.mass[b] * g[i] if i < 3 else torque[i - 3])
+            total = bias[i] - out[vs + i]
             for k in range(6):
                 total += Mrr[b, i, k] * wdot[vs + k]
             for k in range(m):
                 total += Mre[b, i, k] * wdot[vs + 6 + k]
             out[vs + i] = total
-        add_elastic_inertia(flat, b, Mrr[b], Mre[b], wdot[vs + 6 : vs + 6 + m], bias[6 : 6 + m])
+        for i in range(3):
+            out[vs + i] -= flat.mass[b] * g[i]
+            out[vs + 3 + i] -= torque[i]
+        add_elastic_inertia(flat, b, Lrr, Mre[b], wdot[vs + 6 : vs + 6 + m], bias[6 : 6 + m])
         for i in range(m):
             stiffness, damping = flat.stiffness[first + i], flat.damping[first + i]
             total = bias[6 + i] + stiffness * eta[i] + damping * wb[6 + i] - out[vs + 6 + i]
@@ -115,9 +118,10 @@ def displace(flat, q, increment, out):
     """`out = q o exp(increment)`: configuration moved by twists (6 per body) and elastic increments."""
     for b in range(len(flat.modes)):
         qs, vs, m = flat.q_start[b], flat.v_start[b], flat.modes[b]
-        r, p = compose(q[qs : qs + 3], q[qs + 3 : qs + 7], increment[vs : vs + 6])
-        out[qs : qs + 3] = r
-        out[qs + 3 : qs + 7] = p
+        quaternion = (q[qs + 3], q[qs + 4], q[qs + 5], q[qs + 6])
+        r, p = compose(part(q, qs), quaternion, part(increment, vs), part(increment, vs + 3))
+        put(out, qs, r)
+        out[qs + 3], out[qs + 4], out[qs + 5], out[qs + 6] = p
         for i in range(m):
             out[qs + 7 + i] = q[qs + 7 + i] + increment[vs + 6 + i]
 

@@ -1,0 +1,211 @@
+"""Vectors, matrices and rotations as tuples: they live in registers, where small arrays would be allocated and counted.
+
+A vector is a tuple of 3 floats, a (3, 3) matrix one of 9, by rows, a quaternion one of 4, scalar first and of unit norm; `R` maps body to world. A rigid
+motion is `(r, R)`; its body twist is `[v, omega]` with `rdot = R v`, `Rdot = R skew(omega)`. `flexmb.lie` has the same for arrays.
+
+Sources: Sonneville, Cardona, Bruls, "Geometrically exact beam finite element formulated on the special Euclidean group SE(3)" (2014), Appendix A;
+Bruls, Cardona, Arnold, "Lie group generalized-alpha" (2012).
+"""
+
+import math
+
+from numba import njit
+
+ONE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@njit(cache=True)
+def vector(a, k):
+    """Row `k` of an array (n, 3)."""
+    return (a[k, 0], a[k, 1], a[k, 2])
+
+
+@njit(cache=True)
+def part(a, k):
+    """Entries `k` to `k + 2` of a one-dimensional array."""
+    return (a[k], a[k + 1], a[k + 2])
+
+
+@njit(cache=True)
+def matrix(A, k):
+    """Matrix `k` of an array (n, 3, 3)."""
+    return (A[k, 0, 0], A[k, 0, 1], A[k, 0, 2], A[k, 1, 0], A[k, 1, 1], A[k, 1, 2], A[k, 2, 0], A[k, 2, 1], A[k, 2, 2])
+
+
+@njit(cache=True)
+def put_matrix(A, k, R):
+    """Write matrix `k` of an array (n, 3, 3)."""
+    A[k, 0, 0], A[k, 0, 1], A[k, 0, 2] = R[0], R[1], R[2]
+    A[k, 1, 0], A[k, 1, 1], A[k, 1, 2] = R[3], R[4], R[5]
+    A[k, 2, 0], A[k, 2, 1], A[k, 2, 2] = R[6], R[7], R[8]
+
+
+@njit(cache=True)
+def put(a, k, x):
+    """Write entries `k` to `k + 2` of a one-dimensional array."""
+    a[k], a[k + 1], a[k + 2] = x[0], x[1], x[2]
+
+
+@njit(cache=True)
+def plus(a, b):
+    """`a + b` of vectors."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@njit(cache=True)
+def minus(a, b):
+    """`a - b` of vectors."""
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+@njit(cache=True)
+def times(s, a):
+    """`s a` of a number and a vector."""
+    return (s * a[0], s * a[1], s * a[2])
+
+
+@njit(cache=True)
+def dot(a, b):
+    """`a . b`."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@njit(cache=True)
+def cross(a, b):
+    """`a x b`."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+@njit(cache=True)
+def turn(R, a):
+    """`R a`."""
+    return (
+        R[0] * a[0] + R[1] * a[1] + R[2] * a[2],
+        R[3] * a[0] + R[4] * a[1] + R[5] * a[2],
+        R[6] * a[0] + R[7] * a[1] + R[8] * a[2],
+    )
+
+
+@njit(cache=True)
+def turn_back(R, a):
+    """`R^T a`."""
+    return (
+        R[0] * a[0] + R[3] * a[1] + R[6] * a[2],
+        R[1] * a[0] + R[4] * a[1] + R[7] * a[2],
+        R[2] * a[0] + R[5] * a[1] + R[8] * a[2],
+    )
+
+
+@njit(cache=True)
+def transposed(A):
+    """`A^T`."""
+    return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
+
+
+@njit(cache=True)
+def product(A, B):
+    """`A B`."""
+    x = turn_back(B, (A[0], A[1], A[2]))
+    y = turn_back(B, (A[3], A[4], A[5]))
+    z = turn_back(B, (A[6], A[7], A[8]))
+    return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2])
+
+
+@njit(cache=True)
+def relative(A, B):
+    """`A^T B`: axes of B seen in A."""
+    return product(transposed(A), B)
+
+
+@njit(cache=True)
+def rotation_from_quaternion(p):
+    """Matrix of a unit quaternion."""
+    w, x, y, z = p
+    return (
+        1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
+        2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
+        2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y),
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def quaternion_product(a, b):
+    """Quaternion of the rotation `R(a) R(b)`."""
+    return (
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    )
+
+
+@njit(cache=True)
+def quaternion_exp(theta):
+    """Unit quaternion of a rotation vector."""
+    angle2 = dot(theta, theta)
+    angle = math.sqrt(angle2)
+    s = 0.5 * (1.0 - angle2 / 24.0 * (1.0 - angle2 / 80.0)) if angle < 1e-2 else math.sin(0.5 * angle) / angle
+    return (math.cos(0.5 * angle), s * theta[0], s * theta[1], s * theta[2])
+
+
+@njit(cache=True)
+def rotation_exp(theta):
+    """Matrix of a rotation vector."""
+    return rotation_from_quaternion(quaternion_exp(theta))
+
+
+@njit(cache=True)
+def rotation_log(R):
+    """Rotation vector of a rotation matrix, of length at most pi."""
+    a = (R[7] - R[5], R[2] - R[6], R[3] - R[1])  # 2 sin(angle) axis
+    sine = 0.5 * math.sqrt(dot(a, a))
+    cosine = 0.5 * (R[0] + R[4] + R[8] - 1.0)
+    angle = math.atan2(sine, cosine)
+    if sine < 1e-7 and cosine < 0.0:  # close to half a turn: the axis is the dominant column of R + I
+        axis = (R[0] + 1.0, R[3], R[6])
+        if R[4] >= R[0] and R[4] >= R[8]:
+            axis = (R[1], R[4] + 1.0, R[7])
+        elif R[8] >= R[0]:
+            axis = (R[2], R[5], R[8] + 1.0)
+        return times(angle / math.sqrt(dot(axis, axis)), axis)
+    return times(0.5 * (1.0 + angle * angle / 6.0) if angle < 1e-4 else 0.5 * angle / sine, a)
+
+
+@njit(cache=True)
+def _tangent(theta, a, b):
+    """`I + a skew(theta) + b skew(theta)^2`."""
+    x, y, z = theta
+    return (
+        1.0 - b * (y * y + z * z), b * x * y - a * z, b * x * z + a * y,
+        b * x * y + a * z, 1.0 - b * (x * x + z * z), b * y * z - a * x,
+        b * x * z - a * y, b * y * z + a * x, 1.0 - b * (x * x + y * y),
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def left_jacobian(theta):
+    """Tangent operator `T(theta)`: `d/dt exp(theta) = skew(T thetadot) exp(theta)`."""
+    x2 = dot(theta, theta)
+    if x2 < 1e-4:
+        return _tangent(theta, 0.5 - x2 / 24.0 + x2 * x2 / 720.0, 1.0 / 6.0 - x2 / 120.0 + x2 * x2 / 5040.0)
+    x = math.sqrt(x2)
+    return _tangent(theta, (1.0 - math.cos(x)) / x2, (x - math.sin(x)) / (x2 * x))
+
+
+@njit(cache=True)
+def left_jacobian_inverse(theta):
+    """Inverse of `left_jacobian(theta)`, regular up to a full turn."""
+    x2 = dot(theta, theta)
+    if x2 < 1e-4:
+        return _tangent(theta, -0.5, 1.0 / 12.0 + x2 / 720.0 + x2 * x2 / 30240.0)
+    x = math.sqrt(x2)
+    return _tangent(theta, -0.5, (1.0 - 0.5 * x / math.tan(0.5 * x)) / x2)
+
+
+@njit(cache=True)
+def compose(r, p, rho, theta):
+    """Rigid motion `(r, p) o exp([rho, theta])` (exponential of SE(3)): new position and unit quaternion."""
+    position = plus(r, turn(rotation_from_quaternion(p), turn(left_jacobian(theta), rho)))
+    q = quaternion_product(p, quaternion_exp(theta))
+    s = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return position, (s * q[0], s * q[1], s * q[2], s * q[3])

@@ -16,7 +16,7 @@ from flexmb.joints import RedundantConstraintWarning
 from flexmb.kernels.data import GROUND, Flat
 from flexmb.kernels.rows import all_rows, make_work, place_markers
 from flexmb.kernels.solve import INACTIVE, solve_rows
-from flexmb.kernels.step import displace, residual
+from flexmb.kernels.step import displace, make_terms, residual
 from flexmb.mechanism import Mechanism, State, initial_angles
 
 DEPENDENT = 1e-7
@@ -205,34 +205,16 @@ def accelerations(
     """
     q, w = state.q, state.w
     nv, nr, nj = len(w), len(mechanism.rows), mechanism.joint_rows
-    mmax = flat.marker_rows.shape[2]
-    Mrr, Mre = np.zeros((len(flat.modes), 6, 6)), np.zeros((len(flat.modes), 6, mmax))
-    G = np.zeros((nr, 2, 6 + mmax))
-    values, out = np.zeros(nr), np.zeros(nv)
-    residual(
-        flat,
-        q,
-        w,
-        np.zeros(nv),
-        np.zeros(nj),
-        functions,
-        initial_angles(mechanism, flat, q),
-        make_work(flat),
-        Mrr,
-        Mre,
-        G,
-        values,
-        out,
-        np.zeros(4),
-        np.zeros(4),
-    )
+    terms, out = make_terms(flat), np.zeros(nv)
+    angles, work = initial_angles(mechanism, flat, q), make_work(flat)
+    residual(flat, q, w, np.zeros(nv), np.zeros(nj), functions, angles, work, terms, out, np.zeros(4))
     compliance = np.full(nr, INACTIVE)
     compliance[:nj] = 0.0
     second = np.array([functions[r.function, 2] if r.function >= 0 else 0.0 for r in mechanism.rows[:nj]])
     row_rhs = np.zeros(nr)
     row_rhs[:nj] = second - _rate_drift(mechanism, flat, q, w, functions)
     x, multipliers = np.zeros(nv), np.zeros(nr)
-    solve_rows(flat, 1.0, 0.0, 0.0, Mrr, Mre, G, compliance, -out, row_rhs, x, multipliers)
+    solve_rows(flat, 1.0, 0.0, 0.0, terms.Mrr, terms.Mre, terms.G, compliance, -out, row_rhs, x, multipliers)
     return x, multipliers[:nj]
 
 

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from fem.errors import FlexmbError, unknown_name
 from flexmb.body import Body
+from flexmb.elimination import elimination_of
 from flexmb.invariants import inverse_moments, rigid_mass
 from flexmb.kernels.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, Flat
 from flexmb.kernels.rows import make_work, place_markers
@@ -138,6 +139,12 @@ class Mechanism:
             raise MechanismError(f"The motion {bad.description!r} is not finite at t = {t}.")
         return values
 
+    def function_table(self, times: Float[np.ndarray, "nt"]) -> Float[np.ndarray, "nt nf 3"]:
+        """`function_values` at many times."""
+        if not self.functions:
+            return np.zeros((len(times), 0, 3))
+        return np.stack([self.function_values(t) for t in times])
+
     def rigid(self) -> "Mechanism":
         """The same mechanism with every flexible body made rigid, starting from the same places and velocities."""
         bodies = tuple(b.rigid() for b in self.bodies)
@@ -213,6 +220,7 @@ def _flatten(mechanism: Mechanism) -> Flat:
     at_rest = [rigid_mass(b.invariants.mass, b.invariants.s0, b.invariants.J0) for b in bodies]
     rest = np.array(at_rest).reshape(-1, 6, 6)
     rows, loads, markers = mechanism.rows, mechanism.loads, mechanism.markers
+    elimination = elimination_of([[markers[k].body for k in row.markers] for row in rows], modes)
     return Flat(
         gravity=np.array(mechanism.gravity, dtype=float),
         q_start=qs, v_start=vs, modes=modes,
@@ -246,6 +254,7 @@ def _flatten(mechanism: Mechanism) -> Flat:
         row_damping=np.array([r.damping for r in rows], dtype=float),
         row_offset=np.array([r.offset for r in rows], dtype=float),
         joint_rows=mechanism.joint_rows,
+        **elimination,
         load_marker=np.array([x.marker for x in loads], dtype=np.int64),
         load_follows=np.array([int(x.follows) for x in loads], dtype=np.int64),
         load_wrench=np.array([x.wrench for x in loads], dtype=float).reshape(-1, 6),

@@ -13,7 +13,7 @@ from flexmb.integrators.generalised_alpha import IntegratorError, generalised_al
 from flexmb.kernels.data import Flat
 from flexmb.kernels.rows import make_work, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
-from flexmb.kernels.step import CONVERGED, NO_MASS, Motion, Scheme, advance, residual
+from flexmb.kernels.step import CONVERGED, NO_MASS, Motion, Scheme, Terms, advance, make_terms, powers_of, residual
 from flexmb.mechanism import Mechanism, State, initial_angles
 from flexmb.result import Ledger, Result, Statistics
 from flexmb.system import System
@@ -152,17 +152,26 @@ class Run:
         )  # fmt: skip
         self.motion.powers[0] = self._evaluate()[1]
 
-    def _evaluate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Energies and powers at the present state, and its mass blocks and row Jacobians."""
+    def _evaluate(self) -> tuple[np.ndarray, np.ndarray, Terms]:
+        """Energies and powers at the present state, and the terms of its equations."""
         flat, m = self.flat, self.motion
-        nb, nr, mmax = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2]
-        energies, powers = np.zeros(4), np.zeros(4)
-        Mrr, Mre, G = np.zeros((nb, 6, 6)), np.zeros((nb, 6, mmax)), np.zeros((nr, 2, 6 + mmax))
+        energies, powers, terms = np.zeros(4), np.zeros(4), make_terms(flat)
+        functions = self.mechanism.function_values(self.t)
         residual(
-            flat, m.q, m.w, m.wdot, m.multipliers, self.mechanism.function_values(self.t), m.angle_memory, make_work(flat),
-            Mrr, Mre, G, np.zeros(nr), np.zeros(len(m.w)), energies, powers,
-        )  # fmt: skip
-        return energies, powers, Mrr, Mre, G
+            flat,
+            m.q,
+            m.w,
+            m.wdot,
+            m.multipliers,
+            functions,
+            m.angle_memory,
+            make_work(flat),
+            terms,
+            np.zeros(len(m.w)),
+            energies,
+        )
+        powers_of(flat, functions, m.multipliers, m.w, terms, powers)
+        return energies, powers, terms
 
     def store(self) -> None:
         m = self.motion
@@ -178,7 +187,7 @@ class Run:
     def _advance(self, h: float, steps: int) -> tuple[int, int]:
         if abs(h - self.motion.last[0]) > 1e-9 * h:
             self._change_step(h)
-        functions = np.stack([self.mechanism.function_values(self.t + h * (k + 1)) for k in range(steps)])
+        functions = self.mechanism.function_table(self.t + h * np.arange(1, steps + 1))
         outcome, done = advance(self.flat, self.scheme, h, steps, functions, self.motion)
         self.t += h * done
         self.steps += done
@@ -203,17 +212,28 @@ class Run:
         flat, w, nj = self.flat, self.motion.w, self.mechanism.joint_rows
         if nj == 0:
             return
-        *_, Mrr, Mre, G = self._evaluate()
+        terms = self._evaluate()[2]
         functions = self.mechanism.function_values(self.t)
         broken = np.zeros(len(flat.row_kind))
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, broken)
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, w, broken)
         driven = flat.row_function[:nj] >= 0
         broken[:nj][driven] -= functions[flat.row_function[:nj][driven], 1]
         compliance = np.full(len(broken), INACTIVE)
         compliance[:nj] = 0.0
         x = np.zeros(len(w))
         solve_rows(
-            flat, 1.0, 0.0, 0.0, Mrr, Mre, G, compliance, np.zeros(len(w)), factor * broken, x, np.zeros(len(broken))
+            flat,
+            1.0,
+            0.0,
+            0.0,
+            terms.Mrr,
+            terms.Mre,
+            terms.G,
+            compliance,
+            np.zeros(len(w)),
+            factor * broken,
+            x,
+            np.zeros(len(broken)),
         )
         w += x
 

@@ -20,35 +20,27 @@ def scratch_size(m):
 
 
 @njit(cache=True, fastmath=FAST)
-def _products(columns, count, m, eta, etadot, P, R):
-    """`P = Q_k eta` and, for k >= 6, `R = Q_k etadot`, slices k one after the other: the O(m^2) part of a step.
+def _products(columns, first, eta, etadot, P, R):
+    """`P = Q_k eta` and, from entry `first` on, `R = Q_k etadot`, slices k one after the other: the O(m^2) part of a step.
 
-    Column j of all slices is one row of `columns`; four at a time, so that the results are written once for four columns.
+    Column j of all slices is row j of `columns`; four at a time, so that the results are written once for four columns.
     """
-    length, first = count * m, 6 * m
+    m, length = columns.shape
     for r in range(length):
         P[r] = 0.0
         R[r] = 0.0
     for j in range(0, m - 3, 4):
-        a0, a1, a2, a3 = eta[j], eta[j + 1], eta[j + 2], eta[j + 3]
-        b0, b1, b2, b3 = etadot[j], etadot[j + 1], etadot[j + 2], etadot[j + 3]
-        c0 = columns[j * length : (j + 1) * length]
-        c1 = columns[(j + 1) * length : (j + 2) * length]
-        c2 = columns[(j + 2) * length : (j + 3) * length]
-        c3 = columns[(j + 3) * length : (j + 4) * length]
-        for r in range(first):
-            P[r] += c0[r] * a0 + c1[r] * a1 + c2[r] * a2 + c3[r] * a3
+        a, b, c, d = eta[j], eta[j + 1], eta[j + 2], eta[j + 3]
+        for r in range(length):
+            P[r] += columns[j, r] * a + columns[j + 1, r] * b + columns[j + 2, r] * c + columns[j + 3, r] * d
+        a, b, c, d = etadot[j], etadot[j + 1], etadot[j + 2], etadot[j + 3]
         for r in range(first, length):
-            P[r] += c0[r] * a0 + c1[r] * a1 + c2[r] * a2 + c3[r] * a3
-            R[r] += c0[r] * b0 + c1[r] * b1 + c2[r] * b2 + c3[r] * b3
+            R[r] += columns[j, r] * a + columns[j + 1, r] * b + columns[j + 2, r] * c + columns[j + 3, r] * d
     for j in range(m - m % 4, m):
-        a0, b0 = eta[j], etadot[j]
-        c0 = columns[j * length : (j + 1) * length]
-        for r in range(first):
-            P[r] += c0[r] * a0
+        for r in range(length):
+            P[r] += columns[j, r] * eta[j]
         for r in range(first, length):
-            P[r] += c0[r] * a0
-            R[r] += c0[r] * b0
+            R[r] += columns[j, r] * etadot[j]
 
 
 @njit(cache=True, fastmath=FAST)
@@ -221,7 +213,8 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, bias):
     dJ = scratch[2 * length : 2 * length + 6 * m].reshape(6, m)
     if m > 0:
         linear = flat.linear[flat.linear_start[b] : flat.linear_start[b] + 12 * m].reshape(12, m)
-        _products(flat.quadratic[flat.quadratic_start[b] :], flat.slices[b], m, eta, etadot, P, R)
+        start = flat.quadratic_start[b]
+        _products(flat.quadratic[start : start + length * m].reshape(m, length), 6 * m, eta, etadot, P, R)
         _elastic_blocks(second, m, linear, P, eta, dJ, Mre)
         change = (
             _weighted(linear[3], eta, m) + _quadratic_form(P, 0, m, eta), _weighted(linear[4], eta, m) + _quadratic_form(P, 1, m, eta),

@@ -55,6 +55,14 @@ class Flat(NamedTuple):
     row_damping: np.ndarray  # (nr,)
     row_offset: np.ndarray  # (nr,) free length or angle
     joint_rows: int
+    incident_start: np.ndarray  # (nb+1,) into the rows that act on each body
+    incident_row: np.ndarray
+    incident_side: np.ndarray
+    incident_size: int  # sum over bodies of (6 + m) (rows + 1)
+    incident_most: int  # rows of the body with most
+    row_place: np.ndarray  # (nr,) place of each row in the order of elimination
+    envelope_start: np.ndarray  # (nr+1,) where the lower triangle of each place begins: columns envelope_first[p] to p
+    envelope_first: np.ndarray  # (nr,)
     load_marker: np.ndarray  # (nl,)
     load_follows: np.ndarray  # (nl,) 1: directions turn with the marker, 0: fixed in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one

@@ -24,6 +24,24 @@ def cholesky(S):
 
 
 @njit(cache=True)
+def solve6_all(L, X):
+    """`solve6` for the first six entries of every row of X: their chains of operations run side by side."""
+    count = len(X)
+    for r in range(6):
+        for j in range(count):
+            total = X[j, r]
+            for k in range(r):
+                total -= L[r, k] * X[j, k]
+            X[j, r] = total * L[r, r]
+    for r in range(5, -1, -1):
+        for j in range(count):
+            total = X[j, r]
+            for k in range(r + 1, 6):
+                total -= L[k, r] * X[j, k]
+            X[j, r] = total * L[r, r]
+
+
+@njit(cache=True)
 def solve6(L, x):
     """Overwrite `x[:6]` by `(L L^T)^-1 x[:6]`, L with its diagonal inverted."""
     for r in range(6):

@@ -201,10 +201,9 @@ def all_rows(flat, q, functions, angle_memory, work, values, G):
 
 
 @njit(cache=True)
-def add_loads(flat, w, functions, work, out, forces):
-    """Add the applied wrenches to the generalised `forces`; return their power. Markers must have been placed; `out` (6+mmax,) is scratch."""
+def add_loads(flat, functions, work, out, forces):
+    """Add the applied wrenches to the generalised `forces`. Markers must have been placed; `out` (6+mmax,) is scratch."""
     body_point, tangent, _, axes, attitude, rows = work
-    power = 0.0
     for l in range(len(flat.load_marker)):
         k = flat.load_marker[l]
         b = flat.marker_body[k]
@@ -229,8 +228,6 @@ def add_loads(flat, w, functions, work, out, forces):
         start = flat.v_start[b]
         for i in range(6 + flat.modes[b]):
             forces[start + i] += out[i]
-            power += out[i] * w[start + i]
-    return power
 
 
 @njit(cache=True)

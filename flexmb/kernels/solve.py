@@ -7,15 +7,16 @@ joints, one over the effective stiffness for springs). Inside a body the elastic
           [ beta M_re^T    beta M_ff + gamma D + K       ]
 
 with `M_ff = I` or, for bodies with a second-order field, `M_ff = I - M_re0^T M_rr0^-1 M_re0 + M_re^T M_rr^-1 M_re` (see
-flexmb/kernels/bodies.py): both are eliminated in O(m), then the bodies, and a matrix of the size of the rows is left.
+flexmb/kernels/bodies.py): both are eliminated in O(m), then the bodies, and a matrix of the size of the rows is left, of which only the envelope is held: rows that share no
+body, directly or by way of those eliminated before them, do not meet.
 A numerically dependent row (a redundant or momentarily singular mechanism) is met by the solution of least norm.
 """
 
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.data import GROUND, SECOND_ORDER
-from flexmb.kernels.dense import FAST, add_back, add_coupled, cholesky, inner, solve6
+from flexmb.kernels.data import SECOND_ORDER
+from flexmb.kernels.dense import FAST, add_back, add_coupled, cholesky, inner, solve6_all
 
 DEPENDENT = 1e-11  # relative size of a pivot below which rows count as dependent
 INACTIVE = -1.0  # compliance of a row that takes no part
@@ -60,28 +61,34 @@ def _reduce(Mrr, Mre, m, beta, E, out):
 
 
 @njit(cache=True)
-def solve_body(m, second, beta, Mre, Mre0, E, L, L0, six, x):
-    """Overwrite `x` (6+m,) by `A_b^-1 x`; coupling now and at rest, inverse elastic diagonal `E` (m,), factors of this body, scratch `six` (6,)."""
-    rigid, elastic = x[:6], x[6:]
-    for i in range(m):
-        elastic[i] *= E[i]
+def solve_body(m, second, beta, Mre, Mre0, E, L, L0, six, X):
+    """Overwrite the rows of X (k, 6+m) by `A_b^-1` times them; coupling now and at rest, inverse elastic diagonal `E` (m,), factors of this body, scratch `six` (k, 6)."""
+    count = len(X)
+    for j in range(count):
+        for i in range(m):
+            X[j, 6 + i] *= E[i]
     if not second:
-        add_coupled(Mre, m, -beta, elastic, rigid)
-        solve6(L, rigid)
-        add_back(Mre, m, -beta, rigid, E, elastic)
+        for j in range(count):
+            add_coupled(Mre, m, -beta, X[j, 6:], X[j])
+        solve6_all(L, X)
+        for j in range(count):
+            add_back(Mre, m, -beta, X[j], E, X[j, 6:])
         return
     # with y = wdot_r + M_rr^-1 M_re etaddot:  beta M_rr y = x_r,  (1/E - beta M_re0^T M_rr0^-1 M_re0) etaddot = x_e - beta M_re^T y
-    solve6(L, rigid)
-    add_back(Mre, m, -beta, rigid, E, elastic)
-    six[:] = 0.0
-    add_coupled(Mre0, m, -beta, elastic, six)
-    solve6(L0, six)
-    add_back(Mre0, m, -beta, six, E, elastic)
-    six[:] = 0.0
-    add_coupled(Mre, m, -beta, elastic, six)
-    solve6(L, six)
-    for r in range(6):
-        rigid[r] += six[r]
+    solve6_all(L, X)
+    for j in range(count):
+        add_back(Mre, m, -beta, X[j], E, X[j, 6:])
+        six[j] = 0.0
+        add_coupled(Mre0, m, -beta, X[j, 6:], six[j])
+    solve6_all(L0, six)
+    for j in range(count):
+        add_back(Mre0, m, -beta, six[j], E, X[j, 6:])
+        six[j] = 0.0
+        add_coupled(Mre, m, -beta, X[j, 6:], six[j])
+    solve6_all(L, six)
+    for j in range(count):
+        for r in range(6):
+            X[j, r] += six[j, r]
 
 
 @njit(cache=True)
@@ -102,45 +109,78 @@ def _solve_least_norm(S, scale, t):
         t[i] = y[i] * scale[i]
 
 
+@njit(cache=True, fastmath=FAST)
+def _row_product(S, a, b, count):
+    total = 0.0
+    for k in range(count):
+        total += S[a + k] * S[b + k]
+    return total
+
+
 @njit(cache=True)
-def _solve_symmetric(S, t, work):
-    """Overwrite `t` by `S^{-1} t`, `S` symmetric positive (semi-)definite; return 1 when rows are dependent."""
-    n = len(t)
-    scale = np.empty(n)
-    for i in range(n):
-        scale[i] = 1.0 / np.sqrt(S[i, i])
-    for i in range(n):
-        for j in range(n):
-            S[i, j] *= scale[i] * scale[j]
-            work[i, j] = S[i, j]
+def _factor_envelope(start, first, S, scale):
+    """Cholesky factor of a symmetric matrix within its envelope, in place, with its diagonal inverted; rows scaled to ones on the diagonal before.
+
+    Row r holds the columns `first[r]` to r, at `start[r]`. Returns 1 when rows are dependent, -1 when something is not finite.
+    """
+    n = len(first)
     for r in range(n):
-        for c in range(r + 1):
-            total = work[r, c]
-            for k in range(c):
-                total -= work[r, k] * work[c, k]
-            if r == c:
-                if not np.isfinite(total):
-                    t[:] = np.nan
-                    return 0
-                if not total > DEPENDENT:
-                    _solve_least_norm(S, scale, t)
-                    return 1
-                work[r, r] = np.sqrt(total)
+        scale[r] = 1.0 / np.sqrt(S[start[r + 1] - 1])
+        for c in range(first[r], r + 1):
+            S[start[r] + c - first[r]] *= scale[r] * scale[c]
+    for r in range(n):
+        row = start[r] - first[r]
+        for c in range(first[r], r + 1):
+            low = max(first[r], first[c])
+            total = S[row + c] - _row_product(S, row + low, start[c] - first[c] + low, c - low)
+            if c < r:
+                S[row + c] = total * S[start[c + 1] - 1]
+            elif total > DEPENDENT:
+                S[row + c] = 1.0 / np.sqrt(total)
             else:
-                work[r, c] = total / work[c, c]
+                return 1 if np.isfinite(total) else -1
+    return 0
+
+
+@njit(cache=True)
+def _solve_envelope(start, first, L, scale, t):
+    """Overwrite `t` by the solution, with the factor of `_factor_envelope`."""
+    n = len(first)
     for r in range(n):
         total = t[r] * scale[r]
-        for k in range(r):
-            total -= work[r, k] * t[k]
-        t[r] = total / work[r, r]
+        for c in range(first[r], r):
+            total -= L[start[r] + c - first[r]] * t[c]
+        t[r] = total * L[start[r + 1] - 1]
     for r in range(n - 1, -1, -1):
-        total = t[r]
-        for k in range(r + 1, n):
-            total -= work[k, r] * t[k]
-        t[r] = total / work[r, r]
+        t[r] *= L[start[r + 1] - 1]
+        for c in range(first[r], r):
+            t[c] -= L[start[r] + c - first[r]] * t[r]
     for r in range(n):
         t[r] *= scale[r]
-    return 0
+
+
+@njit(cache=True)
+def _solve_symmetric(start, first, S, t):
+    """Overwrite `t` by `S^{-1} t`, `S` symmetric positive (semi-)definite within its envelope; return 1 when rows are dependent."""
+    n = len(t)
+    scale = np.empty(n)
+    L = S.copy()
+    outcome = _factor_envelope(start, first, L, scale)
+    if outcome == 0:
+        _solve_envelope(start, first, L, scale, t)
+        return 0
+    if outcome < 0:
+        t[:] = np.nan
+        return 0
+    whole = np.zeros((n, n))
+    for r in range(n):
+        for c in range(first[r], r + 1):
+            whole[r, c] = S[start[r] + c - first[r]] * scale[r] / np.sqrt(S[start[c + 1] - 1])
+            whole[c, r] = whole[r, c]
+    for r in range(n):
+        scale[r] = 1.0 / np.sqrt(S[start[r + 1] - 1])
+    _solve_least_norm(whole, scale, t)
+    return 1
 
 
 @njit(cache=True)
@@ -149,74 +189,64 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
 
     `stiff` is 1 to include stiffness and damping in A, 0 for the mass alone. Rows of compliance `INACTIVE` take no
     part (multiplier 0). Returns 0, 1 when rows are dependent (solution of least norm), or -(b+1) when the mass
-    matrix of body `b` is not positive definite. Cost O(sum m) + O(rows^3).
+    matrix of body `b` is not positive definite. Cost O(sum m), and for the rows that of their envelope: linear in the bodies of a chain.
     """
-    nr = len(row_rhs)
-    width = G.shape[2]
+    nb, nr = len(flat.modes), len(row_rhs)
     E = np.empty(len(rhs))
-    chol = np.empty((len(flat.modes), 6, 6))
-    chol0 = np.empty((len(flat.modes), 6, 6))
-    six = np.empty(6)
+    chol, chol0 = np.empty((nb, 6, 6)), np.empty((nb, 6, 6))
     bad = factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0)
     if bad > 0:
         return -bad
-    for b in range(len(flat.modes)):
-        start, end = flat.v_start[b], flat.v_start[b + 1]
-        x[start:end] = rhs[start:end]
-        second = flat.slices[b] == SECOND_ORDER
-        solve_body(
-            flat.modes[b],
-            second,
-            beta,
-            Mre[b],
-            flat.rest_Mre[b],
-            E[start + 6 : end],
-            chol[b],
-            chol0[b],
-            six,
-            x[start:end],
-        )
-
-    Z = np.empty((nr, 2, width))
-    S = np.zeros((nr, nr))
+    place, start, first = flat.row_place, flat.envelope_start, flat.envelope_first
+    S = np.zeros(start[nr])
+    t = np.empty(nr)
     for r in range(nr):
-        multipliers[r] = 0.0
-        if compliance[r] == INACTIVE:
-            S[r, r] = 1.0
-            continue
-        multipliers[r] = -row_rhs[r]
-        S[r, r] = compliance[r]
-        for side in range(2):
-            b = flat.marker_body[flat.row_markers[r, side]]
-            if b == GROUND:
-                continue
-            start = flat.v_start[b]
-            n = 6 + flat.modes[b]
-            z = Z[r, side]
+        inactive = compliance[r] == INACTIVE
+        S[start[place[r] + 1] - 1] = 1.0 if inactive else compliance[r]
+        t[place[r]] = 0.0 if inactive else -row_rhs[r]
+    Z = np.empty(flat.incident_size)
+    six = np.empty((flat.incident_most + 1, 6))
+    offset = 0
+    for b in range(nb):
+        vs, m = flat.v_start[b], flat.modes[b]
+        n, low, k = 6 + m, flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
+        X = Z[offset : offset + n * (k + 1)].reshape(k + 1, n)
+        offset += n * (k + 1)
+        for j in range(k):
+            r, side = flat.incident_row[low + j], flat.incident_side[low + j]
+            active = 0.0 if compliance[r] == INACTIVE else 1.0
             for i in range(n):
-                z[i] = G[r, side, i]
-            multipliers[r] += inner(z, x[start:], n)
-            second = flat.slices[b] == SECOND_ORDER
-            solve_body(
-                n - 6, second, beta, Mre[b], flat.rest_Mre[b], E[start + 6 : start + n], chol[b], chol0[b], six, z[:n]
-            )
-            for p in range(r + 1):
-                if compliance[p] == INACTIVE:
-                    continue
-                for other in range(2):
-                    if flat.marker_body[flat.row_markers[p, other]] == b:
-                        S[r, p] += inner(G[p, other], z, n)
+                X[j, i] = active * G[r, side, i]
+        for i in range(n):
+            X[k, i] = rhs[vs + i]
+        second = flat.slices[b] == SECOND_ORDER
+        solve_body(m, second, beta, Mre[b], flat.rest_Mre[b], E[vs + 6 : vs + n], chol[b], chol0[b], six[: k + 1], X)
+        for i in range(n):
+            x[vs + i] = X[k, i]
+        for j in range(k):
+            r = flat.incident_row[low + j]
+            if compliance[r] == INACTIVE:
+                continue
+            row = G[r, flat.incident_side[low + j]]
+            t[place[r]] += inner(row, X[k], n)
+            at = start[place[r]] - first[place[r]]
+            for p in range(k):
+                c = place[flat.incident_row[low + p]]
+                if c <= place[r]:
+                    S[at + c] += inner(row, X[p], n)
+    dependent = _solve_symmetric(start, first, S, t) if nr > 0 else 0
+    offset = 0
+    for b in range(nb):
+        vs, n = flat.v_start[b], 6 + flat.modes[b]
+        low, k = flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
+        X = Z[offset : offset + n * (k + 1)].reshape(k + 1, n)
+        offset += n * (k + 1)
+        for j in range(k):
+            r = flat.incident_row[low + j]
+            if compliance[r] != INACTIVE:
+                multiplier = t[place[r]]
+                for i in range(n):
+                    x[vs + i] -= X[j, i] * multiplier
     for r in range(nr):
-        for p in range(r):
-            S[p, r] = S[r, p]
-    dependent = _solve_symmetric(S, multipliers, np.empty((nr, nr))) if nr > 0 else 0
-    for r in range(nr):
-        if compliance[r] == INACTIVE:
-            continue
-        for side in range(2):
-            b = flat.marker_body[flat.row_markers[r, side]]
-            if b != GROUND:
-                start = flat.v_start[b]
-                for i in range(6 + flat.modes[b]):
-                    x[start + i] -= Z[r, side, i] * multipliers[r]
+        multipliers[r] = 0.0 if compliance[r] == INACTIVE else t[place[r]]
     return dependent

@@ -7,6 +7,7 @@ from numba import njit
 
 from flexmb.kernels.algebra import compose, cross, dot, matrix, part, put, turn_back
 from flexmb.kernels.bodies import add_elastic_inertia, body_terms, scratch_size
+from flexmb.kernels.dense import FAST, add_coupled
 from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, make_work, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
 
@@ -16,6 +17,9 @@ DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
 ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's length, that rounding allows
 
 CONVERGED, DIVERGED, NO_MASS = 0, 1, 2  # outcomes of `advance`
+
+PAST = 2  # earlier steps that predictions use
+REMEASURE = 20  # steps after which the contraction of the iteration is measured again
 
 
 class Scheme(NamedTuple):
@@ -46,71 +50,120 @@ class Motion(NamedTuple):
     )  # (4,) step size `a` belongs to, error of the last step, iterations so far, previous step size (0: none)
 
 
+class Terms(NamedTuple):
+    """What the equations of motion are made of at one configuration, and scratch arrays."""
+
+    Mrr: np.ndarray  # (nb, 6, 6)
+    Mre: np.ndarray  # (nb, 6, mmax)
+    G: np.ndarray  # (nr, 2, 6+mmax)
+    values: np.ndarray  # (nr,) of the rows
+    loads: np.ndarray  # (nv,) generalised forces of the applied loads
+    efforts: np.ndarray  # (nr,)
+    rates: np.ndarray  # (nr,)
+    bias: np.ndarray  # (6+mmax,)
+    Lrr: np.ndarray  # (6, 6)
+    scratch: np.ndarray
+
+
 @njit(cache=True)
-def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, Mrr, Mre, G, values, out, energies, powers):
-    """Unbalanced generalised forces `out` (nv,) and row values; energies and powers on the way.
+def make_terms(flat):
+    """Arrays of the right sizes."""
+    nb, nr, mmax = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2]
+    return Terms(
+        np.zeros((nb, 6, 6)), np.zeros((nb, 6, mmax)), np.zeros((nr, 2, 6 + mmax)), np.zeros(nr), np.zeros(flat.v_start[nb]),
+        np.zeros(nr), np.zeros(nr), np.zeros(6 + mmax), np.zeros((6, 6)), np.zeros(scratch_size(mmax)),
+    )  # fmt: skip
+
+
+@njit(cache=True, fastmath=FAST)
+def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, g, out):
+    """Elastic part of the residual of a body, in place of its applied forces `out`; returns its strain energy."""
+    a, b, c = acceleration[0] - g[0], acceleration[1] - g[1], acceleration[2] - g[2]
+    d, e, f = acceleration[3], acceleration[4], acceleration[5]
+    energy = 0.0
+    for i in range(m):
+        coupled = Mre[0, i] * a + Mre[1, i] * b + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
+        force = stiffness[i] * eta[i]
+        out[i] = bias[6 + i] + force + damping[i] * rate[i] - out[i] + coupled
+        energy += force * eta[i]
+    return 0.5 * energy
+
+
+@njit(cache=True)
+def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, terms, out, energies):
+    """Unbalanced generalised forces `out` (nv,) and, in `terms`, the row values and all blocks of the equations; energies on the way.
 
     `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `values[:joint_rows]` are the joint equations.
     """
     energies[:] = 0.0
-    powers[:] = 0.0
-    mmax = flat.marker_rows.shape[2]
-    scratch = np.empty(scratch_size(mmax))
-    bias = np.empty(6 + mmax)
-    Lrr = np.empty((6, 6))
+    values, G, efforts, rates, bias = terms.values, terms.G, terms.efforts, terms.rates, terms.bias
     gravity = part(flat.gravity, 0)
     all_rows(flat, q, functions, angle_memory, work, values, G)
     attitude = work[4]
-    out[:] = 0.0
-    powers[LOAD] = add_loads(flat, w, functions, work, bias, out)
-    rates = np.empty(len(values))
-    efforts = np.empty(len(values))
-    row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
-    for r in range(flat.joint_rows, len(values)):
+    terms.loads[:] = 0.0
+    add_loads(flat, functions, work, bias, terms.loads)
+    out[:] = terms.loads
+    nj = flat.joint_rows
+    if len(values) > nj:
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
+    for r in range(nj, len(values)):
         stretch = values[r] - flat.row_offset[r]
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
         efforts[r] = effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rates[r]
         energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
-        powers[DAMPER_HEAT] += flat.row_damping[r] * rates[r] * rates[r]
-        powers[LOAD] += effort * rates[r]
-    for r in range(flat.joint_rows):
+    for r in range(nj):
         efforts[r] = -multipliers[r]
-        if flat.row_function[r] >= 0:
-            powers[DRIVER] -= multipliers[r] * functions[flat.row_function[r], 1]
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, out)
 
     for b in range(len(flat.modes)):
         m = flat.modes[b]
         qs, vs = flat.q_start[b], flat.v_start[b]
         first = vs - 6 * b
+        Mrr, Mre, mass = terms.Mrr[b], terms.Mre[b], flat.mass[b]
         eta = q[qs + 7 : qs + 7 + m]
-        wb = w[vs : vs + 6 + m]
-        kinetic, s = body_terms(flat, b, eta, wb, scratch, Mrr[b], Lrr, Mre[b], bias)
+        wb, acceleration = w[vs : vs + 6 + m], wdot[vs : vs + 6 + m]
+        kinetic, s = body_terms(flat, b, eta, wb, terms.scratch, Mrr, terms.Lrr, Mre, bias)
         g = turn_back(matrix(attitude, b), gravity)
         torque = cross(s, g)
         energies[KINETIC] += kinetic
-        energies[GRAVITY] -= flat.mass[b] * dot(gravity, part(q, qs)) + dot(g, s)
+        energies[GRAVITY] -= mass * dot(gravity, part(q, qs)) + dot(g, s)
         for i in range(6):
             total = bias[i] - out[vs + i]
             for k in range(6):
-                total += Mrr[b, i, k] * wdot[vs + k]
-            for k in range(m):
-                total += Mre[b, i, k] * wdot[vs + 6 + k]
+                total += Mrr[i, k] * acceleration[k]
             out[vs + i] = total
         for i in range(3):
-            out[vs + i] -= flat.mass[b] * g[i]
+            out[vs + i] -= mass * g[i]
             out[vs + 3 + i] -= torque[i]
-        add_elastic_inertia(flat, b, Lrr, Mre[b], wdot[vs + 6 : vs + 6 + m], bias[6 : 6 + m])
-        for i in range(m):
-            stiffness, damping = flat.stiffness[first + i], flat.damping[first + i]
-            total = bias[6 + i] + stiffness * eta[i] + damping * wb[6 + i] - out[vs + 6 + i]
-            for k in range(6):
-                total += Mre[b, k, i] * wdot[vs + k]
-            for k in range(3):
-                total -= Mre[b, k, i] * g[k]
-            out[vs + 6 + i] = total
-            energies[ELASTIC] += 0.5 * stiffness * eta[i] * eta[i]
-            powers[MODAL_HEAT] += damping * wb[6 + i] * wb[6 + i]
+        if m > 0:
+            add_coupled(Mre, m, 1.0, acceleration[6:], out[vs:])
+            add_elastic_inertia(flat, b, terms.Lrr, Mre, acceleration[6:], bias[6 : 6 + m])
+            energies[ELASTIC] += _balance_elastic(
+                m, bias, flat.stiffness[first:], flat.damping[first:], eta, wb[6:], Mre, acceleration, g, out[vs + 6 :]
+            )
+
+
+@njit(cache=True)
+def powers_of(flat, functions, multipliers, w, terms, powers):
+    """Powers of drivers and loads and heats, at the velocities `w` and the configuration of `terms`."""
+    powers[:] = 0.0
+    nj, nr = flat.joint_rows, len(flat.row_kind)
+    for i in range(len(w)):
+        powers[LOAD] += terms.loads[i] * w[i]
+    for r in range(nj):
+        if flat.row_function[r] >= 0:
+            powers[DRIVER] -= multipliers[r] * functions[flat.row_function[r], 1]
+    if nr > nj:
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, w, terms.rates)
+    for r in range(nj, nr):
+        effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+        powers[DAMPER_HEAT] += flat.row_damping[r] * terms.rates[r] * terms.rates[r]
+        powers[LOAD] += effort * terms.rates[r]
+    for b in range(len(flat.modes)):
+        rate = flat.v_start[b] + 6
+        damping = flat.v_start[b] - 6 * b
+        for i in range(flat.modes[b]):
+            powers[MODAL_HEAT] += flat.damping[damping + i] * w[rate + i] * w[rate + i]
 
 
 @njit(cache=True)
@@ -127,8 +180,12 @@ def displace(flat, q, increment, out):
 
 
 @njit(cache=True)
-def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work, Mrr, Mre, G, values, powers):
-    """Iterate one step to convergence; `a`, `multipliers` hold the prediction. Returns (outcome, iterations)."""
+def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work, terms, powers, rate):
+    """Iterate one step to convergence; `a`, `multipliers` hold the prediction. Returns (outcome, iterations, rate).
+
+    `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
+    (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8).
+    """
     nv = len(w)
     nr = len(flat.row_kind)
     nj = flat.joint_rows
@@ -161,31 +218,18 @@ def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work
             ) / (1.0 - scheme.alpha_f)
         displace(flat, motion.q, increment, q)
         if iteration > 1 and previous <= tolerance:
-            return CONVERGED, iteration - 1
-        residual(
-            flat,
-            q,
-            w,
-            wdot,
-            multipliers,
-            functions,
-            motion.angle_memory,
-            work,
-            Mrr,
-            Mre,
-            G,
-            values,
-            unbalanced,
-            energies,
-            powers,
-        )
+            powers_of(flat, functions, multipliers, w, terms, powers)
+            return CONVERGED, iteration - 1, rate
+        residual(flat, q, w, wdot, multipliers, functions, motion.angle_memory, work, terms, unbalanced, energies)
         for i in range(nv):
             unbalanced[i] = -unbalanced[i]
         for r in range(nj):
-            row_rhs[r] = -values[r]
-        outcome = solve_rows(flat, beta, gamma, 1.0, Mrr, Mre, G, compliance, unbalanced, row_rhs, x, change)
+            row_rhs[r] = -terms.values[r]
+        outcome = solve_rows(
+            flat, beta, gamma, 1.0, terms.Mrr, terms.Mre, terms.G, compliance, unbalanced, row_rhs, x, change
+        )
         if outcome < 0:
-            return NO_MASS, iteration
+            return NO_MASS, iteration, rate
         size = 0.0
         for i in range(nv):
             a[i] += x[i] / (scheme.beta * h * h)
@@ -193,16 +237,20 @@ def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work
         for r in range(nj):
             multipliers[r] += change[r]
         if not np.isfinite(size):
-            return DIVERGED, iteration
+            return DIVERGED, iteration, rate
+        if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
+            size = tolerance  # what is left is known to be small enough
+        elif iteration == 2 and previous > 0.0:
+            rate = max(size / previous, 1e-8)
         if size > tolerance and iteration > 3 and size > 0.7 * previous:
             if size < 1e3 * ROUNDING:  # nothing more to gain
                 size = tolerance
             elif iteration > 6:
-                return DIVERGED, iteration
+                return DIVERGED, iteration, rate
         elif iteration > 1 and size < 0.1 * previous and size * size < tolerance * previous:
             size = tolerance  # at this rate the next correction is below the tolerance
         previous = size
-    return DIVERGED, scheme.iterations
+    return DIVERGED, scheme.iterations, rate
 
 
 @njit(cache=True)
@@ -222,6 +270,34 @@ def _integrate_powers(motion, h, powers):
 
 
 @njit(cache=True)
+def _extrapolate(order, now, past, out):
+    """A polynomial of degree 1 or 2 through the latest steps."""
+    for i in range(len(now)):
+        if order == 1:
+            out[i] = 2.0 * now[i] - past[0, i]
+        else:
+            out[i] = 3.0 * (now[i] - past[0, i]) + past[1, i]
+
+
+@njit(cache=True)
+def _best_order(weight, alpha_m, wdot, now, past, known, a):
+    """The prediction that would have come closest to the accelerations `a` of the step just made: 0, the method's own rule, or the degree of a polynomial
+    through the latest `known` + 1 steps of the same size.
+
+    Motion that the step resolves is extrapolated; where fast vibration is left to the method's damping, its own rule is better.
+    """
+    own, line, parabola = 0.0, 0.0, 0.0
+    for i in range(len(a)):
+        own = max(own, abs(a[i] - (wdot[i] - alpha_m * now[i]) / (1.0 - alpha_m)) * weight[i])
+        slope = now[i] - past[0, i]
+        line = max(line, abs(a[i] - now[i] - slope) * weight[i])
+        parabola = max(parabola, abs(a[i] - now[i] - 2.0 * slope + past[0, i] - past[1, i]) * weight[i])
+    if known > 1 and parabola < min(line, own):
+        return 2
+    return 1 if known > 0 and line < own else 0
+
+
+@njit(cache=True)
 def advance(flat, scheme, h, steps, functions, motion):
     """Advance `motion` in place by `steps` steps of size `h`, the size its accelerations belong to.
 
@@ -231,28 +307,36 @@ def advance(flat, scheme, h, steps, functions, motion):
     Returns `(outcome, steps done)`; on failure `motion` stays at the last good step.
     """
     nv = len(motion.w)
-    nb = len(flat.modes)
     nr = len(flat.row_kind)
-    mmax = flat.marker_rows.shape[2]
     q, w, wdot, a = np.empty_like(motion.q), np.empty(nv), np.empty(nv), np.empty(nv)
     multipliers = np.empty(flat.joint_rows)
-    Mrr, Mre = np.zeros((nb, 6, 6)), np.zeros((nb, 6, mmax))
-    G = np.zeros((nr, 2, 6 + mmax))
-    work = make_work(flat)
-    values = np.empty(nr)
+    work, terms = make_work(flat), make_terms(flat)
     powers = np.empty(4)
+    past_a, past_multipliers = np.zeros((PAST, nv)), np.zeros((PAST, flat.joint_rows))
+    order, rate = 0, 0.0
     for step in range(steps):
         now = functions[step]
-        multipliers[:] = motion.multipliers
-        for i in range(nv):
-            a[i] = (motion.wdot[i] - scheme.alpha_m * motion.a[i]) / (1.0 - scheme.alpha_m)
-        outcome, iterations = _newton(
-            flat, scheme, h, now, motion, q, w, wdot, a, multipliers, work, Mrr, Mre, G, values, powers
+        if order > 0:
+            _extrapolate(order, motion.a, past_a, a)
+            _extrapolate(order, motion.multipliers, past_multipliers, multipliers)
+        else:
+            multipliers[:] = motion.multipliers
+            for i in range(nv):
+                a[i] = (motion.wdot[i] - scheme.alpha_m * motion.a[i]) / (1.0 - scheme.alpha_m)
+        measured = rate if step % REMEASURE else 0.0
+        outcome, iterations, rate = _newton(
+            flat, scheme, h, now, motion, q, w, wdot, a, multipliers, work, terms, powers, measured
         )
         motion.last[2] += iterations
         if outcome != CONVERGED:
             return outcome, step
         _integrate_powers(motion, h, powers)
+        order = _best_order(flat.weight, scheme.alpha_m, motion.wdot, motion.a, past_a, min(step, PAST), a)
+        for k in range(PAST - 1, 0, -1):
+            past_a[k] = past_a[k - 1]
+            past_multipliers[k] = past_multipliers[k - 1]
+        past_a[0] = motion.a
+        past_multipliers[0] = motion.multipliers
         error = 0.0
         for i in range(nv):
             error = max(error, scheme.error_constant * h * h * abs(a[i] - motion.a[i]) * flat.weight[i])
@@ -265,5 +349,5 @@ def advance(flat, scheme, h, steps, functions, motion):
         motion.a[:] = a
         motion.multipliers[:] = multipliers
         for r in range(flat.joint_rows, nr):
-            motion.angle_memory[r] = values[r]
+            motion.angle_memory[r] = terms.values[r]
     return CONVERGED, steps

@@ -13,10 +13,10 @@ from jaxtyping import Float
 
 from fem.errors import FlexmbError
 from flexmb.joints import RedundantConstraintWarning
-from flexmb.kernels.data import GROUND, Flat
+from flexmb.kernels.data import GROUND, Flat, make_terms
 from flexmb.kernels.rows import all_rows, make_work, place_markers
 from flexmb.kernels.solve import INACTIVE, solve_rows
-from flexmb.kernels.step import displace, make_terms, residual
+from flexmb.kernels.step import displace, residual
 from flexmb.mechanism import Mechanism, State, initial_angles
 
 DEPENDENT = 1e-7
@@ -214,7 +214,7 @@ def accelerations(
     row_rhs = np.zeros(nr)
     row_rhs[:nj] = second - _rate_drift(mechanism, flat, q, w, functions)
     x, multipliers = np.zeros(nv), np.zeros(nr)
-    solve_rows(flat, 1.0, 0.0, 0.0, terms.Mrr, terms.Mre, terms.G, compliance, -out, row_rhs, x, multipliers)
+    solve_rows(flat, terms, 1.0, 0.0, 0.0, compliance, -out, row_rhs, x, multipliers)
     return x, multipliers[:nj]
 
 

@@ -10,10 +10,10 @@ from fem.errors import ConvergenceError
 from flexmb.gauge import warn_when_left
 from flexmb.initial import Start, jerk, least_change, row_jacobian, start
 from flexmb.integrators.generalised_alpha import IntegratorError, generalised_alpha
-from flexmb.kernels.data import Flat
+from flexmb.kernels.data import Flat, Terms, make_terms
 from flexmb.kernels.rows import make_work, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
-from flexmb.kernels.step import CONVERGED, NO_MASS, Motion, Scheme, Terms, advance, make_terms, powers_of, residual
+from flexmb.kernels.step import CONVERGED, NO_MASS, Motion, Scheme, advance, powers_of, residual
 from flexmb.mechanism import Mechanism, State, initial_angles
 from flexmb.result import Ledger, Result, Statistics
 from flexmb.system import System
@@ -145,6 +145,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.t = self.state.t
+        self._work, self._terms = make_work(self.flat), make_terms(self.flat)
         memory = initial_angles(self.mechanism, self.flat, self.state.q)
         self.motion = Motion(
             q=self.state.q.copy(), w=self.state.w.copy(), wdot=self.wdot.copy(), a=self.wdot.copy(), multipliers=self.multipliers.copy(),
@@ -180,15 +181,19 @@ class Run:
 
     def compile(self) -> None:
         """Let the step be compiled (half a minute, once on a machine) before the clock runs: no steps."""
-        advance(
-            self.flat, self.scheme, 1.0, 0, np.zeros((0, *self.mechanism.function_values(self.t).shape)), self.motion
+        self._run(1.0, np.zeros((0, *self.mechanism.function_values(self.t).shape)))
+
+    def _run(self, h: float, functions: np.ndarray) -> tuple[int, int]:
+        outcome: tuple[int, int] = advance(
+            self.flat, self.scheme, h, len(functions), functions, self.motion, self._work, self._terms
         )
+        return outcome
 
     def _advance(self, h: float, steps: int) -> tuple[int, int]:
         if abs(h - self.motion.last[0]) > 1e-9 * h:
             self._change_step(h)
         functions = self.mechanism.function_table(self.t + h * np.arange(1, steps + 1))
-        outcome, done = advance(self.flat, self.scheme, h, steps, functions, self.motion)
+        outcome, done = self._run(h, functions)
         self.t += h * done
         self.steps += done
         if done:
@@ -221,20 +226,7 @@ class Run:
         compliance = np.full(len(broken), INACTIVE)
         compliance[:nj] = 0.0
         x = np.zeros(len(w))
-        solve_rows(
-            flat,
-            1.0,
-            0.0,
-            0.0,
-            terms.Mrr,
-            terms.Mre,
-            terms.G,
-            compliance,
-            np.zeros(len(w)),
-            factor * broken,
-            x,
-            np.zeros(len(broken)),
-        )
+        solve_rows(flat, terms, 1.0, 0.0, 0.0, compliance, np.zeros(len(w)), factor * broken, x, np.zeros(len(broken)))
         w += x
 
     def fixed(self, target: float, step: float) -> None:

@@ -97,7 +97,9 @@ def test_compiled_body_terms_equal_the_reference(cloud):
     assert flat.slices[0] == (SECOND_ORDER if body.invariants.SG.any() else FIRST_ORDER)
     eta, w = RNG.normal(size=m), RNG.normal(size=6 + m)
     Mrr, Mre, bias = np.zeros((6, 6)), np.zeros((6, m)), np.zeros(6 + m)
-    kinetic, s = body_terms(flat, 0, eta, w, np.zeros(scratch_size(m)), Mrr, np.zeros((6, 6)), Mre, bias)
+    kinetic, s = body_terms(
+        flat, 0, eta, w, np.zeros(scratch_size(m)), Mrr, np.zeros((6, 6)), Mre, np.zeros((2, 6)), bias
+    )
     np.testing.assert_allclose(s, first_moment(body, eta), atol=1e-13)
     M = mass_matrix(body, eta)
     np.testing.assert_allclose(Mrr, M[:6, :6], atol=1e-13)

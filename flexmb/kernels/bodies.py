@@ -3,7 +3,6 @@
 Loops over the elastic coordinates are straight lines of arithmetic on rows of contiguous numbers: the compiler makes vector instructions of them.
 """
 
-import numpy as np
 from numba import njit
 
 from flexmb.kernels.algebra import cross, dot, minus, part, plus, product, put, times, transposed, turn, vector
@@ -192,10 +191,10 @@ def _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias):
 
 
 @njit(cache=True)
-def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, bias):
+def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     """Fill the mass blocks and the velocity-dependent inertia force of body `b`; return its kinetic energy and first moment.
 
-    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), `scratch` of `scratch_size(m)`. Outputs `Mrr` (6, 6), its Cholesky factor `Lrr` where the body has a
+    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), `scratch` of `scratch_size(m)` numbers and `sixes` (2, 6). Outputs `Mrr` (6, 6), its Cholesky factor `Lrr` where the body has a
     second-order field, `Mre = [S_f; H_f]` (6, m) and `bias` (6+m,), so that the equations of the body read `M wdot + bias = forces`, with `M_ee = I`, or that of
     `add_elastic_inertia` with a second-order field.
     """
@@ -286,7 +285,7 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, bias):
             for c in range(r + 1):
                 Lrr[r, c] = Mrr[r, c]
         cholesky(Lrr)
-        six = np.empty(6)
+        six = sixes[0]
         put(six, 0, momentum)
         put(six, 3, angular)
         solve6(Lrr, six)
@@ -309,15 +308,17 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, bias):
     return kinetic, s
 
 
-@njit(cache=True)
-def add_elastic_inertia(flat, b, Lrr, Mre, rate, out):
+@njit(cache=True, inline="always")
+def add_elastic_inertia(flat, b, Lrr, Mre, rate, sixes, out):
     """`out += M_ee rate` (m,): the identity, with a second-order field plus `M_re^T M_rr^-1 M_re - M_re0^T M_rr0^-1 M_re0`; `Lrr` factors `M_rr`."""
     m = flat.modes[b]
     for i in range(m):
         out[i] += rate[i]
     if flat.slices[b] != SECOND_ORDER or m == 0:
         return
-    now, rest = np.zeros(6), np.zeros(6)
+    now, rest = sixes[0], sixes[1]
+    now[:] = 0.0
+    rest[:] = 0.0
     add_coupled(Mre, m, 1.0, rate, now)
     solve6(Lrr, now)
     Mre0 = flat.rest_Mre[b]

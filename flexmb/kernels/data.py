@@ -67,3 +67,39 @@ class Flat(NamedTuple):
     load_follows: np.ndarray  # (nl,) 1: directions turn with the marker, 0: fixed in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: factor one
+
+
+class Terms(NamedTuple):
+    """What the equations of motion are made of at one configuration, and scratch arrays of the solution."""
+
+    Mrr: np.ndarray  # (nb, 6, 6)
+    Mre: np.ndarray  # (nb, 6, mmax)
+    G: np.ndarray  # (nr, 2, 6+mmax)
+    values: np.ndarray  # (nr,) of the rows
+    loads: np.ndarray  # (nv,) generalised forces of the applied loads
+    efforts: np.ndarray  # (nr,)
+    rates: np.ndarray  # (nr,)
+    bias: np.ndarray  # (6+mmax,)
+    Lrr: np.ndarray  # (6, 6)
+    six: np.ndarray  # (2, 6)
+    scratch: np.ndarray  # of one body's elastic terms
+    E: np.ndarray  # (nv,)
+    chol: np.ndarray  # (nb, 6, 6)
+    chol0: np.ndarray  # (nb, 6, 6)
+    Z: np.ndarray  # (incident_size,)
+    sixes: np.ndarray  # (incident_most+1, 6)
+    S: np.ndarray  # the matrix of the rows within its envelope
+    L: np.ndarray  # its factor
+    scale: np.ndarray  # (nr,)
+    t: np.ndarray  # (nr,)
+
+
+def make_terms(flat: Flat) -> Terms:
+    """Arrays of the right sizes."""
+    nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
+    shapes = {
+        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "bias": 6 + mmax, "Lrr": (6, 6),
+        "six": (2, 6), "scratch": (2 * SECOND_ORDER + 6) * mmax, "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
+        "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "t": nr,
+    }  # fmt: skip
+    return Terms(**{name: np.zeros(shape) for name, shape in shapes.items()})

@@ -200,7 +200,7 @@ def all_rows(flat, q, functions, angle_memory, work, values, G):
             )  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def add_loads(flat, functions, work, out, forces):
     """Add the applied wrenches to the generalised `forces`. Markers must have been placed; `out` (6+mmax,) is scratch."""
     body_point, tangent, _, axes, attitude, rows = work

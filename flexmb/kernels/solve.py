@@ -22,7 +22,7 @@ DEPENDENT = 1e-11  # relative size of a pivot below which rows count as dependen
 INACTIVE = -1.0  # compliance of a row that takes no part
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
     """Fill the inverses `E` of the diagonals `beta + stiff (gamma D + K)` (nv,) and the 6x6 Cholesky factors `chol` of every body.
 
@@ -160,11 +160,10 @@ def _solve_envelope(start, first, L, scale, t):
 
 
 @njit(cache=True)
-def _solve_symmetric(start, first, S, t):
+def _solve_symmetric(start, first, S, L, scale, t):
     """Overwrite `t` by `S^{-1} t`, `S` symmetric positive (semi-)definite within its envelope; return 1 when rows are dependent."""
     n = len(t)
-    scale = np.empty(n)
-    L = S.copy()
+    L[:] = S
     outcome = _factor_envelope(start, first, L, scale)
     if outcome == 0:
         _solve_envelope(start, first, L, scale, t)
@@ -184,28 +183,25 @@ def _solve_symmetric(start, first, S, t):
 
 
 @njit(cache=True)
-def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, x, multipliers):
-    """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]`.
+def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, multipliers):
+    """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]`, with the blocks in `terms`.
 
     `stiff` is 1 to include stiffness and damping in A, 0 for the mass alone. Rows of compliance `INACTIVE` take no
     part (multiplier 0). Returns 0, 1 when rows are dependent (solution of least norm), or -(b+1) when the mass
     matrix of body `b` is not positive definite. Cost O(sum m), and for the rows that of their envelope: linear in the bodies of a chain.
     """
     nb, nr = len(flat.modes), len(row_rhs)
-    E = np.empty(len(rhs))
-    chol, chol0 = np.empty((nb, 6, 6)), np.empty((nb, 6, 6))
+    Mrr, Mre, G, E, chol, chol0 = terms.Mrr, terms.Mre, terms.G, terms.E, terms.chol, terms.chol0
     bad = factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0)
     if bad > 0:
         return -bad
     place, start, first = flat.row_place, flat.envelope_start, flat.envelope_first
-    S = np.zeros(start[nr])
-    t = np.empty(nr)
+    S, t, Z, six = terms.S, terms.t, terms.Z, terms.sixes
+    S[:] = 0.0
     for r in range(nr):
         inactive = compliance[r] == INACTIVE
         S[start[place[r] + 1] - 1] = 1.0 if inactive else compliance[r]
         t[place[r]] = 0.0 if inactive else -row_rhs[r]
-    Z = np.empty(flat.incident_size)
-    six = np.empty((flat.incident_most + 1, 6))
     offset = 0
     for b in range(nb):
         vs, m = flat.v_start[b], flat.modes[b]
@@ -234,7 +230,7 @@ def solve_rows(flat, beta, gamma, stiff, Mrr, Mre, G, compliance, rhs, row_rhs, 
                 c = place[flat.incident_row[low + p]]
                 if c <= place[r]:
                     S[at + c] += inner(row, X[p], n)
-    dependent = _solve_symmetric(start, first, S, t) if nr > 0 else 0
+    dependent = _solve_symmetric(start, first, S, terms.L, terms.scale, t) if nr > 0 else 0
     offset = 0
     for b in range(nb):
         vs, n = flat.v_start[b], 6 + flat.modes[b]

@@ -6,9 +6,10 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.algebra import compose, cross, dot, matrix, part, put, turn_back
-from flexmb.kernels.bodies import add_elastic_inertia, body_terms, scratch_size
-from flexmb.kernels.dense import FAST, add_coupled
-from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, make_work, row_rates
+from flexmb.kernels.bodies import add_elastic_inertia, body_terms
+from flexmb.kernels.borrow import borrowed
+from flexmb.kernels.dense import FAST, add_coupled, inner
+from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
 
 KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
@@ -48,31 +49,6 @@ class Motion(NamedTuple):
     last: (
         np.ndarray
     )  # (4,) step size `a` belongs to, error of the last step, iterations so far, previous step size (0: none)
-
-
-class Terms(NamedTuple):
-    """What the equations of motion are made of at one configuration, and scratch arrays."""
-
-    Mrr: np.ndarray  # (nb, 6, 6)
-    Mre: np.ndarray  # (nb, 6, mmax)
-    G: np.ndarray  # (nr, 2, 6+mmax)
-    values: np.ndarray  # (nr,) of the rows
-    loads: np.ndarray  # (nv,) generalised forces of the applied loads
-    efforts: np.ndarray  # (nr,)
-    rates: np.ndarray  # (nr,)
-    bias: np.ndarray  # (6+mmax,)
-    Lrr: np.ndarray  # (6, 6)
-    scratch: np.ndarray
-
-
-@njit(cache=True)
-def make_terms(flat):
-    """Arrays of the right sizes."""
-    nb, nr, mmax = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2]
-    return Terms(
-        np.zeros((nb, 6, 6)), np.zeros((nb, 6, mmax)), np.zeros((nr, 2, 6 + mmax)), np.zeros(nr), np.zeros(flat.v_start[nb]),
-        np.zeros(nr), np.zeros(nr), np.zeros(6 + mmax), np.zeros((6, 6)), np.zeros(scratch_size(mmax)),
-    )  # fmt: skip
 
 
 @njit(cache=True, fastmath=FAST)
@@ -122,7 +98,7 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, terms
         Mrr, Mre, mass = terms.Mrr[b], terms.Mre[b], flat.mass[b]
         eta = q[qs + 7 : qs + 7 + m]
         wb, acceleration = w[vs : vs + 6 + m], wdot[vs : vs + 6 + m]
-        kinetic, s = body_terms(flat, b, eta, wb, terms.scratch, Mrr, terms.Lrr, Mre, bias)
+        kinetic, s = body_terms(flat, b, eta, wb, terms.scratch, Mrr, terms.Lrr, Mre, terms.six, bias)
         g = turn_back(matrix(attitude, b), gravity)
         torque = cross(s, g)
         energies[KINETIC] += kinetic
@@ -137,19 +113,26 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, terms
             out[vs + 3 + i] -= torque[i]
         if m > 0:
             add_coupled(Mre, m, 1.0, acceleration[6:], out[vs:])
-            add_elastic_inertia(flat, b, terms.Lrr, Mre, acceleration[6:], bias[6 : 6 + m])
+            add_elastic_inertia(flat, b, terms.Lrr, Mre, acceleration[6:], terms.six, bias[6 : 6 + m])
             energies[ELASTIC] += _balance_elastic(
                 m, bias, flat.stiffness[first:], flat.damping[first:], eta, wb[6:], Mre, acceleration, g, out[vs + 6 :]
             )
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=FAST)
+def _heat(damping, rate, m):
+    total = 0.0
+    for i in range(m):
+        total += damping[i] * rate[i] * rate[i]
+    return total
+
+
+@njit(cache=True, inline="always")
 def powers_of(flat, functions, multipliers, w, terms, powers):
     """Powers of drivers and loads and heats, at the velocities `w` and the configuration of `terms`."""
     powers[:] = 0.0
     nj, nr = flat.joint_rows, len(flat.row_kind)
-    for i in range(len(w)):
-        powers[LOAD] += terms.loads[i] * w[i]
+    powers[LOAD] = inner(terms.loads, w, len(w))
     for r in range(nj):
         if flat.row_function[r] >= 0:
             powers[DRIVER] -= multipliers[r] * functions[flat.row_function[r], 1]
@@ -160,13 +143,11 @@ def powers_of(flat, functions, multipliers, w, terms, powers):
         powers[DAMPER_HEAT] += flat.row_damping[r] * terms.rates[r] * terms.rates[r]
         powers[LOAD] += effort * terms.rates[r]
     for b in range(len(flat.modes)):
-        rate = flat.v_start[b] + 6
-        damping = flat.v_start[b] - 6 * b
-        for i in range(flat.modes[b]):
-            powers[MODAL_HEAT] += flat.damping[damping + i] * w[rate + i] * w[rate + i]
+        start = flat.v_start[b]
+        powers[MODAL_HEAT] += _heat(flat.damping[start - 6 * b :], w[start + 6 :], flat.modes[b])
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def displace(flat, q, increment, out):
     """`out = q o exp(increment)`: configuration moved by twists (6 per body) and elastic increments."""
     for b in range(len(flat.modes)):
@@ -177,6 +158,28 @@ def displace(flat, q, increment, out):
         out[qs + 3], out[qs + 4], out[qs + 5], out[qs + 6] = p
         for i in range(m):
             out[qs + 7 + i] = q[qs + 7 + i] + increment[vs + 6 + i]
+
+
+@njit(cache=True)
+def _largest(x, weight):
+    """Largest weighted entry; not a number if one is not."""
+    size = 0.0
+    for i in range(len(x)):
+        value = abs(x[i]) * weight[i]
+        if not value < np.inf:
+            return np.nan
+        size = max(size, value)
+    return size
+
+
+@njit(cache=True)
+def _move(h, beta, gamma, alpha_m, alpha_f, w0, a0, wdot0, a, increment, w, wdot):
+    """Displacement, velocities and accelerations at the end of a step, from the method's accelerations `a`."""
+    scale = 1.0 / (1.0 - alpha_f)
+    for i in range(len(w)):
+        increment[i] = h * w0[i] + h * h * ((0.5 - beta) * a0[i] + beta * a[i])
+        w[i] = w0[i] + h * ((1.0 - gamma) * a0[i] + gamma * a[i])
+        wdot[i] = ((1.0 - alpha_m) * a[i] + alpha_m * a0[i] - alpha_f * wdot0[i]) * scale
 
 
 @njit(cache=True)
@@ -202,38 +205,29 @@ def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work
     change = np.zeros(nr)
     energies = np.empty(4)
     increment = np.empty(nv)
-    fastest = 0.0
-    strongest = 0.0
-    for i in range(nv):
-        fastest = max(fastest, abs(motion.w[i]) * flat.weight[i])
-        strongest = max(strongest, abs(motion.wdot[i]) * flat.weight[i])
+    q0, w0, a0, wdot0, weight = motion.q, motion.w, motion.a, motion.wdot, flat.weight
+    angle_memory, values = motion.angle_memory, terms.values
+    to_a = 1.0 / (scheme.beta * h * h)
+    fastest, strongest = _largest(w0, weight), _largest(wdot0, weight)
     tolerance = max(scheme.tolerance * min(1.0, h * h * (strongest + fastest * fastest)), ROUNDING)
     previous = np.inf
     for iteration in range(1, scheme.iterations + 1):
-        for i in range(nv):
-            increment[i] = h * motion.w[i] + h * h * ((0.5 - scheme.beta) * motion.a[i] + scheme.beta * a[i])
-            w[i] = motion.w[i] + h * ((1.0 - scheme.gamma) * motion.a[i] + scheme.gamma * a[i])
-            wdot[i] = (
-                (1.0 - scheme.alpha_m) * a[i] + scheme.alpha_m * motion.a[i] - scheme.alpha_f * motion.wdot[i]
-            ) / (1.0 - scheme.alpha_f)
-        displace(flat, motion.q, increment, q)
+        _move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, w0, a0, wdot0, a, increment, w, wdot)
+        displace(flat, q0, increment, q)
         if iteration > 1 and previous <= tolerance:
             powers_of(flat, functions, multipliers, w, terms, powers)
             return CONVERGED, iteration - 1, rate
-        residual(flat, q, w, wdot, multipliers, functions, motion.angle_memory, work, terms, unbalanced, energies)
+        residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, terms, unbalanced, energies)
         for i in range(nv):
             unbalanced[i] = -unbalanced[i]
         for r in range(nj):
-            row_rhs[r] = -terms.values[r]
-        outcome = solve_rows(
-            flat, beta, gamma, 1.0, terms.Mrr, terms.Mre, terms.G, compliance, unbalanced, row_rhs, x, change
-        )
+            row_rhs[r] = -values[r]
+        outcome = solve_rows(flat, terms, beta, gamma, 1.0, compliance, unbalanced, row_rhs, x, change)
         if outcome < 0:
             return NO_MASS, iteration, rate
-        size = 0.0
+        size = _largest(x, weight)
         for i in range(nv):
-            a[i] += x[i] / (scheme.beta * h * h)
-            size = max(size, abs(x[i]) * flat.weight[i])
+            a[i] += to_a * x[i]
         for r in range(nj):
             multipliers[r] += change[r]
         if not np.isfinite(size):
@@ -298,21 +292,22 @@ def _best_order(weight, alpha_m, wdot, now, past, known, a):
 
 
 @njit(cache=True)
-def advance(flat, scheme, h, steps, functions, motion):
+def advance(flat, scheme, h, steps, functions, motion, work, terms):
     """Advance `motion` in place by `steps` steps of size `h`, the size its accelerations belong to.
 
-    `functions` (steps, nf, 3): the functions of time at the ends of the steps.
+    `functions` (steps, nf, 3): the functions of time at the ends of the steps. `work`, `terms`: arrays of `make_work` and `make_terms`.
 
     Generalised-alpha on the Lie group of the bodies' rigid motions, index 3 (Bruls, Cardona, Arnold 2012, eqs 12-16).
     Returns `(outcome, steps done)`; on failure `motion` stays at the last good step.
     """
+    flat, motion, work, terms = borrowed(flat), borrowed(motion), borrowed(work), borrowed(terms)
     nv = len(motion.w)
     nr = len(flat.row_kind)
     q, w, wdot, a = np.empty_like(motion.q), np.empty(nv), np.empty(nv), np.empty(nv)
     multipliers = np.empty(flat.joint_rows)
-    work, terms = make_work(flat), make_terms(flat)
     powers = np.empty(4)
     past_a, past_multipliers = np.zeros((PAST, nv)), np.zeros((PAST, flat.joint_rows))
+    a0, weight, change = motion.a, flat.weight, np.empty(nv)
     order, rate = 0, 0.0
     for step in range(steps):
         now = functions[step]
@@ -337,9 +332,9 @@ def advance(flat, scheme, h, steps, functions, motion):
             past_multipliers[k] = past_multipliers[k - 1]
         past_a[0] = motion.a
         past_multipliers[0] = motion.multipliers
-        error = 0.0
         for i in range(nv):
-            error = max(error, scheme.error_constant * h * h * abs(a[i] - motion.a[i]) * flat.weight[i])
+            change[i] = a[i] - a0[i]
+        error = scheme.error_constant * h * h * _largest(change, weight)
         motion.last[1] = error
         motion.last[0] = h
         motion.last[3] = h

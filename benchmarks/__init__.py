@@ -10,6 +10,8 @@ REGISTRY = {
     "reduction-growth": "benchmarks.reduction_size:growth",
     "reduction-1700k": "benchmarks.reduction_size:out_of_core",
     "reduction-methods-100k": "benchmarks.reduction_methods:run",
+    "step-exudyn": "benchmarks.step_exudyn:run",
+    "chain": "benchmarks.chain:run",
     "spin-up": "benchmarks.spin_up:run",
     "step-interface-nodes": "benchmarks.step_interface_nodes:run",
 }

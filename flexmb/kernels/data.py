@@ -92,6 +92,20 @@ class Terms(NamedTuple):
     L: np.ndarray  # its factor
     scale: np.ndarray  # (nr,)
     t: np.ndarray  # (nr,)
+    q: np.ndarray  # of the step being made
+    w: np.ndarray
+    wdot: np.ndarray
+    a: np.ndarray
+    multipliers: np.ndarray
+    increment: np.ndarray  # (nv,)
+    unbalanced: np.ndarray  # (nv,)
+    x: np.ndarray  # (nv,) Newton's correction
+    change: np.ndarray  # (nr,) and that of the multipliers
+    row_rhs: np.ndarray  # (nr,)
+    compliance: np.ndarray  # (nr,)
+    energies: np.ndarray  # (4,)
+    past_a: np.ndarray  # (2, nv) of earlier steps
+    past_multipliers: np.ndarray  # (2, joint_rows)
 
 
 def make_terms(flat: Flat) -> Terms:
@@ -101,5 +115,7 @@ def make_terms(flat: Flat) -> Terms:
         "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "bias": 6 + mmax, "Lrr": (6, 6),
         "six": (2, 6), "scratch": (2 * SECOND_ORDER + 6) * mmax, "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "t": nr,
+        "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "a": nv, "multipliers": flat.joint_rows, "increment": nv, "unbalanced": nv, "x": nv, "change": nr,
+        "row_rhs": nr, "compliance": nr, "energies": 4, "past_a": (2, nv), "past_multipliers": (2, flat.joint_rows),
     }  # fmt: skip
     return Terms(**{name: np.zeros(shape) for name, shape in shapes.items()})

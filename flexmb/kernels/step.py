@@ -19,7 +19,6 @@ ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's l
 
 CONVERGED, DIVERGED, NO_MASS = 0, 1, 2  # outcomes of `advance`
 
-PAST = 2  # earlier steps that predictions use
 REMEASURE = 20  # steps after which the contraction of the iteration is measured again
 
 
@@ -183,28 +182,24 @@ def _move(h, beta, gamma, alpha_m, alpha_f, w0, a0, wdot0, a, increment, w, wdot
 
 
 @njit(cache=True)
-def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work, terms, powers, rate):
-    """Iterate one step to convergence; `a`, `multipliers` hold the prediction. Returns (outcome, iterations, rate).
+def _newton(flat, scheme, h, functions, motion, work, terms, powers, rate):
+    """Iterate one step to convergence; `terms.a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate).
 
     `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
     (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8).
     """
-    nv = len(w)
-    nr = len(flat.row_kind)
-    nj = flat.joint_rows
+    q, w, wdot, a, multipliers = terms.q, terms.w, terms.wdot, terms.a, terms.multipliers
+    increment, unbalanced, x, change = terms.increment, terms.unbalanced, terms.x, terms.change
+    row_rhs, compliance, energies = terms.row_rhs, terms.compliance, terms.energies
+    nv, nr, nj = len(w), len(row_rhs), flat.joint_rows
     to_wdot = (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f)
     beta = to_wdot / (scheme.beta * h * h)
     gamma = scheme.gamma / (scheme.beta * h)
-    compliance = np.zeros(nr)
+    compliance[:nj] = 0.0
+    row_rhs[:] = 0.0
     for r in range(nj, nr):
         stiffness = flat.row_stiffness[r] + gamma * flat.row_damping[r]
         compliance[r] = 1.0 / stiffness if stiffness > 0.0 else INACTIVE
-    unbalanced = np.empty(nv)
-    row_rhs = np.zeros(nr)
-    x = np.empty(nv)
-    change = np.zeros(nr)
-    energies = np.empty(4)
-    increment = np.empty(nv)
     q0, w0, a0, wdot0, weight = motion.q, motion.w, motion.a, motion.wdot, flat.weight
     angle_memory, values = motion.angle_memory, terms.values
     to_a = 1.0 / (scheme.beta * h * h)
@@ -232,7 +227,7 @@ def _newton(flat, scheme, h, functions, motion, q, w, wdot, a, multipliers, work
             multipliers[r] += change[r]
         if not np.isfinite(size):
             return DIVERGED, iteration, rate
-        if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
+        if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.01 * tolerance:
             size = tolerance  # what is left is known to be small enough
         elif iteration == 2 and previous > 0.0:
             rate = max(size / previous, 1e-8)
@@ -303,11 +298,10 @@ def advance(flat, scheme, h, steps, functions, motion, work, terms):
     flat, motion, work, terms = borrowed(flat), borrowed(motion), borrowed(work), borrowed(terms)
     nv = len(motion.w)
     nr = len(flat.row_kind)
-    q, w, wdot, a = np.empty_like(motion.q), np.empty(nv), np.empty(nv), np.empty(nv)
-    multipliers = np.empty(flat.joint_rows)
+    q, w, wdot, a, multipliers = terms.q, terms.w, terms.wdot, terms.a, terms.multipliers
     powers = np.empty(4)
-    past_a, past_multipliers = np.zeros((PAST, nv)), np.zeros((PAST, flat.joint_rows))
-    a0, weight, change = motion.a, flat.weight, np.empty(nv)
+    past_a, past_multipliers = terms.past_a, terms.past_multipliers
+    a0, weight, change = motion.a, flat.weight, terms.increment
     order, rate = 0, 0.0
     for step in range(steps):
         now = functions[step]
@@ -319,15 +313,13 @@ def advance(flat, scheme, h, steps, functions, motion, work, terms):
             for i in range(nv):
                 a[i] = (motion.wdot[i] - scheme.alpha_m * motion.a[i]) / (1.0 - scheme.alpha_m)
         measured = rate if step % REMEASURE else 0.0
-        outcome, iterations, rate = _newton(
-            flat, scheme, h, now, motion, q, w, wdot, a, multipliers, work, terms, powers, measured
-        )
+        outcome, iterations, rate = _newton(flat, scheme, h, now, motion, work, terms, powers, measured)
         motion.last[2] += iterations
         if outcome != CONVERGED:
             return outcome, step
         _integrate_powers(motion, h, powers)
-        order = _best_order(flat.weight, scheme.alpha_m, motion.wdot, motion.a, past_a, min(step, PAST), a)
-        for k in range(PAST - 1, 0, -1):
+        order = _best_order(flat.weight, scheme.alpha_m, motion.wdot, motion.a, past_a, min(step, len(past_a)), a)
+        for k in range(len(past_a) - 1, 0, -1):
             past_a[k] = past_a[k - 1]
             past_multipliers[k] = past_multipliers[k - 1]
         past_a[0] = motion.a

@@ -1,0 +1,124 @@
+"""The compiled solution of a Newton step against dense matrices, and what it costs in chains and loops."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import flexmb
+from flexmb.elimination import elimination_of
+from flexmb.initial import start
+from flexmb.kernels.data import GROUND, SECOND_ORDER, make_terms
+from flexmb.kernels.rows import make_work
+from flexmb.kernels.solve import INACTIVE, solve_rows
+from flexmb.kernels.step import residual
+
+
+def chain(count):
+    return [[k - 1, k] if k else [GROUND, 0] for k in range(count) for _ in range(5)]
+
+
+@pytest.mark.parametrize("count", [1, 10, 200])
+def test_the_envelope_of_a_chain_is_linear(count):
+    order = np.random.default_rng(2).permutation(count)
+    rows = chain(count)
+    shuffled = [rows[5 * k + r] for k in order for r in range(5)]
+    made = elimination_of(shuffled, np.zeros(count, dtype=np.int64))
+    assert made["envelope_start"][-1] <= 10 * len(rows)
+    assert sorted(made["row_place"]) == list(range(len(rows)))
+    assert made["incident_size"] == 6 * (10 * count - 5 + count)
+
+
+def test_a_loop_widens_it_by_one_joint():
+    count = 100
+    rows = [*chain(count), *([[count - 1, GROUND]] * 5)]
+    made = elimination_of(rows, np.zeros(count, dtype=np.int64))
+    assert made["envelope_start"][-1] <= 20 * len(rows)
+
+
+def test_without_rows_nothing_is_eliminated():
+    made = elimination_of([], np.array([4]))
+    assert (made["envelope_start"].tolist(), made["incident_size"]) == ([0], 10)
+
+
+def dense_solution(flat, terms, beta, gamma, compliance, rhs, row_rhs):
+    """`[A G^T; G -C]` with every block written out."""
+    nv, nr = len(rhs), len(row_rhs)
+    A, G = np.zeros((nv, nv)), np.zeros((nr, nv))
+    for b, m in enumerate(flat.modes):
+        s = slice(flat.v_start[b], flat.v_start[b + 1])
+        e = slice(flat.v_start[b] - 6 * b, flat.v_start[b] - 6 * b + m)
+        Mrr, Mre, M0 = terms.Mrr[b], terms.Mre[b][:, :m], flat.rest_Mre[b][:, :m]
+        Mee = np.eye(m)
+        if flat.slices[b] == SECOND_ORDER:
+            Mee = Mee + Mre.T @ np.linalg.solve(Mrr, Mre) - M0.T @ np.linalg.solve(flat.rest_Mrr[b], M0)
+        elastic = beta * Mee + np.diag(gamma * flat.damping[e] + flat.stiffness[e])
+        A[s, s] = np.block([[beta * Mrr, beta * Mre], [beta * Mre.T, elastic]])
+    for r in range(nr):
+        for side in range(2):
+            b = flat.marker_body[flat.row_markers[r, side]]
+            if b != GROUND:
+                n = 6 + flat.modes[b]
+                G[r, flat.v_start[b] : flat.v_start[b] + n] += terms.G[r, side, :n]
+    active = compliance != INACTIVE
+    G, C = G[active], np.diag(compliance[active])
+    solution = np.linalg.solve(np.block([[A, G.T], [G, -C]]), np.concatenate([rhs, row_rhs[active]]))
+    multipliers = np.zeros(nr)
+    multipliers[active] = solution[nv:]
+    return solution[:nv], multipliers
+
+
+@pytest.mark.parametrize("field", ["second-order", "none"])
+def test_a_newton_step_is_that_of_dense_matrices(field):
+    import fem
+    import reduction
+
+    part = fem.Model(fem.mesh_shapes.block("hexahedron", (1.0, 0.1, 0.1), (8, 2, 2)), fem.Material.steel())
+    part = part.with_interfaces(a="x0", b="x1")
+    body = flexmb.flexible_body(part, reduction.craig_bampton(part, 4), geometric_stiffness=field, modal_damping=0.02)
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    one, two = system.add(body, name="one"), system.add(body, name="two", position=(1.0, 0, 0))
+    system.revolute("root", system.ground.at(one["a"].point), one["a"], axis=(0, 1, 0))
+    system.spherical("elbow", one["b"], two["a"])
+    system.spring_damper("spring", system.ground.at((2.0, 0.0, 1.0)), two["b"], stiffness=1e3, damping=3.0)
+    mechanism = system.build()
+    flat = mechanism.flat()
+    begin = start(mechanism, flat)
+    rng = np.random.default_rng(8)
+    terms, nv, nr = make_terms(flat), len(begin.state.w), len(flat.row_kind)
+    q = begin.state.q + 1e-3 * rng.standard_normal(len(begin.state.q))
+    residual(flat, q, rng.standard_normal(nv), np.zeros(nv), np.zeros(flat.joint_rows), np.zeros((0, 3)), np.zeros(nr), make_work(flat), terms, np.zeros(nv), np.zeros(4))  # fmt: skip
+    compliance = np.zeros(nr)
+    compliance[flat.joint_rows :] = 1e-4
+    for off in (False, True):
+        compliance[2] = INACTIVE if off else 0.0
+        rhs, row_rhs = rng.standard_normal(nv), rng.standard_normal(nr)
+        x, multipliers = np.zeros(nv), np.zeros(nr)
+        assert solve_rows(flat, terms, 1e4, 1e2, 1.0, compliance, rhs, row_rhs, x, multipliers) == 0
+        expected = dense_solution(flat, terms, 1e4, 1e2, compliance, rhs, row_rhs)
+        np.testing.assert_allclose(x, expected[0], rtol=0, atol=1e-9 * np.abs(expected[0]).max())
+        np.testing.assert_allclose(multipliers, expected[1], rtol=0, atol=1e-9 * np.abs(expected[1]).max())
+
+
+SWING = """
+    import numpy as np, flexmb
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    bar = flexmb.rigid_body("bar", mass=1.0, inertia=(0.01, 0.09, 0.09), centre=(0.5, 0, 0), points={"a": (0, 0, 0)})
+    body = system.add(bar)
+    system.revolute("hinge", system.ground.at((0, 0, 0)), body["a"], axis=(0, 1, 0))
+    print(repr(flexmb.simulate(system, 0.03, step=1e-3).q[-1].tolist()))
+"""
+
+
+def test_the_loop_runs_without_its_compiler(monkeypatch):
+    found = []
+    for disabled in ("1", "0"):
+        monkeypatch.setenv("NUMBA_DISABLE_JIT", disabled)
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(SWING)], capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(np.array(eval(done.stdout)))
+    np.testing.assert_allclose(found[0], found[1], atol=1e-14)

@@ -227,7 +227,7 @@ def _newton(flat, scheme, h, functions, motion, work, terms, powers, rate):
             multipliers[r] += change[r]
         if not np.isfinite(size):
             return DIVERGED, iteration, rate
-        if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.01 * tolerance:
+        if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 1e-3 * tolerance:
             size = tolerance  # what is left is known to be small enough
         elif iteration == 2 and previous > 0.0:
             rate = max(size / previous, 1e-8)

@@ -105,7 +105,6 @@ class Terms(NamedTuple):
     compliance: np.ndarray  # (nr,)
     energies: np.ndarray  # (4,)
     past_a: np.ndarray  # (2, nv) of earlier steps
-    past_multipliers: np.ndarray  # (2, joint_rows)
 
 
 def make_terms(flat: Flat) -> Terms:
@@ -116,6 +115,6 @@ def make_terms(flat: Flat) -> Terms:
         "six": (2, 6), "scratch": (2 * SECOND_ORDER + 6) * mmax, "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "t": nr,
         "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "a": nv, "multipliers": flat.joint_rows, "increment": nv, "unbalanced": nv, "x": nv, "change": nr,
-        "row_rhs": nr, "compliance": nr, "energies": 4, "past_a": (2, nv), "past_multipliers": (2, flat.joint_rows),
+        "row_rhs": nr, "compliance": nr, "energies": 4, "past_a": (2, nv),
     }  # fmt: skip
     return Terms(**{name: np.zeros(shape) for name, shape in shapes.items()})

@@ -300,16 +300,17 @@ def advance(flat, scheme, h, steps, functions, motion, work, terms):
     nr = len(flat.row_kind)
     q, w, wdot, a, multipliers = terms.q, terms.w, terms.wdot, terms.a, terms.multipliers
     powers = np.empty(4)
-    past_a, past_multipliers = terms.past_a, terms.past_multipliers
+    past_a = terms.past_a
     a0, weight, change = motion.a, flat.weight, terms.increment
     order, rate = 0, 0.0
     for step in range(steps):
         now = functions[step]
+        multipliers[:] = (
+            motion.multipliers
+        )  # not extrapolated: of redundant joints a part is never corrected, and would grow
         if order > 0:
             _extrapolate(order, motion.a, past_a, a)
-            _extrapolate(order, motion.multipliers, past_multipliers, multipliers)
         else:
-            multipliers[:] = motion.multipliers
             for i in range(nv):
                 a[i] = (motion.wdot[i] - scheme.alpha_m * motion.a[i]) / (1.0 - scheme.alpha_m)
         measured = rate if step % REMEASURE else 0.0
@@ -321,9 +322,7 @@ def advance(flat, scheme, h, steps, functions, motion, work, terms):
         order = _best_order(flat.weight, scheme.alpha_m, motion.wdot, motion.a, past_a, min(step, len(past_a)), a)
         for k in range(len(past_a) - 1, 0, -1):
             past_a[k] = past_a[k - 1]
-            past_multipliers[k] = past_multipliers[k - 1]
         past_a[0] = motion.a
-        past_multipliers[0] = motion.multipliers
         for i in range(nv):
             change[i] = a[i] - a0[i]
         error = scheme.error_constant * h * h * _largest(change, weight)

@@ -9,10 +9,10 @@ import json
 import sys
 import time
 
+from benchmarks.parts import steel_block
 from benchmarks.process import in_own_process
 from benchmarks.row import Row
 
-SIZE, DIVISIONS = (1.0, 0.3, 0.1), (50, 15, 5)
 BAND, TOLERANCE, MODES = (0.0, 3000.0), 0.01, 20
 GOALS = {
     "craig-bampton": 3.0, "craig-chang": 4.0, "herting": 5.0, "modal": 3.0, "krylov-moments": 3.0, "krylov": 20.0, "gramian": 4.0, "irka": 4.0, "choose": 10.0,
@@ -34,12 +34,10 @@ def run() -> list[Row]:
 
 def main() -> None:
     """In a process of its own: `python -m benchmarks.reduction_methods METHOD` prints one JSON object."""
-    import fem
     import reduction
-    from fem.mesh_shapes import block
     from reduction.statics import statics
 
-    part = fem.Model(block("tetra10", SIZE, DIVISIONS), fem.Material.steel()).with_interfaces(a="x0", b="x1")
+    part = steel_block("100k").with_interfaces(a="x0", b="x1")
     part.K, part.M  # noqa: B018  assembly is in neither
     start = time.process_time()
     statics(part).release()

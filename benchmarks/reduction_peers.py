@@ -10,17 +10,16 @@ import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks import exudyn_peer
+from benchmarks.parts import steel_block
 from benchmarks.process import in_own_process, measured
 from benchmarks.row import Row
 
-SIZE = (1.0, 0.3, 0.1)
-DIVISIONS = {"100k": (50, 15, 5), "300k": (72, 22, 7)}
 MODES = 30
 PEERS = {
     "as-shipped": ("pypardiso as shipped + ARPACK", 0.4, 1.0),
@@ -44,8 +43,7 @@ def at_300k() -> list[Row]:
 
 def compare(size: str, peers: list[str]) -> list[Row]:
     """Measure ours and the peers, each in a process of its own."""
-    if find_spec("exudyn") is None and "exudyn" in peers:
-        print("exudyn is left out: pip install '.[peers]'", file=sys.stderr)
+    if "exudyn" in peers and exudyn_peer.left_out(f"reduction-{size}"):
         peers = [peer for peer in peers if peer != "exudyn"]
     with tempfile.TemporaryDirectory() as folder:
         write_matrices(size, Path(folder))
@@ -66,10 +64,8 @@ def compare(size: str, peers: list[str]) -> list[Row]:
 
 def write_matrices(size: str, folder: Path) -> None:
     """K, M, points and the two interfaces of a steel block, as files."""
-    from fem import Material, Model, mesh_shapes
-
-    mesh = mesh_shapes.block("tetra10", SIZE, DIVISIONS[size])
-    model = Model(mesh, Material.steel())
+    model = steel_block(size)
+    mesh = model.mesh
     sp.save_npz(folder / "K.npz", model.K, compressed=False)
     sp.save_npz(folder / "M.npz", model.M, compressed=False)
     np.savez(folder / "mesh.npz", points=model.points, a=mesh.nodes("x0"), b=mesh.nodes("x1"))
@@ -114,15 +110,10 @@ def peer(
 
 def exudyn(K: sp.csr_matrix, M: sp.csr_matrix, points: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The same by exudyn; its basis has no motion of the first interface, so the free body's rigid motions are added."""
-    from exudyn.FEM import FEMinterface, HCBstaticModeSelection
     from scipy.linalg import eigh
 
-    part = FEMinterface()
-    part.nodes = {"Position": points}
-    part.massMatrix, part.stiffnessMatrix = M, K
-    part.ComputeHurtyCraigBamptonModes(
-        [a.tolist(), b.tolist()], MODES, computationMode=HCBstaticModeSelection.RBE2, timerTreshold=10**9
-    )
+    part = exudyn_peer.interface_of(points, K, M)
+    exudyn_peer.craig_bampton(part, [a, b], MODES)
     turns = [np.cross(axis, points - points.mean(axis=0)).ravel() for axis in np.eye(3)]
     rigid = np.column_stack([*(np.tile(axis, len(points)) for axis in np.eye(3)), *turns])
     basis = np.hstack([part.modeBasis["matrix"], rigid])

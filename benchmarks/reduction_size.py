@@ -10,18 +10,10 @@ import time
 
 import numpy as np
 
+from benchmarks.parts import steel_block
 from benchmarks.process import in_own_process, measured
 from benchmarks.row import Row
 
-SLAB = (1.0, 0.3, 0.1)
-PARTS = {
-    "10k": (SLAB, (20, 6, 2)),
-    "30k": (SLAB, (32, 10, 3)),
-    "100k": (SLAB, (50, 15, 5)),
-    "300k": (SLAB, (72, 22, 7)),
-    "1700k": ((1.5, 0.22, 0.2), (150, 22, 20)),
-}
-"""Edge lengths and divisions; six tetrahedra a brick."""
 GROWING = ("10k", "30k", "100k", "300k")
 AGREEMENT = 1e-9
 GIBIBYTE = 2**30
@@ -79,13 +71,10 @@ def _without_mumps(name: str) -> bool:
 
 def main() -> None:
     """In a process of its own: `python -m benchmarks.reduction_size SIZE MODES [BUDGET]` prints one JSON object."""
-    import fem
     import reduction
-    from fem.mesh_shapes import block
 
     size, modes, *budget = sys.argv[1:]
-    lengths, divisions = PARTS[size]
-    part = fem.Model(block("tetra10", lengths, divisions), fem.Material.steel()).with_interfaces(a="x0", b="x1")
+    part = steel_block(size).with_interfaces(a="x0", b="x1")
     if budget:
         part = part.with_solver(memory=budget[0], backend="mumps")
     start = time.perf_counter()

@@ -7,10 +7,10 @@ Both programs get the same hex20 matrices and reduce them with Craig and Bampton
 import json
 import sys
 import time
-from importlib.util import find_spec
 
 import numpy as np
 
+from benchmarks import exudyn_peer
 from benchmarks.process import in_own_process
 from benchmarks.row import Row
 
@@ -24,8 +24,7 @@ GOAL = 1.0
 
 def run() -> list[Row]:
     """Ours against exudyn with 1, 4 and 8 bodies, each in its own process."""
-    if find_spec("exudyn") is None:
-        print("spin-up is left out: it needs exudyn (pip install '.[peers]')", file=sys.stderr)
+    if exudyn_peer.left_out("spin-up"):
         return []
     ours = in_own_process("benchmarks.spin_up", "flexmb", "1")
     rows = []
@@ -64,7 +63,7 @@ def exudyn_run(bodies: int) -> dict:
     """The same beam as `bodies` reduced bodies, welded to each other and to a driven hub."""
     import exudyn
     import exudyn.itemInterface as items  # noqa: N813
-    from exudyn.FEM import FEMinterface, HCBstaticModeSelection, ObjectFFRFreducedOrderInterface
+    from exudyn.FEM import ObjectFFRFreducedOrderInterface
 
     import flexmb
     from validation import spin_up
@@ -72,11 +71,9 @@ def exudyn_run(bodies: int) -> dict:
     motion = flexmb.motion.spin_up(spin_up.SPEED, spin_up.RISE)
     length = spin_up.LENGTH / bodies
     part = _piece(length, 40 // bodies)
-    fe = FEMinterface()
-    fe.nodes = {"Position": np.array(part.points)}
-    fe.massMatrix, fe.stiffnessMatrix = part.M.tocsr(), part.K.tocsr()
+    fe = exudyn_peer.interface_of(part.points, part.K, part.M)
     ends = [np.flatnonzero(np.abs(part.points[:, 0] - x) < 1e-9) for x in (0.0, length)]
-    fe.ComputeHurtyCraigBamptonModes([e.tolist() for e in ends], MODES, computationMode=HCBstaticModeSelection.RBE2)
+    exudyn_peer.craig_bampton(fe, ends, MODES)
     reduced = ObjectFFRFreducedOrderInterface(fe)
     mbs = exudyn.SystemContainer().AddSystem()
     hub_node = mbs.AddNode(items.NodeRigidBody2D())

@@ -8,10 +8,10 @@ import json
 import sys
 import time
 from dataclasses import replace
-from importlib.util import find_spec
 
 import numpy as np
 
+from benchmarks import exudyn_peer
 from benchmarks.process import in_own_process
 from benchmarks.row import Row
 
@@ -27,8 +27,7 @@ AGREEMENT = 0.01
 
 def run() -> list[Row]:
     """Median CPU time a step."""
-    if find_spec("exudyn") is None:
-        print("step-exudyn is left out: it needs exudyn (pip install '.[peers]')", file=sys.stderr)
+    if exudyn_peer.left_out("step-exudyn"):
         return []
     rows = []
     for hinge, goal in GOALS.items():
@@ -84,14 +83,12 @@ def exudyn_run(hinge: str) -> dict:
     """The same in exudyn."""
     import exudyn
     import exudyn.itemInterface as items  # noqa: N813
-    from exudyn.FEM import FEMinterface, HCBstaticModeSelection, ObjectFFRFreducedOrderInterface
+    from exudyn.FEM import ObjectFFRFreducedOrderInterface
 
     made = part()
-    fe = FEMinterface()
-    fe.nodes = {"Position": np.array(made.points)}
-    fe.massMatrix, fe.stiffnessMatrix = made.M.tocsr(), made.K.tocsr()
+    fe = exudyn_peer.interface_of(made.points, made.K, made.M)
     ends = [np.flatnonzero(np.abs(made.points[:, 0] - x) < 1e-9) for x in (0.0, SIZE[0])]
-    fe.ComputeHurtyCraigBamptonModes([e.tolist() for e in ends], MODES, computationMode=HCBstaticModeSelection.RBE2)
+    exudyn_peer.craig_bampton(fe, ends, MODES)
     reduced = ObjectFFRFreducedOrderInterface(fe)
     times = []
     for _ in range(REPEATS):

@@ -100,7 +100,7 @@ def _iterate(space: KrylovSpace, count: int, width: int, tolerance: float) -> Mo
             accurate = accurate and residuals[count] <= KNOWN * theta[count]
         exhausted = space.closed and rank in (rank_when_closed, space.n)
         if accurate and (exhausted or _largest_multiplicity(theta[:count]) < starts):
-            return _finish(space, theta[:count], S[:, :count], tolerance)
+            return _finish(space, theta[:count], S[:, :count], residuals[:count] / theta[:count], tolerance)
         if exhausted:
             raise ConvergenceError(
                 f"Only {rank} modes exist in the range of the inverse; asked for {count}. Ask for fewer modes, "
@@ -146,9 +146,8 @@ def _insist_on_positive(theta: np.ndarray) -> None:
         )
 
 
-def _finish(space: KrylovSpace, theta: np.ndarray, S: np.ndarray, tolerance: float) -> Modes:
+def _finish(space: KrylovSpace, theta: np.ndarray, S: np.ndarray, residuals: np.ndarray, tolerance: float) -> Modes:
     """Ritz pairs after one more application of the inverse, which costs no solve; their residual is measured in random combinations."""
-    residuals = np.linalg.norm(space.coupling @ S[space.last], axis=0) / theta
     round_off = max(ROUND_OFF, space.asymmetry)
     eigenvalues, vectors = space.improved(theta, S)
     signs = np.random.default_rng(2).choice([-1.0, 1.0], (COMBINATIONS, len(theta)))

@@ -74,6 +74,7 @@ class _Steps:
         self._beyond: list[Shifted] = []
 
     def next(self, values: np.ndarray) -> float:
+        """The next shift, given the eigenvalues that are known, ascending."""
         latest = min(20, len(values) - 1)
         spacing = (values[-1] - values[-1 - latest]) / latest
         known = max(values[-1], self._complete)

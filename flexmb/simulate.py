@@ -157,7 +157,7 @@ class Run:
     def _evaluate(self) -> tuple[np.ndarray, np.ndarray, Terms]:
         """Energies and powers at the present state, and the terms of its equations."""
         flat, m = self.flat, self.motion
-        energies, powers, terms = np.zeros(4), np.zeros(4), make_terms(flat)
+        energies, powers, terms = np.zeros(4), np.zeros(4), self._terms
         functions = self.mechanism.function_values(self.t)
         residual(
             flat,
@@ -167,9 +167,9 @@ class Run:
             m.multipliers,
             functions,
             m.angle_memory,
-            make_work(flat),
+            self._work,
             terms,
-            np.zeros(len(m.w)),
+            terms.unbalanced,
             energies,
         )
         powers_of(flat, functions, m.multipliers, m.w, terms, powers)

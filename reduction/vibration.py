@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ from fem.factor import Factor, factor
 from fem.krylov import Inverse
 from fem.model import Model
 from fem.slicing import Shifted, modes_beyond
-from reduction.condensed import condense
+from reduction.condensed import Condensed, condense
 from reduction.fixed_interfaces import FixedInterfaces, fix_interfaces, fixed_interface_displacement
 from reduction.statics import Statics, free_displacement, statics
 
@@ -53,7 +53,10 @@ def require_band(band: tuple[float | int, float | int]) -> float:
 
 def free_vibration(body: Statics) -> Vibration:
     """Elastic modes of the free body, in mean axes."""
-    return Vibration(body.model, partial(free_displacement, body), body.free_modes_available, partial(_free_at, body))
+    small = cache(partial(condense, body))
+    return Vibration(
+        body.model, partial(free_displacement, body), body.free_modes_available, partial(_free_at, body.model, small)
+    )
 
 
 def fixed_vibration(fixed: FixedInterfaces) -> Vibration:
@@ -132,9 +135,9 @@ def _factor_near(
 
 
 @contextmanager
-def _free_at(body: Statics, shift: float) -> Iterator[Shifted]:
-    small = condense(body)
-    with _factor_near(small.K, small.M, shift, body.model, None) as (near, inverse, negative):
+def _free_at(model: Model, condensed: Callable[[], Condensed], shift: float) -> Iterator[Shifted]:
+    small = condensed()
+    with _factor_near(small.K, small.M, shift, model, None) as (near, inverse, negative):
         yield Shifted(near, partial(small.elastic_displacement, inverse), negative - 6)
 
 

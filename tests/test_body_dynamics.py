@@ -6,8 +6,8 @@ from mechanisms import invariants_of_points
 
 from flexmb.body import Body
 from flexmb.dynamics import first_moment, inertia_force, mass_matrix
-from flexmb.kernels.bodies import body_terms, scratch_size
-from flexmb.kernels.data import FIRST_ORDER, SECOND_ORDER
+from flexmb.kernels.bodies import body_terms
+from flexmb.kernels.data import FIRST_ORDER, SECOND_ORDER, scratch_size
 from flexmb.lie import rotation_exp, skew
 from flexmb.mechanism import Mechanism, State
 

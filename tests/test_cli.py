@@ -122,10 +122,12 @@ def test_reduce_writes_the_body_and_tells_its_quality(rod_file):
         )
 
 
-def test_a_reduction_is_resumed_and_its_directory_removed(tmp_path, monkeypatch):
+def test_a_reduction_is_resumed_and_what_it_kept_removed(tmp_path, monkeypatch):
     """The first run fails while it writes; the second has its solutions already."""
     words = ["reduce", CONROD, "--material", "steel", "--interface", "big=BIG_END", "--modes", "4"]
     words += ["-o", str(tmp_path / "rod.h5"), "--resume", str(tmp_path / "run"), "--geometric-stiffness", "none"]
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("not the command's")
     monkeypatch.setattr("flexmb.files.body_file.save_body", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
     assert CliRunner().invoke(app, words).exit_code != 0
     kept = sorted((tmp_path / "run").rglob("*.npy"))
@@ -138,6 +140,9 @@ def test_a_reduction_is_resumed_and_its_directory_removed(tmp_path, monkeypatch)
     assert done.exit_code == 0, done.output
     assert load_body(tmp_path / "rod.h5").modes == 4
     assert made == []
+    assert [left.name for left in (tmp_path / "run").iterdir()] == ["mine.txt"]
+    (tmp_path / "run" / "mine.txt").unlink()
+    assert CliRunner().invoke(app, words).exit_code == 0
     assert not (tmp_path / "run").exists()
 
 

@@ -84,7 +84,9 @@ def test_a_killed_run_repeats_no_finished_factorisation(tmp_path, work):
         work.update(factors=0, solves=0)
         basis = reduced(part(tmp_path))
         assert work == left
-        np.testing.assert_allclose(basis.eigenvalues, plain.eigenvalues, rtol=1e-9)
+        meant = plain.eigenvalues < (2 * np.pi * 2500.0) ** 2  # above the shifts, the space depends on round-off
+        assert meant.sum() >= 5
+        np.testing.assert_allclose(basis.eigenvalues[meant], plain.eigenvalues[meant], rtol=1e-9)
         assert basis.options["factor_entries"] == plain.options["factor_entries"]
 
 

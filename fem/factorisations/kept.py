@@ -7,6 +7,8 @@ deterministic (fixed seeds, one thread in their dense algebra), so a repeated ru
 import hashlib
 import json
 import os
+import re
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +22,7 @@ from fem.factorisations.protocol import Factorisation
 from fem.factorisations.record import FactorRecord
 
 RECORD = "record.json"
+DIRECTORY = re.compile(r"[a-z-]+-[0-9a-f]{32}")
 
 
 class KeptSolutions:
@@ -69,6 +72,18 @@ def kept_for(matrix: Stored, place: str | Path) -> Path:
             f"Solutions cannot be kept in {place}: {error}. Name another directory: Solver(resume=...)."
         ) from None
     return directory
+
+
+def forget(place: str | Path) -> None:
+    """Remove what `kept_for` made within `place`, and `place` itself where nothing else is in it."""
+    place = Path(place)
+    if not place.is_dir():
+        return
+    for directory in place.iterdir():
+        if DIRECTORY.fullmatch(directory.name) and (directory / RECORD).exists():
+            shutil.rmtree(directory, ignore_errors=True)
+    if not any(place.iterdir()):
+        place.rmdir()
 
 
 def _digest(*arrays: np.ndarray) -> str:

@@ -20,10 +20,10 @@ from fem.errors import FactorisationError
 from fem.factorisations.diagnosis import causes
 from fem.factorisations.forecast import Forecast
 from fem.factorisations.matrix import Stored
+from fem.factorisations.mumps_counts import MILLION, entries, indefinite
 from fem.factorisations.record import FactorRecord
 from fem.factorisations.storage import Solver, private_directory, resident, too_small, within, working_memories
 
-MEGABYTE = 10**6  # MUMPS counts in millions
 BLOCK = 64  # right-hand sides of one pass over the factor
 RELAXATION = 30  # per cent of working memory beyond the estimate, for pivots that are put off
 EXACT = 5  # the same where no pivot is
@@ -85,12 +85,11 @@ class MumpsFactorisation:
         return Forecast(self._size(), float(instance.rinfog[1]), self._exceeds())
 
     def _exceeds(self) -> bool:
-        return bool(resident() + self._context.mumps_instance.infog[17] * MEGABYTE > self._solver.budget)
+        return bool(resident() + self._context.mumps_instance.infog[17] * MILLION > self._solver.budget)
 
     def _size(self) -> int:
         """Bytes of the factor, as the analysis expects them."""
-        entries = int(self._context.mumps_instance.infog[20])
-        return (entries if entries >= 0 else -(10**6) * entries) * self._type.itemsize
+        return entries(int(self._context.mumps_instance.infog[20])) * self._type.itemsize
 
     def factorise(self) -> None:
         """In memory, or on disk where the budget asks for it."""
@@ -104,19 +103,18 @@ class MumpsFactorisation:
                 self._context.factor(pivot_tol=pivoting, reuse_analysis=True)
         negative = int(instance.infog[12])
         if kind == "positive-definite" and negative:
-            text = f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {causes(self.matrix.whole(), None)}"
+            text = indefinite(self.matrix, negative)
             self.release()
             raise FactorisationError(text)
-        entries = int(instance.infog[29]) if instance.infog[29] >= 0 else -(10**6) * int(instance.infog[29])
         real = kind in ("positive-definite", "symmetric")
         self.record = FactorRecord(
             backend="mumps",
             kind=kind,
             equations=self._n,
             matrix_entries=self._entries,
-            entries=entries,
+            entries=entries(int(instance.infog[29])),
             flops=float(instance.rinfog[3]),
-            nbytes=int(instance.infog[22]) * MEGABYTE,
+            nbytes=int(instance.infog[22]) * MILLION,
             inertia=(self._n - negative, negative, 0) if real else None,
             perturbed_pivots=0,
             seconds=time.perf_counter() - self._start,
@@ -150,7 +148,7 @@ class MumpsFactorisation:
         self._clean.append(remove)
         os.environ["MUMPS_OOC_TMPDIR"] = str(directory)
         for core in working_memories(solver, there, 8 * self._size() + 2**28):
-            instance.icntl[23] = max(core // MEGABYTE, 1)
+            instance.icntl[23] = max(core // MILLION, 1)
             try:
                 self._context.factor(ooc=True, pivot_tol=pivoting, reuse_analysis=True)
                 break

@@ -20,6 +20,7 @@ from fem.factorisations.forecast import Forecast
 from fem.factorisations.matrix import Stored
 from fem.factorisations.record import FactorRecord, Kind
 from fem.factorisations.storage import (
+    MEGABYTE,
     DoesNotFitError,
     Solver,
     private_directory,
@@ -29,7 +30,6 @@ from fem.factorisations.storage import (
     working_memories,
 )
 
-MEGABYTE = 2**20
 RESERVE = 40  # vectors of the problem's size that its callers need beside an out-of-core factor
 
 

@@ -19,10 +19,9 @@ from jaxtyping import Shaped
 from fem.errors import FactorisationError, MatrixError
 from fem.factorisations.diagnosis import causes
 from fem.factorisations.matrix import Stored
+from fem.factorisations.mumps_counts import MILLION, entries, indefinite
 from fem.factorisations.record import FactorRecord
 from fem.factorisations.storage import Solver, private_directory, resident
-
-MEGABYTE = 10**6  # MUMPS counts in millions
 
 
 def missing() -> str | None:
@@ -99,7 +98,7 @@ class PetscFactorisation:
             self._clean.append(remove)
             os.environ["MUMPS_OOC_TMPDIR"] = str(directory)
             self._factor.setMumpsIcntl(22, 1)
-            self._factor.setMumpsIcntl(23, max((self._solver.budget - resident()) // MEGABYTE, 1))
+            self._factor.setMumpsIcntl(23, max((self._solver.budget - resident()) // MILLION, 1))
         try:
             pc.setUp()
         except PETSc.Error as error:
@@ -109,19 +108,18 @@ class PetscFactorisation:
             self._fail(f"MUMPS error {state}")
         negative = int(self._factor.getMumpsInfog(12))
         if kind == "positive-definite" and negative:
-            text = f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {causes(self.matrix.whole(), None)}"
+            text = indefinite(self.matrix, negative)
             self.release()
             raise FactorisationError(text)
-        entries = int(self._factor.getMumpsInfog(29))
         n = self.matrix.n
         self.record = FactorRecord(
             backend="petsc",
             kind=kind,
             equations=n,
             matrix_entries=self.matrix.entries,
-            entries=entries if entries >= 0 else -(10**6) * entries,
+            entries=entries(int(self._factor.getMumpsInfog(29))),
             flops=float(self._factor.getMumpsRinfog(3)),
-            nbytes=int(self._factor.getMumpsInfog(22)) * MEGABYTE,
+            nbytes=int(self._factor.getMumpsInfog(22)) * MILLION,
             inertia=(n - negative, negative, 0) if kind in ("positive-definite", "symmetric") else None,
             perturbed_pivots=0,
             seconds=time.perf_counter() - self._start,

@@ -1,6 +1,5 @@
 """`flexmb reduce`: from a mesh file to a body file."""
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -54,7 +53,7 @@ def command(
     resume: Annotated[
         Path | None,
         typer.Option(
-            help="Directory where solutions are kept: started again after it was killed, the command goes on there. Removed at the end."
+            help="Directory where solutions are kept: started again after it was killed, the command goes on there. What it kept is removed at the end."
         ),
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Write a picture of the first modes here (.png).")] = None,
@@ -64,6 +63,7 @@ def command(
     import flexmb
     import reduction
     from fem.errors import InterfaceError, MatrixError
+    from fem.factorisations.kept import forget
     from fem.selection import from_text
     from flexmb.cli.materials import material_from
     from flexmb.cli.screen import at_work, say_text
@@ -94,7 +94,7 @@ def command(
     say_text(body)
     say_text(f"body: {save_body(body, output)}")
     if resume is not None:
-        shutil.rmtree(resume, ignore_errors=True)
+        forget(resume)
     if picture is not None:
         from flexmb.view import picture_modes
 

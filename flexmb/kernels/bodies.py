@@ -7,15 +7,7 @@ from numba import njit
 
 from flexmb.kernels.algebra import cross, dot, minus, part, plus, product, put, times, transposed, turn, vector
 from flexmb.kernels.data import SECOND_ORDER
-from flexmb.kernels.dense import add_coupled, cholesky, solve6
-
-FAST = {"reassoc", "contract"}
-
-
-@njit(cache=True)
-def scratch_size(m):
-    """Numbers that `body_terms` needs for a body with `m` elastic coordinates."""
-    return (2 * SECOND_ORDER + 6) * m
+from flexmb.kernels.dense import FAST, add_coupled, cholesky, inner, solve6_all
 
 
 @njit(cache=True, fastmath=FAST)
@@ -42,27 +34,16 @@ def _products(columns, first, eta, etadot, P, R):
             R[r] += columns[j, r] * etadot[j]
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True)
 def _quadratic_form(P, k, m, eta):
     """`eta^T Q_k eta` from the products."""
-    total = 0.0
-    for i in range(m):
-        total += P[k * m + i] * eta[i]
-    return total
-
-
-@njit(cache=True, fastmath=FAST)
-def _weighted(row, weight, m):
-    total = 0.0
-    for i in range(m):
-        total += row[i] * weight[i]
-    return total
+    return inner(P[k * m :], eta, m)
 
 
 @njit(cache=True)
 def _three(rows, k, weight, m):
     """Rows k to k + 2 times the weights."""
-    return (_weighted(rows[k], weight, m), _weighted(rows[k + 1], weight, m), _weighted(rows[k + 2], weight, m))
+    return (inner(rows[k], weight, m), inner(rows[k + 1], weight, m), inner(rows[k + 2], weight, m))
 
 
 @njit(cache=True)
@@ -194,7 +175,7 @@ def _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias):
 def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     """Fill the mass blocks and the velocity-dependent inertia force of body `b`; return its kinetic energy and first moment.
 
-    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), `scratch` of `scratch_size(m)` numbers and `sixes` (2, 6). Outputs `Mrr` (6, 6), its Cholesky factor `Lrr` where the body has a
+    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), `scratch` (see `scratch_size`) and `sixes` (2, 6). Outputs `Mrr` (6, 6), its Cholesky factor `Lrr` where the body has a
     second-order field, `Mre = [S_f; H_f]` (6, m) and `bias` (6+m,), so that the equations of the body read `M wdot + bias = forces`, with `M_ee = I`, or that of
     `add_elastic_inertia` with a second-order field.
     """
@@ -216,9 +197,9 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
         _products(flat.quadratic[start : start + length * m].reshape(m, length), 6 * m, eta, etadot, P, R)
         _elastic_blocks(second, m, linear, P, eta, dJ, Mre)
         change = (
-            _weighted(linear[3], eta, m) + _quadratic_form(P, 0, m, eta), _weighted(linear[4], eta, m) + _quadratic_form(P, 1, m, eta),
-            _weighted(linear[5], eta, m) + _quadratic_form(P, 2, m, eta), _weighted(linear[6], eta, m) + _quadratic_form(P, 3, m, eta),
-            _weighted(linear[7], eta, m) + _quadratic_form(P, 4, m, eta), _weighted(linear[8], eta, m) + _quadratic_form(P, 5, m, eta),
+            inner(linear[3], eta, m) + _quadratic_form(P, 0, m, eta), inner(linear[4], eta, m) + _quadratic_form(P, 1, m, eta),
+            inner(linear[5], eta, m) + _quadratic_form(P, 2, m, eta), inner(linear[6], eta, m) + _quadratic_form(P, 3, m, eta),
+            inner(linear[7], eta, m) + _quadratic_form(P, 4, m, eta), inner(linear[8], eta, m) + _quadratic_form(P, 5, m, eta),
         )  # fmt: skip
         D = _symmetric(change)
         J = (
@@ -285,24 +266,24 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
             for c in range(r + 1):
                 Lrr[r, c] = Mrr[r, c]
         cholesky(Lrr)
-        six = sixes[0]
+        one, six = sixes[:1], sixes[0]
         put(six, 0, momentum)
         put(six, 3, angular)
-        solve6(Lrr, six)
+        solve6_all(Lrr, one)
         uv, uw = part(six, 0), part(six, 3)
         put(six, 0, minus(drift, cross(uw, sdot)))
         put(six, 3, minus(swing, plus(cross(sdot, uv), turn(Jdot, uw))))
-        solve6(Lrr, six)
+        solve6_all(Lrr, one)
         back, turning = part(six, 0), part(six, 3)
         six[:] = 0.0
         add_coupled(flat.rest_Mre[b], m, 1.0, etadot, six)
         rest, rest_turn = part(six, 0), part(six, 3)
-        solve6(flat.rest_chol[b], six)
+        solve6_all(flat.rest_chol[b], one)
         kinetic = 0.5 * (dot(uv, momentum) + dot(uw, angular) - dot(rest, part(six, 0)) - dot(rest_turn, part(six, 3)))
-        kinetic += 0.5 * _weighted(etadot, etadot, m)
+        kinetic += 0.5 * inner(etadot, etadot, m)
     else:
         forward = _three(Mre, 0, etadot, m), _three(Mre, 3, etadot, m)
-        kinetic += 0.5 * (_weighted(etadot, etadot, m) + dot(forward[0], v) + dot(forward[1], omega))
+        kinetic += 0.5 * (inner(etadot, etadot, m) + dot(forward[0], v) + dot(forward[1], omega))
     arm = minus(cross(uv, uw), plus(cross(uv, omega), cross(v, uw)))
     _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias)
     return kinetic, s
@@ -320,10 +301,10 @@ def add_elastic_inertia(flat, b, Lrr, Mre, rate, sixes, out):
     now[:] = 0.0
     rest[:] = 0.0
     add_coupled(Mre, m, 1.0, rate, now)
-    solve6(Lrr, now)
+    solve6_all(Lrr, sixes[:1])
     Mre0 = flat.rest_Mre[b]
     add_coupled(Mre0, m, 1.0, rate, rest)
-    solve6(flat.rest_chol[b], rest)
+    solve6_all(flat.rest_chol[b], sixes[1:])
     a, b_, c, d, e, f = now[0], now[1], now[2], now[3], now[4], now[5]
     p, q, r, t, u, v = rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
     for i in range(m):

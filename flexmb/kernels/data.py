@@ -107,12 +107,17 @@ class Terms(NamedTuple):
     past_a: np.ndarray  # (2, nv) of earlier steps
 
 
+def scratch_size(m: int) -> int:
+    """Numbers that `body_terms` needs for a body with `m` elastic coordinates."""
+    return (2 * SECOND_ORDER + 6) * m
+
+
 def make_terms(flat: Flat) -> Terms:
     """Arrays of the right sizes."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     shapes = {
         "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "bias": 6 + mmax, "Lrr": (6, 6),
-        "six": (2, 6), "scratch": (2 * SECOND_ORDER + 6) * mmax, "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
+        "six": (2, 6), "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "t": nr,
         "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "a": nv, "multipliers": flat.joint_rows, "increment": nv, "unbalanced": nv, "x": nv, "change": nr,
         "row_rhs": nr, "compliance": nr, "energies": 4, "past_a": (2, nv),

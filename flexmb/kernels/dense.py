@@ -25,7 +25,7 @@ def cholesky(S):
 
 @njit(cache=True)
 def solve6_all(L, X):
-    """`solve6` for the first six entries of every row of X: their chains of operations run side by side."""
+    """Overwrite the first six entries of every row of X by `(L L^T)^-1` times them, L with its diagonal inverted: their chains of operations run side by side."""
     count = len(X)
     for r in range(6):
         for j in range(count):
@@ -39,21 +39,6 @@ def solve6_all(L, X):
             for k in range(r + 1, 6):
                 total -= L[k, r] * X[j, k]
             X[j, r] = total * L[r, r]
-
-
-@njit(cache=True)
-def solve6(L, x):
-    """Overwrite `x[:6]` by `(L L^T)^-1 x[:6]`, L with its diagonal inverted."""
-    for r in range(6):
-        total = x[r]
-        for k in range(r):
-            total -= L[r, k] * x[k]
-        x[r] = total * L[r, r]
-    for r in range(5, -1, -1):
-        total = x[r]
-        for k in range(r + 1, 6):
-            total -= L[k, r] * x[k]
-        x[r] = total * L[r, r]
 
 
 @njit(cache=True, fastmath=FAST)

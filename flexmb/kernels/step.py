@@ -307,7 +307,7 @@ def advance(flat, scheme, h, steps, functions, motion, work, terms):
         now = functions[step]
         multipliers[:] = (
             motion.multipliers
-        )  # not extrapolated: of redundant joints a part is never corrected, and would grow
+        )  # no polynomial: the part of redundant joints' that is never corrected would grow
         if order > 0:
             _extrapolate(order, motion.a, past_a, a)
         else:

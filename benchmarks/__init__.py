@@ -12,6 +12,7 @@ REGISTRY = {
     "reduction-methods-100k": "benchmarks.reduction_methods:run",
     "step-exudyn": "benchmarks.step_exudyn:run",
     "chain": "benchmarks.chain:run",
+    "simulate-many": "benchmarks.variants:run",
     "spin-up": "benchmarks.spin_up:run",
     "step-interface-nodes": "benchmarks.step_interface_nodes:run",
 }

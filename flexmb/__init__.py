@@ -9,6 +9,7 @@ from flexmb.mechanism import Mechanism, State
 from flexmb.pieces import Pieces, split
 from flexmb.result import Ledger, Result
 from flexmb.simulate import simulate
+from flexmb.study import Study, every_combination, simulate_many
 from flexmb.system import System
 
 __all__ = [
@@ -23,13 +24,16 @@ __all__ = [
     "RangeWarning",
     "Result",
     "State",
+    "Study",
     "System",
     "compare",
+    "every_combination",
     "flexible_body",
     "lie",
     "motion",
     "rigid_body",
     "simulate",
+    "simulate_many",
     "split",
     "uniform_rod",
 ]

@@ -29,8 +29,8 @@ def connecting_rod(modes: int = 10) -> Body:
     return flexmb.flexible_body(part, basis, name="rod", modal_damping=0.01)
 
 
-def build() -> System:
-    """Crank, flexible rod and piston; the crank is driven from rest to its speed, then gas pulses hit the piston."""
+def build(speed: float = SPEED, gas_force: float = GAS_FORCE) -> System:
+    """Crank, flexible rod and piston; the crank is driven from rest to its speed (rad/s), then pulses of gas (N) hit the piston."""
     system = System(gravity=(0, -9.81, 0), name="slider-crank")
     crank = system.add(
         flexmb.rigid_body(
@@ -43,9 +43,9 @@ def build() -> System:
     system.revolute("crank pin", crank["pin"], rod["big"], axis=(0, 0, 1))
     system.joint("point-on-line", "wrist pin", piston, rod["small"], axis=(0, 0, 1))  # a pin with play along its axis
     system.prismatic("cylinder", system.ground.at((CRANK + ROD, 0, 0)), piston, axis=(1, 0, 0))
-    system.drive("bearing", flexmb.motion.spin_up(SPEED, RUN_UP))
+    system.drive("bearing", flexmb.motion.spin_up(speed, RUN_UP))
     firing = flexmb.motion.pulse(start=0.06, duration=8e-4, height=1.0, period=0.02)  # just after top dead centre
-    system.load("gas", piston.at((0, 0, 0)), force=(-GAS_FORCE, 0, 0), factor=firing)
+    system.load("gas", piston.at((0, 0, 0)), force=(-gas_force, 0, 0), factor=firing)
     return system
 
 

@@ -6,12 +6,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from flexmb.view import BLUE, GREEN, GREY, INK, ORANGE, PictureError, save_figure
+from flexmb.view import BLUE, COLOURS, GREY, INK, ORANGE, PictureError, save_figure
 from reduction.basis import Basis
 from reduction.frequency_response import FrequencyResponse
 from reduction.response_error import ResponseError
-
-COLOURS = (BLUE, ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a", "#8d6e63", GREY)
 
 
 def plot_response_errors(errors: Sequence[ResponseError], path: str | Path, tolerance: float | None = None) -> Path:

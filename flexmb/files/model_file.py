@@ -1,9 +1,10 @@
 """Mechanisms in TOML: read, checked against the schema, built. A model file runs no code."""
 
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from fem.selection import from_text
 from flexmb.body import Body, flexible_body, rigid_body
 from flexmb.files import schema
 from flexmb.files.body_file import load_body
+from flexmb.files.changes import changed
 from flexmb.files.motion_keys import MotionKeys
 from flexmb.files.schema_errors import sentences
 from flexmb.mechanism import MechanismError
@@ -38,10 +40,11 @@ class ModelFile:
     options: dict[str, Any]
 
 
-def load_model(path: str | Path) -> ModelFile:
+def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> ModelFile:
     """Read a TOML model file (format: docs/model-files.md). Raises `ModelFileError` naming the file and the key.
 
-    Meshes are read and reduced here; file names in the model are looked up beside the model file.
+    `changes`: other values for some keys (see `flexmb.files.changes`). Meshes are read and reduced here, once in a process as long as file and keys stay the same;
+    file names in the model are looked up beside the model file.
     """
     path = Path(path)
     try:
@@ -52,6 +55,8 @@ def load_model(path: str | Path) -> ModelFile:
         raise ModelFileError(f"The model file {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
     except tomllib.TOMLDecodeError as error:
         raise ModelFileError(f"{path} is not valid TOML: {error}.") from None
+    with _naming(path, ""):
+        data = changed(data, changes or {})
     try:
         keys = schema.ModelKeys.model_validate(data)
     except ValidationError as error:
@@ -108,7 +113,7 @@ def _naming(path: Path, key: str) -> Iterator[None]:
     try:
         yield
     except FlexmbError as error:
-        raise ModelFileError(f"{path}: key '{key}': {error}") from error
+        raise ModelFileError(f"{path}: key '{key}': {error}" if key else f"{path}: {error}") from error
 
 
 # bodies -------------------------------------------------------------------------------------------------------------
@@ -121,7 +126,10 @@ def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBo
     elif keys.file is not None:
         body = load_body(site.folder / keys.file)
     else:
-        body = _reduced(name, keys, site.folder)
+        mesh = _mesh_path(str(keys.mesh), site.folder)
+        changed_at = mesh.stat().st_mtime_ns if mesh.exists() else 0
+        text = keys.model_dump_json(exclude={"position", "orientation", "velocity", "angular_velocity"}, warnings=False)
+        body = _reduced(name, text, mesh, changed_at)
     turn = keys.orientation
     if isinstance(turn, schema.AxisAngle):
         turn = list(np.deg2rad(turn.degrees) * np.array(turn.axis) / np.linalg.norm(turn.axis))
@@ -135,9 +143,11 @@ def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBo
     )
 
 
-def _reduced(name: str, keys: schema.FlexibleBody, folder: Path) -> Body:
-    """The flexible body of a mesh."""
-    mesh = fem.read_mesh(_mesh_path(str(keys.mesh), folder))
+@lru_cache(maxsize=8)
+def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
+    """The flexible body of a mesh file as it was at a time, by its keys in JSON: all that it depends on."""
+    keys = schema.FlexibleBody.model_validate_json(text)
+    mesh = fem.read_mesh(path)
     material = (
         {k: _material(m) for k, m in keys.material.items()}
         if isinstance(keys.material, dict)

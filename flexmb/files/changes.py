@@ -1,0 +1,37 @@
+"""Values of a model file changed by their keys: `bodies.rod.modal_damping`, `joints.bearing.drive.speed`."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from fem.errors import FlexmbError, unknown_name
+
+
+class ChangeError(FlexmbError, KeyError):
+    """A model file has no such key."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a model file's content with other values. Tables of a list (joints, loads, ...) go by their `name`; the table of a key must exist, the key need not."""
+    data = copy.deepcopy(data)
+    for key, value in changes.items():
+        *tables, last = key.split(".")
+        table: Any = data
+        for place, part in enumerate(tables):
+            table = _inside(table, part, ".".join(tables[:place]))
+        if not isinstance(table, dict):
+            raise ChangeError(f"Key {key!r}: {'.'.join(tables)!r} holds a value, not keys.")
+        table[last] = value
+    return data
+
+
+def _inside(table: Any, part: str, where: str) -> Any:
+    if isinstance(table, list):
+        table = {str(item.get("name")): item for item in table if isinstance(item, dict)}
+    if not isinstance(table, dict) or part not in table:
+        existing = list(table) if isinstance(table, dict) else []
+        raise ChangeError(f"In {where or 'the model file'!r}: {unknown_name('key', part, existing)}")
+    return table[part]

@@ -1,0 +1,8 @@
+"""Many variants of one model: run them over processes or a cluster, keep what is done, look at the table."""
+
+from flexmb.study.many import simulate_many
+from flexmb.study.parameters import every_combination
+from flexmb.study.peaks import peaks
+from flexmb.study.table import Study
+
+__all__ = ["Study", "every_combination", "peaks", "simulate_many"]

@@ -1,0 +1,164 @@
+"""`simulate_many`: one model function, many parameters; over processes, or over the workers of a cluster."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import loky
+from threadpoolctl import threadpool_limits
+
+from fem.errors import FlexmbError
+from flexmb.mechanism import Mechanism
+from flexmb.result import Result
+from flexmb.simulate import Progress, simulate
+from flexmb.study.kept import KeptOutcomes
+from flexmb.study.parameters import Parameters, StudyError, checked
+from flexmb.study.peaks import peaks
+from flexmb.study.table import Row, Study
+from flexmb.system import System
+
+Model = Callable[..., System | Mechanism | Mapping[str, float]]
+Measure = Callable[[Result], Mapping[str, float]]
+Answer = tuple[dict[str, float] | None, str | None]
+
+DIED = "its process died"
+
+
+def simulate_many(
+    model: Model,
+    parameters: Iterable[Mapping[str, Any]],
+    duration: float | None = None,
+    *,
+    measure: Measure = peaks,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    keep: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Study:
+    """Run `model(**variant)` for every variant of the parameters, and put what was measured in one table.
+
+    - `model` returns a `System` or `Mechanism`, which is simulated for `duration` with `options` (those of `simulate`) and measured; or the
+      measured numbers themselves, which makes it the study of anything, for instance of reductions. It goes to other processes as it is: functions of scripts and
+      notebooks, and what they refer to.
+    - `parameters`: mappings of the same names; `every_combination` makes them from lists of values.
+    - `measure(result)`: numbers by name; default `peaks`.
+    - `workers`: processes on this machine (default: one a core), each with one thread.
+    - `executor`: anything that has `concurrent.futures.Executor`'s `submit`, in place of processes here; of a Dask cluster, `client.get_executor()`.
+    - `keep`: a file that every outcome goes to as it comes. Started again with the same file, a study goes on where it was.
+
+    A variant that fails does not stop the others: its row tells the error. When a process dies (killed, out of memory), the variants it and its like were
+    at are started again, one at a time, so that the one that kills its process twice is known and fails alone.
+    Raises `StudyError` when all variants failed.
+    """
+    variants = checked(parameters)
+    _check_simulation(duration, options)
+    identity = {"model": getattr(model, "__qualname__", repr(model)), "duration": duration, "options": options}
+    kept = None if keep is None else KeptOutcomes(keep, identity)
+    rows: dict[int, Row] = {}
+    if kept is not None:
+        for number, variant in enumerate(variants):
+            if (outcome := kept.get(variant)) is not None:
+                rows[number] = Row(variant, outcome)
+    left = [number for number in range(len(variants)) if number not in rows]
+    task = cloudpickle.dumps((model, measure, duration, options))
+    answers = _over(executor, task, variants, left) if executor is not None else _here(task, variants, left, workers)
+    for number, (outcome, error) in answers:
+        rows[number] = Row(variants[number], outcome, error)
+        if kept is not None and outcome is not None:
+            kept.put(variants[number], outcome)
+        if progress is not None:
+            progress(len(rows) / len(variants))
+    study = Study(tuple(rows[number] for number in range(len(variants))))
+    if len(study.failed) == len(variants):
+        raise StudyError(f"All {len(variants)} variants failed; the first, {variants[0]}: {study.rows[0].error}")
+    return study
+
+
+def _check_simulation(duration: float | None, options: dict[str, Any]) -> None:
+    if duration is None and options:
+        raise StudyError(
+            f"Options of a simulation ({', '.join(options)}) need a duration: simulate_many(model, parameters, duration, ...)."
+        )
+
+
+@lru_cache(maxsize=2)
+def _unpacked(task: bytes) -> tuple[Model, Measure, float | None, dict[str, Any]]:
+    unpacked: tuple[Model, Measure, float | None, dict[str, Any]] = cloudpickle.loads(task)
+    return unpacked
+
+
+def _run(task: bytes, variant: Parameters) -> Answer:
+    """In a worker: the outcome of one variant, or its error as a text."""
+    with threadpool_limits(1):
+        try:
+            model, measure, duration, options = _unpacked(task)
+            made = model(**variant)
+            if isinstance(made, System | Mechanism):
+                if duration is None:
+                    raise StudyError("The model function returned a mechanism: say for how long to simulate it.")
+                made = measure(simulate(made, duration, **options))
+            return {name: float(value) for name, value in made.items()}, None
+        except Exception as error:
+            told = str(error) if isinstance(error, FlexmbError) else f"{type(error).__name__}: {error}"
+            return None, told
+
+
+def _over(executor: Executor, task: bytes, variants: list[Parameters], left: list[int]) -> Iterator[tuple[int, Answer]]:
+    """Answers as they come from the user's executor; one that dies with its worker is an error of its variant."""
+    futures = {executor.submit(_run, task, variants[number]): number for number in left}
+    while futures:
+        for future in wait(futures, return_when=FIRST_COMPLETED).done:
+            number = futures.pop(future)
+            error = future.exception()
+            yield number, (future.result() if error is None else (None, f"{DIED}: {error}"))
+
+
+def _here(
+    task: bytes, variants: list[Parameters], left: list[int], workers: int | None
+) -> Iterator[tuple[int, Answer]]:
+    """Answers from processes of this machine, made again when one of them dies."""
+    count = min(workers or loky.cpu_count(only_physical_cores=True), max(len(left), 1))
+    waiting, suspects, deaths = deque(left), deque[int](), Counter[int]()
+    while waiting or suspects:
+        alone = bool(suspects)
+        pool = loky.ProcessPoolExecutor(1 if alone else count)
+        try:
+            for number, answer in _from_pool(
+                pool, task, variants, suspects if alone else waiting, 1 if alone else 2 * count
+            ):
+                if answer is not None:
+                    yield number, answer
+                    continue
+                deaths[number] += 1
+                if alone and deaths[number] > 1:
+                    yield number, (None, f"{DIED} {deaths[number]} times (killed, or out of memory)")
+                else:
+                    suspects.append(number)
+        finally:
+            pool.shutdown(wait=True, kill_workers=True)
+
+
+def _from_pool(
+    pool: Executor, task: bytes, variants: list[Parameters], queue: deque[int], at_once: int
+) -> Iterator[tuple[int, Answer | None]]:
+    """Answers of a pool until the queue is empty or the pool broke; None for variants that were at work when it did."""
+    futures: dict[Future, int] = {}
+    broken = False
+    while (queue or futures) and not broken:
+        while queue and len(futures) < at_once and not broken:
+            try:
+                futures[pool.submit(_run, task, variants[queue[0]])] = queue[0]
+                queue.popleft()
+            except BrokenProcessPool:
+                broken = True
+        for future in wait(futures, return_when=FIRST_COMPLETED).done:
+            broken |= isinstance(future.exception(), BrokenProcessPool)
+            yield futures.pop(future), (None if future.exception() else future.result())
+    for future, number in futures.items():  # of a broken pool: done, or lost
+        yield number, (None if future.exception() else future.result())

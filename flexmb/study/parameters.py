@@ -1,0 +1,52 @@
+"""The parameters of a study's variants."""
+
+import json
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from fem.errors import FlexmbError
+
+Parameters = dict[str, Any]
+
+
+class StudyError(FlexmbError, ValueError):
+    """A study cannot be run, kept or told as asked."""
+
+
+def every_combination(**values: Iterable[Any]) -> list[Parameters]:
+    """One variant for every combination of the given values; the last name varies fastest.
+
+    `every_combination(speed=[100, 200], damping=np.linspace(0, 0.02, 5))` are ten variants.
+    """
+    return [dict(zip(values, chosen, strict=True)) for chosen in product(*map(list, values.values()))]
+
+
+def checked(parameters: Iterable[Mapping[str, Any]]) -> list[Parameters]:
+    """The variants as plain dictionaries of the same names."""
+    variants = [dict(variant) for variant in parameters]
+    if not variants:
+        raise StudyError("A study needs at least one variant; the parameters are empty.")
+    names = set(variants[0])
+    for number, variant in enumerate(variants):
+        if set(variant) != names:
+            raise StudyError(
+                f"Every variant has the same parameters; the first has {sorted(names)}, number {number} has {sorted(variant)}."
+            )
+    return variants
+
+
+def key_of(variant: Parameters) -> str:
+    """The text that tells a variant from others in a kept study."""
+    return json.dumps(variant, sort_keys=True, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise StudyError(
+        f"Parameters of a study that is kept must be numbers, texts, or lists of them; found {type(value).__name__}. "
+        "Give what identifies the object, and make the object in the model function."
+    )

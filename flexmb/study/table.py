@@ -1,0 +1,97 @@
+"""`Study`: the parameters and outcomes of many variants."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from fem.errors import unknown_name
+from flexmb.study.parameters import Parameters, StudyError
+
+SHOWN = 12
+"""Rows of a study that are printed."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One variant: its parameters, and what was measured, or why it failed."""
+
+    parameters: Parameters
+    outcome: dict[str, float] | None
+    error: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """One row for each variant, in the order of the parameters."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def failed(self) -> tuple[Row, ...]:
+        """Variants that have no outcome; each tells why."""
+        return tuple(row for row in self.rows if row.outcome is None)
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the parameters."""
+        return list(self.rows[0].parameters)
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of what was measured, in any variant."""
+        return list(dict.fromkeys(name for row in self.rows for name in row.outcome or {}))
+
+    def parameter(self, name: str) -> list[Any]:
+        """The values of a parameter."""
+        if name not in self.parameters:
+            raise StudyError(unknown_name("parameter", name, self.parameters))
+        return [row.parameters[name] for row in self.rows]
+
+    def measure(self, name: str) -> Float[np.ndarray, "n"]:
+        """The values of a measure; not a number where a variant failed or does not have it."""
+        if name not in self.measures:
+            raise StudyError(unknown_name("measure", name, self.measures))
+        return np.array([(row.outcome or {}).get(name, np.nan) for row in self.rows])
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Everything by name, parameters first, `error` last: what `pandas.DataFrame` takes."""
+        made: dict[str, Any] = {name: self.parameter(name) for name in self.parameters}
+        made |= {name: self.measure(name) for name in self.measures}
+        return made | {"error": [row.error or "" for row in self.rows]}
+
+    def write_csv(self, path: str | Path) -> Path:
+        """The table as a text file, numbers with all their digits."""
+        path, columns = Path(path), self.columns
+        try:
+            with path.open("w", newline="", encoding="utf-8") as file:
+                table = csv.writer(file)
+                table.writerow(columns)
+                table.writerows(zip(*columns.values(), strict=True))
+        except OSError as error:
+            raise StudyError(f"The table of a study cannot be written to {path}: {error.strerror}.") from None
+        return path
+
+    def __str__(self) -> str:
+        failed = self.failed
+        lines = [f"{len(self.rows)} variants" + (f", {len(failed)} failed" if failed else "")]
+        names = [*self.parameters, *self.measures]
+        width = [max(len(name), 12) for name in names]
+        lines.append("  ".join(f"{name:>{w}}" for name, w in zip(names, width, strict=True)))
+        for row in self.rows[:SHOWN]:
+            values = {**row.parameters, **(row.outcome or {})}
+            told = "  ".join(f"{_told(values.get(name)):>{w}}" for name, w in zip(names, width, strict=True))
+            lines.append(told + (f"  {row.error}" if row.error else ""))
+        if len(self.rows) > SHOWN:
+            lines.append(f"and {len(self.rows) - SHOWN} more")
+        return "\n".join(lines)
+
+
+def _told(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

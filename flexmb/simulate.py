@@ -13,7 +13,22 @@ from flexmb.integrators.generalised_alpha import IntegratorError, generalised_al
 from flexmb.kernels.data import Flat, Terms, make_terms
 from flexmb.kernels.rows import make_work, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
-from flexmb.kernels.step import CONVERGED, NO_MASS, Motion, Scheme, advance, powers_of, residual
+from flexmb.kernels.step import (
+    CONVERGED,
+    DEGREE,
+    ERROR,
+    ITERATIONS,
+    KNOWN,
+    NO_MASS,
+    ORDER,
+    RATE,
+    SIZE,
+    Motion,
+    Scheme,
+    advance,
+    powers_of,
+    residual,
+)
 from flexmb.mechanism import Mechanism, State, initial_angles
 from flexmb.result import Ledger, Result, Statistics
 from flexmb.system import System
@@ -110,7 +125,7 @@ def second_order_start(run: "Run", begin: Start, h: float) -> None:
     rate = jerk(mechanism, flat, begin, h)
     c = scheme.alpha_m - scheme.alpha_f
     run.motion.a[:] += c * h * rate
-    run.motion.last[0] = h
+    run.motion.last[SIZE] = h
     if mechanism.joint_rows:
         nj = mechanism.joint_rows
         J = row_jacobian(mechanism, flat, begin.state.q, mechanism.function_values(run.t))[1][:nj]
@@ -150,7 +165,7 @@ class Run:
         memory = initial_angles(self.mechanism, self.flat, self.state.q)
         self.motion = Motion(
             q=self.state.q.copy(), w=self.state.w.copy(), wdot=self.wdot.copy(), a=self.wdot.copy(), multipliers=self.multipliers.copy(),
-            angle_memory=memory, powers=np.zeros((2, 4)), work=np.zeros(4), last=np.zeros(4),
+            angle_memory=memory, powers=np.zeros((2, 4)), work=np.zeros(4), past=np.zeros((DEGREE, len(self.wdot))), last=np.zeros(8),
         )  # fmt: skip
         self.motion.powers[0] = self._evaluate()[1]
 
@@ -191,7 +206,7 @@ class Run:
         return outcome
 
     def _advance(self, h: float, steps: int) -> tuple[int, int]:
-        if abs(h - self.motion.last[0]) > 1e-9 * h:
+        if abs(h - self.motion.last[SIZE]) > 1e-9 * h:
             self._change_step(h)
         functions = self.mechanism.function_table(self.t + h * np.arange(1, steps + 1))
         outcome, done = self._run(h, functions)
@@ -208,10 +223,11 @@ class Run:
         `h^2`. Without the correction a change of the step leaves an error of order one in the multipliers.
         """
         motion = self.motion
-        ratio = h / motion.last[0]
+        ratio = h / motion.last[SIZE]
         self._change_rates(ratio * ratio - 1.0)
         motion.a[:] = motion.wdot + (motion.a - motion.wdot) * ratio
-        motion.last[0] = h
+        motion.last[SIZE] = h
+        motion.last[KNOWN] = motion.last[ORDER] = motion.last[RATE] = 0.0
 
     def _change_rates(self, factor: float) -> None:
         """Change what the velocities break of the joint equations by `factor` of it (-1: not at all), with the least kinetic energy."""
@@ -252,7 +268,7 @@ class Run:
             saved = [x.copy() for x in self.motion]
             begun = self.t
             outcome, _ = self._advance(h, 1)
-            error = self.motion.last[1] / tolerance if outcome == CONVERGED else np.inf
+            error = self.motion.last[ERROR] / tolerance if outcome == CONVERGED else np.inf
             if outcome == NO_MASS:
                 self._fail(outcome, h)
             if error > 1.0:
@@ -290,6 +306,6 @@ class Run:
         t, q, w, wdot, multipliers, work = (np.array(x) for x in zip(*self.stored, strict=True))
         e = np.array(self.energies)
         ledger = Ledger(t, e[:, 0], e[:, 1], e[:, 2], e[:, 3], work[:, 0], work[:, 1], work[:, 2], work[:, 3])
-        iterations = int(self.motion.last[2])
+        iterations = int(self.motion.last[ITERATIONS])
         statistics = Statistics(self.steps, self.rejected, iterations, cpu, float(self.sizes[0]), float(self.sizes[1]))
         return Result(self.mechanism, t, q, w, wdot, multipliers, ledger, statistics)

@@ -11,7 +11,7 @@ from flexmb.dynamics import momenta
 from flexmb.initial import accelerations, row_jacobian, start
 from flexmb.integrators.generalised_alpha import generalised_alpha
 from flexmb.kernels.algebra import quaternion_product
-from flexmb.kernels.step import Motion, _integrate_powers
+from flexmb.kernels.step import BEFORE, Motion, _integrate_powers
 from flexmb.mechanism import State, body_frame
 from flexmb.simulate import Run, second_order_start
 
@@ -295,10 +295,16 @@ def test_a_mechanism_that_locks_says_where_and_why(step):
 
 def test_works_are_integrals_of_third_order():
     """A quadratic power over unequal steps is integrated exactly after the first step (which is a trapezoid)."""
-    motion = Motion(*(np.zeros(0) for _ in range(6)), powers=np.zeros((2, 4)), work=np.zeros(4), last=np.zeros(4))
+    motion = Motion(
+        *(np.zeros(0) for _ in range(6)),
+        powers=np.zeros((2, 4)),
+        work=np.zeros(4),
+        past=np.zeros((3, 0)),
+        last=np.zeros(8),
+    )
     times = np.array([0.0, 0.1, 0.25, 0.3, 0.6])
     for t, h in zip(times[1:], np.diff(times), strict=True):
         _integrate_powers(motion, h, np.full(4, t * t))
-        motion.last[3] = h
+        motion.last[BEFORE] = h
     trapezoid_error = 0.1**3 / 6
     np.testing.assert_allclose(motion.work, 0.6**3 / 3 + trapezoid_error, rtol=1e-13)

@@ -104,7 +104,6 @@ class Terms(NamedTuple):
     row_rhs: np.ndarray  # (nr,)
     compliance: np.ndarray  # (nr,)
     energies: np.ndarray  # (4,)
-    past_a: np.ndarray  # (2, nv) of earlier steps
 
 
 def scratch_size(m: int) -> int:
@@ -120,6 +119,6 @@ def make_terms(flat: Flat) -> Terms:
         "six": (2, 6), "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "t": nr,
         "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "a": nv, "multipliers": flat.joint_rows, "increment": nv, "unbalanced": nv, "x": nv, "change": nr,
-        "row_rhs": nr, "compliance": nr, "energies": 4, "past_a": (2, nv),
+        "row_rhs": nr, "compliance": nr, "energies": 4,
     }  # fmt: skip
     return Terms(**{name: np.zeros(shape) for name, shape in shapes.items()})

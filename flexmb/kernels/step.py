@@ -15,6 +15,7 @@ from flexmb.kernels.solve import INACTIVE, solve_rows
 KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
 
+BELOW_ERROR = 1e5  # the scale of Newton's tolerance over the local error: with a tolerance of 1e-8 corrections end a thousandth below the error of the step
 ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's length, that rounding allows
 
 CONVERGED, DIVERGED, NO_MASS = 0, 1, 2  # outcomes of `advance`
@@ -30,7 +31,7 @@ class Scheme(NamedTuple):
     beta: float
     gamma: float
     error_constant: float  # |1/6 - beta - (alpha_m - alpha_f)/2|: local error of the position over h^2 da
-    tolerance: float  # of the Newton corrections, relative to h^2 times the accelerations
+    tolerance: float  # of the Newton corrections, relative to h^2 times the accelerations, or to BELOW_ERROR times the local error
     iterations: int
 
 
@@ -45,9 +46,15 @@ class Motion(NamedTuple):
     angle_memory: np.ndarray  # (nr,)
     powers: np.ndarray  # (2, 4) at the present and at the previous step
     work: np.ndarray  # (4,) their integrals
-    last: (
-        np.ndarray
-    )  # (4,) step size `a` belongs to, error of the last step, iterations so far, previous step size (0: none)
+    past: np.ndarray  # (DEGREE, nv) `a` of earlier steps of the same size, the latest first
+    last: np.ndarray  # (8,) see below
+
+
+SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE = range(8)
+"""Entries of `Motion.last`: the step size that `a` belongs to; the error of the last step; iterations so far; the size of the step before the last (0: none); how many rows of
+`past` are in use; the degree of the best prediction; the contraction of the iteration (0: unknown) and the steps since it was measured."""
+DEGREE = 3
+"""Highest degree of the polynomials that predict accelerations."""
 
 
 @njit(cache=True, fastmath=FAST)
@@ -204,7 +211,8 @@ def _newton(flat, scheme, h, functions, motion, work, terms, powers, rate):
     angle_memory, values = motion.angle_memory, terms.values
     to_a = 1.0 / (scheme.beta * h * h)
     fastest, strongest = _largest(w0, weight), _largest(wdot0, weight)
-    tolerance = max(scheme.tolerance * min(1.0, h * h * (strongest + fastest * fastest)), ROUNDING)
+    scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
+    tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous = np.inf
     for iteration in range(1, scheme.iterations + 1):
         _move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, w0, a0, wdot0, a, increment, w, wdot)
@@ -227,7 +235,7 @@ def _newton(flat, scheme, h, functions, motion, work, terms, powers, rate):
             multipliers[r] += change[r]
         if not np.isfinite(size):
             return DIVERGED, iteration, rate
-        if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 1e-3 * tolerance:
+        if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
             size = tolerance  # what is left is known to be small enough
         elif iteration == 2 and previous > 0.0:
             rate = max(size / previous, 1e-8)
@@ -245,7 +253,7 @@ def _newton(flat, scheme, h, functions, motion, work, terms, powers, rate):
 @njit(cache=True)
 def _integrate_powers(motion, h, powers):
     """Add the work of one step: parabola through three steps (third order), trapezoid at the start."""
-    last = motion.last[3]
+    last = motion.last[BEFORE]
     for k in range(4):
         p1, p0 = motion.powers[0, k], motion.powers[1, k]
         p2 = powers[k]
@@ -259,31 +267,42 @@ def _integrate_powers(motion, h, powers):
 
 
 @njit(cache=True)
-def _extrapolate(order, now, past, out):
-    """A polynomial of degree 1 or 2 through the latest steps."""
+def _predict(order, alpha_m, wdot, now, past, out):
+    """Accelerations of the next step: by the method's own rule (order 0), or a polynomial of degree 1 to 3 through the latest steps."""
     for i in range(len(now)):
-        if order == 1:
+        if order == 0:
+            out[i] = (wdot[i] - alpha_m * now[i]) / (1.0 - alpha_m)
+        elif order == 1:
             out[i] = 2.0 * now[i] - past[0, i]
-        else:
+        elif order == 2:
             out[i] = 3.0 * (now[i] - past[0, i]) + past[1, i]
+        else:
+            out[i] = 4.0 * (now[i] + past[1, i]) - 6.0 * past[0, i] - past[2, i]
 
 
 @njit(cache=True)
 def _best_order(weight, alpha_m, wdot, now, past, known, a):
-    """The prediction that would have come closest to the accelerations `a` of the step just made: 0, the method's own rule, or the degree of a polynomial
-    through the latest `known` + 1 steps of the same size.
+    """The prediction (see `_predict`) that would have come closest to the accelerations `a` of the step just made, with `known` rows of `past`.
 
     Motion that the step resolves is extrapolated; where fast vibration is left to the method's damping, its own rule is better.
     """
-    own, line, parabola = 0.0, 0.0, 0.0
+    own, line, parabola, cubic = 0.0, 0.0, 0.0, 0.0
     for i in range(len(a)):
         own = max(own, abs(a[i] - (wdot[i] - alpha_m * now[i]) / (1.0 - alpha_m)) * weight[i])
-        slope = now[i] - past[0, i]
-        line = max(line, abs(a[i] - now[i] - slope) * weight[i])
-        parabola = max(parabola, abs(a[i] - now[i] - 2.0 * slope + past[0, i] - past[1, i]) * weight[i])
-    if known > 1 and parabola < min(line, own):
-        return 2
-    return 1 if known > 0 and line < own else 0
+        off = a[i] - 2.0 * now[i] + past[0, i]
+        line = max(line, abs(off) * weight[i])
+        off -= now[i] - 2.0 * past[0, i] + past[1, i]
+        parabola = max(parabola, abs(off) * weight[i])
+        off -= now[i] - 3.0 * (past[0, i] - past[1, i]) - past[2, i]
+        cubic = max(cubic, abs(off) * weight[i])
+    best, order = own, 0
+    if known > 0 and line < best:
+        best, order = line, 1
+    if known > 1 and parabola < best:
+        best, order = parabola, 2
+    if known > 2 and cubic < best:
+        order = 3
+    return order
 
 
 @njit(cache=True)
@@ -296,39 +315,34 @@ def advance(flat, scheme, h, steps, functions, motion, work, terms):
     Returns `(outcome, steps done)`; on failure `motion` stays at the last good step.
     """
     flat, motion, work, terms = borrowed(flat), borrowed(motion), borrowed(work), borrowed(terms)
-    nv = len(motion.w)
-    nr = len(flat.row_kind)
+    nv, nr = len(motion.w), len(flat.row_kind)
     q, w, wdot, a, multipliers = terms.q, terms.w, terms.wdot, terms.a, terms.multipliers
     powers = np.empty(4)
-    past_a = terms.past_a
-    a0, weight, change = motion.a, flat.weight, terms.increment
-    order, rate = 0, 0.0
+    a0, past, last, weight, change = motion.a, motion.past, motion.last, flat.weight, terms.increment
     for step in range(steps):
         now = functions[step]
         multipliers[:] = (
             motion.multipliers
-        )  # no polynomial: the part of redundant joints' that is never corrected would grow
-        if order > 0:
-            _extrapolate(order, motion.a, past_a, a)
-        else:
-            for i in range(nv):
-                a[i] = (motion.wdot[i] - scheme.alpha_m * motion.a[i]) / (1.0 - scheme.alpha_m)
-        measured = rate if step % REMEASURE else 0.0
+        )  # no polynomial: of redundant joints a part is never corrected, it would grow
+        _predict(int(last[ORDER]), scheme.alpha_m, motion.wdot, a0, past, a)
+        measured = last[RATE] if last[AGE] < REMEASURE else 0.0
         outcome, iterations, rate = _newton(flat, scheme, h, now, motion, work, terms, powers, measured)
-        motion.last[2] += iterations
+        last[ITERATIONS] += iterations
         if outcome != CONVERGED:
             return outcome, step
+        last[AGE] = last[AGE] + 1.0 if rate == last[RATE] else 0.0
+        last[RATE] = rate
         _integrate_powers(motion, h, powers)
-        order = _best_order(flat.weight, scheme.alpha_m, motion.wdot, motion.a, past_a, min(step, len(past_a)), a)
-        for k in range(len(past_a) - 1, 0, -1):
-            past_a[k] = past_a[k - 1]
-        past_a[0] = motion.a
+        last[ORDER] = _best_order(weight, scheme.alpha_m, motion.wdot, a0, past, int(last[KNOWN]), a)
+        last[KNOWN] = min(last[KNOWN] + 1.0, DEGREE)
+        for k in range(DEGREE - 1, 0, -1):
+            past[k] = past[k - 1]
+        past[0] = a0
         for i in range(nv):
             change[i] = a[i] - a0[i]
-        error = scheme.error_constant * h * h * _largest(change, weight)
-        motion.last[1] = error
-        motion.last[0] = h
-        motion.last[3] = h
+        last[ERROR] = scheme.error_constant * h * h * _largest(change, weight)
+        last[SIZE] = h
+        last[BEFORE] = h
         motion.q[:] = q
         motion.w[:] = w
         motion.wdot[:] = wdot

@@ -13,11 +13,11 @@ from jaxtyping import Float
 
 from fem.errors import FlexmbError
 from flexmb.joints import RedundantConstraintWarning
-from flexmb.kernels.data import GROUND, Flat, make_terms
-from flexmb.kernels.rows import all_rows, make_work, place_markers
+from flexmb.kernels.data import ANGLE, GROUND, Flat, make_places, make_terms
+from flexmb.kernels.rows import all_rows, place_markers
 from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.kernels.step import displace, residual
-from flexmb.mechanism import Mechanism, State, initial_angles
+from flexmb.mechanism import Mechanism, State
 
 DEPENDENT = 1e-7
 """Singular value of the scaled joint equations, relative to the largest, below which they count as dependent."""
@@ -47,7 +47,7 @@ def row_jacobian(
     nr = len(mechanism.rows)
     values = np.zeros(nr)
     G = np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
-    all_rows(flat, q, functions, initial_angles(mechanism, flat, q), make_work(flat), values, G)
+    all_rows(flat, q, functions, initial_angles(mechanism, flat, q), make_places(flat), values, G)
     dense = np.zeros((nr, int(flat.v_start[-1])))
     for r, row in enumerate(mechanism.rows):
         for side in range(2):
@@ -132,12 +132,12 @@ def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> tupl
 
 def _require_same_branch(mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray) -> None:
     """Axes must not have closed the wrong way round (a half turn also fulfils the perpendicularity conditions)."""
-    work = make_work(flat)
-    place_markers(flat, q, *work)
+    places = make_places(flat)
+    place_markers(flat, q, places)
     for joint in mechanism.joints:
         if joint.kind in ("revolute", "cylindrical", "prismatic", "fixed", "planar", "prescribed"):
             a, b = joint.markers
-            if work[3][a][:, 2] @ work[3][b][:, 2] < 0:
+            if places.axes[a][:, 2] @ places.axes[b][:, 2] < 0:
                 raise AssemblyError(
                     f"Joint {joint.name!r} could only be closed with its axis turned round. Check the orientations of the bodies it connects."
                 )
@@ -206,8 +206,8 @@ def accelerations(
     q, w = state.q, state.w
     nv, nr, nj = len(w), len(mechanism.rows), mechanism.joint_rows
     terms, out = make_terms(flat), np.zeros(nv)
-    angles, work = initial_angles(mechanism, flat, q), make_work(flat)
-    residual(flat, q, w, np.zeros(nv), np.zeros(nj), functions, angles, work, terms, out, np.zeros(4))
+    angles, places = initial_angles(mechanism, flat, q), make_places(flat)
+    residual(flat, q, w, np.zeros(nv), np.zeros(nj), functions, angles, places, terms, out, np.zeros(4))
     compliance = np.full(nr, INACTIVE)
     compliance[:nj] = 0.0
     second = np.array([functions[r.function, 2] if r.function >= 0 else 0.0 for r in mechanism.rows[:nj]])
@@ -267,3 +267,15 @@ def start(mechanism: Mechanism, flat: Flat) -> Start:
     state = State(mechanism.initial.t, q, w)
     wdot, multipliers = accelerations(mechanism, flat, state, mechanism.function_values(state.t))
     return Start(state, wdot, multipliers, moved, redundant)
+
+
+def initial_angles(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.ndarray:
+    """Start values (nr,) of the unwrapped angles of angular springs: within half a turn of zero."""
+    places = make_places(flat)
+    place_markers(flat, q, places)
+    memory = np.zeros(len(mechanism.rows))
+    for k, row in enumerate(mechanism.rows):
+        if row.kind == ANGLE:
+            S = places.axes[row.markers[0]].T @ places.axes[row.markers[1]]
+            memory[k] = np.arctan2(S[1, 0] - S[0, 1], S[0, 0] + S[1, 1])
+    return memory

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from scipy.interpolate import CubicSpline
 
 from fem.errors import FlexmbError
@@ -18,17 +20,25 @@ class Motion:
     """A scalar function of time with its rate and its second derivative.
 
     For drivers the value is a displacement or an angle (radians), for loads a factor; time in the model's unit.
-    `description` is what files and reports show.
+    `description` is what files and reports show; `arrays`: the three functions take arrays of times as well as numbers.
     """
 
-    value: Callable[[float], float]
-    rate: Callable[[float], float]
-    acceleration: Callable[[float], float]
+    value: Callable[[Any], Any]
+    rate: Callable[[Any], Any]
+    acceleration: Callable[[Any], Any]
     description: str = "function"
+    arrays: bool = True
 
     def __call__(self, t: float) -> tuple[float, float, float]:
         """Value, rate and acceleration at time `t`."""
-        return self.value(t), self.rate(t), self.acceleration(t)
+        return float(self.value(t)), float(self.rate(t)), float(self.acceleration(t))
+
+    def over(self, times: Float[np.ndarray, "nt"]) -> Float[np.ndarray, "nt 3"]:
+        """The same at many times: at once when the functions take `arrays` of times, else one by one."""
+        if not self.arrays:
+            return np.array([self(float(t)) for t in times]).reshape(-1, 3)
+        parts = (self.value(times), self.rate(times), self.acceleration(times))
+        return np.stack([np.broadcast_to(np.asarray(part, dtype=float), times.shape) for part in parts], axis=1)
 
 
 def constant(value: float) -> Motion:
@@ -61,9 +71,9 @@ def smooth_step(start: float, duration: float, height: float) -> Motion:
         raise MotionError(f"smooth_step needs a positive duration; found {duration}.")
     p = height * np.polynomial.Polynomial([0, 0, 0, 10, -15, 6])
 
-    def derivative(order: int) -> Callable[[float], float]:
+    def derivative(order: int) -> Callable[[Any], Any]:
         q = p.deriv(order) if order else p
-        return lambda t: float(q(np.clip((t - start) / duration, 0.0, 1.0))) / duration**order
+        return lambda t: q(np.clip((t - start) / duration, 0.0, 1.0)) / duration**order
 
     return Motion(
         derivative(0), derivative(1), derivative(2), f"smooth_step(start={start}, duration={duration}, height={height})"
@@ -80,9 +90,9 @@ def spin_up(speed: float, duration: float) -> Motion:
     w, T = speed, duration
     k = 2 * np.pi / T
     return Motion(
-        lambda t: w / T * (t**2 / 2 - 2 * np.sin(k * t / 2) ** 2 / k**2) if t < T else w * (t - T / 2),
-        lambda t: w / T * (t - np.sin(k * t) / k) if t < T else w,
-        lambda t: 2 * w / T * np.sin(k * t / 2) ** 2 if t < T else 0.0,
+        lambda t: np.where(t < T, w / T * (t**2 / 2 - 2 * np.sin(k * t / 2) ** 2 / k**2), w * (t - T / 2)),
+        lambda t: np.where(t < T, w / T * (t - np.sin(k * t) / k), w),
+        lambda t: np.where(t < T, 2 * w / T * np.sin(k * t / 2) ** 2, 0.0),
         f"spin_up(speed={speed}, duration={duration})",
     )
 
@@ -93,23 +103,23 @@ def pulse(start: float, duration: float, height: float, period: float | None = N
         raise MotionError(f"pulse needs a positive duration, and a period no shorter; found {duration} and {period}.")
     k = np.pi / duration
 
-    def phase(t: float) -> float | None:
-        s = t - start
-        if period is not None and s > 0:
-            s %= period
-        return k * s if 0.0 < s < duration else None
+    def phase(t: Any) -> Any:
+        """From 0 to pi within a pulse, 0 outside: all derivatives but the fourth vanish there."""
+        s = np.asarray(t) - start
+        if period is not None:
+            s = np.where(s > 0, s % period, s)
+        return np.where((s > 0.0) & (s < duration), k * s, 0.0)
 
-    def value(t: float) -> float:
-        p = phase(t)
-        return 0.0 if p is None else height * np.sin(p) ** 4
+    def value(t: Any) -> Any:
+        return height * np.sin(phase(t)) ** 4
 
-    def rate(t: float) -> float:
+    def rate(t: Any) -> Any:
         p = phase(t)
-        return 0.0 if p is None else height * k * 4 * np.sin(p) ** 3 * np.cos(p)
+        return height * k * 4 * np.sin(p) ** 3 * np.cos(p)
 
-    def acceleration(t: float) -> float:
+    def acceleration(t: Any) -> Any:
         p = phase(t)
-        return 0.0 if p is None else height * k * k * 4 * (3 * np.sin(p) ** 2 * np.cos(p) ** 2 - np.sin(p) ** 4)
+        return height * k * k * 4 * (3 * np.sin(p) ** 2 * np.cos(p) ** 2 - np.sin(p) ** 4)
 
     return Motion(
         value, rate, acceleration, f"pulse(start={start}, duration={duration}, height={height}, period={period})"
@@ -129,24 +139,39 @@ def table(times: np.ndarray | list, values: np.ndarray | list) -> Motion:
         )
     spline = CubicSpline(t, y)
 
-    def inside(order: int) -> Callable[[float], float]:
-        def f(at: float) -> float:
-            if not t[0] - 1e-9 * (t[-1] - t[0]) <= at <= t[-1] + 1e-9 * (t[-1] - t[0]):
-                raise MotionError(
-                    f"The table of a motion covers times {t[0]} to {t[-1]}; it was asked for {at}. Extend the table or shorten the run."
-                )
-            return float(spline(at, order))
+    def inside(order: int) -> Callable[[Any], Any]:
+        def f(at: Any) -> Any:
+            require_inside(np.asarray(at), t, "The table of a motion")
+            return spline(at, order)
 
         return f
 
     return Motion(inside(0), inside(1), inside(2), f"table of {len(t)} points")
 
 
+def require_inside(asked: np.ndarray, known: np.ndarray, what: str) -> None:
+    """Raise `MotionError` when a time lies outside the `known` ones, by more than round-off."""
+    slack = 1e-9 * (known[-1] - known[0])
+    outside = asked[(asked < known[0] - slack) | (asked > known[-1] + slack)]
+    if len(outside):
+        raise MotionError(
+            f"{what} is known from t = {known[0]} to {known[-1]} only; it was asked for {outside[0]}. Extend it, or shorten the run."
+        )
+
+
 def function(
-    value: Callable[[float], float], rate: Callable[[float], float], acceleration: Callable[[float], float]
+    value: Callable[[float], float],
+    rate: Callable[[float], float],
+    acceleration: Callable[[float], float],
+    *,
+    arrays: bool = False,
 ) -> Motion:
-    """A user's own function with its two derivatives, checked against each other by `check_derivatives` when attached."""
-    return Motion(value, rate, acceleration)
+    """A user's own function with its two derivatives, checked against each other by `check_derivatives` when attached.
+
+    `arrays`: the functions take an array of times (written with numpy, or compiled with `numba.vectorize`), which spares three calls of Python a
+    time step: some 3 microseconds for short functions, beside 4 to 20 that the step itself takes.
+    """
+    return Motion(value, rate, acceleration, arrays=arrays)
 
 
 def check_derivatives(motion: Motion, t: float, span: float) -> None:

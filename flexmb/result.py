@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.kernels.data import GROUND
-from flexmb.kernels.rows import make_work, place_markers
+from flexmb.kernels.data import GROUND, make_places
+from flexmb.kernels.rows import place_markers
 from flexmb.lie import rotation_from_quaternion
 from flexmb.mechanism import Mechanism, State
 
@@ -143,11 +143,11 @@ class Result:
     def _marker(self, marker: str) -> tuple[np.ndarray, np.ndarray]:
         index = self.mechanism.marker_index(marker)
         flat = self.mechanism.flat()
-        work = make_work(flat)
+        places = make_places(flat)
         position, axes = np.empty((len(self.t), 3)), np.empty((len(self.t), 3, 3))
         for k, q in enumerate(self.q):
-            place_markers(flat, q, *work)
-            position[k], axes[k] = work[2][index], work[3][index]
+            place_markers(flat, q, places)
+            position[k], axes[k] = places.position[index], places.axes[index]
         return position, axes
 
     def reaction(self, joint: str) -> Float[np.ndarray, "nt 6"]:

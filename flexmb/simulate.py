@@ -8,14 +8,16 @@ import numpy as np
 
 from fem.errors import ConvergenceError
 from flexmb.gauge import warn_when_left
-from flexmb.initial import Start, jerk, least_change, row_jacobian, start
+from flexmb.initial import Start, initial_angles, jerk, least_change, row_jacobian, start
 from flexmb.integrators.generalised_alpha import IntegratorError, generalised_alpha
-from flexmb.kernels.data import Flat, Terms, make_terms
-from flexmb.kernels.rows import make_work, row_rates
+from flexmb.kernels.data import Flat, Terms, make_places, make_terms
+from flexmb.kernels.pointed import pointed
+from flexmb.kernels.rows import row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.kernels.step import (
     CONVERGED,
     DEGREE,
+    DIVERGED,
     ERROR,
     ITERATIONS,
     KNOWN,
@@ -23,15 +25,20 @@ from flexmb.kernels.step import (
     ORDER,
     RATE,
     SIZE,
+    TOO_LARGE,
+    UNSUITED,
     Motion,
     Scheme,
     advance,
     powers_of,
     residual,
 )
-from flexmb.mechanism import Mechanism, State, initial_angles
+from flexmb.mechanism import Mechanism, State
 from flexmb.result import Ledger, Result, Statistics
 from flexmb.system import System
+
+LONGEST_BLOCK = 64
+"""Steps between looks at the step size, for which the functions of time are evaluated ahead."""
 
 Progress = Callable[[float], None]
 """Called with the fraction done, about a hundred times in a run."""
@@ -161,12 +168,12 @@ class Run:
 
     def __post_init__(self) -> None:
         self.t = self.state.t
-        self._work, self._terms = make_work(self.flat), make_terms(self.flat)
+        self._places, self._terms = make_places(self.flat), make_terms(self.flat)
         memory = initial_angles(self.mechanism, self.flat, self.state.q)
-        self.motion = Motion(
+        self.motion = pointed(Motion(
             q=self.state.q.copy(), w=self.state.w.copy(), wdot=self.wdot.copy(), a=self.wdot.copy(), multipliers=self.multipliers.copy(),
             angle_memory=memory, powers=np.zeros((2, 4)), work=np.zeros(4), past=np.zeros((DEGREE, len(self.wdot))), last=np.zeros(8),
-        )  # fmt: skip
+        ))  # fmt: skip
         self.motion.powers[0] = self._evaluate()[1]
 
     def _evaluate(self) -> tuple[np.ndarray, np.ndarray, Terms]:
@@ -182,7 +189,7 @@ class Run:
             m.multipliers,
             functions,
             m.angle_memory,
-            self._work,
+            self._places,
             terms,
             terms.unbalanced,
             energies,
@@ -199,17 +206,17 @@ class Run:
         """Let the step be compiled (half a minute, once on a machine) before the clock runs: no steps."""
         self._run(1.0, np.zeros((0, *self.mechanism.function_values(self.t).shape)))
 
-    def _run(self, h: float, functions: np.ndarray) -> tuple[int, int]:
+    def _run(self, h: float, functions: np.ndarray, tolerance: float = np.inf) -> tuple[int, int]:
         outcome: tuple[int, int] = advance(
-            self.flat, self.scheme, h, len(functions), functions, self.motion, self._work, self._terms
+            self.flat, self.scheme, h, len(functions), tolerance, functions, self.motion, self._places, self._terms
         )
         return outcome
 
-    def _advance(self, h: float, steps: int) -> tuple[int, int]:
+    def _advance(self, h: float, steps: int, tolerance: float = np.inf) -> tuple[int, int]:
         if abs(h - self.motion.last[SIZE]) > 1e-9 * h:
             self._change_step(h)
         functions = self.mechanism.function_table(self.t + h * np.arange(1, steps + 1))
-        outcome, done = self._run(h, functions)
+        outcome, done = self._run(h, functions, tolerance)
         self.t += h * done
         self.steps += done
         if done:
@@ -260,32 +267,27 @@ class Run:
 
     def adaptive(self, target: float, size: float, tolerance: float) -> float:
         """Steps to `target` whose error estimate stays below `tolerance`; returns the size to go on with."""
+        block = 1
         while self.t < target:
             remaining = target - self.t
-            h = remaining / np.ceil(remaining / size * (1 - 1e-9))
+            left = int(np.ceil(remaining / size * (1 - 1e-9)))
+            h = remaining / left
             if h < 1e-14 * max(abs(target), remaining):
-                self._fail(1, h)
-            saved = [x.copy() for x in self.motion]
-            begun = self.t
-            outcome, _ = self._advance(h, 1)
-            error = self.motion.last[ERROR] / tolerance if outcome == CONVERGED else np.inf
+                self._fail(DIVERGED, h)
+            outcome, done = self._advance(h, 1 if self.project else min(left, block), tolerance)
             if outcome == NO_MASS:
                 self._fail(outcome, h)
-            if error > 1.0:
-                for now, before in zip(self.motion, saved, strict=True):
-                    now[:] = before
-                self.steps -= int(outcome == CONVERGED)
-                self.t = begun
+            if done == left:
+                self.t = target
+            if done and self.project:
+                self._change_rates(-1.0)
+            error = self.motion.last[ERROR] / tolerance if outcome != DIVERGED else np.inf
+            block = min(2 * block, LONGEST_BLOCK) if outcome == CONVERGED else 1
+            if outcome in (DIVERGED, TOO_LARGE):
                 self.rejected += 1
                 size = h * (max(0.2, 0.9 * error ** (-1 / 3)) if np.isfinite(error) else 0.25)
-                continue
-            if abs(target - self.t) < 1e-9 * h:
-                self.t = target
-            if self.project:
-                self._change_rates(-1.0)
-            factor = 0.9 * max(error, 1e-4) ** (-1 / 3)
-            if h > 0.5 * size and not 0.95 < factor < 1.2:  # small changes are not worth their disturbance
-                size = h * min(1.5, factor)
+            elif outcome == UNSUITED and h > 0.5 * size:
+                size = h * min(1.5, 0.9 * max(error, 1e-4) ** (-1 / 3))
         return float(size)
 
     def _fail(self, outcome: int, h: float) -> None:

@@ -10,8 +10,7 @@ import pytest
 import flexmb
 from flexmb.elimination import elimination_of
 from flexmb.initial import start
-from flexmb.kernels.data import GROUND, SECOND_ORDER, make_terms
-from flexmb.kernels.rows import make_work
+from flexmb.kernels.data import GROUND, SECOND_ORDER, make_places, make_terms
 from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.kernels.step import residual
 
@@ -89,7 +88,7 @@ def test_a_newton_step_is_that_of_dense_matrices(field):
     rng = np.random.default_rng(8)
     terms, nv, nr = make_terms(flat), len(begin.state.w), len(flat.row_kind)
     q = begin.state.q + 1e-3 * rng.standard_normal(len(begin.state.q))
-    residual(flat, q, rng.standard_normal(nv), np.zeros(nv), np.zeros(flat.joint_rows), np.zeros((0, 3)), np.zeros(nr), make_work(flat), terms, np.zeros(nv), np.zeros(4))  # fmt: skip
+    residual(flat, q, rng.standard_normal(nv), np.zeros(nv), np.zeros(flat.joint_rows), np.zeros((0, 3)), np.zeros(nr), make_places(flat), terms, np.zeros(nv), np.zeros(4))  # fmt: skip
     compliance = np.zeros(nr)
     compliance[flat.joint_rows :] = 1e-4
     for off in (False, True):

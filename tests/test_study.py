@@ -16,7 +16,7 @@ from flexmb.cli.main import app
 from flexmb.files.changes import ChangeError, changed
 from flexmb.files.model_file import ModelFileError, load_model
 from flexmb.study.parameters import StudyError
-from flexmb.study.plots import plot_study
+from flexmb.study_plots import plot_study
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
 

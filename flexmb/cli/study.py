@@ -32,7 +32,7 @@ def command(
     from flexmb.files.model_file import load_model
     from flexmb.simulate import simulate
     from flexmb.study import every_combination, peaks, simulate_many
-    from flexmb.study.plots import plot_study
+    from flexmb.study_plots import plot_study
 
     varied = dict(values_of(text) for text in vary)
     path = model.resolve()

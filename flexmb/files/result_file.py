@@ -11,7 +11,7 @@ from scipy.interpolate import PPoly
 from flexmb.files.body_file import body_from_tree, body_tree
 from flexmb.files.tree import FileError, Tree, read_tree, write_tree
 from flexmb.mechanism import Joint, Load, Marker, Mechanism, Row, State
-from flexmb.motion import Motion, MotionError
+from flexmb.motion import Motion, require_inside
 from flexmb.result import Ledger, Result, Statistics
 
 _STORED = " (stored values)"
@@ -109,14 +109,11 @@ def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> Motio
     """A function of time known with two derivatives at the stored times: exact there, quintic between them."""
     curves = [_quintic(t, values).derivative(order) for order in range(3)]
 
-    def column(order: int) -> Callable[[float], float]:
-        def at(time: float) -> float:
-            index = min(int(np.searchsorted(t, time)), len(t) - 1)
-            if t[index] == time:
-                return float(values[index, order])
-            if not t[0] - 1e-9 * (t[-1] - t[0]) <= time <= t[-1] + 1e-9 * (t[-1] - t[0]):
-                raise MotionError(f"{text!r} is known from t = {t[0]} to {t[-1]} only; it was asked for {time}.")
-            return float(curves[order](time))
+    def column(order: int) -> Callable[[Any], Any]:
+        def at(time: Any) -> Any:
+            require_inside(np.asarray(time), t, repr(text))
+            index = np.minimum(np.searchsorted(t, time), len(t) - 1)
+            return np.where(t[index] == time, values[index, order], curves[order](time))
 
         return at
 

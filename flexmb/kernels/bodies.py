@@ -289,7 +289,7 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     return kinetic, s
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def add_elastic_inertia(flat, b, Lrr, Mre, rate, sixes, out):
     """`out += M_ee rate` (m,): the identity, with a second-order field plus `M_re^T M_rr^-1 M_re - M_re0^T M_rr0^-1 M_re0`; `Lrr` factors `M_rr`."""
     m = flat.modes[b]

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmb.kernels.pointed import pointed
+
 GROUND = -1
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 
@@ -111,6 +113,32 @@ def scratch_size(m: int) -> int:
     return (2 * SECOND_ORDER + 6) * m
 
 
+class Places(NamedTuple):
+    """Where all markers and bodies are at one configuration."""
+
+    body_point: np.ndarray  # (nm, 3) in the marker's body
+    tangent: np.ndarray  # (nm, 3, 3) tangent operator of its elastic rotation
+    position: np.ndarray  # (nm, 3) in the world
+    axes: np.ndarray  # (nm, 3, 3) in the world
+    attitude: np.ndarray  # (nb, 3, 3) of the bodies
+    rows: np.ndarray  # (nm, 6, mmax) derivatives of elastic translation and rotation vector by eta
+
+
+def make_places(flat: Flat) -> Places:
+    """Arrays for `place_markers`; what never changes is filled in."""
+    nm, nb = len(flat.marker_body), len(flat.modes)
+    tangent = np.tile(np.eye(3), (nm, 1, 1))
+    arrays = (
+        np.zeros((nm, 3)),
+        tangent,
+        np.zeros((nm, 3)),
+        np.zeros((nm, 3, 3)),
+        np.zeros((nb, 3, 3)),
+        flat.marker_rows.copy(),
+    )
+    return pointed(Places(*arrays))
+
+
 def make_terms(flat: Flat) -> Terms:
     """Arrays of the right sizes."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
@@ -121,4 +149,4 @@ def make_terms(flat: Flat) -> Terms:
         "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "a": nv, "multipliers": flat.joint_rows, "increment": nv, "unbalanced": nv, "x": nv, "change": nr,
         "row_rhs": nr, "compliance": nr, "energies": 4,
     }  # fmt: skip
-    return Terms(**{name: np.zeros(shape) for name, shape in shapes.items()})
+    return pointed(Terms(**{name: np.zeros(shape) for name, shape in shapes.items()}))

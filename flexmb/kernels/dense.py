@@ -7,6 +7,13 @@ FAST = {"reassoc", "contract"}
 
 
 @njit(cache=True)
+def copy(a, b):
+    """Write the entries of a vector into `b`; the compiler takes a second over `b[:] = a`, with its errors for other shapes."""
+    for i in range(len(a)):
+        b[i] = a[i]
+
+
+@njit(cache=True)
 def cholesky(S):
     """Cholesky factor of a 6x6 matrix in its lower triangle, in place, with its diagonal inverted; False when it is not positive definite."""
     for r in range(6):

@@ -69,11 +69,13 @@ def _elastic_motion(linear, second, quadratic, eta, rows):
 
 
 @njit(cache=True)
-def place_markers(flat, q, body_point, tangent, position, axes, attitude, rows):
+def place_markers(flat, q, places):
     """Place every marker: point in its body, tangent operator of its elastic rotation, world position and axes.
 
-    `rows` (nm, 6, mmax) become the derivatives of each marker's elastic translation and rotation vector by eta, where those are not constant.
+    The rows of `places` become the derivatives of each marker's elastic translation and rotation vector by eta, where those are not constant.
     """
+    body_point, tangent, position, axes = places.body_point, places.tangent, places.position, places.axes
+    attitude, rows = places.attitude, places.rows
     for b in range(len(flat.modes)):
         k = flat.q_start[b] + 3
         put_matrix(attitude, b, rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3])))
@@ -155,10 +157,11 @@ def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out)
 
 
 @njit(cache=True)
-def all_rows(flat, q, functions, angle_memory, work, values, G):
+def all_rows(flat, q, functions, angle_memory, places, values, G):
     """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies."""
-    body_point, tangent, position, axes, attitude, rows = work
-    place_markers(flat, q, body_point, tangent, position, axes, attitude, rows)
+    place_markers(flat, q, places)
+    body_point, tangent, position, axes = places.body_point, places.tangent, places.position, places.axes
+    attitude, rows = places.attitude, places.rows
     for r in range(len(values)):
         a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
         given = functions[flat.row_function[r], 0] if r < flat.joint_rows and flat.row_function[r] >= 0 else 0.0
@@ -200,10 +203,16 @@ def all_rows(flat, q, functions, angle_memory, work, values, G):
             )  # fmt: skip
 
 
-@njit(cache=True, inline="always")
-def add_loads(flat, functions, work, out, forces):
+@njit(cache=True)
+def add_loads(flat, functions, places, out, forces):
     """Add the applied wrenches to the generalised `forces`. Markers must have been placed; `out` (6+mmax,) is scratch."""
-    body_point, tangent, _, axes, attitude, rows = work
+    body_point, tangent, axes, attitude, rows = (
+        places.body_point,
+        places.tangent,
+        places.axes,
+        places.attitude,
+        places.rows,
+    )
     for l in range(len(flat.load_marker)):
         k = flat.load_marker[l]
         b = flat.marker_body[k]
@@ -252,15 +261,3 @@ def add_row_forces(row_markers, marker_body, v_start, G, efforts, forces):
             if b != GROUND:
                 for i in range(v_start[b], v_start[b + 1]):
                     forces[i] += efforts[r] * G[r, side, i - v_start[b]]
-
-
-@njit(cache=True)
-def make_work(flat):
-    """Work arrays of `place_markers`: points in bodies, tangents, positions, axes of markers, attitudes of bodies, rows."""
-    nm = len(flat.marker_body)
-    tangent = np.zeros((nm, 3, 3))
-    for k in range(nm):
-        for i in range(3):
-            tangent[k, i, i] = 1.0
-    attitude, rows = np.zeros((len(flat.modes), 3, 3)), flat.marker_rows.copy()
-    return np.zeros((nm, 3)), tangent, np.zeros((nm, 3)), np.zeros((nm, 3, 3)), attitude, rows

@@ -16,13 +16,13 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.data import SECOND_ORDER
-from flexmb.kernels.dense import FAST, add_back, add_coupled, cholesky, inner, solve6_all
+from flexmb.kernels.dense import FAST, add_back, add_coupled, cholesky, copy, inner, solve6_all
 
 DEPENDENT = 1e-11  # relative size of a pivot below which rows count as dependent
 INACTIVE = -1.0  # compliance of a row that takes no part
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
     """Fill the inverses `E` of the diagonals `beta + stiff (gamma D + K)` (nv,) and the 6x6 Cholesky factors `chol` of every body.
 
@@ -163,7 +163,7 @@ def _solve_envelope(start, first, L, scale, t):
 def _solve_symmetric(start, first, S, L, scale, t):
     """Overwrite `t` by `S^{-1} t`, `S` symmetric positive (semi-)definite within its envelope; return 1 when rows are dependent."""
     n = len(t)
-    L[:] = S
+    copy(S, L)
     outcome = _factor_envelope(start, first, L, scale)
     if outcome == 0:
         _solve_envelope(start, first, L, scale, t)

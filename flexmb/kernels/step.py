@@ -7,8 +7,7 @@ from numba import njit
 
 from flexmb.kernels.algebra import compose, cross, dot, matrix, part, put, turn_back
 from flexmb.kernels.bodies import add_elastic_inertia, body_terms
-from flexmb.kernels.borrow import borrowed
-from flexmb.kernels.dense import FAST, add_coupled, inner
+from flexmb.kernels.dense import FAST, add_coupled, copy, inner
 from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
 
@@ -18,7 +17,11 @@ DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
 BELOW_ERROR = 1e5  # the scale of Newton's tolerance over the local error: with a tolerance of 1e-8 corrections end a thousandth below the error of the step
 ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's length, that rounding allows
 
-CONVERGED, DIVERGED, NO_MASS = 0, 1, 2  # outcomes of `advance`
+CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED = 0, 1, 2, 3, 4
+"""Outcomes of `advance`: steps done; Newton's iteration failed; a mass matrix is not positive definite; the error of a step, not taken, is too large; that of a step, taken, is so far
+from the tolerance that the next should have another size."""
+SUITED = (0.42, 0.85)
+"""Errors over the tolerance that call for no other step size: it would change by less than 5 % down or 20 % up."""
 
 REMEASURE = 20  # steps after which the contraction of the iteration is measured again
 
@@ -72,7 +75,7 @@ def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, 
 
 
 @njit(cache=True)
-def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, terms, out, energies):
+def residual(flat, q, w, wdot, multipliers, functions, angle_memory, places, terms, out, energies):
     """Unbalanced generalised forces `out` (nv,) and, in `terms`, the row values and all blocks of the equations; energies on the way.
 
     `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `values[:joint_rows]` are the joint equations.
@@ -80,11 +83,11 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, terms
     energies[:] = 0.0
     values, G, efforts, rates, bias = terms.values, terms.G, terms.efforts, terms.rates, terms.bias
     gravity = part(flat.gravity, 0)
-    all_rows(flat, q, functions, angle_memory, work, values, G)
-    attitude = work[4]
+    all_rows(flat, q, functions, angle_memory, places, values, G)
+    attitude = places.attitude
     terms.loads[:] = 0.0
-    add_loads(flat, functions, work, bias, terms.loads)
-    out[:] = terms.loads
+    add_loads(flat, functions, places, bias, terms.loads)
+    copy(terms.loads, out)
     nj = flat.joint_rows
     if len(values) > nj:
         row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
@@ -133,7 +136,7 @@ def _heat(damping, rate, m):
     return total
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def powers_of(flat, functions, multipliers, w, terms, powers):
     """Powers of drivers and loads and heats, at the velocities `w` and the configuration of `terms`."""
     powers[:] = 0.0
@@ -153,7 +156,7 @@ def powers_of(flat, functions, multipliers, w, terms, powers):
         powers[MODAL_HEAT] += _heat(flat.damping[start - 6 * b :], w[start + 6 :], flat.modes[b])
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def displace(flat, q, increment, out):
     """`out = q o exp(increment)`: configuration moved by twists (6 per body) and elastic increments."""
     for b in range(len(flat.modes)):
@@ -189,7 +192,7 @@ def _move(h, beta, gamma, alpha_m, alpha_f, w0, a0, wdot0, a, increment, w, wdot
 
 
 @njit(cache=True)
-def _newton(flat, scheme, h, functions, motion, work, terms, powers, rate):
+def _newton(flat, scheme, h, functions, motion, places, terms, powers, rate):
     """Iterate one step to convergence; `terms.a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate).
 
     `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
@@ -220,7 +223,7 @@ def _newton(flat, scheme, h, functions, motion, work, terms, powers, rate):
         if iteration > 1 and previous <= tolerance:
             powers_of(flat, functions, multipliers, w, terms, powers)
             return CONVERGED, iteration - 1, rate
-        residual(flat, q, w, wdot, multipliers, functions, angle_memory, work, terms, unbalanced, energies)
+        residual(flat, q, w, wdot, multipliers, functions, angle_memory, places, terms, unbalanced, energies)
         for i in range(nv):
             unbalanced[i] = -unbalanced[i]
         for r in range(nj):
@@ -306,15 +309,14 @@ def _best_order(weight, alpha_m, wdot, now, past, known, a):
 
 
 @njit(cache=True)
-def advance(flat, scheme, h, steps, functions, motion, work, terms):
+def advance(flat, scheme, h, steps, tolerance, functions, motion, places, terms):
     """Advance `motion` in place by `steps` steps of size `h`, the size its accelerations belong to.
 
-    `functions` (steps, nf, 3): the functions of time at the ends of the steps. `work`, `terms`: arrays of `make_work` and `make_terms`.
+    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `places`, `terms`: arrays of `make_places` and `make_terms`.
 
     Generalised-alpha on the Lie group of the bodies' rigid motions, index 3 (Bruls, Cardona, Arnold 2012, eqs 12-16).
-    Returns `(outcome, steps done)`; on failure `motion` stays at the last good step.
+    Returns `(outcome, steps done)`; when a step fails or is refused, `motion` stays at the last good step.
     """
-    flat, motion, work, terms = borrowed(flat), borrowed(motion), borrowed(work), borrowed(terms)
     nv, nr = len(motion.w), len(flat.row_kind)
     q, w, wdot, a, multipliers = terms.q, terms.w, terms.wdot, terms.a, terms.multipliers
     powers = np.empty(4)
@@ -326,28 +328,32 @@ def advance(flat, scheme, h, steps, functions, motion, work, terms):
         )  # no polynomial: of redundant joints a part is never corrected, it would grow
         _predict(int(last[ORDER]), scheme.alpha_m, motion.wdot, a0, past, a)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
-        outcome, iterations, rate = _newton(flat, scheme, h, now, motion, work, terms, powers, measured)
+        outcome, iterations, rate = _newton(flat, scheme, h, now, motion, places, terms, powers, measured)
         last[ITERATIONS] += iterations
         if outcome != CONVERGED:
             return outcome, step
         last[AGE] = last[AGE] + 1.0 if rate == last[RATE] else 0.0
         last[RATE] = rate
+        for i in range(nv):
+            change[i] = a[i] - a0[i]
+        last[ERROR] = scheme.error_constant * h * h * _largest(change, weight)
+        if not last[ERROR] <= tolerance:
+            return TOO_LARGE, step
         _integrate_powers(motion, h, powers)
         last[ORDER] = _best_order(weight, scheme.alpha_m, motion.wdot, a0, past, int(last[KNOWN]), a)
         last[KNOWN] = min(last[KNOWN] + 1.0, DEGREE)
         for k in range(DEGREE - 1, 0, -1):
-            past[k] = past[k - 1]
-        past[0] = a0
-        for i in range(nv):
-            change[i] = a[i] - a0[i]
-        last[ERROR] = scheme.error_constant * h * h * _largest(change, weight)
+            copy(past[k - 1], past[k])
+        copy(a0, past[0])
         last[SIZE] = h
         last[BEFORE] = h
-        motion.q[:] = q
-        motion.w[:] = w
-        motion.wdot[:] = wdot
-        motion.a[:] = a
-        motion.multipliers[:] = multipliers
+        copy(q, motion.q)
+        copy(w, motion.w)
+        copy(wdot, motion.wdot)
+        copy(a, motion.a)
+        copy(multipliers, motion.multipliers)
         for r in range(flat.joint_rows, nr):
             motion.angle_memory[r] = terms.values[r]
+        if tolerance < np.inf and not SUITED[0] * tolerance < last[ERROR] < SUITED[1] * tolerance:
+            return UNSUITED, step + 1
     return CONVERGED, steps

@@ -1,0 +1,127 @@
+"""Records of arrays that compiled code gets as one pointer.
+
+numba passes a named tuple of arrays by value: seven numbers an array, copied at every call and written out in every instruction that touches it, and a reference counted, with
+an atomic operation, for every array taken out of it. A `pointed` record is one pointer to a table of its arrays. Taking one out is a load; nothing is counted, because the
+record, held by its caller in Python, outlives the call. The table never changes, which lets the compiler keep what it has loaded.
+"""
+
+import hashlib
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from llvmlite import ir
+from numba import config, typeof, types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+Record = TypeVar("Record")
+
+
+class PointedType(types.Type):
+    """The numba type of a pointed record: the names and types of its fields."""
+
+    def __init__(self, name: str, fields: tuple[str, ...], kinds: tuple[types.Type, ...]) -> None:
+        self.fields, self.kinds = fields, kinds
+        digest = hashlib.blake2b(repr((fields, kinds)).encode(), digest_size=6).hexdigest()
+        super().__init__(name=f"{name}_{digest}")
+
+    def place(self, field: str) -> tuple[types.Type, int]:
+        """Type of a field, and where it begins in the table, in bytes."""
+        at = 0
+        for name, kind in zip(self.fields, self.kinds, strict=True):
+            if name == field:
+                return kind, 8 * at
+            at += _length(kind)
+        raise KeyError(field)
+
+
+def _length(kind: types.Type) -> int:
+    """Numbers of a field in the table: an array is described as numba describes it."""
+    return 5 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
+
+
+class Pointed:
+    """A named tuple of arrays and integers, and the table that describes them."""
+
+    def __init__(self, record: Any) -> None:
+        self.record, table = record, list[int]()
+        for value in record:
+            if isinstance(value, np.ndarray):
+                table += [0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides]
+            else:
+                table.append(int(value))
+        self._table = np.array(table, dtype=np.int64)
+        self.address = self._table.ctypes.data
+        kinds = tuple(typeof(value) if isinstance(value, np.ndarray) else types.int64 for value in record)
+        self.kind = PointedType(type(record).__name__, record._fields, kinds)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.record, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pointed, (self.record,)
+
+
+def pointed(record: Record) -> Record:
+    """`record`, a named tuple of arrays and integers, for compiled functions. Its arrays may be written to, not replaced."""
+    return record if config.DISABLE_JIT else cast(Record, Pointed(record))  # type: ignore[attr-defined]
+
+
+@typeof_impl.register(Pointed)
+def _typeof(value: Pointed, context: Any) -> PointedType:
+    return value.kind
+
+
+register_model(PointedType)(models.OpaqueModel)
+
+
+@unbox(PointedType)
+def _unbox(kind: PointedType, value: Any, c: Any) -> NativeValue:
+    number = c.pyapi.object_getattr_string(value, "address")
+    address = c.pyapi.long_as_longlong(number)
+    c.pyapi.decref(number)
+    return NativeValue(
+        c.builder.inttoptr(address, cgutils.voidptr_t), is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred())
+    )
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = PointedType
+
+    def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
+        return kind.place(name)[0] if name in kind.fields else None
+
+
+@lower_getattr_generic(PointedType)
+def _take(context: Any, builder: Any, kind: PointedType, value: Any, name: str) -> Any:
+    field, offset = kind.place(name)
+    known = builder.module.add_metadata([])
+
+    def load(at: int, to: Any) -> Any:
+        address = builder.gep(value, [ir.Constant(ir.IntType(64), at)])
+        loaded = builder.load(builder.bitcast(address, to.as_pointer()))
+        loaded.set_metadata("invariant.load", known)
+        return loaded
+
+    number = ir.IntType(64)
+    if not isinstance(field, types.Array):
+        return load(offset, number)
+    array = context.make_array(field)(context, builder)
+    array.meminfo = cgutils.get_null_value(array.meminfo.type)
+    array.parent = cgutils.get_null_value(array.parent.type)
+    array.nitems, array.itemsize = load(offset + 16, number), load(offset + 24, number)
+    array.data = load(offset + 32, array.data.type)
+    n = field.ndim
+    array.shape = cgutils.pack_array(builder, [load(offset + 40 + 8 * k, number) for k in range(n)], number)
+    array.strides = cgutils.pack_array(builder, [load(offset + 40 + 8 * (n + k), number) for k in range(n)], number)
+    return array._getvalue()

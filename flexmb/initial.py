@@ -9,6 +9,8 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
 from jaxtyping import Float
 
 from fem.errors import FlexmbError
@@ -21,6 +23,8 @@ from flexmb.mechanism import Mechanism, State
 
 DEPENDENT = 1e-7
 """Singular value of the scaled joint equations, relative to the largest, below which they count as dependent."""
+NEARLY_DEPENDENT = 1e-8
+"""Smallest pivot of `A A^T`, rows of length one, with which they are taken as independent without a look at singular values."""
 MISFIT = 1e-5
 """What dependent joint equations may stay open, relative to the mechanism's length: the noise of a mesh's coordinates."""
 
@@ -42,20 +46,20 @@ class Start:
 
 def row_jacobian(
     mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Values (nr,) and dense Jacobian (nr, nv) of all rows at `q`; the rate of a row is `Jacobian @ w`."""
-    nr = len(mechanism.rows)
+) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Values (nr,) and sparse Jacobian (nr, nv) of all rows at `q`; the rate of a row is `Jacobian @ w`."""
+    nr, nv = len(mechanism.rows), int(flat.v_start[-1])
     values = np.zeros(nr)
     G = np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
     all_rows(flat, q, functions, initial_angles(mechanism, flat, q), make_places(flat), values, G)
-    dense = np.zeros((nr, int(flat.v_start[-1])))
-    for r, row in enumerate(mechanism.rows):
-        for side in range(2):
-            b = mechanism.markers[row.markers[side]].body
-            if b != GROUND:
-                start, end = flat.v_start[b], flat.v_start[b + 1]
-                dense[r, start:end] += G[r, side, : end - start]
-    return values, dense
+    bodies = flat.marker_body[flat.row_markers]
+    row, side = np.nonzero(bodies != GROUND)
+    first = flat.v_start[bodies[row, side]]
+    count = flat.v_start[bodies[row, side] + 1] - first
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    entries = G[np.repeat(row, count), np.repeat(side, count), within]
+    places = (np.repeat(row, count), np.repeat(first, count) + within)
+    return values, sp.csr_matrix((entries, places), shape=(nr, nv))
 
 
 def _mass_diagonal(flat: Flat, elastic: float) -> np.ndarray:
@@ -68,7 +72,18 @@ def _mass_diagonal(flat: Flat, elastic: float) -> np.ndarray:
     return weights
 
 
-def least_change(J: np.ndarray, target: np.ndarray, flat: Flat, elastic: float = 1.0) -> np.ndarray:
+def _independent(A: sp.csr_matrix) -> spla.SuperLU | None:
+    """The factor of `A A^T`, rows of length one; None when rows are dependent, or nearly."""
+    try:
+        factor = spla.splu(
+            (A @ A.T).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+    except RuntimeError:  # exactly singular
+        return None
+    return factor if np.abs(factor.U.diagonal()).min(initial=1.0) > NEARLY_DEPENDENT else None
+
+
+def least_change(J: sp.csr_matrix, target: np.ndarray, flat: Flat, elastic: float = 1.0) -> np.ndarray:
     """`x` (nv,) of least mass-weighted norm with `J x = target`, in the least-squares sense (redundant rows allowed).
 
     `elastic`: weight of the elastic coordinates; infinite to leave them as they are.
@@ -76,10 +91,21 @@ def least_change(J: np.ndarray, target: np.ndarray, flat: Flat, elastic: float =
     weights = _mass_diagonal(flat, elastic)
     free = np.isfinite(weights)
     scale = np.where(free, 1 / np.sqrt(np.where(free, weights, 1.0)), 0.0)
-    A = J * scale
-    norms = np.linalg.norm(A, axis=1)
+    A, norms = _unit_rows(J, scale)
+    factor = _independent(A)
+    if factor is None:
+        return scale * np.linalg.lstsq(A.toarray(), target / norms, rcond=DEPENDENT)[0]
+    x = A.T @ factor.solve(target / norms)
+    x += A.T @ factor.solve(target / norms - A @ x)
+    return scale * x
+
+
+def _unit_rows(J: sp.csr_matrix, scale: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray]:
+    """The Jacobian with its columns scaled and rows of length one, and what these were divided by."""
+    A = sp.csr_matrix(J @ sp.diags(scale))
+    norms = spla.norm(A, axis=1)
     norms[norms == 0] = 1.0
-    return scale * np.linalg.lstsq(A / norms[:, None], target / norms, rcond=DEPENDENT)[0]
+    return sp.csr_matrix(sp.diags(1 / norms) @ A), norms
 
 
 def _row_names(mechanism: Mechanism) -> list[str]:
@@ -117,7 +143,7 @@ def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> tupl
             if worst <= tolerance or (size < 1e-13 and worst <= MISFIT):
                 _require_same_branch(mechanism, flat, q, functions)
                 return q, float((np.abs(moved) * flat.weight).max(initial=0.0))
-            step = least_change(J[:nj] / scale[:, None], -violation, flat, elastic)
+            step = least_change(sp.diags(1 / scale) @ J[:nj], -violation, flat, elastic)
             size = (np.abs(step) * flat.weight).max()
             step *= min(1.0, 0.3 / size) if size > 0 else 1.0
             new = np.empty_like(q)
@@ -152,16 +178,16 @@ def consistent_velocity(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.n
     J = J[:nj]
     if mechanism.start_rows:
         wanted = _start_jacobian(mechanism, q)
-        J = np.vstack([J, wanted])
+        J = sp.vstack([J, wanted], format="csr")
         rates = np.concatenate([rates, [speed for _, speed in mechanism.start_rows]])
     w = mechanism.initial.w
-    if not len(J):
+    if not J.shape[0]:
         return w.copy()
-    remaining = np.zeros(len(J))
+    remaining = np.zeros(J.shape[0])
     for elastic in (np.inf, 1.0) if flat.stiffness.size else (np.inf,):
         new = w + least_change(J, rates - J @ w, flat, elastic)
         remaining = J @ new - rates
-        size = np.abs(J) @ np.abs(new) + np.abs(rates)
+        size = abs(J) @ np.abs(new) + np.abs(rates)
         if (np.abs(remaining) <= 1e-9 * max(size.max(), 1e-300)).all():
             return new
     joints = _blame(mechanism, remaining[:nj], " of velocity")
@@ -170,7 +196,7 @@ def consistent_velocity(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.n
     )
 
 
-def _start_jacobian(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+def _start_jacobian(mechanism: Mechanism, q: np.ndarray) -> sp.csr_matrix:
     probe = replace(mechanism, rows=tuple(row for row, _ in mechanism.start_rows), joints=(), force_elements={})
     return row_jacobian(probe, probe.flat(), q, mechanism.function_values(mechanism.initial.t))[1]
 
@@ -178,17 +204,17 @@ def _start_jacobian(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
 def redundant_rows(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> tuple[str, ...]:
     """Names of the joints whose equations depend on each other at `q` (empty when all reactions are unique).
 
-    Rank by singular values of the mass-weighted Jacobian of the mechanism as it is (flexible bodies included,
+    Where a factor does not show them independent: rank by singular values of the mass-weighted Jacobian of the mechanism as it is (flexible bodies included,
     their compliance counted with the period of the mechanism's softest mode).
     """
     nj = mechanism.joint_rows
     if nj == 0:
         return ()
     _, J = row_jacobian(mechanism, flat, q, mechanism.function_values(mechanism.initial.t))
-    weights = _mass_diagonal(flat, 1.0)
-    A = J[:nj] / np.sqrt(weights)
-    A = A / np.linalg.norm(A, axis=1, keepdims=True)
-    U, s, _ = np.linalg.svd(A)
+    A = _unit_rows(J[:nj], 1 / np.sqrt(_mass_diagonal(flat, 1.0)))[0]
+    if _independent(A) is not None:
+        return ()
+    U, s, _ = np.linalg.svd(A.toarray())
     rank = int((s > DEPENDENT * s[0]).sum())
     null = np.abs(U[:, rank:]).max(axis=1, initial=0.0)
     involved = null > 1e-6

@@ -102,7 +102,7 @@ class Mechanism:
         """Number of scalar joint equations."""
         return sum(len(j.rows) for j in self.joints)
 
-    @property
+    @cached_property
     def length(self) -> float:
         """A length of the mechanism: the scale of every tolerance (marker and mass-centre distances)."""
         reach = [np.linalg.norm(m.point - self.bodies[m.body].centre) for m in self.markers if m.body != GROUND]

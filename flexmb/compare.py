@@ -1,6 +1,7 @@
 """`compare`: the same mechanism rigid and flexible, side by side."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -61,17 +62,9 @@ def _interface_name(mechanism: Mechanism, marker: object) -> str:
 
 
 def compare(
-    system: System | Mechanism,
-    duration: float,
-    *,
-    step: float | None = None,
-    tolerance: float = 1e-6,
-    output_step: float | None = None,
-    rho_inf: float = 0.9,
-    project: bool = False,
-    progress: Progress | None = None,
+    system: System | Mechanism, duration: float, *, progress: Progress | None = None, **options: Any
 ) -> Comparison:
-    """Simulate a mechanism with its flexible bodies made rigid, then as it is; options as in `simulate`.
+    """Simulate a mechanism with its flexible bodies made rigid, then as it is; `options` are those of `simulate`.
 
     Raises `MechanismError` when no body is flexible. The rigid bodies keep mass, inertia and interfaces.
     """
@@ -83,15 +76,6 @@ def compare(
 
     def run(m: Mechanism, first: float) -> Result:
         report = None if progress is None else lambda done: progress(first + 0.5 * done)
-        return simulate(
-            m,
-            duration,
-            step=step,
-            tolerance=tolerance,
-            output_step=output_step,
-            rho_inf=rho_inf,
-            project=project,
-            progress=report,
-        )
+        return simulate(m, duration, progress=report, **options)
 
     return Comparison(run(mechanism.rigid(), 0.0), run(mechanism, 0.5))

@@ -89,6 +89,7 @@ def flatten(mechanism: "Mechanism") -> Flat:
         marker_point=np.array([m.point for m in markers]).reshape(-1, 3),
         marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
         marker_moves=marker_rows.any(axis=(1, 2)) | (second_of >= 0),
+        marker_used=np.isin(np.arange(len(markers)), [*(k for row in rows for k in row.markers), *(x.marker for x in loads)]),
         marker_rows=marker_rows,
         marker_second_of=second_of,
         marker_second=np.array(second).reshape(len(second), 6, mmax, mmax),

@@ -48,10 +48,15 @@ def row_jacobian(
     mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray
 ) -> tuple[np.ndarray, sp.csr_matrix]:
     """Values (nr,) and sparse Jacobian (nr, nv) of all rows at `q`; the rate of a row is `Jacobian @ w`."""
-    nr, nv = len(mechanism.rows), int(flat.v_start[-1])
+    nr = len(mechanism.rows)
     values = np.zeros(nr)
     G = np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
     all_rows(flat, q, functions, initial_angles(mechanism, flat, q), make_places(flat), values, G)
+    return values, as_sparse(flat, G)
+
+
+def as_sparse(flat: Flat, G: np.ndarray) -> sp.csr_matrix:
+    """The Jacobian (nr, nv) of all rows from that of each row by its two bodies, `G` (nr, 2, 6+mmax)."""
     bodies = flat.marker_body[flat.row_markers]
     row, side = np.nonzero(bodies != GROUND)
     first = flat.v_start[bodies[row, side]]
@@ -59,7 +64,7 @@ def row_jacobian(
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     entries = G[np.repeat(row, count), np.repeat(side, count), within]
     places = (np.repeat(row, count), np.repeat(first, count) + within)
-    return values, sp.csr_matrix((entries, places), shape=(nr, nv))
+    return sp.csr_matrix((entries, places), shape=(len(G), int(flat.v_start[-1])))
 
 
 def _mass_diagonal(flat: Flat, elastic: float) -> np.ndarray:
@@ -159,7 +164,7 @@ def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> tupl
 def _require_same_branch(mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray) -> None:
     """Axes must not have closed the wrong way round (a half turn also fulfils the perpendicularity conditions)."""
     places = make_places(flat)
-    place_markers(flat, q, places)
+    place_markers(flat, q, places, True)
     for joint in mechanism.joints:
         if joint.kind in ("revolute", "cylindrical", "prismatic", "fixed", "planar", "prescribed"):
             a, b = joint.markers
@@ -298,7 +303,7 @@ def start(mechanism: Mechanism, flat: Flat) -> Start:
 def initial_angles(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.ndarray:
     """Start values (nr,) of the unwrapped angles of angular springs: within half a turn of zero."""
     places = make_places(flat)
-    place_markers(flat, q, places)
+    place_markers(flat, q, places, True)
     memory = np.zeros(len(mechanism.rows))
     for k, row in enumerate(mechanism.rows):
         if row.kind == ANGLE:

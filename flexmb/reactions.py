@@ -23,7 +23,7 @@ def joint_reaction(result: Result, joint: str) -> Float[np.ndarray, "nt 6"]:
     places = make_places(flat)
     out = np.zeros((len(result.t), 6))
     for k, (t, q) in enumerate(zip(result.t, result.q, strict=True)):
-        place_markers(flat, q, places)
+        place_markers(flat, q, places, True)
         functions = mechanism.function_values(t)
         a, b = record.markers
         axes = places.axes[a]

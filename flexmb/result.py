@@ -146,7 +146,7 @@ class Result:
         places = make_places(flat)
         position, axes = np.empty((len(self.t), 3)), np.empty((len(self.t), 3, 3))
         for k, q in enumerate(self.q):
-            place_markers(flat, q, places)
+            place_markers(flat, q, places, True)
             position[k], axes[k] = places.position[index], places.axes[index]
         return position, axes
 

@@ -17,6 +17,7 @@ EDGE = (
     "flexmb.view",
     "flexmb.reduction_plots",
     "flexmb.study_plots",
+    "flexmb.precision_plots",
     "flexmb.files",
     "flexmb.demo",
     "validation",
@@ -26,7 +27,7 @@ EDGE = (
     "rich",
 )
 READS_FILES = {"fem/vtk_io.py": ("pyvista",)}
-AT_THE_EDGE = ("cli", "files", "view.py", "reduction_plots.py", "study_plots.py", "demo.py")
+AT_THE_EDGE = ("cli", "files", "view.py", "reduction_plots.py", "study_plots.py", "precision_plots.py", "demo.py")
 
 
 def imported_names(path):

@@ -42,7 +42,14 @@ def test_the_example_of_the_manual_equals_the_same_calls_in_python(tmp_path):
     system.load("gust", pendulum["tip"], force=(2, 0, 0), factor=flexmb.motion.pulse(0.5, 0.2, 1.0))
     assert differences(system.build(), model.system.build()) == []
     assert model.duration == 2.0
-    assert model.options == {"step": 1e-3, "tolerance": 1e-6, "output_step": None, "rho_inf": 0.9, "project": False}
+    assert model.options == {
+        "step": 1e-3,
+        "tolerance": 1e-6,
+        "output_step": None,
+        "rho_inf": 0.9,
+        "project": False,
+        "integrator": "generalised-alpha",
+    }
 
 
 def residual_order(model, duration, steps):
@@ -182,7 +189,14 @@ def test_every_table_of_the_format_arrives_where_it_belongs(tmp_path):
     for f, g in zip(ours.functions, theirs.functions, strict=True):
         for t in (0.01, 0.7, 1.9):
             assert f(t) == g(t)
-    assert model.options == {"step": None, "tolerance": 1e-4, "output_step": 0.1, "rho_inf": 0.5, "project": True}
+    assert model.options == {
+        "step": None,
+        "tolerance": 1e-4,
+        "output_step": 0.1,
+        "rho_inf": 0.5,
+        "project": True,
+        "integrator": "generalised-alpha",
+    }
 
 
 def test_every_motion_of_the_format_is_the_function_of_that_name(tmp_path):

@@ -9,11 +9,10 @@ from scipy.special import ellipk
 import flexmb
 from flexmb.dynamics import momenta
 from flexmb.initial import accelerations, row_jacobian, start
-from flexmb.integrators.generalised_alpha import generalised_alpha
+from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
 from flexmb.kernels.algebra import quaternion_product
 from flexmb.kernels.step import BEFORE, Motion, _integrate_powers
 from flexmb.mechanism import State, body_frame
-from flexmb.simulate import Run, second_order_start
 
 
 def pendulum(angle=np.pi / 2):
@@ -168,10 +167,9 @@ def test_a_change_of_the_step_leaves_no_trace_in_the_reactions():
 
     def reactions(steps):
         mechanism = double_pendulum().build()
-        flat = mechanism.flat()
-        begin = start(mechanism, flat)
-        run = Run(mechanism, flat, generalised_alpha(0.9), begin.state, begin.wdot, begin.multipliers)
-        second_order_start(run, begin, steps[0])
+        begin = start(mechanism, mechanism.flat())
+        run = GeneralisedAlpha(mechanism, begin, coefficients(0.9), step=steps[0], tolerance=1.0, longest=1.0)
+        run.prepare()
         for h in steps:
             run.fixed(run.t + h, h)
         return run.motion.multipliers.copy()

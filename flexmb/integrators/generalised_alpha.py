@@ -1,19 +1,41 @@
-"""Generalised-alpha on the Lie group of rigid motions, index 3: coefficients and start values.
+"""Generalised-alpha on the Lie group of rigid motions, index 3; the loop itself is compiled (flexmb/kernels/step.py).
 
 Sources: Chung, Hulbert (1993) for the coefficients; Bruls, Cardona, Arnold, "Lie group generalized-alpha time
 integration of constrained flexible multibody systems" (2012); Arnold, Bruls, Cardona (2015) for start values of
 second order.
 """
 
-from fem.errors import FlexmbError
-from flexmb.kernels.step import Scheme
+import numpy as np
+
+from flexmb.initial import Start, jerk, least_change, row_jacobian
+from flexmb.integrators.equations import Equations
+from flexmb.integrators.integrator import IntegratorError, Snapshot, Steps, first_step
+from flexmb.kernels.pointed import pointed
+from flexmb.kernels.step import (
+    CONVERGED,
+    DEGREE,
+    DIVERGED,
+    ERROR,
+    ITERATIONS,
+    KNOWN,
+    NO_MASS,
+    ORDER,
+    RATE,
+    SIZE,
+    TOO_LARGE,
+    UNSUITED,
+    Motion,
+    Scheme,
+    advance,
+)
+from flexmb.mechanism import Mechanism
+from flexmb.result import Statistics
+
+LONGEST_BLOCK = 64
+"""Steps between looks at the step size, for which the functions of time are evaluated ahead."""
 
 
-class IntegratorError(FlexmbError, ValueError):
-    """An integrator option is outside its range."""
-
-
-def generalised_alpha(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20) -> Scheme:
+def coefficients(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20) -> Scheme:
     """Coefficients for a spectral radius `rho_inf` at infinite frequency.
 
     Smaller values damp what the step does not resolve. `rho_inf = 1` has no numerical damping at all: right for bodies
@@ -33,3 +55,157 @@ def generalised_alpha(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, i
     beta = 0.25 * (gamma + 0.5) ** 2
     error = abs(1 / 6 - beta - (alpha_m - alpha_f) / 2)
     return Scheme(alpha_m, alpha_f, beta, gamma, error, newton_tolerance, iterations)
+
+
+class GeneralisedAlpha:
+    """A running integration: the arrays that `advance` moves. With `step` fixed steps, otherwise the local error of the positions stays below `tolerance`."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        begin: Start,
+        scheme: Scheme,
+        *,
+        step: float | None,
+        tolerance: float,
+        longest: float,
+        project: bool = False,
+    ) -> None:
+        state = begin.state
+        self.equations = Equations(mechanism, state.q)
+        self.flat, self.scheme, self.project = self.equations.flat, scheme, project
+        self.step, self.tolerance, self.t = step, tolerance, state.t
+        self.motion = pointed(Motion(
+            q=state.q.copy(), w=state.w.copy(), wdot=begin.wdot.copy(), a=begin.wdot.copy(), multipliers=begin.multipliers.copy(),
+            angle_memory=self.equations.angles, powers=np.zeros((2, 4)), work=np.zeros(4), past=np.zeros((DEGREE, len(state.w))), last=np.zeros(8),
+        ))  # fmt: skip
+        self._evaluate()
+        self.motion.powers[0] = self.equations.powers(self._functions(), state.w, begin.multipliers)
+        self._size = first_step(state.w, begin.wdot, self.flat.weight, tolerance, longest) if step is None else step
+        self._steps, self._begin, self._started = Steps(), begin, False
+
+    def _functions(self) -> np.ndarray:
+        return self.equations.mechanism.function_values(self.t)
+
+    def _evaluate(self) -> np.ndarray:
+        """Energies at the present state; the terms of its equations."""
+        m = self.motion
+        return self.equations.residual(self._functions(), m.q, m.w, m.wdot, m.multipliers)[1]
+
+    def now(self) -> Snapshot:
+        """The motion where it is."""
+        m = self.motion
+        return Snapshot(self.t, m.q, m.w, m.wdot, m.multipliers, m.work, self._evaluate())
+
+    def prepare(self) -> None:
+        """Let the step be compiled, which takes half a minute once on a machine: no steps."""
+        self._run(1.0, np.zeros((0, *self._functions().shape)))
+        self._start()
+
+    def _start(self) -> None:
+        """Start values of second order for the method's accelerations and multipliers (Arnold, Bruls, Cardona 2015).
+
+        The accelerations start at `t + (alpha_m - alpha_f) h`, where the method keeps them; the velocities get the
+        part across the constraints, of size h^2, that the method's own velocities have.
+        """
+        mechanism, flat, h, scheme = self.equations.mechanism, self.flat, self._size, self.scheme
+        rate = jerk(mechanism, flat, self._begin, h)
+        c = scheme.alpha_m - scheme.alpha_f
+        self.motion.a[:] += c * h * rate
+        self.motion.last[SIZE] = h
+        if nj := mechanism.joint_rows:
+            J = row_jacobian(mechanism, flat, self._begin.state.q, self._functions())[1][:nj]
+            self.motion.w[:] += h * h * (1 / 6 - scheme.beta - c / 2) * least_change(J, J @ rate, flat)
+        self._started = True
+
+    def to(self, target: float) -> Snapshot:
+        """Steps that end at `target`."""
+        if not self._started:
+            self._start()
+        if self.step is not None:
+            self.fixed(target, self.step)
+        else:
+            self._adaptive(target)
+        return self.now()
+
+    def statistics(self, cpu: float) -> Statistics:
+        """What was done in `cpu` seconds."""
+        self._steps.iterations = int(self.motion.last[ITERATIONS])
+        return self._steps.statistics(cpu)
+
+    def _run(self, h: float, functions: np.ndarray, tolerance: float = np.inf) -> tuple[int, int]:
+        e = self.equations
+        outcome: tuple[int, int] = advance(
+            self.flat, self.scheme, h, len(functions), tolerance, functions, self.motion, e.places, e.terms
+        )
+        return outcome
+
+    def _advance(self, h: float, steps: int, tolerance: float = np.inf) -> tuple[int, int]:
+        if abs(h - self.motion.last[SIZE]) > 1e-9 * h:
+            self._change_step(h)
+        functions = self.equations.mechanism.function_table(self.t + h * np.arange(1, steps + 1))
+        outcome, done = self._run(h, functions, tolerance)
+        self.t += h * done
+        self._steps.take(done, h)
+        return outcome, done
+
+    def _change_step(self, h: float) -> None:
+        """Move the method's own accelerations and velocities to a new step size.
+
+        The accelerations live at `t + (alpha_m - alpha_f) h`; the velocities break the constraints by an amount that goes with
+        `h^2`. Without the correction a change of the step leaves an error of order one in the multipliers.
+        """
+        motion = self.motion
+        ratio = h / motion.last[SIZE]
+        self._change_rates(ratio * ratio - 1.0)
+        motion.a[:] = motion.wdot + (motion.a - motion.wdot) * ratio
+        motion.last[SIZE] = h
+        motion.last[KNOWN] = motion.last[ORDER] = motion.last[RATE] = 0.0
+
+    def _change_rates(self, factor: float) -> None:
+        """Change what the velocities break of the joint equations by `factor` of it (-1: not at all), with the least kinetic energy."""
+        if self.flat.joint_rows:
+            self._evaluate()
+            w = self.motion.w
+            w += self.equations.least_change(factor * self.equations.broken_rates(self._functions(), w))
+
+    def fixed(self, target: float, step: float) -> None:
+        """Equal steps to `target`, at most `step` long."""
+        steps = max(1, int(np.ceil((target - self.t) / step * (1 - 1e-9))))
+        h = (target - self.t) / steps
+        for _ in range(steps if self.project else 1):
+            outcome, _ = self._advance(h, 1 if self.project else steps)
+            if outcome != CONVERGED:
+                self._fail(outcome, step)
+            if self.project:
+                self._change_rates(-1.0)
+        self.t = target
+
+    def _adaptive(self, target: float) -> None:
+        """Steps to `target` whose error estimate stays below the tolerance."""
+        block = 1
+        while self.t < target:
+            remaining = target - self.t
+            left = int(np.ceil(remaining / self._size * (1 - 1e-9)))
+            h = remaining / left
+            if h < 1e-14 * max(abs(target), remaining):
+                self._fail(DIVERGED, h)
+            outcome, done = self._advance(h, 1 if self.project else min(left, block), self.tolerance)
+            if outcome == NO_MASS:
+                self._fail(outcome, h)
+            if done == left:
+                self.t = target
+            if done and self.project:
+                self._change_rates(-1.0)
+            error = self.motion.last[ERROR] / self.tolerance if outcome != DIVERGED else np.inf
+            block = min(2 * block, LONGEST_BLOCK) if outcome == CONVERGED else 1
+            if outcome in (DIVERGED, TOO_LARGE):
+                self._steps.rejected += 1
+                self._size = h * (max(0.2, 0.9 * error ** (-1 / 3)) if np.isfinite(error) else 0.25)
+            elif outcome == UNSUITED and h > 0.5 * self._size:
+                self._size = h * min(1.5, 0.9 * max(error, 1e-4) ** (-1 / 3))
+
+    def _fail(self, outcome: int, h: float) -> None:
+        if outcome == NO_MASS:
+            raise self.equations.no_mass(self.t)
+        raise self.equations.diverged(self.t, h, self.motion.w)

@@ -46,6 +46,7 @@ class Flat(NamedTuple):
     marker_point: np.ndarray  # (nm, 3)
     marker_axes: np.ndarray  # (nm, 3, 3)
     marker_moves: np.ndarray  # (nm,) whether the marker moves in its body when that deforms
+    marker_used: np.ndarray  # (nm,) whether a row or a load acts there
     marker_rows: np.ndarray  # (nm, 6, mmax)
     marker_second_of: np.ndarray  # (nm,) index into marker_second, -1: the interface moves linearly
     marker_second: np.ndarray  # (n2, 6, mmax, mmax)

@@ -69,8 +69,8 @@ def _elastic_motion(linear, second, quadratic, eta, rows):
 
 
 @njit(cache=True)
-def place_markers(flat, q, places):
-    """Place every marker: point in its body, tangent operator of its elastic rotation, world position and axes.
+def place_markers(flat, q, places, every):
+    """Place the markers, `every` one or those that rows and loads use: point in its body, tangent operator of its elastic rotation, world position and axes.
 
     The rows of `places` become the derivatives of each marker's elastic translation and rotation vector by eta, where those are not constant.
     """
@@ -80,6 +80,8 @@ def place_markers(flat, q, places):
         k = flat.q_start[b] + 3
         put_matrix(attitude, b, rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3])))
     for k in range(len(flat.marker_body)):
+        if not (every or flat.marker_used[k]):
+            continue
         b = flat.marker_body[k]
         c = vector(flat.marker_point, k)
         local = matrix(flat.marker_axes, k)
@@ -159,7 +161,7 @@ def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out)
 @njit(cache=True)
 def all_rows(flat, q, functions, angle_memory, places, values, G):
     """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies."""
-    place_markers(flat, q, places)
+    place_markers(flat, q, places, False)
     body_point, tangent, position, axes = places.body_point, places.tangent, places.position, places.axes
     attitude, rows = places.attitude, places.rows
     for r in range(len(values)):

@@ -14,7 +14,7 @@ from flexmb.kernels.solve import INACTIVE, solve_rows
 KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
 
-BELOW_ERROR = 1e5  # the scale of Newton's tolerance over the local error: with a tolerance of 1e-8 corrections end a thousandth below the error of the step
+BELOW_ERROR = 3e4  # the scale of Newton's tolerance over the local error: with a tolerance of 1e-8 corrections end at 3e-4 of the error of the step
 ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's length, that rounding allows
 
 CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED = 0, 1, 2, 3, 4

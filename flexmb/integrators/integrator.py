@@ -1,0 +1,65 @@
+"""What every integrator takes and gives."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from fem.errors import FlexmbError
+from flexmb.result import Statistics
+
+
+class IntegratorError(FlexmbError, ValueError):
+    """An integrator option is outside its range."""
+
+
+class Snapshot(NamedTuple):
+    """The motion at one time: see `Result` and `Ledger`. `work` (4,): of drivers and loads, heat of modal damping and of dampers; `energies` (4,): kinetic, elastic, gravity, springs."""
+
+    t: float
+    q: np.ndarray
+    w: np.ndarray
+    wdot: np.ndarray
+    multipliers: np.ndarray
+    work: np.ndarray
+    energies: np.ndarray
+
+
+class Integrator(Protocol):
+    """A running integration."""
+
+    def now(self) -> Snapshot:
+        """The motion at the start."""
+
+    def prepare(self) -> None:
+        """Whatever should not count as time of the integration."""
+
+    def to(self, target: float) -> Snapshot:
+        """Integrate to a later time; the motion there."""
+
+    def statistics(self, cpu: float) -> Statistics:
+        """What it did so far in `cpu` seconds."""
+
+
+class Steps:
+    """Counts of steps."""
+
+    def __init__(self) -> None:
+        self.taken, self.rejected, self.iterations = 0, 0, 0
+        self.smallest, self.largest = np.inf, 0.0
+
+    def take(self, count: int, size: float) -> None:
+        """Some steps of one size were made."""
+        if count:
+            self.taken += count
+            self.smallest, self.largest = min(self.smallest, size), max(self.largest, size)
+
+    def statistics(self, cpu: float) -> Statistics:
+        """Of a result."""
+        return Statistics(self.taken, self.rejected, self.iterations, cpu, float(self.smallest), float(self.largest))
+
+
+def first_step(w: np.ndarray, wdot: np.ndarray, weight: np.ndarray, tolerance: float, longest: float) -> float:
+    """A step small enough for the start: the motion in it stays below the tolerance's cube root of the length."""
+    rate, speed = (np.abs(wdot) * weight).max(initial=0.0), (np.abs(w) * weight).max(initial=0.0)
+    size = min(np.sqrt(tolerance / rate) if rate > 0 else np.inf, tolerance ** (1 / 3) / speed if speed > 0 else np.inf)
+    return float(min(longest, size))

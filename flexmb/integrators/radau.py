@@ -1,0 +1,267 @@
+"""Radau IIA of three stages (order 5) for mechanisms: few, accurate steps; the reference for everything else.
+
+The stages fulfil the joint equations in their velocities (index 2), positions are put back on the joints after every step. Rigid motions are integrated in exponential coordinates of
+each step. The stage equations are solved by a simplified Newton iteration, transformed to one real and one complex sparse system of the size of the mechanism.
+
+Sources: Hairer and Wanner, Solving Ordinary Differential Equations II (1996), sections IV.8 and VII.4 (orders for index 2: 5 in positions and velocities, 3 in multipliers);
+Munthe-Kaas, High order Runge-Kutta methods on manifolds (1999).
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from flexmb.initial import Start, accelerations, as_sparse
+from flexmb.integrators.equations import Equations
+from flexmb.integrators.integrator import Snapshot, Steps, first_step
+from flexmb.kernels.data import SECOND_ORDER
+from flexmb.kernels.exponential import exponential_rates
+from flexmb.kernels.step import displace
+from flexmb.mechanism import Mechanism, State
+from flexmb.result import Statistics
+
+ROOT = np.sqrt(6.0)
+NODES = np.array([(4 - ROOT) / 10, (4 + ROOT) / 10, 1.0])
+A = np.array([
+    [(88 - 7 * ROOT) / 360, (296 - 169 * ROOT) / 1800, (-2 + 3 * ROOT) / 225],
+    [(296 + 169 * ROOT) / 1800, (88 + 7 * ROOT) / 360, (-2 - 3 * ROOT) / 225],
+    [(16 - ROOT) / 36, (16 + ROOT) / 36, 1 / 9],
+])  # fmt: skip
+EIGENVALUES, VECTORS = np.linalg.eig(A)
+ORDER = np.lexsort(
+    (-EIGENVALUES.imag, np.abs(EIGENVALUES.imag) > 1e-9)
+)  # the real one, then the pair, positive imaginary part first
+EIGENVALUES, VECTORS = EIGENVALUES[ORDER], VECTORS[:, ORDER]
+INVERSE = np.linalg.inv(VECTORS)
+REAL = float(EIGENVALUES[0].real)
+ESTIMATE = REAL / 3 * np.array([-13 - 7 * ROOT, -13 + 7 * ROOT, -1.0])
+"""Weights of the stages in the error estimate (Hairer and Wanner, eq. IV.8.19, in our scale)."""
+LAGRANGE = np.linalg.inv(np.vander(NODES, 3, increasing=True))
+"""Column k: coefficients of the polynomial that is one at node k and zero at the others."""
+ITERATIONS = 25
+SLOW, TOO_OLD = 5, 20
+"""Iterations after which factors are made anew, and steps."""
+NEWTON = 1e-3
+"""Newton corrections end at this part of the tolerance; without a tolerance (fixed steps), near round-off:"""
+ROUNDING, LEAST, STUCK = 1e-12, 1e-17, 1e-13
+"""of the displacement by the accelerations of a step, or of the mechanism's length; corrections this small that do not get smaller are round-off."""
+REGULAR = 1e-13
+"""Relative to its diagonal, taken off the block of the joint equations, so that redundant ones do not make it singular; it changes only the way to the solution."""
+
+
+class Radau:
+    """A running integration; see `simulate`."""
+
+    def __init__(self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float) -> None:
+        state = begin.state
+        self.equations = e = Equations(mechanism, state.q)
+        self.flat, self.tolerance, self.end, self.fixed = e.flat, tolerance, end, step
+        self.t, self.q, self.w = state.t, state.q.copy(), state.w.copy()
+        self.wdot, self.multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
+        self._size = step or first_step(state.w, begin.wdot, self.flat.weight, tolerance, end - state.t)
+        self._steps, self._last = Steps(), 0.0
+        nv, nj = len(self.w), mechanism.joint_rows
+        self._stages = np.tile(np.concatenate([self.wdot, self.multipliers]), (3, 1)).reshape(3, nv + nj)
+        self._factors: list[Any] = []
+        self._factored, self._age = 0.0, TOO_OLD
+        self._span: Any = None
+
+    def prepare(self) -> None:
+        """Let what it needs be compiled before the clock runs."""
+        self._exponential_rates(np.zeros_like(self.w), self.w)
+        self._factorised(self._size)
+
+    def now(self) -> Snapshot:
+        """The motion at the end of the latest step."""
+        return self._snapshot(self.t, self.q, self.w, self.work)
+
+    def statistics(self, cpu: float) -> Statistics:
+        """What was done in `cpu` seconds."""
+        return self._steps.statistics(cpu)
+
+    def to(self, target: float) -> Snapshot:
+        """Steps until `target` is reached; the motion there, between two steps by the collocation polynomial put back on the joints."""
+        while self.t < target - 1e-12 * self.end:
+            self._step()
+        if abs(target - self.t) <= 1e-12 * self.end:
+            return self.now()
+        t0, h, q0, theta, w0, rates, work0, powers = self._span
+        s = (target - t0) / h
+        integrals = h * (LAGRANGE.T @ (s ** np.arange(1, 4) / np.arange(1, 4)))
+        nodes = np.concatenate([[0.0], NODES])
+        weights = np.array([np.prod([(s - b) / (a - b) for b in nodes if b != a]) for a in nodes])[1:]
+        q = self._displaced(q0, weights @ theta)
+        return self._snapshot(target, *self._put_back(target, q, w0 + integrals @ rates), work0 + integrals @ powers)
+
+    # one step ------------------------------------------------------------------------------------------------------
+
+    def _step(self) -> None:
+        while True:
+            h = min(self._size, self.end - self.t)
+            if self.end - self.t - h < 0.1 * h:
+                h = self.end - self.t
+            if h < 1e-14 * max(abs(self.end), 1e-300):
+                raise self.equations.diverged(self.t, h, self.w)
+            solved = self._solve(h)
+            if solved is None and self._age:  # with the factors of an earlier step
+                self._age = TOO_OLD
+                solved = self._solve(h)
+            if solved is None:
+                if self.fixed is not None:
+                    raise self.equations.diverged(self.t, h, self.w)
+                self._steps.rejected += 1
+                self._size = 0.4 * h
+                continue
+            theta, stages, powers = solved
+            error = 0.0 if self.fixed is not None else self._error(h, theta, stages) / self.tolerance
+            growth = 0.9 * max(error, 1e-6) ** -0.25
+            if error > 1.0:
+                self._steps.rejected += 1
+                self._size = h * max(0.2, growth)
+                continue
+            break
+        nv = len(self.w)
+        self._span = (self.t, h, self.q, theta, self.w, stages[:, :nv], self.work, powers)
+        self._steps.take(1, h)
+        q, w = self._displaced(self.q, theta[2]), self.w + h * (A[2] @ stages[:, :nv])
+        self.t, self._stages, self._last = self.t + h, stages, h
+        self.work = self.work + h * (A[2] @ powers)
+        self.q, self.w = self._put_back(self.t, q, w)
+        self.wdot, self.multipliers = stages[2, :nv].copy(), stages[2, nv:].copy()
+        if self.fixed is None:
+            self._size = h * min(5.0, growth) if not 1.0 <= growth < 1.2 else h
+
+    def _solve(self, h: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Exponential coordinates (3, nv), accelerations and multipliers (3, nv + nj) and powers (3, 4) of the stages; None where the iteration fails."""
+        e, nv, nj = self.equations, len(self.w), self.flat.joint_rows
+        functions = e.mechanism.function_table(self.t + h * NODES)
+        stages, theta = self._predicted(h), np.zeros((3, nv))
+        if self._age >= TOO_OLD or abs(h - self._factored) > 1e-9 * h:
+            self._factors, self._factored, self._age = self._factorised(h), h, 0
+        unbalanced, powers = np.empty((3, nv + nj)), np.empty((3, 4))
+        weight, previous = self.flat.weight, np.inf
+        strongest = h * h * (np.abs(stages[:, :nv]) * weight).max(initial=0.0)
+        tolerance = max(ROUNDING * strongest, NEWTON * self.tolerance if self.fixed is None else 0.0, LEAST)
+        for iteration in range(ITERATIONS):
+            self._steps.iterations += 1
+            w = self.w + h * (A @ stages[:, :nv])
+            for _ in range(3):
+                theta = h * (A @ np.array([self._exponential_rates(*pair) for pair in zip(theta, w, strict=True)]))
+            for k in range(3):
+                q = self._displaced(self.q, theta[k])
+                out, _ = e.residual(functions[k], q, w[k], stages[k, :nv], stages[k, nv:])
+                unbalanced[k, :nv], unbalanced[k, nv:] = out, e.broken_rates(functions[k], w[k])
+                powers[k] = e.powers(functions[k], w[k], stages[k, nv:])
+            if previous <= tolerance:
+                self._age = TOO_OLD if iteration > SLOW else self._age + 1
+                return theta, stages, powers
+            change = self._corrections(h, unbalanced)
+            if not np.isfinite(change).all():
+                return None
+            size = float((h * h * np.abs(A @ (A @ change[:, :nv])) * weight).max(initial=0.0))
+            if size > 2.0 * previous and size > tolerance:
+                return None
+            stages = stages + change
+            if 0.3 * previous < size < STUCK:
+                size = min(size, tolerance)  # round-off
+            elif previous < np.inf and size < previous and size * size <= tolerance * (previous - size):
+                size = min(size, tolerance)  # what is left is below the tolerance at this rate
+            previous = size
+        return None
+
+    def _predicted(self, h: float) -> np.ndarray:
+        """Accelerations and multipliers of the stages: the polynomial of the last step, extrapolated."""
+        if self._last == 0.0:
+            return self._stages.copy()
+        ahead = 1.0 + NODES * h / self._last
+        return np.asarray(np.vander(ahead, 3, increasing=True) @ (LAGRANGE @ self._stages))
+
+    def _corrections(self, h: float, unbalanced: np.ndarray) -> np.ndarray:
+        """Newton corrections of accelerations and multipliers (3, nv + nj), by the real and one of the two conjugate complex systems."""
+        nv = len(self.w)
+        turned = -(INVERSE @ unbalanced)
+        change = np.empty(turned.shape, dtype=complex)
+        for k, factor in enumerate(self._factors):
+            turned[k, nv:] /= h * EIGENVALUES[k]
+            change[k] = factor.solve(turned[k].real if k == 0 else turned[k])
+        change[2] = change[1].conj()
+        return np.asarray((VECTORS @ change).real)
+
+    def _error(self, h: float, theta: np.ndarray, stages: np.ndarray) -> float:
+        """Local error of positions, and of velocities times the step, filtered by the real system (Hairer and Wanner, eq. IV.8.20)."""
+        nv = len(self.w)
+        off = REAL * h * self.w + ESTIMATE @ theta
+        faster = REAL * h * self.wdot + ESTIMATE @ (h * (A @ stages[:, :nv]))
+        force = np.zeros(stages.shape[1])
+        force[:nv] = self._M @ faster - REAL * h * (self._K @ off)
+        filtered = self._factors[0].solve(force)[:nv]
+        weight = self.flat.weight
+        return float(max((np.abs(off + REAL * h * filtered) * weight).max(), h * (np.abs(filtered) * weight).max()))
+
+    # linear algebra ------------------------------------------------------------------------------------------------
+
+    def _factorised(self, h: float) -> list[Any]:
+        """Sparse factors of `[M + s D + s^2 K, G^T; G, 0]`, `s = h mu`, for the real eigenvalue and one of the pair."""
+        self._M, D, self._K, G = self._blocks()
+        regular = sp.diags(-REGULAR * np.asarray(abs(G).power(2) @ (1.0 / self._M.diagonal())).ravel())
+        made = []
+        for mu in (REAL, EIGENVALUES[1]):
+            s = h * mu
+            P = self._M + s * D + s * s * self._K
+            made.append(spla.splu(sp.block_array([[P, G.T], [G, regular]], format="csc") if G.shape[0] else P.tocsc()))
+        return made
+
+    def _blocks(self) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+        """Mass, damping, stiffness (nv, nv) and Jacobian of the joint equations (nj, nv), at the present state; what turns with the motion is left to the iteration."""
+        e, flat, nj = self.equations, self.flat, self.flat.joint_rows
+        functions = e.mechanism.function_values(self.t)
+        e.residual(functions, self.q, self.w, self.wdot, self.multipliers)
+        masses, stiffness, damping = [], [], []
+        for b, m in enumerate(flat.modes):
+            Mrr, Mre, Mee, first = e.terms.Mrr[b], e.terms.Mre[b][:, :m], np.eye(m), flat.v_start[b] - 6 * b
+            if flat.slices[b] == SECOND_ORDER and m:
+                at_rest = flat.rest_Mre[b][:, :m]
+                Mee += Mre.T @ np.linalg.solve(Mrr, Mre) - at_rest.T @ np.linalg.solve(flat.rest_Mrr[b], at_rest)
+            masses.append(np.block([[Mrr, Mre], [Mre.T, Mee]]))
+            stiffness += [np.zeros(6), flat.stiffness[first : first + m]]
+            damping += [np.zeros(6), flat.damping[first : first + m]]
+        G = as_sparse(flat, e.terms.G)
+        springs = G[nj:]
+        K = sp.diags(np.concatenate(stiffness)) + springs.T @ sp.diags(flat.row_stiffness[nj:]) @ springs
+        D = sp.diags(np.concatenate(damping)) + springs.T @ sp.diags(flat.row_damping[nj:]) @ springs
+        return sp.block_diag(masses, format="csr"), D.tocsr(), K.tocsr(), G[:nj]
+
+    # configurations ------------------------------------------------------------------------------------------------
+
+    def _exponential_rates(self, theta: np.ndarray, w: np.ndarray) -> np.ndarray:
+        out = np.empty_like(w)
+        exponential_rates(self.flat.v_start, theta, w, out)
+        return out
+
+    def _displaced(self, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        moved = np.empty_like(q)
+        displace(self.flat, q, theta, moved)
+        return moved
+
+    def _put_back(self, t: float, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities on the joints, by the least change of both; angles that go round are remembered."""
+        e, nj = self.equations, self.flat.joint_rows
+        functions = e.mechanism.function_values(t)
+        for _ in range(2 if nj else 1):
+            e.residual(functions, q, w, self.wdot, self.multipliers)
+            e.angles[nj:] = e.terms.values[nj:]
+            if nj:
+                q = self._displaced(q, e.least_change(-e.terms.values[:nj]))
+        if nj:
+            e.residual(functions, q, w, self.wdot, self.multipliers)
+            w = w - e.least_change(e.broken_rates(functions, w))
+        return q, w
+
+    def _snapshot(self, t: float, q: np.ndarray, w: np.ndarray, work: np.ndarray) -> Snapshot:
+        e = self.equations
+        functions = e.mechanism.function_values(t)
+        wdot, multipliers = accelerations(e.mechanism, self.flat, State(t, q, w), functions)
+        energies = e.residual(functions, q, w, wdot, multipliers)[1]
+        return Snapshot(t, q, w, wdot, multipliers, work, energies)

@@ -1,0 +1,178 @@
+"""Radau IIA: its order, its dense output, its agreement with the other integrator, and what is stored."""
+
+import errno
+import os
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum, flexible_pendulum, random_flexible_body, slider_crank
+from test_cli import is_picture
+
+import flexmb
+from flexmb.history import HistoryError
+from flexmb.integrators.integrator import IntegratorError
+from flexmb.integrators.radau import ESTIMATE, LAGRANGE, NODES, REAL, A
+from flexmb.kernels.exponential import exponential_rates
+from flexmb.kernels.step import displace
+from flexmb.precision import work_precision
+from flexmb.precision_plots import plot_work_precision
+
+RNG = np.random.default_rng(5)
+
+
+def test_coefficients_are_those_of_collocation():
+    """B(5) and C(3) of the tableau; the estimate integrates polynomials of degree 2 exactly (Hairer and Wanner, IV.5 and IV.8)."""
+    for power in range(1, 6):
+        assert A[2] @ NODES ** (power - 1) == pytest.approx(1 / power, abs=1e-14)
+    for power in range(1, 4):
+        np.testing.assert_allclose(A @ NODES ** (power - 1), NODES**power / power, atol=1e-14)
+    np.testing.assert_allclose(LAGRANGE @ np.eye(3), np.linalg.inv(np.vander(NODES, 3, increasing=True)))
+    for power in range(1, 4):  # y = t^power with y'(0) = (power == 1)
+        assert REAL * (power == 1) + ESTIMATE @ NODES**power == pytest.approx(0.0, abs=1e-13)
+
+
+def test_rates_of_exponential_coordinates_are_the_derivative_on_the_group():
+    """`q0 o exp(theta + h thetadot)` moves with `w`."""
+    flat = flexible_pendulum(RNG).build().flat()
+    q0 = flexible_pendulum(RNG).build().initial.q
+    nv = int(flat.v_start[-1])
+    theta, w, rates = 0.2 * RNG.normal(size=nv), RNG.normal(size=nv), np.empty(nv)
+    exponential_rates(flat.v_start, theta, w, rates)
+    h = 1e-4
+    along, moved = [], []
+    for s in (-h, h):
+        q = np.empty_like(q0)
+        displace(flat, q0, theta + s * rates, q)
+        along.append(q)
+        start, q = np.empty_like(q0), np.empty_like(q0)
+        displace(flat, q0, theta, start)
+        displace(flat, start, s * w, q)
+        moved.append(q)
+    np.testing.assert_allclose((along[1] - along[0]) / (2 * h), (moved[1] - moved[0]) / (2 * h), atol=2e-7)
+
+
+def turning_loop():
+    """A closed loop that turns freely, with a motor that drives it: one degree of freedom."""
+    system = slider_crank()
+    system.set_speed("bearing", 3.0)
+    system.motor("motor", "bearing", flexmb.motion.harmonic(0.5, 2.0), drag=0.1)
+    return system
+
+
+@pytest.mark.parametrize("make", [double_pendulum, turning_loop])
+def test_order_is_five_in_positions_velocities_and_reactions(make):
+    joint = make().build().joints[0].name
+
+    def run(step):
+        result = flexmb.simulate(make(), 0.4, step=step, integrator="radau", output_step=0.4)
+        return result.q[-1], result.w[-1], result.reaction(joint)[-1]
+
+    reference = run(1e-3)
+    coarse, fine = run(2e-2), run(1e-2)
+    for c, f, r in zip(coarse, fine, reference, strict=True):
+        assert np.log2(np.linalg.norm(c - r) / np.linalg.norm(f - r)) == pytest.approx(5.0, abs=0.1)
+
+
+@pytest.mark.parametrize("second_order", [False, True])
+def test_both_integrators_give_the_same_flexible_motion(second_order):
+    rng = np.random.default_rng(11)
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    body = system.add(random_flexible_body(rng, second_order=second_order, damping=0.3))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), body["start"], axis=(0, 0, 1))
+    system.spring_damper("spring", system.ground.at((1.0, 1.0, 0.0)), body["end"], stiffness=40.0, damping=1.0)
+    system.load("push", body["end"], force=(0, 0, 0.2), factor=flexmb.motion.harmonic(1.0, 3.0))
+    system.motor("motor", "hinge", flexmb.motion.smooth_step(0.0, 0.2, 0.5))
+    radau = flexmb.simulate(system, 0.3, integrator="radau", tolerance=1e-9, output_step=0.01)
+    alpha = [flexmb.simulate(system, 0.3, step=h, output_step=0.01) for h in (2e-4, 1e-4)]
+    for name in ("q", "w", "multipliers"):
+        exact, errors = getattr(radau, name), [np.abs(getattr(a, name) - getattr(radau, name)).max() for a in alpha]
+        assert errors[1] < 2e-3 * np.abs(exact).max()
+        assert errors[0] / errors[1] == pytest.approx(4.0, abs=0.5)
+    for energy in ("driver_work", "load_work", "modal_heat", "damper_heat"):
+        np.testing.assert_allclose(
+            getattr(radau.ledger, energy), getattr(alpha[1].ledger, energy), atol=1e-4 * radau.ledger.exchange
+        )
+    assert np.abs(radau.ledger.residual).max() < 1e-7 * radau.ledger.exchange
+
+
+def test_between_its_steps_the_motion_is_as_accurate_as_at_them():
+    """Also on the joints, in positions and velocities."""
+    exact = flexmb.simulate(double_pendulum(), 1.0, integrator="radau", tolerance=1e-11, output_step=0.01)
+    found = flexmb.simulate(double_pendulum(), 1.0, integrator="radau", tolerance=1e-5, output_step=0.01)
+    assert found.statistics.steps < 100  # fewer than stored times
+    error = np.linalg.norm(found.position("second.end") - exact.position("second.end"), axis=1)
+    assert error.max() < 1e-4
+    assert error.max() < 3 * error[::20].max()
+    np.testing.assert_allclose(np.linalg.norm(found.position("first.end"), axis=1), 1.0, atol=1e-12)
+
+
+def test_a_smaller_tolerance_makes_a_smaller_error():
+    exact = flexmb.simulate(double_pendulum(), 1.0, integrator="radau", tolerance=1e-12, output_step=1.0)
+    errors = []
+    for tolerance in (1e-4, 1e-6, 1e-8):
+        found = flexmb.simulate(double_pendulum(), 1.0, integrator="radau", tolerance=tolerance, output_step=1.0)
+        errors.append(np.abs(found.q - exact.q).max())
+        assert errors[-1] < 100 * tolerance
+    assert errors[0] > 10 * errors[1] > 100 * errors[2]
+
+
+def test_redundant_joints_are_no_obstacle():
+    """A four-bar mechanism of revolute joints has three equations too many; its motion is unique."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    names, places = ("left", "coupler", "right"), ((0, 0, 0), (0, 0, 1), (2, 0, 0))
+    turns = ((0, -np.pi / 2, 0), (0, 0, 0), (0, -np.pi / 2, 0))
+    lengths = (1.0, 2.0, 1.0)
+    bars = [
+        system.add(flexmb.uniform_rod(n, mass=1.0, length=l, radius=0.02), position=p, orientation=o)
+        for n, p, o, l in zip(names, places, turns, lengths, strict=True)
+    ]
+    system.revolute("A", system.ground.at((0, 0, 0)), bars[0], axis=(0, 1, 0))
+    system.revolute("B", bars[0]["end"], bars[1], axis=(0, 1, 0))
+    system.revolute("C", bars[1]["end"], bars[2]["end"], axis=(0, 1, 0))
+    system.revolute("D", system.ground.at((2, 0, 0)), bars[2], axis=(0, 1, 0))
+    system.set_speed("A", 1.0)
+    with pytest.warns(flexmb.joints.RedundantConstraintWarning):
+        found = flexmb.simulate(system, 0.5, integrator="radau", tolerance=1e-8, output_step=0.1)
+    with pytest.warns(flexmb.joints.RedundantConstraintWarning):
+        other = flexmb.simulate(system, 0.5, step=1e-3, output_step=0.1)
+    np.testing.assert_allclose(found.q, other.q, atol=1e-5)
+
+
+def test_a_mechanism_that_locks_says_where():
+    system = slider_crank(speed=10.0, crank_length=0.3, rod_length=0.2)
+    with pytest.raises(flexmb.ConvergenceError, match=r"fails at t = 0.07.*lock"):
+        flexmb.simulate(system, 1.0, integrator="radau")
+
+
+def test_an_unknown_integrator_is_told_the_existing_ones():
+    with pytest.raises(IntegratorError, match="generalised-alpha, radau"):
+        flexmb.simulate(double_pendulum(), 1.0, integrator="rungekutta")
+
+
+def test_a_history_in_a_file_is_the_history(tmp_path):
+    found = flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=tmp_path / "run.history")
+    plain = flexmb.simulate(double_pendulum(), 0.1, step=1e-3)
+    for name in ("t", "q", "w", "wdot", "multipliers"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(plain, name))
+    np.testing.assert_array_equal(found.ledger.residual, plain.ledger.residual)
+    assert isinstance(found.q.base, np.memmap)
+    assert (tmp_path / "run.history").stat().st_size == 8 * 101 * (1 + 14 + 12 + 12 + 10 + 8)
+
+
+def test_a_history_that_does_not_fit_the_disk_is_refused_at_the_start(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(HistoryError, match=r"MB cannot be kept in .*run.history: No space left.*output_step"):
+        flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=tmp_path / "run.history")
+    assert not (tmp_path / "run.history").exists()
+
+
+def test_work_and_precision(tmp_path):
+    settings = [{"step": 2e-3}, {"step": 1e-3}, {"integrator": "radau", "tolerance": 1e-6}]
+    runs = work_precision(double_pendulum(), 0.5, lambda r: r.position("second.end"), settings, output_step=0.1)
+    assert runs[0].error / runs[1].error == pytest.approx(4.0, abs=0.3)
+    assert runs[2].error < 1e-6
+    assert [run.integrator for run in runs] == ["generalised-alpha", "generalised-alpha", "radau"]
+    assert is_picture(plot_work_precision(runs, tmp_path / "precision.png"))

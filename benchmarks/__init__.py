@@ -11,6 +11,7 @@ REGISTRY = {
     "reduction-1700k": "benchmarks.reduction_size:out_of_core",
     "reduction-methods-100k": "benchmarks.reduction_methods:run",
     "step-exudyn": "benchmarks.step_exudyn:run",
+    "slider-crank-exudyn": "benchmarks.slider_crank:run",
     "chain": "benchmarks.chain:run",
     "simulate-many": "benchmarks.variants:run",
     "spin-up": "benchmarks.spin_up:run",

@@ -1,7 +1,6 @@
-"""What is stored of a motion: a table of a known size, in memory or in a file."""
+"""What is stored of a motion: tables of a known size, in memory or in a file."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ class HistoryError(FlexmbError, OSError):
 
 
 class History:
-    """One row of numbers for each time to store.
+    """A table for each quantity, one row a time.
 
     In a file, whose whole size is taken at the start, a row costs a copy: the operating system writes it when it has time, and memory stays free for others,
     however long the run. What was stored before a process died is there, rows of zeros after it.
@@ -25,35 +24,34 @@ class History:
 
     def __init__(self, mechanism: Mechanism, count: int, path: str | Path | None = None) -> None:
         first = mechanism.initial
-        widths = (1, len(first.q), len(first.w), len(first.w), mechanism.joint_rows, 4, 4)
-        ends = np.cumsum(widths)
+        widths = np.array([1, len(first.q), len(first.w), len(first.w), mechanism.joint_rows, 4, 4])
+        numbers = count * int(widths.sum())
+        whole = np.zeros(numbers) if path is None else _numbers_in(Path(path), numbers)
+        parts = np.split(whole, np.cumsum(count * widths)[:-1])
+        self._tables = [part.reshape(count, width) for part, width in zip(parts, widths, strict=True)]
         self._mechanism, self._filled = mechanism, 0
-        self._parts = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
-        shape = (count, int(ends[-1]))
-        self._table = np.zeros(shape) if path is None else _table_in(Path(path), shape)
 
     def store(self, snapshot: Snapshot) -> None:
-        """The next row."""
-        row = self._table[self._filled]
-        for part, value in zip(self._parts, snapshot, strict=True):
-            row[part] = value
+        """The next row of every table."""
+        for table, value in zip(self._tables, snapshot, strict=True):
+            table[self._filled] = value
         self._filled += 1
 
     def result(self, statistics: Statistics) -> Result:
-        """All of it; arrays are views of the table."""
-        t, q, w, wdot, multipliers, work, energies = (self._table[:, part] for part in self._parts)
-        ledger = Ledger(t[:, 0], *energies.T, *work.T)
-        return Result(self._mechanism, t[:, 0], q, w, wdot, multipliers, ledger, statistics)
+        """All of it; arrays are the tables."""
+        t, q, w, wdot, multipliers, work, energies = self._tables
+        return Result(
+            self._mechanism, t[:, 0], q, w, wdot, multipliers, Ledger(t[:, 0], *energies.T, *work.T), statistics
+        )
 
 
-def _table_in(path: Path, shape: Sequence[int]) -> np.ndarray:
-    size = 8 * int(np.prod(shape))
+def _numbers_in(path: Path, count: int) -> np.ndarray:
     try:
         with path.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, size)
+            os.posix_fallocate(file.fileno(), 0, 8 * count)
     except OSError as error:
         path.unlink(missing_ok=True)
         raise HistoryError(
-            f"The history of {size / 1e6:.3g} MB cannot be kept in {path}: {error.strerror}. Free space there, name another file, or store fewer times (output_step)."
+            f"The history of {8e-6 * count:.3g} MB cannot be kept in {path}: {error.strerror}. Free space there, name another file, or store fewer times (output_step)."
         ) from None
-    return np.memmap(path, dtype=float, mode="r+", shape=tuple(shape))
+    return np.memmap(path, dtype=float, mode="r+", shape=(count,))

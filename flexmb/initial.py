@@ -249,21 +249,6 @@ def accelerations(
     return x, multipliers[:nj]
 
 
-def jerk(mechanism: Mechanism, flat: Flat, begin: Start, h: float) -> np.ndarray:
-    """Rate (nv,) of the accelerations at the start, by one-sided differences over `2 h` (second order).
-
-    The generalised-alpha method carries an acceleration at `t + (alpha_m - alpha_f) h`; starting it there makes the
-    method second-order accurate from the first step (Arnold, Bruls, Cardona 2015).
-    """
-    state, rates = begin.state, [begin.wdot]
-    for s in (h, 2 * h):
-        q = np.empty_like(state.q)
-        displace(flat, state.q, s * state.w + 0.5 * s * s * begin.wdot, q)
-        moved = State(state.t + s, q, state.w + s * begin.wdot)
-        rates.append(accelerations(mechanism, flat, moved, mechanism.function_values(moved.t))[0])
-    return (-3 * rates[0] + 4 * rates[1] - rates[2]) / (2 * h)
-
-
 def _rate_drift(mechanism: Mechanism, flat: Flat, q: np.ndarray, w: np.ndarray, functions: np.ndarray) -> np.ndarray:
     """Rate of `G(q, t) w` along the motion with `w` held: the part of the second derivative without `wdot`."""
     nj = mechanism.joint_rows

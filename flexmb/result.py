@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.kernels.data import GROUND, make_places
-from flexmb.kernels.rows import place_markers
+from flexmb.kernels.recall import marker_paths
 from flexmb.lie import rotation_from_quaternion
 from flexmb.mechanism import Mechanism, State
 
@@ -143,11 +143,8 @@ class Result:
     def _marker(self, marker: str) -> tuple[np.ndarray, np.ndarray]:
         index = self.mechanism.marker_index(marker)
         flat = self.mechanism.flat()
-        places = make_places(flat)
         position, axes = np.empty((len(self.t), 3)), np.empty((len(self.t), 3, 3))
-        for k, q in enumerate(self.q):
-            place_markers(flat, q, places, True)
-            position[k], axes[k] = places.position[index], places.axes[index]
+        marker_paths(flat, index, self.q, make_places(flat), position, axes)
         return position, axes
 
     def reaction(self, joint: str) -> Float[np.ndarray, "nt 6"]:

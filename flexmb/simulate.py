@@ -21,6 +21,7 @@ Progress = Callable[[float], None]
 """Called with the fraction done, about a hundred times in a run."""
 
 INTEGRATORS = ("generalised-alpha", "radau")
+COORDINATES = ("absolute", "joint")
 
 
 def simulate(
@@ -31,6 +32,7 @@ def simulate(
     tolerance: float = 1e-6,
     output_step: float | None = None,
     integrator: Literal["generalised-alpha", "radau"] = "generalised-alpha",
+    coordinates: Literal["absolute", "joint"] = "absolute",
     rho_inf: float = 0.9,
     project: bool = False,
     newton_tolerance: float = 1e-8,
@@ -44,6 +46,8 @@ def simulate(
     - `output_step`: spacing of the stored times (default: about 1,000 of them).
     - `integrator`: "generalised-alpha" (second order, compiled: the choice for flexible bodies, whose fast vibration it steps over), or "radau" (Radau IIA of
       order 5: far fewer, dearer steps; the choice for a reference solution).
+    - `coordinates`, of generalised-alpha: "absolute" (positions of all bodies, joints as equations), or "joint" (motions in the joints along the tree of the mechanism; only joints that close
+      loops are equations, so those of the tree stay closed to round-off at any step).
     - `rho_inf`, `project`, `newton_tolerance`, of generalised-alpha: spectral radius at infinite frequency, 1 (no numerical damping) to 0; velocities too are projected on the
       constraints after every step; accuracy of the Newton iteration. Its steps land on the stored times.
     - `history`: a file that the motion is stored in, for runs whose motion does not fit the memory; the result's arrays then live in the file.
@@ -64,6 +68,10 @@ def simulate(
         )
     if integrator not in INTEGRATORS:
         raise IntegratorError(f"There is no integrator {integrator!r}; existing: {', '.join(INTEGRATORS)}.")
+    if coordinates not in COORDINATES or (coordinates == "joint" and integrator != "generalised-alpha"):
+        raise IntegratorError(
+            f"Coordinates are {' or '.join(COORDINATES)} (joint ones with generalised-alpha only); found {coordinates!r} with {integrator!r}."
+        )
     scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance)
     times = mechanism.initial.t + _output_times(duration, step, output_step)
     count = len(times) - 1
@@ -74,7 +82,14 @@ def simulate(
         run = Radau(mechanism, begin, step=step, tolerance=tolerance, end=times[-1])
     else:
         run = GeneralisedAlpha(
-            mechanism, begin, scheme, step=step, tolerance=tolerance, longest=longest, project=project
+            mechanism,
+            begin,
+            scheme,
+            step=step,
+            tolerance=tolerance,
+            longest=longest,
+            project=project,
+            coordinates=coordinates,
         )
     stored = History(mechanism, count + 1, history)
     stored.store(run.now())

@@ -7,10 +7,12 @@ second order.
 
 import numpy as np
 
-from flexmb.initial import Start, jerk, least_change, row_jacobian
+from flexmb.initial import Start, accelerations, least_change, row_jacobian
 from flexmb.integrators.equations import Equations
 from flexmb.integrators.integrator import IntegratorError, Snapshot, Steps, first_step
+from flexmb.joint_tree import no_tree, tree_of
 from flexmb.kernels.pointed import pointed
+from flexmb.kernels.rows import place_markers
 from flexmb.kernels.step import (
     CONVERGED,
     DEGREE,
@@ -27,8 +29,10 @@ from flexmb.kernels.step import (
     Motion,
     Scheme,
     advance,
+    displace,
 )
-from flexmb.mechanism import Mechanism
+from flexmb.kernels.tree import joint_poses, joint_velocities, place_bodies
+from flexmb.mechanism import Mechanism, State
 from flexmb.result import Statistics
 
 LONGEST_BLOCK = 64
@@ -70,22 +74,58 @@ class GeneralisedAlpha:
         tolerance: float,
         longest: float,
         project: bool = False,
+        coordinates: str = "absolute",
     ) -> None:
         state = begin.state
         self.equations = Equations(mechanism, state.q)
         self.flat, self.scheme, self.project = self.equations.flat, scheme, project
         self.step, self.tolerance, self.t = step, tolerance, state.t
-        self.motion = pointed(Motion(
-            q=state.q.copy(), w=state.w.copy(), wdot=begin.wdot.copy(), a=begin.wdot.copy(), multipliers=begin.multipliers.copy(),
-            angle_memory=self.equations.angles, powers=np.zeros((2, 4)), work=np.zeros(4), past=np.zeros((DEGREE, len(state.w))), last=np.zeros(8),
-        ))  # fmt: skip
+        self._at_end = mechanism.function_values(self.t)
+        self.tree = tree_of(mechanism) if coordinates == "joint" else no_tree(mechanism)
+        self.motion = self._motion(begin)
         self._evaluate()
         self.motion.powers[0] = self.equations.powers(self._functions(), state.w, begin.multipliers)
         self._size = first_step(state.w, begin.wdot, self.flat.weight, tolerance, longest) if step is None else step
         self._steps, self._begin, self._started = Steps(), begin, False
 
+    def _motion(self, begin: Start) -> Motion:
+        """At the start, in absolute or joint coordinates."""
+        e, q, w, wdot = self.equations, begin.state.q.copy(), begin.state.w.copy(), begin.wdot.copy()
+        nb = len(self.flat.modes)
+        pose, v, vdot, next_v, next_vdot, correction = np.zeros((0, 7)), w, wdot, e.terms.w, e.terms.wdot, e.terms.x
+        if len(self.tree.order):
+            place_markers(self.flat, q, e.places, True)
+            pose = np.zeros((nb, 7))
+            joint_poses(self.flat, self.tree, e.places, q, pose)
+            v, vdot = self._in_joints(q, w), np.zeros(len(self.tree.weight))
+            vdot = self._in_joints(q, wdot - self._placed(pose, q, np.zeros_like(v), v, vdot)[2])
+            next_v, next_vdot, correction = np.zeros_like(v), np.zeros_like(v), np.zeros_like(v)
+        ny = len(v)
+        return pointed(Motion(
+            q=q, w=w, wdot=wdot, v=v, vdot=vdot, a=vdot.copy(), pose=pose, next_v=next_v, next_vdot=next_vdot, next_a=np.zeros(ny), next_pose=np.zeros_like(pose),
+            increment=np.zeros(ny), correction=correction, multipliers=begin.multipliers.copy(), angle_memory=e.angles, powers=np.zeros((2, 4)),
+            work=np.zeros(4), past=np.zeros((DEGREE, ny)), last=np.zeros(8),
+        ))  # fmt: skip
+
+    def _in_joints(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Velocities, or changes of accelerations, in the coordinates that are integrated, at `q`."""
+        if not len(self.tree.order):
+            return x
+        out = np.zeros(len(self.tree.weight))
+        place_markers(self.flat, q, self.equations.places, True)
+        joint_velocities(self.flat, self.tree, self.equations.places, q, x, out)
+        return out
+
+    def _placed(
+        self, pose: np.ndarray, q: np.ndarray, increment: np.ndarray, v: np.ndarray, vdot: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Absolute configuration, velocities and accelerations from joint coordinates."""
+        found = np.empty_like(q), np.zeros(int(self.flat.v_start[-1])), np.zeros(int(self.flat.v_start[-1]))
+        place_bodies(self.flat, self.tree, pose, q, increment, v, vdot, q, np.empty_like(pose), *found)
+        return found
+
     def _functions(self) -> np.ndarray:
-        return self.equations.mechanism.function_values(self.t)
+        return self._at_end
 
     def _evaluate(self) -> np.ndarray:
         """Energies at the present state; the terms of its equations."""
@@ -108,15 +148,45 @@ class GeneralisedAlpha:
         The accelerations start at `t + (alpha_m - alpha_f) h`, where the method keeps them; the velocities get the
         part across the constraints, of size h^2, that the method's own velocities have.
         """
-        mechanism, flat, h, scheme = self.equations.mechanism, self.flat, self._size, self.scheme
-        rate = jerk(mechanism, flat, self._begin, h)
+        mechanism, flat, h, scheme, motion = self.equations.mechanism, self.flat, self._size, self.scheme, self.motion
         c = scheme.alpha_m - scheme.alpha_f
-        self.motion.a[:] += c * h * rate
-        self.motion.last[SIZE] = h
+        rate = self._jerk(h)
+        motion.a[:] += c * h * rate
+        motion.last[SIZE] = h
         if nj := mechanism.joint_rows:
-            J = row_jacobian(mechanism, flat, self._begin.state.q, self._functions())[1][:nj]
-            self.motion.w[:] += h * h * (1 / 6 - scheme.beta - c / 2) * least_change(J, J @ rate, flat)
+            q = self._begin.state.q
+            J = row_jacobian(mechanism, flat, q, self._functions())[1][:nj]
+            across = J @ (rate if not len(self.tree.order) else self._absolute(rate))
+            change = h * h * (1 / 6 - scheme.beta - c / 2) * least_change(J, across, flat)
+            motion.v[:] += self._in_joints(q, change)
+            if len(self.tree.order):
+                motion.w[:] = self._placed(motion.pose, q, np.zeros_like(motion.v), motion.v, motion.vdot)[1]
         self._started = True
+
+    def _absolute(self, v: np.ndarray) -> np.ndarray:
+        """Generalised velocities (nv,) from those of the joints at the start."""
+        m = self.motion
+        return self._placed(m.pose, m.q, np.zeros_like(v), v, np.zeros_like(v))[1]
+
+    def _jerk(self, h: float) -> np.ndarray:
+        """Rate (ny,) of the accelerations at the start, by one-sided differences over `2 h` (second order).
+
+        Starting the method's accelerations where it keeps them makes it second-order accurate from the first step (Arnold, Bruls, Cardona 2015).
+        """
+        m, mechanism, t = self.motion, self.equations.mechanism, self._begin.state.t
+        rates = [m.vdot.copy()]
+        for s in (h, 2 * h):
+            increment, v = s * m.v + 0.5 * s * s * m.vdot, m.v + s * m.vdot
+            if len(self.tree.order):
+                pose = np.empty_like(m.pose)
+                q, w, bias = np.empty_like(m.q), np.zeros_like(m.w), np.zeros_like(m.w)
+                place_bodies(self.flat, self.tree, m.pose, m.q, increment, v, np.zeros_like(v), m.q, pose, q, w, bias)
+            else:
+                q, w, bias = np.empty_like(m.q), v, np.zeros_like(v)
+                displace(self.flat, m.q, increment, q)
+            wdot = accelerations(mechanism, self.flat, State(t + s, q, w), mechanism.function_values(t + s))[0]
+            rates.append(self._in_joints(q, wdot - bias))
+        return np.asarray(-3 * rates[0] + 4 * rates[1] - rates[2]) / (2 * h)
 
     def to(self, target: float) -> Snapshot:
         """Steps that end at `target`."""
@@ -136,7 +206,7 @@ class GeneralisedAlpha:
     def _run(self, h: float, functions: np.ndarray, tolerance: float = np.inf) -> tuple[int, int]:
         e = self.equations
         outcome: tuple[int, int] = advance(
-            self.flat, self.scheme, h, len(functions), tolerance, functions, self.motion, e.places, e.terms
+            self.flat, self.tree, self.scheme, h, len(functions), tolerance, functions, self.motion, e.places, e.terms
         )
         return outcome
 
@@ -146,6 +216,8 @@ class GeneralisedAlpha:
         functions = self.equations.mechanism.function_table(self.t + h * np.arange(1, steps + 1))
         outcome, done = self._run(h, functions, tolerance)
         self.t += h * done
+        if done:
+            self._at_end = functions[done - 1]
         self._steps.take(done, h)
         return outcome, done
 
@@ -158,7 +230,7 @@ class GeneralisedAlpha:
         motion = self.motion
         ratio = h / motion.last[SIZE]
         self._change_rates(ratio * ratio - 1.0)
-        motion.a[:] = motion.wdot + (motion.a - motion.wdot) * ratio
+        motion.a[:] = motion.vdot + (motion.a - motion.vdot) * ratio
         motion.last[SIZE] = h
         motion.last[KNOWN] = motion.last[ORDER] = motion.last[RATE] = 0.0
 
@@ -166,8 +238,11 @@ class GeneralisedAlpha:
         """Change what the velocities break of the joint equations by `factor` of it (-1: not at all), with the least kinetic energy."""
         if self.flat.joint_rows:
             self._evaluate()
-            w = self.motion.w
-            w += self.equations.least_change(factor * self.equations.broken_rates(self._functions(), w))
+            m = self.motion
+            change = self.equations.least_change(factor * self.equations.broken_rates(self._functions(), m.w))
+            m.v[:] += self._in_joints(m.q, change)
+            if len(self.tree.order):
+                m.w[:] += change
 
     def fixed(self, target: float, step: float) -> None:
         """Equal steps to `target`, at most `step` long."""

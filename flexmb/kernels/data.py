@@ -98,9 +98,7 @@ class Terms(NamedTuple):
     q: np.ndarray  # of the step being made
     w: np.ndarray
     wdot: np.ndarray
-    a: np.ndarray
     multipliers: np.ndarray
-    increment: np.ndarray  # (nv,)
     unbalanced: np.ndarray  # (nv,)
     x: np.ndarray  # (nv,) Newton's correction
     change: np.ndarray  # (nr,) and that of the multipliers
@@ -147,7 +145,7 @@ def make_terms(flat: Flat) -> Terms:
         "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "bias": 6 + mmax, "Lrr": (6, 6),
         "six": (2, 6), "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "t": nr,
-        "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "a": nv, "multipliers": flat.joint_rows, "increment": nv, "unbalanced": nv, "x": nv, "change": nr,
+        "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr,
         "row_rhs": nr, "compliance": nr, "energies": 4,
     }  # fmt: skip
     return pointed(Terms(**{name: np.zeros(shape) for name, shape in shapes.items()}))

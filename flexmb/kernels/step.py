@@ -10,6 +10,7 @@ from flexmb.kernels.bodies import add_elastic_inertia, body_terms
 from flexmb.kernels.dense import FAST, add_coupled, copy, inner
 from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
+from flexmb.kernels.tree import joint_velocities, place_bodies
 
 KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
@@ -39,17 +40,26 @@ class Scheme(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Everything a step advances, in place."""
+    """Everything a step advances, in place, and what it becomes. In absolute coordinates (an empty tree) `v` is `w`."""
 
     q: np.ndarray
     w: np.ndarray
     wdot: np.ndarray
-    a: np.ndarray  # the algorithm's own accelerations
+    v: np.ndarray  # (ny,) velocities of the coordinates that are integrated
+    vdot: np.ndarray
+    a: np.ndarray  # (ny,) the algorithm's own accelerations
+    pose: np.ndarray  # (nb, 7) of the joints of the tree
+    next_v: np.ndarray
+    next_vdot: np.ndarray
+    next_a: np.ndarray
+    next_pose: np.ndarray
+    increment: np.ndarray  # (ny,)
+    correction: np.ndarray  # (ny,)
     multipliers: np.ndarray  # (joint_rows,)
     angle_memory: np.ndarray  # (nr,)
     powers: np.ndarray  # (2, 4) at the present and at the previous step
     work: np.ndarray  # (4,) their integrals
-    past: np.ndarray  # (DEGREE, nv) `a` of earlier steps of the same size, the latest first
+    past: np.ndarray  # (DEGREE, ny) `a` of earlier steps of the same size, the latest first
     last: np.ndarray  # (8,) see below
 
 
@@ -182,24 +192,31 @@ def _largest(x, weight):
 
 
 @njit(cache=True)
-def _move(h, beta, gamma, alpha_m, alpha_f, w0, a0, wdot0, a, increment, w, wdot):
+def _move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot):
     """Displacement, velocities and accelerations at the end of a step, from the method's accelerations `a`."""
     scale = 1.0 / (1.0 - alpha_f)
-    for i in range(len(w)):
-        increment[i] = h * w0[i] + h * h * ((0.5 - beta) * a0[i] + beta * a[i])
-        w[i] = w0[i] + h * ((1.0 - gamma) * a0[i] + gamma * a[i])
-        wdot[i] = ((1.0 - alpha_m) * a[i] + alpha_m * a0[i] - alpha_f * wdot0[i]) * scale
+    for i in range(len(v)):
+        increment[i] = h * v0[i] + h * h * ((0.5 - beta) * a0[i] + beta * a[i])
+        v[i] = v0[i] + h * ((1.0 - gamma) * a0[i] + gamma * a[i])
+        vdot[i] = ((1.0 - alpha_m) * a[i] + alpha_m * a0[i] - alpha_f * vdot0[i]) * scale
 
 
 @njit(cache=True)
-def _newton(flat, scheme, h, functions, motion, places, terms, powers, rate):
-    """Iterate one step to convergence; `terms.a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate).
+def _newton(flat, tree, scheme, h, functions, motion, places, terms, powers, rate):
+    """Iterate one step to convergence; `motion.next_a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate).
 
     `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
     (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8).
     """
-    q, w, wdot, a, multipliers = terms.q, terms.w, terms.wdot, terms.a, terms.multipliers
-    increment, unbalanced, x, change = terms.increment, terms.unbalanced, terms.x, terms.change
+    q, w, wdot, multipliers = terms.q, terms.w, terms.wdot, terms.multipliers
+    v, vdot, a, increment, correction = (
+        motion.next_v,
+        motion.next_vdot,
+        motion.next_a,
+        motion.increment,
+        motion.correction,
+    )
+    unbalanced, x, change, joint_coordinates = terms.unbalanced, terms.x, terms.change, len(tree.order) > 0
     row_rhs, compliance, energies = terms.row_rhs, terms.compliance, terms.energies
     nv, nr, nj = len(w), len(row_rhs), flat.joint_rows
     to_wdot = (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f)
@@ -210,16 +227,19 @@ def _newton(flat, scheme, h, functions, motion, places, terms, powers, rate):
     for r in range(nj, nr):
         stiffness = flat.row_stiffness[r] + gamma * flat.row_damping[r]
         compliance[r] = 1.0 / stiffness if stiffness > 0.0 else INACTIVE
-    q0, w0, a0, wdot0, weight = motion.q, motion.w, motion.a, motion.wdot, flat.weight
+    q0, v0, a0, vdot0, weight = motion.q, motion.v, motion.a, motion.vdot, tree.weight
     angle_memory, values = motion.angle_memory, terms.values
     to_a = 1.0 / (scheme.beta * h * h)
-    fastest, strongest = _largest(w0, weight), _largest(wdot0, weight)
+    fastest, strongest = _largest(v0, weight), _largest(vdot0, weight)
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous = np.inf
     for iteration in range(1, scheme.iterations + 1):
-        _move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, w0, a0, wdot0, a, increment, w, wdot)
-        displace(flat, q0, increment, q)
+        _move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
+        if joint_coordinates:
+            place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
+        else:
+            displace(flat, q0, increment, q)
         if iteration > 1 and previous <= tolerance:
             powers_of(flat, functions, multipliers, w, terms, powers)
             return CONVERGED, iteration - 1, rate
@@ -231,9 +251,11 @@ def _newton(flat, scheme, h, functions, motion, places, terms, powers, rate):
         outcome = solve_rows(flat, terms, beta, gamma, 1.0, compliance, unbalanced, row_rhs, x, change)
         if outcome < 0:
             return NO_MASS, iteration, rate
-        size = _largest(x, weight)
-        for i in range(nv):
-            a[i] += to_a * x[i]
+        if joint_coordinates:
+            joint_velocities(flat, tree, places, q, x, correction)
+        size = _largest(correction, weight)
+        for i in range(len(a)):
+            a[i] += to_a * correction[i]
         for r in range(nj):
             multipliers[r] += change[r]
         if not np.isfinite(size):
@@ -270,11 +292,11 @@ def _integrate_powers(motion, h, powers):
 
 
 @njit(cache=True)
-def _predict(order, alpha_m, wdot, now, past, out):
+def _predict(order, alpha_m, vdot, now, past, out):
     """Accelerations of the next step: by the method's own rule (order 0), or a polynomial of degree 1 to 3 through the latest steps."""
     for i in range(len(now)):
         if order == 0:
-            out[i] = (wdot[i] - alpha_m * now[i]) / (1.0 - alpha_m)
+            out[i] = (vdot[i] - alpha_m * now[i]) / (1.0 - alpha_m)
         elif order == 1:
             out[i] = 2.0 * now[i] - past[0, i]
         elif order == 2:
@@ -284,14 +306,14 @@ def _predict(order, alpha_m, wdot, now, past, out):
 
 
 @njit(cache=True)
-def _best_order(weight, alpha_m, wdot, now, past, known, a):
+def _best_order(weight, alpha_m, vdot, now, past, known, a):
     """The prediction (see `_predict`) that would have come closest to the accelerations `a` of the step just made, with `known` rows of `past`.
 
     Motion that the step resolves is extrapolated; where fast vibration is left to the method's damping, its own rule is better.
     """
     own, line, parabola, cubic = 0.0, 0.0, 0.0, 0.0
     for i in range(len(a)):
-        own = max(own, abs(a[i] - (wdot[i] - alpha_m * now[i]) / (1.0 - alpha_m)) * weight[i])
+        own = max(own, abs(a[i] - (vdot[i] - alpha_m * now[i]) / (1.0 - alpha_m)) * weight[i])
         off = a[i] - 2.0 * now[i] + past[0, i]
         line = max(line, abs(off) * weight[i])
         off -= now[i] - 2.0 * past[0, i] + past[1, i]
@@ -309,48 +331,53 @@ def _best_order(weight, alpha_m, wdot, now, past, known, a):
 
 
 @njit(cache=True)
-def advance(flat, scheme, h, steps, tolerance, functions, motion, places, terms):
+def advance(flat, tree, scheme, h, steps, tolerance, functions, motion, places, terms):
     """Advance `motion` in place by `steps` steps of size `h`, the size its accelerations belong to.
 
-    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `places`, `terms`: arrays of `make_places` and `make_terms`.
+    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `tree`: of joint coordinates, empty for absolute ones. `places`, `terms`: arrays of `make_places` and `make_terms`.
 
     Generalised-alpha on the Lie group of the bodies' rigid motions, index 3 (Bruls, Cardona, Arnold 2012, eqs 12-16).
     Returns `(outcome, steps done)`; when a step fails or is refused, `motion` stays at the last good step.
     """
-    nv, nr = len(motion.w), len(flat.row_kind)
-    q, w, wdot, a, multipliers = terms.q, terms.w, terms.wdot, terms.a, terms.multipliers
+    nr = len(flat.row_kind)
+    a, multipliers, joint_coordinates = motion.next_a, terms.multipliers, len(tree.order) > 0
     powers = np.empty(4)
-    a0, past, last, weight, change = motion.a, motion.past, motion.last, flat.weight, terms.increment
+    a0, past, last, weight, change = motion.a, motion.past, motion.last, tree.weight, motion.increment
     for step in range(steps):
         now = functions[step]
         multipliers[:] = (
             motion.multipliers
         )  # no polynomial: of redundant joints a part is never corrected, it would grow
-        _predict(int(last[ORDER]), scheme.alpha_m, motion.wdot, a0, past, a)
+        _predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
-        outcome, iterations, rate = _newton(flat, scheme, h, now, motion, places, terms, powers, measured)
+        outcome, iterations, rate = _newton(flat, tree, scheme, h, now, motion, places, terms, powers, measured)
         last[ITERATIONS] += iterations
         if outcome != CONVERGED:
             return outcome, step
         last[AGE] = last[AGE] + 1.0 if rate == last[RATE] else 0.0
         last[RATE] = rate
-        for i in range(nv):
+        for i in range(len(a)):
             change[i] = a[i] - a0[i]
         last[ERROR] = scheme.error_constant * h * h * _largest(change, weight)
         if not last[ERROR] <= tolerance:
             return TOO_LARGE, step
         _integrate_powers(motion, h, powers)
-        last[ORDER] = _best_order(weight, scheme.alpha_m, motion.wdot, a0, past, int(last[KNOWN]), a)
+        last[ORDER] = _best_order(weight, scheme.alpha_m, motion.vdot, a0, past, int(last[KNOWN]), a)
         last[KNOWN] = min(last[KNOWN] + 1.0, DEGREE)
         for k in range(DEGREE - 1, 0, -1):
             copy(past[k - 1], past[k])
         copy(a0, past[0])
         last[SIZE] = h
         last[BEFORE] = h
-        copy(q, motion.q)
-        copy(w, motion.w)
-        copy(wdot, motion.wdot)
+        copy(terms.q, motion.q)
+        copy(terms.w, motion.w)
+        copy(terms.wdot, motion.wdot)
         copy(a, motion.a)
+        if joint_coordinates:
+            copy(motion.next_v, motion.v)
+            copy(motion.next_vdot, motion.vdot)
+            for b in range(len(tree.order)):
+                copy(motion.next_pose[b], motion.pose[b])
         copy(multipliers, motion.multipliers)
         for r in range(flat.joint_rows, nr):
             motion.angle_memory[r] = terms.values[r]

@@ -1,0 +1,36 @@
+"""Stored motion looked at again: paths of markers, wrenches of joints; compiled, because it is done for every stored time."""
+
+from numba import njit
+
+from flexmb.kernels.algebra import matrix, turn, vector
+from flexmb.kernels.rows import place_markers, row_geometry
+
+
+@njit(cache=True)
+def marker_paths(flat, k, q, places, position, axes):
+    """World `position` (nt, 3) and `axes` (nt, 3, 3) of marker k at the configurations `q` (nt, nq)."""
+    for t in range(len(q)):
+        place_markers(flat, q[t], places, True)
+        for i in range(3):
+            position[t, i] = places.position[k, i]
+            for j in range(3):
+                axes[t, i, j] = places.axes[k, i, j]
+
+
+@njit(cache=True)
+def row_wrenches(flat, rows, q, functions, multipliers, places, out):
+    """Sum over `rows` of the wrench (nt, 6) on the second body, at its marker, world axes; `functions` (nt, nf, 3) of time."""
+    for t in range(len(q)):
+        place_markers(flat, q[t], places, True)
+        for r in rows:
+            a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
+            given = functions[t, flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+            A = matrix(places.axes, a)
+            _, nv, nw = row_geometry(
+                flat.row_kind[r], flat.row_axes[r, 0], flat.row_axes[r, 1], given, 0.0, vector(places.position, a), A,
+                vector(places.position, b), matrix(places.axes, b),
+            )  # fmt: skip
+            force, moment = turn(A, nv), turn(A, nw)
+            for i in range(3):
+                out[t, i] -= multipliers[t, r] * force[i]
+                out[t, 3 + i] -= multipliers[t, r] * moment[i]

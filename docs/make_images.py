@@ -48,6 +48,17 @@ def poster(comparison: Comparison, folder: Path) -> None:
     figure.savefig(HERE / "demo.png", dpi=85)
 
 
+def precision() -> None:
+    """Work and precision of both integrators for the demo's mechanism."""
+    from flexmb.precision import work_precision
+    from flexmb.precision_plots import plot_work_precision
+
+    settings = [{"step": h} for h in (2e-5, 1e-5, 5e-6, 2e-6, 1e-6)]
+    settings += [{"integrator": "radau", "tolerance": tol} for tol in (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)]
+    runs = work_precision(demo.build(), 0.02, lambda r: r.position("rod.small"), settings, output_step=1e-3)
+    plot_work_precision(runs, HERE / "precision.png")
+
+
 SHOWN = {
     "modal": view.GREY, "Craig-Bampton": view.ORANGE, "Craig-Chang": view.GREEN, "Krylov": view.BLUE, "Gramian": "#a23b72",
     "Gramian, not static": view.INK,
@@ -74,3 +85,4 @@ if __name__ == "__main__":
         HERE.mkdir(exist_ok=True)
         poster(demo.run(folder), Path(folder))
     methods()
+    precision()

@@ -23,6 +23,8 @@ from flexmb.mechanism import Mechanism, State
 
 DEPENDENT = 1e-7
 """Singular value of the scaled joint equations, relative to the largest, below which they count as dependent."""
+MOST_NAMED = 12
+"""Joints named in a warning."""
 NEARLY_DEPENDENT = 1e-8
 """Smallest pivot of `A A^T`, rows of length one, with which they are taken as independent without a look at singular values."""
 MISFIT = 1e-5
@@ -271,8 +273,10 @@ def start(mechanism: Mechanism, flat: Flat) -> Start:
     """Consistent start of `mechanism`: assembled, with consistent velocities, accelerations and multipliers."""
     redundant = redundant_rows(mechanism, flat, mechanism.initial.q)
     if redundant:
+        named = ", ".join(map(repr, redundant[:MOST_NAMED]))
+        more = f" and {len(redundant) - MOST_NAMED} more" if len(redundant) > MOST_NAMED else ""
         warnings.warn(
-            f"Redundant joint equations in {mechanism.name!r}, shared by {', '.join(map(repr, redundant))}: the motion is "
+            f"Redundant joint equations in {mechanism.name!r}, shared by {named}{more}: the motion is "
             "unique, the reactions of these joints are not (the smallest ones that carry the load are reported). Make a body "
             "flexible, or use joints with fewer equations.",
             RedundantConstraintWarning,

@@ -21,12 +21,6 @@ AXES = {
 ALL = (0, 1, 2, 3, 4, 5)
 
 
-def no_tree(mechanism: Mechanism) -> Tree:
-    """The empty tree: absolute coordinates."""
-    none = np.zeros(0, dtype=np.int64)
-    return pointed(Tree(none, none, none, none, none, none, mechanism.flat().weight))
-
-
 def tree_of(mechanism: Mechanism) -> Tree:
     """The tree with the shortest branches, joints in the order of the model; a body that no such joint reaches is free."""
     flat, bodies = mechanism.flat(), mechanism.bodies

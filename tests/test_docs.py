@@ -3,20 +3,33 @@
 import re
 from pathlib import Path
 
-import pytest
+import numpy as np
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["reduction.md"])
-def test_python_examples_run(page):
+def names_of(page):
+    """What the examples of a page define, after they have run one after the other."""
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     assert blocks
-    names = {}
+    names = {"__name__": "__main__"}
     for block in blocks:
         exec(compile(block, page, "exec"), names)
+    return names
+
+
+def test_the_reduction_of_the_manual_meets_its_tolerance():
+    names = names_of("reduction.md")
     assert names["rod"].modes == names["basis"].modes
     assert names["basis"].options["error"] <= 0.01
+
+
+def test_the_study_of_the_manual_gives_three_times_the_weight(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = names_of("studies.md")
+    weight = 9.81 * np.array(names["study"].parameter("mass"))
+    np.testing.assert_allclose(names["force"], 3 * weight, rtol=1e-3)
+    assert (tmp_path / "study.png").stat().st_size > 10_000
 
 
 def test_links_and_pictures_exist():

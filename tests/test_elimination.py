@@ -11,7 +11,7 @@ import flexmb
 from flexmb.elimination import elimination_of
 from flexmb.initial import start
 from flexmb.kernels.data import GROUND, SECOND_ORDER, make_places, make_terms
-from flexmb.kernels.solve import INACTIVE, solve_rows
+from flexmb.kernels.solve import INACTIVE, _solve_symmetric, solve_rows
 from flexmb.kernels.step import residual
 
 
@@ -99,6 +99,22 @@ def test_a_newton_step_is_that_of_dense_matrices(field):
         expected = dense_solution(flat, terms, 1e4, 1e2, compliance, rhs, row_rhs)
         np.testing.assert_allclose(x, expected[0], rtol=0, atol=1e-9 * np.abs(expected[0]).max())
         np.testing.assert_allclose(multipliers, expected[1], rtol=0, atol=1e-9 * np.abs(expected[1]).max())
+
+
+def test_dependent_rows_take_the_solution_of_least_norm():
+    """A matrix of rank 9 in 14 rows, and a right-hand side that no solution fits: against its pseudo-inverse, in the scale of the rows."""
+    rng = np.random.default_rng(9)
+    n, rank = 14, 9
+    B = rng.standard_normal((n, rank)) * rng.uniform(0.1, 10.0, n)[:, None]
+    whole = B @ B.T
+    start, first = np.concatenate([[0], np.cumsum(np.arange(1, n + 1))]), np.zeros(n, dtype=np.int64)
+    S = np.concatenate([whole[r, : r + 1] for r in range(n)])
+    L, scale, given = np.empty_like(S), np.empty(n), rng.standard_normal(n)
+    found = given.copy()
+    assert _solve_symmetric(start, first, S, L, scale, found) == 1
+    unit = 1 / np.sqrt(np.diag(whole))
+    expected = unit * (np.linalg.pinv(whole * np.outer(unit, unit), rcond=1e-10) @ (unit * given))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 SWING = """

@@ -54,7 +54,7 @@ def test_velocities_and_accelerations_along_the_tree_are_derivatives(kind, turne
         mechanism, start(mechanism, mechanism.flat()), coefficients(), step=1.0, tolerance=1.0, longest=1.0, coordinates="joint"
     )  # fmt: skip
     flat, tree, motion = run.flat, run.tree, run.motion
-    rng, ny = np.random.default_rng(4), len(run.tree.weight)
+    rng, ny = np.random.default_rng(4), len(run.weight)
     pose, moved = motion.pose.copy(), np.empty_like(motion.pose)
     away, v, vdot = 0.2 * rng.normal(size=ny), rng.normal(size=ny), rng.normal(size=ny)
     q, w, wdot = np.empty_like(motion.q), np.zeros_like(motion.w), np.zeros_like(motion.w)

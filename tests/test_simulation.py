@@ -293,12 +293,8 @@ def test_a_mechanism_that_locks_says_where_and_why(step):
 
 def test_works_are_integrals_of_third_order():
     """A quadratic power over unequal steps is integrated exactly after the first step (which is a trapezoid)."""
-    motion = Motion(
-        *(np.zeros(0) for _ in range(6)),
-        powers=np.zeros((2, 4)),
-        work=np.zeros(4),
-        past=np.zeros((3, 0)),
-        last=np.zeros(8),
+    motion = Motion(**dict.fromkeys(Motion._fields, np.zeros(0)))._replace(
+        powers=np.zeros((2, 4)), work=np.zeros(4), last=np.zeros(8)
     )
     times = np.array([0.0, 0.1, 0.25, 0.3, 0.6])
     for t, h in zip(times[1:], np.diff(times), strict=True):

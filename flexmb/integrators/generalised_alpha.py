@@ -10,7 +10,7 @@ import numpy as np
 from flexmb.initial import Start, accelerations, least_change, row_jacobian
 from flexmb.integrators.equations import Equations
 from flexmb.integrators.integrator import IntegratorError, Snapshot, Steps, first_step
-from flexmb.joint_tree import no_tree, tree_of
+from flexmb.joint_tree import tree_of
 from flexmb.kernels.pointed import pointed
 from flexmb.kernels.rows import place_markers
 from flexmb.kernels.step import (
@@ -81,7 +81,8 @@ class GeneralisedAlpha:
         self.flat, self.scheme, self.project = self.equations.flat, scheme, project
         self.step, self.tolerance, self.t = step, tolerance, state.t
         self._at_end = mechanism.function_values(self.t)
-        self.tree = tree_of(mechanism) if coordinates == "joint" else no_tree(mechanism)
+        self.tree = tree_of(mechanism) if coordinates == "joint" else None
+        self.weight = self.flat.weight if self.tree is None else self.tree.weight
         self.motion = self._motion(begin)
         self._evaluate()
         self.motion.powers[0] = self.equations.powers(self._functions(), state.w, begin.multipliers)
@@ -93,11 +94,11 @@ class GeneralisedAlpha:
         e, q, w, wdot = self.equations, begin.state.q.copy(), begin.state.w.copy(), begin.wdot.copy()
         nb = len(self.flat.modes)
         pose, v, vdot, next_v, next_vdot, correction = np.zeros((0, 7)), w, wdot, e.terms.w, e.terms.wdot, e.terms.x
-        if len(self.tree.order):
+        if self.tree is not None:
             place_markers(self.flat, q, e.places, True)
             pose = np.zeros((nb, 7))
             joint_poses(self.flat, self.tree, e.places, q, pose)
-            v, vdot = self._in_joints(q, w), np.zeros(len(self.tree.weight))
+            v, vdot = self._in_joints(q, w), np.zeros(len(self.weight))
             vdot = self._in_joints(q, wdot - self._placed(pose, q, np.zeros_like(v), v, vdot)[2])
             next_v, next_vdot, correction = np.zeros_like(v), np.zeros_like(v), np.zeros_like(v)
         ny = len(v)
@@ -109,9 +110,9 @@ class GeneralisedAlpha:
 
     def _in_joints(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Velocities, or changes of accelerations, in the coordinates that are integrated, at `q`."""
-        if not len(self.tree.order):
+        if self.tree is None:
             return x
-        out = np.zeros(len(self.tree.weight))
+        out = np.zeros(len(self.weight))
         place_markers(self.flat, q, self.equations.places, True)
         joint_velocities(self.flat, self.tree, self.equations.places, q, x, out)
         return out
@@ -156,10 +157,10 @@ class GeneralisedAlpha:
         if nj := mechanism.joint_rows:
             q = self._begin.state.q
             J = row_jacobian(mechanism, flat, q, self._functions())[1][:nj]
-            across = J @ (rate if not len(self.tree.order) else self._absolute(rate))
+            across = J @ (rate if self.tree is None else self._absolute(rate))
             change = h * h * (1 / 6 - scheme.beta - c / 2) * least_change(J, across, flat)
             motion.v[:] += self._in_joints(q, change)
-            if len(self.tree.order):
+            if self.tree is not None:
                 motion.w[:] = self._placed(motion.pose, q, np.zeros_like(motion.v), motion.v, motion.vdot)[1]
         self._started = True
 
@@ -177,7 +178,7 @@ class GeneralisedAlpha:
         rates = [m.vdot.copy()]
         for s in (h, 2 * h):
             increment, v = s * m.v + 0.5 * s * s * m.vdot, m.v + s * m.vdot
-            if len(self.tree.order):
+            if self.tree is not None:
                 pose = np.empty_like(m.pose)
                 q, w, bias = np.empty_like(m.q), np.zeros_like(m.w), np.zeros_like(m.w)
                 place_bodies(self.flat, self.tree, m.pose, m.q, increment, v, np.zeros_like(v), m.q, pose, q, w, bias)
@@ -206,7 +207,17 @@ class GeneralisedAlpha:
     def _run(self, h: float, functions: np.ndarray, tolerance: float = np.inf) -> tuple[int, int]:
         e = self.equations
         outcome: tuple[int, int] = advance(
-            self.flat, self.tree, self.scheme, h, len(functions), tolerance, functions, self.motion, e.places, e.terms
+            self.flat,
+            self.tree,
+            self.weight,
+            self.scheme,
+            h,
+            len(functions),
+            tolerance,
+            functions,
+            self.motion,
+            e.places,
+            e.terms,
         )
         return outcome
 
@@ -241,7 +252,7 @@ class GeneralisedAlpha:
             m = self.motion
             change = self.equations.least_change(factor * self.equations.broken_rates(self._functions(), m.w))
             m.v[:] += self._in_joints(m.q, change)
-            if len(self.tree.order):
+            if self.tree is not None:
                 m.w[:] += change
 
     def fixed(self, target: float, step: float) -> None:

@@ -91,24 +91,6 @@ def solve_body(m, second, beta, Mre, Mre0, E, L, L0, six, X):
             X[j, r] += six[j, r]
 
 
-@njit(cache=True)
-def _solve_least_norm(S, scale, t):
-    """Solution of least (scaled) norm of a symmetric semi-definite system, in the place of `t`."""
-    n = len(t)
-    values, vectors = np.linalg.eigh(S)
-    y = np.zeros(n)
-    cut = 1e-10 * values[n - 1]
-    for k in range(n):
-        if values[k] > cut:
-            c = 0.0
-            for i in range(n):
-                c += vectors[i, k] * t[i] * scale[i]
-            for i in range(n):
-                y[i] += vectors[i, k] * c / values[k]
-    for i in range(n):
-        t[i] = y[i] * scale[i]
-
-
 @njit(cache=True, fastmath=FAST)
 def _row_product(S, a, b, count):
     total = 0.0
@@ -121,9 +103,10 @@ def _row_product(S, a, b, count):
 def _factor_envelope(start, first, S, scale):
     """Cholesky factor of a symmetric matrix within its envelope, in place, with its diagonal inverted; rows scaled to ones on the diagonal before.
 
-    Row r holds the columns `first[r]` to r, at `start[r]`. Returns 1 when rows are dependent, -1 when something is not finite.
+    Row r holds the columns `first[r]` to r, at `start[r]`. A row that depends on those before it is left out: the inverse of its diagonal is zero. Returns how many there are, -1 when
+    something is not finite.
     """
-    n = len(first)
+    n, dependent = len(first), 0
     for r in range(n):
         scale[r] = 1.0 / np.sqrt(S[start[r + 1] - 1])
         for c in range(first[r], r + 1):
@@ -137,17 +120,20 @@ def _factor_envelope(start, first, S, scale):
                 S[row + c] = total * S[start[c + 1] - 1]
             elif total > DEPENDENT:
                 S[row + c] = 1.0 / np.sqrt(total)
+            elif np.isfinite(total):
+                S[row + c] = 0.0
+                dependent += 1
             else:
-                return 1 if np.isfinite(total) else -1
-    return 0
+                return -1
+    return dependent
 
 
 @njit(cache=True)
-def _solve_envelope(start, first, L, scale, t):
-    """Overwrite `t` by the solution, with the factor of `_factor_envelope`."""
-    n = len(first)
+def _solve_envelope(start, first, L, t):
+    """Overwrite `t` by the solution, with the factor of `_factor_envelope`; zero in the rows left out."""
+    n = len(t)
     for r in range(n):
-        total = t[r] * scale[r]
+        total = t[r]
         for c in range(first[r], r):
             total -= L[start[r] + c - first[r]] * t[c]
         t[r] = total * L[start[r + 1] - 1]
@@ -155,31 +141,68 @@ def _solve_envelope(start, first, L, scale, t):
         t[r] *= L[start[r + 1] - 1]
         for c in range(first[r], r):
             t[c] -= L[start[r] + c - first[r]] * t[r]
+
+
+@njit(cache=True)
+def _combinations_without_effect(start, first, S, L, scale, count):
+    """Orthonormal rows (count, n) that the scaled matrix takes to zero: one for each row left out of its factor, made orthogonal one after the other."""
+    n, k = len(first), 0
+    Q = np.zeros((count, n))
     for r in range(n):
-        t[r] *= scale[r]
+        if L[start[r + 1] - 1] != 0.0:
+            continue
+        q = Q[k]
+        for c in range(first[r], r):
+            q[c] = S[start[r] + c - first[r]] * scale[r] * scale[c]
+        for c in range(r + 1, n):
+            if first[c] <= r:
+                q[c] = S[start[c] + r - first[c]] * scale[r] * scale[c]
+        _solve_envelope(start, first, L, q)
+        q[r] = -1.0
+        for _ in range(2):
+            for i in range(k):
+                _subtract_part(Q[i], q)
+        length = 1.0 / np.sqrt(inner(q, q, n))
+        for c in range(n):
+            q[c] *= length
+        k += 1
+    return Q
+
+
+@njit(cache=True)
+def _subtract_part(unit, x):
+    """Take the part along a unit vector out of `x`."""
+    along = inner(unit, x, len(x))
+    for i in range(len(x)):
+        x[i] -= along * unit[i]
 
 
 @njit(cache=True)
 def _solve_symmetric(start, first, S, L, scale, t):
-    """Overwrite `t` by `S^{-1} t`, `S` symmetric positive (semi-)definite within its envelope; return 1 when rows are dependent."""
+    """Overwrite `t` by `S^{-1} t`, `S` symmetric positive semi-definite within its envelope; return 1 when rows are dependent.
+
+    Then the solution is that of least norm, in the scale of the rows, for the nearest right-hand side that has one. Cost: that of one more solve for each dependent row.
+    """
     n = len(t)
     copy(S, L)
-    outcome = _factor_envelope(start, first, L, scale)
-    if outcome == 0:
-        _solve_envelope(start, first, L, scale, t)
-        return 0
-    if outcome < 0:
+    dependent = _factor_envelope(start, first, L, scale)
+    if dependent < 0:
         t[:] = np.nan
         return 0
-    whole = np.zeros((n, n))
     for r in range(n):
-        for c in range(first[r], r + 1):
-            whole[r, c] = S[start[r] + c - first[r]] * scale[r] / np.sqrt(S[start[c + 1] - 1])
-            whole[c, r] = whole[r, c]
+        t[r] *= scale[r]
+    if dependent > 0:
+        Q = _combinations_without_effect(start, first, S, L, scale, dependent)
+        for k in range(dependent):
+            _subtract_part(Q[k], t)
+        _solve_envelope(start, first, L, t)
+        for k in range(dependent):
+            _subtract_part(Q[k], t)
+    else:
+        _solve_envelope(start, first, L, t)
     for r in range(n):
-        scale[r] = 1.0 / np.sqrt(S[start[r + 1] - 1])
-    _solve_least_norm(whole, scale, t)
-    return 1
+        t[r] *= scale[r]
+    return min(dependent, 1)
 
 
 @njit(cache=True)

@@ -40,7 +40,7 @@ class Scheme(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Everything a step advances, in place, and what it becomes. In absolute coordinates (an empty tree) `v` is `w`."""
+    """Everything a step advances, in place, and what it becomes. In absolute coordinates `v` is `w`."""
 
     q: np.ndarray
     w: np.ndarray
@@ -202,7 +202,7 @@ def _move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot
 
 
 @njit(cache=True)
-def _newton(flat, tree, scheme, h, functions, motion, places, terms, powers, rate):
+def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, powers, rate):
     """Iterate one step to convergence; `motion.next_a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate).
 
     `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
@@ -216,7 +216,7 @@ def _newton(flat, tree, scheme, h, functions, motion, places, terms, powers, rat
         motion.increment,
         motion.correction,
     )
-    unbalanced, x, change, joint_coordinates = terms.unbalanced, terms.x, terms.change, len(tree.order) > 0
+    unbalanced, x, change = terms.unbalanced, terms.x, terms.change
     row_rhs, compliance, energies = terms.row_rhs, terms.compliance, terms.energies
     nv, nr, nj = len(w), len(row_rhs), flat.joint_rows
     to_wdot = (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f)
@@ -227,7 +227,7 @@ def _newton(flat, tree, scheme, h, functions, motion, places, terms, powers, rat
     for r in range(nj, nr):
         stiffness = flat.row_stiffness[r] + gamma * flat.row_damping[r]
         compliance[r] = 1.0 / stiffness if stiffness > 0.0 else INACTIVE
-    q0, v0, a0, vdot0, weight = motion.q, motion.v, motion.a, motion.vdot, tree.weight
+    q0, v0, a0, vdot0 = motion.q, motion.v, motion.a, motion.vdot
     angle_memory, values = motion.angle_memory, terms.values
     to_a = 1.0 / (scheme.beta * h * h)
     fastest, strongest = _largest(v0, weight), _largest(vdot0, weight)
@@ -236,7 +236,7 @@ def _newton(flat, tree, scheme, h, functions, motion, places, terms, powers, rat
     previous = np.inf
     for iteration in range(1, scheme.iterations + 1):
         _move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
-        if joint_coordinates:
+        if tree is not None:
             place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
         else:
             displace(flat, q0, increment, q)
@@ -251,7 +251,7 @@ def _newton(flat, tree, scheme, h, functions, motion, places, terms, powers, rat
         outcome = solve_rows(flat, terms, beta, gamma, 1.0, compliance, unbalanced, row_rhs, x, change)
         if outcome < 0:
             return NO_MASS, iteration, rate
-        if joint_coordinates:
+        if tree is not None:
             joint_velocities(flat, tree, places, q, x, correction)
         size = _largest(correction, weight)
         for i in range(len(a)):
@@ -331,18 +331,18 @@ def _best_order(weight, alpha_m, vdot, now, past, known, a):
 
 
 @njit(cache=True)
-def advance(flat, tree, scheme, h, steps, tolerance, functions, motion, places, terms):
+def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, places, terms):
     """Advance `motion` in place by `steps` steps of size `h`, the size its accelerations belong to.
 
-    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `tree`: of joint coordinates, empty for absolute ones. `places`, `terms`: arrays of `make_places` and `make_terms`.
+    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `tree`: of joint coordinates, None for absolute ones; `weight`: error weight of the coordinates that are integrated. `places`, `terms`: arrays of `make_places` and `make_terms`.
 
     Generalised-alpha on the Lie group of the bodies' rigid motions, index 3 (Bruls, Cardona, Arnold 2012, eqs 12-16).
     Returns `(outcome, steps done)`; when a step fails or is refused, `motion` stays at the last good step.
     """
     nr = len(flat.row_kind)
-    a, multipliers, joint_coordinates = motion.next_a, terms.multipliers, len(tree.order) > 0
+    a, multipliers = motion.next_a, terms.multipliers
     powers = np.empty(4)
-    a0, past, last, weight, change = motion.a, motion.past, motion.last, tree.weight, motion.increment
+    a0, past, last, change = motion.a, motion.past, motion.last, motion.increment
     for step in range(steps):
         now = functions[step]
         multipliers[:] = (
@@ -350,7 +350,7 @@ def advance(flat, tree, scheme, h, steps, tolerance, functions, motion, places, 
         )  # no polynomial: of redundant joints a part is never corrected, it would grow
         _predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
-        outcome, iterations, rate = _newton(flat, tree, scheme, h, now, motion, places, terms, powers, measured)
+        outcome, iterations, rate = _newton(flat, tree, weight, scheme, h, now, motion, places, terms, powers, measured)
         last[ITERATIONS] += iterations
         if outcome != CONVERGED:
             return outcome, step
@@ -373,7 +373,7 @@ def advance(flat, tree, scheme, h, steps, tolerance, functions, motion, places, 
         copy(terms.w, motion.w)
         copy(terms.wdot, motion.wdot)
         copy(a, motion.a)
-        if joint_coordinates:
+        if tree is not None:
             copy(motion.next_v, motion.v)
             copy(motion.next_vdot, motion.vdot)
             for b in range(len(tree.order)):

@@ -13,6 +13,7 @@ from flexmb.initial import start
 from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
 from flexmb.integrators.integrator import Integrator, IntegratorError
 from flexmb.integrators.radau import Radau
+from flexmb.kernels.announce import announced
 from flexmb.mechanism import Mechanism
 from flexmb.result import Result
 from flexmb.system import System
@@ -75,25 +76,25 @@ def simulate(
     scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance)
     times = mechanism.initial.t + _output_times(duration, step, output_step)
     count = len(times) - 1
-    begin = start(mechanism, mechanism.flat())
-    longest = times[1] - times[0]
-    run: Integrator
-    if integrator == "radau":
-        run = Radau(mechanism, begin, step=step, tolerance=tolerance, end=times[-1])
-    else:
-        run = GeneralisedAlpha(
-            mechanism,
-            begin,
-            scheme,
-            step=step,
-            tolerance=tolerance,
-            longest=longest,
-            project=project,
-            coordinates=coordinates,
-        )
     stored = History(mechanism, count + 1, history)
-    stored.store(run.now())
-    run.prepare()
+    run: Integrator
+    with announced():
+        begin = start(mechanism, mechanism.flat())
+        if integrator == "radau":
+            run = Radau(mechanism, begin, step=step, tolerance=tolerance, end=times[-1])
+        else:
+            run = GeneralisedAlpha(
+                mechanism,
+                begin,
+                scheme,
+                step=step,
+                tolerance=tolerance,
+                longest=times[1] - times[0],
+                project=project,
+                coordinates=coordinates,
+            )
+        stored.store(run.now())
+        run.prepare()
     clock = process_time()
     for k, target in enumerate(times[1:]):
         stored.store(run.to(target))

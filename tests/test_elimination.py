@@ -6,13 +6,14 @@ import textwrap
 
 import numpy as np
 import pytest
+from mechanisms import random_flexible_body
 
 import flexmb
 from flexmb.elimination import elimination_of
 from flexmb.initial import start
 from flexmb.kernels.data import GROUND, SECOND_ORDER, make_places, make_terms
 from flexmb.kernels.solve import INACTIVE, _solve_symmetric, solve_rows
-from flexmb.kernels.step import residual
+from flexmb.kernels.step import displace, residual
 
 
 def chain(count):
@@ -101,6 +102,37 @@ def test_a_newton_step_is_that_of_dense_matrices(field):
         np.testing.assert_allclose(multipliers, expected[1], rtol=0, atol=1e-9 * np.abs(expected[1]).max())
 
 
+def test_the_newton_matrix_is_the_derivative_at_rest():
+    """On the manifold, by differences: of the residual along `q o exp(s x)` with velocities `gamma s x` and accelerations `beta s x`; springs included."""
+    system = flexmb.System()
+    rng = np.random.default_rng(1)
+    one, two = (system.add(random_flexible_body(rng, second_order=True, damping=0.4, name=n)) for n in ("one", "two"))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), one["start"], axis=(0, 0, 1))
+    system.bushing("bush", one["start"], two["start"], stiffness=(30.0,) * 6, damping=(2.0,) * 6, axis=(0, 0, 1))
+    mechanism = system.build()
+    flat = mechanism.flat()
+    q0, nv, nr, nj = mechanism.initial.q, int(flat.v_start[-1]), len(flat.row_kind), flat.joint_rows
+    terms, places, memory = make_terms(flat), make_places(flat), np.zeros(nr)
+    beta, gamma, x, none = 50.0, 7.0, rng.normal(size=nv), np.zeros((0, 3))
+
+    def forces(s):
+        q, out = np.empty_like(q0), np.zeros(nv)
+        displace(flat, q0, s * x, q)
+        residual(flat, q, gamma * s * x, beta * s * x, np.zeros(nj), none, memory, places, terms, out, np.zeros(4))
+        return np.concatenate([out, terms.values[:nj]])
+
+    h = 1e-5
+    slope = (forces(h) - forces(-h)) / (2 * h)
+    forces(0.0)
+    compliance = np.zeros(nr)
+    compliance[nj:] = 1.0 / (flat.row_stiffness[nj:] + gamma * flat.row_damping[nj:])
+    found, multipliers = np.zeros(nv), np.zeros(nr)
+    row_rhs = np.concatenate([slope[nv:], np.zeros(nr - nj)])
+    solve_rows(flat, terms, beta, gamma, 1.0, compliance, slope[:nv], row_rhs, found, multipliers)
+    np.testing.assert_allclose(found, x, rtol=1e-6)  # the matrix takes x to the slope, and no reaction is needed
+    np.testing.assert_allclose(multipliers[:nj], 0.0, atol=1e-5)
+
+
 def test_dependent_rows_take_the_solution_of_least_norm():
     """A matrix of rank 9 in 14 rows, and a right-hand side that no solution fits: against its pseudo-inverse, in the scale of the rows."""
     rng = np.random.default_rng(9)
@@ -125,6 +157,20 @@ SWING = """
     system.revolute("hinge", system.ground.at((0, 0, 0)), body["a"], axis=(0, 1, 0))
     print(repr(flexmb.simulate(system, 0.03, step=1e-3).q[-1].tolist()))
 """
+
+
+def test_compilation_is_announced_and_loading_is_not(tmp_path, monkeypatch):
+    """With an empty cache the first run says so, on the error output; the second is silent."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    told = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(SWING)], capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        told.append(done.stderr)
+    assert told[0].count("being compiled") == 1
+    assert told[1] == ""
 
 
 def test_the_loop_runs_without_its_compiler(monkeypatch):

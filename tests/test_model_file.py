@@ -49,6 +49,7 @@ def test_the_example_of_the_manual_equals_the_same_calls_in_python(tmp_path):
         "rho_inf": 0.9,
         "project": False,
         "integrator": "generalised-alpha",
+        "coordinates": "absolute",
     }
 
 
@@ -196,6 +197,7 @@ def test_every_table_of_the_format_arrives_where_it_belongs(tmp_path):
         "rho_inf": 0.5,
         "project": True,
         "integrator": "generalised-alpha",
+        "coordinates": "absolute",
     }
 
 

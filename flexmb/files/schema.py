@@ -256,6 +256,7 @@ class SimulationKeys(Keys):
     rho_inf: Annotated[float, Field(ge=0, le=1)] = 0.9
     project: bool = False
     integrator: Literal["generalised-alpha", "radau"] = "generalised-alpha"
+    coordinates: Literal["absolute", "joint"] = "absolute"
 
 
 class ModelKeys(Keys):

@@ -99,6 +99,7 @@ def flatten(mechanism: "Mechanism") -> Flat:
         row_function=np.array([r.function for r in rows], dtype=np.int64),
         row_stiffness=np.array([r.stiffness for r in rows], dtype=float),
         row_damping=np.array([r.damping for r in rows], dtype=float),
+        row_law=np.array([mechanism.laws[r.law].address if r.law >= 0 else 0 for r in rows], dtype=np.int64),
         row_offset=np.array([r.offset for r in rows], dtype=float),
         joint_rows=mechanism.joint_rows,
         **elimination,

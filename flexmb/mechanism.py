@@ -12,6 +12,7 @@ from fem.errors import FlexmbError, unknown_name
 from flexmb.body import Body
 from flexmb.flatten import flatten, starts_of
 from flexmb.kernels.data import GROUND
+from flexmb.law import Law
 from flexmb.lie import rotation_from_quaternion
 from flexmb.motion import Motion
 
@@ -33,7 +34,7 @@ class Marker:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One scalar row between two markers: a joint equation, or a force element with stiffness, damping and effort."""
+    """One scalar row between two markers: a joint equation, or a force element with stiffness, damping, effort (a function of time) and law (of its coordinate)."""
 
     kind: int
     markers: tuple[int, int]
@@ -42,6 +43,7 @@ class Row:
     stiffness: float = 0.0
     damping: float = 0.0
     offset: float = 0.0
+    law: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,11 @@ class Mechanism:
     functions: tuple[Motion, ...]
     initial: State
     start_rows: tuple[tuple[Row, float], ...] = ()
+    laws: tuple[Law, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the arrays of the compiled loop: they hold addresses of this process."""
+        return {key: value for key, value in self.__dict__.items() if key != "_flat"}
 
     @property
     def joint_rows(self) -> int:
@@ -132,14 +139,13 @@ class Mechanism:
         return names.index(name)
 
     def function_values(self, t: float) -> Float[np.ndarray, "nf 3"]:
-        """Value, rate and acceleration of every function of time at `t`."""
+        """Value, rate and acceleration of every function of time at `t`; time itself is the last one."""
         return self.function_table(np.array([t]))[0]
 
     def function_table(self, times: Float[np.ndarray, "nt"]) -> Float[np.ndarray, "nt nf 3"]:
         """`function_values` at many times."""
-        if not self.functions:
-            return np.zeros((len(times), 0, 3))
-        table = np.stack([f.over(times) for f in self.functions], axis=1)
+        clock = np.column_stack([times, np.ones_like(times), np.zeros_like(times)])
+        table = np.stack([*(f.over(times) for f in self.functions), clock], axis=1)
         if not np.isfinite(table).all():
             at, number = np.argwhere(~np.isfinite(table).all(axis=2))[0]
             motion = self.functions[number].description

@@ -4,6 +4,7 @@ Everything is given as drawn at the start: positions, orientations, joint places
 coordinates of the initial configuration. `build()` freezes it into a `Mechanism`.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +14,14 @@ from fem.errors import unknown_name
 from flexmb.body import Body
 from flexmb.joints import JointError, joint_kind
 from flexmb.kernels.data import ANGLE, ANGLE_SINE, DISTANCE, DOT, GROUND, ROTATION_VECTOR, TRANSLATION
+from flexmb.law import Law
 from flexmb.lie import frame_with_axis, quaternion_from_rotation
 from flexmb.mechanism import Joint, Load, Marker, Mechanism, MechanismError, Row, State
 from flexmb.motion import Motion, check_derivatives, constant
 from flexmb.places import BodyHandle, Place, non_negative, rotation_matrix, vector
+
+Effort = Callable[[float, float, float], float]
+"""`effort(t, x, xdot)`."""
 
 
 class System:
@@ -44,6 +49,7 @@ class System:
         self._loads: dict[str, Load] = {}
         self._functions: list[Motion] = []
         self._start_rows: list[tuple[Row, float]] = []
+        self._laws: list[Law] = []
 
     # bodies ------------------------------------------------------------------------------------------------------
 
@@ -144,6 +150,14 @@ class System:
         return len(self._functions) - 1
 
     # joints ------------------------------------------------------------------------------------------------------
+
+    def _law(self, name: str, effort: Effort) -> int:
+        if not callable(effort):
+            raise MechanismError(
+                f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found {type(effort).__name__}."
+            )
+        self._laws.append(Law(effort, name))
+        return len(self._laws) - 1
 
     def joint(
         self,
@@ -302,11 +316,15 @@ class System:
         a: Place | BodyHandle,
         b: Place | BodyHandle,
         *,
-        stiffness: float,
+        stiffness: float = 0.0,
         damping: float = 0.0,
         length: float | None = None,
+        law: Effort | None = None,
     ) -> None:
-        """A spring and damper along the line between two places; `length`: free length (default: the initial distance)."""
+        """A spring and damper along the line between two places; `length`: free length (default: the initial distance).
+
+        `law(t, stretch, rate)`: a further force with which it pushes its ends apart; plain Python or compiled with `numba.njit`.
+        """
         if not (isinstance(a, Place) and isinstance(b, Place)):
             raise MechanismError(f"Spring {name!r} needs two places, such as body['interface'] or body.at(point).")
         distance = float(np.linalg.norm(self._world(b) - self._world(a)))
@@ -322,6 +340,7 @@ class System:
                 stiffness=non_negative(stiffness, name),
                 damping=non_negative(damping, name),
                 offset=distance if length is None else float(length),
+                law=-1 if law is None else self._law(name, law),
             )
         ]
 
@@ -359,9 +378,13 @@ class System:
         self._joint_force(name, joint, along, stiffness, damping, free, None)
 
     def motor(
-        self, name: str, joint: str, effort: Motion | float, *, drag: float = 0.0, along: str | None = None
+        self, name: str, joint: str, effort: Motion | float | Effort, *, drag: float = 0.0, along: str | None = None
     ) -> None:
-        """A torque (or force) `effort(t) - drag * speed` between the two bodies of a joint, about (along) its axis."""
+        """A torque (or force) `effort - drag * speed` between the two bodies of a joint, about (along) its axis.
+
+        `effort`: a number, a function of time, or any function `effort(t, x, xdot)` of time, joint coordinate (angles go on beyond a turn) and its rate: a controller, a stop, a
+        nonlinear spring; plain Python or compiled with `numba.njit` (see `flexmb.law.Law`). It must be smooth at the scale of a step.
+        """
         self._joint_force(name, joint, along, 0.0, drag, 0.0, effort)
 
     def _joint_force(
@@ -372,21 +395,27 @@ class System:
         stiffness: float,
         damping: float,
         free: float,
-        effort: Motion | float | None,
+        effort: Motion | float | Effort | None,
     ) -> None:
         _, pair, along = self._free_axis(joint, along)
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        function, law = -1, -1
+        if effort is None or isinstance(effort, Motion | float | int):
+            function = self._function(effort)
+        else:
+            law = self._law(name, effort)
         kind, axis = (ANGLE, 0) if along == "rotation" else (TRANSLATION, 2)
         self._forces[name] = [
             Row(
                 kind,
                 pair,
                 (axis, 0),
-                self._function(effort),
+                function,
                 non_negative(stiffness, name),
                 non_negative(damping, name),
                 free,
+                law,
             )
         ]
 
@@ -432,7 +461,7 @@ class System:
         return Mechanism(
             name=self.name, gravity=self.gravity, bodies=tuple(self._bodies), markers=tuple(markers), rows=tuple(rows),
             joints=tuple(joints), force_elements=forces, loads=tuple(self._loads.values()), functions=tuple(self._functions),
-            initial=State(0.0, q, w), start_rows=tuple(self._start_rows),
+            initial=State(0.0, q, w), start_rows=tuple(self._start_rows), laws=tuple(self._laws),
         )  # fmt: skip
 
     def __str__(self) -> str:

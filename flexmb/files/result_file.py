@@ -10,6 +10,7 @@ from scipy.interpolate import PPoly
 
 from flexmb.files.body_file import body_from_tree, body_tree
 from flexmb.files.tree import FileError, Tree, read_tree, write_tree
+from flexmb.law import Law
 from flexmb.mechanism import Joint, Load, Marker, Mechanism, Row, State
 from flexmb.motion import Motion, require_inside
 from flexmb.result import Ledger, Result, Statistics
@@ -58,6 +59,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "initial": asdict(m.initial),
         "start_rows": _columns([row for row, _ in m.start_rows], Row),
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
+        "laws": [law.name for law in m.laws],
     }
 
 
@@ -75,6 +77,13 @@ def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechani
         functions=tuple(_stored_motion(f["description"], t, f["values"]) for f in tree["functions"]),
         initial=State(**tree["initial"]),
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
+        laws=tuple(Law(_no_code, name) for name in tree["laws"]),
+    )
+
+
+def _no_code(t: float, x: float, xdot: float) -> float:
+    raise NotImplementedError(
+        "its function is not in the file it was read from; build the mechanism again to simulate it"
     )
 
 

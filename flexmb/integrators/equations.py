@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fem.errors import ConvergenceError
+from fem.errors import ConvergenceError, FlexmbError
 from flexmb.initial import initial_angles
 from flexmb.kernels.data import Flat, Places, Terms, make_places, make_terms
 from flexmb.kernels.rows import row_rates
@@ -72,8 +72,11 @@ class Equations:
             f"At t = {t:.6g} the mass matrix of a body of {self.mechanism.name!r} lost its definiteness: its elastic deformation is far outside the range of the reduced body."
         )
 
-    def diverged(self, t: float, h: float, w: np.ndarray) -> ConvergenceError:
-        """The error of a step whose iteration failed."""
+    def diverged(self, t: float, h: float, w: np.ndarray) -> FlexmbError:
+        """The error of a step whose iteration failed, or of the user's law that made it fail."""
+        for law in self.mechanism.laws:
+            if law.failure is not None:
+                return law.failure
         return ConvergenceError(
             f"The Newton iteration of {self.mechanism.name!r} fails at t = {t:.6g} with a step of {h:.3g}; the fastest body is {self.fastest_body(w)!r}. "
             "Likely causes: the step is too large for the motion (give a smaller step=, or none to let it adapt), a driver jumps, "

@@ -56,6 +56,7 @@ class Flat(NamedTuple):
     row_function: np.ndarray  # (nr,) index of its function of time, -1 for none
     row_stiffness: np.ndarray  # (nr,)
     row_damping: np.ndarray  # (nr,)
+    row_law: np.ndarray  # (nr,) address of a force law, 0 for none
     row_offset: np.ndarray  # (nr,) free length or angle
     joint_rows: int
     incident_start: np.ndarray  # (nb+1,) into the rows that act on each body
@@ -82,6 +83,7 @@ class Terms(NamedTuple):
     loads: np.ndarray  # (nv,) generalised forces of the applied loads
     efforts: np.ndarray  # (nr,)
     rates: np.ndarray  # (nr,)
+    laws: np.ndarray  # (nr,) efforts of force laws
     bias: np.ndarray  # (6+mmax,)
     Lrr: np.ndarray  # (6, 6)
     six: np.ndarray  # (2, 6)
@@ -142,7 +144,7 @@ def make_terms(flat: Flat) -> Terms:
     """Arrays of the right sizes."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     shapes = {
-        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "bias": 6 + mmax, "Lrr": (6, 6),
+        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "laws": nr, "bias": 6 + mmax, "Lrr": (6, 6),
         "six": (2, 6), "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "t": nr,
         "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr,

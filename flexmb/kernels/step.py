@@ -7,6 +7,7 @@ from numba import njit
 
 from flexmb.kernels.algebra import compose, cross, dot, matrix, part, put, turn_back
 from flexmb.kernels.bodies import add_elastic_inertia, body_terms
+from flexmb.kernels.call import call_law
 from flexmb.kernels.dense import FAST, add_coupled, copy, inner
 from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
@@ -104,6 +105,9 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, places, ter
     for r in range(nj, len(values)):
         stretch = values[r] - flat.row_offset[r]
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+        if flat.row_law[r] != 0:
+            terms.laws[r] = call_law(flat.row_law[r], functions[len(functions) - 1, 0], stretch, rates[r])
+            effort += terms.laws[r]
         efforts[r] = effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rates[r]
         energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
     for r in range(nj):
@@ -160,7 +164,7 @@ def powers_of(flat, functions, multipliers, w, terms, powers):
     for r in range(nj, nr):
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
         powers[DAMPER_HEAT] += flat.row_damping[r] * terms.rates[r] * terms.rates[r]
-        powers[LOAD] += effort * terms.rates[r]
+        powers[LOAD] += (effort + terms.laws[r]) * terms.rates[r]
     for b in range(len(flat.modes)):
         start = flat.v_start[b]
         powers[MODAL_HEAT] += _heat(flat.damping[start - 6 * b :], w[start + 6 :], flat.modes[b])
@@ -202,6 +206,19 @@ def _move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot
 
 
 @njit(cache=True)
+def _law_stiffness(flat, terms, functions, gamma, r):
+    """Stiffness, with `gamma` times damping, of the force law of row r where the residual was evaluated last, by differences."""
+    if flat.row_law[r] == 0:
+        return 0.0
+    t, x, xdot = functions[len(functions) - 1, 0], terms.values[r] - flat.row_offset[r], terms.rates[r]
+    dx, dv = 1e-6 * (1e-3 + abs(x)), 1e-6 * (1e-3 + abs(xdot))
+    law = flat.row_law[r]
+    k = (call_law(law, t, x - dx, xdot) - call_law(law, t, x + dx, xdot)) / (2.0 * dx)
+    d = (call_law(law, t, x, xdot - dv) - call_law(law, t, x, xdot + dv)) / (2.0 * dv)
+    return k + gamma * d
+
+
+@njit(cache=True)
 def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, powers, rate):
     """Iterate one step to convergence; `motion.next_a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate).
 
@@ -225,7 +242,9 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
     compliance[:nj] = 0.0
     row_rhs[:] = 0.0
     for r in range(nj, nr):
-        stiffness = flat.row_stiffness[r] + gamma * flat.row_damping[r]
+        stiffness = (
+            flat.row_stiffness[r] + gamma * flat.row_damping[r] + _law_stiffness(flat, terms, functions, gamma, r)
+        )
         compliance[r] = 1.0 / stiffness if stiffness > 0.0 else INACTIVE
     q0, v0, a0, vdot0 = motion.q, motion.v, motion.a, motion.vdot
     angle_memory, values = motion.angle_memory, terms.values

@@ -1,0 +1,106 @@
+"""Force laws: users' functions of a joint coordinate and its rate inside the compiled loop."""
+
+import numba
+import numpy as np
+import pytest
+from mechanisms import double_pendulum
+
+import flexmb
+from flexmb.files.result_file import load_result, save_result
+from flexmb.law import LawError
+from flexmb.mechanism import MechanismError
+
+STIFFNESS, DAMPING, FREE = 30.0, 0.4, 0.2
+
+
+def spring(t, x, xdot):
+    return -STIFFNESS * (x - FREE) - DAMPING * xdot
+
+
+@numba.njit
+def compiled_spring(t, x, xdot):
+    return -STIFFNESS * (x - FREE) - DAMPING * xdot
+
+
+def by_element():
+    system = double_pendulum()
+    system.joint_spring("elbow spring", "elbow", stiffness=STIFFNESS, damping=DAMPING, free=FREE)
+    return system
+
+
+def by_law(law):
+    system = double_pendulum()
+    system.motor("elbow spring", "elbow", law)
+    return system
+
+
+@pytest.mark.parametrize("law", [spring, compiled_spring])
+@pytest.mark.parametrize("options", [{"step": 1e-3}, {"step": 1e-3, "coordinates": "joint"}, {"integrator": "radau"}])
+def test_a_law_that_is_a_spring_moves_like_a_spring(law, options):
+    """In every integrator; what the element counts as spring energy and heat is work of the law."""
+    ours = flexmb.simulate(by_law(law), 1.0, output_step=0.1, **options)
+    theirs = flexmb.simulate(by_element(), 1.0, output_step=0.1, **options)
+    np.testing.assert_allclose(ours.q, theirs.q, atol=1e-6)
+    heat = theirs.ledger.springs - theirs.ledger.springs[0] + theirs.ledger.damper_heat
+    np.testing.assert_allclose(-ours.ledger.load_work, heat, atol=2e-5 * theirs.ledger.exchange)
+
+
+def test_a_law_between_two_places_pushes_its_ends_apart():
+    """A nonlinear spring on a line: a mass of 2 hanging on `-k s^3` comes to rest where that carries its weight."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    body = system.add(flexmb.rigid_body("mass", mass=2.0, inertia=(1, 1, 1)), position=(0, 0, -1))
+    system.spring_damper(
+        "cubic", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), length=1.0, damping=20.0, law=lambda t, s, v: -500.0 * s**3
+    )  # fmt: skip
+    found = flexmb.simulate(system, 8.0, tolerance=1e-7)
+    stretch = -found.frame("mass")[0][-1, 2] - 1.0
+    assert 500.0 * stretch**3 == pytest.approx(2.0 * 9.81, rel=1e-3)
+
+
+def test_a_controller_sees_time_and_the_whole_angle():
+    """A PD controller turns a rotor three times and holds it there."""
+
+    def follow(t, angle, speed):
+        wanted = 6 * np.pi * min(t, 1.0)
+        return 400.0 * (wanted - angle) - 30.0 * speed
+
+    system = flexmb.System()
+    rotor = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    system.revolute("bearing", system.ground.at((0, 0, 0)), rotor, axis=(0, 0, 1))
+    system.motor("drive", "bearing", follow)
+    found = flexmb.simulate(system, 3.0, step=1e-3)
+    R = found.frame("rotor")[1]
+    turned = np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0]))
+    assert turned[-1] == pytest.approx(6 * np.pi, abs=1e-3)
+    assert np.abs(found.ledger.residual).max() < 1e-4 * found.ledger.exchange
+
+
+def failing(t, x, xdot):
+    if t > 0.1:
+        raise ZeroDivisionError("no more")
+    return 0.0
+
+
+@pytest.mark.parametrize("options", [{"step": 1e-2}, {"tolerance": 1e-6}, {"integrator": "radau"}])
+def test_a_law_that_fails_ends_the_run_and_is_named(options):
+    with pytest.raises(LawError, match=r"law of 'elbow spring' failed at t = 0.1.*ZeroDivisionError: no more"):
+        flexmb.simulate(by_law(failing), 1.0, **options)
+    with pytest.raises(LawError, match="'elbow spring' is nan"):
+        flexmb.simulate(by_law(lambda t, x, v: float("nan")), 1.0, **options)
+
+
+def test_what_is_no_law_is_refused():
+    with pytest.raises(MechanismError, match=r"effort\(t, x, xdot\).*found str"):
+        by_law("stiff")
+    with pytest.raises(LawError, match="cannot be compiled"):
+        flexmb.simulate(by_law(numba.njit(lambda t, x, v: t.nothing)), 0.1, step=1e-2)
+
+
+def test_a_mechanism_with_a_law_goes_to_other_processes_but_not_into_files(tmp_path):
+    study = flexmb.simulate_many(lambda k: by_law(lambda t, x, v: -k * x), [{"k": 1.0}, {"k": 50.0}], 0.3, step=1e-3)
+    assert not study.failed
+    found = flexmb.simulate(by_law(spring), 0.1, step=1e-3)
+    again = load_result(save_result(found, tmp_path / "result.h5"))
+    np.testing.assert_array_equal(again.q, found.q)
+    with pytest.raises(LawError, match="not in the file"):
+        flexmb.simulate(again.mechanism, 0.1, step=1e-3)

@@ -32,6 +32,21 @@ def test_the_study_of_the_manual_gives_three_times_the_weight(tmp_path, monkeypa
     assert (tmp_path / "study.png").stat().st_size > 10_000
 
 
+def test_the_arm_of_the_manual_rests_and_vibrates(tmp_path, monkeypatch):
+    """A uniform arm on a controller: torques balance, and the frequency is that of one degree of freedom."""
+    monkeypatch.chdir(tmp_path)
+    names = names_of("linear.md")
+    rest, vibration = names["rest"], names["vibration"]
+    w, _, y, _ = rest.state.q[3:7]
+    angle, inertia = 2 * np.arctan2(y, w), rest.mechanism.bodies[0].invariants.J0[1, 1]
+    from_start = angle - 0.5
+    assert rest.stable
+    stiffness = 60.0 + 2.0 * 9.81 * 0.5 * np.sin(angle)  # the weight has less and less arm
+    np.testing.assert_allclose(60.0 * from_start, 2.0 * 9.81 * 0.5 * np.cos(angle), rtol=1e-6)
+    np.testing.assert_allclose(np.abs(vibration.eigenvalues[0]), np.sqrt(stiffness / inertia), rtol=1e-6)
+    np.testing.assert_allclose(vibration.eigenvalues[0].real, -0.25 / inertia, rtol=1e-6)
+
+
 def test_links_and_pictures_exist():
     for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):

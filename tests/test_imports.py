@@ -18,6 +18,7 @@ EDGE = (
     "flexmb.reduction_plots",
     "flexmb.study_plots",
     "flexmb.precision_plots",
+    "flexmb.linear_plots",
     "flexmb.files",
     "flexmb.demo",
     "validation",
@@ -27,7 +28,16 @@ EDGE = (
     "rich",
 )
 READS_FILES = {"fem/vtk_io.py": ("pyvista",)}
-AT_THE_EDGE = ("cli", "files", "view.py", "reduction_plots.py", "study_plots.py", "precision_plots.py", "demo.py")
+AT_THE_EDGE = (
+    "cli",
+    "files",
+    "view.py",
+    "reduction_plots.py",
+    "study_plots.py",
+    "precision_plots.py",
+    "linear_plots.py",
+    "demo.py",
+)
 
 
 def imported_names(path):

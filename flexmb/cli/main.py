@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flexmb.cli import compare, demo, inspect, reduce, run, study, validate, view
+from flexmb.cli import compare, demo, inspect, modes, reduce, run, study, validate, view
 
 app = typer.Typer(
     name="flexmb",
@@ -15,7 +15,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (inspect, reduce, run, compare, study, view, validate, demo):
+for verb in (inspect, reduce, run, compare, study, modes, view, validate, demo):
     app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
 
 _DEBUG = {"on": False}

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.sparse as sp
 
 from fem.errors import ConvergenceError, FlexmbError
 from flexmb.initial import initial_angles
-from flexmb.kernels.data import Flat, Places, Terms, make_places, make_terms
+from flexmb.kernels.data import SECOND_ORDER, Flat, Places, Terms, make_places, make_terms
 from flexmb.kernels.rows import row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.kernels.step import powers_of, residual
@@ -60,6 +61,17 @@ class Equations:
         x = np.zeros(nv)
         solve_rows(self.flat, self.terms, 1.0, 0.0, 0.0, compliance, np.zeros(nv), rows, x, np.zeros(nr))
         return x
+
+    def mass(self) -> sp.csr_matrix:
+        """The mass matrix (nv, nv) where the residual was evaluated last."""
+        flat, terms, masses = self.flat, self.terms, []
+        for b, m in enumerate(flat.modes):
+            Mrr, Mre, Mee = terms.Mrr[b], terms.Mre[b][:, :m], np.eye(m)
+            if flat.slices[b] == SECOND_ORDER and m:
+                at_rest = flat.rest_Mre[b][:, :m]
+                Mee += Mre.T @ np.linalg.solve(Mrr, Mre) - at_rest.T @ np.linalg.solve(flat.rest_Mrr[b], at_rest)
+            masses.append(np.block([[Mrr, Mre], [Mre.T, Mee]]))
+        return sp.csr_matrix(sp.block_diag(masses))
 
     def fastest_body(self, w: np.ndarray) -> str:
         """The body of the largest velocity."""

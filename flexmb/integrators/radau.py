@@ -16,7 +16,6 @@ import scipy.sparse.linalg as spla
 from flexmb.initial import Start, accelerations, as_sparse
 from flexmb.integrators.equations import Equations
 from flexmb.integrators.integrator import Snapshot, Steps, first_step
-from flexmb.kernels.data import SECOND_ORDER
 from flexmb.kernels.exponential import exponential_rates
 from flexmb.kernels.step import displace
 from flexmb.mechanism import Mechanism, State
@@ -218,20 +217,16 @@ class Radau:
         e, flat, nj = self.equations, self.flat, self.flat.joint_rows
         functions = e.mechanism.function_values(self.t)
         e.residual(functions, self.q, self.w, self.wdot, self.multipliers)
-        masses, stiffness, damping = [], [], []
+        stiffness, damping = [], []
         for b, m in enumerate(flat.modes):
-            Mrr, Mre, Mee, first = e.terms.Mrr[b], e.terms.Mre[b][:, :m], np.eye(m), flat.v_start[b] - 6 * b
-            if flat.slices[b] == SECOND_ORDER and m:
-                at_rest = flat.rest_Mre[b][:, :m]
-                Mee += Mre.T @ np.linalg.solve(Mrr, Mre) - at_rest.T @ np.linalg.solve(flat.rest_Mrr[b], at_rest)
-            masses.append(np.block([[Mrr, Mre], [Mre.T, Mee]]))
+            first = flat.v_start[b] - 6 * b
             stiffness += [np.zeros(6), flat.stiffness[first : first + m]]
             damping += [np.zeros(6), flat.damping[first : first + m]]
         G = as_sparse(flat, e.terms.G)
         springs = G[nj:]
         K = sp.diags(np.concatenate(stiffness)) + springs.T @ sp.diags(flat.row_stiffness[nj:]) @ springs
         D = sp.diags(np.concatenate(damping)) + springs.T @ sp.diags(flat.row_damping[nj:]) @ springs
-        return sp.block_diag(masses, format="csr"), D.tocsr(), K.tocsr(), G[:nj]
+        return e.mass(), D.tocsr(), K.tocsr(), G[:nj]
 
     # configurations ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,107 @@
+"""Tangent matrices of the equations of motion, by differences: few evaluations, whatever the number of bodies.
+
+Bodies that share no row, and have no neighbour in common, are moved together (Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices, 1974): a chain of
+any length takes three groups.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import null_space
+
+from flexmb.integrators.equations import Equations
+from flexmb.kernels.data import GROUND
+from flexmb.kernels.step import displace
+
+DIFFERENCE = 1e-5
+"""Of a displacement relative to the mechanism's length, or an angle. Central differences of it leave errors of 1e-10 by curvature and by rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """Derivatives of the unbalanced forces by velocities `D` and by displacement `K` (nv, nv), and of the joint equations by displacement `G` (nj, nv)."""
+
+    D: sp.csr_matrix
+    K: sp.csr_matrix
+    G: sp.csr_matrix
+
+
+def tangent(
+    e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
+) -> Tangent:
+    """At a state. `q` moves by twists of the bodies (body axes) and elastic increments. Cost: four residuals a group of bodies and dof of its largest body."""
+    flat, nv, nj = e.flat, len(w), e.flat.joint_rows
+    groups, reach, rows = _groups(e)
+    step = DIFFERENCE / flat.weight
+    speed = max(float((np.abs(w) * flat.weight).max(initial=0.0)), 1.0)
+    moved = np.empty_like(q)
+
+    def at(shift: np.ndarray, change: np.ndarray) -> np.ndarray:
+        displace(flat, q, shift, moved)
+        out = e.residual(functions, moved, w + change, wdot, multipliers)[0]
+        return np.concatenate([out, e.terms.values[:nj]])
+
+    D, K, G = _Entries(nv, nv), _Entries(nv, nv), _Entries(nj, nv)
+    none = np.zeros(nv)
+    for group in groups:
+        for i in range(6 + int(flat.modes[group].max())):
+            columns = {b: flat.v_start[b] + i for b in group if i < 6 + flat.modes[b]}
+            places = list(columns.values())
+            shift = np.zeros(nv)
+            shift[places] = step[places]
+            by_place = at(shift, none) - at(-shift, none)
+            by_speed = at(none, speed * shift) - at(none, -speed * shift)
+            for b, column in columns.items():
+                K.add(reach[b], column, by_place[reach[b]] / (2 * step[column]))
+                D.add(reach[b], column, by_speed[reach[b]] / (2 * speed * step[column]))
+                G.add(rows[b], column, by_place[nv + rows[b]] / (2 * step[column]))
+    return Tangent(D.matrix(), K.matrix(), G.matrix())
+
+
+def allowed_motions(G: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Basis (nv, nf) of the motions that the joint equations `G` (nj, nv) allow; orthonormal in displacements."""
+    if not len(G):
+        return np.diag(1.0 / weight)
+    return np.asarray(null_space(G / weight, rcond=1e-9) / weight[:, None])
+
+
+class _Entries:
+    def __init__(self, rows: int, columns: int) -> None:
+        self._shape = rows, columns
+        self._rows, self._columns, self._values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+
+    def add(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
+        self._rows.append(rows)
+        self._columns.append(np.full(len(rows), column))
+        self._values.append(values)
+
+    def matrix(self) -> sp.csr_matrix:
+        places = np.concatenate(self._rows), np.concatenate(self._columns)
+        return sp.csr_matrix((np.concatenate(self._values), places), shape=self._shape)
+
+
+def _groups(e: Equations) -> tuple[list[list[int]], list[np.ndarray], list[np.ndarray]]:
+    """Groups of bodies that are moved together; for each body the forces that its motion changes, and the joint equations."""
+    flat = e.flat
+    near: list[set[int]] = [{b} for b in range(len(flat.modes))]
+    touched: list[set[int]] = [set() for _ in near]
+    for r, (a, b) in enumerate(flat.marker_body[flat.row_markers].tolist()):
+        for one, other in ((a, b), (b, a)):
+            if one != GROUND:
+                near[one] |= {other} - {GROUND}
+                touched[one] |= {r} if r < flat.joint_rows else set()
+    groups: list[list[int]] = []
+    taken: list[set[int]] = []
+    for b, close in enumerate(near):
+        for group, used in zip(groups, taken, strict=True):
+            if not close & used:
+                group.append(b)
+                used |= close
+                break
+        else:
+            groups.append([b])
+            taken.append(set(close))
+    spans = [np.arange(flat.v_start[b], flat.v_start[b + 1]) for b in range(len(near))]
+    reach = [np.concatenate([spans[c] for c in sorted(close)]) for close in near]
+    return groups, reach, [np.array(sorted(t), dtype=np.int64) for t in touched]

@@ -1,0 +1,141 @@
+"""Equilibrium and small motions against closed forms, finite elements and the nonlinear motion."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum, random_flexible_body, slider_crank
+from test_cli import is_picture
+from typer.testing import CliRunner
+
+import flexmb
+from flexmb.cli.main import app
+from flexmb.kernels.step import displace
+from flexmb.linear import equilibrium, linearise
+from flexmb.linear.equilibrium import EquilibriumError
+
+
+def pendulum(length=0.7, angle=0.0):
+    """A point mass on a hinged rod, at an angle from hanging."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    inertia = (1e-9,) * 3
+    turn = (0.0, -angle, 0.0)
+    bob = system.add(flexmb.rigid_body("bob", mass=2.0, inertia=inertia, centre=(0, 0, -length)), orientation=turn)
+    system.revolute("hinge", system.ground.at((0, 0, 0)), bob, axis=(0, 1, 0))
+    return system
+
+
+def test_a_pendulum_finds_its_lowest_point_and_swings_there():
+    rest = equilibrium(pendulum(angle=2.0))
+    assert rest.stable
+    assert rest.softest == pytest.approx(9.81 / 0.7, rel=1e-6)
+    found = linearise(pendulum()).modes()
+    assert found.frequencies == pytest.approx([np.sqrt(9.81 / 0.7) / (2 * np.pi)], rel=1e-8)
+    assert found.stable
+    upside_down = linearise(pendulum(angle=np.pi)).modes()
+    assert not upside_down.stable
+    assert upside_down.eigenvalues.real.max() == pytest.approx(np.sqrt(9.81 / 0.7), rel=1e-7)
+
+
+def test_a_chain_hangs_straight_and_swings_with_the_frequencies_of_its_matrices():
+    """Two uniform rods: M and K of the linear double pendulum."""
+    rest = equilibrium(double_pendulum())
+    about_end = rest.mechanism.bodies[0].invariants.J0[2, 2]  # 1/3, and a little for the radius
+    M = np.array([[about_end + 1, 0.5], [0.5, about_end]])
+    K = 9.81 * np.diag([1.5, 0.5])
+    expected = np.sqrt(np.sort(np.linalg.eigvals(np.linalg.solve(M, K)))) / (2 * np.pi)
+    found = linearise(rest.mechanism, rest.state).modes()
+    assert found.frequencies == pytest.approx(expected, rel=1e-8)
+
+
+def test_a_free_body_has_the_frequencies_of_its_finite_elements():
+    """To nine digits, after six rigid motions; with modal damping as given."""
+    import fem
+    import reduction
+
+    part = fem.Model(fem.mesh_shapes.block("hexahedron20", (1.0, 0.1, 0.08), (8, 1, 1)), fem.Material.steel())
+    basis = reduction.craig_bampton(part.with_interfaces(a="x0", b="x1"), 6)
+    system = flexmb.System()
+    system.add(flexmb.flexible_body(part.with_interfaces(a="x0", b="x1"), basis, modal_damping=0.01))
+    found = linearise(system).modes()
+    elastic = found.eigenvalues[np.abs(found.eigenvalues) > 1.0]
+    np.testing.assert_allclose(np.abs(elastic), np.sqrt(basis.eigenvalues), rtol=1e-9)
+    np.testing.assert_allclose(-elastic.real / np.abs(elastic), 0.01, rtol=1e-6)
+
+
+@pytest.mark.parametrize("second_order", [False, True])
+def test_a_flexible_body_sags_to_where_a_damped_one_comes_to_rest(second_order):
+    rng = np.random.default_rng(5)
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    body = random_flexible_body(rng, stiffness=(300.0, 900.0), damping=20.0, second_order=second_order)
+    placed = system.add(body)
+    system.fixed("clamp", system.ground.at((0, 0, 0)), placed["start"])
+    rest = equilibrium(system)
+    settled = flexmb.simulate(system, 8.0, step=1e-3)
+    np.testing.assert_allclose(rest.state.q[7:], settled.elastic("random")[-1], rtol=1e-5)
+    np.testing.assert_allclose(rest.multipliers, settled.multipliers[-1], atol=1e-4)
+
+
+def test_a_loop_settles_where_its_forces_balance():
+    crank = equilibrium(tilted_slider_crank())
+    assert crank.stable
+    assert linearise(crank.mechanism, crank.state).degrees_of_freedom == 1
+
+
+def tilted_slider_crank():
+    """With a motor that balances a part of the weight, so that nothing rests by chance."""
+    system = slider_crank()
+    system.motor("hold", "bearing", 0.3)
+    return system
+
+
+def test_the_linear_motion_is_the_limit_of_the_nonlinear_one():
+    """A small swing about the equilibrium of a loop: its period, to the square of its amplitude."""
+    rest = equilibrium(tilted_slider_crank())
+    linear = linearise(rest.mechanism, rest.state)
+    vibration = linear.modes()
+    period = 1 / vibration.frequencies[0]
+    shape = vibration.shapes[:, 0].real
+    q = np.empty_like(rest.state.q)
+    displace(rest.mechanism.flat(), rest.state.q, 1e-3 * shape / np.abs(shape).max(), q)
+    moved = replace(rest.mechanism, initial=replace(rest.state, q=q))
+    result = flexmb.simulate(moved, 2.2 * period, integrator="radau", tolerance=1e-9, output_step=period / 200)
+    kinetic = result.ledger.kinetic
+    peaks = [k for k in range(1, len(kinetic) - 1) if kinetic[k - 1] < kinetic[k] >= kinetic[k + 1]]
+    assert 2 * np.diff(result.t[peaks]).mean() == pytest.approx(period, rel=5e-3)
+
+
+def test_a_spinning_rotor_on_springs_splits_its_frequencies():
+    """A symmetric rotor on an isotropic bearing, seen in axes that turn with it: whirl at `omega0 -+ Omega` (closed form of a Laval rotor)."""
+    stiffness, mass, speed = 400.0, 1.0, 5.0
+    system = flexmb.System()
+    disc = system.add(flexmb.rigid_body("disc", mass=mass, inertia=(0.02, 0.02, 0.04)), angular_velocity=(0, 0, speed))
+    k = (stiffness, stiffness, stiffness, 1e4, 1e4, 0.0)
+    system.bushing("bearing", system.ground.at((0, 0, 0)), disc.at((0, 0, 0)), stiffness=k, axis=(0, 0, 1))
+    values = linearise(system).modes().eigenvalues
+    whirl = np.sqrt(stiffness / mass)
+    for expected in (whirl - speed, whirl, whirl + speed):
+        assert np.abs(np.abs(values.imag) - expected).min() < 1e-6
+    assert np.abs(values.real).max() < 1e-6
+
+
+def test_the_verb_prints_and_draws(tmp_path, monkeypatch):
+    """The rod of the example, its crank held by its driver at rest: softer than free at both ends."""
+    monkeypatch.chdir(tmp_path)
+    example = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
+    done = CliRunner().invoke(app, ["modes", str(example)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "rests, stable" in done.output
+    assert "damping ratio" in done.output
+    assert is_picture(tmp_path / "slider-crank.modes.png")
+
+
+def test_what_has_no_place_of_rest_is_told():
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    system.add(flexmb.rigid_body("stone", mass=1.0, inertia=(1, 1, 1)))
+    with pytest.raises(EquilibriumError, match="found no equilibrium in 100 iterations"):
+        equilibrium(system)
+    system.gravity = np.zeros(3)
+    with pytest.raises(EquilibriumError, match="6 motion"):
+        equilibrium(system)

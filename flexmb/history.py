@@ -10,6 +10,9 @@ from flexmb.integrators.integrator import Snapshot
 from flexmb.mechanism import Mechanism
 from flexmb.result import Ledger, Result, Statistics
 
+CHUNK = 2**21
+"""Numbers written at a time."""
+
 
 class HistoryError(FlexmbError, OSError):
     """A history cannot be kept in a file."""
@@ -48,7 +51,11 @@ class History:
 def _numbers_in(path: Path, count: int) -> np.ndarray:
     try:
         with path.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, 8 * count)
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, 8 * count)
+            else:  # no such call: write it once
+                for first in range(0, count, CHUNK):
+                    file.write(bytes(8 * min(CHUNK, count - first)))
     except OSError as error:
         path.unlink(missing_ok=True)
         raise HistoryError(

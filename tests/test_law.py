@@ -89,6 +89,14 @@ def test_a_law_that_fails_ends_the_run_and_is_named(options):
         flexmb.simulate(by_law(lambda t, x, v: float("nan")), 1.0, **options)
 
 
+def test_a_failure_is_forgotten_in_the_next_run():
+    mechanism = by_law(failing).build()
+    with pytest.raises(LawError):
+        flexmb.simulate(mechanism, 1.0, step=1e-2)
+    flexmb.simulate(mechanism, 0.05, step=1e-2)
+    assert mechanism.laws[0].failure is None
+
+
 def test_what_is_no_law_is_refused():
     with pytest.raises(MechanismError, match=r"effort\(t, x, xdot\).*found str"):
         by_law("stiff")

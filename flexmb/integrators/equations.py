@@ -28,6 +28,8 @@ class Equations:
     def __post_init__(self) -> None:
         self.flat = self.mechanism.flat()
         self.places, self.terms = make_places(self.flat), make_terms(self.flat)
+        for law in self.mechanism.laws:
+            law.failure = None
         self.angles = initial_angles(self.mechanism, self.flat, self.q)
 
     def residual(

@@ -143,10 +143,15 @@ def test_dependent_rows_take_the_solution_of_least_norm():
     S = np.concatenate([whole[r, : r + 1] for r in range(n)])
     L, scale, given = np.empty_like(S), np.empty(n), rng.standard_normal(n)
     found = given.copy()
-    assert _solve_symmetric(start, first, S, L, scale, found) == 1
+    assert _solve_symmetric(start, first, S, L, scale, np.zeros(n), found) == 1
     unit = 1 / np.sqrt(np.diag(whole))
-    expected = unit * (np.linalg.pinv(whole * np.outer(unit, unit), rcond=1e-10) @ (unit * given))
+    scaled = whole * np.outer(unit, unit)
+    expected = unit * (np.linalg.pinv(scaled, rcond=1e-10) @ (unit * given))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+    standing, change = rng.standard_normal(n), given.copy()
+    _solve_symmetric(start, first, S, L, scale, standing, change)
+    range_of = scaled @ np.linalg.pinv(scaled, rcond=1e-10)
+    np.testing.assert_allclose(standing + change, found + unit * (range_of @ (standing / unit)), rtol=1e-9)
 
 
 SWING = """

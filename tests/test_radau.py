@@ -136,6 +136,7 @@ def test_redundant_joints_are_no_obstacle():
     with pytest.warns(flexmb.joints.RedundantConstraintWarning):
         other = flexmb.simulate(system, 0.5, step=1e-3, output_step=0.1)
     np.testing.assert_allclose(found.q, other.q, atol=1e-5)
+    np.testing.assert_allclose(other.multipliers, found.multipliers, atol=1e-3 * np.abs(found.multipliers).max())
 
 
 def test_a_mechanism_that_locks_says_where():

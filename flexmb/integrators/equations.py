@@ -61,6 +61,7 @@ class Equations:
         compliance, rows = np.full(nr, INACTIVE), np.zeros(nr)
         compliance[:nj], rows[:nj] = 0.0, wanted
         x = np.zeros(nv)
+        self.terms.standing[:] = 0.0
         solve_rows(self.flat, self.terms, 1.0, 0.0, 0.0, compliance, np.zeros(nv), rows, x, np.zeros(nr))
         return x
 

@@ -178,10 +178,11 @@ def _subtract_part(unit, x):
 
 
 @njit(cache=True)
-def _solve_symmetric(start, first, S, L, scale, t):
+def _solve_symmetric(start, first, S, L, scale, standing, t):
     """Overwrite `t` by `S^{-1} t`, `S` symmetric positive semi-definite within its envelope; return 1 when rows are dependent.
 
-    Then the solution is that of least norm, in the scale of the rows, for the nearest right-hand side that has one. Cost: that of one more solve for each dependent row.
+    Then the solution, for the nearest right-hand side that has one, is that with which `standing + t` has the least norm, in the scale of the rows: what stands from earlier
+    solutions would otherwise grow, because what is without effect turns with the mechanism. Cost: that of one more solve for each dependent row.
     """
     n = len(t)
     copy(S, L)
@@ -196,8 +197,12 @@ def _solve_symmetric(start, first, S, L, scale, t):
         for k in range(dependent):
             _subtract_part(Q[k], t)
         _solve_envelope(start, first, L, t)
+        for r in range(n):
+            t[r] += standing[r] / scale[r]
         for k in range(dependent):
             _subtract_part(Q[k], t)
+        for r in range(n):
+            t[r] -= standing[r] / scale[r]
     else:
         _solve_envelope(start, first, L, t)
     for r in range(n):
@@ -253,7 +258,7 @@ def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, mul
                 c = place[flat.incident_row[low + p]]
                 if c <= place[r]:
                     S[at + c] += inner(row, X[p], n)
-    dependent = _solve_symmetric(start, first, S, terms.L, terms.scale, t) if nr > 0 else 0
+    dependent = _solve_symmetric(start, first, S, terms.L, terms.scale, terms.standing, t) if nr > 0 else 0
     offset = 0
     for b in range(nb):
         vs, n = flat.v_start[b], 6 + flat.modes[b]

@@ -267,6 +267,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
             unbalanced[i] = -unbalanced[i]
         for r in range(nj):
             row_rhs[r] = -values[r]
+            terms.standing[flat.row_place[r]] = multipliers[r]
         outcome = solve_rows(flat, terms, beta, gamma, 1.0, compliance, unbalanced, row_rhs, x, change)
         if outcome < 0:
             return NO_MASS, iteration, rate

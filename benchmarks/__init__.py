@@ -12,6 +12,7 @@ REGISTRY = {
     "reduction-methods-100k": "benchmarks.reduction_methods:run",
     "step-exudyn": "benchmarks.step_exudyn:run",
     "slider-crank-exudyn": "benchmarks.slider_crank:run",
+    "rigid-exudyn": "benchmarks.rigid_exudyn:run",
     "step-growth": "benchmarks.growth:modes",
     "step-loops": "benchmarks.growth:loops",
     "step-rigid": "benchmarks.growth:rigid",

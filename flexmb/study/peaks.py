@@ -6,16 +6,16 @@ from flexmb.result import Result
 
 
 def peaks(result: Result) -> dict[str, float]:
-    """Largest values over time: forces and moments of all joints, deflections of all interfaces in use, energies, and the energy residual."""
+    """Largest values over time: forces and moments of all joints, deflections of all interfaces of flexible bodies, energies, and the energy residual."""
     measured: dict[str, float] = {}
     for joint in result.mechanism.joints:
         reaction = result.reaction(joint.name)
         measured[f"force in {joint.name}"] = _longest(reaction[:, :3])
         measured[f"moment in {joint.name}"] = _longest(reaction[:, 3:])
-    for marker in result.mechanism.markers:
-        deflection = _longest(result.deflection(marker.name))
-        if deflection > 0.0:
-            measured[f"deflection of {marker.name}"] = deflection
+    for body in result.mechanism.bodies:
+        for interface in body.interfaces if body.is_flexible else ():
+            name = f"{body.name}.{interface}"
+            measured[f"deflection of {name}"] = _longest(result.deflection(name))
     ledger = result.ledger
     measured["kinetic energy"] = float(ledger.kinetic.max())
     measured["elastic energy"] = float(ledger.elastic.max())

@@ -1,6 +1,7 @@
 """What every comparison with exudyn needs (extra `peers`)."""
 
 import sys
+import time
 from importlib.util import find_spec
 from typing import Any
 
@@ -31,3 +32,25 @@ def craig_bampton(made: Any, interfaces: list[np.ndarray], modes: int) -> None:
 
     nodes = [interface.tolist() for interface in interfaces]
     made.ComputeHurtyCraigBamptonModes(nodes, modes, computationMode=HCBstaticModeSelection.RBE2, timerTreshold=10**9)
+
+
+def solve(mbs: Any, duration: float, step: float, stored: float, sparse: bool = False) -> float:
+    """CPU seconds of an assembled system's generalised-alpha run; sensors are stored every `stored`."""
+    import exudyn
+
+    settings = exudyn.SimulationSettings()
+    stepping = settings.timeIntegration
+    stepping.numberOfSteps, stepping.endTime = round(duration / step), duration
+    stepping.newton.useModifiedNewton = True
+    stepping.verboseMode = 0
+    stepping.generalizedAlpha.spectralRadius = 0.9
+    if sparse:
+        settings.linearSolver.solverType = exudyn.LinearSolverType.EigenSparse
+    settings.solution.file.write = False
+    settings.solution.sensors.writePeriod = stored
+    start = time.process_time()
+    try:
+        mbs.SolveDynamic(settings)
+    except Exception as error:  # divergence is a result: what was stored until then is there
+        print(str(error)[:200], file=sys.stderr)
+    return time.process_time() - start

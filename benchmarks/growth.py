@@ -4,6 +4,7 @@ The quadratic inertia terms of a body need `2 * 9 m^2` multiplications (`36 m^2`
 a cost `a + b m + c m^2` whose quadratic part runs at the machine's speed, measured by the same loop alone.
 """
 
+import sys
 import time
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from benchmarks.chain import chain
 from benchmarks.row import Row
 
+BODIES = (5, 20, 80, 320)
 MODES = (5, 10, 20, 50, 100, 200)
 LADDER = (2, 8, 32, 128)
 RIGID = (20, 80, 320)
@@ -28,6 +30,14 @@ def cost(mechanism: object, steps: int = STEPS, step: float = STEP, **options: s
     ]
     best = min(runs, key=lambda s: s.cpu_seconds)
     return 1e6 * best.cpu_seconds / best.steps, best.iterations / best.steps
+
+
+def bodies() -> list[Row]:
+    """Exponent of the number of rigid bodies in a chain; 1 is the limit."""
+    times = [cost(chain(count), steps=40, step=1e-3)[0] for count in BODIES]
+    slope = float(np.polyfit(np.log(BODIES), np.log(times), 1)[0])
+    told = ", ".join(f"{t:.0f} us at {n}" for t, n in zip(times, BODIES, strict=True))
+    return [Row(f"chain: exponent of the bodies ({told})", slope, 1.0, 1.05, "CPU time a step", "python -m benchmarks chain")]  # fmt: skip
 
 
 def modes() -> list[Row]:
@@ -74,7 +84,7 @@ def rigid() -> list[Row]:
     try:
         import pinocchio as pin
     except ImportError:
-        print("step-rigid is left out: it needs Pinocchio (pip install pin)")
+        print("step-rigid is left out: it needs Pinocchio (pip install pin)", file=sys.stderr)
         return []
     rows = []
     for n in RIGID:
@@ -115,7 +125,7 @@ def pendulum(m: int) -> object:
 
 
 def ladder(rungs: int) -> object:
-    """Two rails of hinged bars, tied by a bar at every joint: a net of closed loops that swings. Ball joints at one end of each rung keep the equations independent."""
+    """Two rails of hinged bars, tied by a bar at every joint: a net of closed loops that swings; being plane, some of its equations are dependent."""
     import flexmb
 
     system = flexmb.System(gravity=(0, 0, -9.81))

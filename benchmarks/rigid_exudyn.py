@@ -1,7 +1,5 @@
 """Three rigid bars hinged one to the next, falling: here and in exudyn, where both are right. The same motion to 1e-6, and the cost of a step."""
 
-import time
-
 import numpy as np
 
 from benchmarks import exudyn_peer
@@ -57,15 +55,5 @@ def exudyn_run() -> tuple[float, np.ndarray]:
             before = mbs.AddMarker(items.MarkerBodyRigid(bodyNumber=body, localPosition=[0.5, 0, 0]))
         sensor = mbs.AddSensor(items.SensorBody(bodyNumber=body, localPosition=[0.5, 0, 0], storeInternal=True, outputVariableType=exudyn.OutputVariableType.Position))  # fmt: skip
         mbs.Assemble()
-        settings = exudyn.SimulationSettings()
-        stepping = settings.timeIntegration
-        stepping.numberOfSteps, stepping.endTime = round(DURATION / STEP), DURATION
-        stepping.newton.useModifiedNewton = True
-        stepping.verboseMode = 0
-        stepping.generalizedAlpha.spectralRadius = 0.9
-        settings.solution.file.write = False
-        settings.solution.sensors.writePeriod = DURATION
-        start = time.process_time()
-        mbs.SolveDynamic(settings)
-        times.append(1e6 * (time.process_time() - start) / stepping.numberOfSteps)
+        times.append(1e6 * exudyn_peer.solve(mbs, DURATION, STEP, DURATION) * STEP / DURATION)
     return float(np.median(times)), mbs.GetSensorStoredData(sensor)[-1, 1:]

@@ -6,7 +6,6 @@ slider's path against each program's own run with a step that is much smaller. N
 
 import json
 import sys
-import time
 from typing import Any
 
 import numpy as np
@@ -112,17 +111,7 @@ def exudyn_paths() -> Any:
         mbs.AddObject(items.GenericJoint(markerNumbers=[guide, block], constrainedAxes=[0, 1, 1, 1, 1, 1]))
         sensor = mbs.AddSensor(items.SensorBody(bodyNumber=mass, storeInternal=True, outputVariableType=exudyn.OutputVariableType.Position))  # fmt: skip
         mbs.Assemble()
-        settings = exudyn.SimulationSettings()
-        stepping = settings.timeIntegration
-        stepping.numberOfSteps, stepping.endTime = round(DURATION / step), DURATION
-        stepping.newton.useModifiedNewton = True
-        stepping.verboseMode = 0
-        stepping.generalizedAlpha.spectralRadius = 0.9
-        settings.solution.file.write = False
-        settings.solution.sensors.writePeriod = OUTPUT
-        start = time.process_time()
-        mbs.SolveDynamic(settings)
-        return time.process_time() - start, mbs.GetSensorStoredData(sensor)[:, 1]
+        return exudyn_peer.solve(mbs, DURATION, step, OUTPUT), mbs.GetSensorStoredData(sensor)[:, 1]
 
     return one
 

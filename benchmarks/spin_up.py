@@ -6,7 +6,6 @@ Both programs get the same hex20 matrices and reduce them with Craig and Bampton
 
 import json
 import sys
-import time
 
 import numpy as np
 
@@ -96,21 +95,7 @@ def exudyn_run(bodies: int) -> dict:
     position = exudyn.OutputVariableType.Position
     sensor = mbs.AddSensor(items.SensorSuperElement(bodyNumber=body, meshNodeNumber=node, storeInternal=True, outputVariableType=position))  # fmt: skip
     mbs.Assemble()
-    settings = exudyn.SimulationSettings()
-    stepping = settings.timeIntegration
-    stepping.numberOfSteps, stepping.endTime = round(DURATION / STEP), DURATION
-    stepping.newton.useModifiedNewton = True
-    stepping.verboseMode = 0
-    stepping.generalizedAlpha.spectralRadius = 0.9
-    settings.linearSolver.solverType = exudyn.LinearSolverType.EigenSparse
-    settings.solution.file.write = False
-    settings.solution.sensors.writePeriod = DURATION / 1000
-    start = time.process_time()
-    try:
-        mbs.SolveDynamic(settings)
-    except Exception as error:  # divergence is a result here
-        print(str(error)[:200], file=sys.stderr)
-    cpu = time.process_time() - start
+    cpu = exudyn_peer.solve(mbs, DURATION, STEP, DURATION / 1000, sparse=True)
     data = mbs.GetSensorStoredData(sensor)
     t = data[:, 0]
     angle = np.array([motion.value(x) for x in t])

@@ -289,6 +289,13 @@ def start(mechanism: Mechanism, flat: Flat) -> Start:
     return Start(state, wdot, multipliers, moved, redundant)
 
 
+def quiet_start(mechanism: Mechanism) -> Start:
+    """`start` where redundant joints do not matter: no reaction is reported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RedundantConstraintWarning)
+        return start(mechanism, mechanism.flat())
+
+
 def initial_angles(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.ndarray:
     """Start values (nr,) of the unwrapped angles of angular springs: within half a turn of zero."""
     places = make_places(flat)

@@ -85,9 +85,9 @@ class GeneralisedAlpha:
         self.weight = self.flat.weight if self.tree is None else self.tree.weight
         self.motion = self._motion(begin)
         self._evaluate()
-        self.motion.powers[0] = self.equations.powers(self._functions(), state.w, begin.multipliers)
+        self.motion.powers[0] = self.equations.powers(self._at_end, state.w, begin.multipliers)
         self._size = first_step(state.w, begin.wdot, self.flat.weight, tolerance, longest) if step is None else step
-        self._steps, self._begin, self._started = Steps(), begin, False
+        self._steps, self._begin = Steps(), begin
 
     def _motion(self, begin: Start) -> Motion:
         """At the start, in absolute or joint coordinates."""
@@ -120,18 +120,19 @@ class GeneralisedAlpha:
     def _placed(
         self, pose: np.ndarray, q: np.ndarray, increment: np.ndarray, v: np.ndarray, vdot: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Absolute configuration, velocities and accelerations from joint coordinates."""
-        found = np.empty_like(q), np.zeros(int(self.flat.v_start[-1])), np.zeros(int(self.flat.v_start[-1]))
-        place_bodies(self.flat, self.tree, pose, q, increment, v, vdot, q, np.empty_like(pose), *found)
-        return found
-
-    def _functions(self) -> np.ndarray:
-        return self._at_end
+        """Absolute configuration, velocities and accelerations from the coordinates that are integrated, moved by `increment` from `pose` and `q`."""
+        moved = np.empty_like(q)
+        if self.tree is None:
+            displace(self.flat, q, increment, moved)
+            return moved, v, vdot
+        w, wdot = np.zeros(len(self.flat.weight)), np.zeros(len(self.flat.weight))
+        place_bodies(self.flat, self.tree, pose, q, increment, v, vdot, q, np.empty_like(pose), moved, w, wdot)
+        return moved, w, wdot
 
     def _evaluate(self) -> np.ndarray:
         """Energies at the present state; the terms of its equations."""
         m = self.motion
-        return self.equations.residual(self._functions(), m.q, m.w, m.wdot, m.multipliers)[1]
+        return self.equations.residual(self._at_end, m.q, m.w, m.wdot, m.multipliers)[1]
 
     def now(self) -> Snapshot:
         """The motion where it is."""
@@ -140,7 +141,7 @@ class GeneralisedAlpha:
 
     def prepare(self) -> None:
         """Let the step be compiled, which takes half a minute once on a machine: no steps."""
-        self._run(1.0, np.zeros((0, *self._functions().shape)))
+        self._run(1.0, np.zeros((0, *self._at_end.shape)))
         self._start()
 
     def _start(self) -> None:
@@ -156,18 +157,13 @@ class GeneralisedAlpha:
         motion.last[SIZE] = h
         if nj := mechanism.joint_rows:
             q = self._begin.state.q
-            J = row_jacobian(mechanism, flat, q, self._functions())[1][:nj]
-            across = J @ (rate if self.tree is None else self._absolute(rate))
+            J = row_jacobian(mechanism, flat, q, self._at_end)[1][:nj]
+            none = np.zeros_like(rate)
+            across = J @ self._placed(motion.pose, q, none, rate, none)[1]
             change = h * h * (1 / 6 - scheme.beta - c / 2) * least_change(J, across, flat)
             motion.v[:] += self._in_joints(q, change)
             if self.tree is not None:
-                motion.w[:] = self._placed(motion.pose, q, np.zeros_like(motion.v), motion.v, motion.vdot)[1]
-        self._started = True
-
-    def _absolute(self, v: np.ndarray) -> np.ndarray:
-        """Generalised velocities (nv,) from those of the joints at the start."""
-        m = self.motion
-        return self._placed(m.pose, m.q, np.zeros_like(v), v, np.zeros_like(v))[1]
+                motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
 
     def _jerk(self, h: float) -> np.ndarray:
         """Rate (ny,) of the accelerations at the start, by one-sided differences over `2 h` (second order).
@@ -177,22 +173,14 @@ class GeneralisedAlpha:
         m, mechanism, t = self.motion, self.equations.mechanism, self._begin.state.t
         rates = [m.vdot.copy()]
         for s in (h, 2 * h):
-            increment, v = s * m.v + 0.5 * s * s * m.vdot, m.v + s * m.vdot
-            if self.tree is not None:
-                pose = np.empty_like(m.pose)
-                q, w, bias = np.empty_like(m.q), np.zeros_like(m.w), np.zeros_like(m.w)
-                place_bodies(self.flat, self.tree, m.pose, m.q, increment, v, np.zeros_like(v), m.q, pose, q, w, bias)
-            else:
-                q, w, bias = np.empty_like(m.q), v, np.zeros_like(v)
-                displace(self.flat, m.q, increment, q)
+            v = m.v + s * m.vdot
+            q, w, bias = self._placed(m.pose, m.q, s * m.v + 0.5 * s * s * m.vdot, v, np.zeros_like(v))
             wdot = accelerations(mechanism, self.flat, State(t + s, q, w), mechanism.function_values(t + s))[0]
             rates.append(self._in_joints(q, wdot - bias))
         return np.asarray(-3 * rates[0] + 4 * rates[1] - rates[2]) / (2 * h)
 
     def to(self, target: float) -> Snapshot:
         """Steps that end at `target`."""
-        if not self._started:
-            self._start()
         if self.step is not None:
             self.fixed(target, self.step)
         else:
@@ -250,7 +238,7 @@ class GeneralisedAlpha:
         if self.flat.joint_rows:
             self._evaluate()
             m = self.motion
-            change = self.equations.least_change(factor * self.equations.broken_rates(self._functions(), m.w))
+            change = self.equations.least_change(factor * self.equations.broken_rates(self._at_end, m.w))
             m.v[:] += self._in_joints(m.q, change)
             if self.tree is not None:
                 m.w[:] += change

@@ -31,7 +31,7 @@ class Integrator(Protocol):
         """The motion at the start."""
 
     def prepare(self) -> None:
-        """Whatever should not count as time of the integration."""
+        """Whatever should not count as time of the integration; once, before the first `to`."""
 
     def to(self, target: float) -> Snapshot:
         """Integrate to a later time; the motion there."""

@@ -29,9 +29,8 @@ A = np.array([
     [(16 - ROOT) / 36, (16 + ROOT) / 36, 1 / 9],
 ])  # fmt: skip
 EIGENVALUES, VECTORS = np.linalg.eig(A)
-ORDER = np.lexsort(
-    (-EIGENVALUES.imag, np.abs(EIGENVALUES.imag) > 1e-9)
-)  # the real one, then the pair, positive imaginary part first
+# the real one first, then the pair, positive imaginary part first
+ORDER = np.lexsort((-EIGENVALUES.imag, np.abs(EIGENVALUES.imag) > 1e-9))
 EIGENVALUES, VECTORS = EIGENVALUES[ORDER], VECTORS[:, ORDER]
 INVERSE = np.linalg.inv(VECTORS)
 REAL = float(EIGENVALUES[0].real)
@@ -60,9 +59,8 @@ class Radau:
         self.t, self.q, self.w = state.t, state.q.copy(), state.w.copy()
         self.wdot, self.multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
         self._size = step or first_step(state.w, begin.wdot, self.flat.weight, tolerance, end - state.t)
-        self._steps, self._last = Steps(), 0.0
-        nv, nj = len(self.w), mechanism.joint_rows
-        self._stages = np.tile(np.concatenate([self.wdot, self.multipliers]), (3, 1)).reshape(3, nv + nj)
+        self._steps = Steps()
+        self._stages = np.tile(np.concatenate([self.wdot, self.multipliers]), (3, 1))
         self._factors: list[Any] = []
         self._factored, self._age = 0.0, TOO_OLD
         self._span: Any = None
@@ -70,7 +68,8 @@ class Radau:
     def prepare(self) -> None:
         """Let what it needs be compiled before the clock runs."""
         self._exponential_rates(np.zeros_like(self.w), self.w)
-        self._factorised(self._size)
+        self._put_back(self.t, self.q, self.w)
+        self.equations.powers(self.equations.mechanism.function_values(self.t), self.w, self.multipliers)
 
     def now(self) -> Snapshot:
         """The motion at the end of the latest step."""
@@ -125,7 +124,7 @@ class Radau:
         self._span = (self.t, h, self.q, theta, self.w, stages[:, :nv], self.work, powers)
         self._steps.take(1, h)
         q, w = self._displaced(self.q, theta[2]), self.w + h * (A[2] @ stages[:, :nv])
-        self.t, self._stages, self._last = self.t + h, stages, h
+        self.t, self._stages = self.t + h, stages
         self.work = self.work + h * (A[2] @ powers)
         self.q, self.w = self._put_back(self.t, q, w)
         self.wdot, self.multipliers = stages[2, :nv].copy(), stages[2, nv:].copy()
@@ -172,9 +171,9 @@ class Radau:
 
     def _predicted(self, h: float) -> np.ndarray:
         """Accelerations and multipliers of the stages: the polynomial of the last step, extrapolated."""
-        if self._last == 0.0:
-            return self._stages.copy()
-        ahead = 1.0 + NODES * h / self._last
+        if self._span is None:
+            return self._stages
+        ahead = 1.0 + NODES * h / self._span[1]
         return np.asarray(np.vander(ahead, 3, increasing=True) @ (LAGRANGE @ self._stages))
 
     def _corrections(self, h: float, unbalanced: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import math
 
 from numba import njit
 
+NOTHING = (0.0, 0.0, 0.0)
 ONE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 

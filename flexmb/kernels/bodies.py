@@ -7,7 +7,7 @@ from numba import njit
 
 from flexmb.kernels.algebra import cross, dot, minus, part, plus, product, put, times, transposed, turn, vector
 from flexmb.kernels.data import SECOND_ORDER
-from flexmb.kernels.dense import FAST, add_coupled, cholesky, inner, solve6_all
+from flexmb.kernels.dense import FAST, add_coupled, cholesky, inner, solve6_all, three_rows
 
 
 @njit(cache=True, fastmath=FAST)
@@ -38,12 +38,6 @@ def _products(columns, first, eta, etadot, P, R):
 def _quadratic_form(P, k, m, eta):
     """`eta^T Q_k eta` from the products."""
     return inner(P[k * m :], eta, m)
-
-
-@njit(cache=True)
-def _three(rows, k, weight, m):
-    """Rows k to k + 2 times the weights."""
-    return (inner(rows[k], weight, m), inner(rows[k + 1], weight, m), inner(rows[k + 2], weight, m))
 
 
 @njit(cache=True)
@@ -88,7 +82,7 @@ def _affine_part(mass, s0, inverse, S1, Sf, P, eta, s, J, dJ):
         0.5 * half[3], 1.0 + 0.5 * half[4], 0.5 * half[5],
         0.5 * half[6], 0.5 * half[7], 1.0 + 0.5 * half[8],
     )  # fmt: skip
-    l0, l1, l2 = plus(s0, _three(S1, 0, eta, m))
+    l0, l1, l2 = plus(s0, three_rows(S1, 0, eta, m))
     M = _moments_from_inertia(J)
     central = (
         M[0] - l0 * l0 * over, M[1] - l0 * l1 * over, M[2] - l0 * l2 * over,
@@ -213,9 +207,9 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
             J[7] + D[7],
             J[8] + D[8],
         )
-        sdot = _three(Mre, 0, etadot, m)
-        momentum, angular = plus(momentum, sdot), _three(Mre, 3, etadot, m)
-        s0, s = s, plus(s, _three(linear, 0, eta, m))
+        sdot = three_rows(Mre, 0, etadot, m)
+        momentum, angular = plus(momentum, sdot), three_rows(Mre, 3, etadot, m)
+        s0, s = s, plus(s, three_rows(linear, 0, eta, m))
         if second:
             s = plus(
                 s,
@@ -236,7 +230,7 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
             I = flat.rest_moments[b]
             inverse = (I[0, 0], I[0, 1], I[0, 2], I[1, 0], I[1, 1], I[1, 2], I[2, 0], I[2, 1], I[2, 2])
             J = _affine_part(mass, s0, inverse, linear, Mre, P, eta, s, J, dJ)
-        a, b_ = _three(dJ, 0, etadot, m), _three(dJ, 3, etadot, m)
+        a, b_ = three_rows(dJ, 0, etadot, m), three_rows(dJ, 3, etadot, m)
         Jdot = _symmetric((a[0], a[1], a[2], b_[0], b_[1], b_[2]))
 
     momentum = plus(momentum, cross(omega, s))
@@ -282,7 +276,7 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
         kinetic = 0.5 * (dot(uv, momentum) + dot(uw, angular) - dot(rest, part(six, 0)) - dot(rest_turn, part(six, 3)))
         kinetic += 0.5 * inner(etadot, etadot, m)
     else:
-        forward = _three(Mre, 0, etadot, m), _three(Mre, 3, etadot, m)
+        forward = three_rows(Mre, 0, etadot, m), three_rows(Mre, 3, etadot, m)
         kinetic += 0.5 * (inner(etadot, etadot, m) + dot(forward[0], v) + dot(forward[1], omega))
     arm = minus(cross(uv, uw), plus(cross(uv, omega), cross(v, uw)))
     _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakValueDictionary
 
 from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-KNOWN: dict[int, Callable[[float, float, float], float]] = {}
+KNOWN: WeakValueDictionary[int, Callable[[float, float, float], float]] = WeakValueDictionary()
 """By address, for the loop without its compiler."""
 
 

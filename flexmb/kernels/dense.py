@@ -74,3 +74,9 @@ def inner(a, b, n):
     for i in range(n):
         total += a[i] * b[i]
     return total
+
+
+@njit(cache=True)
+def three_rows(rows, k, x, m):
+    """Rows k to k + 2, their first m entries, times x."""
+    return (inner(rows[k], x, m), inner(rows[k + 1], x, m), inner(rows[k + 2], x, m))

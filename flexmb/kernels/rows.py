@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.algebra import (
+    NOTHING,
     cross,
     left_jacobian,
     left_jacobian_inverse,
@@ -31,8 +32,6 @@ from flexmb.kernels.algebra import (
     vector,
 )
 from flexmb.kernels.data import ANGLE, ANGLE_SINE, DISTANCE, DOT, GROUND, TRANSLATION
-
-NOTHING = (0.0, 0.0, 0.0)
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})

@@ -365,9 +365,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
     a0, past, last, change = motion.a, motion.past, motion.last, motion.increment
     for step in range(steps):
         now = functions[step]
-        multipliers[:] = (
-            motion.multipliers
-        )  # no polynomial: of redundant joints a part is never corrected, it would grow
+        copy(motion.multipliers, multipliers)  # not extrapolated: of redundant joints a part is never corrected
         _predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
         outcome, iterations, rate = _newton(flat, tree, weight, scheme, h, now, motion, places, terms, powers, measured)

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.algebra import (
+    NOTHING,
     ONE,
     compose,
     cross,
@@ -34,8 +35,8 @@ from flexmb.kernels.algebra import (
     vector,
 )
 from flexmb.kernels.data import GROUND
+from flexmb.kernels.dense import three_rows
 
-NOTHING = (0.0, 0.0, 0.0)
 FREE = -1
 """Marker of a body, and of the ground, where there is no joint: its frame."""
 
@@ -50,17 +51,6 @@ class Tree(NamedTuple):
     axis_start: np.ndarray  # (nb+1,) into axes
     axes: np.ndarray  # numbers 0 to 5 of the components of the twist that are free
     weight: np.ndarray  # (ny,) error weight: a displacement per unit
-
-
-@njit(cache=True)
-def _rows_times(rows, k, x, m):
-    """Rows k to k + 2 of (6, m) times x."""
-    a = b = c = 0.0
-    for i in range(m):
-        a += rows[k, i] * x[i]
-        b += rows[k + 1, i] * x[i]
-        c += rows[k + 2, i] * x[i]
-    return (a, b, c)
 
 
 @njit(cache=True)
@@ -104,9 +94,9 @@ def _elastic_marker(flat, k, eta, rate, rate2, m):
     if not flat.marker_moves[k]:
         return c, axes, NOTHING, NOTHING, NOTHING, NOTHING
     rows, second = flat.marker_rows[k], flat.marker_second_of[k]
-    theta, cdot, cddot = _rows_times(rows, 3, eta, m), _rows_times(rows, 0, rate, m), _rows_times(rows, 0, rate2, m)
-    c = plus(c, _rows_times(rows, 0, eta, m))
-    thetadot, thetaddot = _rows_times(rows, 3, rate, m), _rows_times(rows, 3, rate2, m)
+    theta, cdot, cddot = three_rows(rows, 3, eta, m), three_rows(rows, 0, rate, m), three_rows(rows, 0, rate2, m)
+    c = plus(c, three_rows(rows, 0, eta, m))
+    thetadot, thetaddot = three_rows(rows, 3, rate, m), three_rows(rows, 3, rate2, m)
     if second >= 0:
         Q = flat.marker_second[second]
         c = plus(c, times(0.5, _curved(Q, 0, eta, eta, m)))
@@ -237,8 +227,8 @@ def _marker_velocity(flat, k, places, x):
     v = plus(v, cross(omega, vector(places.body_point, k)))
     if flat.marker_moves[k]:
         rows = places.rows[k]
-        v = plus(v, _rows_times(rows, 0, x[s + 6 :], m))
-        omega = plus(omega, turn(matrix(places.tangent, k), _rows_times(rows, 3, x[s + 6 :], m)))
+        v = plus(v, three_rows(rows, 0, x[s + 6 :], m))
+        omega = plus(omega, turn(matrix(places.tangent, k), three_rows(rows, 3, x[s + 6 :], m)))
     return turn(R, v), turn(R, omega)
 
 

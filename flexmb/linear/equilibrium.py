@@ -1,13 +1,12 @@
 """Static equilibrium: where a mechanism rests under gravity, springs, loads and drivers."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
 
 from fem.errors import FlexmbError
-from flexmb.initial import start
+from flexmb.initial import quiet_start
 from flexmb.integrators.equations import Equations
 from flexmb.kernels.step import displace
 from flexmb.linear.tangent import allowed_motions, tangent
@@ -55,9 +54,7 @@ def equilibrium(system: System | Mechanism, t: float | None = None) -> Equilibri
     """
     mechanism = system.build() if isinstance(system, System) else system
     flat = mechanism.flat()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        begin = start(mechanism, flat)
+    begin = quiet_start(mechanism)
     q = begin.state.q.copy()
     e = Equations(mechanism, q)
     functions = mechanism.function_values(begin.state.t if t is None else t)

@@ -1,6 +1,5 @@
 """Small motions about a state: matrices, natural frequencies and damping of a whole mechanism."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +7,10 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from scipy.linalg import eig
 
-from flexmb.initial import accelerations, start
+from flexmb.initial import accelerations, quiet_start
 from flexmb.integrators.equations import Equations
 from flexmb.kernels.data import Flat
+from flexmb.lie import skew
 from flexmb.linear.tangent import allowed_motions, tangent
 from flexmb.mechanism import Mechanism, State
 from flexmb.system import System
@@ -95,9 +95,7 @@ def linearise(system: System | Mechanism, state: State | None = None) -> Linear:
     mechanism = system.build() if isinstance(system, System) else system
     flat = mechanism.flat()
     if state is None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            state = start(mechanism, flat).state
+        state = quiet_start(mechanism).state
     functions = mechanism.function_values(state.t)
     wdot, multipliers = accelerations(mechanism, flat, state, functions)
     e = Equations(mechanism, state.q)
@@ -115,10 +113,6 @@ def _bracket(flat: Flat, w: np.ndarray) -> sp.csr_matrix:
     blocks = []
     for b, m in enumerate(flat.modes):
         s = flat.v_start[b]
-        v, omega = _skew(w[s : s + 3]), _skew(w[s + 3 : s + 6])
+        v, omega = skew(w[s : s + 3]), skew(w[s + 3 : s + 6])
         blocks.append(np.pad(np.block([[omega, v], [np.zeros((3, 3)), omega]]), (0, int(m))))
     return sp.csr_matrix(sp.block_diag(blocks))
-
-
-def _skew(a: np.ndarray) -> np.ndarray:
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])

@@ -114,7 +114,9 @@ def _over(executor: Executor, task: bytes, variants: list[Parameters], left: lis
     futures = {executor.submit(_run, task, variants[number]): number for number in left}
     while futures:
         for future in wait(futures, return_when=FIRST_COMPLETED).done:
-            number = futures.pop(future)
+            number = futures.pop(
+                future
+            )  # let go at once: Dask makes again what a killed worker had, while anybody holds it
             error = future.exception()
             yield number, (future.result() if error is None else (None, f"{DIED}: {error}"))
 

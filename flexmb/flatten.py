@@ -40,6 +40,12 @@ def _with_inverse_diagonal(L: np.ndarray) -> np.ndarray:
     return L
 
 
+def _deflection(body: "Body") -> np.ndarray:
+    """Displacement per unit of each elastic coordinate: at least the root of its mean square over the body, which for unit modal mass is one over the root of the mass; the nodes of a
+    beam do not move when it twists."""
+    return np.maximum(body.deflection, 1 / np.sqrt(body.invariants.mass))
+
+
 def flatten(mechanism: "Mechanism") -> Flat:
     """All of `Flat`, in the order of the mechanism's bodies, markers, rows and loads."""
     bodies = mechanism.bodies
@@ -61,7 +67,7 @@ def flatten(mechanism: "Mechanism") -> Flat:
                 second.append(np.pad(interface.second, ((0, 0), (0, mmax - m), (0, mmax - m))))
     length = mechanism.length
     weight = np.concatenate(
-        [np.concatenate([np.full(3, 1 / length), np.ones(3), b.deflection / length]) for b in bodies]
+        [np.concatenate([np.full(3, 1 / length), np.ones(3), _deflection(b) / length]) for b in bodies]
     )
     at_rest = [rigid_mass(b.invariants.mass, b.invariants.s0, b.invariants.J0) for b in bodies]
     rest = np.array(at_rest).reshape(-1, 6, 6)

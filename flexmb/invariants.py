@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from fem.beam_matrices import LineMass
 from fem.errors import MatrixError
 from fem.interface import rigid_motion
 from fem.model import Model
@@ -128,7 +129,7 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
     Cost: `9 m` products with M and one `(3 m, ndof) x (ndof, 3 m)` product. All integrals are of the form
     `a^T M b` between rigid-body fields `T_k`, `R_k = e_k x X`, the modes `Psi_i`, and the turned modes
     `W_ki = e_k x Psi_i`; so they hold for any consistent or lumped mass matrix. Beams are integrated over their own
-    interpolation; the moments of inertia of their sections keep their undeformed directions.
+    interpolation, their sections turning rigidly (to second order in the rotation where there is a second-order field).
 
     Reference: Shabana, Dynamics of Multibody Systems (2013), section 5.4 (inertia shape integrals).
     """
@@ -151,6 +152,7 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
     first = T.T @ MR  # int e_k . (e_l x X): antisymmetric, -skew(s0)
     s0 = 0.5 * np.array([first[1, 2] - first[2, 1], first[2, 0] - first[0, 2], first[0, 1] - first[1, 0]])
     mass, S1, J0, h0 = float(np.trace(T.T @ MT) / 3.0), MT.T @ Psi, R.T @ MR, MR.T @ Psi
+    moments = np.zeros((3, 3, m, m)) if second is None else second.moments
     for line in model.line_masses(basis.Psi):
         w, X, U = line.mass, line.x, line.u
         mass, s0, S1 = mass + float(w.sum()), s0 + w @ X, S1 + np.einsum("p,pkm->km", w, U)
@@ -159,14 +161,33 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
         J2 = J2 + _inertia(np.einsum("p,pai,pbj->ijab", w, U, U, optimize=True))
         h0 = h0 + np.einsum("kba,p,pa,pbj->kj", _SPIN, w, X, U) + np.einsum("pab,pbj->aj", line.rotary, line.theta)
         h = h + np.einsum("kba,p,pai,pbj->kij", _SPIN, w, U, U, optimize=True)
+        P1, P2, PG = _turning_sections(line)
+        J1, J2, h = J1 + 2 * _inertia(P1), J2 + _inertia(P2), h + np.einsum("kba,ijab->kij", _SPIN, P2, optimize=True)
+        moments = moments + PG
     J2, h = 0.5 * (J2 + J2.transpose(1, 0, 2, 3)), 0.5 * (h - h.transpose(0, 2, 1))
     if second is not None:
-        h = h + np.einsum("kba,abij->kij", _SPIN, second.moments)  # int X x g_ij
+        h = h + np.einsum("kba,abij->kij", _SPIN, moments)  # int X x g_ij
     return InertiaInvariants(
         mass=mass, s0=s0, S1=S1, SG=np.zeros((3, m, m)) if second is None else second.first, J0=J0, J1=J1,
         J2=0.5 * (J2 + J2.transpose(0, 1, 3, 2)), h0=h0, h=h,
-        PG=np.zeros((3, 3, m, m)) if second is None else second.moments,
+        PG=np.zeros((3, 3, m, m)) if second is None else moments,
     )  # fmt: skip
+
+
+def _turning_sections(line: LineMass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the rotations of beam sections add to the moments `int X Psi_i^T` (m, 3, 3), `int Psi_i Psi_j^T` (m, m, 3, 3), `int X_a (g_ij)_b` (3, 3, m, m).
+
+    A point y of a section that turns by theta moves by `theta x y + theta x (theta x y) / 2`.
+    """
+    theta = line.theta
+    S = 0.5 * np.trace(line.rotary, axis1=1, axis2=2)[:, None, None] * np.eye(3) - line.rotary  # int y y^T
+    V = np.einsum("kab,pki->piab", _SPIN, theta)
+    VS = V @ S[:, None]
+    P1 = VS.sum(axis=0).swapaxes(1, 2)
+    P2 = np.einsum("piab,pjcb->ijac", VS, V, optimize=True)
+    along = np.einsum("paj,pbi->abij", S @ theta, theta, optimize=True)
+    across = np.einsum("pci,pcj,pab->abij", theta, theta, S, optimize=True)
+    return P1, P2, 0.5 * (along + along.swapaxes(2, 3)) - across
 
 
 def _inertia(P: np.ndarray) -> np.ndarray:

@@ -60,3 +60,14 @@ def joint_kind(name: str) -> JointKind:
     if name not in JOINTS:
         raise JointError(unknown_name("joint kind", name, JOINTS))
     return JOINTS[name]
+
+
+def free_motion(joint: str, kind: str, along: str | None) -> str:
+    """The free motion of a joint meant by `along`: "rotation" or "translation", by default the first it has."""
+    free = () if kind == "prescribed" else joint_kind(kind).free
+    along = along or (free[0] if free else None)
+    if along is None or along not in free:
+        raise JointError(
+            f"Joint {joint!r} ({kind}) has no free {along or 'motion'} about or along its axis. Free: {', '.join(free) or 'none'}."
+        )
+    return along

@@ -5,7 +5,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from flexmb.linear.linearise import Vibration
+from flexmb.linear.vibration import Vibration
 from flexmb.view import BLUE, INK, ORANGE, PictureError, save_figure
 
 

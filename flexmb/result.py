@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from flexmb.joints import free_motion
 from flexmb.kernels.data import GROUND, make_places
-from flexmb.kernels.recall import marker_paths
+from flexmb.kernels.recall import marker_paths, marker_velocities
 from flexmb.lie import rotation_from_quaternion
 from flexmb.mechanism import Mechanism, State
 
@@ -125,11 +126,32 @@ class Result:
 
     def position(self, marker: str) -> Float[np.ndarray, "nt 3"]:
         """World position of a marker over time, e.g. `result.position("rod.small")`."""
-        return self._marker(marker)[0]
+        return self._path(self.mechanism.marker_index(marker))[0]
 
     def axes(self, marker: str) -> Float[np.ndarray, "nt 3 3"]:
         """World axes (columns) of a marker over time."""
-        return self._marker(marker)[1]
+        return self._path(self.mechanism.marker_index(marker))[1]
+
+    def velocity(self, marker: str) -> Float[np.ndarray, "nt 3"]:
+        """World velocity of a marker's point over time."""
+        return self._marker_velocity(marker)[0]
+
+    def angular_velocity(self, marker: str) -> Float[np.ndarray, "nt 3"]:
+        """Angular velocity of a marker's axes over time, in world axes."""
+        return self._marker_velocity(marker)[1]
+
+    def coordinate(self, joint: str, along: str | None = None) -> Float[np.ndarray, "nt"]:
+        """The free motion of a joint over time, from its place as drawn: an angle, without jumps at half turns, or a displacement.
+
+        `along`: "rotation" or "translation" where the joint has both.
+        """
+        record = self.mechanism.joint(joint)
+        along = free_motion(joint, record.kind, along)
+        (start, A), (end, B) = (self._path(k) for k in record.markers)
+        if along == "translation":
+            return np.asarray(np.einsum("tk,tk->t", A[:, :, 2], end - start))
+        S = np.einsum("tki,tkj->tij", A, B)
+        return np.unwrap(np.arctan2(S[:, 1, 0] - S[:, 0, 1], S[:, 0, 0] + S[:, 1, 1]))
 
     def deflection(self, marker: str) -> Float[np.ndarray, "nt 3"]:
         """Elastic displacement of a marker in the axes of its body."""
@@ -140,12 +162,18 @@ class Result:
         body = self.mechanism.bodies[record.body]
         return body.interface(record.interface).motion(self.elastic(body.name))[:, :3]
 
-    def _marker(self, marker: str) -> tuple[np.ndarray, np.ndarray]:
-        index = self.mechanism.marker_index(marker)
+    def _path(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         flat = self.mechanism.flat()
         position, axes = np.empty((len(self.t), 3)), np.empty((len(self.t), 3, 3))
         marker_paths(flat, index, self.q, make_places(flat), position, axes)
         return position, axes
+
+    def _marker_velocity(self, marker: str) -> tuple[np.ndarray, np.ndarray]:
+        flat = self.mechanism.flat()
+        velocity, angular = np.zeros((len(self.t), 3)), np.zeros((len(self.t), 3))
+        index = self.mechanism.marker_index(marker)
+        marker_velocities(flat, index, np.asarray(self.q), np.asarray(self.w), make_places(flat), velocity, angular)
+        return velocity, angular
 
     def reaction(self, joint: str) -> Float[np.ndarray, "nt 6"]:
         """Force (3) and moment (3) that a joint exerts on its second body at that body's marker, in world axes."""

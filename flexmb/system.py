@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from fem.errors import unknown_name
 from flexmb.body import Body
-from flexmb.joints import JointError, joint_kind
+from flexmb.joints import JointError, free_motion, joint_kind
 from flexmb.kernels.data import ANGLE, ANGLE_SINE, DISTANCE, DOT, GROUND, ROTATION_VECTOR, TRANSLATION
 from flexmb.law import Law
 from flexmb.lie import frame_with_axis, quaternion_from_rotation
@@ -280,13 +280,7 @@ class System:
         if joint not in self._joints:
             raise JointError(unknown_name("joint", joint, self._joints))
         kind, pair, _ = self._joints[joint]
-        free = () if kind == "prescribed" else joint_kind(kind).free
-        along = along or (free[0] if free else None)
-        if along is None or along not in free:
-            raise JointError(
-                f"Joint {joint!r} ({kind}) has no free {along or 'motion'} about or along its axis. Free: {', '.join(free) or 'none'}."
-            )
-        return kind, pair, along
+        return kind, pair, free_motion(joint, kind, along)
 
     def drive(self, joint: str, motion: Motion, along: str | None = None) -> None:
         """Prescribe the free motion of a joint, measured from the initial configuration (angle or displacement).

@@ -116,24 +116,55 @@ def test_sections(name):
     np.testing.assert_allclose([section.area, section.Iy, section.Iz, section.J], [area, Iy, Iz, J], rtol=2e-4)
 
 
-def test_kinetic_energy_is_the_integral_over_the_line():
-    """Inertia invariants against a sum over many points of each beam, no second order."""
+def section_points(line_mass):
+    """Six points for each section with its moments: places from its centre (p, 6, 3) and their mass (p,)."""
+    S = 0.5 * np.trace(line_mass.rotary, axis1=1, axis2=2)[:, None, None] * np.eye(3) - line_mass.rotary
+    values, vectors = np.linalg.eigh(S)
+    arms = vectors.swapaxes(1, 2) * np.sqrt(3 * np.maximum(values, 0) / line_mass.mass[:, None])[:, :, None]
+    return np.concatenate([arms, -arms], axis=1), line_mass.mass / 6
+
+
+def bent_beams(geometric_stiffness):
     mesh, _ = turned(
         Mesh(np.array([[0, 0, 0], [1, 0, 0], [1.5, 0.8, 0]]), (CellBlock("line", np.array([[0, 1], [1, 2]])),))
     )
-    model = fem.Model(mesh, fem.Beam(STEEL, fem.Section.circle(0.02))).with_interfaces(root=[0], tip=[2])
+    model = fem.Model(mesh, fem.Beam(STEEL, fem.Section.rectangle(0.2, 0.1))).with_interfaces(root=[0], tip=[2])
     basis = reduction.craig_bampton(model, modes=4)
-    body = flexmb.flexible_body(model, basis, geometric_stiffness="none")
+    return flexmb.flexible_body(model, basis, geometric_stiffness=geometric_stiffness), model.line_masses(basis.Psi)[0]
+
+
+def test_kinetic_energy_is_the_sum_over_points_of_the_sections():
+    """Inertia invariants against many points of each beam, no second order: sections turn as solids do in linear kinematics."""
+    body, line_mass = bent_beams("none")
     rng = np.random.default_rng(4)
     eta, w = 0.05 * rng.normal(size=body.modes), rng.normal(size=6 + body.modes)
-    line_mass = model.line_masses(basis.Psi)[0]
-    c = line_mass.x + line_mass.u @ eta
-    velocity = w[:3] + np.cross(w[3:6], c) + line_mass.u @ w[6:]
-    spin = w[3:6] + line_mass.theta @ w[6:]
-    exact = 0.5 * line_mass.mass @ (velocity**2).sum(axis=1) + 0.5 * np.einsum(
-        "pa,pab,pb->", spin, line_mass.rotary, spin
-    )
+    arms, mass = section_points(line_mass)
+    theta, spin = line_mass.theta @ eta, line_mass.theta @ w[6:]
+    c = (line_mass.x + line_mass.u @ eta)[:, None] + arms + np.cross(theta[:, None], arms)
+    velocity = w[:3] + np.cross(w[3:6], c) + (line_mass.u @ w[6:])[:, None] + np.cross(spin[:, None], arms)
+    exact = 0.5 * mass @ (velocity**2).sum(axis=(1, 2))
     assert 0.5 * w @ mass_matrix(body, eta) @ w == pytest.approx(exact, rel=1e-10)
+
+
+def test_sections_turn_rigidly_to_second_order():
+    """`int X_a (g_ij)_b` of the sections against second differences of points that turn by finite rotations."""
+    from flexmb.invariants import _turning_sections
+    from flexmb.lie import rotation_exp
+
+    body, line_mass = bent_beams("second-order")
+    arms, mass = section_points(line_mass)
+    PG = _turning_sections(line_mass)[2]
+    eta = np.random.default_rng(5).normal(size=body.modes)
+    eta *= 1e-3 / np.abs(line_mass.theta @ eta).max()
+
+    def moments(scale):
+        total = np.zeros((3, 3))
+        for p, theta in enumerate(line_mass.theta @ (scale * eta)):
+            total += mass[p] * arms[p].T @ (arms[p] @ rotation_exp(theta).T)
+        return total
+
+    second = moments(1) - 2 * moments(0) + moments(-1)
+    np.testing.assert_allclose(np.einsum("abij,i,j->ab", PG, eta, eta), second, atol=1e-5 * np.abs(second).max())
 
 
 def section_energy(model, u, beam, points=9):

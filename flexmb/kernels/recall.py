@@ -1,8 +1,10 @@
 """Stored motion looked at again: paths of markers, wrenches of joints; compiled, because it is done for every stored time."""
 
+import numpy as np
 from numba import njit
 
-from flexmb.kernels.algebra import matrix, turn, vector
+from flexmb.kernels.algebra import cross, matrix, part, plus, turn, vector
+from flexmb.kernels.data import GROUND
 from flexmb.kernels.rows import place_markers, row_geometry
 
 
@@ -15,6 +17,32 @@ def marker_paths(flat, k, q, places, position, axes):
             position[t, i] = places.position[k, i]
             for j in range(3):
                 axes[t, i, j] = places.axes[k, i, j]
+
+
+@njit(cache=True)
+def marker_velocities(flat, k, q, w, places, velocity, angular):
+    """World `velocity` (nt, 3) of marker k's point and `angular` velocity (nt, 3) of its axes, at the states `q` (nt, nq), `w` (nt, nv)."""
+    b = flat.marker_body[k]
+    if b == GROUND:
+        return
+    s, m = flat.v_start[b], flat.modes[b]
+    for t in range(len(q)):
+        place_markers(flat, q[t], places, True)
+        v, omega = part(w[t], s), part(w[t], s + 3)
+        rows, rates = places.rows[k], w[t, s + 6 : s + 6 + m]
+        u, theta = np.zeros(3), np.zeros(3)
+        if flat.marker_moves[k]:
+            for i in range(3):
+                for j in range(m):
+                    u[i] += rows[i, j] * rates[j]
+                    theta[i] += rows[3 + i, j] * rates[j]
+        point = vector(places.body_point, k)
+        R = matrix(places.attitude, b)
+        moved = turn(R, plus(plus(v, cross(omega, point)), part(u, 0)))
+        turned = turn(R, plus(omega, turn(matrix(places.tangent, k), part(theta, 0))))
+        for i in range(3):
+            velocity[t, i] = moved[i]
+            angular[t, i] = turned[i]
 
 
 @njit(cache=True)

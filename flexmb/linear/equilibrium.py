@@ -1,6 +1,6 @@
-"""Static equilibrium: where a mechanism rests under gravity, springs, loads and drivers."""
+"""Equilibrium under gravity, springs, loads and drivers: at rest, or in steady motion."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
@@ -8,8 +8,10 @@ from scipy.linalg import eigh
 from fem.errors import FlexmbError
 from flexmb.initial import quiet_start
 from flexmb.integrators.equations import Equations
+from flexmb.kernels.data import Flat
 from flexmb.kernels.step import displace
-from flexmb.linear.tangent import allowed_motions, tangent
+from flexmb.lie import rotation_from_quaternion
+from flexmb.linear.tangent import allowed_motions, carrying, tangent
 from flexmb.mechanism import Mechanism, State
 from flexmb.system import System
 
@@ -17,6 +19,10 @@ ITERATIONS = 100
 LARGEST = 0.2
 """Displacement of one iteration, relative to the mechanism's length, or angle."""
 TOLERANCE = 1e-11
+LOAD_STEPS = (1, 4, 16)
+"""Numbers of steps in which gravity, loads and speeds are tried to be applied, one after the other."""
+LATER = 0.2
+"""Part of a turn in radians (or of the length) after which a motion must still be steady."""
 FLAT = 1e-9
 """Stiffness relative to the stiffest motion below which a motion counts as free."""
 
@@ -27,7 +33,7 @@ class EquilibriumError(FlexmbError, RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """The state of rest, the multipliers of its joints, and the stiffness of the softest motion that the joints allow (negative: unstable), per unit of mass."""
+    """The state, at rest or in steady motion, the multipliers of its joints, and the stiffness of the softest motion that the joints allow (negative: unstable), per unit of mass."""
 
     mechanism: Mechanism
     state: State
@@ -42,28 +48,74 @@ class Equilibrium:
 
     def __str__(self) -> str:
         verdict = "stable" if self.stable else "unstable"
-        return f"{self.mechanism.name!r} rests, {verdict}: softest motion {self.softest:.4g} per time squared; {self.iterations} iterations"
+        return f"{self.mechanism.name!r} {'moves steadily' if self.state.w.any() else 'rests'}, {verdict}: softest motion {self.softest:.4g} per time squared; {self.iterations} iterations"
 
 
 def equilibrium(system: System | Mechanism, t: float | None = None) -> Equilibrium:
     """The equilibrium near the start, with functions of time at `t` (default: that of the start).
 
     Newton's method with the tangent of the whole model, joints included; where it would go uphill, downhill instead, so that it ends in a stable equilibrium unless it starts at an
-    unstable one. Raises `EquilibriumError` when there is none near, or a motion is free: then the place is not determined.
+    unstable one. Where this fails, gravity and loads grow in steps. Raises `EquilibriumError` when there is none near, or a motion is free: then the place is not determined.
     Cost: dense matrices of the mechanism's size.
     """
+    return _in_steps(system, t, moving=False)
+
+
+def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilibrium:
+    """The steady motion near the start: every body keeps the velocity that it has at the start (a rotation about a fixed axis, a translation), and is deformed as that needs.
+
+    A rotor at speed, a turning blade, a governor. Found as `equilibrium` is, with centrifugal forces, the speed too growing in steps where needed. `softest` then says that of the
+    potential of gravity, elasticity and centrifugal forces: positive is stable; negative may be stabilised by gyroscopic forces: ask `linearise(...).modes().stable`.
+    Raises `EquilibriumError` too when the motion cannot be steady: gravity across the axis, a mechanism that changes its shape as it turns.
+    """
+    return _in_steps(system, t, moving=True)
+
+
+def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equilibrium:
     mechanism = system.build() if isinstance(system, System) else system
     flat = mechanism.flat()
     begin = quiet_start(mechanism)
-    q = begin.state.q.copy()
+    time = begin.state.t if t is None else t
+    q, world = begin.state.q, (_in_world(flat, begin.state) if moving else np.zeros(6 * len(flat.modes)))
+    start, failure = q.copy(), None
+    for steps in LOAD_STEPS:
+        q = start.copy()
+        try:
+            for k in range(1, steps + 1):
+                found = _search(_with_part(mechanism, k / steps), q, world * (k / steps), time)
+                q = found.state.q
+        except EquilibriumError as error:
+            failure = failure or error
+            continue
+        found = replace(found, mechanism=mechanism)
+        if moving:
+            _require_steady(found, world, time)
+        return found
+    assert failure is not None
+    raise failure
+
+
+def _with_part(mechanism: Mechanism, part: float) -> Mechanism:
+    """The mechanism with a part of its gravity and loads."""
+    if part == 1.0:
+        return mechanism
+    loads = tuple(replace(load, wrench=part * load.wrench) for load in mechanism.loads)
+    return replace(mechanism, gravity=part * mechanism.gravity, loads=loads)
+
+
+def _search(mechanism: Mechanism, start: np.ndarray, world: np.ndarray, t: float) -> Equilibrium:
+    """The equilibrium near `start` of bodies that keep their velocities (6 nb,) in the `world`."""
+    flat = mechanism.flat()
+    q = start.copy()
     e = Equations(mechanism, q)
-    functions = mechanism.function_values(begin.state.t if t is None else t)
-    nv, nj = len(begin.state.w), mechanism.joint_rows
+    functions = mechanism.function_values(t)
+    nv, nj = len(flat.weight), mechanism.joint_rows
     none, multipliers = np.zeros(nv), np.zeros(nj)
     e.residual(functions, q, none, none, multipliers)
     for iteration in range(1, ITERATIONS + 1):
-        K, G, N = _stiffness(e, functions, q, multipliers)
-        out = e.residual(functions, q, none, none, multipliers)[0].copy()
+        w = _in_bodies(flat, q, world)
+        K, G, N = _stiffness(e, functions, q, w, multipliers)
+        out = e.residual(functions, q, w, none, multipliers)[0].copy()
         values = e.terms.values[:nj].copy()
         closing = np.linalg.lstsq(G, -values, rcond=1e-10)[0] if nj else none
         small = 0.5 * (N.T @ K @ N + N.T @ K.T @ N)
@@ -77,18 +129,71 @@ def equilibrium(system: System | Mechanism, t: float | None = None) -> Equilibri
         e.angles[nj:] = e.terms.values[nj:]
         if size < TOLERANCE:
             softest = _softest(mechanism, small, N.T @ e.mass() @ N)
-            return Equilibrium(mechanism, State(begin.state.t, q, none), multipliers, softest, iteration)
+            return Equilibrium(mechanism, State(t, q, _in_bodies(flat, q, world)), multipliers, softest, iteration)
     raise EquilibriumError(
         f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by {size:.2g} of its length. Start nearer to one, or add a spring that holds it."
     )
 
 
-def _stiffness(e: Equations, functions: np.ndarray, q: np.ndarray, multipliers: np.ndarray) -> tuple:
-    """Stiffness (nv, nv), Jacobian of the joints (nj, nv), motions that they allow (nv, nf)."""
-    none = np.zeros(len(e.flat.weight))
-    t = tangent(e, functions, q, none, none, multipliers)
+def _in_world(flat: Flat, state: State) -> np.ndarray:
+    """Velocity of the point of each body that is at the world's origin, and angular velocity, in world axes (6 nb,)."""
+    out = []
+    for b in range(len(flat.modes)):
+        r, R, s = *_pose(flat, state.q, b), flat.v_start[b]
+        omega = R @ state.w[s + 3 : s + 6]
+        out += [R @ state.w[s : s + 3] - np.cross(omega, r), omega]
+    return np.concatenate(out)
+
+
+def _in_bodies(flat: Flat, q: np.ndarray, world: np.ndarray) -> np.ndarray:
+    """Velocities (nv,) in body axes, of rigid bodies, from those of `_in_world`."""
+    w = np.zeros(len(flat.weight))
+    for b in range(len(flat.modes)):
+        (r, R), s = _pose(flat, q, b), flat.v_start[b]
+        v, omega = world[6 * b : 6 * b + 3], world[6 * b + 3 : 6 * b + 6]
+        w[s : s + 3], w[s + 3 : s + 6] = R.T @ (v + np.cross(omega, r)), R.T @ omega
+    return w
+
+
+def _pose(flat: Flat, q: np.ndarray, b: int) -> tuple[np.ndarray, np.ndarray]:
+    s = flat.q_start[b]
+    return q[s : s + 3], rotation_from_quaternion(q[s + 3 : s + 7])
+
+
+def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
+    """Look at the motion a little later: it must still be in balance, and closed."""
+    mechanism, state = found.mechanism, found.state
+    flat, nj = mechanism.flat(), mechanism.joint_rows
+    speed = float((np.abs(state.w) * flat.weight).max(initial=0.0))
+    if speed == 0:
+        return
+    later = LATER / speed
+    q, w = np.empty_like(state.q), state.w
+    displace(flat, state.q, later * w, q)
+    functions = mechanism.function_values(t + later)
+    e = Equations(mechanism, q)
+    forces = np.zeros(len(w))
+    size = 0.0
+    for at, given in ((state.q, mechanism.function_values(t)), (q, functions)):
+        forces = e.residual(given, at, _in_bodies(flat, at, world), np.zeros_like(w), found.multipliers)[0].copy()
+        open_by = np.abs(e.terms.values[:nj]).max(initial=0.0)
+        size = max(size, float(np.abs(e.terms.G[:nj]).max(initial=0.0) * np.abs(found.multipliers).max(initial=0.0)))
+    size = max(size, float(flat.mass.max() * np.linalg.norm(mechanism.gravity)))
+    place = int((np.abs(forces) / flat.weight).argmax())
+    body = mechanism.bodies[int(np.searchsorted(flat.v_start, place, side="right")) - 1].name
+    if open_by > 1e-6 * mechanism.length or np.abs(forces).max() > 1e-6 * size:
+        raise EquilibriumError(
+            f"{mechanism.name!r} does not move steadily: {later:.3g} later the forces on {body!r} are out of balance by {np.abs(forces).max():.3g} (largest force {size:.3g}) "
+            f"and the joints open by {open_by:.3g}. Steady motion needs drivers of constant speed, gravity along the axis, and a mechanism that turns as one or whose parts look the same "
+            "as they turn."
+        )
+
+
+def _stiffness(e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray) -> tuple:
+    """Stiffness (nv, nv) of bodies whose velocities stay in the world, Jacobian of the joints (nj, nv), motions that they allow (nv, nf)."""
+    t = tangent(e, functions, q, w, np.zeros_like(w), multipliers)
     G = t.G.toarray()
-    return t.K.toarray(), G, allowed_motions(G, e.flat.weight)
+    return (t.K + t.D @ carrying(e.flat, w)).toarray(), G, allowed_motions(G, e.flat.weight)
 
 
 def _downhill(K: np.ndarray, force: np.ndarray) -> np.ndarray:

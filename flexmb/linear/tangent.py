@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from scipy.linalg import null_space
 
 from flexmb.integrators.equations import Equations
-from flexmb.kernels.data import GROUND
+from flexmb.kernels.data import GROUND, Flat
 from flexmb.kernels.step import displace
+from flexmb.lie import skew
 
 DIFFERENCE = 1e-5
 """Of a displacement relative to the mechanism's length, or an angle. Central differences of it leave errors of 1e-10 by curvature and by rounding."""
@@ -64,6 +65,16 @@ def allowed_motions(G: np.ndarray, weight: np.ndarray) -> np.ndarray:
     if not len(G):
         return np.diag(1.0 / weight)
     return np.asarray(null_space(G / weight, rcond=1e-9) / weight[:, None])
+
+
+def carrying(flat: Flat, w: np.ndarray) -> sp.csr_matrix:
+    """`ad_w` (nv, nv): a displacement `x` that is carried along by the velocities `w` changes them by `x' + ad_w x`; zero for elastic coordinates."""
+    blocks = []
+    for b, m in enumerate(flat.modes):
+        s = flat.v_start[b]
+        v, omega = skew(w[s : s + 3]), skew(w[s + 3 : s + 6])
+        blocks.append(np.pad(np.block([[omega, v], [np.zeros((3, 3)), omega]]), (0, int(m))))
+    return sp.csr_matrix(sp.block_diag(blocks))
 
 
 class _Entries:

@@ -1,0 +1,210 @@
+"""Vibrations that change: with speed (Campbell), with any parameter, along a motion; and maps of stability."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linear_sum_assignment
+
+from flexmb.linear.equilibrium import equilibrium, steady_motion
+from flexmb.linear.linearise import Linear, LinearError, linearise
+from flexmb.linear.vibration import Vibration
+from flexmb.mechanism import Mechanism, body_frame
+from flexmb.result import Result
+from flexmb.system import System
+
+Family = Callable[[float], System | Mechanism]
+"""A mechanism for each value of a parameter."""
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """Eigenvalues (n, k) at each value of a parameter, each column one vibration followed by its shape; `seen` (n, k): their frequencies seen from the ground, nan where only those of the
+    turning axes are known."""
+
+    parameter: str
+    values: np.ndarray
+    eigenvalues: np.ndarray
+    seen: np.ndarray
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Cycles per unit of time (n, k), in the axes of the bodies."""
+        return np.asarray(self.eigenvalues.imag / (2 * np.pi))
+
+    @property
+    def growth(self) -> np.ndarray:
+        """Growth rate of the least stable motion (n,): negative is stable."""
+        return np.asarray(self.eigenvalues.real.max(axis=1))
+
+    def __str__(self) -> str:
+        shown = self.frequencies[:, :8]
+        lines = [
+            f"{self.parameter:>16}" + "".join(f"{f'mode {k + 1}':>12}" for k in range(shown.shape[1])) + f"{'growth':>12}"
+        ]
+        lines += [
+            f"{v:16.6g}" + "".join(f"{x:12.5g}" for x in row) + f"{g:12.3g}"
+            for v, row, g in zip(self.values, shown, self.growth, strict=True)
+        ]
+        return "\n".join(lines)
+
+
+def campbell(
+    of: Family, speeds: ArrayLike, count: int = 10, parameter: str = "speed", progress: Progress | None = None
+) -> Branches:
+    """Frequencies against speed: `of(speed)` is the mechanism that turns with it (its drivers or start say so); at each speed its steady motion and the vibrations about it.
+
+    Eigenvalues are those that an observer sees who turns with the bodies (blades, strain gauges). `seen` are the frequencies of whirling shafts seen from the ground, that is
+    plus or minus the speed by the sense of the whirl: right where the bodies turn about one axis and their supports are isotropic.
+    """
+    return _followed(of, speeds, count, parameter, steady_motion, progress)
+
+
+def root_locus(
+    of: Family, values: ArrayLike, count: int = 10, parameter: str = "parameter", progress: Progress | None = None
+) -> Branches:
+    """Vibrations about the equilibrium, against any parameter of a mechanism."""
+    return _followed(of, values, count, parameter, equilibrium, progress)
+
+
+def along_motion(result: Result, count: int = 10, times: int = 50, progress: Progress | None = None) -> Branches:
+    """Vibrations about the states that a result went through, as if each were held: what a measurement in short windows sees. `times`: how many, evenly spread."""
+    chosen = np.unique(np.linspace(0, len(result.t) - 1, times).round().astype(int))
+    cases = ((float(result.t[k]), linearise(result.mechanism, result.state(int(k)))) for k in chosen)
+    return _branches(cases, len(chosen), count, "time", progress)
+
+
+def _followed(
+    of: Family, values: ArrayLike, count: int, parameter: str, rest: Callable, progress: Progress | None
+) -> Branches:
+    given = np.atleast_1d(np.asarray(values, dtype=float))
+    if not len(given) or not np.isfinite(given).all():
+        raise LinearError(f"Values of {parameter!r} must be finite numbers, at least one; found {values!r}.")
+
+    def cases() -> Iterator[tuple[float, Linear]]:
+        for value in given:
+            found = rest(of(float(value)))
+            yield float(value), linearise(found.mechanism, found.state)
+
+    return _branches(cases(), len(given), count, parameter, progress)
+
+
+def _branches(
+    cases: Iterator[tuple[float, Linear]], total: int, count: int, parameter: str, progress: Progress | None
+) -> Branches:
+    values, eigenvalues, seen = [], [], []
+    before: Vibration | None = None
+    for k, (value, linear) in enumerate(cases):
+        weight = linear.mechanism.flat().weight[:, None]
+        found = linear.modes()
+        if before is None:
+            chosen = np.arange(min(count, len(found.eigenvalues)))
+        else:
+            if len(found.shapes) != len(before.shapes):
+                raise LinearError(
+                    f"The mechanism must keep its bodies and modes as {parameter!r} changes; at {value:.6g} it has {len(found.shapes)} coordinates, before {len(before.shapes)}."
+                )
+            chosen = _continued(before, found, weight)
+        before = Vibration(found.eigenvalues[chosen], found.shapes[:, chosen])
+        values.append(value)
+        eigenvalues.append(before.eigenvalues)
+        seen.append(_from_ground(linear, before))
+        if progress is not None:
+            progress((k + 1) / total)
+    return Branches(parameter, np.array(values), np.array(eigenvalues), np.array(seen))
+
+
+def _continued(before: Vibration, found: Vibration, weight: np.ndarray) -> np.ndarray:
+    """Which of the modes `found` continue those `before`: by shape (modal assurance criterion) and frequency."""
+    a, b = before.shapes * weight, found.shapes * weight
+    a, b = a / np.linalg.norm(a, axis=0), b / np.linalg.norm(b, axis=0)
+    alike = np.abs(a.conj().T @ b) ** 2
+    scale = np.abs(before.eigenvalues).max() or 1.0
+    apart = np.abs(before.eigenvalues[:, None] - found.eigenvalues[None, :]) / scale
+    return np.asarray(linear_sum_assignment(apart - alike)[1])
+
+
+def _from_ground(linear: Linear, vibration: Vibration) -> np.ndarray:
+    """Frequencies (k,) of motions across the axis of rotation as the ground sees them; not a number where bodies do not turn about one axis."""
+    mechanism, state, flat = linear.mechanism, linear.state, linear.mechanism.flat()
+    turning, momenta = [], linear.M @ vibration.shapes
+    for b in range(len(flat.modes)):
+        R, s = body_frame(mechanism, state, b)[1], flat.v_start[b]
+        turning.append(R @ state.w[s + 3 : s + 6])
+        momenta[s : s + 3] = R @ momenta[s : s + 3]
+        momenta[s + 3 : s + 6] = R @ momenta[s + 3 : s + 6] / mechanism.length
+    speed = np.linalg.norm(turning[0])
+    if speed == 0:
+        return vibration.frequencies
+    if np.abs(np.array(turning) - turning[0]).max() > 1e-6 * speed:
+        return np.full(len(vibration.eigenvalues), np.nan)
+    axis = turning[0] / speed
+    e1 = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
+    e1 /= np.linalg.norm(e1)
+    e2 = np.cross(axis, e1)
+    forward, backward, axial = np.zeros((3, len(vibration.eigenvalues)))
+    for b in range(len(flat.modes)):
+        for s in (flat.v_start[b], flat.v_start[b] + 3):
+            u = momenta[s : s + 3]
+            forward += np.abs(e1 @ u + 1j * (e2 @ u)) ** 2
+            backward += np.abs(e1 @ u - 1j * (e2 @ u)) ** 2
+            axial += 2 * np.abs(axis @ u) ** 2
+    omega = vibration.eigenvalues.imag
+    across = forward + backward > axial
+    whirl = np.where(forward >= backward, omega + speed, np.abs(omega - speed))
+    return np.where(across, whirl, omega) / (2 * np.pi)
+
+
+@dataclass(frozen=True, eq=False)
+class StabilityMap:
+    """Growth rate (ny, nx) of the least stable motion over two parameters, nan where there is no equilibrium, and that motion's frequency."""
+
+    x_name: str
+    y_name: str
+    x: np.ndarray
+    y: np.ndarray
+    growth: np.ndarray
+    frequency: np.ndarray
+
+    @property
+    def stable(self) -> np.ndarray:
+        """Where nothing grows, up to round-off (ny, nx)."""
+        return np.asarray(self.growth <= 1e-6)
+
+    def __str__(self) -> str:
+        known = np.isfinite(self.growth)
+        return (
+            f"{known.sum()} of {known.size} points have an equilibrium; {int(self.stable.sum())} are stable; "
+            f"growth rates from {np.nanmin(self.growth):.4g} to {np.nanmax(self.growth):.4g}"
+        )
+
+
+def stability_map(
+    of: Callable[[float, float], System | Mechanism],
+    x: ArrayLike,
+    y: ArrayLike,
+    names: tuple[str, str] = ("x", "y"),
+    moving: bool = False,
+    progress: Progress | None = None,
+) -> StabilityMap:
+    """Stability of the equilibrium (with `moving`, of the steady motion) of `of(x, y)` for every pair of values."""
+    from flexmb.linear.equilibrium import EquilibriumError
+
+    xs, ys = np.atleast_1d(np.asarray(x, dtype=float)), np.atleast_1d(np.asarray(y, dtype=float))
+    growth, frequency = np.full((2, len(ys), len(xs)), np.nan)
+    for j, b in enumerate(ys):
+        for i, a in enumerate(xs):
+            try:
+                rest = (steady_motion if moving else equilibrium)(of(float(a), float(b)))
+            except EquilibriumError:
+                continue
+            values = linearise(rest.mechanism, rest.state).modes().eigenvalues
+            worst = int(values.real.argmax())
+            growth[j, i], frequency[j, i] = values[worst].real, abs(values[worst].imag) / (2 * np.pi)
+        if progress is not None:
+            progress((j + 1) / len(ys))
+    if np.isnan(growth).all():
+        raise LinearError("None of the pairs of values has an equilibrium near its start.")
+    return StabilityMap(*names, xs, ys, growth, frequency)

@@ -48,6 +48,21 @@ def poster(comparison: Comparison, folder: Path) -> None:
     figure.savefig(HERE / "demo.png", dpi=85)
 
 
+def rotor() -> None:
+    """Stability of a rotor over its speed and the damping beside it."""
+    from flexmb.files.model_file import load_model
+    from flexmb.linear import stability_map
+    from flexmb.linear_plots import plot_stability
+
+    def turning(speed, seal):
+        changes = {"joints.bearing.drive.speed": speed, "bushings.seal.damping": [seal, seal, 0, 0, 0, 0]}
+        return load_model(HERE.parent / "examples" / "rotor.toml", changes).system
+
+    speeds, seals = np.linspace(5, 60, 34), np.linspace(0, 6, 19)
+    chart = stability_map(turning, speeds, seals, ("speed (rad/s)", "damping of the seal (N s/m)"), moving=True)
+    plot_stability(chart, HERE / "stability.png")
+
+
 def precision() -> None:
     """Work and precision of both integrators for the demo's mechanism."""
     from flexmb.precision import work_precision
@@ -86,3 +101,4 @@ if __name__ == "__main__":
         poster(demo.run(folder), Path(folder))
     methods()
     precision()
+    rotor()

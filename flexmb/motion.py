@@ -47,11 +47,16 @@ def constant(value: float) -> Motion:
 
 
 def polynomial(*coefficients: float) -> Motion:
-    """`f(t) = c0 + c1 t + c2 t^2 + ...`; `polynomial(0, w)` turns at constant speed `w`."""
+    """`f(t) = c0 + c1 t + c2 t^2 + ...`"""
     if not coefficients or not np.isfinite(coefficients).all():
         raise MotionError(f"A polynomial needs finite coefficients c0, c1, ...; found {coefficients}.")
     p = np.polynomial.Polynomial(coefficients)
     return Motion(p, p.deriv(), p.deriv(2), f"polynomial{coefficients}")
+
+
+def constant_speed(speed: float, start: float = 0.0) -> Motion:
+    """`f(t) = start + speed t`: turns, or slides, at constant speed from the first moment on."""
+    return polynomial(start, speed)
 
 
 def harmonic(amplitude: float, frequency: float, phase: float = 0.0, offset: float = 0.0) -> Motion:

@@ -30,7 +30,7 @@ class System:
         system = flexmb.System(gravity=(0, -9.81, 0))
         crank = system.add(flexmb.uniform_rod("crank", mass=1, length=0.1))
         system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
-        system.drive("bearing", flexmb.motion.polynomial(0, 100.0))
+        system.drive("bearing", flexmb.motion.constant_speed(100.0))
 
     A joint takes two places. A bare body stands for "the same place as the partner". `axis` is a world
     direction in the initial configuration. Units: consistent.

@@ -47,6 +47,22 @@ def test_the_arm_of_the_manual_rests_and_vibrates(tmp_path, monkeypatch):
     np.testing.assert_allclose(vibration.eigenvalues[0].real, -0.25 / inertia, rtol=1e-6)
 
 
+def test_the_diagrams_of_the_manual_are_drawn_and_right(tmp_path, monkeypatch):
+    """The response of one degree of freedom at rest is its compliance; the rotor's border of stability as the text says."""
+    monkeypatch.chdir(tmp_path)
+    names = names_of("linear.md")
+    response, rest = names["response"], names["rest"]
+    w, _, y, _ = rest.state.q[3:7]
+    angle = 2 * np.arctan2(y, w)
+    stiffness = 60.0 + 2.0 * 9.81 * 0.5 * np.sin(angle)
+    np.testing.assert_allclose(abs(response.of("tip", "shake")[0]), np.cos(angle) ** 2 / stiffness, rtol=0.01)
+    chart = names["chart"]
+    expected = [[speed <= 20 * (1 + seal / 4) for speed in chart.x] for seal in chart.y]
+    np.testing.assert_array_equal(chart.stable, expected)
+    for picture in ("response", "campbell", "stability"):
+        assert (tmp_path / f"{picture}.png").stat().st_size > 10_000
+
+
 def test_links_and_pictures_exist():
     for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):

@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from flexmb.cli import compare, demo, inspect, modes, reduce, run, study, validate, view
+from flexmb.cli import (
+    campbell,
+    compare,
+    demo,
+    inspect,
+    modes,
+    periodic,
+    reduce,
+    response,
+    run,
+    study,
+    validate,
+    view,
+)
 
 app = typer.Typer(
     name="flexmb",
@@ -15,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (inspect, reduce, run, compare, study, modes, view, validate, demo):
+for verb in (inspect, reduce, run, compare, study, modes, response, campbell, periodic, view, validate, demo):
     app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
 
 _DEBUG = {"on": False}

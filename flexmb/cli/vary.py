@@ -22,6 +22,18 @@ def values_of(text: str) -> tuple[str, list[Any]]:
     return key, [_value(part.strip()) for part in given.split(",")]
 
 
+def span_of(option: str, text: str, default: int) -> tuple[float, float, int]:
+    """FIRST:LAST or FIRST:LAST:COUNT of positive numbers, ascending."""
+    parts = text.split(":")
+    try:
+        first, last, count = float(parts[0]), float(parts[1]), int(parts[2]) if len(parts) == 3 else default
+    except (ValueError, IndexError):
+        first, last, count = 0.0, 0.0, 0
+    if not (0 < first < last and count > 1 and len(parts) < 4):
+        raise StudyError(f"{option} expects FIRST:LAST or FIRST:LAST:COUNT with 0 < FIRST < LAST; found {text!r}.")
+    return first, last, count
+
+
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"x = {text}")["x"]

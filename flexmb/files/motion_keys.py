@@ -21,6 +21,17 @@ class Polynomial(Keys):
         return motion.polynomial(*self.coefficients)
 
 
+class ConstantSpeed(Keys):
+    """`start + speed t`"""
+
+    kind: Literal["constant-speed"]
+    speed: float
+    start: float = 0.0
+
+    def motion(self, folder: Path) -> Motion:
+        return motion.constant_speed(self.speed, self.start)
+
+
 class Harmonic(Keys):
     """`offset + amplitude sin(2 pi frequency t + phase)`"""
 
@@ -112,4 +123,6 @@ def _columns(path: Path) -> np.ndarray:
     return np.array(rows).reshape(-1, 2).T
 
 
-MotionKeys = Annotated[Polynomial | Harmonic | SmoothStep | SpinUp | Pulse | Table, Field(discriminator="kind")]
+MotionKeys = Annotated[
+    Polynomial | ConstantSpeed | Harmonic | SmoothStep | SpinUp | Pulse | Table, Field(discriminator="kind")
+]

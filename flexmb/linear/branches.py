@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 
 from flexmb.linear.equilibrium import equilibrium, steady_motion
@@ -42,7 +43,9 @@ class Branches:
     def __str__(self) -> str:
         shown = self.frequencies[:, :8]
         lines = [
-            f"{self.parameter:>16}" + "".join(f"{f'mode {k + 1}':>12}" for k in range(shown.shape[1])) + f"{'growth':>12}"
+            f"{self.parameter:>16}"
+            + "".join(f"{f'mode {k + 1}':>12}" for k in range(shown.shape[1]))
+            + f"{'growth':>12}"
         ]
         lines += [
             f"{v:16.6g}" + "".join(f"{x:12.5g}" for x in row) + f"{g:12.3g}"
@@ -144,17 +147,32 @@ def _from_ground(linear: Linear, vibration: Vibration) -> np.ndarray:
     e1 = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
     e1 /= np.linalg.norm(e1)
     e2 = np.cross(axis, e1)
-    forward, backward, axial = np.zeros((3, len(vibration.eigenvalues)))
-    for b in range(len(flat.modes)):
-        for s in (flat.v_start[b], flat.v_start[b] + 3):
-            u = momenta[s : s + 3]
-            forward += np.abs(e1 @ u + 1j * (e2 @ u)) ** 2
-            backward += np.abs(e1 @ u - 1j * (e2 @ u)) ** 2
-            axial += 2 * np.abs(axis @ u) ** 2
+    rows = np.concatenate([flat.v_start[:-1], flat.v_start[:-1] + 3])
+    parts = np.stack([momenta[s : s + 3] for s in rows])
+    forward, backward = (np.einsum("d,pdk->pk", e1 + sign * e2, parts) for sign in (1j, -1j))
+    along = np.sqrt(2) * np.einsum("d,pdk->pk", axis, parts)
     omega = vibration.eigenvalues.imag
-    across = forward + backward > axial
-    whirl = np.where(forward >= backward, omega + speed, np.abs(omega - speed))
-    return np.where(across, whirl, omega) / (2 * np.pi)
+    seen = omega.copy()
+    for group in _equal(vibration.eigenvalues):
+        with_it, against, axial = (x[:, group].conj().T @ x[:, group] for x in (forward, backward, along))
+        total = with_it + against + axial
+        size = np.trace(total).real / len(group)
+        if size > 0:  # of equal vibrations any mixture is one: those that turn one way
+            shares = eigh(with_it - against, total + 1e-9 * size * np.eye(len(group)), eigvals_only=True)
+            w = omega[group].mean()
+            seen[group] = np.where(shares > 0.5, w + speed, np.where(shares < -0.5, np.abs(w - speed), w))
+    return seen / (2 * np.pi)
+
+
+def _equal(eigenvalues: np.ndarray) -> list[np.ndarray]:
+    """Groups of vibrations with one and the same eigenvalue."""
+    left, groups = list(range(len(eigenvalues))), []
+    while left:
+        near = [k for k in left if abs(eigenvalues[k] - eigenvalues[left[0]]) <= 1e-6 * abs(eigenvalues[k])]
+        near = near or [left[0]]
+        groups.append(np.array(near))
+        left = [k for k in left if k not in near]
+    return groups
 
 
 @dataclass(frozen=True, eq=False)

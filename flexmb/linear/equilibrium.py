@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from fem.errors import FlexmbError
-from flexmb.initial import quiet_start
+from flexmb.initial import accelerations, least_change, quiet_start, row_jacobian
 from flexmb.integrators.equations import Equations
 from flexmb.kernels.data import Flat
 from flexmb.kernels.step import displace
@@ -21,6 +21,7 @@ LARGEST = 0.2
 TOLERANCE = 1e-11
 LOAD_STEPS = (1, 4, 16)
 """Numbers of steps in which gravity, loads and speeds are tried to be applied, one after the other."""
+STEADY = 1e-6
 LATER = 0.2
 """Part of a turn in radians (or of the length) after which a motion must still be steady."""
 FLAT = 1e-9
@@ -62,7 +63,8 @@ def equilibrium(system: System | Mechanism, t: float | None = None) -> Equilibri
 
 
 def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilibrium:
-    """The steady motion near the start: every body keeps the velocity that it has at the start (a rotation about a fixed axis, a translation), and is deformed as that needs.
+    """The steady motion nearest to the start: every body keeps the velocity that it has at the start (a rotation about a fixed axis, a translation), and is deformed as that needs. What only
+    springs connect to a turning body turns with it.
 
     A rotor at speed, a turning blade, a governor. Found as `equilibrium` is, with centrifugal forces, the speed too growing in steps where needed. `softest` then says that of the
     potential of gravity, elasticity and centrifugal forces: positive is stable; negative may be stabilised by gyroscopic forces: ask `linearise(...).modes().stable`.
@@ -76,13 +78,13 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
     flat = mechanism.flat()
     begin = quiet_start(mechanism)
     time = begin.state.t if t is None else t
-    q, world = begin.state.q, (_in_world(flat, begin.state) if moving else np.zeros(6 * len(flat.modes)))
-    start, failure = q.copy(), None
-    for steps in LOAD_STEPS:
+    world = _in_world(flat, _carried_along(mechanism, begin.state)) if moving else np.zeros(6 * len(flat.modes))
+    start, failure = begin.state.q, None
+    for steps, downhill in [(LOAD_STEPS[0], False)] * moving + [(n, True) for n in LOAD_STEPS]:
         q = start.copy()
         try:
             for k in range(1, steps + 1):
-                found = _search(_with_part(mechanism, k / steps), q, world * (k / steps), time)
+                found = _search(_with_part(mechanism, k / steps), q, world * (k / steps), time, downhill)
                 q = found.state.q
         except EquilibriumError as error:
             failure = failure or error
@@ -103,8 +105,8 @@ def _with_part(mechanism: Mechanism, part: float) -> Mechanism:
     return replace(mechanism, gravity=part * mechanism.gravity, loads=loads)
 
 
-def _search(mechanism: Mechanism, start: np.ndarray, world: np.ndarray, t: float) -> Equilibrium:
-    """The equilibrium near `start` of bodies that keep their velocities (6 nb,) in the `world`."""
+def _search(mechanism: Mechanism, start: np.ndarray, world: np.ndarray, t: float, downhill: bool) -> Equilibrium:
+    """The equilibrium near `start` of bodies that keep their velocities (6 nb,) in the `world`; `downhill`: not a maximum of the potential if there is another way."""
     flat = mechanism.flat()
     q = start.copy()
     e = Equations(mechanism, q)
@@ -119,7 +121,7 @@ def _search(mechanism: Mechanism, start: np.ndarray, world: np.ndarray, t: float
         values = e.terms.values[:nj].copy()
         closing = np.linalg.lstsq(G, -values, rcond=1e-10)[0] if nj else none
         small = 0.5 * (N.T @ K @ N + N.T @ K.T @ N)
-        along = _downhill(small, -N.T @ (out + K @ closing))
+        along = _newton_step(small, -N.T @ (out + K @ closing), downhill)
         step = closing + N @ along
         multipliers = multipliers + np.linalg.lstsq(G.T, -(out + K @ step), rcond=1e-10)[0] if nj else multipliers
         size = float((np.abs(step) * flat.weight).max(initial=0.0))
@@ -128,11 +130,25 @@ def _search(mechanism: Mechanism, start: np.ndarray, world: np.ndarray, t: float
         q = moved
         e.angles[nj:] = e.terms.values[nj:]
         if size < TOLERANCE:
-            softest = _softest(mechanism, small, N.T @ e.mass() @ N)
+            softest = _softest(mechanism, small, N.T @ e.mass() @ N, bool(world.any()))
             return Equilibrium(mechanism, State(t, q, _in_bodies(flat, q, world)), multipliers, softest, iteration)
     raise EquilibriumError(
         f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by {size:.2g} of its length. Start nearer to one, or add a spring that holds it."
     )
+
+
+def _carried_along(mechanism: Mechanism, state: State) -> State:
+    """The state with the velocities, nearest to its own, at which no spring changes its length: what springs alone connect to a shaft turns with it."""
+    flat, functions = mechanism.flat(), mechanism.function_values(state.t)
+    J = row_jacobian(mechanism, flat, state.q, functions)[1]
+    nj = mechanism.joint_rows
+    held = np.concatenate([np.ones(nj, bool), flat.row_stiffness[nj:] > 0])
+    rates = np.where(flat.row_function >= 0, functions[flat.row_function, 1], 0.0)
+    rates[nj:] = 0.0
+    if not held.any():
+        return state
+    change = least_change(J[held], (rates - J @ state.w)[held], flat, np.inf)
+    return replace(state, w=state.w + change)
 
 
 def _in_world(flat: Flat, state: State) -> np.ndarray:
@@ -168,24 +184,18 @@ def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
     if speed == 0:
         return
     later = LATER / speed
-    q, w = np.empty_like(state.q), state.w
-    displace(flat, state.q, later * w, q)
+    q = np.empty_like(state.q)
+    displace(flat, state.q, later * state.w, q)
     functions = mechanism.function_values(t + later)
-    e = Equations(mechanism, q)
-    forces = np.zeros(len(w))
-    size = 0.0
-    for at, given in ((state.q, mechanism.function_values(t)), (q, functions)):
-        forces = e.residual(given, at, _in_bodies(flat, at, world), np.zeros_like(w), found.multipliers)[0].copy()
-        open_by = np.abs(e.terms.values[:nj]).max(initial=0.0)
-        size = max(size, float(np.abs(e.terms.G[:nj]).max(initial=0.0) * np.abs(found.multipliers).max(initial=0.0)))
-    size = max(size, float(flat.mass.max() * np.linalg.norm(mechanism.gravity)))
-    place = int((np.abs(forces) / flat.weight).argmax())
-    body = mechanism.bodies[int(np.searchsorted(flat.v_start, place, side="right")) - 1].name
-    if open_by > 1e-6 * mechanism.length or np.abs(forces).max() > 1e-6 * size:
+    opened = np.abs(row_jacobian(mechanism, flat, q, functions)[0][:nj]).max(initial=0.0)
+    changed = accelerations(mechanism, flat, State(t + later, q, _in_bodies(flat, q, world)), functions)[0]
+    scale = speed**2 + float(np.linalg.norm(mechanism.gravity)) / mechanism.length
+    sizes = np.abs(changed) * flat.weight / scale
+    if opened > STEADY * mechanism.length or sizes.max(initial=0.0) > STEADY:
+        body = mechanism.bodies[int(np.searchsorted(flat.v_start, int(sizes.argmax()), side="right")) - 1].name
         raise EquilibriumError(
-            f"{mechanism.name!r} does not move steadily: {later:.3g} later the forces on {body!r} are out of balance by {np.abs(forces).max():.3g} (largest force {size:.3g}) "
-            f"and the joints open by {open_by:.3g}. Steady motion needs drivers of constant speed, gravity along the axis, and a mechanism that turns as one or whose parts look the same "
-            "as they turn."
+            f"{mechanism.name!r} does not move steadily: {later:.3g} later its joints are open by {opened:.3g} and {body!r} accelerates by {sizes.max(initial=0.0):.2g} of what the speed and "
+            "gravity amount to. Steady motion needs drivers of constant speed, gravity along the axis, and a mechanism that turns as one or whose parts look the same as they turn."
         )
 
 
@@ -196,22 +206,23 @@ def _stiffness(e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray
     return (t.K + t.D @ carrying(e.flat, w)).toarray(), G, allowed_motions(G, e.flat.weight)
 
 
-def _downhill(K: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """Newton's step with negative stiffnesses turned round, and small ones raised."""
+def _newton_step(K: np.ndarray, force: np.ndarray, downhill: bool) -> np.ndarray:
+    """Newton's step with small stiffnesses raised; `downhill`: with negative ones turned round."""
     if not len(K):
         return np.zeros(0)
     values, vectors = np.linalg.eigh(K)
     least = max(FLAT * np.abs(values).max(), np.finfo(float).tiny ** 0.5)
-    return np.asarray(vectors @ ((vectors.T @ force) / np.maximum(np.abs(values), least)))
+    raised = np.maximum(np.abs(values), least) * (1.0 if downhill else np.where(values < 0, -1.0, 1.0))
+    return np.asarray(vectors @ ((vectors.T @ force) / raised))
 
 
-def _softest(mechanism: Mechanism, small: np.ndarray, mass: np.ndarray) -> float:
-    """The lowest eigenvalue of the stiffness; refuses motions that nothing holds."""
+def _softest(mechanism: Mechanism, small: np.ndarray, mass: np.ndarray, moving: bool) -> float:
+    """The lowest eigenvalue of the stiffness; refuses motions that nothing holds, but for moving bodies: at a critical speed there is one."""
     if not len(small):
         return np.inf
     values = eigh(small, mass, eigvals_only=True)
     free = int((np.abs(values) < FLAT * np.abs(values).max()).sum()) if values.any() else len(values)
-    if free:
+    if free and not moving:
         raise EquilibriumError(
             f"{mechanism.name!r} has {free} motion(s) that nothing holds or returns, so its place of rest is not determined. Drive or hold them, or add a spring."
         )

@@ -53,19 +53,25 @@ class Periodic:
 
 
 def periodic_motion(
-    system: System | Mechanism, period: float, *, tolerance: float = 1e-7, correct: bool = True, **options: Any
+    system: System | Mechanism,
+    period: float,
+    *,
+    tolerance: float = 1e-7,
+    correct: bool = True,
+    steps: int = 4000,
+    **options: Any,
 ) -> Periodic:
     """The periodic motion near the start, by Newton's method on the map of one period (shooting), and its Floquet multipliers.
 
     `period`: that of the drivers and loads; a mechanism without functions of time finds its own, near the given one. Turning by whole turns counts as coming back.
-    `correct=False` takes the start as periodic. `options` are those of `simulate` (default: Radau with a tolerance of 1e-9).
+    `correct=False` takes the start as periodic. `steps`: of a period; `options` are those of `simulate` (`integrator="radau", tolerance=1e-9` for the last digits).
     Cost: four simulations of a period for each degree of freedom and iteration.
     Source: Nayfeh, Balachandran, Applied Nonlinear Dynamics (1995), sections 5.2 (shooting) and 7.2 (monodromy matrix).
     """
     if not (np.isfinite(period) and period > 0):
         raise LinearError(f"period must be positive and finite; found {period}.")
     mechanism = system.build() if isinstance(system, System) else system
-    options = {"integrator": "radau", "tolerance": 1e-9} | options
+    options = ({} if "integrator" in options else {"step": period / steps}) | options
     mechanism = replace(mechanism, initial=quiet_start(mechanism).state, start_rows=())
     own = not mechanism.functions and not mechanism.laws
     closing = np.inf
@@ -84,6 +90,7 @@ def periodic_motion(
         step *= min(1.0, 0.3 / np.abs(step).max())
         if own:
             period *= 1 + step[-1]
+            options = options | ({"step": period / steps} if "step" in options else {})
         mechanism = replace(mechanism, initial=quiet_start(shot.moved(step[: len(missed)])).state)
     raise ConvergenceError(
         f"No periodic motion of {mechanism.name!r} was found near its start: after {SHOTS} corrections one period of {period:.6g} still misses it by {closing:.2g} "
@@ -112,7 +119,7 @@ class _Shot:
 
     def deviation(self, result: Result) -> np.ndarray:
         """How far the end of a run is from the start (2 nf,)."""
-        start, flat, N = self._mechanism.initial, self._flat, self._N
+        start, flat = self._mechanism.initial, self._flat
         q, w = result.q[-1], result.w[-1]
         x = np.zeros(len(w))
         for b in range(len(flat.modes)):
@@ -141,9 +148,7 @@ class _Shot:
         """The derivative of the end by the start, in these coordinates."""
         columns = []
         for direction in np.eye(2 * self._N.shape[1]):
-            ahead, behind = (
-                self.deviation(self._run(self.moved(sign * PERTURBATION * direction))) for sign in (1, -1)
-            )
+            ahead, behind = (self.deviation(self._run(self.moved(sign * PERTURBATION * direction))) for sign in (1, -1))
             columns.append((ahead - behind) / (2 * PERTURBATION))
         return np.array(columns).T.reshape(2 * self._N.shape[1], -1)
 

@@ -107,7 +107,7 @@ def ports(linear: Linear, inputs: Iterable[str], outputs: Mapping[str, Output]) 
     Z, by_multiplier = _seen(linear, T, outputs)
     if len(G):
         back = by_multiplier @ np.linalg.pinv(G.T, rcond=1e-9)  # reactions balance what the accelerations leave
-        Z = tuple(z - back @ (X @ T) for z, X in zip(Z, (linear.K, linear.D, linear.M), strict=True))
+        Z = [z - back @ (X @ T) for z, X in zip(Z, (linear.K, linear.D, linear.M), strict=True)]
         direct = back @ B
     else:
         direct = np.zeros((len(outputs), B.shape[1]))

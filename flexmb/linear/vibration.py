@@ -59,14 +59,14 @@ def modes_near(
     Source: Doan, Geradin, Kill (NATO ASI 1993) solve the same problem by a nonsymmetric Lanczos method; Lehoucq, Sorensen, Yang, ARPACK (1998).
     """
     nv, nj = M.shape[0], G.shape[0]
-    C = (K + shift * D + shift * shift * M).tocsc()
+    C = (K + shift * D + shift * shift * M).astype(complex).tocsc()
     held = HELD * float(abs(G).max() ** 2 / abs(C).max()) if nj else 0.0
     factor = spla.splu(sp.bmat([[C, G.T], [G, -held * sp.eye(nj)]], format="csc") if nj else C)
     both = D + shift * M
 
     def inverse(z: np.ndarray) -> np.ndarray:
         x, rate = z[:nv], z[nv:]
-        y = factor.solve(np.concatenate([-(M @ rate) - both @ x, np.zeros(nj)]).astype(C.dtype))[:nv]
+        y = factor.solve(np.concatenate([-(M @ rate) - both @ x, np.zeros(nj)]))[:nv]
         return np.concatenate([y, shift * y + x])
 
     apply = spla.LinearOperator((2 * nv, 2 * nv), inverse, dtype=complex)

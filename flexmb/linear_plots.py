@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import SymLogNorm
 
+from flexmb.kinematics import Sweep
 from flexmb.linear.branches import Branches, StabilityMap
 from flexmb.linear.periodic import Periodic
 from flexmb.linear.response import Response
@@ -111,4 +112,27 @@ def plot_multipliers(periodic: Periodic, path: str | Path) -> Path:
     axis.set(xlabel="real part", ylabel="imaginary part", aspect="equal", title="growth in one period")
     axis.grid(alpha=0.25)
     axis.legend(frameon=False)
+    return save_figure(figure, path)
+
+
+def plot_sweep(sweep: Sweep, path: str | Path) -> Path:
+    """Paths of the bodies' frames through the range of a joint, and how far each place is from a singular one."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
+    mechanism = sweep.result.mechanism
+    origins = {body.name: sweep.result.frame(body.name)[0] for body in mechanism.bodies}
+    across = int(np.ptp(np.concatenate(list(origins.values())), axis=0).argmin())
+    i, j = (k for k in range(3) if k != across)
+    for name, marker in ((m.name, m) for m in mechanism.markers if "." in m.name and m.body >= 0):
+        track = sweep.result.position(name)
+        if np.ptp(track, axis=0).max() > 1e-9 * mechanism.length and marker.interface is not None:
+            left.plot(track[:, i], track[:, j], lw=1.3, label=name)
+    left.set(xlabel="xyz"[i], ylabel="xyz"[j], aspect="equal", title="paths of the bodies' interfaces")
+    if left.lines:
+        left.legend(frameon=False, fontsize=8)
+    right.plot(sweep.values, sweep.dexterity, color=BLUE, lw=1.5)
+    for value in sweep.singular:
+        right.axvline(value, color=ORANGE, lw=1.2)
+    right.set(xlabel=f"joint {sweep.joint!r}", ylabel="dexterity", ylim=(0, None), title="zero: singular position")
+    for axis in (left, right):
+        axis.grid(alpha=0.25)
     return save_figure(figure, path)

@@ -183,3 +183,16 @@ class Result:
 
     def __str__(self) -> str:
         return f"{self.mechanism.name!r}, {self.t[0]:.6g} to {self.t[-1]:.6g}: {self.statistics}\n{self.ledger}"
+
+
+def result_of_states(
+    mechanism: Mechanism,
+    t: Float[np.ndarray, "nt"],
+    q: Float[np.ndarray, "nt nq"],
+    w: Float[np.ndarray, "nt nv"],
+    wdot: Float[np.ndarray, "nt nv"],
+    multipliers: Float[np.ndarray, "nt nj"],
+) -> Result:
+    """States that no simulation connects as a result: for measures, pictures and paths; its energies are not numbers."""
+    unknown = np.full(len(t), np.nan)
+    return Result(mechanism, t, q, w, wdot, multipliers, Ledger(t, *[unknown] * 8), Statistics(0, 0, 0, 0.0, 0.0, 0.0))

@@ -63,6 +63,18 @@ def test_the_diagrams_of_the_manual_are_drawn_and_right(tmp_path, monkeypatch):
         assert (tmp_path / f"{picture}.png").stat().st_size > 10_000
 
 
+def test_the_four_bar_of_the_manual_is_placed_and_counted(tmp_path, monkeypatch):
+    """The coupler keeps its length and the output its end, by the law of cosines."""
+    monkeypatch.chdir(tmp_path)
+    names = names_of("kinematics.md")
+    found = names["mobility"](names["system"])
+    assert (found.degrees_of_freedom, found.redundancy) == (1, 3)
+    pin = np.array([3 * np.cos(np.pi / 2 + 0.5), 3 * np.sin(np.pi / 2 + 0.5)])
+    np.testing.assert_allclose(names["state"].q[7:9], pin, atol=1e-10)
+    far = names["path"].result.position("coupler.end")[:, :2]
+    np.testing.assert_allclose(np.linalg.norm(far - [4, -1], axis=1), 4.0, atol=1e-10)
+
+
 def test_links_and_pictures_exist():
     for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):

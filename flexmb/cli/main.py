@@ -11,6 +11,7 @@ from flexmb.cli import (
     compare,
     demo,
     inspect,
+    mobility,
     modes,
     periodic,
     reduce,
@@ -28,7 +29,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (inspect, reduce, run, compare, study, modes, response, campbell, periodic, view, validate, demo):
+for verb in (inspect, reduce, run, compare, study, mobility, modes, response, campbell, periodic, view, validate, demo):
     app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
 
 _DEBUG = {"on": False}

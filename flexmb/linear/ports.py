@@ -13,12 +13,10 @@ from flexmb.kernels.step import displace
 from flexmb.linear.linearise import Linear, LinearError
 from flexmb.linear.tangent import DIFFERENCE
 from flexmb.mechanism import Mechanism
-from flexmb.result import Ledger, Result, Statistics
+from flexmb.result import Result, result_of_states
 
 Output = Callable[[Result], np.ndarray]
 """One number for each stored time, of the positions, velocities, reactions at that time: `lambda r: r.position("arm.end")[:, 2]`."""
-
-NO_STATISTICS = Statistics(0, 0, 0, 0.0, 0.0, 0.0)
 
 
 def input_names(mechanism: Mechanism) -> list[str]:
@@ -143,11 +141,9 @@ def _seen(linear: Linear, T: np.ndarray, outputs: Mapping[str, Output]) -> tuple
     q = np.empty((len(x), len(state.q)))
     for k in range(len(x)):
         displace(flat, state.q, x[k], q[k])
-    nothing = np.full(len(x), np.nan)
-    seen = Result(
-        mechanism, np.full(len(x), state.t), q, state.w + w, linear.wdot + wdot, linear.multipliers + multipliers,
-        Ledger(*[nothing] * 9), NO_STATISTICS,
-    )  # fmt: skip
+    seen = result_of_states(
+        mechanism, np.full(len(x), state.t), q, state.w + w, linear.wdot + wdot, linear.multipliers + multipliers
+    )
     table = np.array([_values(name, output, seen) for name, output in outputs.items()])
     change = 0.5 * (table[:, : len(x) // 2] - table[:, len(x) // 2 :])
     Z = [change[:, :n] / step, change[:, n : 2 * n], change[:, 2 * n : 3 * n]]

@@ -1,6 +1,7 @@
 """What is stored of a motion: tables of a known size, in memory or in a file."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from fem.errors import FlexmbError
 from flexmb.integrators.integrator import Snapshot
 from flexmb.mechanism import Mechanism
-from flexmb.result import Ledger, Result, Statistics
+from flexmb.result import Happening, Ledger, Result, Statistics
 
 CHUNK = 2**21
 """Numbers written at a time."""
@@ -27,7 +28,7 @@ class History:
 
     def __init__(self, mechanism: Mechanism, count: int, path: str | Path | None = None) -> None:
         first = mechanism.initial
-        widths = np.array([1, len(first.q), len(first.w), len(first.w), mechanism.joint_rows, 4, 4])
+        widths = np.array([1, len(first.q), len(first.w), len(first.w), mechanism.joint_rows, 4, 4, 1])
         numbers = count * int(widths.sum())
         whole = np.zeros(numbers) if path is None else _numbers_in(Path(path), numbers)
         parts = np.split(whole, np.cumsum(count * widths)[:-1])
@@ -40,12 +41,11 @@ class History:
             table[self._filled] = value
         self._filled += 1
 
-    def result(self, statistics: Statistics) -> Result:
-        """All of it; arrays are the tables."""
-        t, q, w, wdot, multipliers, work, energies = self._tables
-        return Result(
-            self._mechanism, t[:, 0], q, w, wdot, multipliers, Ledger(t[:, 0], *energies.T, *work.T), statistics
-        )
+    def result(self, statistics: Statistics, happened: Sequence[Happening] = ()) -> Result:
+        """All that was stored; arrays are the tables."""
+        t, q, w, wdot, multipliers, work, energies, lost = (table[: self._filled] for table in self._tables)
+        ledger = Ledger(t[:, 0], *np.hstack([energies, work, lost]).T)
+        return Result(self._mechanism, t[:, 0], q, w, wdot, multipliers, ledger, statistics, tuple(happened))
 
 
 def _numbers_in(path: Path, count: int) -> np.ndarray:

@@ -27,6 +27,8 @@ MOST_NAMED = 12
 """Joints named in a warning."""
 NEARLY_DEPENDENT = 1e-8
 """Smallest pivot of `A A^T`, rows of length one, with which they are taken as independent without a look at singular values."""
+NO_SPEED = 1e-15
+"""Rates, in whatever units, that are noise."""
 MISFIT = 1e-5
 """What dependent joint equations may stay open, relative to the mechanism's length: the noise of a mesh's coordinates."""
 
@@ -194,8 +196,9 @@ def consistent_velocity(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.n
     for elastic in (np.inf, 1.0) if flat.stiffness.size else (np.inf,):
         new = w + least_change(J, rates - J @ w, flat, elastic)
         remaining = J @ new - rates
-        size = abs(J) @ np.abs(new) + np.abs(rates)
-        if (np.abs(remaining) <= 1e-9 * max(size.max(), 1e-300)).all():
+        speed = float((np.abs(new) * flat.weight).max(initial=0.0))
+        size = max((abs(J) @ np.abs(new) + np.abs(rates)).max(), 1e-6 * speed * min(1.0, mechanism.length), NO_SPEED)
+        if (np.abs(remaining) <= 1e-9 * size).all():
             return new
     joints = _blame(mechanism, remaining[:nj], " of velocity")
     raise AssemblyError(

@@ -64,7 +64,7 @@ def joint_kind(name: str) -> JointKind:
 
 def free_motion(joint: str, kind: str, along: str | None) -> str:
     """The free motion of a joint meant by `along`: "rotation" or "translation", by default the first it has."""
-    free = () if kind == "prescribed" else joint_kind(kind).free
+    free = () if kind in ("prescribed", "hold") else joint_kind(kind).free
     along = along or (free[0] if free else None)
     if along is None or along not in free:
         raise JointError(

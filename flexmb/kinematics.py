@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from fem.errors import FlexmbError
+from flexmb.held import Hold, held_row, with_holds
 from flexmb.initial import AssemblyError, assemble, quiet_start
 from flexmb.joints import free_motion
-from flexmb.kernels.data import ANGLE_SINE, TRANSLATION
-from flexmb.mechanism import Joint, Mechanism, Row, State
+from flexmb.mechanism import Mechanism, State
 from flexmb.mobility import mobility
-from flexmb.motion import constant
 from flexmb.result import Result, result_of_states
 from flexmb.system import System
 
@@ -50,10 +49,11 @@ def place(system: System | Mechanism, values: Mapping[str, float]) -> State:
     Loops are closed; joints are moved in small steps, so that a loop stays on the branch it starts on. At rest. Raises `KinematicsError` with the joint and the value where it locks.
     """
     mechanism = system.build() if isinstance(system, System) else system
-    held = _held(mechanism, tuple(values))
+    for name in values:
+        held_row(mechanism, name, None)
     state = quiet_start(mechanism).state
     reached = {name: _value(mechanism, state, name) for name in values}
-    return _moved(mechanism, held, state, reached, dict(values))
+    return _moved(mechanism, state, reached, dict(values))
 
 
 def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
@@ -65,19 +65,18 @@ def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
     if not len(wanted) or not np.isfinite(wanted).all():
         raise KinematicsError(f"Values of joint {joint!r} must be finite numbers, at least one; found {values!r}.")
     mechanism = system.build() if isinstance(system, System) else system
-    held = _held(mechanism, (joint,))
     state = quiet_start(mechanism).state
     at = _value(mechanism, state, joint)
     states, dexterity = [], []
     for value in wanted:
-        state = _moved(mechanism, held, state, {joint: at}, {joint: float(value)})
+        state = _moved(mechanism, state, {joint: at}, {joint: float(value)})
         at = float(value)
         states.append(state)
-        dexterity.append(_dexterity(mechanism, _with_values(held, (at,)), state))
+        dexterity.append(_dexterity(mechanism, _at(mechanism, {joint: at}), state))
 
     def near(value: float, k: int) -> float:
-        moved = _moved(mechanism, held, states[k], {joint: float(wanted[k])}, {joint: value})
-        return _dexterity(mechanism, _with_values(held, (value,)), moved)
+        moved = _moved(mechanism, states[k], {joint: float(wanted[k])}, {joint: value})
+        return _dexterity(mechanism, _at(mechanism, {joint: value}), moved)
 
     singular = []
     for k in range(1, len(wanted) - 1):
@@ -92,48 +91,23 @@ def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
     return Sweep(joint, wanted, np.array(dexterity), np.array(singular), places)
 
 
-def _held(mechanism: Mechanism, joints: tuple[str, ...]) -> Mechanism:
-    """The mechanism with a driver in each of the joints; existing drivers of theirs are taken away."""
-    functions, made = list(mechanism.functions), []
-    rows: list[Row] = []
-    for joint in mechanism.joints:
-        own = [mechanism.rows[r] for r in joint.rows]
-        if joint.name in joints:
-            along = free_motion(joint.name, joint.kind, None)
-            kind, axes = (ANGLE_SINE, (0, 0)) if along == "rotation" else (TRANSLATION, (2, 0))
-            own = [row for row in own if row.function < 0]
-            own.append(Row(kind, joint.markers, axes, len(functions)))
-            functions.append(constant(0.0))
-        made.append(Joint(joint.name, joint.kind, joint.markers, tuple(range(len(rows), len(rows) + len(own)))))
-        rows += own
-    for name in joints:
-        mechanism.joint(name)
-    forces = {}
-    for name, numbers in mechanism.force_elements.items():
-        forces[name] = tuple(range(len(rows), len(rows) + len(numbers)))
-        rows += [mechanism.rows[r] for r in numbers]
-    return replace(
-        mechanism, rows=tuple(rows), joints=tuple(made), functions=tuple(functions), force_elements=forces, start_rows=()
-    )  # fmt: skip
+def _at(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
+    """The mechanism with joints held; their own drivers are taken away."""
+    return with_holds(mechanism, [Hold(f"{name} held", name, float(v)) for name, v in values.items()], undriven=values)
 
 
-def _with_values(held: Mechanism, values: tuple[float, ...]) -> Mechanism:
-    kept = held.functions[: len(held.functions) - len(values)]
-    return replace(held, functions=(*kept, *(constant(v) for v in values)))
-
-
-def _moved(
-    mechanism: Mechanism, held: Mechanism, state: State, reached: Mapping[str, float], wanted: Mapping[str, float]
-) -> State:
+def _moved(mechanism: Mechanism, state: State, reached: Mapping[str, float], wanted: Mapping[str, float]) -> State:
     """Move the joints from what they have reached to what is wanted."""
-    names = [j.name for j in mechanism.joints if j.name in wanted]  # the order of the added drivers
+    names = list(wanted)
     begin, end = (np.array([x[name] for name in names]) for x in (reached, wanted))
     turns = [free_motion(n, mechanism.joint(n).kind, None) == "rotation" for n in names]
     far = np.abs(end - begin) / np.where(turns, 1.0, mechanism.length)
     steps = max(1, int(np.ceil(far.max() / LARGEST_TURN)))
     for k in range(1, steps + 1):
         now = begin + (end - begin) * (k / steps)
-        at = replace(_with_values(held, tuple(now)), initial=replace(state, w=np.zeros_like(state.w)))
+        at = replace(
+            _at(mechanism, dict(zip(names, now, strict=True))), initial=replace(state, w=np.zeros_like(state.w))
+        )
         try:
             q = assemble(at, at.flat())[0]
         except AssemblyError as error:

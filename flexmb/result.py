@@ -11,12 +11,15 @@ from flexmb.kernels.recall import marker_paths, marker_velocities
 from flexmb.lie import rotation_from_quaternion
 from flexmb.mechanism import Mechanism, State
 
+MOST_TOLD = 20
+"""Events told one by one in a report."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
     """Energies and works at the stored times, all (nt,); units: consistent.
 
-    `residual = kinetic + elastic + gravity + springs + heat - work - (its start)`: what is neither energy, nor work, nor
+    `residual = kinetic + elastic + gravity + springs + heat + lost in impacts - work - (its start)`: what is neither energy, nor work, nor
     heat. It is the error of the simulation together with the numerical dissipation of the integrator.
     """
 
@@ -29,6 +32,7 @@ class Ledger:
     load_work: Float[np.ndarray, "nt"]
     modal_heat: Float[np.ndarray, "nt"]
     damper_heat: Float[np.ndarray, "nt"]
+    impacts: Float[np.ndarray, "nt"]
 
     @property
     def total(self) -> Float[np.ndarray, "nt"]:
@@ -38,7 +42,7 @@ class Ledger:
     @property
     def residual(self) -> Float[np.ndarray, "nt"]:
         """Energy that appears from nowhere (positive) or vanishes (negative) since the start."""
-        balance = self.total + self.modal_heat + self.damper_heat - self.driver_work - self.load_work
+        balance = self.total + self.modal_heat + self.damper_heat + self.impacts - self.driver_work - self.load_work
         return balance - balance[0]
 
     @property
@@ -50,7 +54,7 @@ class Ledger:
         r, strain = np.abs(self.residual).max(), self.elastic.max()
         rows = [
             ("kinetic energy", self.kinetic), ("elastic energy", self.elastic), ("gravity potential", self.gravity), ("spring energy", self.springs),
-            ("work of drivers", self.driver_work), ("work of loads", self.load_work), ("heat of modal damping", self.modal_heat), ("heat of dampers", self.damper_heat),
+            ("work of drivers", self.driver_work), ("work of loads", self.load_work), ("heat of modal damping", self.modal_heat), ("heat of dampers", self.damper_heat), ("lost in impacts", self.impacts),
             ("residual", self.residual),
         ]  # fmt: skip
         lines = [f"{'energy ledger':24}{'start':>14}{'end':>14}{'lowest':>14}{'highest':>14}"]
@@ -95,9 +99,21 @@ class Statistics:
         return f"{self.steps} steps of {sizes}{rejected}, {self.iterations / max(self.steps, 1):.2f} iterations and {per:.0f} us a step"
 
 
+@dataclass(frozen=True)
+class Happening:
+    """An event that happened: when, its name, and the kinetic energy lost in it."""
+
+    t: float
+    event: str
+    lost: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.t:.9g}  {self.event}" + (f", energy lost {self.lost:.6g}" if self.lost else "")
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Motion of `mechanism` at the stored times `t` (nt,): `q` (nt, nq), `w` (nt, nv), joint multipliers (nt, nj)."""
+    """Motion of `mechanism` at the stored times `t` (nt,): `q` (nt, nq), `w` (nt, nv), joint multipliers (nt, nj); `happened`: the events in it."""
 
     mechanism: Mechanism
     t: Float[np.ndarray, "nt"]
@@ -107,6 +123,7 @@ class Result:
     multipliers: Float[np.ndarray, "nt nj"]
     ledger: Ledger
     statistics: Statistics
+    happened: tuple[Happening, ...] = ()
 
     def state(self, index: int) -> State:
         """The state at stored time number `index`."""
@@ -182,7 +199,11 @@ class Result:
         return joint_reaction(self, joint)
 
     def __str__(self) -> str:
-        return f"{self.mechanism.name!r}, {self.t[0]:.6g} to {self.t[-1]:.6g}: {self.statistics}\n{self.ledger}"
+        events = "".join(f"{happening}\n" for happening in self.happened[:MOST_TOLD])
+        if len(self.happened) > MOST_TOLD:
+            events += f"... and {len(self.happened) - MOST_TOLD} more events\n"
+        span = f"{self.t[0]:.6g} to {self.t[-1]:.6g}"
+        return f"{self.mechanism.name!r}, {span}: {self.statistics}\n{events}{self.ledger}"
 
 
 def result_of_states(
@@ -195,4 +216,4 @@ def result_of_states(
 ) -> Result:
     """States that no simulation connects as a result: for measures, pictures and paths; its energies are not numbers."""
     unknown = np.full(len(t), np.nan)
-    return Result(mechanism, t, q, w, wdot, multipliers, Ledger(t, *[unknown] * 8), Statistics(0, 0, 0, 0.0, 0.0, 0.0))
+    return Result(mechanism, t, q, w, wdot, multipliers, Ledger(t, *[unknown] * 9), Statistics(0, 0, 0, 0.0, 0.0, 0.0))

@@ -1,18 +1,18 @@
 """`simulate`: from a system to a result."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Literal
 
 import numpy as np
 
+from flexmb.events import Event, Watched
 from flexmb.gauge import warn_when_left
 from flexmb.history import History
 from flexmb.initial import start
-from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
 from flexmb.integrators.integrator import Integrator, IntegratorError
-from flexmb.integrators.radau import Radau
+from flexmb.integrators.method import Method
 from flexmb.kernels.announce import announced
 from flexmb.mechanism import Mechanism
 from flexmb.result import Result
@@ -20,9 +20,6 @@ from flexmb.system import System
 
 Progress = Callable[[float], None]
 """Called with the fraction done, about a hundred times in a run."""
-
-INTEGRATORS = ("generalised-alpha", "radau")
-COORDINATES = ("absolute", "joint")
 
 
 def simulate(
@@ -38,6 +35,7 @@ def simulate(
     project: bool = False,
     newton_tolerance: float = 1e-8,
     history: str | Path | None = None,
+    events: Sequence[Event] = (),
     progress: Progress | None = None,
 ) -> Result:
     """Move a mechanism for `duration` from its consistent start.
@@ -51,6 +49,8 @@ def simulate(
       loops are equations, so those of the tree stay closed to round-off at any step).
     - `rho_inf`, `project`, `newton_tolerance`, of generalised-alpha: spectral radius at infinite frequency, 1 (no numerical damping) to 0; velocities too are projected on the
       constraints after every step; accuracy of the Newton iteration. Its steps land on the stored times.
+    - `events`: what happens when a measure passes zero: joints lock or are released, hit stops, the simulation ends (see `flexmb.events`). They are looked for at the stored times, so these
+      must be dense enough that nothing happens twice between two of them; instants are found to round-off.
     - `history`: a file that the motion is stored in, for runs whose motion does not fit the memory; the result's arrays then live in the file.
 
     Raises `AssemblyError` when the joints cannot be closed, `ConvergenceError` when the Newton iteration fails
@@ -63,36 +63,19 @@ def simulate(
         raise IntegratorError(f"duration must be positive and finite; found {duration}.")
     if step is not None and not 0 < step <= duration:
         raise IntegratorError(f"step must be positive and at most the duration {duration}; found {step}.")
-    if not 0 < tolerance < 1:
-        raise IntegratorError(
-            f"tolerance is relative to the length of the mechanism, between 0 and 1; found {tolerance}."
-        )
-    if integrator not in INTEGRATORS:
-        raise IntegratorError(f"There is no integrator {integrator!r}; existing: {', '.join(INTEGRATORS)}.")
-    if coordinates not in COORDINATES or (coordinates == "joint" and integrator != "generalised-alpha"):
-        raise IntegratorError(
-            f"Coordinates are {' or '.join(COORDINATES)} (joint ones with generalised-alpha only); found {coordinates!r} with {integrator!r}."
-        )
-    scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance)
+    method = Method.of(integrator, coordinates, step, tolerance, rho_inf, newton_tolerance, project)
     times = mechanism.initial.t + _output_times(duration, step, output_step)
     count = len(times) - 1
-    stored = History(mechanism, count + 1, history)
+    longest = times[1] - times[0]
     run: Integrator
     with announced():
         begin = start(mechanism, mechanism.flat())
-        if integrator == "radau":
-            run = Radau(mechanism, begin, step=step, tolerance=tolerance, end=times[-1])
+        if events:
+            watched = Watched(mechanism, events, method, times[-1], longest)
+            run, mechanism, happened = watched, watched.mechanism, watched.happened
         else:
-            run = GeneralisedAlpha(
-                mechanism,
-                begin,
-                scheme,
-                step=step,
-                tolerance=tolerance,
-                longest=times[1] - times[0],
-                project=project,
-                coordinates=coordinates,
-            )
+            run, happened = method.run(mechanism, begin, times[-1], longest), []
+        stored = History(mechanism, count + 1, history)
         stored.store(run.now())
         run.prepare()
     clock = process_time()
@@ -100,7 +83,9 @@ def simulate(
         stored.store(run.to(target))
         if progress is not None and (k * 100) // count != ((k + 1) * 100) // count:
             progress((k + 1) / count)
-    result = stored.result(run.statistics(process_time() - clock))
+        if events and watched.ended:
+            break
+    result = stored.result(run.statistics(process_time() - clock), happened)
     for body in mechanism.bodies:
         if body.gauge is not None and body.is_flexible:
             warn_when_left(body.name, body.gauge, body.invariants.second_order, result.t, result.elastic(body.name))

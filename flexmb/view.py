@@ -334,6 +334,7 @@ def plot_energy(result: Result, path: str | Path) -> Path:
     parts = (
         ("kinetic", ledger.kinetic, BLUE), ("elastic", ledger.elastic, ORANGE), ("gravity", ledger.gravity, GREEN), ("springs", ledger.springs, "#a23b72"),
         ("work of drivers", ledger.driver_work, "#444444"), ("work of loads", ledger.load_work, "#8d6e63"), ("heat", ledger.modal_heat + ledger.damper_heat, "#c0392b"),
+        ("lost in impacts", ledger.impacts, "#7f8c8d"),
     )  # fmt: skip
     for name, values, colour in parts:
         if values.any():

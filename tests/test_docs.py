@@ -75,6 +75,17 @@ def test_the_four_bar_of_the_manual_is_placed_and_counted(tmp_path, monkeypatch)
     np.testing.assert_allclose(np.linalg.norm(far - [4, -1], axis=1), 4.0, atol=1e-10)
 
 
+def test_the_gate_of_the_manual_bounces_is_latched_and_let_go():
+    """Its energy is accounted for; while it is latched it stands still."""
+    names = names_of("events.md")
+    result = names["result"]
+    assert {"buffer", "latch", "open"} <= {h.event for h in result.happened}
+    assert np.abs(result.ledger.residual).max() < 1e-4 * result.ledger.exchange
+    held = (result.t > 3.01) & (result.t < 3.5)
+    assert np.ptp(result.coordinate("hinge")[held]) < 1e-9
+    assert np.abs(names["force"]).max() >= 0
+
+
 def test_links_and_pictures_exist():
     for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):

@@ -17,11 +17,13 @@ import reduction
 from fem.errors import FlexmbError, unknown_name
 from fem.selection import from_text
 from flexmb.body import Body, flexible_body, rigid_body
+from flexmb.events import Action, End, Event, Lock, Release, stop
 from flexmb.files import schema
 from flexmb.files.body_file import load_body
 from flexmb.files.changes import changed
 from flexmb.files.motion_keys import MotionKeys
 from flexmb.files.schema_errors import sentences
+from flexmb.measure import measure
 from flexmb.mechanism import MechanismError
 from flexmb.motion import Motion
 from flexmb.system import BodyHandle, Place, System
@@ -62,6 +64,9 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
     except ValidationError as error:
         raise ModelFileError(f"{path}: " + "\n  ".join(sentences(error, data))) from None
     options = keys.simulation.model_dump()
+    if keys.stops or keys.events:
+        with _naming(path, "stops and events"):
+            options["events"] = [*map(_stop, keys.stops), *map(_event, keys.events)]
     return ModelFile(_build(keys, path), options.pop("duration"), options)
 
 
@@ -241,3 +246,24 @@ def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
     site.system.load(
         keys.name, where, force=keys.force, moment=keys.moment, factor=site.motion(keys.factor), follows=keys.follows
     )
+
+
+# events ---------------------------------------------------------------------------------------------------------------
+
+
+def _stop(keys: schema.StopKeys) -> Event:
+    limit, upper = (keys.lower, False) if keys.upper is None else (keys.upper, True)
+    return stop(keys.name, keys.joint, limit or 0.0, upper=upper, restitution=keys.restitution, along=keys.along)
+
+
+def _event(keys: schema.EventKeys) -> Event:
+    value, sign = (keys.below, -1.0) if keys.above is None else (keys.above, 1.0)
+    measured = measure(keys.measure)
+    do: Action = None
+    if keys.lock is not None:
+        do = Lock(keys.lock)
+    elif keys.release is not None:
+        do = Release(keys.release)
+    elif keys.end:
+        do = End()
+    return Event(keys.name, lambda result: sign * (measured(result) - value), do)

@@ -13,7 +13,7 @@ from flexmb.files.tree import FileError, Tree, read_tree, write_tree
 from flexmb.law import Law
 from flexmb.mechanism import Joint, Load, Marker, Mechanism, Row, State
 from flexmb.motion import Motion, require_inside
-from flexmb.result import Ledger, Result, Statistics
+from flexmb.result import Happening, Ledger, Result, Statistics
 
 _STORED = " (stored values)"
 
@@ -27,6 +27,7 @@ def save_result(result: Result, path: str | Path) -> Path:
     tree = {name: getattr(result, name) for name in ("t", "q", "w", "wdot", "multipliers")}
     tree["ledger"] = {f.name: getattr(result.ledger, f.name) for f in fields(result.ledger)}
     tree["statistics"] = asdict(result.statistics)
+    tree["happened"] = [asdict(h) for h in result.happened]
     tree["mechanism"] = _mechanism_tree(result.mechanism, result.t)
     return write_tree(path, "result", tree)
 
@@ -38,8 +39,9 @@ def load_result(path: str | Path) -> Result:
         return Result(
             mechanism=_mechanism_from_tree(tree["mechanism"], tree["t"], path),
             **{name: tree[name] for name in ("t", "q", "w", "wdot", "multipliers")},
-            ledger=Ledger(**tree["ledger"]),
+            ledger=Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"]),
             statistics=Statistics(**tree["statistics"]),
+            happened=tuple(Happening(**h) for h in tree.get("happened", [])),
         )
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise FileError(f"{path} does not hold a result as flexmb writes it: {error}.") from None

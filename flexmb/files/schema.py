@@ -246,6 +246,43 @@ class LoadKeys(Keys):
     follows: bool = False
 
 
+class StopKeys(Keys):
+    """A stop at a value of a joint's free motion."""
+
+    name: Name
+    joint: str
+    upper: float | None = None
+    lower: float | None = None
+    restitution: Annotated[float, Field(ge=0, le=1)] = 0.0
+    along: Literal["rotation", "translation"] | None = None
+
+    @model_validator(mode="after")
+    def _one_side(self) -> Self:
+        if (self.upper is None) == (self.lower is None):
+            raise refusal("a stop has either upper = (a value of the joint) or lower = (one); make two stops for both")
+        return self
+
+
+class EventKeys(Keys):
+    """What happens when a measure rises (or falls) through a value: one of the actions, or a mere restart."""
+
+    name: Name
+    measure: str
+    above: float | None = None
+    below: float | None = None
+    lock: str | None = None
+    release: str | None = None
+    end: bool = False
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> Self:
+        if (self.above is None) == (self.below is None):
+            raise refusal("an event happens either above = (a value of the measure) or below = (one)")
+        if sum((self.lock is not None, self.release is not None, self.end)) > 1:
+            raise refusal("an event has one of lock, release, end")
+        return self
+
+
 class SimulationKeys(Keys):
     """Options of `flexmb.simulate`."""
 
@@ -272,6 +309,8 @@ class ModelKeys(Keys):
     joint_springs: list[JointSpringKeys] = Field([])
     motors: list[MotorKeys] = Field([])
     loads: list[LoadKeys] = Field([])
+    stops: list[StopKeys] = Field([])
+    events: list[EventKeys] = Field([])
 
     @model_validator(mode="after")
     def _body_names(self) -> Self:

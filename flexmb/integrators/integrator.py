@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from fem.errors import FlexmbError
+from flexmb.integrators.equations import Equations
 from flexmb.result import Statistics
 
 
@@ -13,7 +14,7 @@ class IntegratorError(FlexmbError, ValueError):
 
 
 class Snapshot(NamedTuple):
-    """The motion at one time: see `Result` and `Ledger`. `work` (4,): of drivers and loads, heat of modal damping and of dampers; `energies` (4,): kinetic, elastic, gravity, springs."""
+    """The motion at one time: see `Result` and `Ledger`. `work` (4,): of drivers and loads, heat of modal damping and of dampers; `energies` (4,): kinetic, elastic, gravity, springs; `lost`: in impacts."""
 
     t: float
     q: np.ndarray
@@ -22,10 +23,15 @@ class Snapshot(NamedTuple):
     multipliers: np.ndarray
     work: np.ndarray
     energies: np.ndarray
+    lost: float = 0.0
 
 
 class Integrator(Protocol):
     """A running integration."""
+
+    @property
+    def equations(self) -> Equations:
+        """Of the mechanism that moves."""
 
     def now(self) -> Snapshot:
         """The motion at the start."""

@@ -1,0 +1,52 @@
+"""The integration method that a simulation asks for, checked."""
+
+from dataclasses import dataclass
+
+from flexmb.initial import Start
+from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
+from flexmb.integrators.integrator import Integrator, IntegratorError
+from flexmb.integrators.radau import Radau
+from flexmb.kernels.step import Scheme
+from flexmb.mechanism import Mechanism
+
+INTEGRATORS = ("generalised-alpha", "radau")
+COORDINATES = ("absolute", "joint")
+
+
+@dataclass(frozen=True)
+class Method:
+    """Options of `simulate` that say how steps are made."""
+
+    integrator: str
+    coordinates: str
+    step: float | None
+    tolerance: float
+    scheme: Scheme
+    project: bool
+
+    @staticmethod
+    def of(
+        integrator: str, coordinates: str, step: float | None, tolerance: float, rho_inf: float, newton_tolerance: float, project: bool
+    ) -> "Method":  # fmt: skip
+        """Raises `IntegratorError` for what cannot be."""
+        if not 0 < tolerance < 1:
+            raise IntegratorError(
+                f"tolerance is relative to the length of the mechanism, between 0 and 1; found {tolerance}."
+            )
+        if integrator not in INTEGRATORS:
+            raise IntegratorError(f"There is no integrator {integrator!r}; existing: {', '.join(INTEGRATORS)}.")
+        if coordinates not in COORDINATES or (coordinates == "joint" and integrator != "generalised-alpha"):
+            raise IntegratorError(
+                f"Coordinates are {' or '.join(COORDINATES)} (joint ones with generalised-alpha only); found {coordinates!r} with {integrator!r}."
+            )
+        scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance)
+        return Method(integrator, coordinates, step, tolerance, scheme, project)
+
+    def run(self, mechanism: Mechanism, begin: Start, end: float, longest: float) -> Integrator:
+        """A running integration from a start to at most `end`, with first steps of at most `longest`."""
+        if self.integrator == "radau":
+            return Radau(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
+        return GeneralisedAlpha(
+            mechanism, begin, self.scheme, step=self.step, tolerance=self.tolerance, longest=longest, project=self.project,
+            coordinates=self.coordinates,
+        )  # fmt: skip

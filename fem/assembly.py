@@ -137,6 +137,19 @@ def gradients(
         yield x.reshape(-1, 3), H.reshape(-1, 3, 3, U.shape[2])
 
 
+def stress_batches(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, U: np.ndarray
+) -> Iterator[tuple[Element, np.ndarray, np.ndarray, np.ndarray]]:
+    """Batch by batch of solid cells: element, connectivity (e, nn), stresses (e, q, 6, k) of fields (n, 3, k) at the stiffness points, volumes (e,)."""
+    tensors = _tensors(materials)
+    for batch in _batches(mesh, material_of):
+        cells = _cells(mesh, batch, tensors)
+        H = cells.displacement_gradients(U[batch.connectivity])
+        sigma = np.einsum("ijab,eqabk->eqijk", cells.c, H, optimize=True)
+        stress = np.stack([sigma[:, :, i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))], axis=2)
+        yield batch.shape, batch.connectivity, stress, cells.dV.sum(axis=1)
+
+
 def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> list[tuple[Beams, np.ndarray]]:
     """The line cells, a group for each beam: their fields and dofs (e, 12). Refuses lines that were given no `fem.Beam`."""
     rotation = np.full(len(mesh.points), -1)

@@ -14,6 +14,7 @@ from fem import assembly
 from fem.additions import PointMass, Spring, added_mass, added_stiffness
 from fem.beam import Beam
 from fem.beam_matrices import Beams, LineMass
+from fem.elements import LINE
 from fem.errors import MaterialError, MatrixError
 from fem.factorisations.storage import Solver
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
@@ -21,6 +22,7 @@ from fem.material import Material, unit_suspicion
 from fem.matrix_check import checked_free_matrices
 from fem.mesh import Mesh
 from fem.sparsity import Pattern, sparsity
+from fem.stress import fibre_stresses, nodal_stresses
 
 
 class UnitWarning(UserWarning):
@@ -308,6 +310,25 @@ class Model:
         yield from assembly.gradients(source.mesh, source.materials, source.material_of, self.displacements(U))
         for beams, dofs in source.beams:
             yield beams.gradients(U[dofs])
+
+    def stresses(
+        self, U: Float[np.ndarray, "ndof k"], nodes: Int[np.ndarray, "p"] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of fields: at `nodes` of solid cells (default: those of the skin), then at fibres of beams, whose node is -1."""
+        source = self._elements(U)
+        mesh = source.mesh
+        solid = np.zeros(len(mesh.points), bool)
+        for block in mesh.cells:
+            if block.kind != LINE:
+                solid[block.connectivity.ravel()] = True
+        chosen = mesh.skin_nodes if nodes is None else np.asarray(nodes)
+        chosen = chosen[solid[chosen]]
+        found = [nodal_stresses(mesh, source.materials, source.material_of, chosen, self.displacements(U))]
+        places, owners = [mesh.points[chosen]], [chosen]
+        for beams, dofs in source.beams:
+            x, stress = fibre_stresses(beams, U[dofs])
+            found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
+        return np.concatenate(owners), np.concatenate(places), np.concatenate(found)
 
     @property
     def elements(self) -> _Assembly:

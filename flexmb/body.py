@@ -11,6 +11,7 @@ from fem.mesh import Mesh
 from fem.model import Model
 from flexmb.gauge import Gauge, gauge
 from flexmb.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
+from flexmb.stress_shapes import StressShapes, stress_shapes
 from reduction.basis import Basis
 from reduction.quadratic_shapes import QuadraticShapes
 from reduction.second_order import second_order
@@ -57,6 +58,7 @@ class Body:
     - `interfaces`: where joints can attach. A rigid body also takes markers at any point.
     - `mesh`, `Psi` (3 n, m) and `quadratic`, the shapes of second order: only to recover displacements for pictures and files; None for
       bodies without a mesh, `quadratic` also for those without geometric stiffness.
+    - `stress`: stresses of its shapes at the nodes of its skin and the fibres of its beams; None for a body without elements.
     - `gauge`: where it turns and stretches most, to see when it leaves the range of its expansion; None for a body without elements.
     - `deflection` (m,): largest nodal displacement per unit of each elastic coordinate; the scale of error control.
 
@@ -73,6 +75,7 @@ class Body:
     Psi: Float[np.ndarray, "n m"] | None = None
     gauge: Gauge | None = None
     quadratic: QuadraticShapes | None = None
+    stress: StressShapes | None = None
 
     def __post_init__(self) -> None:
         m = self.invariants.modes
@@ -260,4 +263,5 @@ def flexible_body(
         Psi=Psi,
         gauge=gauge(model, basis) if model.has_elements else None,
         quadratic=None if second is None else second.shapes,
+        stress=stress_shapes(model, basis) if model.has_elements else None,
     )

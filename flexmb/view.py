@@ -15,12 +15,14 @@ from vtkmodules.vtkCommonCore import vtkLogger
 from fem.elements import LINE, element
 from fem.errors import FlexmbError
 from fem.mesh import Mesh
+from fem.stress import von_mises
 from flexmb.body import Body
 from flexmb.compare import Comparison
 from flexmb.kernels.data import GROUND
 from flexmb.lie import rotation_from_quaternion
 from flexmb.mechanism import Mechanism
 from flexmb.result import Result
+from flexmb.stress import LargestStress, largest_stress
 
 INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
 COLOURS = (BLUE, ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a", "#8d6e63", GREY)
@@ -28,6 +30,7 @@ SET_COLOURS = (ORANGE, GREEN, BLUE, "#a23b72", "#7a5195", "#00858a")
 BODY_COLOURS = ("#8fa3b8", "#c9a66b", "#7fa08a", "#b58a9c", "#8d8bb8", "#b0b0a0")
 _TUBES = {"line_width": 8, "render_lines_as_tubes": True}
 """How line cells are drawn."""
+STRESS = "von Mises stress"
 PIXELS, GIF_PIXELS = (1280, 720), (720, 405)
 
 
@@ -170,29 +173,33 @@ def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
 class _Scene:
     """A mechanism in a plotter whose bodies can be moved to any stored time."""
 
-    def __init__(self, mechanism: Mechanism, plotter: pv.Plotter, magnification: float) -> None:
+    def __init__(self, mechanism: Mechanism, plotter: pv.Plotter, magnification: float, stress: float | None) -> None:
         self.flat = mechanism.flat()
         self.mechanism = mechanism
         self.magnification = magnification
+        self.coloured: list[bool] = []
         self.bodies: list[tuple[int, pv.PolyData, np.ndarray, np.ndarray | None]] = []
         for k, body in enumerate(mechanism.bodies):
             skin, nodes = (_stick(mechanism, k), None) if body.mesh is None else surface(body.mesh)
             shown = skin.copy()
-            plotter.add_mesh(
-                shown,
-                color=BODY_COLOURS[k % len(BODY_COLOURS)],
-                smooth_shading=body.mesh is None,
-                specular=0.3,
-                **_TUBES,
-            )
+            coloured = stress is not None and nodes is not None and body.stress is not None
+            if coloured:
+                shown.point_data[STRESS] = np.zeros(shown.n_points)
+                plotter.add_mesh(shown, scalars=STRESS, clim=(0.0, stress), cmap="turbo", specular=0.2, **_TUBES)
+            else:
+                colour = BODY_COLOURS[k % len(BODY_COLOURS)]
+                plotter.add_mesh(shown, color=colour, smooth_shading=body.mesh is None, specular=0.3, **_TUBES)
+            self.coloured.append(coloured)
             self.bodies.append((k, shown, np.array(skin.points, dtype=float), nodes))
 
     def move(self, q: np.ndarray) -> None:
-        for k, shown, points, nodes in self.bodies:
+        for (k, shown, points, nodes), coloured in zip(self.bodies, self.coloured, strict=True):
             s = self.flat.q_start[k]
             body, eta = self.mechanism.bodies[k], q[s + 7 : s + 7 + self.flat.modes[k]]
             bends = nodes is not None and body.is_flexible and body.Psi is not None
             local = points + self.magnification * body.displacements(eta, nodes) if bends else points
+            if coloured and nodes is not None:
+                shown.point_data[STRESS] = nodal_von_mises(body, eta)[nodes]
             shown.points = (q[s : s + 3] + local @ rotation_from_quaternion(q[s + 3 : s + 7]).T).astype(np.float32)
 
 
@@ -229,10 +236,27 @@ def _stick(mechanism: Mechanism, body: int) -> pv.PolyData:
     )
 
 
-def _stage(result: Result, magnification: float, pixels: tuple[int, int] = PIXELS) -> tuple[pv.Plotter, _Scene]:
-    """A plotter whose camera holds the whole motion."""
+def nodal_von_mises(body: Body, eta: np.ndarray) -> np.ndarray:
+    """Von Mises stress at the nodes of a body's mesh; zero inside, where stresses are not kept, and on lines."""
+    values = np.zeros(0 if body.mesh is None else len(body.mesh.points))
+    if body.stress is not None:
+        known = body.stress.nodes >= 0
+        values[body.stress.nodes[known]] = von_mises(body.stress.rows[known] @ eta)
+    return values
+
+
+def _stage(
+    result: Result, magnification: float, pixels: tuple[int, int] = PIXELS, stress: bool = False
+) -> tuple[pv.Plotter, _Scene]:
+    """A plotter whose camera holds the whole motion; with `stress`, one scale of colours for all of it."""
     plotter = _plotter(pixels)
-    scene = _Scene(result.mechanism, plotter, magnification)
+    scale = None
+    if stress:
+        having = [b.name for b in result.mechanism.bodies if b.stress is not None and b.mesh is not None]
+        if not having:
+            raise PictureError(f"No body of {result.mechanism.name!r} has stresses: make one from a mesh.")
+        scale = max(float(largest_stress(result, name).values.max()) for name in having)
+    scene = _Scene(result.mechanism, plotter, magnification, scale)
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for q in result.q[:: max(1, len(result.q) // 60)]:
         scene.move(q)
@@ -256,9 +280,11 @@ def _stage(result: Result, magnification: float, pixels: tuple[int, int] = PIXEL
     return plotter, scene
 
 
-def picture_result(result: Result, path: str | Path, index: int = -1, magnification: float = 1.0) -> Path:
-    """The mechanism at one stored time; deformation drawn `magnification` times its size."""
-    plotter, scene = _stage(result, magnification)
+def picture_result(
+    result: Result, path: str | Path, index: int = -1, magnification: float = 1.0, stress: bool = False
+) -> Path:
+    """The mechanism at one stored time; deformation drawn `magnification` times its size; `stress`: coloured by von Mises stress."""
+    plotter, scene = _stage(result, magnification, stress=stress)
     scene.move(result.q[index])
     plotter.add_text(_caption(result, index, magnification), font_size=11, color=INK)
     return _save(plotter, path)
@@ -275,14 +301,15 @@ def animate(
     frames: int = 120,
     frames_per_second: int = 25,
     magnification: float = 1.0,
+    stress: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
-    """An animation of the motion: `.gif`, `.mp4`, or `.html` (one self-contained page), chosen by the ending of `path`."""
+    """An animation of the motion: `.gif`, `.mp4`, or `.html` (one self-contained page), chosen by the ending of `path`; `stress`: coloured by von Mises stress."""
     path = Path(path)
     if path.suffix not in (".gif", ".mp4", ".html"):
         raise PictureError(f"An animation is written as .gif, .mp4 or .html; found {path.name!r}.")
     small = path.suffix == ".gif"
-    plotter, scene = _stage(result, magnification, GIF_PIXELS if small else PIXELS)
+    plotter, scene = _stage(result, magnification, GIF_PIXELS if small else PIXELS, stress)
     picked = np.unique(np.linspace(0, len(result.t) - 1, frames).round().astype(int))
     images = []
     for k, index in enumerate(picked):
@@ -387,6 +414,25 @@ def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None 
     axes[2].set(xlabel="time", ylabel="kinetic energy", title="energies")
     for axis in axes:
         axis.legend(loc="upper left", frameon=False)
+        axis.grid(alpha=0.25)
+    return save_figure(figure, path)
+
+
+def plot_stress(found: LargestStress, path: str | Path) -> Path:
+    """The largest von Mises stress of a body over time, and how its places rank over the whole time."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), width_ratios=(3, 2), layout="constrained")
+    left.plot(found.t, found.values, color=BLUE, lw=1.1)
+    k = int(found.values.argmax())
+    left.plot(found.t[k], found.values[k], "o", color=ORANGE, ms=6)
+    left.set(
+        xlabel="time",
+        ylabel="largest von Mises stress",
+        title=f"{found.body}: {found.values[k]:.4g} at t = {found.t[k]:.4g}",
+    )
+    right.plot(np.linspace(0, 100, len(found.envelope)), np.sort(found.envelope)[::-1], color=INK, lw=1.2)
+    right.set(xlabel="part of all places (%)", ylabel="largest over time", title="how much of the body is loaded")
+    for axis in (left, right):
+        axis.set_ylim(0, None)
         axis.grid(alpha=0.25)
     return save_figure(figure, path)
 

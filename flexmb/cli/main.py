@@ -17,6 +17,7 @@ from flexmb.cli import (
     reduce,
     response,
     run,
+    stress,
     study,
     validate,
     view,
@@ -29,7 +30,22 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (inspect, reduce, run, compare, study, mobility, modes, response, campbell, periodic, view, validate, demo):
+for verb in (
+    inspect,
+    reduce,
+    run,
+    compare,
+    study,
+    mobility,
+    modes,
+    response,
+    campbell,
+    periodic,
+    stress,
+    view,
+    validate,
+    demo,
+):
     app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
 
 _DEBUG = {"on": False}

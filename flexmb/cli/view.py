@@ -14,6 +14,10 @@ def command(
     paraview: Annotated[Path | None, typer.Option(help="Folder for VTU files and a .pvd collection.")] = None,
     time: Annotated[float | None, typer.Option(help="Time of the picture (default: the end).")] = None,
     magnification: Annotated[float, typer.Option(help="Draw the deformation this many times its size.")] = 1.0,
+    stress: Annotated[bool, typer.Option("--stress", help="Colour flexible bodies by von Mises stress.")] = False,
+    table: Annotated[
+        Path | None, typer.Option(help="Table of paths, joints, deflections, energies (.csv, or .parquet with pandas).")
+    ] = None,
 ) -> None:
     """Print a result, draw it, animate it, or write it for ParaView."""
     import numpy as np
@@ -21,6 +25,7 @@ def command(
     from flexmb import view
     from flexmb.cli.screen import bars, say_text
     from flexmb.files.result_file import load_result
+    from flexmb.files.table_file import write_table
     from flexmb.files.vtk_file import export_vtk
 
     loaded = load_result(result)
@@ -28,13 +33,19 @@ def command(
     with bars() as say:
         if picture is not None:
             index = -1 if time is None else int(np.abs(loaded.t - time).argmin())
-            say_text(f"picture: {view.picture_result(loaded, picture, index, magnification)}")
+            say_text(f"picture: {view.picture_result(loaded, picture, index, magnification, stress)}")
         if energy is not None:
             say_text(f"energies: {view.plot_energy(loaded, energy)}")
         if animation is not None:
             path = view.animate(
-                loaded, animation, magnification=magnification, progress=lambda done: say("drawing", done)
+                loaded,
+                animation,
+                magnification=magnification,
+                stress=stress,
+                progress=lambda done: say("drawing", done),
             )
             say_text(f"animation: {path}")
+        if table is not None:
+            say_text(f"table: {write_table(loaded, table)}")
         if paraview is not None:
             say_text(f"ParaView: {export_vtk(loaded, paraview, every=max(1, len(loaded.t) // 200))}")

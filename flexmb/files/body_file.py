@@ -10,6 +10,7 @@ from flexmb.body import Body, BodyInterface
 from flexmb.files.tree import FileError, Tree, read_tree, write_tree
 from flexmb.gauge import Gauge
 from flexmb.invariants import InertiaInvariants
+from flexmb.stress_shapes import StressShapes
 from reduction.quadratic_shapes import QuadraticShapes
 
 
@@ -40,6 +41,7 @@ def body_tree(body: Body) -> Tree:
         "quadratic": None
         if body.quadratic is None
         else {"pairs": body.quadratic.pairs, "shapes": body.quadratic.shapes},
+        "stress": None if body.stress is None else {f.name: getattr(body.stress, f.name) for f in fields(body.stress)},
         "gauge": None if body.gauge is None else {f.name: getattr(body.gauge, f.name) for f in fields(body.gauge)},
     }
 
@@ -59,6 +61,7 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             mesh=None if tree["mesh"] is None else _mesh_from_tree(tree["mesh"]),
             Psi=tree["Psi"],
             quadratic=None if tree["quadratic"] is None else QuadraticShapes(**tree["quadratic"]),
+            stress=None if tree.get("stress") is None else StressShapes(**tree["stress"]),
             gauge=None if tree["gauge"] is None else Gauge(**tree["gauge"]),
         )
     except (LookupError, TypeError, AttributeError, ValueError) as error:

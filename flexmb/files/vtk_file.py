@@ -6,6 +6,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from fem.mesh import Mesh
+from fem.stress import von_mises
 from fem.vtk_io import VtkFields, write_vtk
 from flexmb.files.tree import FileError
 from flexmb.lie import rotation_from_quaternion
@@ -15,8 +16,8 @@ from flexmb.result import Result
 def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
     """Write the meshed bodies at every `every`-th stored time into `directory`; returns the `.pvd` file to open.
 
-    The collection names the bodies. Points are the deformed, moved nodes; point data: `displacement` (elastic, world axes)
-    and `body` (its number in the mechanism).
+    The collection names the bodies. Points are the deformed, moved nodes; point data: `displacement` (elastic, world axes),
+    `body` (its number in the mechanism) and `von_mises` (at the nodes of the skin, not a number inside).
     """
     mechanism = result.mechanism
     meshes = {k: b.mesh for k, b in enumerate(mechanism.bodies) if b.mesh is not None}
@@ -60,4 +61,10 @@ def _write(path: Path, result: Result, body: int, mesh: Mesh, start: int, index:
     )
     points = q[start : start + 3] + (mesh.points + u) @ R.T
     data = {"displacement": u @ R.T, "body": np.full(len(points), body)}
+    if record.stress is not None:
+        stress = np.full(len(points), np.nan)
+        known = record.stress.nodes >= 0
+        eta = q[start + 7 : start + 7 + record.modes]
+        stress[record.stress.nodes[known]] = von_mises(record.stress.rows[known] @ eta)
+        data["von_mises"] = stress
     write_vtk(path, VtkFields(points, tuple((b.kind, b.connectivity) for b in mesh.cells), data, {}))

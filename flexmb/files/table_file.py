@@ -1,0 +1,60 @@
+"""Results as tables: for spreadsheets, pandas, and other programs."""
+
+from pathlib import Path
+
+import numpy as np
+
+from flexmb.files.tree import FileError
+from flexmb.joints import JOINTS
+from flexmb.result import Result
+
+
+def columns(result: Result) -> dict[str, np.ndarray]:
+    """Named columns (nt,): time, world positions of the bodies' interfaces and frames, deflections, joint coordinates, reactions, elastic coordinates, energies.
+
+    `pandas.DataFrame(columns(result)).set_index("t")`, or `xarray.Dataset` of it, is the whole table.
+    """
+    found = {"t": np.asarray(result.t)}
+
+    def put(name: str, values: np.ndarray, parts: str = "xyz") -> None:
+        found.update({f"{name} {part}": values[:, k] for k, part in enumerate(parts)})
+
+    for body in result.mechanism.bodies:
+        put(f"{body.name} frame", result.frame(body.name)[0])
+        for interface in body.interfaces:
+            name = f"{body.name}.{interface}"
+            put(f"{name} position", result.position(name))
+            if body.is_flexible:
+                put(f"{name} deflection", result.deflection(name))
+        eta = result.elastic(body.name)
+        found.update({f"{body.name} eta {k + 1}": eta[:, k] for k in range(eta.shape[1])})
+    for joint in result.mechanism.joints:
+        for along in JOINTS[joint.kind].free if joint.kind in JOINTS else ():
+            found[f"{joint.name} {along}"] = result.coordinate(joint.name, along)
+        reaction = result.reaction(joint.name)
+        put(f"{joint.name} force", reaction[:, :3])
+        put(f"{joint.name} moment", reaction[:, 3:])
+    ledger = result.ledger
+    for name in ("kinetic", "elastic", "gravity", "springs", "driver_work", "load_work", "modal_heat", "damper_heat", "impacts", "residual"):  # fmt: skip
+        found[f"energy {name}"] = np.asarray(getattr(ledger, name))
+    return found
+
+
+def write_table(result: Result, path: str | Path) -> Path:
+    """Write `columns` as `.csv`, or as `.parquet` where pandas and pyarrow are installed."""
+    path, table = Path(path), columns(result)
+    try:
+        if path.suffix == ".csv":
+            header = ",".join(f'"{name}"' if "," in name else name for name in table)
+            np.savetxt(path, np.column_stack(list(table.values())), delimiter=",", header=header, comments="")
+        elif path.suffix == ".parquet":
+            import pandas
+
+            pandas.DataFrame(table).to_parquet(path)
+        else:
+            raise FileError(f"A table is written as .csv or .parquet; found {path.name!r}.")
+    except ImportError as error:
+        raise FileError(f"Parquet files need pandas and pyarrow (pip install pandas pyarrow): {error}.") from None
+    except OSError as error:
+        raise FileError(f"Cannot write the table {path}: {error}.") from None
+    return path

@@ -1,0 +1,170 @@
+"""Stresses against beam theory, against the full finite element solution, and in time; tables of results."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_cli import is_picture
+from typer.testing import CliRunner
+
+import fem
+import flexmb
+import reduction
+from fem.mesh_shapes import block, line
+from fem.stress import von_mises
+from flexmb.cli.main import app
+from flexmb.files import load_body, save_body, save_result
+from flexmb.files.table_file import columns, write_table
+from flexmb.files.vtk_file import export_vtk
+from flexmb.linear import equilibrium
+from flexmb.result import result_of_states
+from flexmb.stress import StressError, largest_stress, stress_at, write_stress_csv
+from flexmb.view import PictureError, animate, picture_result
+
+L, B, H = 1.0, 0.05, 0.1
+FORCE = 1000.0
+
+
+def cantilever(kind="hexahedron20", divisions=(20, 2, 4), modes=6):
+    model = fem.Model(block(kind, (L, B, H), divisions), fem.Material.steel())
+    return model.with_interfaces(root="x0", tip="x1")
+
+
+def loaded(body):
+    """The body clamped at its root, a force across at its tip, at rest, as a result of one time."""
+    system = flexmb.System(name="cantilever")
+    placed = system.add(body)
+    system.fixed("clamp", system.ground, placed["root"])
+    system.load("force", placed["tip"], force=(0, 0, -FORCE))
+    rest = equilibrium(system)
+    w = rest.state.w[None]
+    return result_of_states(rest.mechanism, np.zeros(1), rest.state.q[None], w, w, rest.multipliers[None])
+
+
+@pytest.mark.parametrize(
+    ("kind", "divisions", "tolerance"),
+    [("hexahedron20", (20, 2, 4), 2e-3), ("tetra10", (20, 2, 4), 1e-2), ("hexahedron", (40, 2, 8), 0.13)],
+)
+def test_a_bent_block_has_the_stress_of_a_beam(kind, divisions, tolerance):
+    """`M h / 2 I` on its outer face; linear cells see it a cell's half depth inside, one part in eight of it here."""
+    model = cantilever(kind, divisions)
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 6, attached_to="root"), name="beam")
+    result = loaded(body)
+    for x in (0.25, 0.5, 0.75):
+        place, stress = stress_at(result, "beam", (x, B / 2, H))
+        assert place == pytest.approx([x, B / 2, H])
+        assert stress[0, 0] == pytest.approx(FORCE * (L - x) * (H / 2) / (B * H**3 / 12), rel=tolerance)
+        assert np.abs(stress[0, 1:3]).max() < 0.02 * stress[0, 0]
+
+
+def test_a_beam_has_the_stress_of_its_section():
+    section = fem.Section.circle(0.04)
+    model = fem.Model(line((0, 0, 0), (L, 0, 0), 10), fem.Beam(fem.Material.steel(), section))
+    model = model.with_interfaces(root="start", tip="end")
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 4, attached_to="root"), name="beam")
+    found = largest_stress(loaded(body), "beam")
+    moment = FORCE * (L - found.x[0, 0])
+    radius = np.abs(found.x[0, 2])
+    assert found.nodes[0] == -1
+    assert found.values[0] == pytest.approx(moment * radius / section.Iy, rel=2e-3)
+
+
+def test_reduced_stresses_are_those_of_the_full_model():
+    """A static load that the basis contains: the same stresses at every node of the skin."""
+    model = cantilever("tetra10", (10, 2, 2))
+    basis = reduction.craig_bampton(model, 4, attached_to="root")
+    body = flexmb.flexible_body(model, basis, name="beam", geometric_stiffness="none")
+    result = loaded(body)
+    u = basis.Psi @ result.elastic("beam")[0]
+    nodes, _, full = model.stresses(np.asarray(u)[:, None])
+    shapes = body.stress
+    np.testing.assert_array_equal(nodes, shapes.nodes)
+    reduced = shapes.rows @ result.elastic("beam")[0]
+    np.testing.assert_allclose(reduced, full[:, :, 0], atol=1e-5 * np.abs(full).max())
+
+
+def test_a_uniform_field_has_a_uniform_stress():
+    """Every solid kind: stresses of a linear displacement field, to round-off."""
+    gradient = np.random.default_rng(3).normal(size=(3, 3))
+    strain = 0.5 * (gradient + gradient.T)
+    steel = fem.Material.steel()
+    expected = steel.elasticity @ [*np.diag(strain), 2 * strain[0, 1], 2 * strain[1, 2], 2 * strain[0, 2]]
+    for kind in ("tetra", "tetra10", "hexahedron", "hexahedron20", "wedge", "wedge15", "pyramid", "pyramid13"):
+        model = fem.Model(block(kind, (1.0, 0.7, 0.5), (2, 2, 2)), steel)
+        u = (model.points @ gradient.T).ravel()
+        found = model.stresses(u[:, None])[2][:, :, 0]
+        np.testing.assert_allclose(
+            found, np.tile(expected, (len(found), 1)), rtol=1e-8, atol=1e-6 * np.abs(expected).max()
+        )
+
+
+def test_von_mises():
+    assert von_mises(np.array([5.0, 0, 0, 0, 0, 0])) == pytest.approx(5.0)
+    assert von_mises(np.array([0.0, 0, 0, 2.0, 0, 0])) == pytest.approx(2.0 * np.sqrt(3))
+    assert von_mises(np.array([3.0, 3, 3, 0, 0, 0])) == pytest.approx(0.0)
+
+
+@pytest.fixture(scope="module")
+def swinging():
+    """A soft bar that swings about its root."""
+    soft = fem.Material.isotropic(2e9, 0.3, 1200.0)
+    model = fem.Model(block("hexahedron20", (L, B, H), (10, 1, 2)), soft, name="bar").with_interfaces(
+        root="x0", tip="x1"
+    )
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 6, attached_to="root"))
+    system = flexmb.System(gravity=(0, 0, -9.81), name="swing")
+    placed = system.add(body)
+    system.revolute("hinge", system.ground, placed["root"], axis=(0, 1, 0))
+    return flexmb.simulate(system, 0.4, step=2e-4, output_step=2e-3)
+
+
+def test_the_largest_stress_in_time_is_that_of_every_place(swinging):
+    found = largest_stress(swinging, "bar")
+    shapes = swinging.mechanism.bodies[0].stress
+    k = int(found.values.argmax())
+    every = von_mises(np.einsum("pim,m->pi", np.asarray(shapes.rows, float), swinging.elastic("bar")[k]))
+    assert found.values[k] == pytest.approx(every.max(), rel=1e-5)
+    at = int(np.linalg.norm(shapes.x - found.x[k], axis=1).argmin())
+    assert every[at] == pytest.approx(every.max(), rel=1e-5)
+    assert found.envelope.max() == pytest.approx(found.values.max(), rel=1e-6)
+    assert "largest von Mises stress of 'bar'" in str(found)
+
+
+def test_stresses_are_kept_drawn_and_told(swinging, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = load_body(save_body(swinging.mechanism.bodies[0], tmp_path / "bar.h5"))
+    np.testing.assert_array_equal(kept.stress.rows, swinging.mechanism.bodies[0].stress.rows)
+    save_result(swinging, tmp_path / "swing.h5")
+    assert is_picture(picture_result(swinging, tmp_path / "stress.png", 50, stress=True))
+    assert animate(swinging, tmp_path / "stress.gif", frames=3, stress=True).stat().st_size > 1000
+    done = CliRunner().invoke(app, ["stress", "swing.h5", "--point", "root=0,0.025,0.1"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "largest von Mises stress" in done.output
+    table = np.loadtxt(tmp_path / "swing.bar.stress.csv", delimiter=",", skiprows=1)
+    np.testing.assert_allclose(table[:, 1:7], stress_at(swinging, "bar", (0, 0.025, 0.1))[1], rtol=1e-12)
+    for picture in ("swing.bar.stress.png", "swing.bar.stress.picture.png"):
+        assert is_picture(tmp_path / picture)
+    text = (export_vtk(swinging, tmp_path / "vtk", every=100).parent / "body0_000000.vtu").read_bytes()
+    assert b"von_mises" in text
+
+
+def test_results_become_tables(swinging, tmp_path):
+    table = columns(swinging)
+    np.testing.assert_array_equal(table["bar.tip position z"], swinging.position("bar.tip")[:, 2])
+    np.testing.assert_array_equal(table["hinge rotation"], swinging.coordinate("hinge"))
+    path = write_table(swinging, tmp_path / "swing.csv")
+    read = np.genfromtxt(path, delimiter=",", names=True, deletechars="", replace_space=" ")
+    np.testing.assert_allclose(read["hinge force z"], swinging.reaction("hinge")[:, 2], rtol=1e-12)
+    with pytest.raises(flexmb.FlexmbError, match=r"\.csv or \.parquet"):
+        write_table(swinging, tmp_path / "swing.xls")
+
+
+def test_what_has_no_stress_is_told(swinging, tmp_path):
+    rigid = flexmb.simulate(swinging.mechanism.rigid(), 0.01, step=1e-3)
+    with pytest.raises(StressError, match=r"no stresses.*none"):
+        largest_stress(rigid, "bar")
+    with pytest.raises(PictureError, match="has stresses"):
+        picture_result(rigid, tmp_path / "x.png", stress=True)
+    with pytest.raises(StressError, match="three finite coordinates"):
+        stress_at(swinging, "bar", (0, np.nan, 0))
+    assert Path(write_stress_csv(swinging, "bar", {"a": (0, 0, 0)}, tmp_path / "a.csv")).exists()

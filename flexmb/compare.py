@@ -1,81 +1,159 @@
-"""`compare`: the same mechanism rigid and flexible, side by side."""
+"""`compare`: the same mechanism at several fidelities, rigid to flexible, side by side."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy.signal import periodogram
 
+from fem.errors import unknown_name
+from flexmb.fidelity import Fidelity, with_fidelity
 from flexmb.mechanism import Mechanism, MechanismError
 from flexmb.result import Result
 from flexmb.simulate import Progress, simulate
+from flexmb.stress import LargestStress, largest_stress
 from flexmb.system import System
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A rigid and a flexible result of one mechanism, stored at the same times."""
+    """Results of one mechanism at several fidelities, stored at the same times; the last is what the others are compared with."""
 
-    rigid: Result
-    flexible: Result
+    results: Mapping[str, Result]
+
+    @property
+    def reference(self) -> Result:
+        """The last one."""
+        return self.results[list(self.results)[-1]]
+
+    @property
+    def rigid(self) -> Result:
+        """The one without elastic coordinates."""
+        if "rigid" not in self.results:
+            raise MechanismError(unknown_name("fidelity", "rigid", self.results))
+        return self.results["rigid"]
+
+    @property
+    def flexible(self) -> Result:
+        """The reference."""
+        return self.reference
 
     @property
     def t(self) -> Float[np.ndarray, "nt"]:
         """The common times."""
-        return self.flexible.t
+        return self.reference.t
 
-    def difference(self, marker: str) -> Float[np.ndarray, "nt 3"]:
-        """World position of a marker, flexible minus rigid."""
-        return self.flexible.position(marker) - self.rigid.position(marker)
+    def difference(self, marker: str, fidelity: str = "rigid") -> Float[np.ndarray, "nt 3"]:
+        """World position of a marker: the reference minus a fidelity."""
+        return self.reference.position(marker) - self.results[fidelity].position(marker)
 
     def moving_markers(self) -> list[str]:
         """Markers at the interfaces of the mechanism's bodies."""
+        mechanism = self.reference.mechanism
         return [
             m.name
-            for m in self.flexible.mechanism.markers
-            if m.interface is not None and m.name == _interface_name(self.flexible.mechanism, m)
+            for m in mechanism.markers
+            if m.interface is not None and m.name == f"{mechanism.bodies[m.body].name}.{m.interface}"
         ]
 
-    def __str__(self) -> str:
-        lines = [f"rigid:    {self.rigid.statistics}", f"flexible: {self.flexible.statistics}", ""]
-        lines.append(f"{'largest over time':32}{'rigid':>14}{'flexible':>14}{'difference':>14}")
-        for joint in self.flexible.mechanism.joints:
-            a, b = (np.linalg.norm(r.reaction(joint.name)[:, :3], axis=1) for r in (self.rigid, self.flexible))
-            lines.append(f"{'force in ' + joint.name:32}{a.max():14.6g}{b.max():14.6g}{np.abs(a - b).max():14.6g}")
-        for marker in self.moving_markers():
-            d = np.linalg.norm(self.difference(marker), axis=1).max()
-            e = np.linalg.norm(self.flexible.deflection(marker), axis=1).max()
-            lines.append(
-                f"{'path of ' + marker:32}{'':14}{'':14}{d:14.6g}"
-                + (f"   (deflection in its body {e:.4g})" if e else "")
+    def forces(self, joint: str) -> dict[str, np.ndarray]:
+        """Size of a joint's force (nt,) at every fidelity."""
+        return {name: np.linalg.norm(r.reaction(joint)[:, :3], axis=1) for name, r in self.results.items()}
+
+    def most_different_joint(self) -> str:
+        """The joint whose force differs most between fidelities."""
+        names = [j.name for j in self.reference.mechanism.joints]
+        return max(names, key=lambda joint: np.ptp(np.array(list(self.forces(joint).values())), axis=0).max())
+
+    def stresses(self, body: str) -> dict[str, LargestStress]:
+        """Largest von Mises stress of a body, at every fidelity at which it has stresses."""
+        found = {}
+        for name, result in self.results.items():
+            record = result.mechanism.bodies[result.mechanism.body_index(body)]
+            if record.stress is not None:
+                found[name] = largest_stress(result, body)
+        return found
+
+    def stressed_bodies(self) -> list[str]:
+        """Bodies that have stresses in the reference."""
+        return [b.name for b in self.reference.mechanism.bodies if b.stress is not None]
+
+    def spectra(self, measure: Callable[[Result], np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Amplitudes over frequency (cycles per unit of time) of a measure (nt,) of each result; stored times must be evenly spaced."""
+        steps = np.diff(self.t)
+        if len(steps) < 2 or np.ptp(steps) > 1e-6 * steps.mean():
+            raise MechanismError("A spectrum needs evenly spaced times: give output_step=.")
+        found, frequencies = {}, np.zeros(0)
+        for name, result in self.results.items():
+            frequencies, power = periodogram(
+                measure(result), 1 / steps.mean(), "hann", detrend="linear", scaling="spectrum"
             )
-        for name in ("kinetic", "elastic"):
-            a, b = (getattr(r.ledger, name) for r in (self.rigid, self.flexible))
-            lines.append(f"{name + ' energy':32}{a.max():14.6g}{b.max():14.6g}{np.abs(a - b).max():14.6g}")
-        a, b = (np.abs(r.ledger.residual).max() for r in (self.rigid, self.flexible))
-        lines.append(f"{'|residual| of the energy ledger':32}{a:14.6g}{b:14.6g}")
+            found[name] = np.sqrt(2 * power)
+        return frequencies, found
+
+    def __str__(self) -> str:
+        names = list(self.results)
+        wide = max(14, *(len(name) + 2 for name in names))
+        lines = [f"{name}: {result.statistics}" for name, result in self.results.items()]
+        lines += [
+            "",
+            f"{'largest over time':32}" + "".join(f"{name:>{wide}}" for name in names) + f"{'difference':>{wide}}",
+        ]
+
+        def row(what: str, values: Sequence[float | None], difference: float | None, note: str = "") -> None:
+            cells = [" " * wide if v is None else f"{v:{wide}.6g}" for v in (*values, difference)]
+            lines.append(f"{what:32}{''.join(cells)}{note}")
+
+        for joint in self.reference.mechanism.joints:
+            forces = list(self.forces(joint.name).values())
+            row(f"force in {joint.name}", [f.max() for f in forces], np.abs(forces[0] - forces[-1]).max())
+        for marker in self.moving_markers():
+            off = [np.linalg.norm(self.difference(marker, name), axis=1).max() for name in names[:-1]]
+            e = np.linalg.norm(self.reference.deflection(marker), axis=1).max()
+            note = f"   (deflection in its body {e:.4g})" if e else ""
+            row(f"path of {marker}, off by", [*off, None], None, note)
+        for body in self.stressed_bodies():
+            stresses = self.stresses(body)
+            row(
+                f"von Mises stress of {body}",
+                [stresses[n].values.max() if n in stresses else None for n in names],
+                None,
+            )
+        for energy in ("kinetic", "elastic"):
+            values = [getattr(r.ledger, energy) for r in self.results.values()]
+            row(f"{energy} energy", [v.max() for v in values], np.abs(values[0] - values[-1]).max())
+        row("|residual| of the energy ledger", [np.abs(r.ledger.residual).max() for r in self.results.values()], None)
+        row("CPU time of the simulation", [r.statistics.cpu_seconds for r in self.results.values()], None)
         return "\n".join(lines)
 
 
-def _interface_name(mechanism: Mechanism, marker: object) -> str:
-    return f"{mechanism.bodies[marker.body].name}.{marker.interface}"  # type: ignore[attr-defined]
-
-
 def compare(
-    system: System | Mechanism, duration: float, *, progress: Progress | None = None, **options: Any
+    system: System | Mechanism,
+    duration: float,
+    fidelities: Sequence[Fidelity] = ("rigid", "flexible"),
+    *,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> Comparison:
-    """Simulate a mechanism with its flexible bodies made rigid, then as it is; `options` are those of `simulate`.
+    """Simulate a mechanism at several fidelities, the last of which is the reference; `options` are those of `simulate`.
 
-    Raises `MechanismError` when no body is flexible. The rigid bodies keep mass, inertia and interfaces.
+    Fidelities: `"rigid"` (bodies keep mass, inertia and interfaces), a number of elastic coordinates for each flexible body, `"linear"` (without geometric stiffness), `"flexible"` (as it is).
+    Raises `MechanismError` when no body is flexible.
     """
     mechanism = system.build() if isinstance(system, System) else system
     if not any(b.is_flexible for b in mechanism.bodies):
         raise MechanismError(
             f"No body of {mechanism.name!r} is flexible, so there is nothing to compare. Make one with flexmb.flexible_body(model, basis)."
         )
-
-    def run(m: Mechanism, first: float) -> Result:
-        report = None if progress is None else lambda done: progress(first + 0.5 * done)
-        return simulate(m, duration, progress=report, **options)
-
-    return Comparison(run(mechanism.rigid(), 0.0), run(mechanism, 0.5))
+    if len(set(fidelities)) < 2 or len(set(fidelities)) < len(fidelities):
+        raise MechanismError(f"A comparison needs at least two different fidelities; found {list(fidelities)}.")
+    variants = {
+        name if isinstance(name, str) else f"{name} modes": with_fidelity(mechanism, name) for name in fidelities
+    }
+    results = {}
+    for k, (name, variant) in enumerate(variants.items()):
+        report = None if progress is None else lambda done, k=k: progress((k + done) / len(variants))
+        results[name] = simulate(variant, duration, progress=report, **options)
+    return Comparison(results)

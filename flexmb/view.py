@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import imageio.v3 as imageio
@@ -384,37 +385,49 @@ def plot_energy(result: Result, path: str | Path) -> Path:
 
 
 def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None = None) -> Path:
-    """Rigid against flexible: a joint force (the largest by default), elastic deflections, and their energies."""
-    mechanism = comparison.flexible.mechanism
-    forces = {
-        j.name: [np.linalg.norm(r.reaction(j.name)[:, :3], axis=1) for r in (comparison.rigid, comparison.flexible)]
-        for j in mechanism.joints
+    """A joint force (the one that differs most) over time and its spectrum, paths, stresses and energies, for every fidelity."""
+    joint = joint or comparison.most_different_joint()
+    names = list(comparison.results)
+    others = (ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a")
+    colours = {name: others[k % len(others)] for k, name in enumerate(n for n in names[:-1] if n != "rigid")}
+    colours |= {names[-1]: BLUE} | ({"rigid": GREY} if "rigid" in names else {})
+    stressed = comparison.stressed_bodies()
+    figure, grid = plt.subplots(2, 2, figsize=(13, 8), layout="constrained")
+    force, spectrum, paths, last = grid.ravel()
+    for name, values in comparison.forces(joint).items():
+        force.plot(comparison.t, values, color=colours[name], lw=2.5 if name == "rigid" else 1.0, label=name)
+    force.set(xlabel="time", ylabel="force", title=f"{comparison.reference.mechanism.name}: force in joint {joint!r}")
+    steps = np.diff(comparison.t)
+    if np.ptp(steps) <= 1e-6 * steps.mean():
+        frequencies, amplitudes = comparison.spectra(lambda r: np.linalg.norm(r.reaction(joint)[:, :3], axis=1))
+        for name, values in amplitudes.items():
+            spectrum.semilogy(frequencies[1:], values[1:], color=colours[name], lw=2.5 if name == "rigid" else 1.0)
+    spectrum.set(xlabel="frequency", ylabel="amplitude", title="its spectrum")
+    tracks = {
+        (marker, name): np.linalg.norm(comparison.difference(marker, name), axis=1)
+        for marker in comparison.moving_markers()
+        for name in names[:-1]
     }
-    if joint is None:
-        joint = max(forces, key=lambda name: np.abs(forces[name][0] - forces[name][1]).max())
-    figure, axes = plt.subplots(3, 1, figsize=(9, 9), sharex=True, layout="constrained")
-    axes[0].plot(comparison.t, forces[joint][0], color=GREY, lw=2.5, label="rigid")
-    axes[0].plot(comparison.t, forces[joint][1], color=BLUE, lw=1, label="flexible")
-    axes[0].set(ylabel="force", title=f"{mechanism.name}: force in joint {joint!r}")
-    for marker, colour in zip(comparison.moving_markers(), (ORANGE, GREEN, BLUE, "#a23b72", INK), strict=False):
-        axes[1].plot(
-            comparison.t, np.linalg.norm(comparison.difference(marker), axis=1), color=colour, lw=1.2, label=marker
-        )
-    axes[1].set(ylabel="distance", title="path of the interfaces: flexible minus rigid")
-    for result, colour, name in (
-        (comparison.rigid, GREY, "kinetic, rigid"),
-        (comparison.flexible, BLUE, "kinetic, flexible"),
-    ):
-        axes[2].plot(
-            result.t, result.ledger.kinetic, color=colour, lw=2 if result is comparison.rigid else 1.2, label=name
-        )
-    twin = axes[2].twinx()
-    twin.plot(comparison.t, comparison.flexible.ledger.elastic, color=ORANGE, lw=1.2)
-    twin.set_ylabel("elastic energy", color=ORANGE)
-    axes[2].set(xlabel="time", ylabel="kinetic energy", title="energies")
-    for axis in axes:
-        axis.legend(loc="upper left", frameon=False)
+    top = max((off.max() for off in tracks.values()), default=0.0) or 1.0
+    shown = {key: off for key, off in tracks.items() if off.max() > 1e-6 * top}
+    styles = dict(zip(dict.fromkeys(marker for marker, _ in shown), cycle(("-", "--", ":", "-."))))
+    for (marker, name), off in shown.items():
+        label = f"{marker}, {name}"
+        paths.semilogy(comparison.t[1:], off[1:] + 1e-300, color=colours[name], ls=styles[marker], lw=1.1, label=label)
+    paths.set(xlabel="time", ylabel="distance", title=f"paths of the interfaces: distance from {names[-1]!r}")
+    paths.set_ylim(1e-6 * top, 2 * top)
+    if stressed:
+        for name, found in comparison.stresses(stressed[0]).items():
+            last.plot(found.t, found.values, color=colours[name], lw=1.0, label=name)
+        last.set(xlabel="time", ylabel="stress", title=f"largest von Mises stress of {stressed[0]!r}")
+    else:
+        for name, result in comparison.results.items():
+            last.plot(result.t, result.ledger.elastic, color=colours[name], lw=1.0, label=name)
+        last.set(xlabel="time", ylabel="energy", title="elastic energy")
+    for axis in grid.ravel():
         axis.grid(alpha=0.25)
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(loc="upper left", frameon=False, fontsize=8)
     return save_figure(figure, path)
 
 

@@ -1,4 +1,4 @@
-"""`flexmb compare`: the same mechanism rigid and flexible."""
+"""`flexmb compare`: the same mechanism rigid and flexible, or at more fidelities."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +12,16 @@ def command(
     joint: Annotated[
         str | None, typer.Option(help="Joint whose force is plotted (default: the one that differs most).")
     ] = None,
+    fidelity: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="rigid, linear, flexible, or a number of elastic coordinates. Repeat; the last is the reference (default: rigid, flexible)."
+        ),
+    ] = None,
     duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
     step: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
 ) -> None:
-    """Simulate a mechanism rigid and flexible; print and plot the differences."""
+    """Simulate a mechanism at several fidelities, rigid to flexible; print and plot the differences."""
     from flexmb.cli.screen import bars, say_text
     from flexmb.compare import compare
     from flexmb.files.model_file import load_model
@@ -25,7 +31,8 @@ def command(
         loaded = load_model(model)
         options = loaded.options | ({} if step is None else {"step": step})
         span = loaded.duration if duration is None else duration
-        comparison = compare(loaded.system, span, progress=lambda done: say("simulating", done), **options)
+        chosen = [int(f) if f.isdigit() else f for f in fidelity or ("rigid", "flexible")]
+        comparison = compare(loaded.system, span, chosen, progress=lambda done: say("simulating", done), **options)
     say_text(comparison)
     say_text(f"\n{comparison.flexible.ledger}")
     say_text(f"plot: {plot_comparison(comparison, picture or Path(f'{model.stem}.comparison.png'), joint)}")

@@ -1,0 +1,125 @@
+"""The same mechanism at several fidelities."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from mechanisms import flexible_pendulum, random_flexible_body
+from test_cli import is_picture
+from typer.testing import CliRunner
+
+import flexmb
+from flexmb.cli.main import app
+from flexmb.fidelity import with_fidelity, with_modes, without_second_order
+from flexmb.kernels.data import SECOND_ORDER
+from flexmb.mechanism import MechanismError
+from flexmb.view import plot_comparison
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    system = flexible_pendulum(np.random.default_rng(5), second_order=True)
+    return flexmb.compare(system, 0.5, ("rigid", 1, 2, "linear", "flexible"), step=5e-4, output_step=2e-3)
+
+
+def test_each_fidelity_is_the_mechanism_that_it_says(comparison):
+    """Fewer coordinates as if they were never there; the linear one with no field of second order."""
+    assert list(comparison.results) == ["rigid", "1 modes", "2 modes", "linear", "flexible"]
+    modes = [r.mechanism.bodies[0].modes for r in comparison.results.values()]
+    assert modes == [0, 1, 2, 3, 3]
+    slices = [int(r.mechanism.flat().slices[0]) for r in comparison.results.values()]
+    assert [s == SECOND_ORDER for s in slices] == [False, True, True, False, True]
+    held = replace(
+        flexible_pendulum(np.random.default_rng(5), second_order=True).build(),
+        bodies=(random_flexible_body(np.random.default_rng(5), second_order=True, stiffness=(300.0, 900.0)),),
+    )
+    stiff = held.bodies[0].stiffness.copy()
+    stiff[2] *= 1e10
+    held = replace(held, bodies=(replace(held.bodies[0], stiffness=stiff),))
+    exact = flexmb.simulate(held, 0.5, step=5e-4, output_step=2e-3)
+    found = comparison.results["2 modes"]
+    np.testing.assert_allclose(found.elastic("random"), exact.elastic("random")[:, :2], atol=2e-6)
+    np.testing.assert_allclose(found.frame("random")[0], exact.frame("random")[0], atol=1e-6)
+
+
+def test_more_coordinates_come_nearer(comparison):
+    off = [np.abs(comparison.difference("random.end", name)).max() for name in ("rigid", "1 modes", "2 modes")]
+    assert off[0] > off[1] > off[2] > 0
+    assert comparison.reference is comparison.flexible is comparison.results["flexible"]
+
+
+def test_the_table_and_the_plot_have_every_fidelity(comparison, tmp_path):
+    text = str(comparison)
+    for part in ("1 modes", "linear", "force in hinge", "path of random.end", "CPU time"):
+        assert part in text
+    assert is_picture(plot_comparison(comparison, tmp_path / "compare.png"))
+
+
+def test_a_spectrum_finds_a_frequency():
+    body = random_flexible_body(np.random.default_rng(5))
+    system = flexmb.System()
+    system.add(body, eta=(0.01, 0, 0))
+    found = flexmb.compare(system, 4.0, ("linear", "flexible"), step=1e-3, output_step=4e-3)
+    frequencies, amplitudes = found.spectra(lambda r: r.elastic("random")[:, 0])
+    rigid_part = 1 / (1 - body.invariants.S1[:, 0] @ body.invariants.S1[:, 0] / body.invariants.mass)
+    top = frequencies[amplitudes["flexible"].argmax()]
+    assert top > 0.9 * body.frequencies[0]
+    assert rigid_part > 1
+
+
+def test_bodies_with_fewer_modes_keep_what_belongs_to_them():
+    import fem
+    import reduction
+
+    model = fem.Model(fem.mesh_shapes.block("hexahedron20", (1.0, 0.1, 0.1), (6, 1, 1)), fem.Material.steel())
+    model = model.with_interfaces(a="x0", b="x1")
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 4))
+    few = with_modes(body, 3)
+    assert few.modes == 3
+    assert few.Psi.shape[1] == few.stress.rows.shape[2] == few.gauge.strain.shape[2] == 3
+    assert (few.quadratic.pairs < 3).all()
+    eta = np.array([1e-3, -2e-3, 1e-3])
+    np.testing.assert_allclose(
+        few.interface("b").motion(eta), body.interface("b").motion(np.append(eta, np.zeros(body.modes - 3)))
+    )
+    assert with_modes(body, 100) is body
+    linear = without_second_order(body)
+    assert linear.quadratic is None
+    assert not linear.invariants.second_order
+    assert without_second_order(linear) is linear
+
+
+def test_bad_fidelities_are_told():
+    mechanism = flexible_pendulum(np.random.default_rng(5)).build()
+    with pytest.raises(MechanismError, match=r"'rigd'.*rigid.*number of elastic coordinates"):
+        with_fidelity(mechanism, "rigd")
+    with pytest.raises(MechanismError, match="at least one elastic coordinate"):
+        with_fidelity(mechanism, 0)
+    with pytest.raises(MechanismError, match="at least two different"):
+        flexmb.compare(mechanism, 0.1, ("rigid",))
+    with pytest.raises(MechanismError, match="nothing to compare"):
+        flexmb.compare(mechanism.rigid(), 0.1)
+
+
+def test_the_verb_takes_fidelities(tmp_path, monkeypatch):
+    from pathlib import Path
+
+    monkeypatch.chdir(tmp_path)
+    example = str(Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml")
+    words = [
+        "compare",
+        example,
+        "--duration",
+        "0.002",
+        "--fidelity",
+        "rigid",
+        "--fidelity",
+        "4",
+        "--fidelity",
+        "flexible",
+    ]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "4 modes" in done.output
+    assert "von Mises stress of rod" in done.output
+    assert is_picture(tmp_path / "slider-crank.comparison.png")

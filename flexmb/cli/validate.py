@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated
 
 import typer
@@ -10,6 +11,9 @@ import typer
 def command(
     cases: Annotated[list[str] | None, typer.Argument(help="Names of cases (default: all).")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the rows here as JSON.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Folder for a report: one HTML page with stories, tables, pictures.")
+    ] = None,
     list_cases: Annotated[bool, typer.Option("--list", help="List the cases.")] = False,
 ) -> None:
     """Run validation cases and print ours / reference / error / allowed; exit code 1 when one fails."""
@@ -17,7 +21,7 @@ def command(
 
     from fem.errors import FlexmbError, unknown_name
     from flexmb.cli.screen import bars, console, say_text
-    from validation import CASES
+    from validation import CASES, story
 
     if list_cases:
         for name in CASES:
@@ -26,12 +30,15 @@ def command(
     for name in cases or []:
         if name not in CASES:
             raise FlexmbError(unknown_name("validation case", name, CASES))
-    rows = []
+    found, seconds = {}, {}
     with bars() as say:
         for name in cases or CASES:
             say(name, 0.0)
-            rows += CASES[name]()
+            began = perf_counter()
+            found[name] = CASES[name]()
+            seconds[name] = perf_counter() - began
             say(name, 1.0)
+    rows = [row for part in found.values() for row in part]
     table = Table("case", "quantity", "reference", "kind", "ours", "error", "allowed", "")
     for row in rows:
         mark = "[green]passed[/]" if row.passed else "[bold red]FAILED[/]"
@@ -46,6 +53,13 @@ def command(
             mark,
         )
     console.print(table)
+    if report is not None:
+        from validation.report import write_report
+
+        try:
+            say_text(f"report: {write_report(found, {name: story(name) for name in found}, seconds, report)}")
+        except OSError as error:
+            raise FlexmbError(f"Cannot write the report into {report}: {error}.") from None
     if json_file is not None:
         from flexmb.files.tree import FileError
 

@@ -1,0 +1,104 @@
+"""The validation report: one HTML page that needs nothing else, with story, table and picture of every case."""
+
+import base64
+import io
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from validation.row import Row
+
+PACKAGES = ("flexmb", "numpy", "scipy", "numba", "pypardiso", "meshio", "pyvista")
+STYLE = """
+body { font-family: system-ui, sans-serif; color: #1b2a41; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.45 }
+table { border-collapse: collapse; width: 100%; font-size: 0.92rem; margin: 0.6rem 0 }
+td, th { border-bottom: 1px solid #d5dce4; padding: 0.25rem 0.6rem; text-align: right } td:first-child, th:first-child { text-align: left }
+.ok { color: #2c7a4b } .bad { color: #b3261e; font-weight: bold } img { max-width: 100% } h2 { margin-top: 2.4rem; border-top: 2px solid #d5dce4; padding-top: 1rem }
+"""
+
+
+def write_report(
+    rows: Mapping[str, Sequence[Row]], stories: Mapping[str, str], seconds: Mapping[str, float], directory: str | Path
+) -> Path:
+    """Write `index.html` into `directory`: rows, story (the case's own words) and duration of each case."""
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    every = [row for found in rows.values() for row in found]
+    failed = [row for row in every if not row.passed]
+    verdict = f"{len(every) - len(failed)} of {len(every)} quantities of {len(rows)} cases within what is allowed"
+    parts = [
+        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>flexmb: validation</title><style>{STYLE}</style>",
+        f"<h1>What flexmb reproduces, and how well</h1><p class='{'bad' if failed else 'ok'}'>{verdict}.</p>",
+        f"<p>{_made()}</p><p>Repeat with <code>flexmb validate --report DIR</code>; one case with <code>flexmb validate NAME</code>. A reference is "
+        "<b>exact</b> (a closed form, or zero), <b>paper</b> (printed by its authors) or <b>recomputed</b> (an independent program, from the printed data).</p>",
+        _picture(rows),
+        "<table><tr><th>case</th><th>quantities</th><th>largest error / allowed</th><th>seconds</th></tr>",
+        *(_summary(name, found, seconds[name]) for name, found in rows.items()),
+        "</table>",
+        *(_section(name, found, stories[name]) for name, found in rows.items()),
+    ]
+    path = directory / "index.html"
+    path.write_text("\n".join(parts) + "</html>\n", encoding="utf-8")
+    return path
+
+
+def _made() -> str:
+    found = []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return escape(f"Made {when} with Python {platform.python_version()}, {', '.join(found)}, on {platform.machine()} {platform.system()}.")  # fmt: skip
+
+
+def _ratio(row: Row) -> float:
+    """Error over what is allowed; of quantities that must agree exactly, zero or infinity."""
+    if row.allowed == 0:
+        return 0.0 if row.error == 0 else np.inf
+    return float(row.error / row.allowed)
+
+
+def _summary(name: str, found: Sequence[Row], seconds: float) -> str:
+    worst = max(_ratio(row) for row in found)
+    style = "ok" if all(row.passed for row in found) else "bad"
+    return f"<tr><td><a href='#{escape(name)}'>{escape(name)}</a></td><td>{len(found)}</td><td class='{style}'>{worst:.2g}</td><td>{seconds:.1f}</td></tr>"
+
+
+def _section(name: str, found: Sequence[Row], story: str) -> str:
+    lines = [f"<h2 id='{escape(name)}'>{escape(name)}</h2>"]
+    lines += [f"<p>{escape(' '.join(paragraph.split()))}</p>" for paragraph in story.strip().split("\n\n")]
+    lines.append("<table><tr><th>quantity</th><th>reference</th><th>kind</th><th>ours</th><th>error</th><th>allowed</th><th></th></tr>")  # fmt: skip
+    for row in found:
+        mark = "<span class='ok'>passed</span>" if row.passed else "<span class='bad'>FAILED</span>"
+        cells = (f"{row.reference:.6g}", escape(row.kind), f"{row.ours:.6g}", f"{row.error:.2e}", f"{row.allowed:.0e}", mark)  # fmt: skip
+        lines.append(f"<tr><td>{escape(row.quantity)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    return "\n".join([*lines, "</table>"])
+
+
+def _picture(rows: Mapping[str, Sequence[Row]]) -> str:
+    """Every quantity as a dot: how much of what is allowed its error takes."""
+    figure, axis = plt.subplots(figsize=(11, 0.34 * len(rows) + 1.4), layout="constrained")
+    names = list(rows)
+    for k, name in enumerate(names):
+        for row in rows[name]:
+            x = min(max(_ratio(row), 1e-9), 1e3)
+            axis.plot(
+                x, len(names) - 1 - k, "o", ms=6, alpha=0.75, color="#2f6db5" if row.passed else "#b3261e", mec="none"
+            )
+    axis.axvline(1.0, color="#b3261e", lw=1.2)
+    axis.set_xscale("log")
+    axis.set_yticks(range(len(names)), names[::-1])
+    axis.set(xlabel="error / allowed error (at the left edge: nothing to see; right of the line: failed)", xlim=(5e-10, 20))  # fmt: skip
+    axis.grid(axis="x", alpha=0.3)
+    data = io.BytesIO()
+    figure.savefig(data, dpi=110, format="png")
+    plt.close(figure)
+    return f"<img alt='errors of all cases' src='data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}'>"

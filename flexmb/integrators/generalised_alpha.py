@@ -39,8 +39,10 @@ LONGEST_BLOCK = 64
 """Steps between looks at the step size, for which the functions of time are evaluated ahead."""
 
 
-def coefficients(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20) -> Scheme:
-    """Coefficients for a spectral radius `rho_inf` at infinite frequency.
+def coefficients(
+    rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20, hht: bool = False
+) -> Scheme:
+    """Coefficients for a spectral radius `rho_inf` at infinite frequency; `hht`: those of Hilber, Hughes and Taylor (1977), which damp low frequencies more for the same `rho_inf`.
 
     Smaller values damp what the step does not resolve. `rho_inf = 1` has no numerical damping at all: right for bodies
     without drivers, but the multipliers of joints then ring without decay. Second-order accurate for every value in
@@ -53,8 +55,10 @@ def coefficients(rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterat
         raise IntegratorError(
             f"newton_tolerance is relative to the accelerations, above 0 and well below 1e-2; found {newton_tolerance}."
         )
-    alpha_m = (2 * rho_inf - 1) / (rho_inf + 1)
-    alpha_f = rho_inf / (rho_inf + 1)
+    if hht and rho_inf < 0.5:
+        raise IntegratorError(f"The HHT method reaches spectral radii from 0.5 to 1; found rho_inf = {rho_inf}.")
+    alpha_m = 0.0 if hht else (2 * rho_inf - 1) / (rho_inf + 1)
+    alpha_f = (1 - rho_inf) / (1 + rho_inf) if hht else rho_inf / (rho_inf + 1)
     gamma = 0.5 + alpha_f - alpha_m
     beta = 0.25 * (gamma + 0.5) ** 2
     error = abs(1 / 6 - beta - (alpha_m - alpha_f) / 2)

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from flexmb.initial import Start
+from flexmb.integrators.energy_momentum import EnergyMomentum
 from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
 from flexmb.integrators.integrator import Integrator, IntegratorError
 from flexmb.integrators.radau import Radau
 from flexmb.kernels.step import Scheme
 from flexmb.mechanism import Mechanism
 
-INTEGRATORS = ("generalised-alpha", "radau")
+INTEGRATORS = ("generalised-alpha", "hht", "radau", "energy-momentum")
 COORDINATES = ("absolute", "joint")
 
 
@@ -35,17 +36,24 @@ class Method:
             )
         if integrator not in INTEGRATORS:
             raise IntegratorError(f"There is no integrator {integrator!r}; existing: {', '.join(INTEGRATORS)}.")
-        if coordinates not in COORDINATES or (coordinates == "joint" and integrator != "generalised-alpha"):
+        if coordinates not in COORDINATES or (
+            coordinates == "joint" and integrator not in ("generalised-alpha", "hht")
+        ):
             raise IntegratorError(
-                f"Coordinates are {' or '.join(COORDINATES)} (joint ones with generalised-alpha only); found {coordinates!r} with {integrator!r}."
+                f"Coordinates are {' or '.join(COORDINATES)} (joint ones with generalised-alpha or hht only); found {coordinates!r} with {integrator!r}."
             )
-        scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance)
+        if integrator == "energy-momentum" and step is None:
+            raise IntegratorError("The energy-momentum scheme takes fixed steps: give step=.")
+        scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance, hht=integrator == "hht")
         return Method(integrator, coordinates, step, tolerance, scheme, project)
 
     def run(self, mechanism: Mechanism, begin: Start, end: float, longest: float) -> Integrator:
         """A running integration from a start to at most `end`, with first steps of at most `longest`."""
         if self.integrator == "radau":
             return Radau(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
+        if self.integrator == "energy-momentum":
+            assert self.step is not None
+            return EnergyMomentum(mechanism, begin, self.step)
         return GeneralisedAlpha(
             mechanism, begin, self.scheme, step=self.step, tolerance=self.tolerance, longest=longest, project=self.project,
             coordinates=self.coordinates,

@@ -1,0 +1,366 @@
+"""An energy-momentum scheme for floating-frame bodies: the energy balance closes to the accuracy of its equations, whatever the step.
+
+A step moves every body by a constant twist, `g1 = g0 exp(h (w0 + w1) / 2)`, and its elastic coordinates by their mean rates. The twist is the same seen from both ends and from the
+middle, so that balance of momenta in axes of the middle,
+
+    Ad(-D/2)^T p1 - Ad(D/2)^T p0 = h f,    p = M(eta) w,    D = h (w0 + w1) / 2,                                  (1)
+
+keeps the momenta of a free body exactly, and does work `D . f = T1 - T0` on its rigid motion. The elastic equation gets what the inertia's change with eta takes, by a discrete derivative
+(Gonzalez), gravity's wrench comes from the exact integral of its potential over the step, and every joint equation and spring acts along a discrete derivative `Gd` with
+`Gd D = v1 - v0`: its middle Jacobian, and a part along the relative motion of its two markers, which is a pair of equal and opposite wrenches again. Joint equations are met at the end of each step.
+
+A weld leaves no relative motion to act along: where it holds a flexible body, the balance closes to the third order of the step, not to round-off.
+
+Sources: Crisfield, Shi, An energy conserving co-rotational procedure (NATO ASI 1993) for the aim; Simo, Wong, Unconditionally stable algorithms for rigid body dynamics (1991) for rotations;
+Gonzalez, Time integration and discrete Hamiltonian systems (1996) for discrete derivatives; Betsch, Uhlar, Energy-momentum conserving integration of multibody dynamics (2007) for joints.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from flexmb.initial import Start, accelerations, as_sparse
+from flexmb.integrators.equations import Equations
+from flexmb.integrators.integrator import Snapshot, Steps
+from flexmb.kernels.algebra import left_jacobian, rotation_exp
+from flexmb.kernels.data import GROUND
+from flexmb.kernels.rows import place_markers
+from flexmb.kernels.solve import INACTIVE, solve_rows
+from flexmb.kernels.step import displace
+from flexmb.lie import skew
+from flexmb.mechanism import Mechanism, State
+from flexmb.result import Statistics
+
+ITERATIONS = 60
+SLOW = 0.5
+"""Contraction of the iteration beyond which its matrix is made by differences."""
+DIFFERENCE = 1e-7
+ROUNDING = 1e-13
+"""Corrections this small, in lengths of the mechanism or radians, that do not get smaller are round-off."""
+SMALLEST = 1e-16
+
+
+class _Balance(NamedTuple):
+    """Unbalanced forces (nv,), joint equations (nj,) at the end, and what else a step needs when it is accepted."""
+
+    forces: np.ndarray
+    closure: np.ndarray
+    w: np.ndarray
+    q: np.ndarray
+    values: np.ndarray
+    work: np.ndarray
+
+
+class EnergyMomentum:
+    """A running integration of fixed steps; see `simulate`."""
+
+    def __init__(self, mechanism: Mechanism, begin: Start, step: float) -> None:
+        state = begin.state
+        self.equations = e = Equations(mechanism, state.q)
+        self.flat, self.step, self.t = e.flat, step, state.t
+        self.q, self.w = state.q.copy(), state.w.copy()
+        self.multipliers, self.work = begin.multipliers.copy(), np.zeros(4)
+        none = tuple(replace(row, law=-1) for row in mechanism.rows[: mechanism.joint_rows])
+        bare = replace(mechanism, rows=none, force_elements={}, loads=(), laws=(), gravity=np.zeros(3))
+        self._bare = Equations(bare, state.q)
+        self._weightless = Equations(replace(mechanism, gravity=np.zeros(3)), state.q)
+        self._gravity = np.asarray(mechanism.gravity, dtype=float)
+        self._steps = Steps()
+        self._functions = mechanism.function_values(self.t)
+        self._values = self._row_values(self.q, self._functions)
+        flat = self.flat
+        places = [
+            (flat.v_start[b] + 6 + np.arange(m), flat.q_start[b] + 7 + np.arange(m)) for b, m in enumerate(flat.modes)
+        ]
+        self._elastic, self._elastic_q = (np.concatenate(x).astype(int) for x in zip(*places, strict=True))
+        self._welded = {r for joint in mechanism.joints if joint.kind == "fixed" for r in joint.rows}
+        self._length2 = mechanism.length**2
+
+    # what an integrator gives ----------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Let what it needs be compiled before the clock runs."""
+        self._before = self._mass(self.q)
+        self._momenta = self._before @ self.w
+        self._balance(1e-9 * self.w, 1e-9, self._functions, self._functions, self.multipliers)
+
+    def now(self) -> Snapshot:
+        """The motion at the end of the latest step."""
+        mechanism = self.equations.mechanism
+        wdot, multipliers = accelerations(mechanism, self.flat, State(self.t, self.q, self.w), self._functions)
+        energies = self.equations.residual(self._functions, self.q, self.w, wdot, multipliers)[1]
+        return Snapshot(self.t, self.q, self.w, wdot, multipliers, self.work, energies)
+
+    def statistics(self, cpu: float) -> Statistics:
+        """What was done in `cpu` seconds."""
+        return self._steps.statistics(cpu)
+
+    def to(self, target: float) -> Snapshot:
+        """Equal steps to `target`."""
+        count = max(1, int(np.ceil((target - self.t) / self.step * (1 - 1e-9))))
+        h, start = (target - self.t) / count, self.t
+        for k in range(count):
+            self._advance(h, target if k == count - 1 else start + (k + 1) * h)
+        self._steps.take(count, h)
+        return self.now()
+
+    # one step --------------------------------------------------------------------------------------------------------
+
+    def _advance(self, h: float, end: float) -> None:
+        mechanism, flat = self.equations.mechanism, self.flat
+        after, middle = mechanism.function_values(end), mechanism.function_values(0.5 * (self.t + end))
+        D, multipliers = h * self.w, self.multipliers.copy()
+        fast = self._elastic[flat.stiffness * h * h > 1]
+        D[fast] = 0.0  # what the step does not resolve
+        self._before = self._mass(self.q)
+        self._momenta = self._before @ self.w
+        matrix, previous = None, np.inf
+        for iteration in range(ITERATIONS):
+            found = self._balance(D, h, middle, after, multipliers)
+            if not (np.isfinite(found.forces).all() and np.isfinite(found.closure).all()):
+                raise self.equations.diverged(self.t, h, self.w)
+            x, change = self._correction(found, h, matrix)
+            size = float((np.abs(x) * flat.weight).max(initial=0.0))
+            if not np.isfinite(size):
+                raise self.equations.diverged(self.t, h, self.w)
+            D, multipliers = D + x, multipliers + change
+            self._steps.iterations += 1
+            if size <= SMALLEST or (size < ROUNDING and size > 0.3 * previous):
+                break
+            if matrix is None and iteration > 3 and size > SLOW * previous and size > ROUNDING:
+                matrix = self._matrix(D, h, middle, after, multipliers)
+            previous = size
+        else:
+            raise self.equations.diverged(self.t, h, self.w)
+        found = self._balance(D, h, middle, after, multipliers)
+        self.t, self.q, self.w, self.multipliers = end, found.q, found.w, multipliers
+        self.work, self._values, self._functions = self.work + found.work, found.values, after
+        self.equations.angles[flat.joint_rows :] = found.values[flat.joint_rows :]
+        self._weightless.angles[flat.joint_rows :] = found.values[flat.joint_rows :]
+
+    def _correction(self, found: _Balance, h: float, matrix: tuple | None) -> tuple[np.ndarray, np.ndarray]:
+        """Newton's correction of displacement and multipliers."""
+        flat, nj = self.flat, self.flat.joint_rows
+        if matrix is not None:
+            both = la.lu_solve(matrix, -np.concatenate([found.forces, found.closure]))
+            return both[: len(found.forces)], both[len(found.forces) :]
+        nr = len(flat.row_kind)
+        compliance, rows, change = np.full(nr, INACTIVE), np.zeros(nr), np.zeros(nr)
+        compliance[:nj], rows[:nj] = 0.0, -found.closure
+        stiffness = flat.row_stiffness[nj:] + 2 / h * flat.row_damping[nj:]
+        compliance[nj:] = np.where(stiffness > 0, 1 / np.where(stiffness > 0, stiffness, 1.0), INACTIVE)
+        x, terms = np.zeros(len(found.forces)), self._weightless.terms
+        terms.standing[:] = 0.0
+        if solve_rows(flat, terms, 4 / h**2, 2 / h, 1.0, compliance, -2 * found.forces, rows, x, change) < 0:
+            raise self.equations.no_mass(self.t)
+        return x, 0.5 * change[:nj]
+
+    def _matrix(self, D: np.ndarray, h: float, middle: np.ndarray, after: np.ndarray, multipliers: np.ndarray) -> tuple:
+        """The factored derivative of the step's equations, by differences: dense, for steps too large for the cheap one."""
+        n, unit = len(D), 1 / self.flat.weight
+        unknown = np.concatenate([D, multipliers])
+        scale = np.concatenate([unit, np.maximum(np.abs(multipliers), np.abs(multipliers).max(initial=0.0) or 1.0)])
+
+        def at(z: np.ndarray) -> np.ndarray:
+            found = self._balance(z[:n], h, middle, after, z[n:])
+            return np.concatenate([found.forces, found.closure])
+
+        columns = []
+        for k in range(len(unknown)):
+            shift = np.zeros_like(unknown)
+            shift[k] = DIFFERENCE * scale[k]
+            columns.append((at(unknown + shift) - at(unknown - shift)) / (2 * shift[k]))
+        J = np.array(columns).T
+        nj = len(multipliers)
+        size = np.abs(J[:n, :n]).max()
+        J[n:, n:] -= 1e-14 * np.eye(nj) * (np.abs(J[n:, :n]).max(initial=0.0) ** 2 / size)  # for dependent equations
+        factored: tuple = la.lu_factor(J)
+        return factored
+
+    # the equations of a step -----------------------------------------------------------------------------------------
+
+    def _balance(
+        self, D: np.ndarray, h: float, middle: np.ndarray, after: np.ndarray, multipliers: np.ndarray
+    ) -> _Balance:
+        flat, nj = self.flat, self.flat.joint_rows
+        q1, qm = np.empty_like(self.q), np.empty_like(self.q)
+        displace(flat, self.q, D, q1)
+        displace(flat, self.q, 0.5 * D, qm)
+        mean = D / h
+        w1 = 2 * mean - self.w
+        values = self._row_values(q1, after)
+        e = self._weightless
+        e.residual(middle, qm, mean, np.zeros_like(mean), multipliers)
+        loads = e.terms.loads.copy()
+        G = as_sparse(flat, e.terms.G).toarray()
+        change = values - self._values
+        change[:nj] = 0.0
+        driven = flat.row_function[:nj] >= 0
+        change[:nj][driven] = (after - self._functions)[flat.row_function[:nj][driven], 0]
+        G += self._along_relative_motion(G, D, change)
+        forces = self._inertia(D, h, qm, q1, w1, mean) - self._weight(D, qm, q1)
+        work = np.zeros(4)
+        elastic = self._elastic
+        eta = 0.5 * (self.q + q1)[self._elastic_q]
+        stiffness, damping = flat.stiffness, flat.damping
+        forces[elastic] += stiffness * eta + damping * mean[elastic]
+        effort = np.zeros(len(values) - nj)
+        if len(effort):
+            stretch = 0.5 * (values + self._values)[nj:] - flat.row_offset[nj:]
+            rate = change[nj:] / h
+            given = flat.row_function[nj:] >= 0
+            effort[given] = middle[flat.row_function[nj:][given], 0]
+            effort += self._laws(middle, stretch, rate)
+            internal = -flat.row_stiffness[nj:] * stretch - flat.row_damping[nj:] * rate
+            forces -= G[nj:].T @ (effort + internal)
+        forces += G[:nj].T @ multipliers - loads
+        work[0] = -float(multipliers @ change[:nj])
+        work[1] = float(loads @ D + effort @ change[nj:])
+        work[2] = h * float(damping @ mean[elastic] ** 2)
+        work[3] = float(flat.row_damping[nj:] @ change[nj:] ** 2) / h
+        return _Balance(forces, values[:nj], w1, q1, values, work)
+
+    def _laws(self, middle: np.ndarray, stretch: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        mechanism, nj = self.equations.mechanism, self.flat.joint_rows
+        t = float(middle[-1, 0])
+        return np.array([
+            mechanism.laws[row.law](t, float(x), float(v)) if row.law >= 0 else 0.0
+            for row, x, v in zip(mechanism.rows[nj:], stretch, rate, strict=True)
+        ])  # fmt: skip
+
+    def _row_values(self, q: np.ndarray, functions: np.ndarray) -> np.ndarray:
+        e = self._weightless
+        none = np.zeros_like(self.w)
+        e.residual(functions, q, none, none, np.zeros(self.flat.joint_rows))
+        return e.terms.values.copy()
+
+    def _mass(self, q: np.ndarray) -> sp.csr_matrix:
+        """Mass matrix at `q`."""
+        none = np.zeros_like(self.w)
+        self._bare.residual(self._functions, q, none, none, np.zeros(self.flat.joint_rows))
+        return self._bare.mass()
+
+    def _bias(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Inertia forces of velocities without accelerations."""
+        none, still = np.zeros_like(w), np.zeros(self.flat.joint_rows)
+        moving = self._bare.residual(self._functions, q, w, none, still)[0].copy()
+        moving -= self._bare.residual(self._functions, q, none, none, still)[0]
+        moving[self._elastic] -= self.flat.damping * w[self._elastic]
+        return moving
+
+    def _inertia(
+        self, D: np.ndarray, h: float, qm: np.ndarray, q1: np.ndarray, w1: np.ndarray, mean: np.ndarray
+    ) -> np.ndarray:
+        """Rate of momenta in the axes of the middle; in the elastic equations less the derivative of the kinetic energy by place, exact in sum."""
+        flat = self.flat
+        M1 = self._mass(q1)
+        p0, p1 = self._momenta, M1 @ w1
+        out = (p1 - p0) / h
+        crossed = M1 @ self.w
+        changed = (M1 @ mean - self._before @ mean) / h
+        by_place = changed - self._bias(qm, mean)  # of the mean velocities; what they change by takes the rest
+        half_change = 0.5 * (w1 - self.w)
+        if len(self._elastic):
+            reach = 0.5 * h * half_change[self._elastic]
+            sides = []
+            for sign in (1, -1):
+                q = qm.copy()
+                q[self._elastic_q] += sign * reach
+                sides.append(self._mass(q) @ half_change)
+            by_place -= (sides[0] - sides[1]) / h - self._bias(qm, half_change)
+        for b, m in enumerate(flat.modes):
+            s = flat.v_start[b]
+            rigid, soft = slice(s, s + 6), slice(s + 6, s + 6 + m)
+            half = _adjoint_exponential(0.5 * D[rigid])
+            back = _adjoint_exponential(-0.5 * D[rigid])
+            out[rigid] = (back.T @ p1[rigid] - half.T @ p0[rigid]) / h
+            if m:
+                mine = slice(s, s + 6 + m)
+                by_eta = by_place[soft]
+                exact = 0.5 * float(crossed[mine] @ w1[mine] - p0[mine] @ w1[mine])
+                square = float(D[soft] @ D[soft])
+                if square > 0:
+                    by_eta = by_eta + D[soft] * (exact - by_eta @ D[soft]) / square
+                out[soft] -= by_eta
+        return out
+
+    def _weight(self, D: np.ndarray, qm: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """Generalised forces of gravity whose work over the step is the change of its potential."""
+        flat, out = self.flat, np.zeros_like(D)
+        if not self._gravity.any():
+            return out
+        bodies = self.equations.mechanism.bodies
+        place_markers(flat, qm, self._weightless.places, True)
+        for b, body in enumerate(bodies):
+            s, m, at = flat.v_start[b], flat.modes[b], flat.q_start[b] + 7
+            g = self._weightless.places.attitude[b].T @ self._gravity
+            theta = D[s + 3 : s + 6]
+            angle = float(np.linalg.norm(theta))
+            chord = np.sinc(angle / (2 * np.pi))
+            axis = theta / angle if angle > 0 else np.zeros(3)
+            inv = body.invariants
+            moved = inv.mass * (chord * g + (1 - chord) * axis * (axis @ g))
+            out[s : s + 3] = moved
+            first, last = (_first_moment(inv, q[at : at + m]) for q in (self.q, q1))
+            out[s + 3 : s + 6] = chord * np.cross(0.5 * (first + last), g)
+            if m:
+                eta = 0.5 * (self.q[at : at + m] + q1[at : at + m])
+                turn = np.reshape(rotation_exp(tuple(0.5 * theta)), (3, 3))
+                out[s + 6 : s + 6 + m] = (inv.S1 + inv.SG @ eta).T @ (0.5 * (turn + turn.T) @ g)
+        return out
+
+    def _along_relative_motion(self, G: np.ndarray, D: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """What makes the rows' middle Jacobian a discrete derivative: a multiple of the relative motion of the row's markers."""
+        missing = change - G @ D
+        out = np.zeros_like(G)
+        done: dict[tuple[int, int], np.ndarray] = {}
+        for r in range(len(missing)):
+            if r in self._welded:
+                continue
+            pair = (int(self.flat.row_markers[r, 0]), int(self.flat.row_markers[r, 1]))
+            if pair not in done:
+                done[pair] = self._relative(pair)
+            J = done[pair]
+            twist = J @ D
+            weighted = twist * np.array([1, 1, 1, self._length2, self._length2, self._length2])
+            size = float(twist @ weighted)
+            if size > 0:
+                out[r] = (missing[r] / size) * (weighted @ J)
+        return out
+
+    def _relative(self, pair: tuple[int, int]) -> np.ndarray:
+        """Motion (6, nv) of the second marker relative to the first, at the second's place, world axes, in the middle of the step."""
+        places, out = self._weightless.places, np.zeros((6, len(self.w)))
+        at = places.position[pair[1]]
+        for sign, k in ((-1.0, pair[0]), (1.0, pair[1])):
+            b = int(self.flat.marker_body[k])
+            if b == GROUND:
+                continue
+            s, m, R = self.flat.v_start[b], self.flat.modes[b], places.attitude[b]
+            arm = R.T @ (at - places.position[k])
+            rows = places.rows[k][:, :m] if self.flat.marker_moves[k] else np.zeros((6, m))
+            turned = places.tangent[k] @ rows[3:] if m else rows[3:]
+            out[:3, s : s + 3] += sign * R
+            out[:3, s + 3 : s + 6] += -sign * R @ skew(places.body_point[k] + arm)
+            out[:3, s + 6 : s + 6 + m] += sign * R @ (rows[:3] - skew(arm) @ turned)
+            out[3:, s + 3 : s + 6] += sign * R
+            out[3:, s + 6 : s + 6 + m] += sign * R @ turned
+        return out
+
+
+def _first_moment(inv: object, eta: np.ndarray) -> np.ndarray:
+    return np.asarray(inv.s0 + inv.S1 @ eta + 0.5 * inv.SG @ eta @ eta)  # type: ignore[attr-defined]
+
+
+def _adjoint_exponential(x: np.ndarray) -> np.ndarray:
+    """`Ad(exp(x))` (6, 6) of a twist [v, omega]."""
+    theta = (float(x[3]), float(x[4]), float(x[5]))
+    R = np.reshape(rotation_exp(theta), (3, 3))
+    shift = np.reshape(left_jacobian(theta), (3, 3)) @ x[:3]
+    out = np.zeros((6, 6))
+    out[:3, :3] = out[3:, 3:] = R
+    out[:3, 3:] = skew(shift) @ R
+    return out

@@ -1,0 +1,143 @@
+"""The energy-momentum scheme: balance and momenta to round-off at any step, order two, agreement with the other integrators."""
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum, flexible_pendulum, random_flexible_body, slider_crank
+
+import flexmb
+from flexmb.dynamics import momenta
+from flexmb.integrators.integrator import IntegratorError
+from flexmb.mechanism import body_frame
+
+
+def conserving(system, duration, step, **options):
+    return flexmb.simulate(system, duration, step=step, integrator="energy-momentum", **{"output_step": step} | options)
+
+
+def total_momenta(result):
+    """Linear momentum and that about the origin (nt, 6), in the world."""
+    mechanism, flat, found = result.mechanism, result.mechanism.flat(), []
+    for k in range(len(result.t)):
+        state, total = result.state(k), np.zeros(6)
+        for b, body in enumerate(mechanism.bodies):
+            r, R = body_frame(mechanism, state, b)
+            eta = state.q[flat.q_start[b] + 7 : flat.q_start[b + 1]]
+            linear, angular, _ = momenta(body, eta, state.w[flat.v_start[b] : flat.v_start[b + 1]])
+            total += np.concatenate([R @ linear, R @ angular + np.cross(r, R @ linear)])
+        found.append(total)
+    return np.array(found)
+
+
+def flying_pair(damping=1.0):
+    """Two flexible bodies on a ball joint, a spring and damper between them, tumbling freely."""
+    system = flexmb.System(name="pair")
+    first = system.add(
+        random_flexible_body(np.random.default_rng(5), second_order=True),
+        name="first",
+        angular_velocity=(1.0, 2.0, -1.0),
+        eta=(0.05, 0, 0.02),
+    )
+    second = system.add(
+        random_flexible_body(np.random.default_rng(6), second_order=True),
+        name="second",
+        position=(1, 0.2, 0),
+        angular_velocity=(0, 1.0, 3.0),
+    )
+    system.spherical("ball", first["end"], second["start"])
+    system.spring_damper("spring", first["start"], second["end"], stiffness=50.0, damping=damping)
+    return system
+
+
+@pytest.mark.parametrize("step", [0.05, 0.01])
+def test_a_tumbling_pair_keeps_energy_and_momenta(step):
+    """What the damper takes is in the ledger; the rest stays, at steps as long as a third of the fastest vibration."""
+    result = conserving(flying_pair(), 2.0, step)
+    assert result.ledger.damper_heat[-1] > 0.1
+    assert np.abs(result.ledger.residual).max() < 1e-13 * result.ledger.kinetic.max()
+    found = total_momenta(result)
+    assert np.abs(found - found[0]).max() < 1e-12 * np.abs(found[0]).max()
+
+
+MECHANISMS = {
+    "double pendulum": double_pendulum,
+    "flexible pendulum": lambda: flexible_pendulum(np.random.default_rng(5), second_order=True, damping=0.5),
+    "slider-crank": slider_crank,
+    "driven": lambda: driven(),
+}
+
+
+def driven():
+    """A driven crank, a motor with a law, a spring that is wound up, a load: everything that does work."""
+    system = slider_crank()
+    system.drive("bearing", flexmb.motion.harmonic(amplitude=0.8, frequency=1.3))
+    system.motor("brake", "guide", lambda t, x, v: -3.0 * v - 20.0 * x**3)
+    return system
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_balance_closes_at_any_step_and_errors_fall_with_its_square(name):
+    """Positions, velocities and reactions against Radau; loops, drivers, laws, loads, damped flexible bodies."""
+    system = MECHANISMS[name]()
+    exact = flexmb.simulate(system, 0.6, integrator="radau", tolerance=1e-11, output_step=0.03)
+    errors = []
+    steps = (0.005, 0.0025)
+    for step in (0.03, *steps):
+        result = conserving(system, 0.6, step, output_step=0.03)
+        ledger = result.ledger
+        scale = max(ledger.exchange, np.abs(ledger.driver_work).max(), np.abs(ledger.load_work).max())
+        assert np.abs(ledger.residual).max() < 2e-12 * scale
+        seen = [[r.position(m.name), r.velocity(m.name)] for r in (result, exact) for m in r.mechanism.markers]
+        half = len(seen) // 2
+        off = np.array(seen[:half]) - np.array(seen[half:])
+        reactions = np.abs(result.multipliers - exact.multipliers).max()
+        errors.append([np.abs(off[:, 0]).max(), np.abs(off[:, 1]).max(), reactions])
+    seen = np.array(errors[2]) > 1e-10  # places of what is driven are exact
+    order = np.log2(np.array(errors[1]) / np.array(errors[2]))[seen]
+    np.testing.assert_allclose(order, 2.0, atol=0.1)
+
+
+def test_redundant_joints_are_no_obstacle():
+    from test_kinematics import four_bar
+
+    system = four_bar()
+    system.set_speed("A", 2.0)
+    with pytest.warns(flexmb.joints.RedundantConstraintWarning):
+        result = conserving(system, 1.0, 0.02)
+    assert np.abs(result.ledger.residual).max() < 1e-12 * result.ledger.kinetic.max()
+    with pytest.warns(flexmb.joints.RedundantConstraintWarning):
+        exact = flexmb.simulate(system, 1.0, step=1e-4, output_step=0.02)
+    np.testing.assert_allclose(result.coordinate("A"), exact.coordinate("A"), atol=5e-3)
+
+
+def test_a_wound_up_spring_counts_its_turns():
+    system = flexmb.System()
+    wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(1, 1, 1)))
+    system.revolute("axle", system.ground.at((0, 0, 0)), wheel, axis=(0, 0, 1))
+    system.joint_spring("spring", "axle", stiffness=0.04)
+    system.set_speed("axle", 4.0)
+    result = conserving(system, 20.0, 0.1)
+    assert np.abs(result.ledger.residual).max() < 1e-12 * result.ledger.exchange
+    assert result.coordinate("axle").max() == pytest.approx(20.0, rel=1e-3)
+
+
+def test_it_wants_a_step():
+    with pytest.raises(IntegratorError, match="takes fixed steps"):
+        flexmb.simulate(double_pendulum(), 1.0, integrator="energy-momentum")
+
+
+def test_hht_is_of_second_order_with_its_own_damping():
+    """Positions, velocities and reactions of a double pendulum; more damping than generalised-alpha of the same radius."""
+    exact = flexmb.simulate(double_pendulum(), 0.6, integrator="radau", tolerance=1e-11, output_step=0.03)
+    errors = []
+    for step in (2e-3, 1e-3):
+        found = flexmb.simulate(double_pendulum(), 0.6, step=step, output_step=0.03, integrator="hht", rho_inf=0.8)
+        errors.append([np.abs(getattr(found, x) - getattr(exact, x)).max() for x in ("q", "w", "multipliers")])
+    np.testing.assert_allclose(np.log2(np.array(errors[0]) / np.array(errors[1])), 2.0, atol=0.1)
+    system = flexible_pendulum(np.random.default_rng(5))
+    lost = [
+        -flexmb.simulate(system, 2.0, step=0.02, integrator=name, rho_inf=0.6).ledger.residual[-1]
+        for name in ("generalised-alpha", "hht")
+    ]
+    assert lost[1] > lost[0] > 0
+    with pytest.raises(IntegratorError, match=r"from 0\.5 to 1"):
+        flexmb.simulate(system, 1.0, step=0.01, integrator="hht", rho_inf=0.2)

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import SymLogNorm
 
+from flexmb.inverse import Inverse
 from flexmb.kinematics import Sweep
 from flexmb.linear.branches import Branches, StabilityMap
 from flexmb.linear.periodic import Periodic
@@ -135,4 +136,24 @@ def plot_sweep(sweep: Sweep, path: str | Path) -> Path:
     right.set(xlabel=f"joint {sweep.joint!r}", ylabel="dexterity", ylim=(0, None), title="zero: singular position")
     for axis in (left, right):
         axis.grid(alpha=0.25)
+    return save_figure(figure, path)
+
+
+def plot_inverse(found: Inverse, path: str | Path) -> Path:
+    """Efforts over time, and the deformation of every flexible body on the way."""
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, layout="constrained")
+    for name, effort in zip(found.actuators, found.efforts.T, strict=True):
+        upper.plot(found.t, effort, lw=1.3, label=name)
+    upper.set(ylabel="effort", title=f"{found.result.mechanism.name}: efforts for the prescribed motion")
+    for body in found.result.mechanism.bodies:
+        for interface in body.interfaces if body.is_flexible else ():
+            name = f"{body.name}.{interface}"
+            size = np.linalg.norm(found.result.deflection(name), axis=1)
+            if size.max() > 0:
+                lower.plot(found.t, size, lw=1.2, label=name)
+    lower.set(xlabel="time", ylabel="deflection in the body")
+    for axis in (upper, lower):
+        axis.grid(alpha=0.25)
+        if axis.lines:
+            axis.legend(frameon=False, fontsize=8)
     return save_figure(figure, path)

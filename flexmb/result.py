@@ -6,10 +6,10 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.joints import free_motion
-from flexmb.kernels.data import GROUND, make_places
+from flexmb.kernels.data import ANGLE_SINE, GROUND, TRANSLATION, make_places
 from flexmb.kernels.recall import marker_paths, marker_velocities
 from flexmb.lie import rotation_from_quaternion
-from flexmb.mechanism import Mechanism, State
+from flexmb.mechanism import Mechanism, MechanismError, State
 
 MOST_TOLD = 20
 """Events told one by one in a report."""
@@ -197,6 +197,18 @@ class Result:
         from flexmb.reactions import joint_reaction
 
         return joint_reaction(self, joint)
+
+    def drive_effort(self, joint: str, along: str | None = None) -> Float[np.ndarray, "nt"]:
+        """Torque (force) with which a joint's driver turns (moves) its second body against its first over time: the inverse dynamics of a prescribed motion."""
+        record = self.mechanism.joint(joint)
+        kinds = {"rotation": ANGLE_SINE, "translation": TRANSLATION}
+        driven = [r for r in record.rows if self.mechanism.rows[r].function >= 0]
+        rows = [r for r in driven if along is None or self.mechanism.rows[r].kind == kinds.get(along)]
+        if len(rows) != 1:
+            raise MechanismError(
+                f"Joint {joint!r} has {len(driven)} driven motions{'' if along is None else f', {len(rows)} of them {along}'}; an effort belongs to one. Name it with along=, or drive the joint."
+            )
+        return -np.asarray(self.multipliers[:, rows[0]])
 
     def __str__(self) -> str:
         events = "".join(f"{happening}\n" for happening in self.happened[:MOST_TOLD])

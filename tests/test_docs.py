@@ -86,6 +86,14 @@ def test_the_gate_of_the_manual_bounces_is_latched_and_let_go():
     assert np.abs(names["force"]).max() >= 0
 
 
+def test_the_arm_of_the_manual_follows_its_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = names_of("inverse.md")
+    tip = names["check"].position("fore.end")
+    np.testing.assert_allclose((tip[-1] - tip[0])[:2], [-0.3, 0.2], atol=1e-6)
+    assert np.abs(names["torque"]).max() > 1.0
+
+
 def test_links_and_pictures_exist():
     for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):

@@ -31,21 +31,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for verb in (
-    inspect,
-    reduce,
-    run,
-    compare,
-    study,
-    mobility,
-    modes,
-    response,
-    campbell,
-    periodic,
-    stress,
-    view,
-    validate,
-    demo,
-):
+    inspect, reduce, run, compare, study, mobility, modes, response, campbell, periodic, inverse, stress, view, validate, demo,
+):  # fmt: skip
     app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
 
 _DEBUG = {"on": False}

@@ -23,6 +23,7 @@ from flexmb.files.body_file import load_body
 from flexmb.files.changes import changed
 from flexmb.files.motion_keys import MotionKeys
 from flexmb.files.schema_errors import sentences
+from flexmb.inverse import Servo
 from flexmb.measure import measure
 from flexmb.mechanism import MechanismError
 from flexmb.motion import Motion
@@ -35,11 +36,12 @@ class ModelFileError(FlexmbError, ValueError):
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """What a model file says: the system, and the options for `flexmb.simulate`."""
+    """What a model file says: the system, the options for `flexmb.simulate`, and coordinates prescribed for `flexmb.inverse`."""
 
     system: System
     duration: float
     options: dict[str, Any]
+    servos: tuple[Servo, ...] = ()
 
 
 def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> ModelFile:
@@ -67,7 +69,8 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
     if keys.stops or keys.events:
         with _naming(path, "stops and events"):
             options["events"] = [*map(_stop, keys.stops), *map(_event, keys.events)]
-    return ModelFile(_build(keys, path), options.pop("duration"), options)
+    servos = tuple(Servo(s.marker, s.axis, s.motion.motion(path.parent)) for s in keys.servos)
+    return ModelFile(_build(keys, path), options.pop("duration"), options, servos)
 
 
 @dataclass(frozen=True)

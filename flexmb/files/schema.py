@@ -283,6 +283,14 @@ class EventKeys(Keys):
         return self
 
 
+class ServoKeys(Keys):
+    """A world coordinate of a marker that moves as prescribed, by the efforts of motors: for `flexmb inverse`."""
+
+    marker: str
+    axis: Literal["x", "y", "z"]
+    motion: MotionKeys
+
+
 class SimulationKeys(Keys):
     """Options of `flexmb.simulate`."""
 
@@ -311,6 +319,7 @@ class ModelKeys(Keys):
     loads: list[LoadKeys] = Field([])
     stops: list[StopKeys] = Field([])
     events: list[EventKeys] = Field([])
+    servos: list[ServoKeys] = Field([])
 
     @model_validator(mode="after")
     def _body_names(self) -> Self:

@@ -11,6 +11,7 @@ from flexmb.cli import (
     compare,
     demo,
     inspect,
+    inverse,
     mobility,
     modes,
     periodic,

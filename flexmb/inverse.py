@@ -17,12 +17,11 @@ import scipy.sparse.linalg as spla
 from jaxtyping import Float
 
 from fem.errors import ConvergenceError, FlexmbError, unknown_name
+from flexmb.configuration import difference, elastic_places
 from flexmb.initial import quiet_start, row_jacobian
 from flexmb.integrators.equations import Equations
-from flexmb.kernels.algebra import left_jacobian_inverse, rotation_log
 from flexmb.kernels.data import GROUND, TRANSLATION, Flat
 from flexmb.kernels.step import displace
-from flexmb.lie import rotation_from_quaternion
 from flexmb.linear.tangent import carrying, tangent
 from flexmb.mechanism import Joint, Marker, Mechanism, Row
 from flexmb.motion import Motion, table
@@ -239,7 +238,7 @@ class _Problem:
         padded = np.concatenate([q[:1], q[:1], q, q[-1:], q[-1:]])
         w, wdot = np.zeros((len(q), self.nv)), np.zeros((len(q), self.nv))
         for n in range(len(q)):
-            around = np.array([_difference(self.flat, q[n], padded[n + k]) for k in range(5)])
+            around = np.array([difference(self.flat, q[n], padded[n + k]) for k in range(5)])
             w[n], wdot[n] = FIRST @ around / self.h, SECOND @ around / self.h**2
         return w, wdot
 
@@ -274,19 +273,12 @@ class _Problem:
         data, i, j = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         A = sp.csr_matrix((data, (i, j)), shape=(row, len(q) * size))
         cost, slope = np.full((len(q), size), INDIFFERENT), np.zeros((len(q), size))
-        soft, soft_q = self._elastic
+        soft, soft_q = elastic_places(self.flat)
         cost[:, soft] += self.flat.weight[soft] ** 2
         slope[:, soft] = self.flat.weight[soft] ** 2 * (q[:, soft_q] - rest[:, soft_q])
         found = _least(A, np.concatenate(right), cost.ravel(), -slope.ravel(), self._scales(size, len(q)))
         every = found.reshape(len(q), size)
         return every[:, : self.nv], every[:, self.nv : self.nv + self.nj], every[:, self.nv + self.nj :]
-
-    @property
-    def _elastic(self) -> tuple[np.ndarray, np.ndarray]:
-        flat = self.flat
-        rates = [flat.v_start[b] + 6 + np.arange(m) for b, m in enumerate(flat.modes)]
-        places = [flat.q_start[b] + 7 + np.arange(m) for b, m in enumerate(flat.modes)]
-        return np.concatenate(rates).astype(int), np.concatenate(places).astype(int)
 
     def _scales(self, size: int, count: int) -> np.ndarray:
         """Sizes of the unknowns: displacements by their weights, forces by the mechanism's inertia."""
@@ -325,16 +317,3 @@ def _solved(A: sp.csc_matrix, b: np.ndarray, nv: int) -> np.ndarray:
     for _ in range(2):
         x += factor.solve(rows * b - S @ x)
     return np.asarray(columns * x)
-
-
-def _difference(flat: Flat, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """`x` (nv,) with `b = a o exp(x)`."""
-    x = np.zeros(len(flat.weight))
-    for k, m in enumerate(flat.modes):
-        q, s = flat.q_start[k], flat.v_start[k]
-        R0, R = rotation_from_quaternion(a[q + 3 : q + 7]), rotation_from_quaternion(b[q + 3 : q + 7])
-        theta = rotation_log(tuple(np.ravel(R0.T @ R)))
-        x[s : s + 3] = np.reshape(left_jacobian_inverse(theta), (3, 3)) @ (R0.T @ (b[q : q + 3] - a[q : q + 3]))
-        x[s + 3 : s + 6] = theta
-        x[s + 6 : s + 6 + m] = b[q + 7 : q + 7 + m] - a[q + 7 : q + 7 + m]
-    return x

@@ -24,6 +24,6 @@ def command(
         mechanism = load_model(model).system.build()
         say_text(mobility.mobility(mechanism))
         if sweep is not None:
-            found = kinematics.sweep(mechanism, *values_of(sweep))
+            found = kinematics.sweep(mechanism, *values_of(sweep, "--sweep"))
             say_text(found)
             say_text(f"plot: {plot_sweep(found, plot or Path(f'{model.stem}.sweep.png'))}")

@@ -8,17 +8,17 @@ import numpy as np
 from flexmb.study.parameters import StudyError
 
 
-def values_of(text: str) -> tuple[str, list[Any]]:
+def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
     """A key and its values: numbers, truths and texts between commas, or FIRST:LAST:COUNT."""
     key, equals, given = text.partition("=")
     if not equals or not key or not given:
-        raise StudyError(f"--vary expects KEY=V1,V2,... or KEY=FIRST:LAST:COUNT; found {text!r}.")
+        raise StudyError(f"{option} expects KEY=V1,V2,... or KEY=FIRST:LAST:COUNT; found {text!r}.")
     parts = given.split(":")
     if len(parts) == 3:
         try:
             return key, np.linspace(float(parts[0]), float(parts[1]), int(parts[2])).tolist()
         except ValueError:
-            raise StudyError(f"--vary {text!r}: FIRST and LAST are numbers and COUNT is a whole number.") from None
+            raise StudyError(f"{option} {text!r}: FIRST and LAST are numbers and COUNT is a whole number.") from None
     return key, [_value(part.strip()) for part in given.split(",")]
 
 

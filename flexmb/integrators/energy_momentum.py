@@ -22,6 +22,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from flexmb.configuration import elastic_places
 from flexmb.initial import Start, accelerations, as_sparse
 from flexmb.integrators.equations import Equations
 from flexmb.integrators.integrator import Snapshot, Steps
@@ -71,11 +72,7 @@ class EnergyMomentum:
         self._steps = Steps()
         self._functions = mechanism.function_values(self.t)
         self._values = self._row_values(self.q, self._functions)
-        flat = self.flat
-        places = [
-            (flat.v_start[b] + 6 + np.arange(m), flat.q_start[b] + 7 + np.arange(m)) for b, m in enumerate(flat.modes)
-        ]
-        self._elastic, self._elastic_q = (np.concatenate(x).astype(int) for x in zip(*places, strict=True))
+        self._elastic, self._elastic_q = elastic_places(self.flat)
         self._welded = {r for joint in mechanism.joints if joint.kind == "fixed" for r in joint.rows}
         self._length2 = mechanism.length**2
 

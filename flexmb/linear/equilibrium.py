@@ -6,11 +6,11 @@ import numpy as np
 from scipy.linalg import eigh
 
 from fem.errors import FlexmbError
+from flexmb.configuration import pose
 from flexmb.initial import accelerations, least_change, quiet_start, row_jacobian
 from flexmb.integrators.equations import Equations
 from flexmb.kernels.data import Flat
 from flexmb.kernels.step import displace
-from flexmb.lie import rotation_from_quaternion
 from flexmb.linear.tangent import allowed_motions, carrying, tangent
 from flexmb.mechanism import Mechanism, State
 from flexmb.system import System
@@ -155,7 +155,7 @@ def _in_world(flat: Flat, state: State) -> np.ndarray:
     """Velocity of the point of each body that is at the world's origin, and angular velocity, in world axes (6 nb,)."""
     out = []
     for b in range(len(flat.modes)):
-        r, R, s = *_pose(flat, state.q, b), flat.v_start[b]
+        r, R, s = *pose(flat, state.q, b), flat.v_start[b]
         omega = R @ state.w[s + 3 : s + 6]
         out += [R @ state.w[s : s + 3] - np.cross(omega, r), omega]
     return np.concatenate(out)
@@ -165,15 +165,10 @@ def _in_bodies(flat: Flat, q: np.ndarray, world: np.ndarray) -> np.ndarray:
     """Velocities (nv,) in body axes, of rigid bodies, from those of `_in_world`."""
     w = np.zeros(len(flat.weight))
     for b in range(len(flat.modes)):
-        (r, R), s = _pose(flat, q, b), flat.v_start[b]
+        (r, R), s = pose(flat, q, b), flat.v_start[b]
         v, omega = world[6 * b : 6 * b + 3], world[6 * b + 3 : 6 * b + 6]
         w[s : s + 3], w[s + 3 : s + 6] = R.T @ (v + np.cross(omega, r)), R.T @ omega
     return w
-
-
-def _pose(flat: Flat, q: np.ndarray, b: int) -> tuple[np.ndarray, np.ndarray]:
-    s = flat.q_start[b]
-    return q[s : s + 3], rotation_from_quaternion(q[s + 3 : s + 7])
 
 
 def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:

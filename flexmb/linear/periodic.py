@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from fem.errors import ConvergenceError
+from flexmb.configuration import difference
 from flexmb.initial import quiet_start
 from flexmb.integrators.equations import Equations
-from flexmb.kernels.algebra import rotation_log
 from flexmb.kernels.data import Flat
 from flexmb.kernels.step import displace
-from flexmb.lie import rotation_from_quaternion
 from flexmb.linear.linearise import LinearError
 from flexmb.linear.tangent import allowed_motions, carrying, tangent
 from flexmb.mechanism import Mechanism, State
@@ -119,15 +118,9 @@ class _Shot:
 
     def deviation(self, result: Result) -> np.ndarray:
         """How far the end of a run is from the start (2 nf,)."""
-        start, flat = self._mechanism.initial, self._flat
+        start = self._mechanism.initial
         q, w = result.q[-1], result.w[-1]
-        x = np.zeros(len(w))
-        for b in range(len(flat.modes)):
-            a, s, m = flat.q_start[b], flat.v_start[b], flat.modes[b]
-            R0, R = rotation_from_quaternion(start.q[a + 3 : a + 7]), rotation_from_quaternion(q[a + 3 : a + 7])
-            x[s : s + 3] = R0.T @ (q[a : a + 3] - start.q[a : a + 3])
-            x[s + 3 : s + 6] = rotation_log(tuple(np.ravel(R0.T @ R)))
-            x[s + 6 : s + 6 + m] = q[a + 7 : a + 7 + m] - start.q[a + 7 : a + 7 + m]
+        x = difference(self._flat, start.q, q)
         rates = w - start.w - self._carried @ x
         return self._independent(x, rates)
 

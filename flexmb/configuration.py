@@ -1,0 +1,35 @@
+"""Configurations as numbers: where the parts of a body are in `q` and `w`, and the displacement between two configurations."""
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.kernels.algebra import left_jacobian_inverse, rotation_log
+from flexmb.kernels.data import Flat
+from flexmb.lie import rotation_from_quaternion
+
+
+def pose(flat: Flat, q: Float[np.ndarray, "nq"], body: int) -> tuple[np.ndarray, np.ndarray]:
+    """World position (3,) of a body's frame and its attitude (3, 3)."""
+    s = flat.q_start[body]
+    return q[s : s + 3], rotation_from_quaternion(q[s + 3 : s + 7])
+
+
+def elastic_places(flat: Flat) -> tuple[np.ndarray, np.ndarray]:
+    """Where all elastic rates are in `w`, and elastic coordinates in `q`."""
+    rates = [flat.v_start[b] + 6 + np.arange(m) for b, m in enumerate(flat.modes)]
+    coordinates = [flat.q_start[b] + 7 + np.arange(m) for b, m in enumerate(flat.modes)]
+    return np.concatenate(rates).astype(int), np.concatenate(coordinates).astype(int)
+
+
+def difference(flat: Flat, a: Float[np.ndarray, "nq"], b: Float[np.ndarray, "nq"]) -> Float[np.ndarray, "nv"]:
+    """`x` with `b = a o exp(x)`: twists of the bodies in their axes, rotations within half a turn, and elastic increments."""
+    x = np.zeros(len(flat.weight))
+    for k in range(len(flat.modes)):
+        s = flat.v_start[k]
+        (r0, R0), (r, R) = pose(flat, a, k), pose(flat, b, k)
+        theta = rotation_log(tuple(np.ravel(R0.T @ R)))
+        x[s : s + 3] = np.reshape(left_jacobian_inverse(theta), (3, 3)) @ (R0.T @ (r - r0))
+        x[s + 3 : s + 6] = theta
+    rates, coordinates = elastic_places(flat)
+    x[rates] = b[coordinates] - a[coordinates]
+    return x

@@ -7,8 +7,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from flexmb.study.parameters import StudyError
+from flexmb.study.sensitivity import Gradient
 from flexmb.study.table import Study
-from flexmb.view import COLOURS, save_figure
+from flexmb.view import COLOURS, INK, save_figure
 
 MOST = 6
 """Measures drawn when none are named."""
@@ -41,4 +42,22 @@ def plot_study(study: Study, path: str | Path, measures: Sequence[str] = (), aga
     axes[-1, 0].set_xlabel(against)
     if 1 < len(lines) <= len(COLOURS):
         axes[0, 0].legend(frameon=False, fontsize=8)
+    return save_figure(figure, path)
+
+
+def plot_gradient(found: Gradient, path: str | Path, measures: Sequence[str] = ()) -> Path:
+    """How many per cent each measure changes by for one per cent of each parameter."""
+    shown = list(measures) or [m for m in found.derivatives if found.outcome[m]][:6]
+    names = list(found.at)
+    figure, axis = plt.subplots(figsize=(9, 1.2 + 0.25 * len(names) * len(shown)), layout="constrained")
+    height = 0.8 / max(len(shown), 1)
+    for k, measure in enumerate(shown):
+        places = np.arange(len(names)) + (k - (len(shown) - 1) / 2) * height
+        scale = np.abs(np.array(list(found.at.values())) / (found.outcome[measure] or 1.0))
+        axis.barh(places, found.relative(measure), height, xerr=found.errors[measure] * scale, label=measure)
+    axis.set_yticks(range(len(names)), names)
+    axis.axvline(0.0, color=INK, lw=0.8)
+    axis.set(xlabel="per cent for one per cent of the parameter")
+    axis.grid(axis="x", alpha=0.25)
+    axis.legend(frameon=False, fontsize=8)
     return save_figure(figure, path)

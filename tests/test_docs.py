@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -30,6 +31,9 @@ def test_the_study_of_the_manual_gives_three_times_the_weight(tmp_path, monkeypa
     weight = 9.81 * np.array(names["study"].parameter("mass"))
     np.testing.assert_allclose(names["force"], 3 * weight, rtol=1e-3)
     assert (tmp_path / "study.png").stat().st_size > 10_000
+    assert names["slopes"].relative("kinetic energy")[0] == pytest.approx(
+        1.0, rel=1e-6
+    )  # by the mass, which the motion does not see
 
 
 def test_the_arm_of_the_manual_rests_and_vibrates(tmp_path, monkeypatch):

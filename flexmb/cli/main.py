@@ -18,6 +18,7 @@ from flexmb.cli import (
     reduce,
     response,
     run,
+    sensitivity,
     stress,
     study,
     validate,
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for verb in (
-    inspect, reduce, run, compare, study, mobility, modes, response, campbell, periodic, inverse, stress, view, validate, demo,
+    inspect, reduce, run, compare, study, sensitivity, mobility, modes, response, campbell, periodic, inverse, stress, view, validate, demo,
 ):  # fmt: skip
     app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
 

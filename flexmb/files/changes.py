@@ -28,6 +28,18 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
+def number_at(data: dict[str, Any], key: str) -> float:
+    """The number that a key of a model file has."""
+    *tables, last = key.split(".")
+    table: Any = data
+    for place, part in enumerate(tables):
+        table = _inside(table, part, ".".join(tables[:place]))
+    value = _inside(table, last, ".".join(tables))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ChangeError(f"Key {key!r} holds {value!r}; a sensitivity needs a number.")
+    return float(value)
+
+
 def _inside(table: Any, part: str, where: str) -> Any:
     if isinstance(table, list):
         table = {str(item.get("name")): item for item in table if isinstance(item, dict)}

@@ -3,6 +3,7 @@
 from flexmb.study.many import simulate_many
 from flexmb.study.parameters import every_combination
 from flexmb.study.peaks import peaks
+from flexmb.study.sensitivity import Gradient, gradient
 from flexmb.study.table import Study
 
-__all__ = ["Study", "every_combination", "peaks", "simulate_many"]
+__all__ = ["Gradient", "Study", "every_combination", "gradient", "peaks", "simulate_many"]

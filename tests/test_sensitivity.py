@@ -1,0 +1,77 @@
+"""Derivatives by parameters against closed forms, with errors that are true."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_cli import is_picture
+from typer.testing import CliRunner
+
+import flexmb
+from flexmb.cli.main import app
+from flexmb.study import gradient
+from flexmb.study.parameters import StudyError
+from flexmb.study_plots import plot_gradient
+
+
+def formula(a, b):
+    return {"cube": a**3 * b, "wave": np.sin(3 * a) / b}
+
+
+def test_derivatives_of_formulas_are_right_and_so_are_their_errors(tmp_path):
+    found = gradient(formula, {"a": 1.3, "b": -0.7}, workers=1)
+    exact = {
+        "cube": [3 * 1.3**2 * -0.7, 1.3**3],
+        "wave": [3 * np.cos(3.9) / -0.7, -np.sin(3.9) / 0.49],
+    }
+    for name, values in exact.items():
+        off = np.abs(found.of(name) - values)
+        np.testing.assert_allclose(found.of(name), values, rtol=1e-10)
+        assert (off <= found.errors[name]).all()
+    np.testing.assert_allclose(found.relative("cube"), [3.0, 1.0], rtol=1e-10)
+    at_zero = gradient(lambda a: {"f": np.exp(2 * a)}, {"a": 0.0}, workers=1)
+    assert at_zero.of("f")[0] == pytest.approx(2.0, rel=1e-9)
+    assert "cube" in str(found)
+    assert is_picture(plot_gradient(found, tmp_path / "gradient.png"))
+
+
+def falling_rod(mass, length, drag):
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    rod = system.add(flexmb.uniform_rod("rod", mass=mass, length=length))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
+    system.motor("drag", "hinge", 0.0, drag=drag)
+    return system
+
+
+def test_derivatives_of_a_motion_are_those_of_its_energy():
+    """A rod falls to a drag: without it, its largest kinetic energy is `m g l / 2`: derivatives to 1e-6, by mass and length."""
+    found = gradient(
+        falling_rod, {"mass": 2.0, "length": 1.0, "drag": 0.0}, 0.3, step=1e-4, output_step=1e-4,
+        measure=lambda r: {"energy at the end": r.ledger.kinetic[-1] + r.ledger.gravity[-1] + r.ledger.damper_heat[-1], "fall": -r.ledger.gravity[-1]}, workers=2,
+    )  # fmt: skip
+    scale = 2.0 * 9.81 * 0.5
+    np.testing.assert_allclose(found.of("energy at the end") / scale, 0.0, atol=1e-6)  # it is conserved
+    slopes = found.of("fall")
+    assert slopes[0] == pytest.approx(found.outcome["fall"] / 2.0, rel=1e-6)  # the motion does not depend on the mass
+    assert slopes[2] < 0  # drag holds it back
+
+
+def test_bad_requests_are_told():
+    with pytest.raises(StudyError, match="finite values"):
+        gradient(formula, {"a": np.nan})
+    with pytest.raises(StudyError, match="between 0 and"):
+        gradient(formula, {"a": 1.0, "b": 1.0}, relative_step=2.0)
+    with pytest.raises(StudyError, match="no measure named"):
+        gradient(formula, {"a": 1.0, "b": 1.0}, workers=1).of("cub")
+
+
+def test_the_verb_prints_and_draws(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rotor = str(Path(__file__).parents[1] / "docs" / "examples" / "rotor.toml")
+    words = ["sensitivity", rotor, "--by", "bodies.disc.mass", "--by", "joints.bearing.drive.speed", "--workers", "1"]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "derivative of" in done.output
+    assert is_picture(tmp_path / "rotor.sensitivity.png")
+    wrong = CliRunner().invoke(app, ["sensitivity", rotor, "--by", "bodies.disc.kind"])
+    assert "needs a number" in str(wrong.exception)

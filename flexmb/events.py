@@ -109,6 +109,7 @@ class Watched:
         self.happened: list[Happening] = []
         self.ended, self._lost, self._work = False, 0.0, np.zeros(4)
         self._statistics: list[Statistics] = []
+        self._prepared = False
         self._run, self._variant = self._integration(mechanism.initial, None)
         self._looked(self._run.now())
         self._touch()
@@ -125,8 +126,9 @@ class Watched:
         return self._wide(self._run.now())
 
     def prepare(self) -> None:
-        """Compile what needs it."""
-        self._run.prepare()
+        """Compile what needs it, and start; what began in contact has started."""
+        if not self._prepared:
+            self._run.prepare()
 
     def to(self, target: float) -> Snapshot:
         """To a later time, through the events on the way."""
@@ -322,6 +324,7 @@ class Watched:
         run = self._method.run(variant, quiet_start(variant), self._end, self._longest)
         if angles is not None:
             run.prepare()
+            self._prepared = True
         return run, variant
 
     def _angles_now(self) -> np.ndarray:

@@ -18,6 +18,7 @@ REGISTRY = {
     "step-rigid": "benchmarks.growth:rigid",
     "start-up": "benchmarks.start_up:run",
     "step-law": "benchmarks.step_law:run",
+    "integrators": "benchmarks.integrators:run",
     "chain": "benchmarks.growth:bodies",
     "simulate-many": "benchmarks.variants:run",
     "spin-up": "benchmarks.spin_up:run",

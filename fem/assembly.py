@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from fem.beam import Beam
 from fem.beam_matrices import Beams, dofs_of
-from fem.cell_matrices import Cells, elasticity_tensor, jacobian
+from fem.cell_matrices import VOIGT, Cells, elasticity_tensor, jacobian
 from fem.elements import LINE, Element, element
 from fem.errors import MaterialError, MeshError, unknown_name
 from fem.geometric_stiffness import (
@@ -146,7 +146,7 @@ def stress_batches(
         cells = _cells(mesh, batch, tensors)
         H = cells.displacement_gradients(U[batch.connectivity])
         sigma = np.einsum("ijab,eqabk->eqijk", cells.c, H, optimize=True)
-        stress = np.stack([sigma[:, :, i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))], axis=2)
+        stress = np.stack([sigma[:, :, i, j] for i, j in VOIGT], axis=2)
         yield batch.shape, batch.connectivity, stress, cells.dV.sum(axis=1)
 
 

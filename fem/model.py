@@ -14,7 +14,6 @@ from fem import assembly
 from fem.additions import PointMass, Spring, added_mass, added_stiffness
 from fem.beam import Beam
 from fem.beam_matrices import Beams, LineMass
-from fem.elements import LINE
 from fem.errors import MaterialError, MatrixError
 from fem.factorisations.storage import Solver
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
@@ -311,18 +310,11 @@ class Model:
         for beams, dofs in source.beams:
             yield beams.gradients(U[dofs])
 
-    def stresses(
-        self, U: Float[np.ndarray, "ndof k"], nodes: Int[np.ndarray, "p"] | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of fields: at `nodes` of solid cells (default: those of the skin), then at fibres of beams, whose node is -1."""
+    def stresses(self, U: Float[np.ndarray, "ndof k"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of fields: at the nodes of the skin of solids, then at fibres of beams, whose node is -1."""
         source = self._elements(U)
         mesh = source.mesh
-        solid = np.zeros(len(mesh.points), bool)
-        for block in mesh.cells:
-            if block.kind != LINE:
-                solid[block.connectivity.ravel()] = True
-        chosen = mesh.skin_nodes if nodes is None else np.asarray(nodes)
-        chosen = chosen[solid[chosen]]
+        chosen = np.unique(mesh.nodes_of_faces(mesh.boundary_faces))
         found = [nodal_stresses(mesh, source.materials, source.material_of, chosen, self.displacements(U))]
         places, owners = [mesh.points[chosen]], [chosen]
         for beams, dofs in source.beams:

@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 
 from fem.assembly import Materials, stress_batches
 from fem.beam_matrices import Beams
+from fem.cell_matrices import VOIGT
 from fem.mesh import Mesh
 
 
@@ -52,7 +53,7 @@ def fibre_stresses(beams: Beams, fields: Float[np.ndarray, "e 12 k"]) -> tuple[n
     for a in (1, 2):
         stress[:, 0, a] = stress[:, a, 0] = 2 * G * local[:, 0, a]
     world = np.einsum("pai,pabk,pbj->pijk", axes, stress, axes, optimize=True)
-    return x, np.stack([world[:, i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))], axis=1)
+    return x, np.stack([world[:, i, j] for i, j in VOIGT], axis=1)
 
 
 def von_mises(stress: Float[np.ndarray, "*n 6"]) -> Float[np.ndarray, "*n"]:

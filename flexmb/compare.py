@@ -51,12 +51,7 @@ class Comparison:
 
     def moving_markers(self) -> list[str]:
         """Markers at the interfaces of the mechanism's bodies."""
-        mechanism = self.reference.mechanism
-        return [
-            m.name
-            for m in mechanism.markers
-            if m.interface is not None and m.name == f"{mechanism.bodies[m.body].name}.{m.interface}"
-        ]
+        return self.reference.mechanism.interface_markers()
 
     def forces(self, joint: str) -> dict[str, np.ndarray]:
         """Size of a joint's force (nt,) at every fidelity."""

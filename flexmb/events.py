@@ -1,6 +1,6 @@
 """Events: what happens when a measure of the motion passes zero. Joints lock, are released, hit stops; the simulation restarts or ends."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,16 +8,16 @@ from scipy.optimize import brentq
 
 from fem.errors import FlexmbError
 from flexmb.held import Hold, held_row, with_holds
-from flexmb.initial import initial_angles, quiet_start
+from flexmb.initial import Start, initial_angles, quiet_start
 from flexmb.integrators.equations import Equations
 from flexmb.integrators.integrator import Integrator, Snapshot
 from flexmb.integrators.method import Method
 from flexmb.kernels.data import ANGLE
+from flexmb.measure import Measure
 from flexmb.mechanism import Mechanism, State
 from flexmb.motion import Motion
-from flexmb.result import Happening, Result, Statistics, result_of_states
+from flexmb.result import Happening, Statistics, result_of_states
 
-Measure = Callable[[Result], np.ndarray]
 FIRST_LOOKS = 8
 """Halvings of the time after an event before the first look whether another one follows it."""
 ROUND = 1e-14
@@ -94,7 +94,7 @@ class Watched:
     """
 
     def __init__(
-        self, mechanism: Mechanism, events: Sequence[Event], method: Method, end: float, longest: float
+        self, mechanism: Mechanism, begin: Start, events: Sequence[Event], method: Method, end: float, longest: float
     ) -> None:
         self._base, self._events, self._method = mechanism, tuple(events), method
         self._end, self._longest = end, longest
@@ -110,7 +110,7 @@ class Watched:
         self.ended, self._lost, self._work = False, 0.0, np.zeros(4)
         self._statistics: list[Statistics] = []
         self._prepared = False
-        self._run, self._variant = self._integration(mechanism.initial, None)
+        self._run, self._variant = method.run(mechanism, begin, end, longest), mechanism
         self._looked(self._run.now())
         self._touch()
 
@@ -309,12 +309,10 @@ class Watched:
         holds = [self._hold(name, self._values[name]) for name in self._held if name in self._values]
         return with_holds(self._base, holds, without=self._released)
 
-    def _integration(self, state: State, angles: np.ndarray | None) -> tuple[Integrator, Mechanism]:
+    def _integration(self, state: State, angles: np.ndarray) -> tuple[Integrator, Mechanism]:
         """A new integration from a state, with the joints as they are; torsion springs stay wound up to their `angles`."""
         variant = replace(self._mechanism_now(), initial=state)
-        if angles is None:
-            variant = replace(variant, start_rows=self._base.start_rows)
-        elif any(row.kind == ANGLE for row in variant.rows):
+        if any(row.kind == ANGLE for row in variant.rows):
             nj = variant.joint_rows
             within = initial_angles(variant, variant.flat(), state.q)[nj:]
             turning = np.array([row.kind == ANGLE for row in variant.rows[nj:]])
@@ -322,9 +320,8 @@ class Watched:
             forces = [replace(row, offset=row.offset - turn) for row, turn in zip(variant.rows[nj:], self._shift, strict=True)]  # fmt: skip
             variant = replace(variant, rows=(*variant.rows[:nj], *forces))
         run = self._method.run(variant, quiet_start(variant), self._end, self._longest)
-        if angles is not None:
-            run.prepare()
-            self._prepared = True
+        run.prepare()
+        self._prepared = True
         return run, variant
 
     def _angles_now(self) -> np.ndarray:

@@ -6,8 +6,7 @@ import numpy as np
 
 from fem.errors import unknown_name
 from flexmb.body import Body
-from flexmb.flatten import starts_of
-from flexmb.mechanism import Mechanism, MechanismError, State
+from flexmb.mechanism import Mechanism, MechanismError
 
 Fidelity = str | int
 """`"rigid"`, a number of elastic coordinates for each flexible body, `"linear"` (no geometric stiffness), or `"flexible"`: as it is."""
@@ -25,7 +24,7 @@ def with_fidelity(mechanism: Mechanism, fidelity: Fidelity) -> Mechanism:
         return replace(mechanism, bodies=tuple(without_second_order(b) for b in mechanism.bodies))
     if fidelity == "flexible":
         return mechanism
-    return _with_bodies(mechanism, tuple(with_modes(b, int(fidelity)) for b in mechanism.bodies))
+    return mechanism.with_bodies(tuple(with_modes(b, int(fidelity)) for b in mechanism.bodies))
 
 
 def with_modes(body: Body, modes: int) -> Body:
@@ -78,12 +77,3 @@ def without_second_order(body: Body) -> Body:
     )
     interfaces = {name: replace(i, second=None) for name, i in body.interfaces.items()}
     return replace(body, invariants=linear, interfaces=interfaces, quadratic=None)
-
-
-def _with_bodies(mechanism: Mechanism, bodies: tuple[Body, ...]) -> Mechanism:
-    """Other bodies, with as many of their elastic coordinates at the start as they have."""
-    qs, vs = starts_of(np.array([b.modes for b in mechanism.bodies]))
-    kept = [min(a.modes, b.modes) for a, b in zip(mechanism.bodies, bodies, strict=True)]
-    q = np.concatenate([mechanism.initial.q[s : s + 7 + m] for s, m in zip(qs, kept, strict=False)])
-    w = np.concatenate([mechanism.initial.w[s : s + 6 + m] for s, m in zip(vs, kept, strict=False)])
-    return replace(mechanism, bodies=bodies, initial=State(mechanism.initial.t, q, w))

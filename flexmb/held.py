@@ -4,8 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from flexmb.joints import free_motion
-from flexmb.kernels.data import ANGLE_SINE, TRANSLATION
-from flexmb.mechanism import Joint, Mechanism, Row
+from flexmb.mechanism import Joint, Mechanism, Row, driver_row
 from flexmb.motion import Motion, constant
 
 
@@ -22,9 +21,7 @@ class Hold:
 def held_row(mechanism: Mechanism, joint: str, along: str | None) -> Row:
     """The equation that holds the free motion of a joint, without its function."""
     record = mechanism.joint(joint)
-    if free_motion(joint, record.kind, along) == "rotation":
-        return Row(ANGLE_SINE, record.markers, (0, 0))
-    return Row(TRANSLATION, record.markers, (2, 0))
+    return driver_row(record.markers, free_motion(joint, record.kind, along))
 
 
 def with_holds(

@@ -123,9 +123,9 @@ def plot_sweep(sweep: Sweep, path: str | Path) -> Path:
     origins = {body.name: sweep.result.frame(body.name)[0] for body in mechanism.bodies}
     across = int(np.ptp(np.concatenate(list(origins.values())), axis=0).argmin())
     i, j = (k for k in range(3) if k != across)
-    for name, marker in ((m.name, m) for m in mechanism.markers if "." in m.name and m.body >= 0):
+    for name in mechanism.interface_markers():
         track = sweep.result.position(name)
-        if np.ptp(track, axis=0).max() > 1e-9 * mechanism.length and marker.interface is not None:
+        if np.ptp(track, axis=0).max() > 1e-9 * mechanism.length:
             left.plot(track[:, i], track[:, j], lw=1.3, label=name)
     left.set(xlabel="xyz"[i], ylabel="xyz"[j], aspect="equal", title="paths of the bodies' interfaces")
     if left.lines:
@@ -141,19 +141,21 @@ def plot_sweep(sweep: Sweep, path: str | Path) -> Path:
 
 def plot_inverse(found: Inverse, path: str | Path) -> Path:
     """Efforts over time, and the deformation of every flexible body on the way."""
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, layout="constrained")
+    result = found.result
+    sizes = {name: np.linalg.norm(result.deflection(name), axis=1) for name in result.mechanism.interface_markers()}
+    bending = {name: size for name, size in sizes.items() if size.max() > 0}
+    figure, axes = plt.subplots(
+        1 + bool(bending), 1, figsize=(9, 7 if bending else 4), sharex=True, squeeze=False, layout="constrained"
+    )
+    efforts, last = axes[0, 0], axes[-1, 0]
     for name, effort in zip(found.actuators, found.efforts.T, strict=True):
-        upper.plot(found.t, effort, lw=1.3, label=name)
-    upper.set(ylabel="effort", title=f"{found.result.mechanism.name}: efforts for the prescribed motion")
-    for body in found.result.mechanism.bodies:
-        for interface in body.interfaces if body.is_flexible else ():
-            name = f"{body.name}.{interface}"
-            size = np.linalg.norm(found.result.deflection(name), axis=1)
-            if size.max() > 0:
-                lower.plot(found.t, size, lw=1.2, label=name)
-    lower.set(xlabel="time", ylabel="deflection in the body")
-    for axis in (upper, lower):
+        efforts.plot(found.t, effort, lw=1.3, label=name)
+    efforts.set(ylabel="effort", title=f"{result.mechanism.name}: efforts for the prescribed motion")
+    for name, size in bending.items():
+        last.plot(found.t, size, lw=1.2, label=name)
+        last.set(ylabel="deflection in the body")
+    last.set(xlabel="time")
+    for axis in axes[:, 0]:
         axis.grid(alpha=0.25)
-        if axis.lines:
-            axis.legend(frameon=False, fontsize=8)
+        axis.legend(frameon=False, fontsize=8)
     return save_figure(figure, path)

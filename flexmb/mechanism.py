@@ -10,10 +10,10 @@ from jaxtyping import Float
 
 from fem.errors import FlexmbError, unknown_name
 from flexmb.body import Body
+from flexmb.configuration import pose
 from flexmb.flatten import flatten, starts_of
-from flexmb.kernels.data import GROUND
+from flexmb.kernels.data import ANGLE_SINE, GROUND, TRANSLATION
 from flexmb.law import Law
-from flexmb.lie import rotation_from_quaternion
 from flexmb.motion import Motion
 
 
@@ -44,6 +44,13 @@ class Row:
     damping: float = 0.0
     offset: float = 0.0
     law: int = -1
+
+
+def driver_row(markers: tuple[int, int], along: str, function: int = -1) -> Row:
+    """The equation that makes the free motion of a joint, "rotation" or "translation", follow a function of time."""
+    if along == "rotation":
+        return Row(ANGLE_SINE, markers, (0, 0), function)
+    return Row(TRANSLATION, markers, (2, 0), function)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +138,10 @@ class Mechanism:
                 return joint
         raise MechanismError(unknown_name("joint", name, [j.name for j in self.joints]))
 
+    def interface_markers(self) -> list[str]:
+        """Names of the markers at the interfaces of bodies, "body.interface", those of joints left out."""
+        return [m.name for m in self.markers if m.interface and m.name == f"{self.bodies[m.body].name}.{m.interface}"]
+
     def marker_index(self, name: str) -> int:
         """Index of the marker called `name` ("body.interface" for interfaces)."""
         names = [m.name for m in self.markers]
@@ -154,10 +165,15 @@ class Mechanism:
 
     def rigid(self) -> "Mechanism":
         """The same mechanism with every flexible body made rigid, starting from the same places and velocities."""
-        bodies = tuple(b.rigid() for b in self.bodies)
-        qs, vs = starts_of(np.array([b.modes for b in self.bodies]))
-        q = np.concatenate([self.initial.q[s : s + 7] for s in qs[:-1]])
-        w = np.concatenate([self.initial.w[s : s + 6] for s in vs[:-1]])
+        return self.with_bodies(tuple(b.rigid() for b in self.bodies))
+
+    def with_bodies(self, bodies: tuple[Body, ...]) -> "Mechanism":
+        """The same mechanism with other bodies in the places of its own, and as many of their elastic coordinates at the start as they have."""
+        modes = np.array([b.modes for b in self.bodies])
+        kept = np.minimum(modes, [b.modes for b in bodies])
+        qs, vs = (starts[:-1] for starts in starts_of(modes))
+        q = np.concatenate([self.initial.q[s : s + 7 + m] for s, m in zip(qs, kept, strict=True)])
+        w = np.concatenate([self.initial.w[s : s + 6 + m] for s, m in zip(vs, kept, strict=True)])
         return replace(self, bodies=bodies, initial=State(self.initial.t, q, w))
 
     def flat(self) -> Any:
@@ -176,5 +192,5 @@ def _central(body: Body) -> np.ndarray:
 
 def body_frame(mechanism: Mechanism, state: State, body: int) -> tuple[np.ndarray, np.ndarray]:
     """World position (3,) of a body's frame and its attitude `R` (3, 3), body to world."""
-    start = mechanism.flat().q_start[body]
-    return state.q[start : start + 3].copy(), rotation_from_quaternion(state.q[start + 3 : start + 7])
+    r, R = pose(mechanism.flat(), state.q, body)
+    return r.copy(), R

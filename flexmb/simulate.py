@@ -72,7 +72,7 @@ def simulate(
     with announced():
         begin = start(mechanism, mechanism.flat())
         if events:
-            watched = Watched(mechanism, events, method, times[-1], longest)
+            watched = Watched(mechanism, begin, events, method, times[-1], longest)
             run, mechanism, happened = watched, watched.mechanism, watched.happened
         else:
             run, happened = method.run(mechanism, begin, times[-1], longest), []

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from fem.errors import FlexmbError
 from fem.stress import von_mises
+from flexmb.body import Body
 from flexmb.result import Result
 from flexmb.stress_shapes import StressShapes
 
@@ -51,6 +52,15 @@ def shapes_of(result: Result, body: str) -> StressShapes:
             f"Body {body!r} has no stresses: they need a flexible body made from a mesh. Bodies that have them: {having or 'none'}."
         )
     return record.stress
+
+
+def nodal_von_mises(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "n"]:
+    """Von Mises stress at the nodes of a body's mesh, not a number inside, where stresses are not kept, and on lines."""
+    values = np.full(0 if body.mesh is None else len(body.mesh.points), np.nan)
+    if body.stress is not None:
+        known = body.stress.nodes >= 0
+        values[body.stress.nodes[known]] = von_mises(body.stress.rows[known] @ eta)
+    return values
 
 
 def largest_stress(result: Result, body: str) -> LargestStress:

@@ -47,7 +47,11 @@ def plot_study(study: Study, path: str | Path, measures: Sequence[str] = (), aga
 
 def plot_gradient(found: Gradient, path: str | Path, measures: Sequence[str] = ()) -> Path:
     """How many per cent each measure changes by for one per cent of each parameter."""
-    shown = list(measures) or [m for m in found.derivatives if found.outcome[m]][:6]
+    shown = list(measures) or found.certain()[:MOST]
+    if not shown:
+        raise StudyError(
+            "No measure has derivatives that are larger than their errors; name what to draw all the same."
+        )
     names = list(found.at)
     figure, axis = plt.subplots(figsize=(9, 1.2 + 0.25 * len(names) * len(shown)), layout="constrained")
     height = 0.8 / max(len(shown), 1)

@@ -16,7 +16,7 @@ from flexmb.joints import JointError, free_motion, joint_kind
 from flexmb.kernels.data import ANGLE, ANGLE_SINE, DISTANCE, DOT, GROUND, ROTATION_VECTOR, TRANSLATION
 from flexmb.law import Law
 from flexmb.lie import frame_with_axis, quaternion_from_rotation
-from flexmb.mechanism import Joint, Load, Marker, Mechanism, MechanismError, Row, State
+from flexmb.mechanism import Joint, Load, Marker, Mechanism, MechanismError, Row, State, driver_row
 from flexmb.motion import Motion, check_derivatives, constant
 from flexmb.places import BodyHandle, Place, non_negative, rotation_matrix, vector
 
@@ -288,11 +288,7 @@ class System:
         `along`: "rotation" or "translation" where the joint has both.
         """
         _, pair, along = self._free_axis(joint, along)
-        row = (
-            Row(ANGLE_SINE, pair, (0, 0), self._checked(joint, motion))
-            if along == "rotation"
-            else Row(TRANSLATION, pair, (2, 0), self._checked(joint, motion))
-        )
+        row = driver_row(pair, along, self._checked(joint, motion))
         self._joints[joint][2].append(row)
 
     def set_speed(self, joint: str, speed: float, along: str | None = None) -> None:

@@ -16,14 +16,13 @@ from vtkmodules.vtkCommonCore import vtkLogger
 from fem.elements import LINE, element
 from fem.errors import FlexmbError
 from fem.mesh import Mesh
-from fem.stress import von_mises
 from flexmb.body import Body
 from flexmb.compare import Comparison
 from flexmb.kernels.data import GROUND
 from flexmb.lie import rotation_from_quaternion
 from flexmb.mechanism import Mechanism
 from flexmb.result import Result
-from flexmb.stress import LargestStress, largest_stress
+from flexmb.stress import LargestStress, largest_stress, nodal_von_mises
 
 INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
 COLOURS = (BLUE, ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a", "#8d6e63", GREY)
@@ -200,7 +199,7 @@ class _Scene:
             bends = nodes is not None and body.is_flexible and body.Psi is not None
             local = points + self.magnification * body.displacements(eta, nodes) if bends else points
             if coloured and nodes is not None:
-                shown.point_data[STRESS] = nodal_von_mises(body, eta)[nodes]
+                shown.point_data[STRESS] = np.nan_to_num(nodal_von_mises(body, eta)[nodes])
             shown.points = (q[s : s + 3] + local @ rotation_from_quaternion(q[s + 3 : s + 7]).T).astype(np.float32)
 
 
@@ -235,15 +234,6 @@ def _stick(mechanism: Mechanism, body: int) -> pv.PolyData:
         .extract_surface(algorithm="dataset_surface")
         .triangulate()
     )
-
-
-def nodal_von_mises(body: Body, eta: np.ndarray) -> np.ndarray:
-    """Von Mises stress at the nodes of a body's mesh; zero inside, where stresses are not kept, and on lines."""
-    values = np.zeros(0 if body.mesh is None else len(body.mesh.points))
-    if body.stress is not None:
-        known = body.stress.nodes >= 0
-        values[body.stress.nodes[known]] = von_mises(body.stress.rows[known] @ eta)
-    return values
 
 
 def _stage(

@@ -17,7 +17,6 @@ from flexmb.files import load_body, save_body, save_result
 from flexmb.files.table_file import columns, write_table
 from flexmb.files.vtk_file import export_vtk
 from flexmb.linear import equilibrium
-from flexmb.result import result_of_states
 from flexmb.stress import StressError, largest_stress, stress_at, write_stress_csv
 from flexmb.view import PictureError, animate, picture_result
 
@@ -36,9 +35,7 @@ def loaded(body):
     placed = system.add(body)
     system.fixed("clamp", system.ground, placed["root"])
     system.load("force", placed["tip"], force=(0, 0, -FORCE))
-    rest = equilibrium(system)
-    w = rest.state.w[None]
-    return result_of_states(rest.mechanism, np.zeros(1), rest.state.q[None], w, w, rest.multipliers[None])
+    return equilibrium(system).result
 
 
 @pytest.mark.parametrize(

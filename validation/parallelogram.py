@@ -12,7 +12,6 @@ from fem.mesh_shapes import line
 from flexmb.linear import equilibrium
 from flexmb.mobility import least_reactions, mobility
 from flexmb.places import BodyHandle
-from flexmb.result import result_of_states
 from validation.row import Row
 
 CASE = "parallelogram"
@@ -45,9 +44,7 @@ def _crank(side: float) -> flexmb.Body:
 def _feet(system: flexmb.System) -> tuple[np.ndarray, int]:
     """Forces along the cranks at their feet, at rest, and the redundancy."""
     rest = equilibrium(system)
-    w = rest.state.w[None]
-    result = result_of_states(rest.mechanism, np.zeros(1), rest.state.q[None], w, w, rest.multipliers[None])
-    result = least_reactions(result)
+    result = least_reactions(rest.result)
     return np.array([result.reaction(f"foot {k}")[0, 1] for k in range(3)]), mobility(rest.mechanism).redundancy
 
 

@@ -1,5 +1,6 @@
 """Results as tables: for spreadsheets, pandas, and other programs."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ def columns(result: Result) -> dict[str, np.ndarray]:
         put(f"{joint.name} force", reaction[:, :3])
         put(f"{joint.name} moment", reaction[:, 3:])
     ledger = result.ledger
-    for name in ("kinetic", "elastic", "gravity", "springs", "driver_work", "load_work", "modal_heat", "damper_heat", "impacts", "residual"):  # fmt: skip
+    for name in (*(f.name for f in fields(ledger) if f.name != "t"), "residual"):
         found[f"energy {name}"] = np.asarray(getattr(ledger, name))
     return found
 

@@ -6,11 +6,11 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from fem.mesh import Mesh
-from fem.stress import von_mises
 from fem.vtk_io import VtkFields, write_vtk
 from flexmb.files.tree import FileError
 from flexmb.lie import rotation_from_quaternion
 from flexmb.result import Result
+from flexmb.stress import nodal_von_mises
 
 
 def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
@@ -62,9 +62,5 @@ def _write(path: Path, result: Result, body: int, mesh: Mesh, start: int, index:
     points = q[start : start + 3] + (mesh.points + u) @ R.T
     data = {"displacement": u @ R.T, "body": np.full(len(points), body)}
     if record.stress is not None:
-        stress = np.full(len(points), np.nan)
-        known = record.stress.nodes >= 0
-        eta = q[start + 7 : start + 7 + record.modes]
-        stress[record.stress.nodes[known]] = von_mises(record.stress.rows[known] @ eta)
-        data["von_mises"] = stress
+        data["von_mises"] = nodal_von_mises(record, q[start + 7 : start + 7 + record.modes])
     write_vtk(path, VtkFields(points, tuple((b.kind, b.connectivity) for b in mesh.cells), data, {}))

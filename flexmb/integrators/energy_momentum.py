@@ -80,8 +80,7 @@ class EnergyMomentum:
 
     def prepare(self) -> None:
         """Let what it needs be compiled before the clock runs."""
-        self._before = self._mass(self.q)
-        self._momenta = self._before @ self.w
+        self._take_momenta()
         self._balance(1e-9 * self.w, 1e-9, self._functions, self._functions, self.multipliers)
 
     def now(self) -> Snapshot:
@@ -112,8 +111,7 @@ class EnergyMomentum:
         D, multipliers = h * self.w, self.multipliers.copy()
         fast = self._elastic[flat.stiffness * h * h > 1]
         D[fast] = 0.0  # what the step does not resolve
-        self._before = self._mass(self.q)
-        self._momenta = self._before @ self.w
+        self._take_momenta()
         matrix, previous = None, np.inf
         for iteration in range(ITERATIONS):
             found = self._balance(D, h, middle, after, multipliers)
@@ -239,6 +237,11 @@ class EnergyMomentum:
         none = np.zeros_like(self.w)
         self._bare.residual(self._functions, q, none, none, np.zeros(self.flat.joint_rows))
         return self._bare.mass()
+
+    def _take_momenta(self) -> None:
+        """Mass matrix and momenta at the beginning of a step."""
+        self._before = self._mass(self.q)
+        self._momenta = self._before @ self.w
 
     def _bias(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Inertia forces of velocities without accelerations."""

@@ -8,16 +8,17 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 
-from flexmb.linear.equilibrium import equilibrium, steady_motion
+from flexmb.configuration import pose
+from flexmb.linear.equilibrium import EquilibriumError, equilibrium, steady_motion
 from flexmb.linear.linearise import Linear, LinearError, linearise
 from flexmb.linear.vibration import Vibration
-from flexmb.mechanism import Mechanism, body_frame
+from flexmb.mechanism import Mechanism
 from flexmb.result import Result
+from flexmb.simulate import Progress
 from flexmb.system import System
 
 Family = Callable[[float], System | Mechanism]
 """A mechanism for each value of a parameter."""
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,7 @@ def _from_ground(linear: Linear, vibration: Vibration) -> np.ndarray:
     mechanism, state, flat = linear.mechanism, linear.state, linear.mechanism.flat()
     turning, momenta = [], linear.M @ vibration.shapes
     for b in range(len(flat.modes)):
-        R, s = body_frame(mechanism, state, b)[1], flat.v_start[b]
+        R, s = pose(flat, state.q, b)[1], flat.v_start[b]
         turning.append(R @ state.w[s + 3 : s + 6])
         momenta[s : s + 3] = R @ momenta[s : s + 3]
         momenta[s + 3 : s + 6] = R @ momenta[s + 3 : s + 6] / mechanism.length
@@ -208,8 +209,6 @@ def stability_map(
     progress: Progress | None = None,
 ) -> StabilityMap:
     """Stability of the equilibrium (with `moving`, of the steady motion) of `of(x, y)` for every pair of values."""
-    from flexmb.linear.equilibrium import EquilibriumError
-
     xs, ys = np.atleast_1d(np.asarray(x, dtype=float)), np.atleast_1d(np.asarray(y, dtype=float))
     growth, frequency = np.full((2, len(ys), len(xs)), np.nan)
     for j, b in enumerate(ys):

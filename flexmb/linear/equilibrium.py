@@ -13,6 +13,7 @@ from flexmb.kernels.data import Flat
 from flexmb.kernels.step import displace
 from flexmb.linear.tangent import allowed_motions, carrying, tangent
 from flexmb.mechanism import Mechanism, State
+from flexmb.result import Result, result_of_states
 from flexmb.system import System
 
 ITERATIONS = 100
@@ -46,6 +47,14 @@ class Equilibrium:
     def stable(self) -> bool:
         """Whether the potential energy has a minimum there."""
         return self.softest > 0
+
+    @property
+    def result(self) -> Result:
+        """As a result of one time: for reactions, stresses, pictures; accelerations are zero in the axes of the bodies."""
+        none, w = np.zeros((1, len(self.state.w))), self.state.w[None]
+        return result_of_states(
+            self.mechanism, np.array([self.state.t]), self.state.q[None], w, none, self.multipliers[None]
+        )
 
     def __str__(self) -> str:
         verdict = "stable" if self.stable else "unstable"

@@ -39,6 +39,16 @@ class Gradient:
         slopes = self.of(measure) * np.array(list(self.at.values()))
         return slopes / value if value != 0 else np.full(len(slopes), np.nan)
 
+    def certain(self) -> list[str]:
+        """Measures that are not zero and whose largest relative derivative is ten times its error, or more."""
+        known = []
+        for measure, value in self.outcome.items():
+            scale = np.array(list(self.at.values()))
+            slopes, errors = np.abs(self.derivatives[measure] * scale), np.abs(self.errors[measure] * scale)
+            if value != 0 and slopes.max() > 10 * errors.max():
+                known.append(measure)
+        return known
+
     def __str__(self) -> str:
         wide = max(20, *(len(name) + 2 for name in self.at))
         lines = [f"at {', '.join(f'{name} = {value:.6g}' for name, value in self.at.items())}"]

@@ -2,6 +2,7 @@
 
 from fem import mesh_shapes
 from fem.additions import PointMass, Spring
+from fem.ansys_matrices import read_ansys
 from fem.beam import Beam, Section
 from fem.errors import (
     ConvergenceError,
@@ -22,6 +23,7 @@ from fem.mesh import CellBlock, Mesh
 from fem.mesh_check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
 from fem.mesh_io import read_mesh, write_mesh
 from fem.model import Model, UnitWarning
+from fem.nastran_matrices import read_nastran
 from fem.raw_mesh import MeshWarning
 from fem.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.split import split
@@ -62,9 +64,11 @@ __all__ = [
     "point_force",
     "pressure",
     "read_abaqus",
+    "read_ansys",
     "read_calculix",
     "read_matrix_market",
     "read_mesh",
+    "read_nastran",
     "split",
     "write_mesh",
 ]

@@ -1,4 +1,4 @@
-"""Mass and stiffness matrices of other programs: Matrix Market, CalculiX and Abaqus text files.
+"""Mass and stiffness matrices of other programs: Matrix Market, CalculiX and Abaqus text files (Nastran and Ansys: their own modules).
 
     given = fem.read_calculix("job")                       # job.sti, job.mas, job.dof
     part = fem.Model.from_matrices(given.M, given.K, given.points_of(mesh))
@@ -45,7 +45,7 @@ class ImportedMatrices:
 
 def read_matrix_market(path: str | Path) -> sp.csr_matrix:
     """A matrix (full storage) from a Matrix Market file; its dofs must be ordered `3 * node + component`."""
-    path = _existing(path)
+    path = existing(path)
     try:
         return sp.csr_matrix(scipy.io.mmread(path))
     except (ValueError, TypeError, OverflowError) as error:
@@ -60,8 +60,8 @@ def read_calculix(job: str | Path) -> ImportedMatrices:
     """
     job = Path(job)
     stem = job.with_suffix("") if job.suffix in (".sti", ".mas", ".dof", ".inp") else job
-    K, M = (_numbers(_existing(f"{stem}{suffix}"), 3) for suffix in (".sti", ".mas"))
-    text = _existing(f"{stem}.dof").read_text().split()
+    K, M = (_numbers(existing(f"{stem}{suffix}"), 3) for suffix in (".sti", ".mas"))
+    text = existing(f"{stem}.dof").read_text().split()
     try:
         dofs = np.array([entry.split(".") for entry in text], dtype=np.int64)
     except ValueError:
@@ -72,7 +72,7 @@ def read_calculix(job: str | Path) -> ImportedMatrices:
             f"{stem}.dof names {len(dofs)} dofs, but the matrices refer to others. Are the files of one run?"
         )
     rows = [np.hstack([dofs[i[:, 0]], dofs[i[:, 1]]]) for i in indices]
-    return _collected(rows[0], K[:, 2], rows[1], M[:, 2], stem.name)
+    return collected(rows[0], K[:, 2], rows[1], M[:, 2], stem.name)
 
 
 def read_abaqus(stiffness: str | Path, mass: str | Path) -> ImportedMatrices:
@@ -80,7 +80,7 @@ def read_abaqus(stiffness: str | Path, mass: str | Path) -> ImportedMatrices:
 
     Each line holds row node, dof, column node, dof, value; one triangle or the whole matrix. Export the step without supports.
     """
-    K, M = (_numbers(_existing(path), 5) for path in (stiffness, mass))
+    K, M = (_numbers(existing(path), 5) for path in (stiffness, mass))
     held = (K[:, :2] == K[:, 2:4]).all(axis=1) & (K[:, 4] > HELD)
     if held.any():
         nodes = np.unique(K[held, 0]).astype(int)
@@ -89,10 +89,10 @@ def read_abaqus(stiffness: str | Path, mass: str | Path) -> ImportedMatrices:
             "A flexible body needs the free part: generate the matrices in a step without boundary conditions."
         )
     rows = [table[:, :4].astype(np.int64) for table in (K, M)]
-    return _collected(rows[0], K[:, 4], rows[1], M[:, 4], Path(stiffness).stem)
+    return collected(rows[0], K[:, 4], rows[1], M[:, 4], Path(stiffness).stem)
 
 
-def _collected(K_at: np.ndarray, K: np.ndarray, M_at: np.ndarray, M: np.ndarray, name: str) -> ImportedMatrices:
+def collected(K_at: np.ndarray, K: np.ndarray, M_at: np.ndarray, M: np.ndarray, name: str) -> ImportedMatrices:
     """Matrices from entries at (node, dof, node, dof), dofs counted from 1, sorted by node number."""
     dofs = np.unique(np.concatenate([at.reshape(-1, 2) for at in (K_at, M_at)]), axis=0)
     outside = dofs[(dofs[:, 0] < 1) | (dofs[:, 1] < 1) | (dofs[:, 1] > 3)]
@@ -113,13 +113,12 @@ def _collected(K_at: np.ndarray, K: np.ndarray, M_at: np.ndarray, M: np.ndarray,
 
 
 def _symmetric(nodes: np.ndarray, at: np.ndarray, values: np.ndarray) -> sp.csr_matrix:
-    """The full matrix; a triangle is completed, entries that are given on both sides are kept as they are."""
+    """The full matrix: an entry given on one side of the diagonal only is mirrored, whatever the order of the nodes."""
     row, column = (3 * np.searchsorted(nodes, at[:, k]) + at[:, k + 1] - 1 for k in (0, 2))
     size = 3 * len(nodes)
     A = sp.csr_matrix((values, (row, column)), shape=(size, size))
-    if sp.tril(A, -1).count_nonzero() and sp.triu(A, 1).count_nonzero():
-        return A
-    return sp.csr_matrix(A + A.T - sp.diags(A.diagonal()))
+    mirrored = A.T.tocsr()
+    return sp.csr_matrix(A + mirrored - mirrored.multiply(A != 0))
 
 
 def _numbers(path: Path, columns: int) -> np.ndarray:
@@ -135,7 +134,8 @@ def _numbers(path: Path, columns: int) -> np.ndarray:
         raise MatrixError(f"{path}: {columns} numbers a line are expected ({error}).") from None
 
 
-def _existing(path: str | Path) -> Path:
+def existing(path: str | Path) -> Path:
+    """The path of a file that is there."""
     path = Path(path)
     if not path.is_file():
         there = sorted(p.name for p in path.parent.glob(f"{path.stem}*")) if path.parent.is_dir() else []

@@ -9,6 +9,7 @@ import typer
 from flexmb.cli import (
     campbell,
     compare,
+    convert,
     demo,
     inspect,
     inverse,
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for verb in (
-    inspect, reduce, run, compare, study, sensitivity, mobility, modes, response, campbell, periodic, inverse, stress, view, validate, demo,
+    inspect, reduce, convert, run, compare, study, sensitivity, mobility, modes, response, campbell, periodic, inverse, stress, view, validate, demo,
 ):  # fmt: skip
     app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
 

@@ -1,89 +1,54 @@
-"""Reduced bodies in HDF5: a few MB that carry everything a simulation and its pictures need."""
+"""Reduced bodies in files: flexmb's own, and those other programs read and write; the ending of the name says which.
 
-from dataclasses import fields
+| ending | format | holds |
+|---|---|---|
+| `.h5` | flexmb | everything |
+| `.npz`, `.mat` | numpy, MATLAB | everything |
+| `.sid`, `.SID_FEM` | Standard Input Data (Wallrapp 1994) | mass integrals, geometric stiffness, interfaces |
+| `.fem` | MBDyn modal element | mass integrals, interfaces |
+"""
+
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
-from fem.mesh import CellBlock, Mesh
-from flexmb.body import Body, BodyInterface
-from flexmb.files.tree import FileError, Tree, read_tree, write_tree
-from flexmb.gauge import Gauge
-from flexmb.invariants import InertiaInvariants
-from flexmb.stress_shapes import StressShapes
-from reduction.quadratic_shapes import QuadraticShapes
+from flexmb.body import Body
+from flexmb.files import array_file, mbdyn_file, sid_file
+from flexmb.files.body_tree import body_from_tree, body_tree
+from flexmb.files.tree import FileError, read_tree, write_tree
 
 
-def save_body(body: Body, path: str | Path) -> Path:
-    """Write a rigid or flexible body; `load_body` gives back an equal one."""
+def _save_h5(body: Body, path: Path) -> Path:
     return write_tree(path, "body", body_tree(body))
 
 
-def load_body(path: str | Path) -> Body:
-    """Read a body that `save_body` wrote. Raises `FileError` for anything else."""
+def _load_h5(path: Path) -> Body:
     return body_from_tree(read_tree(path, "body"), path)
 
 
-def body_tree(body: Body) -> Tree:
-    """A body as a tree of arrays."""
-    inv = body.invariants
-    return {
-        "name": body.name,
-        "invariants": {f.name: getattr(inv, f.name) for f in fields(inv)},
-        "stiffness": body.stiffness,
-        "damping": body.damping,
-        "deflection": body.deflection,
-        "interfaces": {
-            key: {"point": i.point, "rows": i.rows, "second": i.second} for key, i in body.interfaces.items()
-        },
-        "mesh": None if body.mesh is None else _mesh_tree(body.mesh),
-        "Psi": body.Psi,
-        "quadratic": None
-        if body.quadratic is None
-        else {"pairs": body.quadratic.pairs, "shapes": body.quadratic.shapes},
-        "stress": None if body.stress is None else {f.name: getattr(body.stress, f.name) for f in fields(body.stress)},
-        "gauge": None if body.gauge is None else {f.name: getattr(body.gauge, f.name) for f in fields(body.gauge)},
-    }
+FORMATS: dict[str, tuple[Callable[[Body, Path], Path], Callable[[Path], Body]]] = {
+    ".h5": (_save_h5, _load_h5),
+    ".npz": (array_file.save_npz, array_file.load_npz),
+    ".mat": (array_file.save_mat, array_file.load_mat),
+    ".sid": (sid_file.save_sid, sid_file.load_sid),
+    ".sid_fem": (sid_file.save_sid, sid_file.load_sid),
+    ".fem": (mbdyn_file.save_mbdyn, mbdyn_file.load_mbdyn),
+}
+"""Ending of a file's name, in small letters -> writer and reader."""
 
 
-def body_from_tree(tree: Tree, path: str | Path) -> Body:
-    """The body of a tree; `path` is named when something is missing."""
-    try:
-        return Body(
-            name=tree["name"],
-            invariants=InertiaInvariants(**tree["invariants"]),
-            stiffness=tree["stiffness"],
-            damping=tree["damping"],
-            deflection=tree["deflection"],
-            interfaces={
-                key: BodyInterface(i["point"], i["rows"], i["second"]) for key, i in tree["interfaces"].items()
-            },
-            mesh=None if tree["mesh"] is None else _mesh_from_tree(tree["mesh"]),
-            Psi=tree["Psi"],
-            quadratic=None if tree["quadratic"] is None else QuadraticShapes(**tree["quadratic"]),
-            stress=None if tree.get("stress") is None else StressShapes(**tree["stress"]),
-            gauge=None if tree["gauge"] is None else Gauge(**tree["gauge"]),
-        )
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise FileError(f"{path} does not hold a body as flexmb writes it: {error}.") from None
+def save_body(body: Body, path: str | Path) -> Path:
+    """Write a rigid or flexible body in the format of the name's ending; flexmb's own, ".h5", for any other ending.
+
+    Of ".h5", ".npz", ".mat" `load_body` gives back an equal body; what the others leave out their modules say.
+    Nothing is left half-written. Raises `FileError`.
+    """
+    path = Path(path)
+    return FORMATS.get(path.suffix.lower(), FORMATS[".h5"])[0](body, path)
 
 
-def _mesh_tree(mesh: Mesh) -> Tree:
-    return {
-        "name": mesh.name,
-        "points": mesh.points,
-        "cells": [{"kind": b.kind, "connectivity": b.connectivity.astype(np.int32)} for b in mesh.cells],
-        "node_sets": dict(mesh.node_sets),
-        "cell_sets": dict(mesh.cell_sets),
-        "face_sets": dict(mesh.face_sets),
-        "node_ids": mesh.node_ids,
-        "notes": list(mesh.notes),
-    }
-
-
-def _mesh_from_tree(tree: Tree) -> Mesh:
-    blocks = tuple(CellBlock(b["kind"], b["connectivity"].astype(np.int64)) for b in tree["cells"])
-    sets = {key: tree[key] for key in ("node_sets", "cell_sets", "face_sets")}
-    return Mesh(
-        tree["points"], blocks, **sets, node_ids=tree["node_ids"], name=tree["name"], notes=tuple(tree["notes"])
-    )
+def load_body(path: str | Path) -> Body:
+    """Read a body from any file that `save_body` can write, also of other programs. Raises `FileError` for anything else."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileError(f"There is no body file {str(path)!r} (looked in {path.resolve().parent}).")
+    return FORMATS.get(path.suffix.lower(), FORMATS[".h5"])[1](path)

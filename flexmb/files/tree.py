@@ -29,7 +29,11 @@ def write_tree(path: str | Path, kind: str, tree: Tree) -> Path:
     The file is made in memory first: HDF5 itself can crash the process when the disk is full.
     """
     path = Path(path)
-    content = _image(path, kind, tree)
+    return write_whole(path, kind, _image(path, kind, tree))
+
+
+def write_whole(path: Path, kind: str, content: bytes) -> Path:
+    """Write a file of the given `kind` whole or not at all; an old file stays until the new one is complete."""
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")

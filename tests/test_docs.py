@@ -102,3 +102,36 @@ def test_links_and_pictures_exist():
     for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+def test_elements_of_the_manual_are_as_stiff_as_its_table_says():
+    excess = names_of("choosing.md")["excess"]
+    table = {"tetra": 0.83, "tetra10": 0.003, "hexahedron": 0.004, "hexahedron20": 0.002}
+    for kind, value in table.items():
+        assert excess[kind] == pytest.approx(value, abs=0.0006 if value < 0.1 else 0.006)
+
+
+def test_bodies_of_the_manual_go_to_other_programs_and_back(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = names_of("interchange.md")
+    np.testing.assert_allclose(names["again"].frequencies, names["body"].frequencies, rtol=1e-12)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".mat", ".SID_FEM", ".fem"}
+
+
+def test_failing_examples_of_the_manual_fail_as_it_says():
+    names = names_of("limits.md")
+    assert "Cut the body into several" in str(names["told"][0].message)
+    tips = [names[name].position(f"line {k}.tip")[-1] for name, k in (("bent", 1), ("right", 4))]
+    assert np.linalg.norm(tips[0] - tips[1]) == pytest.approx(0.04, abs=0.005)
+    noise, resolved = (np.abs(run.ledger.residual).max() / run.ledger.elastic.max() for run in (names["coarse"], names["fine"]))  # fmt: skip
+    assert noise > 0.05
+    assert resolved < 1e-3
+
+
+def test_every_page_of_the_documentation_is_on_the_site():
+    """Where the tools for the site are installed CI builds it; here only that nothing is forgotten."""
+    site = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        assert str(page.relative_to(DOCS)) in site
+    for notebook in (DOCS.parent / "notebooks").glob("*.ipynb"):
+        assert f"notebooks/{notebook.name}" in site

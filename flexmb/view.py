@@ -24,6 +24,8 @@ from flexmb.mechanism import Mechanism
 from flexmb.result import Result
 from flexmb.stress import LargestStress, largest_stress, nodal_von_mises
 
+vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)  # a machine without a screen is no reason for a warning
+
 INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
 COLOURS = (BLUE, ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a", "#8d6e63", GREY)
 SET_COLOURS = (ORANGE, GREEN, BLUE, "#a23b72", "#7a5195", "#00858a")
@@ -441,7 +443,6 @@ def plot_stress(found: LargestStress, path: str | Path) -> Path:
 
 
 def _plotter(pixels: tuple[int, int] = PIXELS) -> pv.Plotter:
-    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)  # a machine without a screen is no reason for a warning
     plotter = pv.Plotter(off_screen=True, window_size=pixels)
     plotter.set_background("white", top="#dfe7ef")
     plotter.enable_anti_aliasing("ssaa")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import validation
 from fem.material import Material
 from flexmb.cli.main import _DEBUG, app, main
 from flexmb.files import load_body, load_result
+from flexmb.files.tree import FileError
 from validation import Row
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
@@ -157,7 +159,7 @@ def test_a_body_file_replaces_its_mesh_in_a_model(flexmb_command, rod_file, tmp_
     (tmp_path / "meshed.toml").write_text(meshed)
     for name in ("saved", "meshed"):
         flexmb_command("run", f"{name}.toml", "--duration", "1e-3", "--step", "2e-5")
-    a, b = (load_result(f"{name}.h5") for name in ("saved", "meshed"))
+    a, b = (load_result(f"{name}.result.h5") for name in ("saved", "meshed"))
     assert len(a.t) == 51
     assert np.abs(a.position("rod.small") - b.position("rod.small")).max() < 1e-9
     assert np.abs(a.ledger.elastic - b.ledger.elastic).max() < 1e-6 * a.ledger.elastic.max()
@@ -167,9 +169,25 @@ def test_run_writes_result_and_energies(flexmb_command):
     text = flexmb_command("run", "pendulum.toml")
     assert "10 steps" in text
     assert "residual" in text
-    result = load_result("pendulum.h5")
+    result = load_result("pendulum.result.h5")
     assert result.t[-1] == pytest.approx(0.1)
     assert is_picture("pendulum.energy.png")
+
+
+def test_run_does_not_replace_what_is_no_result(flexmb_command, rod_file):
+    """A body and a model of the same name lie in the same folder; and results do replace results."""
+    shutil.copy(rod_file[0], "pendulum.h5")
+    before = Path("pendulum.h5").read_bytes()
+    flexmb_command("run", "pendulum.toml")
+    flexmb_command("run", "pendulum.toml")
+    assert Path("pendulum.h5").read_bytes() == before
+    with pytest.raises(FileError, match="is there already and is a flexmb body"):
+        flexmb_command("run", "pendulum.toml", "-o", "pendulum.h5")
+    assert Path("pendulum.h5").read_bytes() == before
+    Path("notes.txt").write_text("mine")
+    with pytest.raises(FileError, match="file of another program"):
+        flexmb_command("run", "pendulum.toml", "-o", "notes.txt")
+    assert Path("notes.txt").read_text() == "mine"
 
 
 def test_run_takes_duration_step_and_output(flexmb_command):
@@ -188,7 +206,7 @@ def test_view_draws_plots_and_exports(flexmb_command, rod_file, tmp_path):
     )  # fmt: skip
     flexmb_command("run", "rod.toml")
     words = ("--picture", "p.png", "--time", "0.0", "--energy", "e.png", "--animation", "a.gif", "--paraview", "vtk")
-    text = flexmb_command("view", "rod.h5", *words, "--magnification", "10")
+    text = flexmb_command("view", "rod.result.h5", *words, "--magnification", "10")
     assert "'pendulum'" in text
     for name in ("p.png", "e.png", "a.gif", "vtk"):
         assert name in text

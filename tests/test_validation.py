@@ -2,14 +2,14 @@
 
 import pytest
 
-from validation import CASES, Row
+from validation import CASES, Row, rows_of
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::fem.factor.IllConditionedWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_case(case):
-    rows = CASES[case]()
+    rows = rows_of(CASES[case]())
     assert rows
     for row in rows:
         assert row.case == case

@@ -1,25 +1,32 @@
 """Validation: one file a published or exactly solvable case; each builds, runs and compares.
 
-`CASES` maps a case's name to the function that runs it and returns its rows. `flexmb validate` prints them.
+`CASES` maps a case's name to the function that runs it and returns its rows and plots. `flexmb validate` prints them.
 """
 
 import sys
 from collections.abc import Callable
 
 from validation import (
+    andrews_squeezer,
     attia_platform,
     bricard,
     demo_energy,
     flexible_pendulum,
     foreshortening,
     four_bar,
+    free_interface_synthesis,
     free_rigid_body,
     lateral_buckling,
+    misaligned_four_bar,
     moving_base_cantilever,
+    n_four_bar,
     parallelogram,
     planar_robot,
     reduction_methods,
+    reduction_promises,
     restart,
+    rigid_motion,
+    rotating_plate,
     slider_crank_meijaard,
     spin_up,
     steady_rotation,
@@ -29,23 +36,29 @@ from validation import (
     two_link,
     two_link_beam,
 )
+from validation.plot import Plot, rows_of
 from validation.row import Row
 
-CASES: dict[str, Callable[[], list[Row]]] = {
+CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "moving-base-cantilever": moving_base_cantilever.run,
     "two-link": two_link.run,
     "flexible-pendulum": flexible_pendulum.run,
     "free-rigid-body": free_rigid_body.run,
     "bricard": bricard.run,
+    "andrews-squeezer": andrews_squeezer.run,
+    "n-four-bar": n_four_bar.run,
     "parallelogram": parallelogram.run,
     "restart": restart.run,
     "attia-platform": attia_platform.run,
     "torsional-machine": torsional_machine.run,
     "slider-crank-meijaard": slider_crank_meijaard.run,
     "four-bar": four_bar.run,
+    "misaligned-four-bar": misaligned_four_bar.run,
     "stiff-pendulum": stiff_pendulum.run,
     "demo-energy": demo_energy.run,
     "spin-up": spin_up.run,
+    "rigid-motion": rigid_motion.run,
+    "rotating-plate": rotating_plate.run,
     "rotating-cantilever": steady_rotation.run,
     "lateral-buckling": lateral_buckling.run,
     "two-link-beam": two_link_beam.run,
@@ -53,6 +66,8 @@ CASES: dict[str, Callable[[], list[Row]]] = {
     "test-rig": strain_rig.run,
     "foreshortening": foreshortening.run,
     "reduction-methods": reduction_methods.run,
+    "reduction-promises": reduction_promises.run,
+    "free-interface-synthesis": free_interface_synthesis.run,
 }
 
 
@@ -61,4 +76,4 @@ def story(case: str) -> str:
     return sys.modules[CASES[case].__module__].__doc__ or ""
 
 
-__all__ = ["CASES", "Row", "story"]
+__all__ = ["CASES", "Plot", "Row", "rows_of", "story"]

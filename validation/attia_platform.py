@@ -7,6 +7,7 @@ import numpy as np
 
 import flexmb
 from validation.planar import Planar
+from validation.plot import Plot
 from validation.row import Row
 
 CASE = "attia-platform"
@@ -70,7 +71,7 @@ def exact(times: np.ndarray) -> np.ndarray:
     return model.run(np.array(q), lambda t, q, v: loads, times)[0][:, :3]
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """The platform's motion, each way."""
     found = {
         "Radau": flexmb.simulate(build(), DURATION, integrator="radau", tolerance=1e-11),
@@ -78,7 +79,7 @@ def run() -> list[Row]:
         "joint coordinates": flexmb.simulate(build(), DURATION, step=5e-5, coordinates="joint"),
         "joint coordinates, other joints cut": flexmb.simulate(build(1), DURATION, step=5e-5, coordinates="joint"),
     }
-    rows = []
+    rows: list[Row | Plot] = []
     for name, result in found.items():
         reference = exact(np.array(result.t))
         r, R = result.frame("platform")
@@ -88,4 +89,9 @@ def run() -> list[Row]:
     a, b = (found[f"joint coordinates{tail}"] for tail in ("", ", other joints cut"))
     apart = float(np.abs(a.frame("platform")[0] - b.frame("platform")[0]).max())
     rows.append(Row(CASE, "loops cut at one joint or another", 0.0, "exact", apart, apart, 1e-8))
-    return rows
+    motion = found["Radau"]
+    reference = exact(np.array(motion.t))
+    lines: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for k, letter in enumerate("xy"):
+        lines |= {f"centre, {letter}": (motion.t, motion.frame("platform")[0][:, k]), f"reference {letter}": (motion.t, reference[:, k])}  # fmt: skip
+    return [*rows, Plot("Centre of the platform", "time (s)", "m", lines)]

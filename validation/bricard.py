@@ -11,6 +11,7 @@ import numpy as np
 import flexmb
 from flexmb.joints import RedundantConstraintWarning
 from flexmb.lie import frame_with_axis
+from validation.plot import Plot
 from validation.row import Row
 
 CASE = "bricard"
@@ -37,15 +38,19 @@ def build() -> flexmb.System:
     return system
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """Fifteen seconds."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RedundantConstraintWarning)
-        ledger = flexmb.simulate(build(), 15.0, step=1.5e-4).ledger
+        result = flexmb.simulate(build(), 15.0, step=1.5e-4)
+    ledger = result.ledger
     text = " ".join(str(w.message) for w in caught)
     named = sum(f"'hinge {k + 1}'" in text for k in range(6))
     drift = float(np.abs(ledger.residual).max() / np.ptp(ledger.kinetic))
     return [
         Row(CASE, "hinges named as redundant", 6, "exact", named, abs(named - 6), 0),
         Row(CASE, "energy drift / its range in 15 s", 0.0, "exact", drift, drift, 1e-8),
+        Plot(
+            "Height of the third corner", "time (s)", "y (m)", {"ours": (result.t, result.position("hinge 3.a")[:, 1])}
+        ),
     ]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from validation.plot import Plot
 from validation.row import Row
 from validation.strain_rig import RELEASE, SIDE, root_strain
 from validation.two_link import LINK1
@@ -156,7 +157,7 @@ class Rig:
         return root, np.array([self.energy(y) for y in found.y.T])
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """Largest root strain of every variant beside the linear one, and the energy they lose without any damping."""
     peak = {
         (variant, n): float(np.abs(Rig(variant, n).run(DURATION)[0]).max())
@@ -165,7 +166,7 @@ def run() -> list[Row]:
     linear = peak["linear", 1]
     t, strain = root_strain()
     ours = float(np.abs(strain[t < DURATION]).max())
-    rows = []
+    rows: list[Row | Plot] = []
     for name, ratio, reference, allowed in (
         ("axial, 1 element: peak strain / linear", peak["axial", 1] / linear, 1.0, 0.1),
         ("axial + quartic, 1 element: peak strain / linear (locks: below one half)", peak["axial + quartic", 1] / linear, 0.42, 0.08),
@@ -180,4 +181,7 @@ def run() -> list[Row]:
             rows.append(Row(CASE, f"{variant}: energy appears, N m (above 1e-4)", 1e-4, "recomputed", drift, 0.0 if drift > 1e-4 else 1.0, 0.5))  # fmt: skip
         else:
             rows.append(Row(CASE, f"{variant}: energy drift, N m", 0.0, "exact", drift, drift, 1e-9))
-    return rows
+    times = np.arange(0.0, DURATION, 5e-3)
+    curves = {f"{variant}, {n} elements": (times, Rig(variant, n).run(DURATION)[0]) for variant, n in (("linear", 1), ("axial + quartic", 1), ("complete", 4))}  # fmt: skip
+    curves["flexmb, one body"] = (t[t < DURATION], strain[t < DURATION])
+    return [*rows, Plot("Strain at the root", "time (s)", "strain", curves)]

@@ -11,6 +11,7 @@ import scipy.linalg as sl
 import fem
 import reduction
 from fem.mesh_shapes import line
+from validation.plot import Plot, rows_of
 from validation.row import Row
 
 CASE = "lateral-buckling"
@@ -28,11 +29,16 @@ def critical_force(elements: int) -> float:
     return float(1 / np.abs(sl.eigvals(second, np.diag(basis.eigenvalues)).real).max())
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """One, two and four elements."""
     theory = 4.013 * np.sqrt(E * SECTION.Iy * G * SECTION.J)
-    rows = []
+    rows: list[Row | Plot] = []
     for elements, reference in RATIOS.items():
         ours = critical_force(elements) / theory
         rows.append(Row(CASE, f"critical force / theory, {elements} elements", reference, "paper", ours, abs(ours - reference), 5e-4))  # fmt: skip
-    return rows
+    at = np.array(list(RATIOS))
+    lines = {
+        "ours": (at, np.array([row.ours for row in rows_of(rows)])),
+        "reference: Meijaard": (at, np.array(list(RATIOS.values()))),
+    }
+    return [*rows, Plot("Critical force / theory", "beam elements", "ratio", lines)]

@@ -12,6 +12,7 @@ from fem.mesh_shapes import line
 from flexmb.linear import equilibrium
 from flexmb.mobility import least_reactions, mobility
 from flexmb.places import BodyHandle
+from validation.plot import Plot
 from validation.row import Row
 
 CASE = "parallelogram"
@@ -48,7 +49,7 @@ def _feet(system: flexmb.System) -> tuple[np.ndarray, int]:
     return np.array([result.reaction(f"foot {k}")[0, 1] for k in range(3)]), mobility(rest.mechanism).redundancy
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """Ranks and splits."""
     found = mobility(build(False)[0])
     rank = 12 - found.redundancy
@@ -65,4 +66,10 @@ def run() -> list[Row]:
         rows.append(Row(CASE, f"rigid: part of the load in crank {k}", 1 / 3, "paper", rigid[k] / LOAD, abs(rigid[k] / LOAD - 1 / 3), 1e-9))  # fmt: skip
     for k in range(3):
         rows.append(Row(CASE, f"elastic: part of the load in crank {k}", stiffness[k], "exact", elastic[k] / LOAD, abs(elastic[k] / LOAD - stiffness[k]), 1e-4))  # fmt: skip
-    return rows
+    at = np.arange(3)
+    lines = {
+        "rigid, least": (at, rigid / LOAD),
+        "elastic": (at, elastic / LOAD),
+        "reference: stiffnesses": (at, stiffness),
+    }
+    return [*rows, Plot("Part of the load in each crank", "crank", "part", lines)]

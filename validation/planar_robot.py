@@ -15,6 +15,7 @@ import reduction
 from fem.mesh_shapes import line
 from flexmb.body import Body
 from flexmb.result import Result
+from validation.plot import Plot
 from validation.row import Row
 
 CASE = "planar-robot"
@@ -80,17 +81,20 @@ def simulate(geometric_stiffness: str = "second-order") -> tuple[np.ndarray, Res
     return sag.position("arm 2.tip")[-1], flexmb.simulate(build(geometric_stiffness, start), 0.8, step=1e-4)
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """Static tip, and the tip at the two extremes."""
     still, result = simulate()
     tip = result.position("arm 2.tip")
-    rows = []
+    rows: list[Row | Plot] = []
+    marks = []
     for name, t, reference in (
         ("static", None, (1.0569, -0.4114)),
         ("first extreme", 0.411, (1.0152, 0.5992)),
         ("second extreme", 0.5675, (1.0415, 0.1221)),
     ):
+        marks.append(reference)
         for axis, letter in enumerate("xy"):
             ours = float(still[axis] if t is None else np.interp(t, result.t, tip[:, axis]))
             rows.append(Row(CASE, f"{name}: {letter} of the tip", reference[axis], "recomputed", ours, abs(ours - reference[axis]), ALLOWED))  # fmt: skip
-    return rows
+    lines = {"tip": (tip[:, 0], tip[:, 1]), "reference": (np.array(marks)[:, 0], np.array(marks)[:, 1])}
+    return [*rows, Plot("Path of the tip", "x (m)", "y (m)", lines)]

@@ -19,6 +19,7 @@ import reduction
 from fem.mesh_shapes import tube
 from meshes import path
 from reduction.response_error import ResponseError
+from validation.plot import Plot
 from validation.row import Row
 
 CASE = "reduction-methods"
@@ -72,9 +73,9 @@ def study() -> dict[str, dict[str, ResponseError]]:
     return found
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """Krylov and Gramian against Craig-Bampton at equal size, and the smallest basis for a tolerance against direct solves."""
-    rows = []
+    rows: list[Row | Plot] = []
     for name, errors in study().items():
         best = min(errors["Krylov"].worst, errors["Gramian"].worst)
         ratio = best / errors["Craig-Bampton"].worst
@@ -99,4 +100,9 @@ def run() -> list[Row]:
             f"{name}: {basis.method}, {basis.modes} coordinates chosen for {TOLERANCE:g}: true error by direct solves"
         )
         rows.append(Row(CASE, what, 0.0, "recomputed", true, true, TOLERANCE))
-    return rows
+    plots = []
+    for name, errors in study().items():
+        chosen = ("Craig-Bampton", "Craig-Chang", "Krylov", "Gramian", "Gramian, not static")
+        lines = {method: (errors[method].frequencies, errors[method].relative) for method in chosen}
+        plots.append(Plot(f"{name}: error of {COORDINATES} coordinates", "frequency (Hz)", "relative error", lines, logarithmic=True))  # fmt: skip
+    return [*rows, *plots]

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
+from validation.plot import Plot, rows_of
 from validation.row import Row
 
 PACKAGES = ("flexmb", "numpy", "scipy", "numba", "pypardiso", "meshio", "pyvista")
+COLOURS = ["#2f6db5", "#d9822b", "#2c7a4b", "#8e4ec6", "#b3261e", "#6b7a8f", "#00838f"]
 STYLE = """
 body { font-family: system-ui, sans-serif; color: #1b2a41; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.45 }
 table { border-collapse: collapse; width: 100%; font-size: 0.92rem; margin: 0.6rem 0 }
@@ -24,12 +27,16 @@ td, th { border-bottom: 1px solid #d5dce4; padding: 0.25rem 0.6rem; text-align: 
 
 
 def write_report(
-    rows: Mapping[str, Sequence[Row]], stories: Mapping[str, str], seconds: Mapping[str, float], directory: str | Path
+    found: Mapping[str, Sequence[Row | Plot]],
+    stories: Mapping[str, str],
+    seconds: Mapping[str, float],
+    directory: str | Path,
 ) -> Path:
-    """Write `index.html` into `directory`: rows, story (the case's own words) and duration of each case."""
+    """Write `index.html` into `directory`: rows, plots, story (the case's own words) and duration of each case."""
+    rows = {name: rows_of(items) for name, items in found.items()}
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    every = [row for found in rows.values() for row in found]
+    every = [row for items in rows.values() for row in items]
     failed = [row for row in every if not row.passed]
     verdict = f"{len(every) - len(failed)} of {len(every)} quantities of {len(rows)} cases within what is allowed"
     parts = [
@@ -39,9 +46,9 @@ def write_report(
         "<b>exact</b> (a closed form, or zero), <b>paper</b> (printed by its authors) or <b>recomputed</b> (an independent program, from the printed data).</p>",
         _picture(rows),
         "<table><tr><th>case</th><th>quantities</th><th>largest error / allowed</th><th>seconds</th></tr>",
-        *(_summary(name, found, seconds[name]) for name, found in rows.items()),
+        *(_summary(name, items, seconds[name]) for name, items in rows.items()),
         "</table>",
-        *(_section(name, found, stories[name]) for name, found in rows.items()),
+        *(_section(name, items, stories[name]) for name, items in found.items()),
     ]
     path = directory / "index.html"
     path.write_text("\n".join(parts) + "</html>\n", encoding="utf-8")
@@ -72,15 +79,15 @@ def _summary(name: str, found: Sequence[Row], seconds: float) -> str:
     return f"<tr><td><a href='#{escape(name)}'>{escape(name)}</a></td><td>{len(found)}</td><td class='{style}'>{worst:.2g}</td><td>{seconds:.1f}</td></tr>"
 
 
-def _section(name: str, found: Sequence[Row], story: str) -> str:
+def _section(name: str, found: Sequence[Row | Plot], story: str) -> str:
     lines = [f"<h2 id='{escape(name)}'>{escape(name)}</h2>"]
     lines += [f"<p>{escape(' '.join(paragraph.split()))}</p>" for paragraph in story.strip().split("\n\n")]
     lines.append("<table><tr><th>quantity</th><th>reference</th><th>kind</th><th>ours</th><th>error</th><th>allowed</th><th></th></tr>")  # fmt: skip
-    for row in found:
+    for row in rows_of(found):
         mark = "<span class='ok'>passed</span>" if row.passed else "<span class='bad'>FAILED</span>"
         cells = (f"{row.reference:.6g}", escape(row.kind), f"{row.ours:.6g}", f"{row.error:.2e}", f"{row.allowed:.0e}", mark)  # fmt: skip
         lines.append(f"<tr><td>{escape(row.quantity)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    return "\n".join([*lines, "</table>"])
+    return "\n".join([*lines, "</table>", *(_drawn(item) for item in found if isinstance(item, Plot))])
 
 
 def _picture(rows: Mapping[str, Sequence[Row]]) -> str:
@@ -98,7 +105,29 @@ def _picture(rows: Mapping[str, Sequence[Row]]) -> str:
     axis.set_yticks(range(len(names)), names[::-1])
     axis.set(xlabel="error / allowed error (at the left edge: nothing to see; right of the line: failed)", xlim=(5e-10, 20))  # fmt: skip
     axis.grid(axis="x", alpha=0.3)
+    return _image(figure, "errors of all cases")
+
+
+def _drawn(plot: Plot) -> str:
+    """One plot of a case: references black, ours in colours, few points as marks."""
+    figure, axis = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
+    colours = iter(COLOURS * 3)
+    for name, (x, y) in plot.lines.items():
+        marker = "o" if len(x) < 12 else None
+        if name.startswith("reference"):
+            axis.plot(x, y, color="#1b2a41", ls="--", lw=1.1, marker="x" if marker else None, label=name, zorder=3)
+        else:
+            axis.plot(x, y, color=next(colours), lw=1.4, marker=marker, ms=4, label=name)
+    if plot.logarithmic:
+        axis.set_yscale("log")
+    axis.set(title=plot.title, xlabel=plot.x, ylabel=plot.y)
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize="small", frameon=False)
+    return _image(figure, plot.title)
+
+
+def _image(figure: Figure, what: str) -> str:
     data = io.BytesIO()
-    figure.savefig(data, dpi=110, format="png")
+    figure.savefig(data, dpi=100, format="png")
     plt.close(figure)
-    return f"<img alt='errors of all cases' src='data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}'>"
+    return f"<img alt='{escape(what)}' src='data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}'>"

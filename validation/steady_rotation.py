@@ -17,6 +17,7 @@ import reduction
 from fem.mesh_shapes import block
 from flexmb.body import Body
 from flexmb.dynamics import inertia_force, mass_matrix
+from validation.plot import Plot
 from validation.row import Row
 
 CASE = "rotating-cantilever"
@@ -80,14 +81,19 @@ def cantilever(modes: int = 16) -> Body:
     return flexmb.flexible_body(part, reduction.craig_bampton(part, modes=modes, attached_to="root"), name="beam")
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """Speeds 0 to 12."""
     body = cantilever()
-    rows = []
+    rows: list[Row | Plot] = []
+    found: dict[str, list[float]] = {}
     for speed in (0.0, 1.0, 3.0, 6.0, 9.0, 12.0):
         exact = exact_flap_frequency(speed)
         flap, lag = (f / UNIT for f in lowest_frequencies(body, speed * UNIT))
         for name, ours, reference in (("flap", flap, exact), ("lag", lag, float(np.sqrt(exact**2 - speed**2)))):
             error = abs(ours / reference - 1)
+            found.setdefault(name, []).append(ours)
+            found.setdefault(f"reference {name}", []).append(reference)
             rows.append(Row(CASE, f"{name} frequency at speed {speed:g}", reference, "exact", ours, error, 1e-3))
-    return rows
+    speeds = np.array([0.0, 1.0, 3.0, 6.0, 9.0, 12.0])
+    lines = {name: (speeds, np.array(values)) for name, values in found.items()}
+    return [*rows, Plot("First frequencies of the rotating cantilever", "speed", "frequency", lines)]

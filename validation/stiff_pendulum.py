@@ -13,6 +13,7 @@ import flexmb
 import reduction
 from fem.mesh_shapes import block
 from fem.model import UnitWarning
+from validation.plot import Plot
 from validation.row import Row
 
 CASE = "stiff-pendulum"
@@ -42,22 +43,28 @@ def build(elastic: bool) -> flexmb.System:
     return system
 
 
-def swing(step: float, elastic: bool) -> tuple[float, float, float]:
-    """Period, largest angle (degrees), energy drift over the kinetic energy, in twenty seconds."""
+def swing(step: float, elastic: bool) -> tuple[float, float, float, tuple[np.ndarray, np.ndarray]]:
+    """Period, largest angle (degrees), energy drift over the kinetic energy, times and angles, in twenty seconds."""
     result = flexmb.simulate(build(elastic), 20.0, step=step, output_step=step, integrator="energy-momentum")
     angle = result.coordinate("hinge")
     up = np.flatnonzero((angle[:-1] < 0) & (angle[1:] >= 0))
     t = result.t
     crossings = t[up] - angle[up] * (t[up + 1] - t[up]) / (angle[up + 1] - angle[up])
     drift = np.abs(result.ledger.residual).max() / result.ledger.kinetic.max()
-    return float(np.diff(crossings).mean()), float(np.degrees(np.abs(angle).max())), float(drift)
+    return (
+        float(np.diff(crossings).mean()),
+        float(np.degrees(np.abs(angle).max())),
+        float(drift),
+        (t, np.degrees(angle)),
+    )
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """Steps of a fortieth and an eighth of the period, and a fine one."""
-    rows = []
+    rows: list[Row | Plot] = []
+    lines = {}
     for step in (0.01, 0.1, 0.5):
-        period, largest, drift = swing(step, False)
+        period, largest, drift, lines[f"step {step} s"] = swing(step, False)
         allowed = 1e-4 if step == 0.01 else (THEIRS[step] - PERIOD) / PERIOD  # no worse than the scheme of the paper
         rows.append(
             Row(CASE, f"period at a step of {step}", PERIOD, "exact", period, abs(period / PERIOD - 1), allowed)
@@ -65,7 +72,7 @@ def run() -> list[Row]:
         rows.append(Row(CASE, f"energy drift at a step of {step}", 0.0, "exact", drift, drift, 1e-13))
         if step < 0.5:
             rows.append(Row(CASE, f"swing at a step of {step} (degrees)", SWING, "exact", largest, abs(largest / SWING - 1), 2e-3))  # fmt: skip
-    period, _, drift = swing(0.1, True)
+    period, _, drift, _ = swing(0.1, True)
     rows.append(Row(CASE, "elastic bar, period at a step of 0.1", PERIOD, "exact", period, abs(period / PERIOD - 1), (THEIRS[0.1] - PERIOD) / PERIOD))  # fmt: skip
     rows.append(Row(CASE, "elastic bar, energy drift at a step of 0.1", 0.0, "exact", drift, drift, 1e-13))
-    return rows
+    return [*rows, Plot("Angle of the pendulum", "time (s)", "degrees", lines)]

@@ -14,6 +14,7 @@ import flexmb
 import reduction
 from fem.mesh_shapes import line
 from flexmb.lie import rotation_exp
+from validation.plot import Plot
 from validation.row import Row
 from validation.two_link import ALUMINIUM, LINK1, link_1
 from validation.two_link_beam import LENGTH, OUTER, TUBE
@@ -58,10 +59,10 @@ def lines(t: np.ndarray, strain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return frequency[peak], spectrum[peak]
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """The measured lines; that of the link's vibration early and late."""
     t, strain = root_strain()
-    rows = []
+    rows: list[Row | Plot] = []
     for name, chosen, low, high, measured in (
         ("line at 1.1 Hz", t >= 0, 0.8, 1.6, 1.1),
         ("line at 2.2 Hz", t >= 0, 1.8, 2.7, 2.2),
@@ -76,4 +77,4 @@ def run() -> list[Row]:
         rows.append(Row(CASE, name, measured, "measured", ours, abs(ours - measured), allowed))
     largest = float(np.abs(strain).max())
     rows.append(Row(CASE, "largest strain", 3.8e-4, "recomputed", largest, abs(largest / 3.8e-4 - 1), 0.05))
-    return rows
+    return [*rows, Plot("Strain at the root", "time (s)", "strain", {"computed": (t, strain)})]

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import flexmb
+from validation.plot import Plot
 from validation.row import Row
 
 CASE = "torsional-machine"
@@ -95,7 +96,7 @@ def _about_end(mass: float, length: float) -> float:
     return mass * (3 * (length / 100) ** 2 + 4 * length**2) / 12
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """All five angles over a second."""
     result = flexmb.simulate(build(), DURATION, integrator="radau", tolerance=1e-12)
     reference = exact(np.array(result.t))
@@ -104,9 +105,15 @@ def run() -> list[Row]:
         R = result.frame(body)[1]
         turned.append(np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0])))
     ours = np.array(turned).T
-    rows = []
+    rows: list[Row | Plot] = []
     for k, body in enumerate(("pulley", "crank", "coupler", "rocker", "wheel")):
         error = float(np.abs((ours - ours[0] - reference + reference[0])[:, k]).max())
         rows.append(Row(CASE, f"angle of the {body}, largest difference", 0.0, "recomputed", error, error, 1e-8))
     swing = float(np.ptp(reference[:, 3]))
-    return [*rows, Row(CASE, "the rocker swings (rad)", swing, "recomputed", float(np.ptp(ours[:, 3])), abs(float(np.ptp(ours[:, 3])) - swing), 1e-8)]  # fmt: skip
+    rows.append(Row(CASE, "the rocker swings (rad)", swing, "recomputed", float(np.ptp(ours[:, 3])), abs(float(np.ptp(ours[:, 3])) - swing), 1e-8))  # fmt: skip
+    lines = {
+        "twist of the belt": (result.t, ours[:, 0] - ours[:, 1]),
+        "reference: belt": (result.t, reference[:, 0] - reference[:, 1]),
+    }
+    lines |= {"twist of the shaft": (result.t, ours[:, 4] - ours[:, 3] - ours[0, 4] + ours[0, 3]), "reference: shaft": (result.t, reference[:, 4] - reference[:, 3] - reference[0, 4] + reference[0, 3])}  # fmt: skip
+    return [*rows, Plot("Belt and shaft", "time (s)", "twist (rad)", lines)]

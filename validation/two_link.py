@@ -13,6 +13,7 @@ from fem import Interface, Material, Model
 from flexmb.body import Body
 from flexmb.lie import rotation_exp
 from validation.beams import square_tube
+from validation.plot import Plot
 from validation.row import Row
 
 CASE = "two-link"
@@ -59,7 +60,7 @@ def _physical(inertia: np.ndarray) -> np.ndarray:
     return np.diag([max(Ixx, Iyy - Izz), Iyy, Izz])
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """Five seconds at a tight step."""
     result = flexmb.simulate(build(), 5.0, step=4e-5)
     ledger = result.ledger
@@ -74,4 +75,5 @@ def run() -> list[Row]:
             np.abs(ledger.residual).max() / strain,
             1e-6,
         ),
-    ]
+        Plot("Energies", "time (s)", "energy (N m)", {"strain energy": (result.t, ledger.elastic), "kinetic energy": (result.t, ledger.kinetic), "|E - E0|": (result.t[1:], np.abs(ledger.residual)[1:])}, logarithmic=True),
+    ]  # fmt: skip

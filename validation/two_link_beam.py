@@ -12,6 +12,7 @@ import reduction
 from fem.mesh_shapes import line
 from flexmb.lie import rotation_exp
 from flexmb.result import Result
+from validation.plot import Plot
 from validation.row import Row
 from validation.two_link import ALUMINIUM, LINK1, link_1
 
@@ -53,7 +54,7 @@ def angles(result: Result) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def run() -> list[Row]:
+def run() -> list[Row | Plot]:
     """Five seconds: at a tight step without damping, with damping, and with the second-order field."""
     result = flexmb.simulate(build(), 5.0, step=4e-5)
     ledger = result.ledger
@@ -63,7 +64,7 @@ def run() -> list[Row]:
         9.81 * LENGTH * (TIP_MASS + 0.5 * DENSITY * TUBE.area * LENGTH)
     )  # lowest potential energy, below the joint
     start = float(ledger.gravity[0] + hanging)
-    rows = []
+    rows: list[Row | Plot] = []
     for name, ours, reference, span in (
         ("energy at the start", start, 0.9523, 0.9523e-2),
         ("largest strain energy", ledger.elastic.max(), 0.049, 0.049),
@@ -80,4 +81,5 @@ def run() -> list[Row]:
     damped = flexmb.simulate(build(damping=3e-4), 5.0, step=1e-4).ledger
     gap = float(np.abs(damped.residual).max() / damped.modal_heat[-1])
     rows.append(Row(CASE, "damped: energy lost less heat / heat", 0.0, "exact", gap, gap, 1e-4))
-    return rows
+    lines = {"theta 1": (result.t, theta_1), "theta 2": (result.t, theta_2)}
+    return [*rows, Plot("Joint angles", "time (s)", "rad", lines)]

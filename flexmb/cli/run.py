@@ -9,7 +9,8 @@ import typer
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Result file (default: MODEL.h5 in the current folder).")
+        Path | None,
+        typer.Option("--output", "-o", help="Result file (default: MODEL.result.h5 in the current folder)."),
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
     step: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
@@ -19,13 +20,18 @@ def command(
     from flexmb.cli.screen import bars, say_text
     from flexmb.files.model_file import load_model
     from flexmb.files.result_file import save_result
+    from flexmb.files.tree import require_own
     from flexmb.view import plot_energy
 
+    target = output or Path(f"{model.stem}.result.h5")
+    require_own(target, "result")
     with bars() as say:
         loaded = load_model(model)
         options = loaded.options | ({} if step is None else {"step": step})
         span = loaded.duration if duration is None else duration
         result = flexmb.simulate(loaded.system, span, progress=lambda done: say("simulating", done), **options)
     say_text(result)
-    path = save_result(result, output or Path(f"{model.stem}.h5"))
-    say_text(f"result: {path}\nenergies: {plot_energy(result, path.with_suffix('.energy.png'))}")
+    path = save_result(result, target)
+    say_text(
+        f"result: {path}\nenergies: {plot_energy(result, Path(f'{model.stem}.energy.png') if output is None else path.with_suffix('.energy.png'))}"
+    )

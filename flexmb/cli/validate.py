@@ -21,7 +21,7 @@ def command(
 
     from fem.errors import FlexmbError, unknown_name
     from flexmb.cli.screen import bars, console, say_text
-    from validation import CASES, story
+    from validation import CASES, rows_of, story
 
     if list_cases:
         for name in CASES:
@@ -38,7 +38,7 @@ def command(
             found[name] = CASES[name]()
             seconds[name] = perf_counter() - began
             say(name, 1.0)
-    rows = [row for part in found.values() for row in part]
+    rows = [row for part in found.values() for row in rows_of(part)]
     table = Table("case", "quantity", "reference", "kind", "ours", "error", "allowed", "")
     for row in rows:
         mark = "[green]passed[/]" if row.passed else "[bold red]FAILED[/]"

@@ -24,7 +24,8 @@ def _sentence(item: ErrorDetails, data: dict[str, Any]) -> str:
     if sort == "missing":
         return f"key {key} is missing."
     if sort == "union_tag_not_found":
-        return f"key {key[:-1]}.kind' is missing."
+        choices = ': "rigid" or "flexible"' if item["loc"][0] == "bodies" else ""
+        return f"key {key[:-1]}.kind' is missing{choices}."
     if sort == "union_tag_invalid":
         existing = [word.strip(" '") for word in item["ctx"]["expected_tags"].split(",")]
         return f"key {key}: {unknown_name('kind', str(item['ctx']['tag']), existing)}"

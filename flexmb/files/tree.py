@@ -29,7 +29,24 @@ def write_tree(path: str | Path, kind: str, tree: Tree) -> Path:
     The file is made in memory first: HDF5 itself can crash the process when the disk is full.
     """
     path = Path(path)
+    require_own(path, kind)
     return write_whole(path, kind, _image(path, kind, tree))
+
+
+def require_own(path: str | Path, kind: str) -> None:
+    """Refuse a path at which something else than a flexmb file of this `kind` lies: it would be lost."""
+    path = Path(path)
+    if not path.exists():
+        return
+    try:
+        with h5py.File(path, "r") as file:
+            found = str(file.attrs.get("kind", "file of another program"))
+    except OSError:
+        found = "file of another program"
+    if found != f"flexmb {kind}":
+        raise FileError(
+            f"{path} is there already and is a {found}; a {kind} file would replace it. Choose another name, or move it away."
+        )
 
 
 def write_whole(path: Path, kind: str, content: bytes) -> Path:

@@ -18,6 +18,7 @@ DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
 
 BELOW_ERROR = 3e4  # the scale of Newton's tolerance over the local error: with a tolerance of 1e-8 corrections end at 3e-4 of the error of the step
 ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's length, that rounding allows
+STALLED = 1e-8  # the same where the joints are all but dependent (a mechanism that passes a singular position) and corrections stop to shrink: a motion they hardly feel
 
 CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED = 0, 1, 2, 3, 4
 """Outcomes of `advance`: steps done; Newton's iteration failed; a mass matrix is not positive definite; the error of a step, not taken, is too large; that of a step, taken, is so far
@@ -285,7 +286,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
         elif iteration == 2 and previous > 0.0:
             rate = max(size / previous, 1e-8)
         if size > tolerance and iteration > 3 and size > 0.7 * previous:
-            if size < 1e3 * ROUNDING:  # nothing more to gain
+            if size < (1e3 * ROUNDING if iteration <= 6 else STALLED):  # nothing more to gain
                 size = tolerance
             elif iteration > 6:
                 return DIVERGED, iteration, rate

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from fem.errors import FlexmbError
 from flexmb.initial import accelerations, quiet_start
 from flexmb.integrators.equations import Equations
+from flexmb.linear.equilibrium import Equilibrium
 from flexmb.linear.tangent import allowed_motions, carrying, tangent
 from flexmb.linear.vibration import Vibration, all_modes, modes_near
 from flexmb.mechanism import Mechanism, State
@@ -80,14 +81,17 @@ class Linear:
         return 0.05 * float(np.sqrt(scale)) or 1.0
 
 
-def linearise(system: System | Mechanism, state: State | None = None) -> Linear:
-    """The equations of small motions about a state, by default the consistent start of the mechanism; about an equilibrium, `linearise(system, equilibrium(system).state)`.
+def linearise(system: System | Mechanism | Equilibrium, state: State | None = None) -> Linear:
+    """The equations of small motions about a state, by default the consistent start of the mechanism; about an equilibrium or a steady motion, `linearise(equilibrium(system))`.
 
     Gravity, springs, laws, loads and the joints' reactions stiffen or soften; gyroscopic and centrifugal terms of a state that moves are in `D` and `K` (which are then constant only where the
     motion is steady in body axes, and need not be symmetric). Functions of time are held at the time of the state.
     Accuracy: 1e-9 (central differences of the compiled residual).
     """
-    mechanism = system.build() if isinstance(system, System) else system
+    if isinstance(system, Equilibrium):
+        mechanism, state = system.mechanism, system.state if state is None else state
+    else:
+        mechanism = system.build() if isinstance(system, System) else system
     flat = mechanism.flat()
     if state is None:
         state = quiet_start(mechanism).state

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from test_cli import is_picture
 from typer.testing import CliRunner
@@ -14,7 +15,7 @@ from fem.mesh_shapes import block, line
 from fem.stress import von_mises
 from flexmb.cli.main import app
 from flexmb.files import load_body, save_body, save_result
-from flexmb.files.table_file import columns, write_table
+from flexmb.files.table_file import columns, data_frame, dataset, write_table
 from flexmb.files.vtk_file import export_vtk
 from flexmb.linear import equilibrium
 from flexmb.stress import StressError, largest_stress, stress_at, write_stress_csv
@@ -152,6 +153,9 @@ def test_results_become_tables(swinging, tmp_path):
     path = write_table(swinging, tmp_path / "swing.csv")
     read = np.genfromtxt(path, delimiter=",", names=True, deletechars="", replace_space=" ")
     np.testing.assert_allclose(read["hinge force z"], swinging.reaction("hinge")[:, 2], rtol=1e-12)
+    frame = pandas.read_parquet(write_table(swinging, tmp_path / "swing.parquet"))
+    np.testing.assert_array_equal(frame["hinge force z"], swinging.reaction("hinge")[:, 2])
+    np.testing.assert_array_equal(dataset(swinging)["bar.tip position z"], data_frame(swinging)["bar.tip position z"])
     with pytest.raises(flexmb.FlexmbError, match=r"\.csv or \.parquet"):
         write_table(swinging, tmp_path / "swing.xls")
 

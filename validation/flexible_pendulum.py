@@ -39,5 +39,5 @@ def run() -> list[Row | Plot]:
     return [
         Row(CASE, "order of the energy error", 2.0, "exact", order, abs(order - 2.0), 0.1),
         Row(CASE, "energy error / peak kinetic energy at a step of 1e-5", 0.0, "exact", fine, fine, 1e-8),
-        Plot("Energy error over the step", "step (s)", "error / peak kinetic energy", {"ours": (np.array([4e-5, 2e-5, 1e-5]), np.array([coarse, middle, fine])), "reference: second order": (np.array([4e-5, 1e-5]), np.array([coarse, coarse / 16]))}, logarithmic=True),
+        Plot("Energy error over the step", "step (s)", "error / peak kinetic energy", {"ours": (np.array([4e-5, 2e-5, 1e-5]), np.array([coarse, middle, fine])), "reference: second order": (np.array([4e-5, 1e-5]), np.array([coarse, coarse / 16]))}, logarithmic="xy"),
     ]  # fmt: skip

@@ -57,4 +57,4 @@ def run() -> list[Row | Plot]:
     falls = max(b / a for a, b in pairwise(worst["with residual shapes"]))
     rows.append(Row(CASE, "the error falls with the cut-off: largest ratio of one to the one before", 0.0, "paper", falls, falls, 1.0))  # fmt: skip
     lines = {name: (np.array(CUTOFFS), np.array(values)) for name, values in worst.items()}
-    return [*rows, Plot("Worst relative error of the frequencies below 700 Hz", "cut-off (Hz)", "error", lines, logarithmic=True)]  # fmt: skip
+    return [*rows, Plot("Worst relative error of the frequencies below 700 Hz", "cut-off (Hz)", "error", lines, logarithmic="xy")]  # fmt: skip

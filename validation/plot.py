@@ -10,13 +10,13 @@ from validation.row import Row
 
 @dataclass(frozen=True)
 class Plot:
-    """`lines`: name -> abscissae (n,) and ordinates (n,); those whose name begins with "reference" are drawn as such, those of few points as marks."""
+    """`lines`: name -> abscissae (n,) and ordinates (n,); those whose name begins with "reference" are drawn as such, those of few points with marks. `logarithmic`: the axes that are, of "xy"."""
 
     title: str
     x: str
     y: str
     lines: Mapping[str, tuple[np.ndarray, np.ndarray]]
-    logarithmic: bool = False
+    logarithmic: str = ""
 
 
 def rows_of(found: Iterable[Row | Plot]) -> list[Row]:

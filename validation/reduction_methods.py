@@ -104,5 +104,5 @@ def run() -> list[Row | Plot]:
     for name, errors in study().items():
         chosen = ("Craig-Bampton", "Craig-Chang", "Krylov", "Gramian", "Gramian, not static")
         lines = {method: (errors[method].frequencies, errors[method].relative) for method in chosen}
-        plots.append(Plot(f"{name}: error of {COORDINATES} coordinates", "frequency (Hz)", "relative error", lines, logarithmic=True))  # fmt: skip
+        plots.append(Plot(f"{name}: error of {COORDINATES} coordinates", "frequency (Hz)", "relative error", lines, logarithmic="y"))  # fmt: skip
     return [*rows, *plots]

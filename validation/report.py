@@ -43,7 +43,7 @@ def write_report(
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>flexmb: validation</title><style>{STYLE}</style>",
         f"<h1>What flexmb reproduces, and how well</h1><p class='{'bad' if failed else 'ok'}'>{verdict}.</p>",
         f"<p>{_made()}</p><p>Repeat with <code>flexmb validate --report DIR</code>; one case with <code>flexmb validate NAME</code>. A reference is "
-        "<b>exact</b> (a closed form, or zero), <b>paper</b> (printed by its authors) or <b>recomputed</b> (an independent program, from the printed data).</p>",
+        "<b>exact</b> (a closed form, or zero), <b>paper</b> (printed by its authors) <b>recomputed</b> (an independent program, from the printed data) or <b>measured</b> (an experiment).</p>",
         _picture(rows),
         "<table><tr><th>case</th><th>quantities</th><th>largest error / allowed</th><th>seconds</th></tr>",
         *(_summary(name, items, seconds[name]) for name, items in rows.items()),
@@ -115,10 +115,13 @@ def _drawn(plot: Plot) -> str:
     for name, (x, y) in plot.lines.items():
         marker = "o" if len(x) < 12 else None
         if name.startswith("reference"):
-            axis.plot(x, y, color="#1b2a41", ls="--", lw=1.1, marker="x" if marker else None, label=name, zorder=3)
+            line = "" if name == "reference" and marker else "--"
+            axis.plot(x, y, color="#1b2a41", ls=line, lw=1.1, marker="x" if marker else None, label=name, zorder=3)
         else:
             axis.plot(x, y, color=next(colours), lw=1.4, marker=marker, ms=4, label=name)
-    if plot.logarithmic:
+    if "x" in plot.logarithmic:
+        axis.set_xscale("log")
+    if "y" in plot.logarithmic:
         axis.set_yscale("log")
     axis.set(title=plot.title, xlabel=plot.x, ylabel=plot.y)
     axis.grid(alpha=0.3)

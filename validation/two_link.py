@@ -75,5 +75,5 @@ def run() -> list[Row | Plot]:
             np.abs(ledger.residual).max() / strain,
             1e-6,
         ),
-        Plot("Energies", "time (s)", "energy (N m)", {"strain energy": (result.t, ledger.elastic), "kinetic energy": (result.t, ledger.kinetic), "|E - E0|": (result.t[1:], np.abs(ledger.residual)[1:])}, logarithmic=True),
+        Plot("Energies", "time (s)", "energy (N m)", {"strain energy": (result.t, ledger.elastic), "kinetic energy": (result.t, ledger.kinetic), "|E - E0|": (result.t[1:], np.abs(ledger.residual)[1:])}, logarithmic="y"),
     ]  # fmt: skip

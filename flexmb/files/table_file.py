@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,11 +10,15 @@ from flexmb.files.tree import FileError
 from flexmb.joints import JOINTS
 from flexmb.result import Result
 
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
 
 def columns(result: Result) -> dict[str, np.ndarray]:
     """Named columns (nt,): time, world positions of the bodies' interfaces and frames, deflections, joint coordinates, reactions, elastic coordinates, energies.
 
-    `pandas.DataFrame(columns(result)).set_index("t")`, or `xarray.Dataset` of it, is the whole table.
+    `data_frame` and `dataset` are the same for pandas and xarray.
     """
     found = {"t": np.asarray(result.t)}
 
@@ -39,6 +44,26 @@ def columns(result: Result) -> dict[str, np.ndarray]:
     for name in (*(f.name for f in fields(ledger) if f.name != "t"), "residual"):
         found[f"energy {name}"] = np.asarray(getattr(ledger, name))
     return found
+
+
+def data_frame(result: Result) -> "pandas.DataFrame":
+    """`columns` as a pandas table over the time `t`. Needs pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise FileError("A data frame needs pandas: pip install pandas.") from None
+    return pandas.DataFrame(columns(result)).set_index("t")
+
+
+def dataset(result: Result) -> "xarray.Dataset":
+    """`columns` as an xarray dataset over the time `t`. Needs xarray."""
+    try:
+        import xarray
+    except ImportError:
+        raise FileError("A dataset needs xarray: pip install xarray.") from None
+    table = columns(result)
+    t = table.pop("t")
+    return xarray.Dataset({name: ("t", values) for name, values in table.items()}, coords={"t": t})
 
 
 def write_table(result: Result, path: str | Path) -> Path:

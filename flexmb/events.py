@@ -8,10 +8,11 @@ from scipy.optimize import brentq
 
 from fem.errors import FlexmbError
 from flexmb.held import Hold, held_row, with_holds
-from flexmb.initial import Start, initial_angles, quiet_start
-from flexmb.integrators.equations import Equations
-from flexmb.integrators.integrator import Integrator, Snapshot
+from flexmb.initial import Start, quiet_start
+from flexmb.integrators.equations import Equations, initial_angles
+from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method
+from flexmb.integrators.snapshot import Snapshot
 from flexmb.kernels.data import ANGLE
 from flexmb.measure import Measure
 from flexmb.mechanism import Mechanism, State

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from fem.errors import FlexmbError
-from flexmb.integrators.integrator import Snapshot
+from flexmb.integrators.snapshot import Snapshot
 from flexmb.mechanism import Mechanism
 from flexmb.result import Happening, Ledger, Result, Statistics
 

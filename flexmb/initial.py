@@ -14,11 +14,11 @@ import scipy.sparse.linalg as spla
 from jaxtyping import Float
 
 from fem.errors import FlexmbError
+from flexmb.integrators.equations import Equations, initial_angles
 from flexmb.joints import RedundantConstraintWarning
-from flexmb.kernels.data import ANGLE, GROUND, Flat, make_places, make_terms
+from flexmb.kernels.data import GROUND, Flat, make_places
 from flexmb.kernels.rows import all_rows, place_markers
-from flexmb.kernels.solve import INACTIVE, solve_rows
-from flexmb.kernels.step import displace, residual
+from flexmb.kernels.step import displace
 from flexmb.mechanism import Mechanism, State
 
 DEPENDENT = 1e-7
@@ -231,45 +231,9 @@ def redundant_rows(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> tuple[str
     return tuple(dict.fromkeys(name for name, yes in zip(_row_names(mechanism), involved, strict=True) if yes))
 
 
-def accelerations(
-    mechanism: Mechanism, flat: Flat, state: State, functions: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Accelerations `wdot` (nv,) and joint multipliers (nj,) at a consistent state; `functions` (nf, 3) at its time.
-
-    Solves `M wdot + bias - forces + G^T lambda = 0` with the second derivative of the joint equations; the
-    velocity-dependent part of that derivative is taken along the motion by fourth-order differences.
-    """
-    q, w = state.q, state.w
-    nv, nr, nj = len(w), len(mechanism.rows), mechanism.joint_rows
-    terms, out = make_terms(flat), np.zeros(nv)
-    angles, places = initial_angles(mechanism, flat, q), make_places(flat)
-    residual(flat, q, w, np.zeros(nv), np.zeros(nj), functions, angles, places, terms, out, np.zeros(4))
-    compliance = np.full(nr, INACTIVE)
-    compliance[:nj] = 0.0
-    second = np.array([functions[r.function, 2] if r.function >= 0 else 0.0 for r in mechanism.rows[:nj]])
-    row_rhs = np.zeros(nr)
-    row_rhs[:nj] = second - _rate_drift(mechanism, flat, q, w, functions)
-    x, multipliers = np.zeros(nv), np.zeros(nr)
-    solve_rows(flat, terms, 1.0, 0.0, 0.0, compliance, -out, row_rhs, x, multipliers)
-    return x, multipliers[:nj]
-
-
-def _rate_drift(mechanism: Mechanism, flat: Flat, q: np.ndarray, w: np.ndarray, functions: np.ndarray) -> np.ndarray:
-    """Rate of `G(q, t) w` along the motion with `w` held: the part of the second derivative without `wdot`."""
-    nj = mechanism.joint_rows
-    speed = (np.abs(w) * flat.weight).max(initial=0.0)
-    if nj == 0 or speed == 0:
-        return np.zeros(nj)
-    eps = 1e-3 / speed
-
-    def rate(s: float) -> np.ndarray:
-        moved = np.empty_like(q)
-        displace(flat, q, s * w, moved)
-        shifted = functions.copy()
-        shifted[:, 0] += s * functions[:, 1]
-        return row_jacobian(mechanism, flat, moved, shifted)[1][:nj] @ w
-
-    return (8 * (rate(eps) - rate(-eps)) - (rate(2 * eps) - rate(-2 * eps))) / (12 * eps)
+def accelerations(mechanism: Mechanism, state: State, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Accelerations `wdot` (nv,) and joint multipliers (nj,) at a consistent state; `functions` (nf, 3) at its time."""
+    return Equations(mechanism, state.q).accelerations(functions, state.q, state.w)
 
 
 def start(mechanism: Mechanism, flat: Flat) -> Start:
@@ -288,7 +252,7 @@ def start(mechanism: Mechanism, flat: Flat) -> Start:
     q, moved = assemble(mechanism, flat)
     w = consistent_velocity(mechanism, flat, q)
     state = State(mechanism.initial.t, q, w)
-    wdot, multipliers = accelerations(mechanism, flat, state, mechanism.function_values(state.t))
+    wdot, multipliers = accelerations(mechanism, state, mechanism.function_values(state.t))
     return Start(state, wdot, multipliers, moved, redundant)
 
 
@@ -297,15 +261,3 @@ def quiet_start(mechanism: Mechanism) -> Start:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RedundantConstraintWarning)
         return start(mechanism, mechanism.flat())
-
-
-def initial_angles(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.ndarray:
-    """Start values (nr,) of the unwrapped angles of angular springs: within half a turn of zero."""
-    places = make_places(flat)
-    place_markers(flat, q, places, True)
-    memory = np.zeros(len(mechanism.rows))
-    for k, row in enumerate(mechanism.rows):
-        if row.kind == ANGLE:
-            S = places.axes[row.markers[0]].T @ places.axes[row.markers[1]]
-            memory[k] = np.arctan2(S[1, 0] - S[0, 1], S[0, 0] + S[1, 1])
-    return memory

@@ -23,16 +23,17 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from flexmb.configuration import elastic_places
-from flexmb.initial import Start, accelerations, as_sparse
+from flexmb.initial import Start, as_sparse
 from flexmb.integrators.equations import Equations
-from flexmb.integrators.integrator import Snapshot, Steps
+from flexmb.integrators.integrator import Steps
+from flexmb.integrators.snapshot import Snapshot
 from flexmb.kernels.algebra import left_jacobian, rotation_exp
 from flexmb.kernels.data import GROUND
 from flexmb.kernels.rows import place_markers
 from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.kernels.step import displace
 from flexmb.lie import skew
-from flexmb.mechanism import Mechanism, State
+from flexmb.mechanism import Mechanism
 from flexmb.result import Statistics
 
 ITERATIONS = 60
@@ -85,10 +86,7 @@ class EnergyMomentum:
 
     def now(self) -> Snapshot:
         """The motion at the end of the latest step."""
-        mechanism = self.equations.mechanism
-        wdot, multipliers = accelerations(mechanism, self.flat, State(self.t, self.q, self.w), self._functions)
-        energies = self.equations.residual(self._functions, self.q, self.w, wdot, multipliers)[1]
-        return Snapshot(self.t, self.q, self.w, wdot, multipliers, self.work, energies)
+        return self.equations.snapshot(self.t, self.q, self.w, self.work)
 
     def statistics(self, cpu: float) -> Statistics:
         """What was done in `cpu` seconds."""

@@ -6,11 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.errors import ConvergenceError, FlexmbError
-from flexmb.initial import initial_angles
-from flexmb.kernels.data import SECOND_ORDER, Flat, Places, Terms, make_places, make_terms
-from flexmb.kernels.rows import row_rates
+from flexmb.integrators.snapshot import Snapshot
+from flexmb.kernels.data import ANGLE, SECOND_ORDER, Flat, Places, Terms, make_places, make_terms
+from flexmb.kernels.exponential import exponential_rates
+from flexmb.kernels.rows import place_markers, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
-from flexmb.kernels.step import powers_of, residual
+from flexmb.kernels.step import displace, powers_of, residual
 from flexmb.mechanism import Mechanism
 
 
@@ -46,6 +47,39 @@ class Equations:
         powers_of(self.flat, functions, multipliers, w, self.terms, powers)
         return powers
 
+    def accelerations(self, functions: np.ndarray, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations (nv,) and joint multipliers (nj,) of a state on the joints; `functions` (nf, 3) at its time.
+
+        Solves `M wdot + bias - forces + G^T lambda = 0` with the second derivative of the joint equations; the
+        velocity-dependent part of that derivative is taken along the motion by fourth-order differences.
+        """
+        flat, nj, nv = self.flat, self.flat.joint_rows, len(w)
+        nr = len(flat.row_kind)
+        none, still, rows = np.zeros(nj), np.zeros(nv), np.zeros(nr)
+        speed = (np.abs(w) * flat.weight).max(initial=0.0)
+        if nj and speed > 0:
+            eps, rates = 1e-3 / speed, np.zeros(nr)
+            for offset, weight in (
+                (1, 8.0),
+                (-1, -8.0),
+                (2, -1.0),
+                (-2, 1.0),
+            ):  # fourth-order difference of G w along w
+                moved, shifted = self.displaced(q, offset * eps * w), functions.copy()
+                shifted[:, 0] += offset * eps * functions[:, 1]
+                self.residual(shifted, moved, w, still, none)
+                row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.terms.G, w, rates)
+                rows[:nj] -= weight / (12 * eps) * rates[:nj]
+        driven = flat.row_function[:nj] >= 0
+        rows[:nj][driven] += functions[flat.row_function[:nj][driven], 2]
+        unbalanced, _ = self.residual(functions, q, w, still, none)
+        compliance = np.full(nr, INACTIVE)
+        compliance[:nj] = 0.0
+        x, multipliers = np.zeros(nv), np.zeros(nr)
+        self.terms.standing[:] = 0.0
+        solve_rows(flat, self.terms, 1.0, 0.0, 0.0, compliance, -unbalanced, rows, x, multipliers)
+        return x, multipliers[:nj]
+
     def broken_rates(self, functions: np.ndarray, w: np.ndarray) -> np.ndarray:
         """By how much the velocities `w` break each joint equation (nj,), where the residual was evaluated last."""
         flat, nj = self.flat, self.flat.joint_rows
@@ -64,6 +98,44 @@ class Equations:
         self.terms.standing[:] = 0.0
         solve_rows(self.flat, self.terms, 1.0, 0.0, 0.0, compliance, np.zeros(nv), rows, x, np.zeros(nr))
         return x
+
+    def displaced(self, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """The configuration moved by twists and elastic increments `theta` (nv,)."""
+        moved = np.empty_like(q)
+        displace(self.flat, q, theta, moved)
+        return moved
+
+    def exponential_rates(self, theta: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Rates (nv,) of exponential coordinates `theta` of a configuration that moves with `w`."""
+        out = np.empty_like(w)
+        exponential_rates(self.flat.v_start, theta, w, out)
+        return out
+
+    def put_back(
+        self, t: float, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities on the joints, by the least change of both in the metric of the mass; angles that go round are remembered.
+
+        Source: Sofer, Bach, Brauchli, "Dynamics of constrained systems based on mass-orthogonal projections" (NATO ASI 1993).
+        """
+        nj = self.flat.joint_rows
+        functions = self.mechanism.function_values(t)
+        for _ in range(2 if nj else 1):
+            self.residual(functions, q, w, wdot, multipliers)
+            self.angles[nj:] = self.terms.values[nj:]
+            if nj:
+                q = self.displaced(q, self.least_change(-self.terms.values[:nj]))
+        if nj:
+            self.residual(functions, q, w, wdot, multipliers)
+            w = w - self.least_change(self.broken_rates(functions, w))
+        return q, w
+
+    def snapshot(self, t: float, q: np.ndarray, w: np.ndarray, work: np.ndarray) -> Snapshot:
+        """What is stored of a state on the joints."""
+        functions = self.mechanism.function_values(t)
+        wdot, multipliers = self.accelerations(functions, q, w)
+        energies = self.residual(functions, q, w, wdot, multipliers)[1]
+        return Snapshot(t, q, w, wdot, multipliers, work, energies)
 
     def mass(self) -> sp.csr_matrix:
         """The mass matrix (nv, nv) where the residual was evaluated last."""
@@ -97,3 +169,15 @@ class Equations:
             "Likely causes: the step is too large for the motion (give a smaller step=, or none to let it adapt), a driver jumps, "
             "or a mechanism passes a position in which its joints lock."
         )
+
+
+def initial_angles(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.ndarray:
+    """Start values (nr,) of the unwrapped angles of angular springs: within half a turn of zero."""
+    places = make_places(flat)
+    place_markers(flat, q, places, True)
+    memory = np.zeros(len(mechanism.rows))
+    for k, row in enumerate(mechanism.rows):
+        if row.kind == ANGLE:
+            S = places.axes[row.markers[0]].T @ places.axes[row.markers[1]]
+            memory[k] = np.arctan2(S[1, 0] - S[0, 1], S[0, 0] + S[1, 1])
+    return memory

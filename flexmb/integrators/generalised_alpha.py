@@ -7,9 +7,10 @@ second order.
 
 import numpy as np
 
-from flexmb.initial import Start, accelerations, least_change, row_jacobian
+from flexmb.initial import Start, least_change, row_jacobian
 from flexmb.integrators.equations import Equations
-from flexmb.integrators.integrator import IntegratorError, Snapshot, Steps, first_step
+from flexmb.integrators.integrator import IntegratorError, Steps, first_step
+from flexmb.integrators.snapshot import Snapshot
 from flexmb.joint_tree import tree_of
 from flexmb.kernels.pointed import pointed
 from flexmb.kernels.rows import place_markers
@@ -32,7 +33,7 @@ from flexmb.kernels.step import (
     displace,
 )
 from flexmb.kernels.tree import joint_poses, joint_velocities, place_bodies
-from flexmb.mechanism import Mechanism, State
+from flexmb.mechanism import Mechanism
 from flexmb.result import Statistics
 
 LONGEST_BLOCK = 64
@@ -179,7 +180,7 @@ class GeneralisedAlpha:
         for s in (h, 2 * h):
             v = m.v + s * m.vdot
             q, w, bias = self._placed(m.pose, m.q, s * m.v + 0.5 * s * s * m.vdot, v, np.zeros_like(v))
-            wdot = accelerations(mechanism, self.flat, State(t + s, q, w), mechanism.function_values(t + s))[0]
+            wdot = self.equations.accelerations(mechanism.function_values(t + s), q, w)[0]
             rates.append(self._in_joints(q, wdot - bias))
         return np.asarray(-3 * rates[0] + 4 * rates[1] - rates[2]) / (2 * h)
 

@@ -1,29 +1,17 @@
 """What every integrator takes and gives."""
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from fem.errors import FlexmbError
 from flexmb.integrators.equations import Equations
+from flexmb.integrators.snapshot import Snapshot
 from flexmb.result import Statistics
 
 
 class IntegratorError(FlexmbError, ValueError):
     """An integrator option is outside its range."""
-
-
-class Snapshot(NamedTuple):
-    """The motion at one time: see `Result` and `Ledger`. `work` (4,): of drivers and loads, heat of modal damping and of dampers; `energies` (4,): kinetic, elastic, gravity, springs; `lost`: in impacts."""
-
-    t: float
-    q: np.ndarray
-    w: np.ndarray
-    wdot: np.ndarray
-    multipliers: np.ndarray
-    work: np.ndarray
-    energies: np.ndarray
-    lost: float = 0.0
 
 
 class Integrator(Protocol):

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from flexmb.initial import Start
 from flexmb.integrators.energy_momentum import EnergyMomentum
+from flexmb.integrators.explicit import Explicit
 from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
 from flexmb.integrators.integrator import Integrator, IntegratorError
 from flexmb.integrators.radau import Radau
 from flexmb.kernels.step import Scheme
 from flexmb.mechanism import Mechanism
 
-INTEGRATORS = ("generalised-alpha", "hht", "radau", "energy-momentum")
+INTEGRATORS = ("generalised-alpha", "hht", "radau", "explicit", "energy-momentum")
 COORDINATES = ("absolute", "joint")
 
 
@@ -51,6 +52,8 @@ class Method:
         """A running integration from a start to at most `end`, with first steps of at most `longest`."""
         if self.integrator == "radau":
             return Radau(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
+        if self.integrator == "explicit":
+            return Explicit(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
         if self.integrator == "energy-momentum":
             assert self.step is not None
             return EnergyMomentum(mechanism, begin, self.step)

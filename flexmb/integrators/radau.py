@@ -13,12 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from flexmb.initial import Start, accelerations, as_sparse
+from flexmb.initial import Start, as_sparse
 from flexmb.integrators.equations import Equations
-from flexmb.integrators.integrator import Snapshot, Steps, first_step
-from flexmb.kernels.exponential import exponential_rates
-from flexmb.kernels.step import displace
-from flexmb.mechanism import Mechanism, State
+from flexmb.integrators.integrator import Steps, first_step
+from flexmb.integrators.snapshot import Snapshot
+from flexmb.mechanism import Mechanism
 from flexmb.result import Statistics
 
 ROOT = np.sqrt(6.0)
@@ -67,13 +66,13 @@ class Radau:
 
     def prepare(self) -> None:
         """Let what it needs be compiled before the clock runs."""
-        self._exponential_rates(np.zeros_like(self.w), self.w)
-        self._put_back(self.t, self.q, self.w)
+        self.equations.exponential_rates(np.zeros_like(self.w), self.w)
+        self._on_joints(self.t, self.q, self.w)
         self.equations.powers(self.equations.mechanism.function_values(self.t), self.w, self.multipliers)
 
     def now(self) -> Snapshot:
         """The motion at the end of the latest step."""
-        return self._snapshot(self.t, self.q, self.w, self.work)
+        return self.equations.snapshot(self.t, self.q, self.w, self.work)
 
     def statistics(self, cpu: float) -> Statistics:
         """What was done in `cpu` seconds."""
@@ -90,8 +89,10 @@ class Radau:
         integrals = h * (LAGRANGE.T @ (s ** np.arange(1, 4) / np.arange(1, 4)))
         nodes = np.concatenate([[0.0], NODES])
         weights = np.array([np.prod([(s - b) / (a - b) for b in nodes if b != a]) for a in nodes])[1:]
-        q = self._displaced(q0, weights @ theta)
-        return self._snapshot(target, *self._put_back(target, q, w0 + integrals @ rates), work0 + integrals @ powers)
+        q = self.equations.displaced(q0, weights @ theta)
+        return self.equations.snapshot(
+            target, *self._on_joints(target, q, w0 + integrals @ rates), work0 + integrals @ powers
+        )
 
     # one step ------------------------------------------------------------------------------------------------------
 
@@ -123,10 +124,10 @@ class Radau:
         nv = len(self.w)
         self._span = (self.t, h, self.q, theta, self.w, stages[:, :nv], self.work, powers)
         self._steps.take(1, h)
-        q, w = self._displaced(self.q, theta[2]), self.w + h * (A[2] @ stages[:, :nv])
+        q, w = self.equations.displaced(self.q, theta[2]), self.w + h * (A[2] @ stages[:, :nv])
         self.t, self._stages = self.t + h, stages
         self.work = self.work + h * (A[2] @ powers)
-        self.q, self.w = self._put_back(self.t, q, w)
+        self.q, self.w = self._on_joints(self.t, q, w)
         self.wdot, self.multipliers = stages[2, :nv].copy(), stages[2, nv:].copy()
         if self.fixed is None:
             self._size = h * min(5.0, growth) if not 1.0 <= growth < 1.2 else h
@@ -146,9 +147,11 @@ class Radau:
             self._steps.iterations += 1
             w = self.w + h * (A @ stages[:, :nv])
             for _ in range(3):
-                theta = h * (A @ np.array([self._exponential_rates(*pair) for pair in zip(theta, w, strict=True)]))
+                theta = h * (
+                    A @ np.array([self.equations.exponential_rates(*pair) for pair in zip(theta, w, strict=True)])
+                )
             for k in range(3):
-                q = self._displaced(self.q, theta[k])
+                q = self.equations.displaced(self.q, theta[k])
                 out, _ = e.residual(functions[k], q, w[k], stages[k, :nv], stages[k, nv:])
                 unbalanced[k, :nv], unbalanced[k, nv:] = out, e.broken_rates(functions[k], w[k])
                 powers[k] = e.powers(functions[k], w[k], stages[k, nv:])
@@ -198,6 +201,9 @@ class Radau:
         weight = self.flat.weight
         return float(max((np.abs(off + REAL * h * filtered) * weight).max(), h * (np.abs(filtered) * weight).max()))
 
+    def _on_joints(self, t: float, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.equations.put_back(t, q, w, self.wdot, self.multipliers)
+
     # linear algebra ------------------------------------------------------------------------------------------------
 
     def _factorised(self, h: float) -> list[Any]:
@@ -226,36 +232,3 @@ class Radau:
         K = sp.diags(np.concatenate(stiffness)) + springs.T @ sp.diags(flat.row_stiffness[nj:]) @ springs
         D = sp.diags(np.concatenate(damping)) + springs.T @ sp.diags(flat.row_damping[nj:]) @ springs
         return e.mass(), D.tocsr(), K.tocsr(), G[:nj]
-
-    # configurations ------------------------------------------------------------------------------------------------
-
-    def _exponential_rates(self, theta: np.ndarray, w: np.ndarray) -> np.ndarray:
-        out = np.empty_like(w)
-        exponential_rates(self.flat.v_start, theta, w, out)
-        return out
-
-    def _displaced(self, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        moved = np.empty_like(q)
-        displace(self.flat, q, theta, moved)
-        return moved
-
-    def _put_back(self, t: float, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and velocities on the joints, by the least change of both; angles that go round are remembered."""
-        e, nj = self.equations, self.flat.joint_rows
-        functions = e.mechanism.function_values(t)
-        for _ in range(2 if nj else 1):
-            e.residual(functions, q, w, self.wdot, self.multipliers)
-            e.angles[nj:] = e.terms.values[nj:]
-            if nj:
-                q = self._displaced(q, e.least_change(-e.terms.values[:nj]))
-        if nj:
-            e.residual(functions, q, w, self.wdot, self.multipliers)
-            w = w - e.least_change(e.broken_rates(functions, w))
-        return q, w
-
-    def _snapshot(self, t: float, q: np.ndarray, w: np.ndarray, work: np.ndarray) -> Snapshot:
-        e = self.equations
-        functions = e.mechanism.function_values(t)
-        wdot, multipliers = accelerations(e.mechanism, self.flat, State(t, q, w), functions)
-        energies = e.residual(functions, q, w, wdot, multipliers)[1]
-        return Snapshot(t, q, w, wdot, multipliers, work, energies)

@@ -192,7 +192,7 @@ def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
     displace(flat, state.q, later * state.w, q)
     functions = mechanism.function_values(t + later)
     opened = np.abs(row_jacobian(mechanism, flat, q, functions)[0][:nj]).max(initial=0.0)
-    changed = accelerations(mechanism, flat, State(t + later, q, _in_bodies(flat, q, world)), functions)[0]
+    changed = accelerations(mechanism, State(t + later, q, _in_bodies(flat, q, world)), functions)[0]
     scale = speed**2 + float(np.linalg.norm(mechanism.gravity)) / mechanism.length
     sizes = np.abs(changed) * flat.weight / scale
     if opened > STEADY * mechanism.length or sizes.max(initial=0.0) > STEADY:

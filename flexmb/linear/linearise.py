@@ -96,7 +96,7 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
     if state is None:
         state = quiet_start(mechanism).state
     functions = mechanism.function_values(state.t)
-    wdot, multipliers = accelerations(mechanism, flat, state, functions)
+    wdot, multipliers = accelerations(mechanism, state, functions)
     e = Equations(mechanism, state.q)
     t = tangent(e, functions, state.q, state.w, wdot, multipliers)
     e.residual(functions, state.q, state.w, wdot, multipliers)

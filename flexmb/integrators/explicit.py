@@ -1,0 +1,106 @@
+"""Explicit Runge-Kutta steps with projection: for mechanisms without fast vibration.
+
+The joint equations are solved for accelerations; after every step positions and velocities are put back on the joints by the least change in the metric of the mass, which does no work on what
+the joints allow. Rigid motions are integrated in exponential coordinates of each step.
+
+Sources: Dormand and Prince, J. Comput. Appl. Math. 6 (1980) 19-26 (order 5 with an error estimate of order 4); Sofer, Bach, Brauchli, "Dynamics of constrained systems based on mass-orthogonal
+projections" (NATO ASI 1993); Munthe-Kaas, High order Runge-Kutta methods on manifolds (1999).
+"""
+
+import numpy as np
+from scipy.integrate import RK45
+
+from flexmb.initial import Start
+from flexmb.integrators.equations import Equations
+from flexmb.integrators.integrator import Steps, first_step
+from flexmb.integrators.snapshot import Snapshot
+from flexmb.mechanism import Mechanism
+from flexmb.result import Statistics
+
+A, B, C, E = RK45.A, RK45.B, RK45.C, RK45.E
+"""The tableau of Dormand and Prince: stages, weights, nodes, and weights of the error estimate (the last that of the step's end)."""
+FARTHEST = 10.0
+"""Motion within a step, in lengths of the mechanism or radians, beyond which it has run away."""
+UNSTABLE = 10_000
+"""Steps for one stored time beyond which vibration that the method cannot step over is suspected."""
+
+
+class Explicit:
+    """A running integration; see `simulate`. Steps end at the times asked for."""
+
+    def __init__(self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float) -> None:
+        state = begin.state
+        self.equations = e = Equations(mechanism, state.q)
+        self.tolerance, self.end, self.fixed = tolerance, end, step
+        self.t, self.q, self.w = state.t, state.q.copy(), state.w.copy()
+        self.wdot, self.multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
+        self._size = step or first_step(state.w, begin.wdot, e.flat.weight, tolerance, end - state.t)
+        self._steps = Steps()
+
+    def prepare(self) -> None:
+        """Let what it needs be compiled before the clock runs."""
+        self._rates(self.t, np.zeros_like(self.w), self.w)
+        self.equations.put_back(self.t, self.q, self.w, self.wdot, self.multipliers)
+
+    def now(self) -> Snapshot:
+        """The motion at the end of the latest step."""
+        return self.equations.snapshot(self.t, self.q, self.w, self.work)
+
+    def statistics(self, cpu: float) -> Statistics:
+        """What was done in `cpu` seconds."""
+        return self._steps.statistics(cpu)
+
+    def to(self, target: float) -> Snapshot:
+        """Steps of which the last ends at `target`."""
+        taken = 0
+        while self.t < target - 1e-12 * self.end:
+            left = target - self.t
+            h = left / np.ceil(left / self._size * (1 - 1e-9))
+            error = self._step(h)
+            taken += 1
+            lost = self.fixed is not None and error > 1
+            if lost or np.isnan(error) or h < 1e-13 * self.end or taken > UNSTABLE:
+                raise self.equations.diverged(self.t, h, self.w)
+            if self.fixed is None:
+                growth = float(np.clip(0.9 * max(error, 1e-6) ** -0.2, 0.2, 5.0))
+                self._size = h * growth if error > 1 else max(self._size, h) if 1 <= growth < 1.1 else h * growth
+        return self.now()
+
+    def _step(self, h: float) -> float:
+        """Try one step; its error over the tolerance, 0 for fixed steps, infinite where the motion runs away. A step with an error above 1 is not taken."""
+        nv, weight = len(self.w), self.equations.flat.weight
+        theta, velocity, work = np.zeros((7, nv)), np.zeros((7, nv)), np.zeros((7, 4))
+        for stage in range(6):
+            offset = h * (A[stage, :stage] @ theta[:stage]) if stage else np.zeros(nv)
+            w = self.w + h * (A[stage, :stage] @ velocity[:stage]) if stage else self.w
+            if not h * (np.abs(w) * weight).max(initial=0.0) < FARTHEST:
+                return np.inf
+            theta[stage], velocity[stage], work[stage] = self._rates(self.t + C[stage] * h, offset, w)
+        moved, faster = h * (B @ theta[:6]), self.w + h * (B @ velocity[:6])
+        if not h * (np.abs(faster) * weight).max(initial=0.0) < FARTHEST:
+            return np.inf
+        error = 0.0
+        if self.fixed is None:
+            theta[6], velocity[6], _ = self._rates(self.t + h, moved, faster)
+            error = float(
+                max((np.abs(h * (E @ theta)) * weight).max(), h * (np.abs(h * (E @ velocity)) * weight).max())
+            )
+            error /= self.tolerance
+        if error > 1.0:
+            self._steps.rejected += 1
+            return error
+        q = self.equations.displaced(self.q, moved)
+        self.t += h
+        self.work = self.work + h * (B @ work[:6])
+        self.q, self.w = self.equations.put_back(self.t, q, faster, self.wdot, self.multipliers)
+        self._steps.take(1, h)
+        return error
+
+    def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rates of exponential coordinates and velocities (nv,), and powers (4,)."""
+        e = self.equations
+        functions = e.mechanism.function_values(t)
+        q = e.displaced(self.q, theta)
+        wdot, multipliers = e.accelerations(functions, q, w)
+        e.residual(functions, q, w, wdot, multipliers)
+        return e.exponential_rates(theta, w), wdot, e.powers(functions, w, multipliers)

@@ -267,6 +267,17 @@ def test_refusals(body, tmp_path):
         (tmp_path / f"noise{ending}").write_bytes(b"not a file of arrays")
         with pytest.raises(FileError):
             load_body(tmp_path / f"noise{ending}")
+        (tmp_path / f"empty{ending}").write_bytes(b"")
+        with pytest.raises(FileError):
+            load_body(tmp_path / f"empty{ending}")
+    found = dict(np.load(tmp_path / "block.npz"))
+    for name, wrong, what in (
+        ("mass", -1.0, "positive, finite mass"),
+        ("s0", np.array(["a", "b", "c"]), "should hold numbers"),
+    ):
+        np.savez(tmp_path / "wrong.npz", **{**found, name: wrong})
+        with pytest.raises(FileError, match=f"wrong.npz.*{what}"):
+            load_body(tmp_path / "wrong.npz")
     (tmp_path / "noise.sid").write_text("hello\nworld\n")
     with pytest.raises(FileError, match=r"no complete SID file: .* missing"):
         load_body(tmp_path / "noise.sid")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.io
+from scipy.io.matlab import MatReadError
 
 from flexmb.body import Body, BodyInterface
 from flexmb.files.tree import FileError, write_whole
@@ -54,7 +55,7 @@ def load_mat(path: Path) -> Body:
     """Read a body that `save_mat`, or MATLAB's `save` with the same names, wrote."""
     try:
         found = scipy.io.loadmat(path)
-    except (OSError, ValueError, TypeError, NotImplementedError, IndexError) as error:
+    except (OSError, ValueError, TypeError, NotImplementedError, IndexError, MatReadError) as error:
         raise FileError(
             f"{path} cannot be read as a MATLAB file of version 5: {error} In MATLAB write save(..., '-v7')."
         ) from None
@@ -87,7 +88,10 @@ def _body(found: Mapping[str, Any], names: list[str], path: Path) -> Body:
     for name, shape in _SHAPES.items():
         if name in found:
             wanted = tuple(sizes.get(letter) or (0 if letter in sizes else int(letter)) for letter in shape)
-            value = np.asarray(found[name], dtype=float)
+            try:
+                value = np.asarray(found[name], dtype=float)
+            except (ValueError, TypeError):
+                raise FileError(f"{path}: {name} should hold numbers.") from None
             if value.size != np.prod(wanted):
                 raise FileError(f"{path}: {name} has shape {value.shape}, expected {wanted}.")
             arrays[name] = value.reshape(wanted)

@@ -11,6 +11,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from fem.errors import InterfaceError, MatrixError
 from flexmb.body import Body
 from flexmb.files import array_file, mbdyn_file, sid_file
 from flexmb.files.body_tree import body_from_tree, body_tree
@@ -51,4 +52,7 @@ def load_body(path: str | Path) -> Body:
     path = Path(path)
     if not path.is_file():
         raise FileError(f"There is no body file {str(path)!r} (looked in {path.resolve().parent}).")
-    return FORMATS.get(path.suffix.lower(), FORMATS[".h5"])[1](path)
+    try:
+        return FORMATS.get(path.suffix.lower(), FORMATS[".h5"])[1](path)
+    except (MatrixError, InterfaceError) as error:
+        raise FileError(f"{path} holds no body that can be: {error}") from None

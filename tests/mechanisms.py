@@ -83,3 +83,11 @@ def slider_crank(speed=None, crank_length=0.15, rod_length=0.3):
     if speed is not None:
         system.drive("bearing", flexmb.motion.polynomial(0.0, speed))
     return system
+
+
+def turning_loop():
+    """A closed loop that turns freely, with a motor that drives it: one degree of freedom."""
+    system = slider_crank()
+    system.set_speed("bearing", 3.0)
+    system.motor("motor", "bearing", flexmb.motion.harmonic(0.5, 2.0), drag=0.1)
+    return system

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mechanisms import double_pendulum, slider_crank
+from mechanisms import double_pendulum, slider_crank, turning_loop
 
 import flexmb
 from fem.errors import ConvergenceError
@@ -10,14 +10,6 @@ from flexmb.integrators.equations import Equations
 from flexmb.kernels.step import displace
 
 RNG = np.random.default_rng(3)
-
-
-def turning_loop():
-    """A closed loop with a motor, a spring and a damper."""
-    system = slider_crank()
-    system.set_speed("bearing", 3.0)
-    system.motor("motor", "bearing", flexmb.motion.harmonic(0.5, 2.0), drag=0.1)
-    return system
 
 
 @pytest.mark.parametrize("make", [double_pendulum, turning_loop])

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from mechanisms import double_pendulum, flexible_pendulum, random_flexible_body, slider_crank
+from mechanisms import double_pendulum, flexible_pendulum, random_flexible_body, slider_crank, turning_loop
 from test_cli import is_picture
 
 import flexmb
@@ -49,14 +49,6 @@ def test_rates_of_exponential_coordinates_are_the_derivative_on_the_group():
         displace(flat, start, s * w, q)
         moved.append(q)
     np.testing.assert_allclose((along[1] - along[0]) / (2 * h), (moved[1] - moved[0]) / (2 * h), atol=2e-7)
-
-
-def turning_loop():
-    """A closed loop that turns freely, with a motor that drives it: one degree of freedom."""
-    system = slider_crank()
-    system.set_speed("bearing", 3.0)
-    system.motor("motor", "bearing", flexmb.motion.harmonic(0.5, 2.0), drag=0.1)
-    return system
 
 
 @pytest.mark.parametrize("make", [double_pendulum, turning_loop])

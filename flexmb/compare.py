@@ -1,5 +1,6 @@
 """`compare`: the same mechanism at several fidelities, rigid to flexible, side by side."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from jaxtyping import Float
 from scipy.signal import periodogram
 
 from fem.errors import unknown_name
+from flexmb.adapted import adapted
 from flexmb.fidelity import Fidelity, with_fidelity
 from flexmb.mechanism import Mechanism, MechanismError
 from flexmb.result import Result
@@ -134,8 +136,8 @@ def compare(
 ) -> Comparison:
     """Simulate a mechanism at several fidelities, the last of which is the reference; `options` are those of `simulate`.
 
-    Fidelities: `"rigid"` (bodies keep mass, inertia and interfaces), a number of elastic coordinates for each flexible body, `"linear"` (without geometric stiffness), `"flexible"` (as it is).
-    Raises `MechanismError` when no body is flexible.
+    Fidelities: `"rigid"` (bodies keep mass, inertia and interfaces), a number of elastic coordinates for each flexible body, `"linear"` (without geometric stiffness), `"adapted 3"` (so
+    many coordinates a body, made for the rigid motion: `flexmb.adapted`), `"flexible"` (as it is). Raises `MechanismError` when no body is flexible.
     """
     mechanism = system.build() if isinstance(system, System) else system
     if not any(b.is_flexible for b in mechanism.bodies):
@@ -144,9 +146,13 @@ def compare(
         )
     if len(set(fidelities)) < 2 or len(set(fidelities)) < len(fidelities):
         raise MechanismError(f"A comparison needs at least two different fidelities; found {list(fidelities)}.")
-    variants = {
-        name if isinstance(name, str) else f"{name} modes": with_fidelity(mechanism, name) for name in fidelities
-    }
+    variants = {}
+    for name in fidelities:
+        if isinstance(name, str) and (asked := re.fullmatch(r"adapted (\d+)", name)):
+            nominal = simulate(mechanism.rigid(), duration, **options)
+            variants[name] = adapted(mechanism, nominal, int(asked[1]))
+        else:
+            variants[name if isinstance(name, str) else f"{name} modes"] = with_fidelity(mechanism, name)
     results = {}
     for k, (name, variant) in enumerate(variants.items()):
         report = None if progress is None else lambda done, k=k: progress((k + done) / len(variants))

@@ -7,9 +7,11 @@ import numpy as np
 from fem.errors import unknown_name
 from flexmb.body import Body
 from flexmb.mechanism import Mechanism, MechanismError
+from flexmb.subspace import in_subspace
 
 Fidelity = str | int
-"""`"rigid"`, a number of elastic coordinates for each flexible body, `"linear"` (no geometric stiffness), or `"flexible"`: as it is."""
+"""`"rigid"`, a number of elastic coordinates for each flexible body, `"linear"` (no geometric stiffness), or `"flexible"`: as it is. In comparisons also `"adapted 3"`: so many coordinates a body, made
+for the rigid motion (see `flexmb.adapted`)."""
 
 NAMED = ("rigid", "linear", "flexible")
 
@@ -17,7 +19,9 @@ NAMED = ("rigid", "linear", "flexible")
 def with_fidelity(mechanism: Mechanism, fidelity: Fidelity) -> Mechanism:
     """The mechanism with other bodies, starting from the same places and velocities."""
     if isinstance(fidelity, str) and fidelity not in NAMED:
-        raise MechanismError(f"{unknown_name('fidelity', fidelity, NAMED)} Or give a number of elastic coordinates.")
+        raise MechanismError(
+            f"{unknown_name('fidelity', fidelity, NAMED)} Or give a number of elastic coordinates; in comparisons also 'adapted N'."
+        )
     if fidelity == "rigid":
         return mechanism.rigid()
     if fidelity == "linear":
@@ -34,37 +38,7 @@ def with_modes(body: Body, modes: int) -> Body:
     """
     if modes < 1:
         raise MechanismError(f"A flexible body keeps at least one elastic coordinate, or is rigid; found {modes}.")
-    m = modes
-    if body.modes <= m:
-        return body
-    inv = body.invariants
-    kept = replace(
-        inv, S1=inv.S1[:, :m], SG=inv.SG[:, :m, :m], J1=inv.J1[:m], J2=inv.J2[:m, :m], h0=inv.h0[:, :m], h=inv.h[:, :m, :m],
-        PG=inv.PG[:, :, :m, :m],
-    )  # fmt: skip
-    interfaces = {
-        name: replace(i, rows=i.rows[:, :m], second=None if i.second is None else i.second[:, :m, :m])
-        for name, i in body.interfaces.items()
-    }
-    quadratic = body.quadratic
-    if quadratic is not None:
-        inside = (quadratic.pairs < m).all(axis=1)
-        quadratic = replace(quadratic, pairs=quadratic.pairs[inside], shapes=quadratic.shapes[:, :, inside])
-    gauge, stress = body.gauge, body.stress
-    return replace(
-        body,
-        invariants=kept,
-        stiffness=body.stiffness[:m],
-        damping=body.damping[:m],
-        deflection=body.deflection[:m],
-        interfaces=interfaces,
-        Psi=None if body.Psi is None else body.Psi[:, :m],
-        quadratic=quadratic,
-        gauge=None
-        if gauge is None
-        else replace(gauge, rotation=gauge.rotation[:, :, :m], strain=gauge.strain[:, :, :m]),
-        stress=None if stress is None else replace(stress, rows=stress.rows[:, :, :m]),
-    )
+    return body if body.modes <= modes else in_subspace(body, np.eye(body.modes)[:, :modes])
 
 
 def without_second_order(body: Body) -> Body:

@@ -15,7 +15,7 @@ def command(
     fidelity: Annotated[
         list[str] | None,
         typer.Option(
-            help="rigid, linear, flexible, or a number of elastic coordinates. Repeat; the last is the reference (default: rigid, flexible)."
+            help="rigid, linear, flexible, a number of elastic coordinates, or adapted N: N coordinates a body made for the motion. Repeat; the last is the reference (default: rigid, flexible)."
         ),
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,

@@ -1,0 +1,120 @@
+"""Order reduction along a motion: few elastic coordinates a body, made for one mechanism and one nominal motion.
+
+From the nominal motion, of the rigid mechanism for instance, come the shapes that its inertia and joint forces bend the bodies into, at every time, and those that the inertia of these shapes adds.
+Their leading directions, in the norm of the strain energy, are the new coordinates of each body. The equations stay those of the whole nonlinear
+mechanism, energy balance included, and stiff coordinates are gone, so that steps can be larger.
+
+What it cannot do: loads that the nominal motion does not have, and bodies that bend beyond the range of their own coordinates.
+Sources: Aarts, ten Hoopen, Boer, Hakvoort, "Model order reduction of non-linear flexible multibody models", and Naets, Heirman, Desmet, on a subspace along a nominal motion (both
+EUROMECH Colloquium 524, 2012).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexmb.body import Body
+from flexmb.configuration import elastic_places
+from flexmb.flatten import starts_of
+from flexmb.integrators.equations import Equations
+from flexmb.mechanism import Mechanism, MechanismError, State
+from flexmb.result import Result
+from flexmb.subspace import in_subspace, own_coordinates
+from flexmb.system import System
+
+INERTIA = 0.1
+"""Weight of the shapes by inertia beside those by the loads of the motion, and again of the next."""
+SMALL = 1e-6
+"""Directions this much smaller than the leading one are round-off."""
+MOST_SHAPES = 200
+"""Times at which the bent shapes are taken."""
+
+
+def adapted(system: System | Mechanism, nominal: Result, coordinates: int) -> Mechanism:
+    """The mechanism with at most `coordinates` elastic coordinates in each flexible body, chosen for the motion `nominal`; fewer where it excites fewer.
+
+    `nominal`: a simulation of the same mechanism, rigid (`simulate(mechanism.rigid(), ...)`) or flexible. Cost: that simulation, and some hundred residuals.
+    Raises `MechanismError` for a motion of another mechanism.
+    """
+    mechanism = system.build() if isinstance(system, System) else system
+    if coordinates < 1:
+        raise MechanismError(f"A flexible body keeps at least one coordinate, or is rigid; found {coordinates}.")
+    ours, theirs = ([*(b.name for b in m.bodies), *(j.name for j in m.joints)] for m in (mechanism, nominal.mechanism))
+    if ours != theirs:
+        raise MechanismError(
+            f"The nominal motion is that of another mechanism ({nominal.mechanism.name!r}): its bodies and joints are {theirs}, expected {ours}."
+        )
+    lifted = _lifted(mechanism, nominal)
+    bent = _bent(mechanism, lifted)
+    q_start, v_start = starts_of(np.array([b.modes for b in mechanism.bodies]))
+    bodies, q, w = [], [], []
+    for b, body in enumerate(mechanism.bodies):
+        T = np.zeros((0, 0))
+        if body.is_flexible:
+            T = own_coordinates(body, _leading(body, bent[v_start[b] - 6 * b :][: body.modes], coordinates))
+            body = in_subspace(body, T)
+        bodies.append(body)
+        q += [mechanism.initial.q[q_start[b] :][:7], T.T @ mechanism.initial.q[q_start[b] + 7 : q_start[b + 1]]]
+        w += [mechanism.initial.w[v_start[b] :][:6], T.T @ mechanism.initial.w[v_start[b] + 6 : v_start[b + 1]]]
+    initial = State(mechanism.initial.t, np.concatenate(q), np.concatenate(w))
+    return replace(mechanism, bodies=tuple(bodies), initial=initial)
+
+
+def _leading(body: Body, bent: np.ndarray, count: int) -> np.ndarray:
+    """The leading directions (m, k), at most `count`, of bent shapes (m, n) and what follows from their inertia, in the norm of the strain energy.
+
+    The inertia of a bent shape bends the body again: Krylov's sequence, which finds the vibrations that the motion excites, and no others. A body that nothing bends keeps its softest coordinate.
+    """
+    stiff, shapes = np.sqrt(body.stiffness)[:, None], []
+    for order in range(3):
+        shape = stiff * bent / body.stiffness[:, None] ** order
+        size = np.linalg.norm(shape, axis=0).max(initial=0.0)
+        shapes.append(shape * INERTIA**order / size if size > 0 else shape)
+    found, size, _ = np.linalg.svd(np.hstack(shapes), full_matrices=False)
+    k = int(np.clip((size > SMALL * size[0]).sum(), 1, count)) if size[0] > 0 else 0
+    return np.asarray(found[:, :k] / stiff) if k else np.eye(body.modes)[:, :1]
+
+
+@dataclass(frozen=True)
+class _Lifted:
+    """States of the mechanism in the nominal motion, with accelerations and multipliers; whether they are deformed."""
+
+    states: list[State]
+    wdot: list[np.ndarray]
+    multipliers: list[np.ndarray]
+    deformed: bool
+
+
+def _lifted(mechanism: Mechanism, nominal: Result) -> _Lifted:
+    """The nominal motion as it is, or undeformed where it is that of other bodies."""
+    modes, theirs = (np.array([b.modes for b in m.bodies]) for m in (mechanism, nominal.mechanism))
+    same = bool((modes == theirs).all())
+    qs, vs = starts_of(theirs)
+    lifted = _Lifted([], [], [], same)
+    for k in np.unique(np.linspace(0, len(nominal.t) - 1, MOST_SHAPES).round().astype(int)):
+
+        def moved(values: np.ndarray, starts: np.ndarray, rigid: int) -> np.ndarray:
+            if same:
+                return values
+            parts = ((values[start : start + rigid], np.zeros(m)) for start, m in zip(starts, modes, strict=False))
+            return np.concatenate([part for pair in parts for part in pair])
+
+        lifted.states.append(State(float(nominal.t[k]), moved(nominal.q[k], qs, 7), moved(nominal.w[k], vs, 6)))
+        lifted.wdot.append(moved(nominal.wdot[k], vs, 6))
+        lifted.multipliers.append(nominal.multipliers[k])
+    return lifted
+
+
+def _bent(mechanism: Mechanism, lifted: _Lifted) -> np.ndarray:
+    """Elastic coordinates of all bodies (sum m, nt) that inertia, gravity, loads and joints bend them into, the most strained shape of strain energy one half."""
+    rates, places = elastic_places(mechanism.flat())
+    stiffness = np.concatenate([b.stiffness for b in mechanism.bodies])
+    if lifted.deformed:
+        shapes = np.array([state.q[places] for state in lifted.states]).T
+    else:
+        e, found = Equations(mechanism, lifted.states[0].q), []
+        for state, wdot, multipliers in zip(lifted.states, lifted.wdot, lifted.multipliers, strict=True):
+            force, _ = e.residual(mechanism.function_values(state.t), state.q, state.w, wdot, multipliers)
+            found.append(-force[rates] / stiffness)
+        shapes = np.array(found).T
+    return shapes / max(np.sqrt((stiffness @ shapes**2).max(initial=0.0)), np.finfo(float).tiny)

@@ -111,9 +111,9 @@ def run() -> list[Row | Plot]:
         rows.append(Row(CASE, f"angle of the {body}, largest difference", 0.0, "recomputed", error, error, 1e-8))
     swing = float(np.ptp(reference[:, 3]))
     rows.append(Row(CASE, "the rocker swings (rad)", swing, "recomputed", float(np.ptp(ours[:, 3])), abs(float(np.ptp(ours[:, 3])) - swing), 1e-8))  # fmt: skip
-    lines = {
-        "twist of the belt": (result.t, ours[:, 0] - ours[:, 1]),
-        "reference: belt": (result.t, reference[:, 0] - reference[:, 1]),
-    }
-    lines |= {"twist of the shaft": (result.t, ours[:, 4] - ours[:, 3] - ours[0, 4] + ours[0, 3]), "reference: shaft": (result.t, reference[:, 4] - reference[:, 3] - reference[0, 4] + reference[0, 3])}  # fmt: skip
+    lines = {}
+    for name, a, b in (("belt", 0, 1), ("shaft", 4, 3)):
+        for label, angles_ in ((f"twist of the {name}", ours), (f"reference: {name}", reference)):
+            twist = angles_[:, a] - angles_[:, b]
+            lines[label] = (result.t, twist - twist[0])
     return [*rows, Plot("Belt and shaft", "time (s)", "twist (rad)", lines)]

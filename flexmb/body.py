@@ -41,6 +41,11 @@ class BodyInterface:
             value.setflags(write=False)
             object.__setattr__(self, name, value)
 
+    def over(self, T: Float[np.ndarray, "m k"]) -> "BodyInterface":
+        """The same place over other elastic coordinates z, `eta = T z`."""
+        second = None if self.second is None else np.einsum("kab,ai,bj->kij", self.second, T, T, optimize=True)
+        return BodyInterface(self.point, self.rows @ T, second)
+
     def motion(self, eta: Float[np.ndarray, "*n m"]) -> Float[np.ndarray, "*n 6"]:
         """Translation of the point and rotation vector for elastic coordinates `eta`: `rows eta + 1/2 second(eta, eta)`."""
         linear = eta @ self.rows.T

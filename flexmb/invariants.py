@@ -1,6 +1,6 @@
 """The inertia invariants of a flexible body: everything its equations of motion need to know of the mesh."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -61,6 +61,17 @@ class InertiaInvariants:
     def modes(self) -> int:
         """Number `m` of elastic coordinates."""
         return self.S1.shape[1]
+
+    def over(self, T: Float[np.ndarray, "m k"]) -> "InertiaInvariants":
+        """The integrals over other elastic coordinates z, `eta = T z`; the elastic mass matrix is the identity where T is orthonormal."""
+
+        def both(A: np.ndarray) -> np.ndarray:
+            return np.einsum("...ab,ai,bj->...ij", A, T, T, optimize=True)
+
+        return replace(
+            self, S1=self.S1 @ T, SG=both(self.SG), J1=np.einsum("akl,ai->ikl", self.J1, T),
+            J2=np.einsum("abkl,ai,bj->ijkl", self.J2, T, T, optimize=True), h0=self.h0 @ T, h=both(self.h), PG=both(self.PG),
+        )  # fmt: skip
 
     @property
     def second_order(self) -> bool:

@@ -15,24 +15,15 @@ def in_subspace(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
 
     The new coordinates are mass-orthonormal and stiffness-diagonal again, softest first. Modal damping that differs between the coordinates is reduced to the diagonal of `T^T D T`.
     """
-    T, inv = own_coordinates(body, T), body.invariants
-    both = lambda A: np.einsum("...ab,ai,bj->...ij", A, T, T, optimize=True)  # noqa: E731
-    invariants = replace(
-        inv, S1=inv.S1 @ T, SG=both(inv.SG), J1=np.einsum("akl,ai->ikl", inv.J1, T), J2=np.einsum("abkl,ai,bj->ijkl", inv.J2, T, T, optimize=True),
-        h0=inv.h0 @ T, h=both(inv.h), PG=both(inv.PG),
-    )  # fmt: skip
-    interfaces = {
-        name: replace(i, rows=i.rows @ T, second=None if i.second is None else both(i.second))
-        for name, i in body.interfaces.items()
-    }
+    T = own_coordinates(body, T)
     Psi = None if body.Psi is None else (body.Psi @ T).astype(body.Psi.dtype)
     return replace(
         body,
-        invariants=invariants,
+        invariants=body.invariants.over(T),
         stiffness=np.einsum("ai,a,ai->i", T, body.stiffness, T),
         damping=np.einsum("ai,a,ai->i", T, body.damping, T),
         deflection=_deflection(Psi, body.deflection, T),
-        interfaces=interfaces,
+        interfaces={name: interface.over(T) for name, interface in body.interfaces.items()},
         Psi=Psi,
         quadratic=None if body.quadratic is None else _combined(body.quadratic, T),
         gauge=None if body.gauge is None else replace(body.gauge, rotation=body.gauge.rotation @ T, strain=body.gauge.strain @ T),

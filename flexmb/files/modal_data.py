@@ -79,23 +79,17 @@ def body_of(data: ModalData, name: str, path: Path) -> Body:
     coupling = np.abs(D - np.diag(np.diag(D))).max(initial=0.0)
     if coupling > COUPLED * np.abs(D).max(initial=1e-300):
         warn(MeshWarning(f"{path}: damping couples the modes (off-diagonal up to {coupling:.2g}, diagonal up to {np.abs(D).max():.2g}); only its diagonal is kept."), stacklevel=2)  # fmt: skip
-    quadratic = np.einsum("ai,bj,abkl->ijkl", T, T, data.J2, optimize=True)
-    h = np.einsum("kab,ai,bj->kij", data.h, T, T, optimize=True)
+    h = data.h
     if not data.SG.any() and _round_off(h + h.swapaxes(1, 2), h):  # a symmetric part is geometric stiffness
         h = 0.5 * (h - h.swapaxes(1, 2))
-    across = _across(0.5 * (h + h.swapaxes(1, 2)).transpose(1, 2, 0)).transpose(2, 3, 0, 1)
+    invariants = InertiaInvariants(
+        mass=data.mass, s0=data.s0, S1=data.S1, SG=data.SG, J0=data.J0, J1=data.J1, J2=0.5 * (data.J2 + data.J2.swapaxes(0, 1)), h0=data.h0, h=h,
+        PG=_across(0.5 * (h + h.swapaxes(1, 2)).transpose(1, 2, 0)).transpose(2, 3, 0, 1),
+    )  # fmt: skip
+    interfaces = {name: BodyInterface(*parts).over(T) for name, parts in data.nodes.items()}
     return Body(
-        name=name,
-        invariants=InertiaInvariants(
-            mass=data.mass, s0=data.s0, S1=data.S1 @ T, SG=np.einsum("kab,ai,bj->kij", data.SG, T, T, optimize=True), J0=data.J0,
-            J1=np.einsum("ai,akl->ikl", T, data.J1), J2=0.5 * (quadratic + quadratic.swapaxes(0, 1)), h0=data.h0 @ T, h=h, PG=across,
-        ),
-        stiffness=stiffness, damping=np.diag(D).copy(),
-        deflection=_deflection([rows[:3] @ T for _, rows, _ in data.nodes.values()], len(T)),
-        interfaces={
-            key: BodyInterface(point, rows @ T, None if second is None else np.einsum("kab,ai,bj->kij", second, T, T, optimize=True))
-            for key, (point, rows, second) in data.nodes.items()
-        },
+        name=name, invariants=invariants.over(T), stiffness=stiffness, damping=np.diag(D).copy(), interfaces=interfaces,
+        deflection=np.max([np.zeros(len(T)), *(np.linalg.norm(i.rows[:3], axis=0) for i in interfaces.values())], axis=0),
     )  # fmt: skip
 
 
@@ -116,9 +110,3 @@ def _across(axial: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n 3 3"]:
 
 def _round_off(part: np.ndarray, whole: np.ndarray) -> bool:
     return bool(np.abs(part).max(initial=0.0) <= 1e-9 * np.abs(whole).max(initial=0.0))
-
-
-def _deflection(translations: list[np.ndarray], modes: int) -> np.ndarray:
-    if not translations:
-        return np.zeros(modes)
-    return np.max([np.linalg.norm(rows, axis=0) for rows in translations], axis=0)

@@ -146,15 +146,18 @@ def compare(
         )
     if len(set(fidelities)) < 2 or len(set(fidelities)) < len(fidelities):
         raise MechanismError(f"A comparison needs at least two different fidelities; found {list(fidelities)}.")
-    variants = {}
+    variants, nominal = {}, None
     for name in fidelities:
         if isinstance(name, str) and (asked := re.fullmatch(r"adapted (\d+)", name)):
-            nominal = simulate(mechanism.rigid(), duration, **options)
+            nominal = nominal or simulate(mechanism.rigid(), duration, **options)
             variants[name] = adapted(mechanism, nominal, int(asked[1]))
         else:
             variants[name if isinstance(name, str) else f"{name} modes"] = with_fidelity(mechanism, name)
     results = {}
     for k, (name, variant) in enumerate(variants.items()):
+        if name == "rigid" and nominal is not None:
+            results[name] = nominal
+            continue
         report = None if progress is None else lambda done, k=k: progress((k + done) / len(variants))
         results[name] = simulate(variant, duration, progress=report, **options)
     return Comparison(results)

@@ -113,8 +113,9 @@ def second_moments(J: Float[np.ndarray, "*n 3 3"]) -> Float[np.ndarray, "*n 3 3"
 
 
 def inertia_of(P: Float[np.ndarray, "*n 3 3"]) -> Float[np.ndarray, "*n 3 3"]:
-    """`J = tr(P) I - P`."""
-    return np.trace(P, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - P
+    """`J = tr(P) I - (P + P^T) / 2`: of moments that need not be symmetric, their symmetric part."""
+    trace = np.trace(P, axis1=-2, axis2=-1)[..., None, None]
+    return trace * np.eye(3) - 0.5 * (P + P.swapaxes(-1, -2))
 
 
 def inverse_moments(inv: "InertiaInvariants") -> Float[np.ndarray, "3 3"]:
@@ -167,13 +168,17 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
     for line in model.line_masses(basis.Psi):
         w, X, U = line.mass, line.x, line.u
         mass, s0, S1 = mass + float(w.sum()), s0 + w @ X, S1 + np.einsum("p,pkm->km", w, U)
-        J0 = J0 + _inertia(np.einsum("p,pa,pb->ab", w, X, X)) + line.rotary.sum(axis=0)
-        J1 = J1 + 2 * _inertia(np.einsum("p,pa,pbi->iab", w, X, U))
-        J2 = J2 + _inertia(np.einsum("p,pai,pbj->ijab", w, U, U, optimize=True))
+        J0 = J0 + inertia_of(np.einsum("p,pa,pb->ab", w, X, X)) + line.rotary.sum(axis=0)
+        J1 = J1 + 2 * inertia_of(np.einsum("p,pa,pbi->iab", w, X, U))
+        J2 = J2 + inertia_of(np.einsum("p,pai,pbj->ijab", w, U, U, optimize=True))
         h0 = h0 + np.einsum("kba,p,pa,pbj->kj", _SPIN, w, X, U) + np.einsum("pab,pbj->aj", line.rotary, line.theta)
         h = h + np.einsum("kba,p,pai,pbj->kij", _SPIN, w, U, U, optimize=True)
         P1, P2, PG = _turning_sections(line)
-        J1, J2, h = J1 + 2 * _inertia(P1), J2 + _inertia(P2), h + np.einsum("kba,ijab->kij", _SPIN, P2, optimize=True)
+        J1, J2, h = (
+            J1 + 2 * inertia_of(P1),
+            J2 + inertia_of(P2),
+            h + np.einsum("kba,ijab->kij", _SPIN, P2, optimize=True),
+        )
         moments = moments + PG
     J2, h = 0.5 * (J2 + J2.transpose(1, 0, 2, 3)), 0.5 * (h - h.transpose(0, 2, 1))
     if second is not None:
@@ -199,9 +204,3 @@ def _turning_sections(line: LineMass) -> tuple[np.ndarray, np.ndarray, np.ndarra
     along = np.einsum("paj,pbi->abij", S @ theta, theta, optimize=True)
     across = np.einsum("pci,pcj,pab->abij", theta, theta, S, optimize=True)
     return P1, P2, 0.5 * (along + along.swapaxes(2, 3)) - across
-
-
-def _inertia(P: np.ndarray) -> np.ndarray:
-    """`tr(P) I - (P + P^T) / 2` of second moments (..., 3, 3)."""
-    trace = np.trace(P, axis1=-2, axis2=-1)[..., None, None]
-    return trace * np.eye(3) - 0.5 * (P + P.swapaxes(-1, -2))

@@ -87,7 +87,7 @@ def _body(found: Mapping[str, Any], names: list[str], path: Path) -> Body:
     arrays = {}
     for name, shape in _SHAPES.items():
         if name in found:
-            wanted = tuple(sizes.get(letter) or (0 if letter in sizes else int(letter)) for letter in shape)
+            wanted = tuple(sizes[letter] if letter in sizes else int(letter) for letter in shape)
             try:
                 value = np.asarray(found[name], dtype=float)
             except (ValueError, TypeError):

@@ -3,7 +3,7 @@
 | ending | format | holds |
 |---|---|---|
 | `.h5` | flexmb | everything |
-| `.npz`, `.mat` | numpy, MATLAB | everything |
+| `.npz`, `.mat` | numpy, MATLAB | everything but mesh, shapes and stresses |
 | `.sid`, `.SID_FEM` | Standard Input Data (Wallrapp 1994) | mass integrals, geometric stiffness, interfaces |
 | `.fem` | MBDyn modal element | mass integrals, interfaces |
 """
@@ -40,7 +40,7 @@ FORMATS: dict[str, tuple[Callable[[Body, Path], Path], Callable[[Path], Body]]] 
 def save_body(body: Body, path: str | Path) -> Path:
     """Write a rigid or flexible body in the format of the name's ending; flexmb's own, ".h5", for any other ending.
 
-    Of ".h5", ".npz", ".mat" `load_body` gives back an equal body; what the others leave out their modules say.
+    Of ".h5" `load_body` gives back an equal body, of ".npz" and ".mat" one that moves equally; what each leaves out its module says.
     Nothing is left half-written. Raises `FileError`.
     """
     path = Path(path)

@@ -16,7 +16,7 @@ import numpy as np
 from flexmb.body import Body
 from flexmb.files.modal_data import ModalData, body_of, data_of, first_moments, second_products
 from flexmb.files.tree import FileError, write_whole
-from flexmb.invariants import inertia_of
+from flexmb.invariants import inertia_of, rigid_invariants
 
 _TITLES = {
     9: "MODAL MASS MATRIX", 10: "MODAL STIFFNESS MATRIX", 12: "RIGID BODY INERTIA MATRIX", 13: "MODAL DAMPING MATRIX",
@@ -120,12 +120,11 @@ def load_mbdyn(path: Path) -> Body:
 def _given(numbers: Callable[..., np.ndarray], groups: Mapping[int, list[str]], m: int) -> dict[str, Any]:
     """Integrals from the invariants of the file."""
     inertia = numbers(12, 13)
-    mass, centre = float(inertia[0]), inertia[1:4]
+    rigid = rigid_invariants(float(inertia[0]), inertia[1:4], inertia[4:].reshape(3, 3))
     inv8 = numbers(16, 3, m, 3).transpose(1, 0, 2)
     inv9 = numbers(18, 3, m, m, 3).transpose(1, 2, 0, 3) if 18 in groups else np.zeros((m, m, 3, 3))
     return {
-        "mass": mass, "s0": mass * centre, "S1": numbers(14, 3, m),
-        "J0": inertia[4:].reshape(3, 3) + mass * (centre @ centre * np.eye(3) - np.outer(centre, centre)),
+        "mass": rigid.mass, "s0": rigid.s0, "J0": rigid.J0, "S1": numbers(14, 3, m),
         "J1": _symmetric(inv8), "J2": -0.25 * _symmetric(inv9 + inv9.swapaxes(0, 1)),
         "h0": numbers(15, 3, m), "h": numbers(17, 3, m, m) if 17 in groups else np.zeros((3, m, m)),
     }  # fmt: skip
@@ -141,7 +140,7 @@ def _of_lumps(lumps: np.ndarray, X: np.ndarray, U: np.ndarray, path: Path) -> di
     P1, P2 = np.einsum("p,pa,pbi->iab", w, X, U), np.einsum("p,pai,pbj->ijab", w, U, U)
     return {
         "mass": float(w.sum()), "s0": w @ X, "S1": np.einsum("p,pai->ai", w, U), "J0": inertia_of(np.einsum("p,pa,pb->ab", w, X, X)),
-        "J1": inertia_of(_symmetric(P1)), "J2": inertia_of(0.5 * _symmetric(P2)),
+        "J1": 2 * inertia_of(P1), "J2": inertia_of(P2),
         "h0": np.einsum("p,pai->ai", w, np.cross(X[:, :, None], U, axis=1)),
         "h": np.einsum("p,paij->aij", w, np.cross(U[:, :, :, None], U[:, :, None, :], axis=1)),
     }  # fmt: skip

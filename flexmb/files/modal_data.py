@@ -47,7 +47,7 @@ def data_of(body: Body) -> ModalData:
     inv = body.invariants
     PG = inv.PG.transpose(2, 3, 0, 1)
     return ModalData(
-        mass=inv.mass, s0=inv.s0, S1=inv.S1, J0=inv.J0, J1=inv.J1, J2=inv.J2 + inertia_of(0.5 * (PG + PG.swapaxes(2, 3))),
+        mass=inv.mass, s0=inv.s0, S1=inv.S1, J0=inv.J0, J1=inv.J1, J2=inv.J2 + inertia_of(PG),
         h0=inv.h0, h=inv.h, SG=inv.SG, M=np.eye(body.modes), K=np.diag(body.stiffness), D=np.diag(body.damping),
         nodes={name: (i.point, i.rows, i.second) for name, i in body.interfaces.items()},
     )  # fmt: skip
@@ -71,9 +71,7 @@ def body_of(data: ModalData, name: str, path: Path) -> Body:
             "A flexible body moves rigidly with its frame: export it without the six rigid-body modes."
         )
     if np.allclose(data.M, np.eye(len(T)), rtol=0, atol=1e-12) and not (data.K - np.diag(np.diag(data.K))).any():
-        order = np.argsort(
-            np.diag(data.K), kind="stable"
-        )  # modes that are orthonormal stay what they are, to the last digit
+        order = np.argsort(np.diag(data.K), kind="stable")  # such modes stay what they are, to the last digit
         stiffness, T = np.diag(data.K)[order], np.eye(len(T))[:, order]
     D = T.T @ data.D @ T
     coupling = np.abs(D - np.diag(np.diag(D))).max(initial=0.0)

@@ -61,6 +61,7 @@ class Explicit:
             lost = self.fixed is not None and error > 1
             if lost or np.isnan(error) or h < 1e-13 * self.end or taken > UNSTABLE:
                 raise self.equations.diverged(self.t, h, self.w)
+            self._steps.rejected += error > 1
             if self.fixed is None:
                 growth = float(np.clip(0.9 * max(error, 1e-6) ** -0.2, 0.2, 5.0))
                 self._size = h * growth if error > 1 else max(self._size, h) if 1 <= growth < 1.1 else h * growth
@@ -87,7 +88,6 @@ class Explicit:
             )
             error /= self.tolerance
         if error > 1.0:
-            self._steps.rejected += 1
             return error
         q = self.equations.displaced(self.q, moved)
         self.t += h
@@ -101,6 +101,5 @@ class Explicit:
         e = self.equations
         functions = e.mechanism.function_values(t)
         q = e.displaced(self.q, theta)
-        wdot, multipliers = e.accelerations(functions, q, w)
-        e.residual(functions, q, w, wdot, multipliers)
+        wdot, multipliers = e.accelerations(functions, q, w)  # which leaves the residual evaluated there
         return e.exponential_rates(theta, w), wdot, e.powers(functions, w, multipliers)

@@ -9,7 +9,7 @@ Sources: Aarts, ten Hoopen, Boer, Hakvoort, "Model order reduction of non-linear
 EUROMECH Colloquium 524, 2012).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,8 +44,7 @@ def adapted(system: System | Mechanism, nominal: Result, coordinates: int) -> Me
         raise MechanismError(
             f"The nominal motion is that of another mechanism ({nominal.mechanism.name!r}): its bodies and joints are {theirs}, expected {ours}."
         )
-    lifted = _lifted(mechanism, nominal)
-    bent = _bent(mechanism, lifted)
+    bent = _bent(mechanism, nominal)
     q_start, v_start = starts_of(np.array([b.modes for b in mechanism.bodies]))
     bodies, q, w = [], [], []
     for b, body in enumerate(mechanism.bodies):
@@ -75,46 +74,23 @@ def _leading(body: Body, bent: np.ndarray, count: int) -> np.ndarray:
     return np.asarray(found[:, :k] / stiff) if k else np.eye(body.modes)[:, :1]
 
 
-@dataclass(frozen=True)
-class _Lifted:
-    """States of the mechanism in the nominal motion, with accelerations and multipliers; whether they are deformed."""
+def _bent(mechanism: Mechanism, nominal: Result) -> np.ndarray:
+    """Elastic coordinates of all bodies (sum m, nt), up to a factor: those of the motion itself, or those that inertia, gravity, loads and joints bend other, mostly rigid, bodies' places into."""
+    (rates, places), (their_rates, their_places) = (elastic_places(m.flat()) for m in (mechanism, nominal.mechanism))
+    chosen = np.unique(np.linspace(0, len(nominal.t) - 1, MOST_SHAPES).round().astype(int))
+    if [b.modes for b in mechanism.bodies] == [b.modes for b in nominal.mechanism.bodies]:
+        return np.asarray(nominal.q[chosen][:, places].T)
 
-    states: list[State]
-    wdot: list[np.ndarray]
-    multipliers: list[np.ndarray]
-    deformed: bool
+    def undeformed(values: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        rigid = np.delete(values, theirs, axis=1)
+        wide = np.zeros((len(values), rigid.shape[1] + len(ours)))
+        wide[:, np.delete(np.arange(wide.shape[1]), ours)] = rigid
+        return wide
 
-
-def _lifted(mechanism: Mechanism, nominal: Result) -> _Lifted:
-    """The nominal motion as it is, or undeformed where it is that of other bodies."""
-    modes, theirs = (np.array([b.modes for b in m.bodies]) for m in (mechanism, nominal.mechanism))
-    same = bool((modes == theirs).all())
-    qs, vs = starts_of(theirs)
-    lifted = _Lifted([], [], [], same)
-    for k in np.unique(np.linspace(0, len(nominal.t) - 1, MOST_SHAPES).round().astype(int)):
-
-        def moved(values: np.ndarray, starts: np.ndarray, rigid: int) -> np.ndarray:
-            if same:
-                return values
-            parts = ((values[start : start + rigid], np.zeros(m)) for start, m in zip(starts, modes, strict=False))
-            return np.concatenate([part for pair in parts for part in pair])
-
-        lifted.states.append(State(float(nominal.t[k]), moved(nominal.q[k], qs, 7), moved(nominal.w[k], vs, 6)))
-        lifted.wdot.append(moved(nominal.wdot[k], vs, 6))
-        lifted.multipliers.append(nominal.multipliers[k])
-    return lifted
-
-
-def _bent(mechanism: Mechanism, lifted: _Lifted) -> np.ndarray:
-    """Elastic coordinates of all bodies (sum m, nt) that inertia, gravity, loads and joints bend them into, the most strained shape of strain energy one half."""
-    rates, places = elastic_places(mechanism.flat())
-    stiffness = np.concatenate([b.stiffness for b in mechanism.bodies])
-    if lifted.deformed:
-        shapes = np.array([state.q[places] for state in lifted.states]).T
-    else:
-        e, found = Equations(mechanism, lifted.states[0].q), []
-        for state, wdot, multipliers in zip(lifted.states, lifted.wdot, lifted.multipliers, strict=True):
-            force, _ = e.residual(mechanism.function_values(state.t), state.q, state.w, wdot, multipliers)
-            found.append(-force[rates] / stiffness)
-        shapes = np.array(found).T
-    return shapes / max(np.sqrt((stiffness @ shapes**2).max(initial=0.0)), np.finfo(float).tiny)
+    q = undeformed(nominal.q[chosen], places, their_places)
+    w, wdot = (undeformed(values[chosen], rates, their_rates) for values in (nominal.w, nominal.wdot))
+    e, bent = Equations(mechanism, q[0]), []
+    for k, state in enumerate(zip(q, w, wdot, nominal.multipliers[chosen], strict=True)):
+        force, _ = e.residual(mechanism.function_values(float(nominal.t[chosen[k]])), *state)
+        bent.append(-force[rates] / np.concatenate([b.stiffness for b in mechanism.bodies]))
+    return np.array(bent).T

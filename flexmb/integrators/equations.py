@@ -73,12 +73,7 @@ class Equations:
         driven = flat.row_function[:nj] >= 0
         rows[:nj][driven] += functions[flat.row_function[:nj][driven], 2]
         unbalanced, _ = self.residual(functions, q, w, still, none)
-        compliance = np.full(nr, INACTIVE)
-        compliance[:nj] = 0.0
-        x, multipliers = np.zeros(nv), np.zeros(nr)
-        self.terms.standing[:] = 0.0
-        solve_rows(flat, self.terms, 1.0, 0.0, 0.0, compliance, -unbalanced, rows, x, multipliers)
-        return x, multipliers[:nj]
+        return self._on_joints(-unbalanced, rows[:nj])
 
     def broken_rates(self, functions: np.ndarray, w: np.ndarray) -> np.ndarray:
         """By how much the velocities `w` break each joint equation (nj,), where the residual was evaluated last."""
@@ -91,13 +86,17 @@ class Equations:
 
     def least_change(self, wanted: np.ndarray) -> np.ndarray:
         """The change (nv,) of velocities, or displacement, of least kinetic energy that changes the joint equations by `wanted` (nj,)."""
-        nv, nr, nj = len(self.flat.weight), len(self.flat.row_kind), self.flat.joint_rows
+        return self._on_joints(np.zeros(len(self.flat.weight)), wanted)[0]
+
+    def _on_joints(self, force: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`x` (nv,) and multipliers (nj,) with `M x + G^T multipliers = force` and `G x = wanted` (nj,), where the residual was evaluated last."""
+        nr, nj = len(self.flat.row_kind), self.flat.joint_rows
         compliance, rows = np.full(nr, INACTIVE), np.zeros(nr)
         compliance[:nj], rows[:nj] = 0.0, wanted
-        x = np.zeros(nv)
+        x, multipliers = np.zeros(len(force)), np.zeros(nr)
         self.terms.standing[:] = 0.0
-        solve_rows(self.flat, self.terms, 1.0, 0.0, 0.0, compliance, np.zeros(nv), rows, x, np.zeros(nr))
-        return x
+        solve_rows(self.flat, self.terms, 1.0, 0.0, 0.0, compliance, force, rows, x, multipliers)
+        return x, multipliers[:nj]
 
     def displaced(self, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """The configuration moved by twists and elastic increments `theta` (nv,)."""

@@ -19,6 +19,7 @@ REGISTRY = {
     "start-up": "benchmarks.start_up:run",
     "step-law": "benchmarks.step_law:run",
     "integrators": "benchmarks.integrators:run",
+    "adapted": "benchmarks.adapted:run",
     "chain": "benchmarks.growth:bodies",
     "simulate-many": "benchmarks.variants:run",
     "spin-up": "benchmarks.spin_up:run",

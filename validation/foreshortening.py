@@ -159,10 +159,9 @@ class Rig:
 
 def run() -> list[Row | Plot]:
     """Largest root strain of every variant beside the linear one, and the energy they lose without any damping."""
-    peak = {
-        (variant, n): float(np.abs(Rig(variant, n).run(DURATION)[0]).max())
-        for variant, n in (("linear", 1), ("axial", 1), ("axial + quartic", 1), ("complete", 1), ("complete", 4))
-    }
+    rigs = (("linear", 1), ("axial", 1), ("axial + quartic", 1), ("complete", 4))
+    strains = {rig: Rig(*rig).run(DURATION)[0] for rig in rigs}
+    peak = {rig: float(np.abs(found).max()) for rig, found in strains.items()}
     linear = peak["linear", 1]
     t, strain = root_strain()
     ours = float(np.abs(strain[t < DURATION]).max())
@@ -182,6 +181,7 @@ def run() -> list[Row | Plot]:
         else:
             rows.append(Row(CASE, f"{variant}: energy drift, N m", 0.0, "exact", drift, drift, 1e-9))
     times = np.arange(0.0, DURATION, 5e-3)
-    curves = {f"{variant}, {n} elements": (times, Rig(variant, n).run(DURATION)[0]) for variant, n in (("linear", 1), ("axial + quartic", 1), ("complete", 4))}  # fmt: skip
+    drawn = (("linear", 1), ("axial + quartic", 1), ("complete", 4))
+    curves = {f"{variant}, {n} elements": (times, strains[variant, n]) for variant, n in drawn}
     curves["flexmb, one body"] = (t[t < DURATION], strain[t < DURATION])
     return [*rows, Plot("Strain at the root", "time (s)", "strain", curves)]

@@ -41,11 +41,11 @@ def run() -> list[Row | Plot]:
     worst: dict[str, list[float]] = {"with residual shapes": [], "without": []}  # as many plain modes instead of them
     inside = exact < CUTOFFS[0]
     for cut in CUTOFFS:
-        for name in worst:
+        for name, residual in (("with residual shapes", True), ("without", False)):
             bases = {}
             for key, part in pieces.items():
                 kept = reduction.count_modes(part, cut)
-                bases[key] = reduction.craig_chang(part, kept) if name.startswith("with ") else reduction.modal(part, kept + 12)  # fmt: skip
+                bases[key] = reduction.craig_chang(part, kept) if residual else reduction.modal(part, kept + 12)  # fmt: skip
             found = reduction.synthesise(whole, pieces, bases, WELDS).frequencies
             size = min(int(inside.sum()), len(found))
             worst[name].append(float((found[:size] / exact[:size] - 1).max()))

@@ -45,7 +45,7 @@ def modes_of_the_whole() -> tuple[np.ndarray, np.ndarray]:
 def balanced_loads() -> np.ndarray:
     """Wrenches at the interfaces that leave the free body at rest (ndof, 6)."""
     model = bracket()
-    B = np.hstack([i.motion_rows(model) if not hasattr(i.motion_rows(model), "toarray") else i.motion_rows(model).toarray() for i in model.interfaces.values()])  # fmt: skip
+    B = np.hstack([i.motion_rows(model).toarray() for i in model.interfaces.values()])
     balance = rigid_motion(model.points, model.centre_of_mass).T @ B
     return np.asarray(B @ np.linalg.svd(balance)[2][6:].T)
 

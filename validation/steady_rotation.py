@@ -23,6 +23,7 @@ from validation.row import Row
 CASE = "rotating-cantilever"
 LENGTH, SIDE = 1.0, 1 / 400  # slender: the curve is that of a beam that does not stretch
 BEAM = fem.Material.isotropic(2.1e11, 0.0, 7850.0, name="steel without lateral contraction")
+SPEEDS = (0.0, 1.0, 3.0, 6.0, 9.0, 12.0)
 UNIT = float(np.sqrt(2.1e11 * SIDE**2 / 12 / 7850.0)) / LENGTH**2
 """sqrt(EI / rho A) / L^2"""
 
@@ -86,7 +87,7 @@ def run() -> list[Row | Plot]:
     body = cantilever()
     rows: list[Row | Plot] = []
     found: dict[str, list[float]] = {}
-    for speed in (0.0, 1.0, 3.0, 6.0, 9.0, 12.0):
+    for speed in SPEEDS:
         exact = exact_flap_frequency(speed)
         flap, lag = (f / UNIT for f in lowest_frequencies(body, speed * UNIT))
         for name, ours, reference in (("flap", flap, exact), ("lag", lag, float(np.sqrt(exact**2 - speed**2)))):
@@ -94,6 +95,6 @@ def run() -> list[Row | Plot]:
             found.setdefault(name, []).append(ours)
             found.setdefault(f"reference {name}", []).append(reference)
             rows.append(Row(CASE, f"{name} frequency at speed {speed:g}", reference, "exact", ours, error, 1e-3))
-    speeds = np.array([0.0, 1.0, 3.0, 6.0, 9.0, 12.0])
+    speeds = np.array(SPEEDS)
     lines = {name: (speeds, np.array(values)) for name, values in found.items()}
     return [*rows, Plot("First frequencies of the rotating cantilever", "speed", "frequency", lines)]

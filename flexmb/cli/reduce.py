@@ -67,10 +67,11 @@ def command(
     from fem.selection import from_text
     from flexmb.cli.materials import material_from
     from flexmb.cli.screen import at_work, say_text
-    from flexmb.files.body_file import save_body
+    from flexmb.files.body_file import require_replaceable, save_body
 
     if plot is not None and band is None:
         raise MatrixError("--plot draws the error over a band: give --band as well.")
+    require_replaceable(output)
     interfaces = {}
     for text in interface or []:
         name, equals, spec = text.partition("=")

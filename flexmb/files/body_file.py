@@ -15,7 +15,7 @@ from fem.errors import InterfaceError, MatrixError
 from flexmb.body import Body
 from flexmb.files import array_file, mbdyn_file, sid_file
 from flexmb.files.body_tree import body_from_tree, body_tree
-from flexmb.files.tree import FileError, read_tree, write_tree
+from flexmb.files.tree import FileError, read_tree, require_own, write_tree
 
 
 def _save_h5(body: Body, path: Path) -> Path:
@@ -35,6 +35,13 @@ FORMATS: dict[str, tuple[Callable[[Body, Path], Path], Callable[[Path], Body]]] 
     ".fem": (mbdyn_file.save_mbdyn, mbdyn_file.load_mbdyn),
 }
 """Ending of a file's name, in small letters -> writer and reader."""
+
+
+def require_replaceable(path: str | Path) -> None:
+    """Refuse, before a body is made, a path at which something lies that `save_body` would not replace."""
+    path = Path(path)
+    if FORMATS.get(path.suffix.lower(), FORMATS[".h5"]) is FORMATS[".h5"]:
+        require_own(path, "body")
 
 
 def save_body(body: Body, path: str | Path) -> Path:

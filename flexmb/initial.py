@@ -249,15 +249,17 @@ def start(mechanism: Mechanism, flat: Flat) -> Start:
             RedundantConstraintWarning,
             stacklevel=3,
         )
+    return _consistent(mechanism, flat, redundant)
+
+
+def quiet_start(mechanism: Mechanism) -> Start:
+    """`start` where redundant joints do not matter, because no reaction is reported: they are not looked for."""
+    return _consistent(mechanism, mechanism.flat(), ())
+
+
+def _consistent(mechanism: Mechanism, flat: Flat, redundant: tuple[str, ...]) -> Start:
     q, moved = assemble(mechanism, flat)
     w = consistent_velocity(mechanism, flat, q)
     state = State(mechanism.initial.t, q, w)
     wdot, multipliers = accelerations(mechanism, state, mechanism.function_values(state.t))
     return Start(state, wdot, multipliers, moved, redundant)
-
-
-def quiet_start(mechanism: Mechanism) -> Start:
-    """`start` where redundant joints do not matter: no reaction is reported."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RedundantConstraintWarning)
-        return start(mechanism, mechanism.flat())

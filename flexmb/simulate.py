@@ -61,12 +61,9 @@ def simulate(
     closed loops and branches carry along.
     """
     mechanism = system.build() if isinstance(system, System) else system
-    if not (np.isfinite(duration) and duration > 0):
-        raise IntegratorError(f"duration must be positive and finite; found {duration}.")
-    if step is not None and not 0 < step <= duration:
-        raise IntegratorError(f"step must be positive and at most the duration {duration}; found {step}.")
+    check_times(duration, step)
     method = Method.of(integrator, coordinates, step, tolerance, rho_inf, newton_tolerance, project)
-    times = mechanism.initial.t + _output_times(duration, step, output_step)
+    times = mechanism.initial.t + output_times(duration, step, output_step)
     count = len(times) - 1
     longest = times[1] - times[0]
     run: Integrator
@@ -94,7 +91,15 @@ def simulate(
     return result
 
 
-def _output_times(duration: float, step: float | None, output_step: float | None) -> np.ndarray:
+def check_times(duration: float, step: float | None) -> None:
+    """Raises `IntegratorError` for a duration, or a fixed step, that cannot be."""
+    if not (np.isfinite(duration) and duration > 0):
+        raise IntegratorError(f"duration must be positive and finite; found {duration}.")
+    if step is not None and not 0 < step <= duration:
+        raise IntegratorError(f"step must be positive and at most the duration {duration}; found {step}.")
+
+
+def output_times(duration: float, step: float | None, output_step: float | None) -> np.ndarray:
     """Times to store, from 0 to `duration`: multiples of `output_step`, or about 1,000, whole numbers of fixed steps."""
     steps = int(np.ceil(duration / step * (1 - 1e-9))) if step is not None else None
     if output_step is not None:

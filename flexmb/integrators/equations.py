@@ -172,9 +172,11 @@ class Equations:
 
 def initial_angles(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.ndarray:
     """Start values (nr,) of the unwrapped angles of angular springs: within half a turn of zero."""
+    memory = np.zeros(len(mechanism.rows))
+    if not (flat.row_kind == ANGLE).any():
+        return memory
     places = make_places(flat)
     place_markers(flat, q, places, True)
-    memory = np.zeros(len(mechanism.rows))
     for k, row in enumerate(mechanism.rows):
         if row.kind == ANGLE:
             S = places.axes[row.markers[0]].T @ places.axes[row.markers[1]]

@@ -5,7 +5,21 @@ Loops over the elastic coordinates are straight lines of arithmetic on rows of c
 
 from numba import njit
 
-from flexmb.kernels.algebra import cross, dot, minus, part, plus, product, put, times, transposed, turn, vector
+from flexmb.kernels.algebra import (
+    NOTHING,
+    cross,
+    dot,
+    matrix,
+    minus,
+    part,
+    plus,
+    product,
+    put,
+    times,
+    transposed,
+    turn,
+    vector,
+)
 from flexmb.kernels.data import SECOND_ORDER
 from flexmb.kernels.dense import FAST, add_coupled, cholesky, inner, solve6_all, three_rows
 
@@ -166,75 +180,42 @@ def _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias):
 
 
 @njit(cache=True)
-def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
-    """Fill the mass blocks and the velocity-dependent inertia force of body `b`; return its kinetic energy and first moment.
+def products_of(flat, b, first, eta, etadot, P, R):
+    """`P = Q_k eta` and, from slice `first` on, `R = Q_k etadot` of the quadratic inertia of body `b`; slices k one after the other."""
+    m, length, start = flat.modes[b], flat.slices[b] * flat.modes[b], flat.quadratic_start[b]
+    _products(flat.quadratic[start : start + length * m].reshape(m, length), first * m, eta, etadot, P, R)
 
-    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), `scratch` (see `scratch_size`) and `sixes` (2, 6). Outputs `Mrr` (6, 6), its Cholesky factor `Lrr` where the body has a
-    second-order field, `Mre = [S_f; H_f]` (6, m) and `bias` (6+m,), so that the equations of the body read `M wdot + bias = forces`, with `M_ee = I`, or that of
-    `add_elastic_inertia` with a second-order field.
-    """
-    m = flat.modes[b]
-    v, omega = part(w, 0), part(w, 3)
-    s, mass = vector(flat.s0, b), flat.mass[b]
-    J0 = flat.J0[b]
-    J = (J0[0, 0], J0[0, 1], J0[0, 2], J0[1, 0], J0[1, 1], J0[1, 2], J0[2, 0], J0[2, 1], J0[2, 2])
-    momentum, angular = times(mass, v), (0.0, 0.0, 0.0)
-    sdot, spread, turned = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)  # sdot, SG(etadot, etadot), Hdot etadot
-    Jdot = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+@njit(cache=True)
+def inertia_at(flat, b, eta, P, dJ, Mre):
+    """First moment (3) and inertia (9) about its frame of body `b` deformed by `eta`, whose products are `P`; their derivatives into `dJ` (6, m) and `Mre = [S_f; H_f]` (6, m)."""
+    m, s0, J0 = flat.modes[b], vector(flat.s0, b), matrix(flat.J0, b)
+    if m == 0:
+        return s0, J0
     second = flat.slices[b] == SECOND_ORDER
-    length = flat.slices[b] * m
-    etadot, P, R = w[6 : 6 + m], scratch[:length], scratch[length : 2 * length]
-    dJ = scratch[2 * length : 2 * length + 6 * m].reshape(6, m)
-    if m > 0:
-        linear = flat.linear[flat.linear_start[b] : flat.linear_start[b] + 12 * m].reshape(12, m)
-        start = flat.quadratic_start[b]
-        _products(flat.quadratic[start : start + length * m].reshape(m, length), 6 * m, eta, etadot, P, R)
-        _elastic_blocks(second, m, linear, P, eta, dJ, Mre)
-        change = (
-            inner(linear[3], eta, m) + _quadratic_form(P, 0, m, eta), inner(linear[4], eta, m) + _quadratic_form(P, 1, m, eta),
-            inner(linear[5], eta, m) + _quadratic_form(P, 2, m, eta), inner(linear[6], eta, m) + _quadratic_form(P, 3, m, eta),
-            inner(linear[7], eta, m) + _quadratic_form(P, 4, m, eta), inner(linear[8], eta, m) + _quadratic_form(P, 5, m, eta),
-        )  # fmt: skip
-        D = _symmetric(change)
-        J = (
-            J[0] + D[0],
-            J[1] + D[1],
-            J[2] + D[2],
-            J[3] + D[3],
-            J[4] + D[4],
-            J[5] + D[5],
-            J[6] + D[6],
-            J[7] + D[7],
-            J[8] + D[8],
-        )
-        sdot = three_rows(Mre, 0, etadot, m)
-        momentum, angular = plus(momentum, sdot), three_rows(Mre, 3, etadot, m)
-        s0, s = s, plus(s, three_rows(linear, 0, eta, m))
-        if second:
-            s = plus(
-                s,
-                times(
-                    0.5, (_quadratic_form(P, 9, m, eta), _quadratic_form(P, 10, m, eta), _quadratic_form(P, 11, m, eta))
-                ),
-            )
-            spread = (
-                _quadratic_form(R, 9, m, etadot),
-                _quadratic_form(R, 10, m, etadot),
-                _quadratic_form(R, 11, m, etadot),
-            )
-            turned = (
-                _quadratic_form(R, 17, m, etadot) - _quadratic_form(R, 19, m, etadot),
-                _quadratic_form(R, 18, m, etadot) - _quadratic_form(R, 14, m, etadot),
-                _quadratic_form(R, 13, m, etadot) - _quadratic_form(R, 15, m, etadot),
-            )  # fmt: skip
-            I = flat.rest_moments[b]
-            inverse = (I[0, 0], I[0, 1], I[0, 2], I[1, 0], I[1, 1], I[1, 2], I[2, 0], I[2, 1], I[2, 2])
-            J = _affine_part(mass, s0, inverse, linear, Mre, P, eta, s, J, dJ)
-        a, b_ = three_rows(dJ, 0, etadot, m), three_rows(dJ, 3, etadot, m)
-        Jdot = _symmetric((a[0], a[1], a[2], b_[0], b_[1], b_[2]))
+    linear = flat.linear[flat.linear_start[b] : flat.linear_start[b] + 12 * m].reshape(12, m)
+    _elastic_blocks(second, m, linear, P, eta, dJ, Mre)
+    D = _symmetric((
+        inner(linear[3], eta, m) + _quadratic_form(P, 0, m, eta), inner(linear[4], eta, m) + _quadratic_form(P, 1, m, eta),
+        inner(linear[5], eta, m) + _quadratic_form(P, 2, m, eta), inner(linear[6], eta, m) + _quadratic_form(P, 3, m, eta),
+        inner(linear[7], eta, m) + _quadratic_form(P, 4, m, eta), inner(linear[8], eta, m) + _quadratic_form(P, 5, m, eta),
+    ))  # fmt: skip
+    J = (
+        J0[0] + D[0], J0[1] + D[1], J0[2] + D[2],
+        J0[3] + D[3], J0[4] + D[4], J0[5] + D[5],
+        J0[6] + D[6], J0[7] + D[7], J0[8] + D[8],
+    )  # fmt: skip
+    s = plus(s0, three_rows(linear, 0, eta, m))
+    if second:
+        moved = (_quadratic_form(P, 9, m, eta), _quadratic_form(P, 10, m, eta), _quadratic_form(P, 11, m, eta))
+        s = plus(s, times(0.5, moved))
+        J = _affine_part(flat.mass[b], s0, matrix(flat.rest_moments, b), linear, Mre, P, eta, s, J, dJ)
+    return s, J
 
-    momentum = plus(momentum, cross(omega, s))
-    angular = plus(angular, plus(cross(s, v), turn(J, omega)))
+
+@njit(cache=True)
+def rigid_block(mass, s, J, Mrr):
+    """Fill the mass matrix (6, 6) of the rigid velocities."""
     for r in range(3):
         for c in range(3):
             Mrr[r, c] = mass if r == c else 0.0
@@ -246,6 +227,57 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
         for c in range(3):
             Mrr[3 + c, r] = Mrr[r, 3 + c]
 
+
+@njit(cache=True)
+def lower_factor(Mrr, Lrr):
+    """Cholesky factor `Lrr` (6, 6), its diagonal inverted, of a mass matrix."""
+    for r in range(6):
+        for c in range(r + 1):
+            Lrr[r, c] = Mrr[r, c]
+    cholesky(Lrr)
+
+
+@njit(cache=True)
+def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
+    """Fill the mass blocks and the velocity-dependent inertia force of body `b`; return its kinetic energy and first moment.
+
+    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), `scratch` (see `scratch_size`) and `sixes` (2, 6). Outputs `Mrr` (6, 6), its Cholesky factor `Lrr` where the body has a
+    second-order field, `Mre = [S_f; H_f]` (6, m) and `bias` (6+m,), so that the equations of the body read `M wdot + bias = forces`, with `M_ee = I`, or that of
+    `add_elastic_inertia` with a second-order field.
+    """
+    m, mass = flat.modes[b], flat.mass[b]
+    v, omega = part(w, 0), part(w, 3)
+    momentum, angular = times(mass, v), NOTHING
+    sdot, spread, turned = NOTHING, NOTHING, NOTHING  # sdot, SG(etadot, etadot), Hdot etadot
+    Jdot = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    second = flat.slices[b] == SECOND_ORDER
+    length = flat.slices[b] * m
+    etadot, P, R = w[6 : 6 + m], scratch[:length], scratch[length : 2 * length]
+    dJ = scratch[2 * length : 2 * length + 6 * m].reshape(6, m)
+    if m > 0:
+        products_of(flat, b, 6, eta, etadot, P, R)
+    s, J = inertia_at(flat, b, eta, P, dJ, Mre)
+    if m > 0:
+        sdot = three_rows(Mre, 0, etadot, m)
+        momentum, angular = plus(momentum, sdot), three_rows(Mre, 3, etadot, m)
+        if second:
+            spread = (
+                _quadratic_form(R, 9, m, etadot),
+                _quadratic_form(R, 10, m, etadot),
+                _quadratic_form(R, 11, m, etadot),
+            )
+            turned = (
+                _quadratic_form(R, 17, m, etadot) - _quadratic_form(R, 19, m, etadot),
+                _quadratic_form(R, 18, m, etadot) - _quadratic_form(R, 14, m, etadot),
+                _quadratic_form(R, 13, m, etadot) - _quadratic_form(R, 15, m, etadot),
+            )  # fmt: skip
+        a, c = three_rows(dJ, 0, etadot, m), three_rows(dJ, 3, etadot, m)
+        Jdot = _symmetric((a[0], a[1], a[2], c[0], c[1], c[2]))
+
+    momentum = plus(momentum, cross(omega, s))
+    angular = plus(angular, plus(cross(s, v), turn(J, omega)))
+    rigid_block(mass, s, J, Mrr)
+
     drift = plus(cross(omega, sdot), spread)  # rate of the momenta at constant velocities
     swing = plus(plus(cross(sdot, v), turn(Jdot, omega)), turned)
     put(bias, 0, plus(drift, cross(omega, momentum)))
@@ -254,12 +286,9 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     if m == 0:
         return kinetic, s
     uv, uw = v, omega  # the rigid velocity that carries the momenta
-    back, turning = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    back, turning = NOTHING, NOTHING
     if second:
-        for r in range(6):
-            for c in range(r + 1):
-                Lrr[r, c] = Mrr[r, c]
-        cholesky(Lrr)
+        lower_factor(Mrr, Lrr)
         one, six = sixes[:1], sixes[0]
         put(six, 0, momentum)
         put(six, 3, angular)

@@ -84,6 +84,7 @@ class Terms(NamedTuple):
     efforts: np.ndarray  # (nr,)
     rates: np.ndarray  # (nr,)
     laws: np.ndarray  # (nr,) efforts of force laws
+    wrenches: np.ndarray  # (nl, 6) of the loads, in world axes
     bias: np.ndarray  # (6+mmax,)
     Lrr: np.ndarray  # (6, 6)
     six: np.ndarray  # (2, 6)
@@ -145,7 +146,7 @@ def make_terms(flat: Flat) -> Terms:
     """Arrays of the right sizes."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     shapes = {
-        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "laws": nr, "bias": 6 + mmax, "Lrr": (6, 6),
+        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "laws": nr, "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6),
         "six": (2, 6), "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "standing": nr, "t": nr,
         "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr,

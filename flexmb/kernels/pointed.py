@@ -6,6 +6,7 @@ record, held by its caller in Python, outlives the call. The table never changes
 """
 
 import hashlib
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -49,6 +50,22 @@ def _length(kind: types.Type) -> int:
     return 5 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
 
 
+@cache
+def _record_type(name: str, fields: tuple[str, ...], kinds: tuple[types.Type, ...]) -> PointedType:
+    return PointedType(name, fields, kinds)
+
+
+def _kind_of(array: np.ndarray) -> types.Type:
+    """`numba.typeof`, which takes its time, of an array."""
+    form = (array.dtype, array.ndim, array.flags.c_contiguous, array.flags.writeable, array.flags.aligned)
+    if form not in _KINDS:
+        _KINDS[form] = typeof(array)
+    return _KINDS[form]
+
+
+_KINDS: dict[tuple[Any, ...], types.Type] = {}
+
+
 class Pointed:
     """A named tuple of arrays and integers, and the table that describes them."""
 
@@ -61,8 +78,8 @@ class Pointed:
                 table.append(int(value))
         self._table = np.array(table, dtype=np.int64)
         self.address = self._table.ctypes.data
-        kinds = tuple(typeof(value) if isinstance(value, np.ndarray) else types.int64 for value in record)
-        self.kind = PointedType(type(record).__name__, record._fields, kinds)
+        kinds = tuple(_kind_of(value) if isinstance(value, np.ndarray) else types.int64 for value in record)
+        self.kind = _record_type(type(record).__name__, record._fields, kinds)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.record, name)

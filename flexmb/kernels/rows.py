@@ -160,10 +160,16 @@ def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out)
 @njit(cache=True)
 def all_rows(flat, q, functions, angle_memory, places, values, G):
     """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies."""
+    rows_from(flat, 0, q, functions, angle_memory, places, values, G)
+
+
+@njit(cache=True)
+def rows_from(flat, first, q, functions, angle_memory, places, values, G):
+    """The same, of the rows from number `first` on."""
     place_markers(flat, q, places, False)
     body_point, tangent, position, axes = places.body_point, places.tangent, places.position, places.axes
     attitude, rows = places.attitude, places.rows
-    for r in range(len(values)):
+    for r in range(first, len(values)):
         a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
         given = functions[flat.row_function[r], 0] if r < flat.joint_rows and flat.row_function[r] >= 0 else 0.0
         A = matrix(axes, a)
@@ -205,33 +211,33 @@ def all_rows(flat, q, functions, angle_memory, places, values, G):
 
 
 @njit(cache=True)
-def add_loads(flat, functions, places, out, forces):
-    """Add the applied wrenches to the generalised `forces`. Markers must have been placed; `out` (6+mmax,) is scratch."""
-    body_point, tangent, axes, attitude, rows = (
-        places.body_point,
-        places.tangent,
-        places.axes,
-        places.attitude,
-        places.rows,
-    )
+def load_wrenches(flat, functions, places, wrenches):
+    """Forces and moments (nl, 6) of the loads in world axes. Markers must have been placed."""
     for l in range(len(flat.load_marker)):
-        k = flat.load_marker[l]
-        b = flat.marker_body[k]
         factor = functions[flat.load_function[l], 0] if flat.load_function[l] >= 0 else 1.0
         force = times(factor, part(flat.load_wrench[l], 0))
         moment = times(factor, part(flat.load_wrench[l], 3))
         if flat.load_follows[l] == 1:
-            A = matrix(axes, k)
-            force = turn(A, force)
-            moment = turn(A, moment)
+            A = matrix(places.axes, flat.load_marker[l])
+            force, moment = turn(A, force), turn(A, moment)
+        put(wrenches[l], 0, force)
+        put(wrenches[l], 3, moment)
+
+
+@njit(cache=True)
+def add_wrenches(flat, wrenches, places, out, forces):
+    """Add the wrenches (nl, 6) at the markers of the loads, in world axes, to the generalised `forces`. Markers must have been placed; `out` (6+mmax,) is scratch."""
+    for l in range(len(flat.load_marker)):
+        k = flat.load_marker[l]
+        b = flat.marker_body[k]
         wrench_to_body(
-            force,
-            moment,
-            vector(body_point, k),
-            matrix(tangent, k),
+            part(wrenches[l], 0),
+            part(wrenches[l], 3),
+            vector(places.body_point, k),
+            matrix(places.tangent, k),
             flat.marker_moves[k],
-            rows[k],
-            matrix(attitude, b),
+            places.rows[k],
+            matrix(places.attitude, b),
             flat.modes[b],
             out,
         )

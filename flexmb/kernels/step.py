@@ -9,7 +9,7 @@ from flexmb.kernels.algebra import compose, cross, dot, matrix, part, put, turn_
 from flexmb.kernels.bodies import add_elastic_inertia, body_terms
 from flexmb.kernels.call import call_law
 from flexmb.kernels.dense import FAST, add_coupled, copy, inner
-from flexmb.kernels.rows import add_loads, add_row_forces, all_rows, row_rates
+from flexmb.kernels.rows import add_row_forces, add_wrenches, all_rows, load_wrenches, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.kernels.tree import joint_velocities, place_bodies
 
@@ -87,18 +87,13 @@ def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, 
 
 
 @njit(cache=True)
-def residual(flat, q, w, wdot, multipliers, functions, angle_memory, places, terms, out, energies):
-    """Unbalanced generalised forces `out` (nv,) and, in `terms`, the row values and all blocks of the equations; energies on the way.
-
-    `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `values[:joint_rows]` are the joint equations.
-    """
-    energies[:] = 0.0
-    values, G, efforts, rates, bias = terms.values, terms.G, terms.efforts, terms.rates, terms.bias
-    gravity = part(flat.gravity, 0)
+def balance_rows(flat, q, w, multipliers, functions, angle_memory, places, terms, out, energies):
+    """Values, Jacobians and efforts of all rows in `terms`; `out` (nv,) becomes the generalised forces of rows and loads."""
+    values, G, efforts, rates = terms.values, terms.G, terms.efforts, terms.rates
     all_rows(flat, q, functions, angle_memory, places, values, G)
-    attitude = places.attitude
     terms.loads[:] = 0.0
-    add_loads(flat, functions, places, bias, terms.loads)
+    load_wrenches(flat, functions, places, terms.wrenches)
+    add_wrenches(flat, terms.wrenches, places, terms.bias, terms.loads)
     copy(terms.loads, out)
     nj = flat.joint_rows
     if len(values) > nj:
@@ -115,32 +110,47 @@ def residual(flat, q, w, wdot, multipliers, functions, angle_memory, places, ter
         efforts[r] = -multipliers[r]
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, out)
 
+
+@njit(cache=True)
+def balance_body(flat, b, q, w, wdot, places, terms, out, energies):
+    """Unbalanced forces of body `b` in place of the forces on it in `out` (nv,), and its blocks in `terms`. Bodies must have been placed."""
+    m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
+    first = vs - 6 * b
+    Mrr, Mre, mass, bias = terms.Mrr[b], terms.Mre[b], flat.mass[b], terms.bias
+    eta = q[qs + 7 : qs + 7 + m]
+    wb, acceleration = w[vs : vs + 6 + m], wdot[vs : vs + 6 + m]
+    kinetic, s = body_terms(flat, b, eta, wb, terms.scratch, Mrr, terms.Lrr, Mre, terms.six, bias)
+    gravity = part(flat.gravity, 0)
+    g = turn_back(matrix(places.attitude, b), gravity)
+    torque = cross(s, g)
+    energies[KINETIC] += kinetic
+    energies[GRAVITY] -= mass * dot(gravity, part(q, qs)) + dot(g, s)
+    for i in range(6):
+        total = bias[i] - out[vs + i]
+        for k in range(6):
+            total += Mrr[i, k] * acceleration[k]
+        out[vs + i] = total
+    for i in range(3):
+        out[vs + i] -= mass * g[i]
+        out[vs + 3 + i] -= torque[i]
+    if m > 0:
+        add_coupled(Mre, m, 1.0, acceleration[6:], out[vs:])
+        add_elastic_inertia(flat, b, terms.Lrr, Mre, acceleration[6:], terms.six, bias[6 : 6 + m])
+        energies[ELASTIC] += _balance_elastic(
+            m, bias, flat.stiffness[first:], flat.damping[first:], eta, wb[6:], Mre, acceleration, g, out[vs + 6 :]
+        )
+
+
+@njit(cache=True)
+def residual(flat, q, w, wdot, multipliers, functions, angle_memory, places, terms, out, energies):
+    """Unbalanced generalised forces `out` (nv,) and, in `terms`, the row values and all blocks of the equations; energies on the way.
+
+    `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `values[:joint_rows]` are the joint equations.
+    """
+    energies[:] = 0.0
+    balance_rows(flat, q, w, multipliers, functions, angle_memory, places, terms, out, energies)
     for b in range(len(flat.modes)):
-        m = flat.modes[b]
-        qs, vs = flat.q_start[b], flat.v_start[b]
-        first = vs - 6 * b
-        Mrr, Mre, mass = terms.Mrr[b], terms.Mre[b], flat.mass[b]
-        eta = q[qs + 7 : qs + 7 + m]
-        wb, acceleration = w[vs : vs + 6 + m], wdot[vs : vs + 6 + m]
-        kinetic, s = body_terms(flat, b, eta, wb, terms.scratch, Mrr, terms.Lrr, Mre, terms.six, bias)
-        g = turn_back(matrix(attitude, b), gravity)
-        torque = cross(s, g)
-        energies[KINETIC] += kinetic
-        energies[GRAVITY] -= mass * dot(gravity, part(q, qs)) + dot(g, s)
-        for i in range(6):
-            total = bias[i] - out[vs + i]
-            for k in range(6):
-                total += Mrr[i, k] * acceleration[k]
-            out[vs + i] = total
-        for i in range(3):
-            out[vs + i] -= mass * g[i]
-            out[vs + 3 + i] -= torque[i]
-        if m > 0:
-            add_coupled(Mre, m, 1.0, acceleration[6:], out[vs:])
-            add_elastic_inertia(flat, b, terms.Lrr, Mre, acceleration[6:], terms.six, bias[6 : 6 + m])
-            energies[ELASTIC] += _balance_elastic(
-                m, bias, flat.stiffness[first:], flat.damping[first:], eta, wb[6:], Mre, acceleration, g, out[vs + 6 :]
-            )
+        balance_body(flat, b, q, w, wdot, places, terms, out, energies)
 
 
 @njit(cache=True, fastmath=FAST)
@@ -207,16 +217,26 @@ def _move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot
 
 
 @njit(cache=True)
-def _law_stiffness(flat, terms, functions, gamma, r):
-    """Stiffness, with `gamma` times damping, of the force law of row r where the residual was evaluated last, by differences."""
+def law_slopes(flat, terms, functions, r):
+    """Stiffness and damping of the force law of row r where the residual was evaluated last, by differences."""
     if flat.row_law[r] == 0:
-        return 0.0
+        return 0.0, 0.0
     t, x, xdot = functions[len(functions) - 1, 0], terms.values[r] - flat.row_offset[r], terms.rates[r]
     dx, dv = 1e-6 * (1e-3 + abs(x)), 1e-6 * (1e-3 + abs(xdot))
     law = flat.row_law[r]
     k = (call_law(law, t, x - dx, xdot) - call_law(law, t, x + dx, xdot)) / (2.0 * dx)
     d = (call_law(law, t, x, xdot - dv) - call_law(law, t, x, xdot + dv)) / (2.0 * dv)
-    return k + gamma * d
+    return k, d
+
+
+@njit(cache=True)
+def row_compliances(flat, terms, functions, gamma, compliance):
+    """Compliance (nr,) of every row in the matrix of a step: zero for joints, else one over its stiffness with `gamma` times its damping."""
+    compliance[: flat.joint_rows] = 0.0
+    for r in range(flat.joint_rows, len(compliance)):
+        stiffness, damping = law_slopes(flat, terms, functions, r)
+        total = flat.row_stiffness[r] + stiffness + gamma * (flat.row_damping[r] + damping)
+        compliance[r] = 1.0 / total if total > 0.0 else INACTIVE
 
 
 @njit(cache=True)
@@ -236,17 +256,12 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
     )
     unbalanced, x, change = terms.unbalanced, terms.x, terms.change
     row_rhs, compliance, energies = terms.row_rhs, terms.compliance, terms.energies
-    nv, nr, nj = len(w), len(row_rhs), flat.joint_rows
+    nv, nj = len(w), flat.joint_rows
     to_wdot = (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f)
     beta = to_wdot / (scheme.beta * h * h)
     gamma = scheme.gamma / (scheme.beta * h)
-    compliance[:nj] = 0.0
+    row_compliances(flat, terms, functions, gamma, compliance)
     row_rhs[:] = 0.0
-    for r in range(nj, nr):
-        stiffness = (
-            flat.row_stiffness[r] + gamma * flat.row_damping[r] + _law_stiffness(flat, terms, functions, gamma, r)
-        )
-        compliance[r] = 1.0 / stiffness if stiffness > 0.0 else INACTIVE
     q0, v0, a0, vdot0 = motion.q, motion.v, motion.a, motion.vdot
     angle_memory, values = motion.angle_memory, terms.values
     to_a = 1.0 / (scheme.beta * h * h)

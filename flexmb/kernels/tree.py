@@ -217,7 +217,7 @@ def place_bodies(flat, tree, pose, eta0, increment, v, vdot, near, moved, q, w, 
 
 
 @njit(cache=True)
-def _marker_velocity(flat, k, places, x):
+def marker_velocity(flat, k, places, x):
     """Velocity and angular velocity in the world of marker k by the generalised velocities `x`, where the markers were placed last."""
     if k == FREE or flat.marker_body[k] == GROUND:
         return NOTHING, NOTHING
@@ -237,13 +237,13 @@ def joint_velocities(flat, tree, places, q, x, out):
     """Velocities `out` (ny,) in joint coordinates of the generalised velocities `x` (nv,), where the markers were placed last, at `q`; what joints block is left out."""
     for b in range(len(tree.order)):
         s, e, y, k, parent = flat.v_start[b], flat.q_start[b], tree.start[b], tree.child[b], tree.parent[b]
-        velocity, spin = _marker_velocity(flat, parent, places, x)
+        velocity, spin = marker_velocity(flat, parent, places, x)
         if k == FREE:
             B, own, turning, r = matrix(places.attitude, b), part(x, s), part(x, s + 3), part(q, e)
             own, turning = turn(B, own), turn(B, turning)
         else:
             B = matrix(places.axes, k)
-            own, turning = _marker_velocity(flat, k, places, x)
+            own, turning = marker_velocity(flat, k, places, x)
             r = minus(vector(places.position, k), vector(places.position, parent))
         xi = turn_back(B, minus(own, plus(velocity, cross(spin, r))))
         tau = turn_back(B, minus(turning, spin))

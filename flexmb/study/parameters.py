@@ -38,6 +38,14 @@ def checked(parameters: Iterable[Mapping[str, Any]]) -> list[Parameters]:
     return variants
 
 
+def checked_values(at: Mapping[str, Any]) -> dict[str, float]:
+    """Parameters to differentiate by, as numbers."""
+    values = {name: float(value) for name, value in at.items()}
+    if not values or not np.isfinite(list(values.values())).all():
+        raise StudyError(f"Sensitivities need parameters with finite values; found {dict(at)}.")
+    return values
+
+
 def key_of(variant: Parameters) -> str:
     """The text that tells a variant from others in a kept study."""
     return json.dumps(variant, sort_keys=True, default=_plain)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from fem.errors import unknown_name
 from flexmb.study.many import Measure, Model, simulate_many
-from flexmb.study.parameters import StudyError
+from flexmb.study.parameters import StudyError, checked_values
 from flexmb.study.peaks import peaks
 
 AROUND, ABOVE = (1.0, -1.0, 0.5, -0.5), (0.25, 0.5, 0.75, 1.0)
@@ -20,7 +20,7 @@ ROUNDING = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Gradient:
-    """Derivatives (np,) of each measure by the parameters `at` their values, and what they are uncertain by; `outcome`: the measures there."""
+    """Derivatives (np,) of each measure by the parameters `at` their values, and what they are uncertain by (not numbers where that is not estimated); `outcome`: the measures there."""
 
     at: Mapping[str, float]
     outcome: Mapping[str, float]
@@ -40,11 +40,14 @@ class Gradient:
         return slopes / value if value != 0 else np.full(len(slopes), np.nan)
 
     def certain(self) -> list[str]:
-        """Measures that are not zero and whose largest relative derivative is ten times its error, or more."""
+        """Measures that are not zero and whose largest relative derivative is ten times its error, or more, where that is known."""
         known = []
         for measure, value in self.outcome.items():
             scale = np.array(list(self.at.values()))
-            slopes, errors = np.abs(self.derivatives[measure] * scale), np.abs(self.errors[measure] * scale)
+            slopes, errors = (
+                np.abs(self.derivatives[measure] * scale),
+                np.abs(np.nan_to_num(self.errors[measure]) * scale),
+            )
             if value != 0 and slopes.max() > 10 * errors.max():
                 known.append(measure)
         return known
@@ -54,7 +57,10 @@ class Gradient:
         lines = [f"at {', '.join(f'{name} = {value:.6g}' for name, value in self.at.items())}"]
         lines.append(f"{'derivative of':36}" + "".join(f"{name:>{wide}}" for name in self.at))
         for measure, values in self.derivatives.items():
-            cells = [f"{v:.5g} +- {e:.0e}" for v, e in zip(values, self.errors[measure], strict=True)]
+            cells = [
+                f"{v:.5g}" + (f" +- {e:.0e}" if np.isfinite(e) else "")
+                for v, e in zip(values, self.errors[measure], strict=True)
+            ]
             lines.append(f"{measure:36}" + "".join(f"{cell:>{wide}}" for cell in cells))
         return "\n".join(lines)
 
@@ -74,9 +80,7 @@ def gradient(
     processes as in `simulate_many`, whose other options are taken too. Simulate with a fixed `step=`, so that all runs make the same steps; largest values over time have a derivative only
     as long as the same peak is the largest: the error tells where not. A parameter that is zero is moved to one side only. Cost: four runs a parameter.
     """
-    values = {name: float(value) for name, value in at.items()}
-    if not values or not np.isfinite(list(values.values())).all():
-        raise StudyError(f"Sensitivities need parameters with finite values; found {dict(at)}.")
+    values = checked_values(at)
     if not 0 < relative_step < 0.5:
         raise StudyError(f"relative_step is a part of each parameter, between 0 and 0.5; found {relative_step}.")
     sizes = {name: relative_step * (abs(value) or 1.0) for name, value in values.items()}

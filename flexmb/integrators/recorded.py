@@ -1,0 +1,80 @@
+"""A simulation that keeps every step: what derivatives of it are taken from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import psutil
+
+from flexmb.history import History
+from flexmb.initial import Start
+from flexmb.integrators.generalised_alpha import GeneralisedAlpha
+from flexmb.integrators.integrator import IntegratorError
+from flexmb.kernels.adjoint import Track, advance_recorded, keep, make_track
+from flexmb.kernels.step import Scheme
+from flexmb.mechanism import Mechanism
+from flexmb.result import Result
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A motion in equal steps `h`: the result that a simulation gives, every step of it with the functions of time (n, nf, 3) at its end, and the steps (nt,) that were stored."""
+
+    result: Result
+    run: "Recorded"
+    h: float
+    stored: np.ndarray
+
+    @property
+    def track(self) -> Track:
+        """What every step left; the start first."""
+        return self.run.track
+
+    @property
+    def functions(self) -> np.ndarray:
+        """Of time, at the ends of the steps."""
+        return self.run.functions
+
+
+class Recorded(GeneralisedAlpha):
+    """Fixed steps of the generalised-alpha method, written to a track."""
+
+    def __init__(self, mechanism: Mechanism, begin: Start, scheme: Scheme, step: float, steps: int) -> None:
+        super().__init__(mechanism, begin, scheme, step=step, tolerance=1.0, longest=step)
+        self.track, self._at = make_track(self.flat, steps), 0
+        self.functions = np.zeros((steps, *self._at_end.shape))
+
+    def prepare(self) -> None:
+        """Compile, and start."""
+        super().prepare()
+        keep(self.motion, self.track, 0)
+
+    def _run(self, h: float, functions: np.ndarray, tolerance: float = np.inf) -> tuple[int, int]:
+        e, first = self.equations, self._at
+        outcome: tuple[int, int] = advance_recorded(
+            self.flat, self.weight, self.scheme, h, functions, self.motion, e.places, e.terms, self.track, first
+        )
+        self.functions[first : first + outcome[1]] = functions[: outcome[1]]
+        self._at += outcome[1]
+        return outcome
+
+
+def record(mechanism: Mechanism, begin: Start, scheme: Scheme, times: np.ndarray, steps: int) -> Recording:
+    """Move a mechanism in equal steps from the first of the stored `times` to the last.
+
+    Raises `IntegratorError` when the steps do not fit into the memory that is free.
+    """
+    h, size = (times[-1] - times[0]) / steps, 8 * steps * (len(begin.state.q) + 5 * len(begin.state.w))
+    size += 8 * steps * (len(mechanism.rows) + 2 * mechanism.joint_rows + 3 * (1 + len(mechanism.functions)))
+    if size > (free := psutil.virtual_memory().available):
+        raise IntegratorError(
+            f"The {steps} steps of {mechanism.name!r} take {size / 1e9:.3g} GB, which derivatives need at once; {free / 1e9:.3g} GB are free. Use longer steps or a shorter duration."
+        )
+    run = Recorded(mechanism, begin, scheme, h, steps)
+    history = History(mechanism, len(times))
+    history.store(run.now())
+    run.prepare()
+    stored = [0]
+    for target in times[1:]:
+        history.store(run.to(target))
+        stored.append(run._at)
+    return Recording(history.result(run.statistics(np.nan)), run, h, np.array(stored))

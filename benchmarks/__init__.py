@@ -20,6 +20,7 @@ REGISTRY = {
     "step-law": "benchmarks.step_law:run",
     "integrators": "benchmarks.integrators:run",
     "adapted": "benchmarks.adapted:run",
+    "adjoint": "benchmarks.adjoint:run",
     "chain": "benchmarks.growth:bodies",
     "simulate-many": "benchmarks.variants:run",
     "spin-up": "benchmarks.spin_up:run",

@@ -1,15 +1,18 @@
 """A simulation that keeps every step: what derivatives of it are taken from."""
 
 from dataclasses import dataclass
+from time import process_time
 
 import numpy as np
 import psutil
 
 from flexmb.history import History
-from flexmb.initial import Start
-from flexmb.integrators.generalised_alpha import GeneralisedAlpha
+from flexmb.initial import Start, quiet_start, start
+from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
 from flexmb.integrators.integrator import IntegratorError
+from flexmb.integrators.times import check_times, output_times
 from flexmb.kernels.adjoint import Track, advance_recorded, keep, make_track
+from flexmb.kernels.announce import announced
 from flexmb.kernels.step import Scheme
 from flexmb.mechanism import Mechanism
 from flexmb.result import Result
@@ -40,7 +43,7 @@ class Recorded(GeneralisedAlpha):
 
     def __init__(self, mechanism: Mechanism, begin: Start, scheme: Scheme, step: float, steps: int) -> None:
         super().__init__(mechanism, begin, scheme, step=step, tolerance=1.0, longest=step)
-        self.track, self._at = make_track(self.flat, steps), 0
+        self.track, self.steps_done = make_track(self.flat, steps), 0
         self.functions = np.zeros((steps, *self._at_end.shape))
 
     def prepare(self) -> None:
@@ -49,32 +52,53 @@ class Recorded(GeneralisedAlpha):
         keep(self.motion, self.track, 0)
 
     def _run(self, h: float, functions: np.ndarray, tolerance: float = np.inf) -> tuple[int, int]:
-        e, first = self.equations, self._at
+        e, first = self.equations, self.steps_done
         outcome: tuple[int, int] = advance_recorded(
             self.flat, self.weight, self.scheme, h, functions, self.motion, e.places, e.terms, self.track, first
         )
         self.functions[first : first + outcome[1]] = functions[: outcome[1]]
-        self._at += outcome[1]
+        self.steps_done += outcome[1]
         return outcome
 
 
-def record(mechanism: Mechanism, begin: Start, scheme: Scheme, times: np.ndarray, steps: int) -> Recording:
-    """Move a mechanism in equal steps from the first of the stored `times` to the last.
+def record(
+    mechanism: Mechanism,
+    duration: float,
+    step: float,
+    output_step: float | None,
+    rho_inf: float,
+    newton_tolerance: float,
+) -> Recording:
+    """`simulate` with generalised-alpha and fixed steps; every step is kept.
 
     Raises `IntegratorError` when the steps do not fit into the memory that is free.
     """
-    h, size = (times[-1] - times[0]) / steps, 8 * steps * (len(begin.state.q) + 5 * len(begin.state.w))
-    size += 8 * steps * (len(mechanism.rows) + 2 * mechanism.joint_rows + 3 * (1 + len(mechanism.functions)))
-    if size > (free := psutil.virtual_memory().available):
-        raise IntegratorError(
-            f"The {steps} steps of {mechanism.name!r} take {size / 1e9:.3g} GB, which derivatives need at once; {free / 1e9:.3g} GB are free. Use longer steps or a shorter duration."
-        )
-    run = Recorded(mechanism, begin, scheme, h, steps)
-    history = History(mechanism, len(times))
-    history.store(run.now())
-    run.prepare()
-    stored = [0]
+    check_times(duration, step)
+    scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance)
+    with announced():
+        begin = start(mechanism, mechanism.flat())
+        times = begin.state.t + output_times(duration, step, output_step)
+        steps = int(np.ceil(np.diff(times) / step * (1 - 1e-9)).sum())
+        h, size = (times[-1] - times[0]) / steps, 8 * steps * (len(begin.state.q) + 5 * len(begin.state.w))
+        size += 8 * steps * (len(mechanism.rows) + 2 * mechanism.joint_rows + 3 * (1 + len(mechanism.functions)))
+        if size > (free := psutil.virtual_memory().available):
+            raise IntegratorError(
+                f"The {steps} steps of {mechanism.name!r} take {size / 1e9:.3g} GB, which derivatives need at once; {free / 1e9:.3g} GB are free. Use longer steps or a shorter duration."
+            )
+        run = Recorded(mechanism, begin, scheme, h, steps)
+        history = History(mechanism, len(times))
+        history.store(run.now())
+        run.prepare()
+    stored, clock = [0], process_time()
     for target in times[1:]:
         history.store(run.to(target))
-        stored.append(run._at)
-    return Recording(history.result(run.statistics(np.nan)), run, h, np.array(stored))
+        stored.append(run.steps_done)
+    return Recording(history.result(run.statistics(process_time() - clock)), run, h, np.array(stored))
+
+
+def begun(mechanism: Mechanism, like: Recording) -> tuple[Start, Recorded]:
+    """Another mechanism at its start, with the method and the step of a recording."""
+    begin = quiet_start(mechanism)
+    run = Recorded(mechanism, begin, like.run.scheme, like.h, 0)
+    run.prepare()
+    return begin, run

@@ -40,7 +40,7 @@ from flexmb.kernels.exponential import BERNOULLI
 from flexmb.kernels.pointed import pointed
 from flexmb.kernels.rows import add_row_forces, row_rates
 from flexmb.kernels.solve import solve_rows
-from flexmb.kernels.step import CONVERGED, advance, balance_body, balance_rows, law_slopes, row_compliances
+from flexmb.kernels.step import CONVERGED, advance, balance_body, balance_rows, largest, law_slopes, row_compliances
 from flexmb.kernels.transposed import add_turned, transposed
 
 ENOUGH = 1e-9
@@ -172,16 +172,8 @@ def _unwound(flat, increment, x, term, turned, out):
 
 
 @njit(cache=True)
-def _largest(x, weight):
-    size = 0.0
-    for i in range(len(x)):
-        size = max(size, abs(x[i]) * weight[i])
-    return size
-
-
-@njit(cache=True)
-def _predict(y, step, known, out):
-    """Polynomial of degree `known - 1`, at most four, through the values of the steps after this one."""
+def extrapolate(y, step, known, out):
+    """The value before those of `y` from place `step` on, by a polynomial of degree `known - 1`, at most four, through them."""
     for i in range(len(out)):
         if known == 1:
             out[i] = y[step, i]
@@ -244,7 +236,7 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
         terms.compliance, terms.row_rhs, terms.unbalanced, terms.x, terms.change, terms.energies,
     )  # fmt: skip
     to_a, seed = 1.0 / (scheme.beta * h * h), len(seeded) - 1
-    row_rhs[:], largest, known, rate = 0.0, 0.0, 0, 0.0
+    row_rhs[:], most, known, rate = 0.0, 0.0, 0, 0.0
     was_given = False
     for step in range(seeded[seed], 0, -1):
         now, here, multipliers = functions[step - 1], y[step - 1], mu[step - 1]
@@ -263,8 +255,8 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
             increment[i] = h * track.w[step - 1, i] + h * h * (
                 (0.5 - scheme.beta) * track.a[step - 1, i] + scheme.beta * track.a[step, i]
             )
-        _predict(y, step, known, here)
-        _predict(mu, step, known, multipliers)
+        extrapolate(y, step, known, here)
+        extrapolate(mu, step, known, multipliers)
         done, previous = False, 0.0
         for _ in range(ITERATIONS):
             transposed(flat, q, w, wdot, here, now, memory, places, terms, scratch, displaced, to_q, to_w, to_wdot)
@@ -291,14 +283,14 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
                 here[i] += x[i]
             for r in range(nj):
                 multipliers[r] += change[r]
-            size = _largest(here, flat.weight)
-            largest = max(largest, size)
-            corrected = _largest(x, flat.weight)
+            size = largest(here, flat.weight)
+            most = max(most, size)
+            corrected = largest(x, flat.weight)
             if previous > 0.0:
                 rate = max(FASTEST, corrected / previous)
             believed = rate > 0.0 and (previous > 0.0 or step % REMEASURE != 0)
             previous = corrected
-            done = corrected <= max(ENOUGH * size / rate if believed else 0.0, ROUNDING * largest)
+            done = corrected <= max(ENOUGH * size / rate if believed else 0.0, ROUNDING * most)
             if done:
                 break
         if not done:

@@ -93,6 +93,11 @@ def pointed(record: Record) -> Record:
     return record if config.DISABLE_JIT else cast(Record, Pointed(record))  # type: ignore[attr-defined]
 
 
+def fields_of(record: Any) -> dict[str, Any]:
+    """The arrays and integers of a record, pointed or not, by name."""
+    return dict(zip(record._fields, (getattr(record, name) for name in record._fields), strict=True))
+
+
 @typeof_impl.register(Pointed)
 def _typeof(value: Pointed, context: Any) -> PointedType:
     return value.kind

@@ -211,6 +211,51 @@ def _solve_symmetric(start, first, S, L, scale, standing, t):
 
 
 @njit(cache=True)
+def mass_times(flat, terms, x, out):
+    """`out = M x` (nv,) with the mass blocks in `terms`."""
+    six = terms.six
+    for b in range(len(flat.modes)):
+        m, s = flat.modes[b], flat.v_start[b]
+        Mrr, Mre = terms.Mrr[b], terms.Mre[b]
+        for i in range(6):
+            out[s + i] = 0.0
+            for k in range(6):
+                out[s + i] += Mrr[i, k] * x[s + k]
+        if m == 0:
+            continue
+        elastic, result = x[s + 6 : s + 6 + m], out[s + 6 : s + 6 + m]
+        copy(elastic, result)
+        if flat.slices[b] == SECOND_ORDER:
+            _add_statically(terms.Mrr[b], Mre, m, elastic, 1.0, six, terms.Lrr, result)
+            _add_statically(flat.rest_Mrr[b], flat.rest_Mre[b], m, elastic, -1.0, six, terms.Lrr, result)
+        add_coupled(Mre, m, 1.0, elastic, out[s:])
+        _add_transposed(Mre, m, 1.0, x[s:], result)
+
+
+@njit(cache=True)
+def _add_statically(Mrr, Mre, m, x, factor, six, L, out):
+    """`out += factor M_re^T M_rr^-1 M_re x`."""
+    six[0] = 0.0
+    add_coupled(Mre, m, factor, x, six[0])
+    for r in range(6):
+        for c in range(r + 1):
+            L[r, c] = Mrr[r, c]
+    cholesky(L)
+    solve6_all(L, six[:1])
+    _add_transposed(Mre, m, 1.0, six[0], out)
+
+
+@njit(cache=True, fastmath=FAST)
+def _add_transposed(Mre, m, factor, rigid, out):
+    """`out += factor M_re^T rigid` (m,)."""
+    a, b, c, d, e, f = rigid[0], rigid[1], rigid[2], rigid[3], rigid[4], rigid[5]
+    for i in range(m):
+        out[i] += factor * (
+            Mre[0, i] * a + Mre[1, i] * b + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
+        )
+
+
+@njit(cache=True)
 def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, multipliers):
     """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]`, with the blocks in `terms`.
 

@@ -195,7 +195,7 @@ def displace(flat, q, increment, out):
 
 
 @njit(cache=True)
-def _largest(x, weight):
+def largest(x, weight):
     """Largest weighted entry; not a number if one is not."""
     size = 0.0
     for i in range(len(x)):
@@ -207,7 +207,7 @@ def _largest(x, weight):
 
 
 @njit(cache=True)
-def _move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot):
+def move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot):
     """Displacement, velocities and accelerations at the end of a step, from the method's accelerations `a`."""
     scale = 1.0 / (1.0 - alpha_f)
     for i in range(len(v)):
@@ -265,12 +265,12 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
     q0, v0, a0, vdot0 = motion.q, motion.v, motion.a, motion.vdot
     angle_memory, values = motion.angle_memory, terms.values
     to_a = 1.0 / (scheme.beta * h * h)
-    fastest, strongest = _largest(v0, weight), _largest(vdot0, weight)
+    fastest, strongest = largest(v0, weight), largest(vdot0, weight)
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous = np.inf
     for iteration in range(1, scheme.iterations + 1):
-        _move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
+        move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
         if tree is not None:
             place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
         else:
@@ -289,7 +289,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
             return NO_MASS, iteration, rate
         if tree is not None:
             joint_velocities(flat, tree, places, q, x, correction)
-        size = _largest(correction, weight)
+        size = largest(correction, weight)
         for i in range(len(a)):
             a[i] += to_a * correction[i]
         for r in range(nj):
@@ -392,7 +392,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         last[RATE] = rate
         for i in range(len(a)):
             change[i] = a[i] - a0[i]
-        last[ERROR] = scheme.error_constant * h * h * _largest(change, weight)
+        last[ERROR] = scheme.error_constant * h * h * largest(change, weight)
         if not last[ERROR] <= tolerance:
             return TOO_LARGE, step
         _integrate_powers(motion, h, powers)

@@ -1,10 +1,21 @@
 """Many variants of one model: run them over processes or a cluster, keep what is done, look at the table."""
 
 from flexmb.study.adjoint import adjoint_gradient
+from flexmb.study.direct import direct_gradient
 from flexmb.study.many import simulate_many
 from flexmb.study.parameters import every_combination
-from flexmb.study.peaks import peaks
+from flexmb.study.peaks import peak_series, peaks
 from flexmb.study.sensitivity import Gradient, gradient
 from flexmb.study.table import Study
 
-__all__ = ["Gradient", "Study", "adjoint_gradient", "every_combination", "gradient", "peaks", "simulate_many"]
+__all__ = [
+    "Gradient",
+    "Study",
+    "adjoint_gradient",
+    "direct_gradient",
+    "every_combination",
+    "gradient",
+    "peak_series",
+    "peaks",
+    "simulate_many",
+]

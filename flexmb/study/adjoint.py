@@ -1,29 +1,26 @@
 """Derivatives of one scalar result by many parameters, from one motion forwards and one backwards."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from flexmb.configuration import difference
-from flexmb.initial import Start, quiet_start, start
-from flexmb.integrators.generalised_alpha import coefficients
-from flexmb.integrators.recorded import Recorded, Recording, record
+from flexmb.integrators.recorded import Recording, begun, record
 from flexmb.kernels.adjoint import make_costates, make_sweep, sweep
 from flexmb.kernels.announce import announced
 from flexmb.kernels.data import make_places, make_terms
 from flexmb.kernels.transposed import make_scratch
 from flexmb.mechanism import Mechanism
-from flexmb.simulate import check_times, output_times
 from flexmb.study.dependence import Work
+from flexmb.study.model import Model, both_sides, mechanism_of
 from flexmb.study.parameters import StudyError, checked_values
 from flexmb.study.seeds import Over, Scalar, Series, scalar, seeds
 from flexmb.study.sensitivity import Gradient
-from flexmb.system import System
 
 
 def adjoint_gradient(
-    model: Callable[..., System | Mechanism],
+    model: Model,
     at: Mapping[str, float],
     duration: float,
     series: Series,
@@ -34,14 +31,14 @@ def adjoint_gradient(
     rho_inf: float = 0.9,
     newton_tolerance: float = 1e-8,
     name: str = "result",
-    relative_step: float = 1e-4,
+    relative_step: float = 3e-4,
 ) -> Gradient:
     """Derivatives of one number by every parameter of `model(**parameters)` at the values `at`, exact for the motion as computed.
 
     - `series(result)`: a number (nt,) at every stored time, of the state there alone, such as `lambda r: r.deflection("rod.small")[:, 1]`; `over`: what is taken of it, at the stored times.
     - `step`, `output_step`, `rho_inf`, `newton_tolerance`: of `flexmb.simulate`, with generalised-alpha in absolute coordinates, fixed steps, no events.
     - `relative_step`: parameters are moved to both sides by this part of their values (by it alone where zero), to see what of the mechanism and of its start depends on them: the motion is not
-      computed again.
+      computed again. What is cubic in a parameter is an error; so is, for one that moves joints or drivers, the rounding of positions, which reactions feel as `1e-16 length / (relative_step step^2)`.
 
     Derivatives of the steps themselves (the discrete adjoint), so they agree with differences of the simulation, and numbers that are largest at an instant have the derivative of that instant.
     Cost: a simulation, about two more for the way back, and two builds of the model and starts of the mechanism a parameter: some three runs in all, whatever the number of parameters, as long as building
@@ -51,31 +48,17 @@ def adjoint_gradient(
     (1997); discretised before differentiation.
     """
     values = checked_values(at)
-    if not 0 < relative_step < 0.5:
-        raise StudyError(f"relative_step is a part of each parameter, between 0 and 0.5; found {relative_step}.")
-    scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance)
-    check_times(duration, step)
-    mechanism = _built(model, values)
+    recording = record(mechanism_of(model, values), duration, step, output_step, rho_inf, newton_tolerance)
+    wanted = scalar(series, over, recording.result)
     with announced():
-        begin = start(mechanism, mechanism.flat())
-        times = begin.state.t + output_times(duration, step, output_step)
-        steps = int(np.ceil(np.diff(times) / step * (1 - 1e-9)).sum())
-        recording = record(mechanism, begin, scheme, times, steps)
-        wanted = scalar(series, over, recording.result)
         swept = _swept(recording, wanted)
     derivatives = np.zeros(len(values))
-    for k, (parameter, value) in enumerate(values.items()):
-        size = relative_step * (abs(value) or 1.0)
-        low, high = (_built(model, {**values, parameter: value + sign * size}) for sign in (-1.0, 1.0))
+    for k, parameter in enumerate(values):
+        low, high, distance = both_sides(model, values, parameter, relative_step)
         change = swept.work.slope(low, high) + swept.of_start(low, high)
         change += wanted.at(recording.result, high) - wanted.at(recording.result, low)
-        derivatives[k] = change / (2 * size)
+        derivatives[k] = change / distance
     return Gradient(values, {name: wanted.value}, {name: derivatives}, {name: np.full(len(values), np.nan)})
-
-
-def _built(model: Callable[..., System | Mechanism], values: Mapping[str, float]) -> Mechanism:
-    made = model(**values)
-    return made.build() if isinstance(made, System) else made
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +75,7 @@ class _Swept:
 
     def of_start(self, low: Mechanism, high: Mechanism) -> float:
         """What the starts of two mechanisms differ by in the result."""
-        (a, x), (b, y) = (self._start(m) for m in (low, high))
+        (a, x), (b, y) = (begun(mechanism, self.recording) for mechanism in (low, high))
         flat = low.flat()
         change = self.q @ difference(flat, x.motion.q, y.motion.q) + self.w @ (y.motion.w - x.motion.w)
         change += self.wdot @ (y.motion.wdot - x.motion.wdot) + self.a @ (y.motion.a - x.motion.a)
@@ -100,12 +83,6 @@ class _Swept:
             stored = (difference(flat, a.state.q, b.state.q), b.state.w - a.state.w, b.wdot - a.wdot)
             change += self.first @ np.concatenate([*stored, b.multipliers - a.multipliers])
         return float(change)
-
-    def _start(self, mechanism: Mechanism) -> tuple[Start, Recorded]:
-        begin = quiet_start(mechanism)
-        run = Recorded(mechanism, begin, self.recording.run.scheme, self.recording.h, 0)
-        run.prepare()
-        return begin, run
 
 
 def _swept(recording: Recording, wanted: Scalar) -> _Swept:

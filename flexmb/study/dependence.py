@@ -8,10 +8,10 @@ import numpy as np
 from flexmb.integrators.recorded import Recording
 from flexmb.kernels.adjoint import Track, difference_of_work, rigid_slopes
 from flexmb.kernels.data import Flat, make_places, make_terms
-from flexmb.kernels.pointed import pointed
+from flexmb.kernels.pointed import fields_of, pointed
 from flexmb.mechanism import Mechanism
 from flexmb.motion import Motion
-from flexmb.study.parameters import StudyError
+from flexmb.study.model import require_alike
 
 BODY = ("mass", "s0", "J0", "rest_Mrr", "rest_Mre")
 ROW = ("row_stiffness", "row_damping", "row_offset")
@@ -40,8 +40,8 @@ class Work:
     def slope(self, low: Mechanism, high: Mechanism) -> float:
         """What the work of `high` has more than that of `low`."""
         a, b, base = low.flat(), high.flat(), self._flat
-        for flat in (a, b):
-            self._require_alike(flat)
+        for mechanism in (low, high):
+            require_alike(mechanism, self._mechanism)
         change = self._by_stiffness @ (b.stiffness - a.stiffness) + self._by_damping @ (b.damping - a.damping)
         change += self._by_gravity @ (b.gravity - a.gravity)
         functions = [
@@ -75,14 +75,6 @@ class Work:
             self._by_inertia[body] = np.zeros(13)
             rigid_slopes(self._flat, body, self._recording.track, self._y, self._by_inertia[body])
         return self._by_inertia[body]
-
-    def _require_alike(self, flat: Flat) -> None:
-        base = self._flat
-        for name in ("modes", "slices", "marker_body", "row_kind", "row_markers", "row_axes", "row_function", "load_marker", "load_function"):  # fmt: skip
-            if not np.array_equal(getattr(flat, name), getattr(base, name)):
-                raise StudyError(
-                    "A parameter changes what the mechanism is made of (bodies, elastic coordinates, joints, forces, loads), not only its numbers: it has no derivatives there."
-                )
 
     def _bodies(self, a: Flat, b: Flat) -> np.ndarray:
         """Bodies whose inertia differs."""
@@ -126,14 +118,25 @@ class Work:
         mu, out = np.ascontiguousarray(self._mu[:, joint]), np.zeros(len(a.weight))
         acting = len(rows) + len(loads)
         change: float = difference_of_work(
-            low, high, acting, bodies, *tables, of_rows, self._y, mu, make_places(low), make_terms(low), out
+            low,
+            high,
+            acting,
+            bodies,
+            tables[0],
+            tables[1],
+            of_rows,
+            self._y,
+            mu,
+            make_places(low),
+            make_terms(low),
+            out,
         )
         return change
 
 
 def _part(flat: Flat, rows: np.ndarray, loads: np.ndarray, joint_rows: int) -> Any:
     """A mechanism's arrays with some of its rows and loads only."""
-    values = flat.record._asdict() if hasattr(flat, "record") else flat._asdict()
+    values = fields_of(flat)
     for name in ("row_kind", "row_markers", "row_axes", "row_function", "row_stiffness", "row_damping", "row_law", "row_offset"):  # fmt: skip
         values[name] = np.ascontiguousarray(values[name][rows])
     for name in ("load_marker", "load_follows", "load_wrench", "load_function"):
@@ -149,7 +152,7 @@ def _differ(a: Flat, b: Flat, names: tuple[str, ...]) -> np.ndarray:
     differ = np.zeros(len(getattr(a, names[0])), dtype=bool)
     for name in names:
         x, y = getattr(a, name), getattr(b, name)
-        differ |= (np.abs(x - y) > ROUNDING * np.abs(x).max(initial=0.0)).reshape(len(x), -1).any(axis=1)
+        differ |= (np.abs(x - y) > ROUNDING * np.abs(x).max(initial=0.0)).any(axis=tuple(range(1, x.ndim)))
     return differ
 
 

@@ -14,16 +14,14 @@ from threadpoolctl import threadpool_limits
 
 from fem.errors import FlexmbError
 from flexmb.mechanism import Mechanism
-from flexmb.result import Result
 from flexmb.simulate import Progress, simulate
 from flexmb.study.kept import KeptOutcomes
 from flexmb.study.parameters import Parameters, StudyError, checked
-from flexmb.study.peaks import peaks
+from flexmb.study.peaks import Measure, peaks
 from flexmb.study.table import Row, Study
 from flexmb.system import System
 
 Model = Callable[..., System | Mechanism | Mapping[str, float]]
-Measure = Callable[[Result], Mapping[str, float]]
 Answer = tuple[dict[str, float] | None, str | None]
 
 DIED = "its process died"

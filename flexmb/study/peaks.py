@@ -1,27 +1,50 @@
 """What is measured of a result when nothing else is asked for."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
+
 import numpy as np
 
+from flexmb.mechanism import Mechanism
 from flexmb.result import Result
+
+Measure = Callable[[Result], Mapping[str, float]]
+
+
+def peak_series(mechanism: Mechanism) -> dict[str, Callable[[Result], np.ndarray]]:
+    """What `peaks` takes the largest of, by name: forces and moments of all joints, deflections of all interfaces of flexible bodies, as functions of a result."""
+    series: dict[str, Callable[[Result], np.ndarray]] = {}
+    for joint in mechanism.joints:
+        series[f"force in {joint.name}"] = partial(_force, joint.name)
+        series[f"moment in {joint.name}"] = partial(_moment, joint.name)
+    for body in mechanism.bodies:
+        for interface in body.interfaces if body.is_flexible else ():
+            name = f"{body.name}.{interface}"
+            series[f"deflection of {name}"] = partial(_deflection, name)
+    return series
+
+
+def peaks_of_states(result: Result) -> dict[str, float]:
+    """`peaks` without the energies, which only a simulation knows."""
+    return {name: float(series(result).max()) for name, series in peak_series(result.mechanism).items()}
 
 
 def peaks(result: Result) -> dict[str, float]:
     """Largest values over time: forces and moments of all joints, deflections of all interfaces of flexible bodies, energies, and the energy residual."""
-    measured: dict[str, float] = {}
-    for joint in result.mechanism.joints:
-        reaction = result.reaction(joint.name)
-        measured[f"force in {joint.name}"] = _longest(reaction[:, :3])
-        measured[f"moment in {joint.name}"] = _longest(reaction[:, 3:])
-    for body in result.mechanism.bodies:
-        for interface in body.interfaces if body.is_flexible else ():
-            name = f"{body.name}.{interface}"
-            measured[f"deflection of {name}"] = _longest(result.deflection(name))
-    ledger = result.ledger
+    measured, ledger = peaks_of_states(result), result.ledger
     measured["kinetic energy"] = float(ledger.kinetic.max())
     measured["elastic energy"] = float(ledger.elastic.max())
     measured["energy residual"] = float(np.abs(ledger.residual).max())
     return measured
 
 
-def _longest(vectors: np.ndarray) -> float:
-    return float(np.linalg.norm(vectors, axis=1).max())
+def _force(joint: str, result: Result) -> np.ndarray:
+    return np.linalg.norm(result.reaction(joint)[:, :3], axis=1)
+
+
+def _moment(joint: str, result: Result) -> np.ndarray:
+    return np.linalg.norm(result.reaction(joint)[:, 3:], axis=1)
+
+
+def _deflection(marker: str, result: Result) -> np.ndarray:
+    return np.linalg.norm(result.deflection(marker), axis=1)

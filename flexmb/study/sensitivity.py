@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import unknown_name
-from flexmb.study.many import Measure, Model, simulate_many
+from flexmb.study.many import Model, simulate_many
 from flexmb.study.parameters import StudyError, checked_values
-from flexmb.study.peaks import peaks
+from flexmb.study.peaks import Measure, peaks
 
 AROUND, ABOVE = (1.0, -1.0, 0.5, -0.5), (0.25, 0.5, 0.75, 1.0)
 """Where a parameter is moved to, in steps: to both sides; from zero, to one."""

@@ -1,0 +1,145 @@
+"""Gradients by the adjoint and by the direct method against differences of simulations."""
+
+import numpy as np
+import pytest
+from mechanisms import random_flexible_body
+
+import flexmb
+from flexmb.integrators.integrator import IntegratorError
+from flexmb.joints import RedundantConstraintWarning
+from flexmb.study import adjoint_gradient, direct_gradient, gradient
+from flexmb.study.parameters import StudyError
+from flexmb.study.seeds import OVER
+
+STEP, DURATION = 2e-3, 0.2
+AT = {"mass": 2.0, "length": 1.0, "drag": 0.5, "stiffness": 20.0, "start": 0.7, "gravity": 9.81, "speed": 0.3, "damping": 0.4, "pull": 2.0, "lag": 0.0}  # fmt: skip
+
+
+def arm(mass, length, drag, stiffness, start, gravity, speed, damping, pull, lag):
+    """A driven rigid rod and a flexible body behind it, with a spring and a motor in the hinges, a strut, a law and a load that follows: every parameter goes another way into the equations."""
+    system = flexmb.System(gravity=(0, 0.3, -gravity))
+    rod = system.add(flexmb.uniform_rod("rod", mass=mass, length=length))
+    body = random_flexible_body(np.random.default_rng(3), name="body", second_order=True, damping=damping)
+    body = system.add(body, position=(length, 0, 0))
+    slider = system.add(flexmb.rigid_body("slider", mass=1.0, inertia=(0.1, 0.2, 0.3)), position=(0, 0, 0))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), slider, axis=(0, 1, 0))
+    system.drive("guide", flexmb.motion.harmonic(0.1 * speed, 2.0, phase=lag))
+    system.revolute("hinge", slider.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
+    system.universal("elbow", rod["end"], body["start"], axis=(0, 1, 0), second_axis=(0, 0, 1))
+    system.motor("motor", "hinge", flexmb.motion.harmonic(3.0, 1.0 + speed), drag=drag)
+    system.joint_spring("spring", "hinge", stiffness=stiffness, damping=0.3)
+    system.spring_damper("strut", system.ground.at((2 * length, 0.2, 1)), body["end"], stiffness=20 + stiffness, damping=0.5, law=lambda t, x, v: -drag * x**3)  # fmt: skip
+    system.set_speed("hinge", start)
+    system.load("pull", body["end"], force=(1, 0, pull), moment=(0.1, 0.2, 0), follows=True)
+    return system
+
+
+SERIES = {
+    "force": lambda r: np.linalg.norm(r.reaction("hinge")[:, :3], axis=1),
+    "tip": lambda r: r.position("body.end")[:, 2],
+    "eta": lambda r: r.elastic("body")[:, 1],
+    "acceleration": lambda r: r.wdot[:, 4],
+}
+TAKEN = {"largest": np.max, "smallest": np.min, "final": lambda x: x[-1]}
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """By extrapolated differences of simulations, and what these are uncertain by."""
+
+    def measure(result):
+        return {
+            f"{name} {over}": take(series(result)) for name, series in SERIES.items() for over, take in TAKEN.items()
+        }
+
+    return gradient(
+        arm, AT, DURATION, measure=measure, step=STEP, output_step=STEP, relative_step=1e-2, newton_tolerance=1e-13, workers=2,
+    ), measure  # fmt: skip
+
+
+def assert_agrees(found, expected, name):
+    """To 1e-6 of the largest of the relative derivatives."""
+    scale = np.array([abs(v) or 1.0 for v in AT.values()])
+    off = np.abs(found - expected.of(name)) * scale
+    assert off.max() <= 1e-6 * np.abs(expected.of(name) * scale).max(), (name, found, expected.of(name))
+
+
+@pytest.mark.parametrize(("name", "over"), [("force", "largest"), ("tip", "final"), ("eta", "smallest")])
+def test_the_adjoint_gives_the_derivatives_of_the_simulation(expected, name, over):
+    found = adjoint_gradient(arm, AT, DURATION, SERIES[name], over=over, step=STEP, output_step=STEP, newton_tolerance=1e-11)  # fmt: skip
+    assert_agrees(found.of("result"), expected[0], f"{name} {over}")
+    assert "+-" not in str(found)
+
+
+def test_the_direct_method_gives_them_all(expected):
+    found = direct_gradient(arm, AT, DURATION, measure=expected[1], step=STEP, output_step=STEP, newton_tolerance=1e-11)
+    for name in found.outcome:
+        if name != "acceleration largest":  # at two places all but the same
+            assert_agrees(found.of(name), expected[0], name)
+
+
+@pytest.mark.parametrize("over", OVER)
+def test_numbers_over_the_whole_time(over):
+    """Adjoint and direct method agree: sums over all instants, and one at the start."""
+    means = {"mean": lambda x: np.trapezoid(x, dx=STEP) / DURATION, "mean square": lambda x: np.trapezoid(x**2, dx=STEP) / DURATION, **TAKEN}  # fmt: skip
+    some = {name: AT[name] for name in ("mass", "length", "start", "damping")}
+    rest = {name: value for name, value in AT.items() if name not in some}
+
+    def model(**values):
+        return arm(**values, **rest)
+
+    def height(result):
+        return result.velocity("body.end")[:, 2]
+
+    options = {"step": STEP, "output_step": STEP, "newton_tolerance": 1e-11}
+    back = adjoint_gradient(model, some, DURATION, height, over=over, **options).of("result")
+    forth = direct_gradient(model, some, DURATION, measure=lambda r: {"x": means[over](height(r))}, **options).of("x")
+    np.testing.assert_allclose(back, forth, rtol=0, atol=1e-6 * np.abs(forth).max())
+
+
+def test_redundant_joints_have_the_gradients_of_their_motion():
+    """Two hinges on one axis: the tip's derivative by the mass of a driven pendulum is that with one."""
+
+    def model(mass, hinges):
+        system = flexmb.System(gravity=(0, 0, -9.81))
+        rod = system.add(flexmb.uniform_rod("rod", mass=mass, length=1.0))
+        for k in range(hinges):
+            place = system.ground.at((0, 0.1 * k, 0))
+            system.revolute(f"hinge {k}", place, rod.at((0, 0.1 * k, 0)), axis=(0, 1, 0))
+        system.joint_spring("spring", "hinge 0", stiffness=3.0)
+        return system
+
+    with pytest.warns(RedundantConstraintWarning):
+        found = [
+            adjoint_gradient(lambda mass, n=n: model(mass, n), {"mass": 2.0}, 0.3, lambda r: r.position("rod.end")[:, 2], over="final", step=1e-3).of("result")
+            for n in (1, 2)
+        ]  # fmt: skip
+    assert found[0] == pytest.approx(found[1], rel=1e-7)
+
+
+def test_bad_requests_are_told():
+    at = {"mass": 2.0}
+
+    def model(mass, bodies=1):
+        system = flexmb.System(gravity=(0, 0, -9.81))
+        for k in range(bodies):
+            system.add(flexmb.uniform_rod(f"rod {k}", mass=mass, length=1.0))
+        return system
+
+    def ask(series, make=model, **options):
+        return adjoint_gradient(make, at, 0.1, series, **{"step": 1e-2, **options})
+
+    with pytest.raises(StudyError, match="one number a stored time"):
+        ask(lambda r: r.position("rod 0.end"))
+    with pytest.raises(StudyError, match="not finite"):
+        ask(lambda r: r.ledger.kinetic)
+    with pytest.raises(StudyError, match="largest, smallest"):
+        ask(lambda r: r.w[:, 0], over="median")
+    with pytest.raises(StudyError, match="what the mechanism is made of"):
+        ask(lambda r: r.w[:, 0], make=lambda mass: model(mass, 1 if mass <= 2.0 else 2))
+    with pytest.raises(StudyError, match="System or a Mechanism"):
+        ask(lambda r: r.w[:, 0], make=lambda mass: {"mass": mass})
+    with pytest.raises(StudyError, match="between 0 and"):
+        ask(lambda r: r.w[:, 0], relative_step=0.0)
+    with pytest.raises(IntegratorError, match="step"):
+        ask(lambda r: r.w[:, 0], step=-1.0)

@@ -57,11 +57,11 @@ def expected():
     ), measure  # fmt: skip
 
 
-def assert_agrees(found, expected, name):
+def assert_agrees(found, expected, name, tolerance=1e-6):
     """To 1e-6 of the largest of the relative derivatives."""
     scale = np.array([abs(v) or 1.0 for v in AT.values()])
     off = np.abs(found - expected.of(name)) * scale
-    assert off.max() <= 1e-6 * np.abs(expected.of(name) * scale).max(), (name, found, expected.of(name))
+    assert off.max() <= tolerance * np.abs(expected.of(name) * scale).max(), (name, found, expected.of(name))
 
 
 @pytest.mark.parametrize(("name", "over"), [("force", "largest"), ("tip", "final"), ("eta", "smallest")])
@@ -72,10 +72,10 @@ def test_the_adjoint_gives_the_derivatives_of_the_simulation(expected, name, ove
 
 
 def test_the_direct_method_gives_them_all(expected):
+    """To 2e-6: lengths are moved by a thousandth, little enough for its square and enough for the rounding of positions."""
     found = direct_gradient(arm, AT, DURATION, measure=expected[1], step=STEP, output_step=STEP, newton_tolerance=1e-11)
     for name in found.outcome:
-        if name != "acceleration largest":  # at two places all but the same
-            assert_agrees(found.of(name), expected[0], name)
+        assert_agrees(found.of(name), expected[0], name, tolerance=2e-6)
 
 
 @pytest.mark.parametrize("over", OVER)

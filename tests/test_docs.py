@@ -34,6 +34,8 @@ def test_the_study_of_the_manual_gives_three_times_the_weight(tmp_path, monkeypa
     assert names["slopes"].relative("kinetic energy")[0] == pytest.approx(
         1.0, rel=1e-6
     )  # by the mass, which the motion does not see
+    assert abs(names["back"].of("result")[0]) < 1e-9
+    assert names["forth"].relative("force in hinge")[0] == pytest.approx(1.0, rel=1e-6)
 
 
 def test_the_arm_of_the_manual_rests_and_vibrates(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Derivatives by parameters against closed forms, with errors that are true."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +76,20 @@ def test_the_verb_prints_and_draws(tmp_path, monkeypatch):
     assert is_picture(tmp_path / "rotor.sensitivity.png")
     wrong = CliRunner().invoke(app, ["sensitivity", rotor, "--by", "bodies.disc.kind"])
     assert "needs a number" in str(wrong.exception)
+
+
+def test_the_verb_takes_the_adjoint_for_one_number(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rotor = tmp_path / "rotor.toml"
+    text = (Path(__file__).parents[1] / "docs" / "examples" / "rotor.toml").read_text(encoding="utf-8")
+    words = ["sensitivity", "rotor.toml", "--by", "bodies.disc.mass", "--by", "joints.bearing.drive.speed"]
+    rotor.write_text(text, encoding="utf-8")
+    done = CliRunner().invoke(app, [*words, "--of", "force in bearing"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "force in bearing" in done.output
+    assert is_picture(tmp_path / "rotor.sensitivity.png")
+    with pytest.raises(StudyError, match="no series named 'force in barring'"):
+        CliRunner().invoke(app, [*words, "--of", "force in barring"], catch_exceptions=False)
+    rotor.write_text(re.sub(r"\nstep = .*", "", text), encoding="utf-8")
+    with pytest.raises(StudyError, match="no step"):
+        CliRunner().invoke(app, [*words, "--of", "force in bearing"], catch_exceptions=False)

@@ -349,13 +349,13 @@ def _virtual_power(flat, acting, bodies, functions, track, step, y, mu, places, 
 
 
 @njit(cache=True)
-def difference_of_work(low, high, acting, bodies, functions, others, track, y, mu, places, terms, out):
+def difference_of_work(low, high, acting, bodies, functions, others, track, y, mu, places, other_places, terms, out):  # fmt: skip
     """What `sum y . residual + mu . g` over the steps of a track is more for the mechanism `high` than for `low`, with functions of time (n, nf, 3) of each.
 
     Of the `bodies` in the list and, when there are any `acting`, of the rows and loads that the two have; `out` (nv,) is scratch.
     """
     total = 0.0
     for k in range(len(y)):
-        total += _virtual_power(high, acting, bodies, others[k], track, k + 1, y[k], mu[k], places, terms, out)
+        total += _virtual_power(high, acting, bodies, others[k], track, k + 1, y[k], mu[k], other_places, terms, out)
         total -= _virtual_power(low, acting, bodies, functions[k], track, k + 1, y[k], mu[k], places, terms, out)
     return total

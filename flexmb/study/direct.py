@@ -9,12 +9,15 @@ from flexmb.integrators.recorded import Recording, begun, record
 from flexmb.kernels.announce import announced
 from flexmb.kernels.data import make_places, make_terms
 from flexmb.kernels.variation import make_variation, vary
-from flexmb.mechanism import Mechanism
 from flexmb.result import Result, result_of_states
-from flexmb.study.model import Model, both_sides, mechanism_of, require_alike
+from flexmb.study.model import Model, mechanism_of
 from flexmb.study.parameters import StudyError, checked_values
 from flexmb.study.peaks import Measure, peaks_of_states
+from flexmb.study.rates import Rates, rates_of
 from flexmb.study.sensitivity import Gradient
+
+MOVED = 1e-3
+"""Part of its size by which a number is moved to both sides, together with the state: its square is the error."""
 
 
 def direct_gradient(
@@ -27,7 +30,7 @@ def direct_gradient(
     output_step: float | None = None,
     rho_inf: float = 0.9,
     newton_tolerance: float = 1e-8,
-    relative_step: float = 3e-4,
+    relative_step: float = 1e-4,
 ) -> Gradient:
     """Derivatives of all that `measure` gives by every parameter of `model(**parameters)` at the values `at`, exact for the motion as computed.
 
@@ -36,7 +39,7 @@ def direct_gradient(
 
     - `measure(result)`: numbers by name, of the states alone: there are no energies of a changed motion. Largest values over time have the derivative of the instant at which they are largest.
     - `step`, `output_step`, `rho_inf`, `newton_tolerance`: of `flexmb.simulate`, with generalised-alpha in absolute coordinates, fixed steps, no events. All steps are kept in memory.
-    - `relative_step`: parameters are moved to both sides by this part of their values (by it alone where zero); what is not linear in it cancels up to its third power.
+    - `relative_step`: as of `adjoint_gradient`.
 
     Source of the approach: Bruls, Eberhard, "Sensitivity analysis for dynamic mechanical systems with finite rotations" (2008), section 3: derivatives of the discrete equations.
     """
@@ -45,33 +48,31 @@ def direct_gradient(
     outcome = dict(measure(recording.result))
     derivatives = {name: np.zeros(len(values)) for name in outcome}
     for k, parameter in enumerate(values):
-        low, high, distance = both_sides(model, values, parameter, relative_step)
+        times = recording.result.t[0] + recording.h * np.arange(1, recording.stored[-1] + 1)
+        rates = rates_of(model, values, parameter, relative_step, recording.result.mechanism, times)
         with announced():
-            below, above = (measure(result) for result in neighbours(recording, low, high, distance))
+            below, above = (measure(result) for result in neighbours(recording, rates))
         for name in outcome:
-            derivatives[name][k] = (above[name] - below[name]) / distance
+            derivatives[name][k] = (above[name] - below[name]) / rates.distance
     unknown = {name: np.full(len(values), np.nan) for name in outcome}
     return Gradient(values, outcome, derivatives, unknown)
 
 
-def neighbours(recording: Recording, low: Mechanism, high: Mechanism, distance: float) -> tuple[Result, Result]:
-    """The motions of two mechanisms on both sides of that of a recording, to first order in what they differ by."""
-    e, result, size = recording.run.equations, recording.result, 0.5 * distance
-    mechanisms = (result.mechanism, low, high)
-    begins = []
-    for mechanism in (low, high):
-        require_alike(mechanism, result.mechanism)
-        begins.append(begun(mechanism, recording))
-    (first, below), (second, above) = begins
+def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result]:
+    """The motions of the two mechanisms on both sides of that of a recording, to first order in what they differ by."""
+    e, result, distance = recording.run.equations, recording.result, rates.distance
+    (first, below), (second, above) = (begun(mechanism, recording) for mechanism in (rates.low, rates.high))
     change = [getattr(above.motion, name) - getattr(below.motion, name) for name in ("w", "wdot", "a")]
     moved = difference(e.flat, below.motion.q, above.motion.q)
-    flats = tuple(mechanism.flat() for mechanism in mechanisms)
     variation = make_variation(e.flat, moved / distance, *(x / distance for x in change))
-    ends = result.t[0] + recording.h * np.arange(1, recording.stored[-1] + 1)
-    tables = (recording.functions, low.function_table(ends), high.function_table(ends))
+    size = rates.size(result.mechanism, MOVED)
+    (low, functions), (high, others) = (
+        rates.moved(result.mechanism, recording.functions, sign * size) for sign in (-1.0, 1.0)
+    )
+    flats, tables = (e.flat, low, high), (recording.functions, functions, others)
     places, terms, scratch = tuple(make_places(flat) for flat in flats), make_terms(e.flat), make_terms(e.flat)
     names = ("w", "wdot", "multipliers")
-    sides = [[result.q.copy()] + [getattr(result, name).copy() for name in names] for _ in (low, high)]
+    sides = [[result.q.copy()] + [getattr(result, name).copy() for name in names] for _ in range(2)]
     for states, begin in zip(sides, (first, second), strict=True):
         for table, value in zip(states, (begin.state.q, begin.state.w, begin.wdot, begin.multipliers), strict=True):
             table[0] = value
@@ -81,12 +82,14 @@ def neighbours(recording: Recording, low: Mechanism, high: Mechanism, distance: 
         )  # fmt: skip
         if failed:
             raise StudyError(
-                f"The change of {low.name!r} with a parameter does not converge at t = {ends[failed - 1]:.6g}: the step {recording.h:.3g} is too long for the motion. Take a shorter one."
+                f"The change of {result.mechanism.name!r} with a parameter does not converge at t = {result.t[0] + failed * recording.h:.6g}: the step {recording.h:.3g} is too long for the motion. Take a shorter one."
             )
-        for states, part in zip(sides, (-size, size), strict=True):
+        for states, part in zip(sides, (-0.5 * distance, 0.5 * distance), strict=True):
             states[0][k] = e.displaced(result.q[k], part * variation.q)
             states[1][k] += part * variation.w
             states[2][k] += part * variation.wdot
             states[3][k] += part * variation.multipliers[0]
-    one, other = (result_of_states(m, result.t, *states) for m, states in zip((low, high), sides, strict=True))
+    one, other = (
+        result_of_states(m, result.t, *states) for m, states in zip((rates.low, rates.high), sides, strict=True)
+    )
     return one, other

@@ -1,4 +1,4 @@
-"""The mechanism of a model function at some parameters, and on both sides of one of them."""
+"""The mechanism of a model function at some parameters."""
 
 from collections.abc import Callable, Mapping
 
@@ -17,17 +17,6 @@ def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
     if not isinstance(made, System | Mechanism):
         raise StudyError(f"The model function gives a System or a Mechanism; found {type(made).__name__}.")
     return made.build() if isinstance(made, System) else made
-
-
-def both_sides(
-    model: Model, values: Mapping[str, float], name: str, relative_step: float
-) -> tuple[Mechanism, Mechanism, float]:
-    """Mechanisms with one parameter below and above its value, and the distance between the two."""
-    if not 0 < relative_step < 0.5:
-        raise StudyError(f"relative_step is a part of each parameter, between 0 and 0.5; found {relative_step}.")
-    size = relative_step * (abs(values[name]) or 1.0)
-    low, high = (mechanism_of(model, {**values, name: values[name] + sign * size}) for sign in (-1.0, 1.0))
-    return low, high, 2 * size
 
 
 def require_alike(a: Mechanism, b: Mechanism) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from flexmb.elimination import elimination_of
 from flexmb.invariants import inverse_moments, rigid_mass
 from flexmb.kernels.data import FIRST_ORDER, GROUND, SECOND_ORDER, Flat
-from flexmb.kernels.pointed import pointed
+from flexmb.kernels.pointed import fields_of, pointed
 
 if TYPE_CHECKING:
     from flexmb.body import Body
@@ -119,3 +119,16 @@ def flatten(mechanism: "Mechanism") -> Flat:
 def starts_of(modes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where each body's part of `q` and `w` starts (with the total at the end), by the numbers of elastic coordinates."""
     return np.concatenate([[0], np.cumsum(7 + modes)]), np.concatenate([[0], np.cumsum(6 + modes)])
+
+
+def part_of(flat: Flat, rows: np.ndarray, loads: np.ndarray) -> Flat:
+    """A mechanism's arrays with some of its rows, in their order, and some of its loads: enough to evaluate these, not to eliminate them."""
+    values = fields_of(flat)
+    for name in ("row_kind", "row_markers", "row_axes", "row_function", "row_stiffness", "row_damping", "row_law", "row_offset"):  # fmt: skip
+        values[name] = np.ascontiguousarray(values[name][rows])
+    for name in ("load_marker", "load_follows", "load_wrench", "load_function"):
+        values[name] = np.ascontiguousarray(values[name][loads])
+    used = np.zeros(len(flat.marker_body), dtype=bool)
+    used[values["row_markers"].ravel()] = used[values["load_marker"]] = True
+    values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
+    return pointed(Flat(**values))

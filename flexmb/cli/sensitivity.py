@@ -39,7 +39,7 @@ def command(
         return peaks(simulate(loaded.system, loaded.duration, **loaded.options))
 
     if of is not None:
-        found = _adjoint(loaded, path, at, of)
+        found, measure = _adjoint(loaded, path, at, of), [of]
     else:
         with bars() as say:
             found = gradient(outcome, at, workers=workers, progress=lambda done: say("runs", done))

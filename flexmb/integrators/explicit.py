@@ -10,6 +10,7 @@ projections" (NATO ASI 1993); Munthe-Kaas, High order Runge-Kutta methods on man
 import numpy as np
 from scipy.integrate import RK45
 
+from fem.errors import FlexmbError
 from flexmb.initial import Start
 from flexmb.integrators.equations import Equations
 from flexmb.integrators.integrator import Steps, first_step
@@ -32,19 +33,19 @@ class Explicit:
         state = begin.state
         self.equations = e = Equations(mechanism, state.q)
         self.tolerance, self.end, self.fixed = tolerance, end, step
-        self.t, self.q, self.w = state.t, state.q.copy(), state.w.copy()
-        self.wdot, self.multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
+        self.t, self.q, self.v, self.weight = state.t, state.q.copy(), state.w.copy(), e.flat.weight
+        self._wdot, self._multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
         self._size = step or first_step(state.w, begin.wdot, e.flat.weight, tolerance, end - state.t)
         self._steps = Steps()
 
     def prepare(self) -> None:
         """Let what it needs be compiled before the clock runs."""
-        self._rates(self.t, np.zeros_like(self.w), self.w)
-        self.equations.put_back(self.t, self.q, self.w, self.wdot, self.multipliers)
+        self._rates(self.t, np.zeros_like(self.v), self.v)
+        self._take(np.zeros_like(self.v), self.v)
 
     def now(self) -> Snapshot:
         """The motion at the end of the latest step."""
-        return self.equations.snapshot(self.t, self.q, self.w, self.work)
+        return self.equations.snapshot(self.t, self.q, self.v, self.work)
 
     def statistics(self, cpu: float) -> Statistics:
         """What was done in `cpu` seconds."""
@@ -60,7 +61,7 @@ class Explicit:
             taken += 1
             lost = self.fixed is not None and error > 1
             if lost or np.isnan(error) or h < 1e-13 * self.end or taken > UNSTABLE:
-                raise self.equations.diverged(self.t, h, self.w)
+                raise self._lost(h)
             self._steps.rejected += error > 1
             if self.fixed is None:
                 growth = float(np.clip(0.9 * max(error, 1e-6) ** -0.2, 0.2, 5.0))
@@ -69,15 +70,15 @@ class Explicit:
 
     def _step(self, h: float) -> float:
         """Try one step; its error over the tolerance, 0 for fixed steps, infinite where the motion runs away. A step with an error above 1 is not taken."""
-        nv, weight = len(self.w), self.equations.flat.weight
+        nv, weight = len(self.v), self.weight
         theta, velocity, work = np.zeros((7, nv)), np.zeros((7, nv)), np.zeros((7, 4))
         for stage in range(6):
             offset = h * (A[stage, :stage] @ theta[:stage]) if stage else np.zeros(nv)
-            w = self.w + h * (A[stage, :stage] @ velocity[:stage]) if stage else self.w
-            if not h * (np.abs(w) * weight).max(initial=0.0) < FARTHEST:
+            v = self.v + h * (A[stage, :stage] @ velocity[:stage]) if stage else self.v
+            if not h * (np.abs(v) * weight).max(initial=0.0) < FARTHEST:
                 return np.inf
-            theta[stage], velocity[stage], work[stage] = self._rates(self.t + C[stage] * h, offset, w)
-        moved, faster = h * (B @ theta[:6]), self.w + h * (B @ velocity[:6])
+            theta[stage], velocity[stage], work[stage] = self._rates(self.t + C[stage] * h, offset, v)
+        moved, faster = h * (B @ theta[:6]), self.v + h * (B @ velocity[:6])
         if not h * (np.abs(faster) * weight).max(initial=0.0) < FARTHEST:
             return np.inf
         error = 0.0
@@ -89,12 +90,19 @@ class Explicit:
             error /= self.tolerance
         if error > 1.0:
             return error
-        q = self.equations.displaced(self.q, moved)
         self.t += h
         self.work = self.work + h * (B @ work[:6])
-        self.q, self.w = self.equations.put_back(self.t, q, faster, self.wdot, self.multipliers)
+        self._take(moved, faster)
         self._steps.take(1, h)
         return error
+
+    def _take(self, moved: np.ndarray, faster: np.ndarray) -> None:
+        """Positions moved by exponential coordinates, with other velocities, put back on the joints."""
+        q = self.equations.displaced(self.q, moved)
+        self.q, self.v = self.equations.put_back(self.t, q, faster, self._wdot, self._multipliers)
+
+    def _lost(self, h: float) -> FlexmbError:
+        return self.equations.diverged(self.t, h, self.v)
 
     def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rates of exponential coordinates and velocities (nv,), and powers (4,)."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from flexmb.initial import Start
 from flexmb.integrators.energy_momentum import EnergyMomentum
 from flexmb.integrators.explicit import Explicit
+from flexmb.integrators.explicit_tree import ExplicitTree
 from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
 from flexmb.integrators.integrator import Integrator, IntegratorError
 from flexmb.integrators.radau import Radau
@@ -38,10 +39,10 @@ class Method:
         if integrator not in INTEGRATORS:
             raise IntegratorError(f"There is no integrator {integrator!r}; existing: {', '.join(INTEGRATORS)}.")
         if coordinates not in COORDINATES or (
-            coordinates == "joint" and integrator not in ("generalised-alpha", "hht")
+            coordinates == "joint" and integrator not in ("generalised-alpha", "hht", "explicit")
         ):
             raise IntegratorError(
-                f"Coordinates are {' or '.join(COORDINATES)} (joint ones with generalised-alpha or hht only); found {coordinates!r} with {integrator!r}."
+                f"Coordinates are {' or '.join(COORDINATES)} (joint ones with generalised-alpha, hht or explicit only); found {coordinates!r} with {integrator!r}."
             )
         if integrator == "energy-momentum" and step is None:
             raise IntegratorError("The energy-momentum scheme takes fixed steps: give step=.")
@@ -53,7 +54,8 @@ class Method:
         if self.integrator == "radau":
             return Radau(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
         if self.integrator == "explicit":
-            return Explicit(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
+            kind = ExplicitTree if self.coordinates == "joint" else Explicit
+            return kind(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
         if self.integrator == "energy-momentum":
             assert self.step is not None
             return EnergyMomentum(mechanism, begin, self.step)

@@ -9,22 +9,28 @@ BERNOULLI = (0.5, 1.0 / 12.0, -1.0 / 720.0, 1.0 / 30240.0)
 
 
 @njit(cache=True)
-def exponential_rates(v_start, theta, w, out):
-    """`out = d/dt theta` (nv,) of `q = q0 o exp(theta)` moving with `w`; twists of six numbers a body, elastic coordinates as they are.
+def bernoulli_rates(theta, w):
+    """`thetadot = w + ad w / 2 + ad^2 w / 12 - ad^4 w / 720 + ...`, twists as pairs: the series of the inverse of the exponential's derivative.
 
-    `thetadot = w + ad w / 2 + ad^2 w / 12 - ad^4 w / 720 + ...`, the series of the inverse of the exponential's derivative (Hairer, Lubich and Wanner, Geometric
-    Numerical Integration, 2006, lemma III.4.2; velocities in body axes turn the sign of odd terms). Cut after the sixth power: an error of `1e-6 |theta|^8 |w|`.
+    Hairer, Lubich and Wanner, Geometric Numerical Integration, 2006, lemma III.4.2; velocities in body axes turn the sign of odd terms. Cut after the sixth power: an error of `1e-6 |theta|^8 |w|`.
     """
+    u, phi = theta
+    v, omega = w
+    linear, angular = v, omega
+    for power in range(1, 7):
+        v, omega = plus(cross(phi, v), cross(u, omega)), cross(phi, omega)
+        if power == 1 or power % 2 == 0:
+            factor = BERNOULLI[0] if power == 1 else BERNOULLI[power // 2]
+            linear, angular = plus(linear, times(factor, v)), plus(angular, times(factor, omega))
+    return linear, angular
+
+
+@njit(cache=True)
+def exponential_rates(v_start, theta, w, out):
+    """`out = d/dt theta` (nv,) of `q = q0 o exp(theta)` moving with `w`; twists of six numbers a body, elastic coordinates as they are."""
     for b in range(len(v_start) - 1):
         s = v_start[b]
-        u, phi = part(theta, s), part(theta, s + 3)
-        v, omega = part(w, s), part(w, s + 3)
-        linear, angular = v, omega
-        for power in range(1, 7):
-            v, omega = plus(cross(phi, v), cross(u, omega)), cross(phi, omega)
-            if power == 1 or power % 2 == 0:
-                factor = BERNOULLI[0] if power == 1 else BERNOULLI[power // 2]
-                linear, angular = plus(linear, times(factor, v)), plus(angular, times(factor, omega))
+        linear, angular = bernoulli_rates((part(theta, s), part(theta, s + 3)), (part(w, s), part(w, s + 3)))
         put(out, s, linear)
         put(out, s + 3, angular)
         for i in range(s + 6, v_start[b + 1]):

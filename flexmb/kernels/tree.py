@@ -154,7 +154,7 @@ def _moved_marker(flat, k, q, w, wdot):
 
 
 @njit(cache=True)
-def _twist(tree, b, values, offset):
+def joint_twist(tree, b, values, offset):
     """The twist of a body's joint from the values on its free axes."""
     out = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for k in range(tree.axis_start[b], tree.axis_start[b + 1]):
@@ -180,13 +180,13 @@ def place_bodies(flat, tree, pose, eta0, increment, v, vdot, near, moved, q, w, 
         for i in range(m):
             q[e + 7 + i] = eta0[e + 7 + i] + increment[y + free + i]
             w[s + 6 + i], wdot[s + 6 + i] = v[y + free + i], vdot[y + free + i]
-        rho, theta = _twist(tree, b, increment, y)
+        rho, theta = joint_twist(tree, b, increment, y)
         d, p = compose(part(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
         put(moved[b], 0, d)
         moved[b, 3], moved[b, 4], moved[b, 5], moved[b, 6] = p
         x, A, velocity, spin, acceleration, spinning = _moved_marker(flat, tree.parent[b], q, w, wdot)
-        xi, tau = _twist(tree, b, v, y)
-        xidot, taudot = _twist(tree, b, vdot, y)
+        xi, tau = joint_twist(tree, b, v, y)
+        xidot, taudot = joint_twist(tree, b, vdot, y)
         B = product(A, rotation_from_quaternion(p))
         r, xi, tau = turn(A, d), turn(B, xi), turn(B, tau)
         omega = plus(spin, tau)

@@ -1,15 +1,15 @@
 """What a parameter does along a recorded motion: the virtual work of the parts of a mechanism that depend on it."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from flexmb.configuration import elastic_places
+from flexmb.flatten import part_of
 from flexmb.integrators.recorded import Recording
 from flexmb.kernels.adjoint import Track, difference_of_work, rigid_slopes
-from flexmb.kernels.data import Flat, make_places, make_terms
-from flexmb.kernels.pointed import fields_of, pointed
+from flexmb.kernels.data import make_places, make_terms
+from flexmb.kernels.pointed import pointed
 from flexmb.study.rates import Rates
 
 BODY = ("mass", "s0", "J0", "rest_Mrr", "rest_Mre")
@@ -99,7 +99,7 @@ class Work:
         def central(size: float) -> float:
             table = self._recording.functions[: len(self._y)]
             (a, functions), (b, others) = (rates.moved(self._mechanism, table, sign * size) for sign in (-1.0, 1.0))
-            low, high = (_part(flat, rows, loads, len(joint)) for flat in (a, b))
+            low, high = (part_of(flat, rows, loads) for flat in (a, b))
             change: float = difference_of_work(
                 low, high, acting, bodies, functions, others, of_rows, self._y, mu, make_places(low), make_places(high), make_terms(low), out,
             )  # fmt: skip
@@ -118,16 +118,3 @@ def _changing(d: Mapping[str, np.ndarray], names: tuple[str, ...], count: int) -
         if name in d:
             change |= d[name].reshape(count, -1).any(axis=1)
     return change
-
-
-def _part(flat: Flat, rows: np.ndarray, loads: np.ndarray, joint_rows: int) -> Any:
-    """A mechanism's arrays with some of its rows and loads only."""
-    values = fields_of(flat)
-    for name in ("row_kind", "row_markers", "row_axes", "row_function", "row_stiffness", "row_damping", "row_law", "row_offset"):  # fmt: skip
-        values[name] = np.ascontiguousarray(values[name][rows])
-    for name in ("load_marker", "load_follows", "load_wrench", "load_function"):
-        values[name] = np.ascontiguousarray(values[name][loads])
-    used = np.zeros(len(flat.marker_body), dtype=bool)
-    used[values["row_markers"].ravel()] = used[values["load_marker"]] = True
-    values["marker_used"], values["joint_rows"] = used, joint_rows
-    return pointed(Flat(**values))

@@ -1,0 +1,96 @@
+"""Explicit Runge-Kutta steps in the joint coordinates of an open tree of rigid bodies: no equations of joints, nothing to project."""
+
+import numpy as np
+
+from fem.errors import FlexmbError
+from flexmb.flatten import part_of
+from flexmb.initial import Start
+from flexmb.integrators.explicit import Explicit
+from flexmb.integrators.integrator import IntegratorError
+from flexmb.integrators.snapshot import Snapshot
+from flexmb.joint_tree import tree_of
+from flexmb.kernels.articulated import joint_exponential_rates, make_articulated, moved_joints, tree_accelerations
+from flexmb.kernels.data import make_places, make_terms
+from flexmb.kernels.rows import place_markers
+from flexmb.kernels.step import balance_rows, powers_of
+from flexmb.kernels.tree import joint_poses, joint_velocities, place_bodies
+from flexmb.mechanism import Mechanism
+
+
+class ExplicitTree(Explicit):
+    """A running integration; see `Explicit`. Accelerations by recursion (flexmb/kernels/articulated.py), a microsecond for some seven bodies."""
+
+    def __init__(self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float) -> None:
+        super().__init__(mechanism, begin, step=step, tolerance=tolerance, end=end)
+        e, flat = self.equations, self.equations.flat
+        self.tree = tree_of(mechanism)
+        _require_open_tree(mechanism, len(self.tree.axes))
+        nb, ny = len(flat.modes), len(self.tree.weight)
+        rows = np.arange(flat.joint_rows, len(flat.row_kind))
+        self._part = part_of(flat, rows, np.arange(len(flat.load_marker)))
+        self._acting = len(rows) + len(flat.load_marker) > 0
+        self._places, self._terms = make_places(self._part), make_terms(self._part)
+        self._angles = np.ascontiguousarray(e.angles[rows])
+        self._bodies = make_articulated(flat, self.tree)
+        place_markers(flat, self.q, e.places, True)
+        self._pose, v = np.zeros((nb, 7)), np.zeros(ny)
+        joint_poses(flat, self.tree, e.places, self.q, self._pose)
+        joint_velocities(flat, self.tree, e.places, self.q, self.v, v)
+        self.v, self.weight = v, self.tree.weight
+        self._still, self._forces = np.zeros(ny), np.zeros(6 * nb)
+
+    def now(self) -> Snapshot:
+        """The motion at the end of the latest step."""
+        q, w, _ = self._placed(self._still, self.v)
+        return self.equations.snapshot(self.t, q, w, self.work)
+
+    def _placed(self, theta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Configuration and velocities of the bodies, and motions of the joints, after increments of these."""
+        flat, nb = self.equations.flat, len(self._pose)
+        q, w, pose = np.empty_like(self.q), np.empty(6 * nb), np.empty_like(self._pose)
+        place_bodies(flat, self.tree, self._pose, self.q, theta, v, self._still, self.q, pose, q, w, np.empty(6 * nb))
+        return q, w, pose
+
+    def _lost(self, h: float) -> FlexmbError:
+        return self.equations.diverged(self.t, h, self._placed(self._still, self.v)[1])
+
+    def _take(self, moved: np.ndarray, faster: np.ndarray) -> None:
+        self.q, _, self._pose = self._placed(moved, faster)
+        self.v = faster
+        if self._acting:
+            self._act(self.t, self._still, faster)
+            self._angles[:] = self._terms.values
+
+    def _act(self, t: float, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Forces of springs, laws and loads on the bodies, in their axes; their powers (4,)."""
+        q, w, _ = self._placed(theta, v)
+        functions = self.equations.mechanism.function_values(t)
+        none, powers = np.zeros(0), np.zeros(4)
+        balance_rows(self._part, q, w, none, functions, self._angles, self._places, self._terms, self._forces, powers)
+        powers_of(self._part, functions, none, w, self._terms, powers)
+        return powers
+
+    def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        powers = self._act(t, theta, w) if self._acting else np.zeros(4)
+        self._bodies.force[:] = self._forces.reshape(-1, 6)
+        pose, vdot, rates = np.empty_like(self._pose), np.empty_like(w), np.empty_like(w)
+        moved_joints(self.tree, self._pose, theta, pose)
+        tree_accelerations(self.equations.flat, self.tree, pose, w, self._bodies, vdot)
+        joint_exponential_rates(self.tree, theta, w, rates)
+        return rates, vdot, powers
+
+
+def _require_open_tree(mechanism: Mechanism, free: int) -> None:
+    """Raises `IntegratorError` for what is no open tree of rigid bodies with free joints."""
+    flexible = [body.name for body in mechanism.bodies if body.is_flexible]
+    driven = [j.name for j in mechanism.joints if any(mechanism.rows[r].function >= 0 for r in j.rows)]
+    closed = mechanism.joint_rows != 6 * len(mechanism.bodies) - free
+    for wrong, what in ((flexible, "flexible bodies"), (driven, "driven joints")):
+        if wrong:
+            raise IntegratorError(
+                f"Explicit steps in joint coordinates are for rigid bodies on joints that move freely; {mechanism.name!r} has {what}: {', '.join(map(repr, wrong))}. Use coordinates='absolute', or generalised-alpha."
+            )
+    if closed:
+        raise IntegratorError(
+            f"Explicit steps in joint coordinates are for open trees; the joints of {mechanism.name!r} close loops, or are of kinds that cannot carry a branch (universal, point-on-line). Use coordinates='absolute', or generalised-alpha."
+        )

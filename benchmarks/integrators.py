@@ -19,6 +19,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "radau, tolerance 1e-5": {"integrator": "radau", "tolerance": 1e-5},
     "radau, tolerance 1e-7": {"integrator": "radau", "tolerance": 1e-7},
     "radau, tolerance 1e-9": {"integrator": "radau", "tolerance": 1e-9},
+    "bdf, tolerance 1e-5": {"integrator": "bdf", "tolerance": 1e-5},
+    "bdf, tolerance 1e-7": {"integrator": "bdf", "tolerance": 1e-7},
     "explicit, tolerance 1e-7": {"integrator": "explicit", "tolerance": 1e-7},
     "energy-momentum, step 1e-2": {"step": 1e-2, "integrator": "energy-momentum"},
     "energy-momentum, step 2e-3": {"step": 2e-3, "integrator": "energy-momentum"},

@@ -28,7 +28,9 @@ def simulate(
     step: float | None = None,
     tolerance: float = 1e-6,
     output_step: float | None = None,
-    integrator: Literal["generalised-alpha", "hht", "radau", "explicit", "energy-momentum"] = "generalised-alpha",
+    integrator: Literal[
+        "generalised-alpha", "hht", "radau", "bdf", "explicit", "energy-momentum"
+    ] = "generalised-alpha",
     coordinates: Literal["absolute", "joint"] = "absolute",
     rho_inf: float = 0.9,
     project: bool = False,
@@ -43,7 +45,7 @@ def simulate(
       `tolerance` times the length of the mechanism.
     - `output_step`: spacing of the stored times (default: about 1,000 of them).
     - `integrator`: "generalised-alpha" (second order, compiled: the choice for flexible bodies, whose fast vibration it steps over), "hht" (the same with the coefficients of Hilber, Hughes and
-      Taylor), "radau" (Radau IIA of order 5: far fewer, dearer steps; the choice for a reference solution), "explicit" (Dormand and Prince, order 5, with projection on
+      Taylor), "radau" (Radau IIA of order 5: far fewer, dearer steps; the choice for a reference solution), "bdf" (backward differentiation of order 1 to 5, as in classical programs), "explicit" (Dormand and Prince, order 5, with projection on
       the joints: for rigid mechanisms without stiff springs), or "energy-momentum" (order 2, fixed steps: energy balance and momenta to
       round-off at any step, milliseconds a step).
     - `coordinates`, of generalised-alpha and the explicit method (there of open trees of rigid bodies, which it moves some ten times faster so): "absolute" (positions of all bodies, joints as equations), or "joint" (motions in the joints along the tree of the mechanism; only joints that close

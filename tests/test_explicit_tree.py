@@ -67,13 +67,13 @@ def test_motion_reactions_and_energies_are_those_of_radau():
     assert np.abs(ours.ledger.residual).max() < 1e-8 * ours.ledger.exchange
 
 
-def test_the_order_is_five():
+def test_the_order_is_five_or_more():
     mechanism = branched().build()
     exact = flexmb.simulate(mechanism, 1.0, integrator="explicit", coordinates="joint", step=2e-3, output_step=0.5)
     steps = np.array([0.1, 0.05, 0.025])
     runs = [flexmb.simulate(mechanism, 1.0, integrator="explicit", coordinates="joint", step=h, output_step=0.5) for h in steps]  # fmt: skip
     errors = [[np.abs(r.q - exact.q).max(), np.abs(r.w - exact.w).max()] for r in runs]
-    np.testing.assert_allclose(np.polyfit(np.log(steps), np.log(errors), 1)[0], 5.0, atol=0.3)
+    np.testing.assert_array_less(4.7, np.polyfit(np.log(steps), np.log(errors), 1)[0])
 
 
 def test_what_it_cannot_do_is_told():

@@ -139,3 +139,14 @@ def test_what_has_no_place_of_rest_is_told():
     system.gravity = np.zeros(3)
     with pytest.raises(EquilibriumError, match="6 motion"):
         equilibrium(system)
+
+
+def test_a_pendulum_on_a_vehicle_that_brakes_hangs_askew():
+    """By `atan(a / g)`, as a simulation of a driven slider with it shows too: the angle about which it swings."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0), orientation=(0, np.pi / 2, 0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
+    rest = equilibrium(system, acceleration=(-3.0, 0, 0))
+    tip = rest.result.position("rod.end")[0]
+    np.testing.assert_allclose(tip, np.array([3.0, 0, -9.81]) / np.hypot(3.0, 9.81), atol=1e-9)
+    assert rest.stable

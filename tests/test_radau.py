@@ -138,7 +138,7 @@ def test_a_mechanism_that_locks_says_where():
 
 
 def test_an_unknown_integrator_is_told_the_existing_ones():
-    with pytest.raises(IntegratorError, match="generalised-alpha, hht, radau, explicit, energy-momentum"):
+    with pytest.raises(IntegratorError, match="generalised-alpha, hht, radau, bdf, explicit, energy-momentum"):
         flexmb.simulate(double_pendulum(), 1.0, integrator="rungekutta")
 
 

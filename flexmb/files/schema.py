@@ -300,7 +300,7 @@ class SimulationKeys(Keys):
     output_step: Positive | None = None
     rho_inf: Annotated[float, Field(ge=0, le=1)] = 0.9
     project: bool = False
-    integrator: Literal["generalised-alpha", "hht", "radau", "explicit", "energy-momentum"] = "generalised-alpha"
+    integrator: Literal["generalised-alpha", "hht", "radau", "bdf", "explicit", "energy-momentum"] = "generalised-alpha"
     coordinates: Literal["absolute", "joint"] = "absolute"
 
 

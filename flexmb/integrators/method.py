@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from flexmb.initial import Start
+from flexmb.integrators.bdf import Bdf
 from flexmb.integrators.energy_momentum import EnergyMomentum
 from flexmb.integrators.explicit import Explicit
 from flexmb.integrators.explicit_tree import ExplicitTree
@@ -12,7 +13,7 @@ from flexmb.integrators.radau import Radau
 from flexmb.kernels.step import Scheme
 from flexmb.mechanism import Mechanism
 
-INTEGRATORS = ("generalised-alpha", "hht", "radau", "explicit", "energy-momentum")
+INTEGRATORS = ("generalised-alpha", "hht", "radau", "bdf", "explicit", "energy-momentum")
 COORDINATES = ("absolute", "joint")
 
 
@@ -53,6 +54,8 @@ class Method:
         """A running integration from a start to at most `end`, with first steps of at most `longest`."""
         if self.integrator == "radau":
             return Radau(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
+        if self.integrator == "bdf":
+            return Bdf(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
         if self.integrator == "explicit":
             kind = ExplicitTree if self.coordinates == "joint" else Explicit
             return kind(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)

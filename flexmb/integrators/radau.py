@@ -10,12 +10,11 @@ Munthe-Kaas, High order Runge-Kutta methods on manifolds (1999).
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 
-from flexmb.initial import Start, as_sparse
+from flexmb.initial import Start
 from flexmb.integrators.equations import Equations
 from flexmb.integrators.integrator import Steps, first_step
+from flexmb.integrators.saddle import blocks_of
 from flexmb.integrators.snapshot import Snapshot
 from flexmb.mechanism import Mechanism
 from flexmb.result import Statistics
@@ -44,8 +43,6 @@ NEWTON = 1e-3
 """Newton corrections end at this part of the tolerance; without a tolerance (fixed steps), near round-off:"""
 ROUNDING, LEAST, STUCK = 1e-12, 1e-17, 1e-13
 """of the displacement by the accelerations of a step, or of the mechanism's length; corrections this small that do not get smaller are round-off."""
-REGULAR = 1e-13
-"""Relative to its diagonal, taken off the block of the joint equations, so that redundant ones do not make it singular; it changes only the way to the solution."""
 
 
 class Radau:
@@ -196,7 +193,7 @@ class Radau:
         off = REAL * h * self.w + ESTIMATE @ theta
         faster = REAL * h * self.wdot + ESTIMATE @ (h * (A @ stages[:, :nv]))
         force = np.zeros(stages.shape[1])
-        force[:nv] = self._M @ faster - REAL * h * (self._K @ off)
+        force[:nv] = self._blocks.M @ faster - REAL * h * (self._blocks.K @ off)
         filtered = self._factors[0].solve(force)[:nv]
         weight = self.flat.weight
         return float(max((np.abs(off + REAL * h * filtered) * weight).max(), h * (np.abs(filtered) * weight).max()))
@@ -204,31 +201,7 @@ class Radau:
     def _on_joints(self, t: float, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.equations.put_back(t, q, w, self.wdot, self.multipliers)
 
-    # linear algebra ------------------------------------------------------------------------------------------------
-
     def _factorised(self, h: float) -> list[Any]:
-        """Sparse factors of `[M + s D + s^2 K, G^T; G, 0]`, `s = h mu`, for the real eigenvalue and one of the pair."""
-        self._M, D, self._K, G = self._blocks()
-        regular = sp.diags(-REGULAR * np.asarray(abs(G).power(2) @ (1.0 / self._M.diagonal())).ravel())
-        made = []
-        for mu in (REAL, EIGENVALUES[1]):
-            s = h * mu
-            P = self._M + s * D + s * s * self._K
-            made.append(spla.splu(sp.block_array([[P, G.T], [G, regular]], format="csc") if G.shape[0] else P.tocsc()))
-        return made
-
-    def _blocks(self) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
-        """Mass, damping, stiffness (nv, nv) and Jacobian of the joint equations (nj, nv), at the present state; what turns with the motion is left to the iteration."""
-        e, flat, nj = self.equations, self.flat, self.flat.joint_rows
-        functions = e.mechanism.function_values(self.t)
-        e.residual(functions, self.q, self.w, self.wdot, self.multipliers)
-        stiffness, damping = [], []
-        for b, m in enumerate(flat.modes):
-            first = flat.v_start[b] - 6 * b
-            stiffness += [np.zeros(6), flat.stiffness[first : first + m]]
-            damping += [np.zeros(6), flat.damping[first : first + m]]
-        G = as_sparse(flat, e.terms.G)
-        springs = G[nj:]
-        K = sp.diags(np.concatenate(stiffness)) + springs.T @ sp.diags(flat.row_stiffness[nj:]) @ springs
-        D = sp.diags(np.concatenate(damping)) + springs.T @ sp.diags(flat.row_damping[nj:]) @ springs
-        return e.mass(), D.tocsr(), K.tocsr(), G[:nj]
+        """Factors of the step's matrix for the real eigenvalue and one of the pair."""
+        self._blocks = blocks_of(self.equations, self.t, self.q, self.w, self.wdot, self.multipliers)
+        return [self._blocks.factor(h * mu) for mu in (REAL, EIGENVALUES[1])]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from fem.errors import FlexmbError
@@ -13,6 +14,7 @@ from flexmb.kernels.data import Flat
 from flexmb.kernels.step import displace
 from flexmb.linear.tangent import allowed_motions, carrying, tangent
 from flexmb.mechanism import Mechanism, State
+from flexmb.places import vector
 from flexmb.result import Result, result_of_states
 from flexmb.system import System
 
@@ -61,14 +63,22 @@ class Equilibrium:
         return f"{self.mechanism.name!r} {'moves steadily' if self.state.w.any() else 'rests'}, {verdict}: softest motion {self.softest:.4g} per time squared; {self.iterations} iterations"
 
 
-def equilibrium(system: System | Mechanism, t: float | None = None) -> Equilibrium:
+def equilibrium(
+    system: System | Mechanism, t: float | None = None, *, acceleration: ArrayLike = (0.0, 0.0, 0.0)
+) -> Equilibrium:
     """The equilibrium near the start, with functions of time at `t` (default: that of the start).
+
+    `acceleration` (3,): of everything, the ground too: a crane on a vehicle that brakes. What is found rests in axes that move along; its mechanism has the gravity that is felt there, `g - a`.
 
     Newton's method with the tangent of the whole model, joints included; where it would go uphill, downhill instead, so that it ends in a stable equilibrium unless it starts at an
     unstable one. Where this fails, gravity and loads grow in steps. Raises `EquilibriumError` when there is none near, or a motion is free: then the place is not determined.
     Cost: dense matrices of the mechanism's size.
     """
-    return _in_steps(system, t, moving=False)
+    mechanism = system.build() if isinstance(system, System) else system
+    felt = vector(acceleration, "acceleration")
+    if felt.any():
+        mechanism = replace(mechanism, gravity=mechanism.gravity - felt)
+    return _in_steps(mechanism, t, moving=False)
 
 
 def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilibrium:

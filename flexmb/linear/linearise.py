@@ -11,6 +11,7 @@ from fem.errors import FlexmbError
 from flexmb.initial import accelerations, quiet_start
 from flexmb.integrators.equations import Equations
 from flexmb.linear.equilibrium import Equilibrium
+from flexmb.linear.joint_motions import joint_motions
 from flexmb.linear.tangent import allowed_motions, carrying, tangent
 from flexmb.linear.vibration import Vibration, all_modes, modes_near
 from flexmb.mechanism import Mechanism, State
@@ -39,10 +40,26 @@ class Linear:
     carried: sp.csr_matrix
     turned: sp.csr_matrix
 
-    @cached_property
+    @property
     def N(self) -> Float[np.ndarray, "nv nf"]:
-        """Motions that the joints allow: in these independent coordinates, `x = N y`, the matrices are `N^T M N` and so on."""
-        return allowed_motions(self.G.toarray(), self.mechanism.flat().weight)
+        """Motions that the joints allow: in these independent coordinates, `x = N y`, the matrices are `N^T M N` and so on.
+
+        Of an open tree of joints those of its joint coordinates and elastic coordinates (by recursion, O(bodies) each); where loops are closed or joints driven, orthonormal displacements.
+        """
+        return self._motions[0]
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the independent coordinates: "hinge about z", "rod eta 1" in an open tree, else "motion 1" and so on."""
+        return self._motions[1]
+
+    @cached_property
+    def _motions(self) -> tuple[np.ndarray, tuple[str, ...]]:
+        of_tree = joint_motions(self.mechanism, self.state.q)
+        if of_tree is not None:
+            return of_tree
+        N = allowed_motions(self.G.toarray(), self.mechanism.flat().weight)
+        return N, tuple(f"motion {k + 1}" for k in range(N.shape[1]))
 
     @property
     def degrees_of_freedom(self) -> int:

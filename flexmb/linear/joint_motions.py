@@ -1,0 +1,41 @@
+"""Motions that the joints of an open tree allow, one for each free axis of a joint and each elastic coordinate, by recursion from the ground outwards.
+
+Independent coordinates that mean something, without a singular value decomposition of all joint equations. Source of the approach: Li, Gontier, "Linearization of the equations of motion of
+multibody systems in relative coordinates".
+"""
+
+import numpy as np
+
+from flexmb.joint_tree import tree_of
+from flexmb.kernels.data import make_places
+from flexmb.kernels.rows import place_markers
+from flexmb.kernels.tree import FREE, joint_poses, place_bodies
+from flexmb.mechanism import Mechanism
+
+AXES = ("x", "y", "z", "about x", "about y", "about z")
+
+
+def joint_motions(mechanism: Mechanism, q: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]] | None:
+    """Velocities (nv, ny) of all bodies for unit rates of the joint coordinates, in body axes, and what these are called; None where joints close loops or are driven."""
+    flat = mechanism.flat()
+    tree = tree_of(mechanism)
+    nb, nv, ny = len(flat.modes), len(flat.weight), int(tree.start[-1])
+    if mechanism.joint_rows != 6 * nb - len(tree.axes):
+        return None
+    places, pose = make_places(flat), np.zeros((nb, 7))
+    place_markers(flat, q, places, True)
+    joint_poses(flat, tree, places, q, pose)
+    none, moved, there, wdot = np.zeros(ny), np.empty_like(pose), np.empty_like(q), np.empty(nv)
+    N = np.zeros((nv, ny))
+    for k, unit in enumerate(np.eye(ny)):
+        column = np.empty(nv)
+        place_bodies(flat, tree, pose, q, none, unit, none, q, moved, there, column, wdot)
+        N[:, k] = column
+    joints = {frozenset(joint.markers): joint.name for joint in mechanism.joints}
+    names: list[str] = []
+    for b, body in enumerate(mechanism.bodies):
+        pair = frozenset((int(tree.parent[b]), int(tree.child[b])))
+        owner = body.name if tree.child[b] == FREE else joints[pair]
+        names += [f"{owner} {AXES[axis]}" for axis in tree.axes[tree.axis_start[b] : tree.axis_start[b + 1]]]
+        names += [f"{body.name} eta {i + 1}" for i in range(body.modes)]
+    return N, tuple(names)

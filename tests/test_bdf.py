@@ -1,0 +1,54 @@
+"""Backward differentiation: its order with fixed steps, what its tolerance means, stiff mechanisms."""
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum, flexible_pendulum, turning_loop
+
+import flexmb
+from fem.errors import ConvergenceError
+
+
+@pytest.mark.parametrize("make", [double_pendulum, lambda: flexible_pendulum(np.random.default_rng(1), second_order=True, damping=1.0)])  # fmt: skip
+def test_order_is_five_in_positions_velocities_and_reactions(make):
+    mechanism = make().build()
+    exact = flexmb.simulate(mechanism, 0.4, integrator="radau", tolerance=1e-13, output_step=0.1)
+    steps, errors = np.array([0.004, 0.002, 0.001]), []
+    for step in steps:
+        result = flexmb.simulate(mechanism, 0.4, integrator="bdf", step=step, output_step=0.1)
+        joint = mechanism.joints[0].name
+        pairs = ((result.q, exact.q), (result.w, exact.w), (result.reaction(joint), exact.reaction(joint)))
+        errors.append([np.abs(a - b).max() / np.abs(b).max() for a, b in pairs])
+    orders = np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    np.testing.assert_allclose(orders, 5.0, atol=0.15)
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
+def test_errors_follow_the_tolerance_and_joints_stay_closed(tolerance):
+    mechanism = turning_loop().build()
+    exact = flexmb.simulate(mechanism, 0.4, integrator="radau", tolerance=1e-11, output_step=0.02)
+    ours = flexmb.simulate(mechanism, 0.4, integrator="bdf", tolerance=tolerance, output_step=0.02)
+    assert np.abs(ours.q - exact.q).max() < 20 * tolerance
+    assert np.abs(ours.ledger.residual).max() < 300 * tolerance * ours.ledger.exchange
+    mechanism = ours.mechanism
+    for joint in ("pin", "wrist"):
+        a, b = mechanism.joint(joint).markers
+        gap = ours.position(mechanism.markers[a].name) - ours.position(mechanism.markers[b].name)
+        assert np.abs(gap).max() < 1e-12
+
+
+def test_it_steps_over_vibration_that_has_died_away():
+    """A stiff, damped spring in a hinge: the explicit method needs ten times the steps or more; both come to rest at the same place."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
+    system.joint_spring("stiff", "hinge", stiffness=1e5, damping=1e4)
+    runs = {name: flexmb.simulate(system, 1.0, integrator=name, tolerance=1e-6) for name in ("bdf", "radau")}
+    rest = runs["bdf"].coordinate("hinge")[-1]
+    assert rest == pytest.approx(9.81 * 0.5 / 1e5, rel=1e-3)
+    assert rest == pytest.approx(runs["radau"].coordinate("hinge")[-1], rel=1e-3)
+    assert runs["bdf"].statistics.steps < 200
+
+
+def test_a_step_that_is_too_long_is_told():
+    with pytest.raises(ConvergenceError, match="Newton iteration"):
+        flexmb.simulate(double_pendulum(), 10.0, integrator="bdf", step=2.0)

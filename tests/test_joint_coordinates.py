@@ -131,7 +131,7 @@ def test_the_tree_hangs_bodies_on_groups_of_motions_only():
 
 
 def test_joint_coordinates_are_for_generalised_alpha():
-    with pytest.raises(IntegratorError, match="joint ones with generalised-alpha or hht only"):
+    with pytest.raises(IntegratorError, match="joint ones with generalised-alpha, hht or explicit only"):
         flexmb.simulate(double_pendulum(), 1.0, integrator="radau", coordinates="joint")
     with pytest.raises(IntegratorError, match="absolute or joint"):
         flexmb.simulate(double_pendulum(), 1.0, coordinates="natural")

@@ -4,6 +4,7 @@ Rows that share a body meet in the matrix of the rows. In the order of Cuthill a
 Sparse Positive Definite Systems, 1981, chapter 4); a closed loop widens it by the rows of one joint.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,13 @@ from flexmb.kernels.data import GROUND
 
 
 def elimination_of(bodies_of_row: list[list[int]], modes: np.ndarray) -> dict[str, Any]:
-    """The entries of `Flat` for the elimination of rows, given the two bodies of each and the modes of all bodies."""
+    """The entries of `Flat` for the elimination of rows, given the two bodies of each and the modes of all bodies; kept for mechanisms that are built again with other numbers."""
+    return _elimination_of(tuple(map(tuple, bodies_of_row)), tuple(modes.tolist()))
+
+
+@lru_cache(maxsize=64)
+def _elimination_of(bodies_of_row: tuple[tuple[int, ...], ...], modes_of_body: tuple[int, ...]) -> dict[str, Any]:
+    modes = np.array(modes_of_body, dtype=np.int64)
     nr, nb = len(bodies_of_row), len(modes)
     touching = [(b, r, side) for r, pair in enumerate(bodies_of_row) for side, b in enumerate(pair) if b != GROUND]
     touching.sort()

@@ -79,7 +79,9 @@ class Work:
         change = _changing(d, ROW, len(flat.row_kind)) | self._markers(d)[flat.row_markers].any(axis=1)
         change |= np.isin(flat.row_function, list(rates.functions))
         change[rates.laws] = True
-        return np.flatnonzero(change)
+        acts = (flat.row_stiffness != 0) | (flat.row_damping != 0) | (flat.row_law != 0) | (flat.row_function >= 0)
+        acts[: flat.joint_rows] = True
+        return np.flatnonzero(change & (acts | _changing(d, ROW, len(acts))))
 
     def _loads(self, rates: Rates) -> np.ndarray:
         flat, d = self._flat, rates.arrays

@@ -141,7 +141,7 @@ class Watched:
                     self._meet(crossed, look)
                     break
                 self._looked(snapshot)
-        return self.now()
+        return self._at
 
     def statistics(self, cpu: float) -> Statistics:
         """Of all its integrations."""

@@ -117,6 +117,18 @@ def test_redundant_joints_have_the_gradients_of_their_motion():
     assert found[0] == pytest.approx(found[1], rel=1e-7)
 
 
+def test_a_driven_crank_does_not_feel_its_own_inertia():
+    """The demo, its wrist pin's force by the crank's mass and inertia: zero to round-off, where differences see the rounding of reactions."""
+    from benchmarks import adjoint
+
+    found = adjoint_gradient(adjoint.demo, adjoint.AT, 0.01, adjoint.reaction, step=2e-5)
+    slopes = dict(zip(adjoint.AT, found.relative("result"), strict=True))
+    for name in ("crank_mass", "crank_Ixx", "crank_Izz", "crank_x", "crank_y"):
+        assert abs(slopes[name]) < 1e-11, (name, slopes[name])
+    assert slopes["piston_mass"] > 0.1
+    assert abs(slopes["modal_damping"]) > 1e-9
+
+
 def test_bad_requests_are_told():
     at = {"mass": 2.0}
 

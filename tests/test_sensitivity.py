@@ -78,7 +78,7 @@ def test_the_verb_prints_and_draws(tmp_path, monkeypatch):
     assert "needs a number" in str(wrong.exception)
 
 
-def test_the_verb_takes_the_adjoint_for_one_number(tmp_path, monkeypatch):
+def test_the_verb_takes_the_adjoint_for_one_number_and_the_direct_method_for_all(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rotor = tmp_path / "rotor.toml"
     text = (Path(__file__).parents[1] / "docs" / "examples" / "rotor.toml").read_text(encoding="utf-8")
@@ -88,6 +88,9 @@ def test_the_verb_takes_the_adjoint_for_one_number(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "force in bearing" in done.output
     assert is_picture(tmp_path / "rotor.sensitivity.png")
+    done = CliRunner().invoke(app, [*words, "--direct"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "moment in bearing" in done.output
     with pytest.raises(StudyError, match="no series named 'force in barring'"):
         CliRunner().invoke(app, [*words, "--of", "force in barring"], catch_exceptions=False)
     rotor.write_text(re.sub(r"\nstep = .*", "", text), encoding="utf-8")

@@ -1,5 +1,6 @@
 """A simulation that keeps every step: what derivatives of it are taken from."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import process_time
 
@@ -68,8 +69,9 @@ def record(
     output_step: float | None,
     rho_inf: float,
     newton_tolerance: float,
+    progress: Callable[[float], None],
 ) -> Recording:
-    """`simulate` with generalised-alpha and fixed steps; every step is kept.
+    """`simulate` with generalised-alpha and fixed steps; every step is kept. `progress` is called with the part done, some hundred times.
 
     Raises `IntegratorError` when the steps do not fit into the memory that is free.
     """
@@ -90,9 +92,12 @@ def record(
         history.store(run.now())
         run.prepare()
     stored, clock = [0], process_time()
-    for target in times[1:]:
+    count = len(times) - 1
+    for k, target in enumerate(times[1:]):
         history.store(run.to(target))
         stored.append(run.steps_done)
+        if (k * 100) // count != ((k + 1) * 100) // count:
+            progress((k + 1) / count)
     return Recording(history.result(run.statistics(process_time() - clock)), run, h, np.array(stored))
 
 

@@ -51,7 +51,6 @@ class Scratch(NamedTuple):
     dJ_moved: np.ndarray  # (6, mmax)
     Lrr_moved: np.ndarray  # (6, 6)
     six: np.ndarray  # (12, 6)
-    elastic: np.ndarray  # (mmax,)
     q: np.ndarray  # (nq,)
     G: np.ndarray  # (nr, 2, 6+mmax)
     values: np.ndarray  # (nr,)
@@ -69,7 +68,7 @@ def make_scratch(flat: Flat) -> tuple[Scratch, Places]:
     products = SECOND_ORDER * mmax
     shapes = {
         "P": products, "R": products, "Y": products, "A": products, "moved": products, "eta": mmax, "dJ": (6, mmax), "Mre": (6, mmax), "Mrr": (6, 6), "Lrr": (6, 6), "dJ_moved": (6, mmax), "Lrr_moved": (6, 6),
-        "six": (12, 6), "elastic": mmax, "q": int(flat.q_start[-1]), "G": (nr, 2, 6 + mmax), "values": nr, "efforts": nr, "rates": nr, "forces": nv, "moved_forces": nv, "change": nv, "body": 6 + mmax,
+        "six": (12, 6), "q": int(flat.q_start[-1]), "G": (nr, 2, 6 + mmax), "values": nr, "efforts": nr, "rates": nr, "forces": nv, "moved_forces": nv, "change": nv, "body": 6 + mmax,
     }  # fmt: skip
     return pointed(Scratch(**{name: np.zeros(shape) for name, shape in shapes.items()})), make_places(flat)
 

@@ -80,8 +80,10 @@ def _commute(flat, x, y, factor, out):
 def _add_carried(flat, increment, x, tangent, term, turned, out):
     """`out += exp(-ad) x` of a step's increment or, `tangent`, `out += T x` with `T = (1 - exp(-ad)) / ad`."""
     copy(x, term)
+    whole = 0.0
     for i in range(len(x)):
         out[i] += term[i]
+        whole = max(whole, abs(term[i]))
     for k in range(1, SERIES + 1):
         _commute(flat, increment, term, -1.0 / (k + 1 if tangent else k), turned)
         copy(turned, term)
@@ -89,7 +91,7 @@ def _add_carried(flat, increment, x, tangent, term, turned, out):
         for i in range(len(x)):
             out[i] += term[i]
             size = max(size, abs(term[i]))
-        if size == 0.0:
+        if size <= 1e-17 * whole:
             return
 
 

@@ -14,7 +14,7 @@ from flexmb.kernels.transposed import make_scratch
 from flexmb.mechanism import Mechanism
 from flexmb.study.dependence import Work
 from flexmb.study.model import Model, mechanism_of
-from flexmb.study.parameters import StudyError, checked_values
+from flexmb.study.parameters import Progress, StudyError, checked_values, nothing
 from flexmb.study.rates import rates_of
 from flexmb.study.seeds import Over, Scalar, Series, scalar, seeds
 from flexmb.study.sensitivity import Gradient
@@ -33,6 +33,7 @@ def adjoint_gradient(
     newton_tolerance: float = 1e-8,
     name: str = "result",
     relative_step: float = 1e-4,
+    progress: Progress = nothing,
 ) -> Gradient:
     """Derivatives of one number by every parameter of `model(**parameters)` at the values `at`, exact for the motion as computed.
 
@@ -40,6 +41,7 @@ def adjoint_gradient(
     - `step`, `output_step`, `rho_inf`, `newton_tolerance`: of `flexmb.simulate`, with generalised-alpha in absolute coordinates, fixed steps, no events.
     - `relative_step`: parameters are moved to both sides by this part of their values (by it alone where zero), to see what numbers of the mechanism, and what start, depend on them; the motion is not
       computed again. Take less where a parameter acts within a small part of its value, such as the instant of a short pulse.
+    - `progress`: called with the part done.
 
     Derivatives of the steps themselves (the discrete adjoint), so they agree with differences of the simulation, and numbers that are largest at an instant have the derivative of that instant.
     Cost: a simulation, about two more for the way back, and two builds of the model and two starts of the mechanism a parameter: some three runs in all, whatever the number of parameters, as long as building
@@ -49,16 +51,20 @@ def adjoint_gradient(
     (1997); discretised before differentiation.
     """
     values = checked_values(at)
-    recording = record(mechanism_of(model, values), duration, step, output_step, rho_inf, newton_tolerance)
+    recording = record(
+        mechanism_of(model, values), duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(0.4 * x)
+    )
     wanted = scalar(series, over, recording.result)
     with announced():
         swept = _swept(recording, wanted)
+    progress(0.8)
     derivatives = np.zeros(len(values))
     for k, parameter in enumerate(values):
         rates = rates_of(model, values, parameter, relative_step, recording.result.mechanism, swept.work.times)
         low, high = rates.low, rates.high
         change = swept.of_start(low, high) + wanted.at(recording.result, high) - wanted.at(recording.result, low)
         derivatives[k] = swept.work.slope(rates) + change / rates.distance
+        progress(0.8 + 0.2 * (k + 1) / len(values))
     return Gradient(values, {name: wanted.value}, {name: derivatives}, {name: np.full(len(values), np.nan)})
 
 

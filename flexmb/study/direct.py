@@ -11,7 +11,7 @@ from flexmb.kernels.data import make_places, make_terms
 from flexmb.kernels.variation import make_variation, vary
 from flexmb.result import Result, result_of_states
 from flexmb.study.model import Model, mechanism_of
-from flexmb.study.parameters import StudyError, checked_values
+from flexmb.study.parameters import Progress, StudyError, checked_values, nothing
 from flexmb.study.peaks import Measure, peaks_of_states
 from flexmb.study.rates import Rates, rates_of
 from flexmb.study.sensitivity import Gradient
@@ -31,6 +31,7 @@ def direct_gradient(
     rho_inf: float = 0.9,
     newton_tolerance: float = 1e-8,
     relative_step: float = 1e-4,
+    progress: Progress = nothing,
 ) -> Gradient:
     """Derivatives of all that `measure` gives by every parameter of `model(**parameters)` at the values `at`, exact for the motion as computed.
 
@@ -39,12 +40,21 @@ def direct_gradient(
 
     - `measure(result)`: numbers by name, of the states alone: there are no energies of a changed motion. Largest values over time have the derivative of the instant at which they are largest.
     - `step`, `output_step`, `rho_inf`, `newton_tolerance`: of `flexmb.simulate`, with generalised-alpha in absolute coordinates, fixed steps, no events. All steps are kept in memory.
-    - `relative_step`: as of `adjoint_gradient`.
+    - `relative_step`, `progress`: as of `adjoint_gradient`.
 
     Source of the approach: Bruls, Eberhard, "Sensitivity analysis for dynamic mechanical systems with finite rotations" (2008), section 3: derivatives of the discrete equations.
     """
     values = checked_values(at)
-    recording = record(mechanism_of(model, values), duration, step, output_step, rho_inf, newton_tolerance)
+    whole = 1.0 + 2.5 * len(values)
+    recording = record(
+        mechanism_of(model, values),
+        duration,
+        step,
+        output_step,
+        rho_inf,
+        newton_tolerance,
+        lambda x: progress(x / whole),
+    )
     outcome = dict(measure(recording.result))
     derivatives = {name: np.zeros(len(values)) for name in outcome}
     for k, parameter in enumerate(values):
@@ -54,6 +64,7 @@ def direct_gradient(
             below, above = (measure(result) for result in neighbours(recording, rates))
         for name in outcome:
             derivatives[name][k] = (above[name] - below[name]) / rates.distance
+        progress((1.0 + 2.5 * (k + 1)) / whole)
     unknown = {name: np.full(len(values), np.nan) for name in outcome}
     return Gradient(values, outcome, derivatives, unknown)
 

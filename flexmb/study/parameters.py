@@ -1,7 +1,7 @@
 """The parameters of a study's variants."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any
 
@@ -10,10 +10,16 @@ import numpy as np
 from fem.errors import FlexmbError
 
 Parameters = dict[str, Any]
+Progress = Callable[[float], None]
+"""Called with the part done."""
 
 
 class StudyError(FlexmbError, ValueError):
     """A study cannot be run, kept or told as asked."""
+
+
+def nothing(done: float) -> None:
+    """No progress is shown."""
 
 
 def every_combination(**values: Iterable[Any]) -> list[Parameters]:

@@ -132,7 +132,7 @@ def right_hand_side(count: int, calls: int = 1000) -> float:
     mechanism: Any = chain(count)
     flat, tree, q = mechanism.flat(), tree_of(mechanism), mechanism.initial.q
     e, pose = Equations(mechanism, q), np.zeros((count, 7))
-    place_markers(flat, q, e.places, True)
+    place_markers(flat, q, e.places)
     joint_poses(flat, tree, e.places, q, pose)
     given = (flat, tree, pose, np.ones(count), make_articulated(flat, tree), np.zeros(count))
     repeat(1, *given)

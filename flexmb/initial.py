@@ -168,7 +168,7 @@ def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> tupl
 def _require_same_branch(mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray) -> None:
     """Axes must not have closed the wrong way round (a half turn also fulfils the perpendicularity conditions)."""
     places = make_places(flat)
-    place_markers(flat, q, places, True)
+    place_markers(flat, q, places)
     for joint in mechanism.joints:
         if joint.kind in ("revolute", "cylindrical", "prismatic", "fixed", "planar", "prescribed"):
             a, b = joint.markers

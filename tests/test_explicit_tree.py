@@ -47,7 +47,7 @@ def test_the_recursion_gives_the_accelerations_of_the_joint_equations():
     flat, tree, rng = mechanism.flat(), tree_of(mechanism), np.random.default_rng(4)
     e, q0, nb, ny = Equations(mechanism, mechanism.initial.q), mechanism.initial.q, len(flat.modes), int(tree.start[-1])
     bodies, pose, moved, vdot = make_articulated(flat, tree), np.zeros((nb, 7)), np.zeros((nb, 7)), np.zeros(ny)
-    place_markers(flat, q0, e.places, True)
+    place_markers(flat, q0, e.places)
     joint_poses(flat, tree, e.places, q0, pose)
     v, increment = rng.normal(size=ny), 0.5 * rng.normal(size=ny)
     moved_joints(tree, pose, increment, moved)

@@ -196,7 +196,7 @@ class Bdf:
             size = float((s * s * np.abs(change[:nv]) * weight).max(initial=0.0))
             if not np.isfinite(size) or (iteration > 1 and size > 2.0 * previous and size > tolerance):
                 return None
-            wdot, multipliers = wdot + change[:nv] * (damp if not exact else 1.0), multipliers + change[nv:]
+            wdot, multipliers = wdot + damp * change[:nv], multipliers + change[nv:]
             if 0.3 * previous < size < 1000 * LEAST:
                 size = min(size, tolerance)  # round-off
             elif exact and previous < np.inf and size * size <= tolerance * (previous - size):

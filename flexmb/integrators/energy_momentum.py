@@ -147,7 +147,7 @@ class EnergyMomentum:
         compliance[nj:] = np.where(stiffness > 0, 1 / np.where(stiffness > 0, stiffness, 1.0), INACTIVE)
         x, terms = np.zeros(len(found.forces)), self._weightless.terms
         terms.standing[:] = 0.0
-        if solve_rows(flat, terms, 4 / h**2, 2 / h, 1.0, compliance, -2 * found.forces, rows, x, change) < 0:
+        if solve_rows(flat, terms, 4 / h**2, 2 / h, 1.0, compliance, -2 * found.forces, rows, x, change)[0] < 0:
             raise self.equations.no_mass(self.t)
         return x, 0.5 * change[:nj]
 
@@ -291,7 +291,7 @@ class EnergyMomentum:
         if not self._gravity.any():
             return out
         bodies = self.equations.mechanism.bodies
-        place_markers(flat, qm, self._weightless.places, True)
+        place_markers(flat, qm, self._weightless.places)
         for b, body in enumerate(bodies):
             s, m, at = flat.v_start[b], flat.modes[b], flat.q_start[b] + 7
             g = self._weightless.places.attitude[b].T @ self._gravity

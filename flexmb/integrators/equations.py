@@ -176,7 +176,7 @@ def initial_angles(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.ndarra
     if not (flat.row_kind == ANGLE).any():
         return memory
     places = make_places(flat)
-    place_markers(flat, q, places, True)
+    place_markers(flat, q, places)
     for k, row in enumerate(mechanism.rows):
         if row.kind == ANGLE:
             S = places.axes[row.markers[0]].T @ places.axes[row.markers[1]]

@@ -32,7 +32,7 @@ class ExplicitTree(Explicit):
         self._places, self._terms = make_places(self._part), make_terms(self._part)
         self._angles = np.ascontiguousarray(e.angles[rows])
         self._bodies = make_articulated(flat, self.tree)
-        place_markers(flat, self.q, e.places, True)
+        place_markers(flat, self.q, e.places)
         self._pose, v = np.zeros((nb, 7)), np.zeros(ny)
         joint_poses(flat, self.tree, e.places, self.q, self._pose)
         joint_velocities(flat, self.tree, e.places, self.q, self.v, v)

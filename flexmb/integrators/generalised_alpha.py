@@ -100,7 +100,7 @@ class GeneralisedAlpha:
         nb = len(self.flat.modes)
         pose, v, vdot, next_v, next_vdot, correction = np.zeros((0, 7)), w, wdot, e.terms.w, e.terms.wdot, e.terms.x
         if self.tree is not None:
-            place_markers(self.flat, q, e.places, True)
+            place_markers(self.flat, q, e.places)
             pose = np.zeros((nb, 7))
             joint_poses(self.flat, self.tree, e.places, q, pose)
             v, vdot = self._in_joints(q, w), np.zeros(len(self.weight))
@@ -118,7 +118,7 @@ class GeneralisedAlpha:
         if self.tree is None:
             return x
         out = np.zeros(len(self.weight))
-        place_markers(self.flat, q, self.equations.places, True)
+        place_markers(self.flat, q, self.equations.places)
         joint_velocities(self.flat, self.tree, self.equations.places, q, x, out)
         return out
 

@@ -34,6 +34,11 @@ class Recording:
         return self.run.track
 
     @property
+    def times(self) -> np.ndarray:
+        """Ends (n,) of the steps."""
+        return np.asarray(self.result.t[0] + self.h * np.arange(1, self.stored[-1] + 1))
+
+    @property
     def functions(self) -> np.ndarray:
         """Of time, at the ends of the steps."""
         return self.run.functions

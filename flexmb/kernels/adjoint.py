@@ -39,18 +39,27 @@ from flexmb.kernels.dense import copy, inner
 from flexmb.kernels.exponential import BERNOULLI
 from flexmb.kernels.pointed import pointed
 from flexmb.kernels.rows import add_row_forces, row_rates
-from flexmb.kernels.solve import solve_rows
-from flexmb.kernels.step import CONVERGED, advance, balance_body, balance_rows, largest, law_slopes, row_compliances
+from flexmb.kernels.solve import solve_step
+from flexmb.kernels.step import (
+    CONVERGED,
+    advance,
+    balance_body,
+    balance_rows,
+    largest,
+    law_slopes,
+    row_compliances,
+    step_factors,
+)
 from flexmb.kernels.transposed import add_turned, transposed
 
 ENOUGH = 1e-9
-"""What a correction leaves of the error of `y`, relative to it, by the contraction of the iteration as measured last: then it is the last one."""
+"""What a correction leaves of the error of the solution, relative to it, by the contraction of the iteration as measured last: then it is the last one."""
+ROUNDING = 1e-14
+"""A correction, relative to the largest solution so far, that is the last in any case."""
 REMEASURE = 50
 """Steps after which the contraction is measured again."""
 FASTEST = 1e-4
 """Least contraction that is believed: it differs from one direction to another."""
-ROUNDING = 1e-14
-"""The same, relative to the largest `y` so far."""
 ITERATIONS = 50
 SERIES = 16
 """Most terms of the exponential's series; a step that turns a body by one radian needs all."""
@@ -188,6 +197,24 @@ def extrapolate(y, step, known, out):
 
 
 @njit(cache=True)
+def increment_of(scheme, h, track, step, out):
+    """The increment (nv,) of the configuration in a step of a track."""
+    for i in range(len(out)):
+        out[i] = h * track.w[step - 1, i] + h * h * (
+            (0.5 - scheme.beta) * track.a[step - 1, i] + scheme.beta * track.a[step, i]
+        )
+
+
+@njit(cache=True)
+def settled(step, corrected, previous, rate, size, most):
+    """Whether a correction is the last, by its size and that of the one before (0: none), of the solution and of the largest so far; and the contraction (0: unknown) as known now."""
+    if previous > 0.0:
+        rate = max(FASTEST, corrected / previous)
+    believed = rate > 0.0 and (previous > 0.0 or step % REMEASURE != 0)
+    return corrected <= max(ENOUGH * size / rate if believed else 0.0, ROUNDING * most), rate
+
+
+@njit(cache=True, inline="always")
 def _follow(flat, terms, functions, beta, gamma, x, rhs, change, arrays):
     """What a last, small correction `x` does to the products, as far as the matrix of the step knows: `rhs = beta M x + gamma D x + K x + G^T change`, put where each part belongs."""
     to_q, to_w, to_wdot, rest, efforts = arrays.to_q, arrays.to_w, arrays.to_wdot, arrays.term, arrays.efforts
@@ -226,8 +253,7 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
     configuration, velocities, accelerations and multipliers. Returns zero, or the number of the step whose iteration fails.
     """
     nv, nj = len(flat.weight), flat.joint_rows
-    to_accelerations = (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f)
-    beta, gamma = to_accelerations / (scheme.beta * h * h), scheme.gamma / (scheme.beta * h)
+    beta, gamma, to_a = step_factors(scheme, h)
     to_q, to_w, to_wdot, term, turned, force, before = (
         arrays.to_q, arrays.to_w, arrays.to_wdot, arrays.term, arrays.turned, arrays.force, arrays.before,
     )  # fmt: skip
@@ -235,7 +261,7 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
     compliance, row_rhs, rhs, x, change, energies = (
         terms.compliance, terms.row_rhs, terms.unbalanced, terms.x, terms.change, terms.energies,
     )  # fmt: skip
-    to_a, seed = 1.0 / (scheme.beta * h * h), len(seeded) - 1
+    seed = len(seeded) - 1
     row_rhs[:], most, known, rate = 0.0, 0.0, 0, 0.0
     was_given = False
     for step in range(seeded[seed], 0, -1):
@@ -251,14 +277,11 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
         q, w, wdot, memory = track.q[step], track.w[step], track.wdot[step], track.angles[step]
         balance_rows(flat, q, w, track.multipliers[step], now, memory, places, terms, x, energies)
         row_compliances(flat, terms, now, gamma, compliance)
-        for i in range(nv):
-            increment[i] = h * track.w[step - 1, i] + h * h * (
-                (0.5 - scheme.beta) * track.a[step - 1, i] + scheme.beta * track.a[step, i]
-            )
+        increment_of(scheme, h, track, step, increment)
         extrapolate(y, step, known, here)
         extrapolate(mu, step, known, multipliers)
-        done, previous = False, 0.0
-        for _ in range(ITERATIONS):
+        done, previous, idle = False, 0.0, np.zeros((0, 0))
+        for iteration in range(ITERATIONS):
             transposed(flat, q, w, wdot, here, now, memory, places, terms, scratch, displaced, to_q, to_w, to_wdot)
             efforts[nj:] = 0.0
             copy(multipliers, efforts)
@@ -267,7 +290,6 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
                 to_q[i] += costates.q[i]
                 to_w[i] += costates.w[i]
                 to_wdot[i] += costates.wdot[i]
-            for i in range(nv):
                 force[i] = gamma * to_w[i] + beta * to_wdot[i] + to_a * costates.a[i]
             _unwound(flat, increment, force, term, turned, rhs)
             for i in range(nv):
@@ -277,7 +299,10 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
             for r in range(nj):
                 row_rhs[r] = -powers[r] - (seeds[seed, 3 * nv + r] if given else 0.0)
                 terms.standing[flat.row_place[r]] = multipliers[r]
-            if solve_rows(flat, terms, beta, gamma, 1.0, compliance, rhs, row_rhs, x, change) < 0:
+            outcome, idle = solve_step(
+                iteration == 0, idle, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, change
+            )
+            if outcome < 0:
                 return step
             for i in range(nv):
                 here[i] += x[i]
@@ -286,11 +311,8 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
             size = largest(here, flat.weight)
             most = max(most, size)
             corrected = largest(x, flat.weight)
-            if previous > 0.0:
-                rate = max(FASTEST, corrected / previous)
-            believed = rate > 0.0 and (previous > 0.0 or step % REMEASURE != 0)
+            done, rate = settled(step, corrected, previous, rate, size, most)
             previous = corrected
-            done = corrected <= max(ENOUGH * size / rate if believed else 0.0, ROUNDING * most)
             if done:
                 break
         if not done:

@@ -22,6 +22,7 @@ from flexmb.kernels.algebra import (
     plus,
     product,
     put,
+    put_matrix,
     rotation_from_quaternion,
     times,
     transposed,
@@ -93,13 +94,6 @@ def _put_six(a, k, v, w):
 
 
 @njit(cache=True)
-def _put_nine(a, k, i, X):
-    a[k, i, 0, 0], a[k, i, 0, 1], a[k, i, 0, 2] = X[0], X[1], X[2]
-    a[k, i, 1, 0], a[k, i, 1, 1], a[k, i, 1, 2] = X[3], X[4], X[5]
-    a[k, i, 2, 0], a[k, i, 2, 1], a[k, i, 2, 2] = X[6], X[7], X[8]
-
-
-@njit(cache=True)
 def _add_nine(a, k, i, X):
     a[k, i, 0, 0] += X[0]
     a[k, i, 0, 1] += X[1]
@@ -149,9 +143,7 @@ def _outward(flat, tree, pose, v, t):
         A = matrix(t.place, b)
         R = product(product(A, turned), matrix(t.back, b))
         r = minus(plus(vector(t.point, b), turn(A, (pose[b, 0], pose[b, 1], pose[b, 2]))), turn(R, vector(t.own, b)))
-        for i in range(3):
-            for j in range(3):
-                t.attitude[b, i, j] = R[3 * i + j]
+        put_matrix(t.attitude, b, R)
         put(t.arm[b], 0, r)
         own_v, own_w = NOTHING, NOTHING
         for a in range(first, last):
@@ -169,16 +161,9 @@ def _outward(flat, tree, pose, v, t):
         pi = plus(cross(s, velocity), turn(J, omega))
         f, m = _six(t.force, b)
         _put_six(t.force, b, minus(cross(omega, l), f), minus(plus(cross(omega, pi), cross(velocity, l)), m))
-        _put_nine(t.inertia, b, 0, (mass, 0.0, 0.0, 0.0, mass, 0.0, 0.0, 0.0, mass))
-        _put_nine(t.inertia, b, 1, (0.0, s[2], -s[1], -s[2], 0.0, s[0], s[1], -s[0], 0.0))
-        _put_nine(t.inertia, b, 2, J)
-
-
-@njit(cache=True, fastmath=FAST)
-def _block(a, k, i):
-    return (
-        a[k, i, 0, 0], a[k, i, 0, 1], a[k, i, 0, 2], a[k, i, 1, 0], a[k, i, 1, 1], a[k, i, 1, 2], a[k, i, 2, 0], a[k, i, 2, 1], a[k, i, 2, 2],
-    )  # fmt: skip
+        put_matrix(t.inertia[b], 0, (mass, 0.0, 0.0, 0.0, mass, 0.0, 0.0, 0.0, mass))
+        put_matrix(t.inertia[b], 1, (0.0, s[2], -s[1], -s[2], 0.0, s[0], s[1], -s[0], 0.0))
+        put_matrix(t.inertia[b], 2, J)
 
 
 @njit(cache=True, fastmath=FAST)
@@ -186,7 +171,7 @@ def _inward(tree, t):
     """Articulated inertias and forces, joints eliminated."""
     for k in range(len(tree.order) - 1, -1, -1):
         b = tree.order[k]
-        A, B, C = _block(t.inertia, b, 0), _block(t.inertia, b, 1), _block(t.inertia, b, 2)
+        A, B, C = matrix(t.inertia[b], 0), matrix(t.inertia[b], 1), matrix(t.inertia[b], 2)
         f, m = _six(t.force, b)
         for a in range(tree.axis_start[b], tree.axis_start[b + 1]):
             s, w = _six(t.S, a)

@@ -49,25 +49,27 @@ def _products(columns, first, eta, etadot, P, R):
 
 
 @njit(cache=True)
-def _quadratic_form(P, k, m, eta):
-    """`eta^T Q_k eta` from the products."""
-    return inner(P[k * m :], eta, m)
+def _quadratic_forms(P, first, last, eta, forms):
+    """`forms_k = eta^T Q_k eta` from the products, of the slices from `first` up to `last`."""
+    m = len(eta)
+    for k in range(first, last):
+        forms[k] = inner(P[k * m :], eta, m)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _symmetric(a):
     """Matrix of its components xx, yy, zz, xy, yz, zx."""
     return (a[0], a[3], a[5], a[3], a[1], a[4], a[5], a[4], a[2])
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _moments_from_inertia(J):
     """`P = tr(J) I / 2 - J`."""
     half = 0.5 * (J[0] + J[4] + J[8])
     return (half - J[0], -J[1], -J[2], -J[3], half - J[4], -J[5], -J[6], -J[7], half - J[8])
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _inertia_from_moments(P):
     """`J = tr(P) I - P`."""
     trace = P[0] + P[4] + P[8]
@@ -75,7 +77,7 @@ def _inertia_from_moments(P):
 
 
 @njit(cache=True, fastmath=FAST)
-def _affine_part(mass, s0, inverse, S1, Sf, P, eta, s, J, dJ):
+def _affine_part(mass, s0, inverse, S1, Sf, P, forms, eta, s, J, dJ):
     """The inertia with g, from that of the linear field `J`; the derivatives `dJ` (6, m) likewise, in place.
 
     About the mass centre `P -> F P F^T`, `F = I + beta / 2`: see `flexmb.dynamics`. `inverse`: that of the undeformed second moments;
@@ -84,11 +86,11 @@ def _affine_part(mass, s0, inverse, S1, Sf, P, eta, s, J, dJ):
     m = len(eta)
     over = 1.0 / mass
     c0, c1, c2 = s0[0] * over, s0[1] * over, s0[2] * over
-    g0, g1, g2 = (_quadratic_form(P, 9, m, eta), _quadratic_form(P, 10, m, eta), _quadratic_form(P, 11, m, eta))
+    g0, g1, g2 = forms[9], forms[10], forms[11]
     C = (
-        _quadratic_form(P, 12, m, eta) - g0 * c0, _quadratic_form(P, 15, m, eta) - g0 * c1, _quadratic_form(P, 18, m, eta) - g0 * c2,
-        _quadratic_form(P, 13, m, eta) - g1 * c0, _quadratic_form(P, 16, m, eta) - g1 * c1, _quadratic_form(P, 19, m, eta) - g1 * c2,
-        _quadratic_form(P, 14, m, eta) - g2 * c0, _quadratic_form(P, 17, m, eta) - g2 * c1, _quadratic_form(P, 20, m, eta) - g2 * c2,
+        forms[12] - g0 * c0, forms[15] - g0 * c1, forms[18] - g0 * c2,
+        forms[13] - g1 * c0, forms[16] - g1 * c1, forms[19] - g1 * c2,
+        forms[14] - g2 * c0, forms[17] - g2 * c1, forms[20] - g2 * c2,
     )  # fmt: skip
     half = product(C, inverse)
     F = (
@@ -144,10 +146,10 @@ def _affine_part(mass, s0, inverse, S1, Sf, P, eta, s, J, dJ):
 @njit(cache=True, fastmath=FAST)
 def _elastic_blocks(second, m, linear, P, eta, dJ, Mre):
     """Derivatives of the inertia of the linear field `dJ` (6, m), and the coupling block `Mre = [S_f; H_f]` (6, m)."""
-    for k in range(6):
+    for k in range(len(dJ)):
         for i in range(m):
             dJ[k, i] = linear[3 + k, i] + 2.0 * P[k * m + i]
-    for k in range(3):
+    for k in range(len(Mre) // 2):
         for i in range(m):
             Mre[k, i] = linear[k, i]
             Mre[3 + k, i] = linear[9 + k, i] - P[(6 + k) * m + i]
@@ -179,27 +181,26 @@ def _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias):
         )  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def products_of(flat, b, first, eta, etadot, P, R):
     """`P = Q_k eta` and, from slice `first` on, `R = Q_k etadot` of the quadratic inertia of body `b`; slices k one after the other."""
     m, length, start = flat.modes[b], flat.slices[b] * flat.modes[b], flat.quadratic_start[b]
     _products(flat.quadratic[start : start + length * m].reshape(m, length), first * m, eta, etadot, P, R)
 
 
-@njit(cache=True)
-def inertia_at(flat, b, eta, P, dJ, Mre):
-    """First moment (3) and inertia (9) about its frame of body `b` deformed by `eta`, whose products are `P`; their derivatives into `dJ` (6, m) and `Mre = [S_f; H_f]` (6, m)."""
+@njit(cache=True, inline="always")
+def inertia_at(flat, b, eta, P, forms, dJ, Mre):
+    """First moment (3) and inertia (9) about its frame of body `b` deformed by `eta`, whose products are `P`; their derivatives into `dJ` (6, m) and `Mre = [S_f; H_f]` (6, m); `forms` (slices,) is scratch."""
     m, s0, J0 = flat.modes[b], vector(flat.s0, b), matrix(flat.J0, b)
     if m == 0:
         return s0, J0
     second = flat.slices[b] == SECOND_ORDER
     linear = flat.linear[flat.linear_start[b] : flat.linear_start[b] + 12 * m].reshape(12, m)
     _elastic_blocks(second, m, linear, P, eta, dJ, Mre)
-    D = _symmetric((
-        inner(linear[3], eta, m) + _quadratic_form(P, 0, m, eta), inner(linear[4], eta, m) + _quadratic_form(P, 1, m, eta),
-        inner(linear[5], eta, m) + _quadratic_form(P, 2, m, eta), inner(linear[6], eta, m) + _quadratic_form(P, 3, m, eta),
-        inner(linear[7], eta, m) + _quadratic_form(P, 4, m, eta), inner(linear[8], eta, m) + _quadratic_form(P, 5, m, eta),
-    ))  # fmt: skip
+    _quadratic_forms(P, 0, flat.slices[b], eta, forms)
+    for k in range(6):
+        forms[k] += inner(linear[3 + k], eta, m)
+    D = _symmetric(forms)
     J = (
         J0[0] + D[0], J0[1] + D[1], J0[2] + D[2],
         J0[3] + D[3], J0[4] + D[4], J0[5] + D[5],
@@ -207,9 +208,8 @@ def inertia_at(flat, b, eta, P, dJ, Mre):
     )  # fmt: skip
     s = plus(s0, three_rows(linear, 0, eta, m))
     if second:
-        moved = (_quadratic_form(P, 9, m, eta), _quadratic_form(P, 10, m, eta), _quadratic_form(P, 11, m, eta))
-        s = plus(s, times(0.5, moved))
-        J = _affine_part(flat.mass[b], s0, matrix(flat.rest_moments, b), linear, Mre, P, eta, s, J, dJ)
+        s = plus(s, times(0.5, (forms[9], forms[10], forms[11])))
+        J = _affine_part(flat.mass[b], s0, matrix(flat.rest_moments, b), linear, Mre, P, forms, eta, s, J, dJ)
     return s, J
 
 
@@ -253,24 +253,17 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     second = flat.slices[b] == SECOND_ORDER
     length = flat.slices[b] * m
     etadot, P, R = w[6 : 6 + m], scratch[:length], scratch[length : 2 * length]
-    dJ = scratch[2 * length : 2 * length + 6 * m].reshape(6, m)
+    forms, dJ = scratch[2 * length + 6 * m :], scratch[2 * length : 2 * length + 6 * m].reshape(6, m)
     if m > 0:
         products_of(flat, b, 6, eta, etadot, P, R)
-    s, J = inertia_at(flat, b, eta, P, dJ, Mre)
+    s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre)
     if m > 0:
         sdot = three_rows(Mre, 0, etadot, m)
         momentum, angular = plus(momentum, sdot), three_rows(Mre, 3, etadot, m)
         if second:
-            spread = (
-                _quadratic_form(R, 9, m, etadot),
-                _quadratic_form(R, 10, m, etadot),
-                _quadratic_form(R, 11, m, etadot),
-            )
-            turned = (
-                _quadratic_form(R, 17, m, etadot) - _quadratic_form(R, 19, m, etadot),
-                _quadratic_form(R, 18, m, etadot) - _quadratic_form(R, 14, m, etadot),
-                _quadratic_form(R, 13, m, etadot) - _quadratic_form(R, 15, m, etadot),
-            )  # fmt: skip
+            _quadratic_forms(R, 9, SECOND_ORDER, etadot, forms)
+            spread = (forms[9], forms[10], forms[11])
+            turned = (forms[17] - forms[19], forms[18] - forms[14], forms[13] - forms[15])
         a, c = three_rows(dJ, 0, etadot, m), three_rows(dJ, 3, etadot, m)
         Jdot = _symmetric((a[0], a[1], a[2], c[0], c[1], c[2]))
 

@@ -113,7 +113,7 @@ class Terms(NamedTuple):
 
 def scratch_size(m: int) -> int:
     """Numbers that `body_terms` needs for a body with `m` elastic coordinates."""
-    return (2 * SECOND_ORDER + 6) * m
+    return (2 * SECOND_ORDER + 6) * m + SECOND_ORDER
 
 
 class Places(NamedTuple):

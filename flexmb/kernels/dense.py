@@ -68,6 +68,16 @@ def add_back(Mre, m, factor, rigid, weight, elastic):
 
 
 @njit(cache=True, fastmath=FAST)
+def add_transposed(Mre, m, factor, rigid, elastic):
+    """`elastic += factor M_re^T rigid` (m,)."""
+    a, b, c, d, e, f = rigid[0], rigid[1], rigid[2], rigid[3], rigid[4], rigid[5]
+    for i in range(m):
+        elastic[i] += factor * (
+            Mre[0, i] * a + Mre[1, i] * b + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
+        )
+
+
+@njit(cache=True, fastmath=FAST)
 def inner(a, b, n):
     """`a . b` over the first n entries."""
     total = 0.0

@@ -5,14 +5,15 @@ from numba import njit
 
 from flexmb.kernels.algebra import cross, matrix, part, plus, turn, vector
 from flexmb.kernels.data import GROUND
-from flexmb.kernels.rows import place_markers, row_geometry
+from flexmb.kernels.rows import place_marker, row_geometry, turn_bodies
 
 
 @njit(cache=True)
 def marker_paths(flat, k, q, places, position, axes):
     """World `position` (nt, 3) and `axes` (nt, 3, 3) of marker k at the configurations `q` (nt, nq)."""
     for t in range(len(q)):
-        place_markers(flat, q[t], places, True)
+        turn_bodies(flat, q[t], places)
+        place_marker(flat, q[t], places, k)
         for i in range(3):
             position[t, i] = places.position[k, i]
             for j in range(3):
@@ -27,7 +28,8 @@ def marker_velocities(flat, k, q, w, places, velocity, angular):
         return
     s, m = flat.v_start[b], flat.modes[b]
     for t in range(len(q)):
-        place_markers(flat, q[t], places, True)
+        turn_bodies(flat, q[t], places)
+        place_marker(flat, q[t], places, k)
         v, omega = part(w[t], s), part(w[t], s + 3)
         rows, rates = places.rows[k], w[t, s + 6 : s + 6 + m]
         u, theta = np.zeros(3), np.zeros(3)
@@ -49,9 +51,11 @@ def marker_velocities(flat, k, q, w, places, velocity, angular):
 def row_wrenches(flat, rows, q, functions, multipliers, places, out):
     """Sum over `rows` of the wrench (nt, 6) on the second body, at its marker, world axes; `functions` (nt, nf, 3) of time."""
     for t in range(len(q)):
-        place_markers(flat, q[t], places, True)
+        turn_bodies(flat, q[t], places)
         for r in rows:
             a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
+            place_marker(flat, q[t], places, a)
+            place_marker(flat, q[t], places, b)
             given = functions[t, flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
             A = matrix(places.axes, a)
             _, nv, nw = row_geometry(

@@ -68,43 +68,52 @@ def _elastic_motion(linear, second, quadratic, eta, rows):
 
 
 @njit(cache=True)
-def place_markers(flat, q, places, every):
-    """Place the markers, `every` one or those that rows and loads use: point in its body, tangent operator of its elastic rotation, world position and axes.
-
-    The rows of `places` become the derivatives of each marker's elastic translation and rotation vector by eta, where those are not constant.
-    """
-    body_point, tangent, position, axes = places.body_point, places.tangent, places.position, places.axes
-    attitude, rows = places.attitude, places.rows
+def turn_bodies(flat, q, places):
+    """Attitudes of the bodies."""
     for b in range(len(flat.modes)):
         k = flat.q_start[b] + 3
-        put_matrix(attitude, b, rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3])))
-    for k in range(len(flat.marker_body)):
-        if not (every or flat.marker_used[k]):
-            continue
-        b = flat.marker_body[k]
-        c = vector(flat.marker_point, k)
-        local = matrix(flat.marker_axes, k)
-        if b == GROUND:
-            put(body_point[k], 0, c)
-            put(position[k], 0, c)
-            put_matrix(axes, k, local)
-            continue
-        start = flat.q_start[b]
-        m = flat.modes[b]
-        if flat.marker_moves[k]:
-            moved, theta = _elastic_motion(
-                flat.marker_rows[k], flat.marker_second_of[k], flat.marker_second, q[start + 7 : start + 7 + m], rows[k]
-            )
-            c = plus(c, moved)
-            local = product(rotation_exp(theta), local)
-            put_matrix(tangent, k, left_jacobian(theta))
-        put(body_point[k], 0, c)
-        R = matrix(attitude, b)
-        put(position[k], 0, plus(part(q, start), turn(R, c)))
-        put_matrix(axes, k, product(R, local))
+        put_matrix(places.attitude, b, rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3])))
 
 
 @njit(cache=True)
+def place_marker(flat, q, places, k):
+    """Place marker `k`, its body turned: point in the body, tangent operator of its elastic rotation, world position and axes.
+
+    Its rows in `places` become the derivatives of its elastic translation and rotation vector by eta, where those are not constant.
+    """
+    b, c, local = flat.marker_body[k], vector(flat.marker_point, k), matrix(flat.marker_axes, k)
+    if b == GROUND:
+        put(places.body_point[k], 0, c)
+        put(places.position[k], 0, c)
+        put_matrix(places.axes, k, local)
+        return
+    start, m = flat.q_start[b], flat.modes[b]
+    if flat.marker_moves[k]:
+        moved, theta = _elastic_motion(
+            flat.marker_rows[k],
+            flat.marker_second_of[k],
+            flat.marker_second,
+            q[start + 7 : start + 7 + m],
+            places.rows[k],
+        )
+        c = plus(c, moved)
+        local = product(rotation_exp(theta), local)
+        put_matrix(places.tangent, k, left_jacobian(theta))
+    put(places.body_point[k], 0, c)
+    R = matrix(places.attitude, b)
+    put(places.position[k], 0, plus(part(q, start), turn(R, c)))
+    put_matrix(places.axes, k, product(R, local))
+
+
+@njit(cache=True)
+def place_markers(flat, q, places):
+    """Place the bodies and all markers: also those without rows or loads."""
+    turn_bodies(flat, q, places)
+    for k in range(len(flat.marker_body)):
+        place_marker(flat, q, places, k)
+
+
+@njit(cache=True, inline="always")
 def _axis(i):
     return (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0)
 
@@ -157,7 +166,7 @@ def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out)
             out[6 + i] = 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def all_rows(flat, q, functions, angle_memory, places, values, G):
     """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies."""
     rows_from(flat, 0, q, functions, angle_memory, places, values, G)
@@ -166,7 +175,10 @@ def all_rows(flat, q, functions, angle_memory, places, values, G):
 @njit(cache=True)
 def rows_from(flat, first, q, functions, angle_memory, places, values, G):
     """The same, of the rows from number `first` on."""
-    place_markers(flat, q, places, False)
+    turn_bodies(flat, q, places)
+    for k in range(len(flat.marker_body)):
+        if flat.marker_used[k]:
+            place_marker(flat, q, places, k)
     body_point, tangent, position, axes = places.body_point, places.tangent, places.position, places.axes
     attitude, rows = places.attitude, places.rows
     for r in range(first, len(values)):

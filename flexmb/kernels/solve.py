@@ -15,8 +15,18 @@ A numerically dependent row (a redundant or momentarily singular mechanism) is m
 import numpy as np
 from numba import njit
 
+from flexmb.kernels.bodies import add_elastic_inertia, lower_factor
 from flexmb.kernels.data import SECOND_ORDER
-from flexmb.kernels.dense import FAST, add_back, add_coupled, cholesky, copy, inner, solve6_all
+from flexmb.kernels.dense import (
+    FAST,
+    add_back,
+    add_coupled,
+    add_transposed,
+    cholesky,
+    copy,
+    inner,
+    solve6_all,
+)
 
 DEPENDENT = 1e-11  # relative size of a pivot below which rows count as dependent
 INACTIVE = -1.0  # compliance of a row that takes no part
@@ -52,7 +62,7 @@ def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
 @njit(cache=True, fastmath=FAST)
 def _reduce(Mrr, Mre, m, beta, E, out):
     """Lower triangle of `beta M_rr - beta^2 M_re E M_re^T`."""
-    for r in range(6):
+    for r in range(len(Mrr)):
         for c in range(r + 1):
             total = 0.0
             for i in range(m):
@@ -177,145 +187,151 @@ def _subtract_part(unit, x):
         x[i] -= along * unit[i]
 
 
-@njit(cache=True)
-def _solve_symmetric(start, first, S, L, scale, standing, t):
-    """Overwrite `t` by `S^{-1} t`, `S` symmetric positive semi-definite within its envelope; return 1 when rows are dependent.
-
-    Then the solution, for the nearest right-hand side that has one, is that with which `standing + t` has the least norm, in the scale of the rows: what stands from earlier
-    solutions would otherwise grow, because what is without effect turns with the mechanism. Cost: that of one more solve for each dependent row.
-    """
-    n = len(t)
+@njit(cache=True, inline="always")
+def _factor_symmetric(start, first, S, L, scale):
+    """Factor `S`, symmetric positive semi-definite within its envelope, into `L`; returns the combinations of rows (d, n) it takes to zero."""
     copy(S, L)
     dependent = _factor_envelope(start, first, L, scale)
     if dependent < 0:
-        t[:] = np.nan
-        return 0
+        L[:] = np.nan
+    return _combinations_without_effect(start, first, S, L, scale, max(dependent, 0))
+
+
+@njit(cache=True, inline="always")
+def _solve_symmetric(start, first, L, scale, idle, standing, t):
+    """Overwrite `t` by `S^{-1} t`, with what `_factor_symmetric` left and returned.
+
+    When rows are dependent, the solution, for the nearest right-hand side that has one, is that with which `standing + t` has the least norm, in the scale of the rows: what stands
+    from earlier solutions would otherwise grow, because what is without effect turns with the mechanism.
+    """
+    n, dependent = len(t), len(idle)
     for r in range(n):
         t[r] *= scale[r]
+    for k in range(dependent):
+        _subtract_part(idle[k], t)
+    _solve_envelope(start, first, L, t)
     if dependent > 0:
-        Q = _combinations_without_effect(start, first, S, L, scale, dependent)
-        for k in range(dependent):
-            _subtract_part(Q[k], t)
-        _solve_envelope(start, first, L, t)
         for r in range(n):
             t[r] += standing[r] / scale[r]
         for k in range(dependent):
-            _subtract_part(Q[k], t)
+            _subtract_part(idle[k], t)
         for r in range(n):
             t[r] -= standing[r] / scale[r]
-    else:
-        _solve_envelope(start, first, L, t)
     for r in range(n):
         t[r] *= scale[r]
-    return min(dependent, 1)
 
 
 @njit(cache=True)
 def mass_times(flat, terms, x, out):
     """`out = M x` (nv,) with the mass blocks in `terms`."""
-    six = terms.six
     for b in range(len(flat.modes)):
         m, s = flat.modes[b], flat.v_start[b]
         Mrr, Mre = terms.Mrr[b], terms.Mre[b]
         for i in range(6):
-            out[s + i] = 0.0
-            for k in range(6):
-                out[s + i] += Mrr[i, k] * x[s + k]
+            out[s + i] = inner(Mrr[i], x[s:], 6)
         if m == 0:
             continue
         elastic, result = x[s + 6 : s + 6 + m], out[s + 6 : s + 6 + m]
-        copy(elastic, result)
+        result[:] = 0.0
         if flat.slices[b] == SECOND_ORDER:
-            _add_statically(terms.Mrr[b], Mre, m, elastic, 1.0, six, terms.Lrr, result)
-            _add_statically(flat.rest_Mrr[b], flat.rest_Mre[b], m, elastic, -1.0, six, terms.Lrr, result)
+            lower_factor(Mrr, terms.Lrr)
+        add_elastic_inertia(flat, b, terms.Lrr, Mre, elastic, terms.six, result)
         add_coupled(Mre, m, 1.0, elastic, out[s:])
-        _add_transposed(Mre, m, 1.0, x[s:], result)
-
-
-@njit(cache=True)
-def _add_statically(Mrr, Mre, m, x, factor, six, L, out):
-    """`out += factor M_re^T M_rr^-1 M_re x`."""
-    six[0] = 0.0
-    add_coupled(Mre, m, factor, x, six[0])
-    for r in range(6):
-        for c in range(r + 1):
-            L[r, c] = Mrr[r, c]
-    cholesky(L)
-    solve6_all(L, six[:1])
-    _add_transposed(Mre, m, 1.0, six[0], out)
-
-
-@njit(cache=True, fastmath=FAST)
-def _add_transposed(Mre, m, factor, rigid, out):
-    """`out += factor M_re^T rigid` (m,)."""
-    a, b, c, d, e, f = rigid[0], rigid[1], rigid[2], rigid[3], rigid[4], rigid[5]
-    for i in range(m):
-        out[i] += factor * (
-            Mre[0, i] * a + Mre[1, i] * b + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
-        )
+        add_transposed(Mre, m, 1.0, x[s:], result)
 
 
 @njit(cache=True)
 def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, multipliers):
-    """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]`, with the blocks in `terms`.
+    """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]`, with the blocks in `terms`; the factors stay there for `solve_again`.
 
-    `stiff` is 1 to include stiffness and damping in A, 0 for the mass alone. Rows of compliance `INACTIVE` take no
-    part (multiplier 0). Returns 0, 1 when rows are dependent (solution of least norm), or -(b+1) when the mass
-    matrix of body `b` is not positive definite. Cost O(sum m), and for the rows that of their envelope: linear in the bodies of a chain.
+    `stiff` is 1 to include stiffness and damping in A, 0 for the mass alone. Rows of compliance `INACTIVE` take no part (multiplier 0). Dependent rows take the solution of least norm,
+    `terms.standing` included. Returns 0, 1 when rows are dependent, or -(b+1) when the mass matrix of body `b` is not positive definite; and the combinations of rows (d, nr) without effect.
+    Cost O(sum m), and for the rows that of their envelope: linear in the bodies of a chain.
     """
-    nb, nr = len(flat.modes), len(row_rhs)
-    Mrr, Mre, G, E, chol, chol0 = terms.Mrr, terms.Mre, terms.G, terms.E, terms.chol, terms.chol0
-    bad = factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0)
+    place, start, first, S, t, G = flat.row_place, flat.envelope_start, flat.envelope_first, terms.S, terms.t, terms.G
+    bad = factor_bodies(flat, beta, gamma, stiff, terms.Mrr, terms.Mre, terms.E, terms.chol, terms.chol0)
     if bad > 0:
-        return -bad
-    place, start, first = flat.row_place, flat.envelope_start, flat.envelope_first
-    S, t, Z, six = terms.S, terms.t, terms.Z, terms.sixes
+        return -bad, np.zeros((0, 0))
+    copy(compliance, terms.compliance)
     S[:] = 0.0
-    for r in range(nr):
+    for r in range(len(place)):
         inactive = compliance[r] == INACTIVE
         S[start[place[r] + 1] - 1] = 1.0 if inactive else compliance[r]
         t[place[r]] = 0.0 if inactive else -row_rhs[r]
     offset = 0
-    for b in range(nb):
+    for b in range(len(flat.modes)):
         vs, m = flat.v_start[b], flat.modes[b]
         n, low, k = 6 + m, flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
-        X = Z[offset : offset + n * (k + 1)].reshape(k + 1, n)
+        X = terms.Z[offset : offset + n * (k + 1)].reshape(k + 1, n)
         offset += n * (k + 1)
         for j in range(k):
             r, side = flat.incident_row[low + j], flat.incident_side[low + j]
             active = 0.0 if compliance[r] == INACTIVE else 1.0
             for i in range(n):
                 X[j, i] = active * G[r, side, i]
-        for i in range(n):
-            X[k, i] = rhs[vs + i]
-        second = flat.slices[b] == SECOND_ORDER
-        solve_body(m, second, beta, Mre[b], flat.rest_Mre[b], E[vs + 6 : vs + n], chol[b], chol0[b], six[: k + 1], X)
-        for i in range(n):
-            x[vs + i] = X[k, i]
+        copy(rhs[vs : vs + n], X[k])
+        solve_body(
+            m, flat.slices[b] == SECOND_ORDER, beta, terms.Mre[b], flat.rest_Mre[b], terms.E[vs + 6 : vs + n], terms.chol[b], terms.chol0[b], terms.sixes[: k + 1], X,
+        )  # fmt: skip
+        copy(X[k], x[vs : vs + n])
         for j in range(k):
             r = flat.incident_row[low + j]
             if compliance[r] == INACTIVE:
                 continue
-            row = G[r, flat.incident_side[low + j]]
+            row, at = G[r, flat.incident_side[low + j]], start[place[r]] - first[place[r]]
             t[place[r]] += inner(row, X[k], n)
-            at = start[place[r]] - first[place[r]]
             for p in range(k):
                 c = place[flat.incident_row[low + p]]
                 if c <= place[r]:
                     S[at + c] += inner(row, X[p], n)
-    dependent = _solve_symmetric(start, first, S, terms.L, terms.scale, terms.standing, t) if nr > 0 else 0
+    idle = _factor_symmetric(start, first, S, terms.L, terms.scale)
+    _multipliers(flat, terms, idle, x, multipliers)
+    return min(len(idle), 1), idle
+
+
+@njit(cache=True)
+def solve_again(flat, terms, idle, beta, rhs, row_rhs, x, multipliers):
+    """The same with another right-hand side and the factors that `solve_rows` left; `idle`: the combinations it returned, `beta` as there. The blocks in `terms` may have changed a little."""
+    place, t = flat.row_place, terms.t
+    for r in range(len(place)):
+        t[place[r]] = 0.0 if terms.compliance[r] == INACTIVE else -row_rhs[r]
     offset = 0
-    for b in range(nb):
-        vs, n = flat.v_start[b], 6 + flat.modes[b]
-        low, k = flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
-        X = Z[offset : offset + n * (k + 1)].reshape(k + 1, n)
-        offset += n * (k + 1)
+    for b in range(len(flat.modes)):
+        vs, m = flat.v_start[b], flat.modes[b]
+        n, low, k = 6 + m, flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
+        solved = x[vs : vs + n]
+        copy(rhs[vs : vs + n], solved)
         for j in range(k):
-            r = flat.incident_row[low + j]
-            if compliance[r] != INACTIVE:
-                multiplier = t[place[r]]
-                for i in range(n):
-                    x[vs + i] -= X[j, i] * multiplier
-    for r in range(nr):
-        multipliers[r] = 0.0 if compliance[r] == INACTIVE else t[place[r]]
-    return dependent
+            t[place[flat.incident_row[low + j]]] += inner(terms.Z[offset + j * n :], solved, n)
+        offset += n * (k + 1)
+        solve_body(
+            m, flat.slices[b] == SECOND_ORDER, beta, terms.Mre[b], flat.rest_Mre[b], terms.E[vs + 6 : vs + n], terms.chol[b], terms.chol0[b], terms.sixes[:1], solved.reshape(1, n),
+        )  # fmt: skip
+    _multipliers(flat, terms, idle, x, multipliers)
+
+
+@njit(cache=True)
+def _multipliers(flat, terms, idle, x, multipliers):
+    """The multipliers from the right-hand side `terms.t` of the rows, and what they do to the solution `x` without them."""
+    place, t = flat.row_place, terms.t
+    _solve_symmetric(flat.envelope_start, flat.envelope_first, terms.L, terms.scale, idle, terms.standing, t)
+    offset = 0
+    for b in range(len(flat.modes)):
+        vs = flat.v_start[b]
+        n, low, k = 6 + flat.modes[b], flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
+        for j in range(k):
+            multiplier, X = t[place[flat.incident_row[low + j]]], terms.Z[offset + j * n :]
+            for i in range(n):
+                x[vs + i] -= X[i] * multiplier
+        offset += n * (k + 1)
+    for r in range(len(place)):
+        multipliers[r] = t[place[r]]
+
+
+@njit(cache=True, inline="always")
+def solve_step(anew, idle, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, multipliers):
+    """`solve_rows` with the matrix of a step when `anew`, otherwise `solve_again`; the outcome, and the combinations for the next time."""
+    if anew:
+        return solve_rows(flat, terms, beta, gamma, 1.0, compliance, rhs, row_rhs, x, multipliers)
+    solve_again(flat, terms, idle, beta, rhs, row_rhs, x, multipliers)
+    return 0, idle

@@ -10,7 +10,7 @@ from flexmb.kernels.bodies import add_elastic_inertia, body_terms
 from flexmb.kernels.call import call_law
 from flexmb.kernels.dense import FAST, add_coupled, copy, inner
 from flexmb.kernels.rows import add_row_forces, add_wrenches, all_rows, load_wrenches, row_rates
-from flexmb.kernels.solve import INACTIVE, solve_rows
+from flexmb.kernels.solve import INACTIVE, solve_step
 from flexmb.kernels.tree import joint_velocities, place_bodies
 
 KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
@@ -26,6 +26,7 @@ from the tolerance that the next should have another size."""
 SUITED = (0.42, 0.85)
 """Errors over the tolerance that call for no other step size: it would change by less than 5 % down or 20 % up."""
 
+SLOW = 0.1  # contraction above which a new matrix is made within a step
 REMEASURE = 20  # steps after which the contraction of the iteration is measured again
 
 
@@ -86,7 +87,7 @@ def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, 
     return 0.5 * energy
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def balance_rows(flat, q, w, multipliers, functions, angle_memory, places, terms, out, energies):
     """Values, Jacobians and efforts of all rows in `terms`; `out` (nv,) becomes the generalised forces of rows and loads."""
     values, G, efforts, rates = terms.values, terms.G, terms.efforts, terms.rates
@@ -111,7 +112,7 @@ def balance_rows(flat, q, w, multipliers, functions, angle_memory, places, terms
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, out)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def balance_body(flat, b, q, w, wdot, places, terms, out, energies):
     """Unbalanced forces of body `b` in place of the forces on it in `out` (nv,), and its blocks in `terms`. Bodies must have been placed."""
     m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
@@ -240,10 +241,17 @@ def row_compliances(flat, terms, functions, gamma, compliance):
 
 
 @njit(cache=True)
-def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, powers, rate):
+def step_factors(scheme, h):
+    """What a change of the displacement at the end of a step is multiplied by for that of the accelerations, of the velocities, and of the method's own accelerations."""
+    to_a = 1.0 / (scheme.beta * h * h)
+    return (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f) * to_a, scheme.gamma / (scheme.beta * h), to_a
+
+
+@njit(cache=True, inline="always")
+def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, powers, rate, idle):
     """Iterate one step to convergence; `motion.next_a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate).
 
-    `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
+    The matrix of the first correction serves the others while they shrink fast. `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
     (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8).
     """
     q, w, wdot, multipliers = terms.q, terms.w, terms.wdot, terms.multipliers
@@ -257,18 +265,15 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
     unbalanced, x, change = terms.unbalanced, terms.x, terms.change
     row_rhs, compliance, energies = terms.row_rhs, terms.compliance, terms.energies
     nv, nj = len(w), flat.joint_rows
-    to_wdot = (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f)
-    beta = to_wdot / (scheme.beta * h * h)
-    gamma = scheme.gamma / (scheme.beta * h)
+    beta, gamma, to_a = step_factors(scheme, h)
     row_compliances(flat, terms, functions, gamma, compliance)
     row_rhs[:] = 0.0
     q0, v0, a0, vdot0 = motion.q, motion.v, motion.a, motion.vdot
     angle_memory, values = motion.angle_memory, terms.values
-    to_a = 1.0 / (scheme.beta * h * h)
     fastest, strongest = largest(v0, weight), largest(vdot0, weight)
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
-    previous = np.inf
+    previous, slow = np.inf, True
     for iteration in range(1, scheme.iterations + 1):
         move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
         if tree is not None:
@@ -284,7 +289,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
         for r in range(nj):
             row_rhs[r] = -values[r]
             terms.standing[flat.row_place[r]] = multipliers[r]
-        outcome = solve_rows(flat, terms, beta, gamma, 1.0, compliance, unbalanced, row_rhs, x, change)
+        outcome, idle = solve_step(slow, idle, flat, terms, beta, gamma, compliance, unbalanced, row_rhs, x, change)
         if outcome < 0:
             return NO_MASS, iteration, rate
         if tree is not None:
@@ -296,6 +301,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
             multipliers[r] += change[r]
         if not np.isfinite(size):
             return DIVERGED, iteration, rate
+        slow = size > SLOW * previous
         if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
             size = tolerance  # what is left is known to be small enough
         elif iteration == 2 and previous > 0.0:
@@ -311,7 +317,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
     return DIVERGED, scheme.iterations, rate
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _integrate_powers(motion, h, powers):
     """Add the work of one step: parabola through three steps (third order), trapezoid at the start."""
     last = motion.last[BEFORE]
@@ -327,7 +333,7 @@ def _integrate_powers(motion, h, powers):
         motion.powers[0, k] = p2
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _predict(order, alpha_m, vdot, now, past, out):
     """Accelerations of the next step: by the method's own rule (order 0), or a polynomial of degree 1 to 3 through the latest steps."""
     for i in range(len(now)):
@@ -341,7 +347,7 @@ def _predict(order, alpha_m, vdot, now, past, out):
             out[i] = 4.0 * (now[i] + past[1, i]) - 6.0 * past[0, i] - past[2, i]
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _best_order(weight, alpha_m, vdot, now, past, known, a):
     """The prediction (see `_predict`) that would have come closest to the accelerations `a` of the step just made, with `known` rows of `past`.
 
@@ -378,13 +384,15 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
     nr = len(flat.row_kind)
     a, multipliers = motion.next_a, terms.multipliers
     powers = np.empty(4)
-    a0, past, last, change = motion.a, motion.past, motion.last, motion.increment
+    a0, past, last, change, idle = motion.a, motion.past, motion.last, motion.increment, np.zeros((0, 0))
     for step in range(steps):
         now = functions[step]
         copy(motion.multipliers, multipliers)  # not extrapolated: of redundant joints a part is never corrected
         _predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
-        outcome, iterations, rate = _newton(flat, tree, weight, scheme, h, now, motion, places, terms, powers, measured)
+        outcome, iterations, rate = _newton(
+            flat, tree, weight, scheme, h, now, motion, places, terms, powers, measured, idle
+        )
         last[ITERATIONS] += iterations
         if outcome != CONVERGED:
             return outcome, step

@@ -25,7 +25,7 @@ from flexmb.kernels.bodies import (
     rigid_block,
 )
 from flexmb.kernels.data import SECOND_ORDER, Flat, Places, make_places
-from flexmb.kernels.dense import FAST, add_coupled, copy, solve6_all
+from flexmb.kernels.dense import FAST, add_coupled, add_transposed, copy, solve6_all
 from flexmb.kernels.pointed import pointed
 from flexmb.kernels.rows import add_row_forces, add_wrenches, row_rates, rows_from, wrench_to_body
 from flexmb.kernels.step import displace, law_slopes
@@ -43,6 +43,7 @@ class Scratch(NamedTuple):
     Y: np.ndarray  # y,
     A: np.ndarray  # etaddot,
     moved: np.ndarray  # eta moved along a direction
+    forms: np.ndarray  # (SECOND_ORDER,) of eta
     eta: np.ndarray  # (mmax,)
     dJ: np.ndarray  # (6, mmax)
     Mre: np.ndarray  # (6, mmax)
@@ -67,7 +68,7 @@ def make_scratch(flat: Flat) -> tuple[Scratch, Places]:
     nr, mmax, nv = len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     products = SECOND_ORDER * mmax
     shapes = {
-        "P": products, "R": products, "Y": products, "A": products, "moved": products, "eta": mmax, "dJ": (6, mmax), "Mre": (6, mmax), "Mrr": (6, 6), "Lrr": (6, 6), "dJ_moved": (6, mmax), "Lrr_moved": (6, 6),
+        "P": products, "R": products, "Y": products, "A": products, "moved": products, "forms": SECOND_ORDER, "eta": mmax, "dJ": (6, mmax), "Mre": (6, mmax), "Mrr": (6, 6), "Lrr": (6, 6), "dJ_moved": (6, mmax), "Lrr_moved": (6, 6),
         "six": (12, 6), "q": int(flat.q_start[-1]), "G": (nr, 2, 6 + mmax), "values": nr, "efforts": nr, "rates": nr, "forces": nv, "moved_forces": nv, "change": nv, "body": 6 + mmax,
     }  # fmt: skip
     return pointed(Scratch(**{name: np.zeros(shape) for name, shape in shapes.items()})), make_places(flat)
@@ -87,16 +88,6 @@ def _momentum(second, m, Mrr, Mre, Lrr, rigid, elastic, carrier, p):
         solve6_all(Lrr, carrier)
     else:
         copy(rigid, carrier[0])
-
-
-@njit(cache=True, fastmath=FAST)
-def _add_elastic_momentum(m, Mre, carrier, factor, out):
-    """`out += factor M_re^T carrier` (m,): the elastic momenta, up to those that do not depend on eta."""
-    a, b, c, d, e, f = carrier[0], carrier[1], carrier[2], carrier[3], carrier[4], carrier[5]
-    for i in range(m):
-        out[i] += factor * (
-            Mre[0, i] * a + Mre[1, i] * b + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
-        )
 
 
 @njit(cache=True)
@@ -142,9 +133,9 @@ def _add_gradient(second, m, Mre, dJ, a, ua, Ra, b, ub, Rb, factor, out):
 
 
 @njit(cache=True)
-def _configure(flat, b, eta, P, dJ, Mrr, Mre, Lrr):
+def _configure(flat, b, eta, P, forms, dJ, Mrr, Mre, Lrr):
     """Inertia of body `b` at `eta`, whose products are `P`."""
-    s, J = inertia_at(flat, b, eta, P, dJ, Mre)
+    s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre)
     rigid_block(flat.mass[b], s, J, Mrr)
     if flat.slices[b] == SECOND_ORDER:
         lower_factor(Mrr, Lrr)
@@ -167,10 +158,20 @@ def _move(flat, b, eta, P, along, products, epsilon, scratch):
         scratch.eta[i] = eta[i] + epsilon * along[i]
     for r in range(flat.slices[b] * m):
         scratch.moved[r] = P[r] + epsilon * products[r]
-    _configure(flat, b, scratch.eta, scratch.moved, scratch.dJ_moved, scratch.Mrr, scratch.Mre, scratch.Lrr_moved)
+    _configure(
+        flat,
+        b,
+        scratch.eta,
+        scratch.moved,
+        scratch.forms,
+        scratch.dJ_moved,
+        scratch.Mrr,
+        scratch.Mre,
+        scratch.Lrr_moved,
+    )
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _body_transposed(flat, b, q, w, wdot, y, places, terms, scratch, to_q, to_w, to_wdot):
     """Add the derivatives of the virtual power of one body's inertia, stiffness, damping and weight; its blocks go to `terms`."""
     m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
@@ -181,7 +182,7 @@ def _body_transposed(flat, b, q, w, wdot, y, places, terms, scratch, to_q, to_w,
     if m > 0:
         products_of(flat, b, 0, eta, rate, P, R)
         products_of(flat, b, 6, virtual, rate2, Y, A)
-    _configure(flat, b, eta, P, dJ, Mrr, Mre, Lrr)
+    _configure(flat, b, eta, P, scratch.forms, dJ, Mrr, Mre, Lrr)
     g = turn_back(matrix(places.attitude, b), part(flat.gravity, 0))
     acceleration, c, none = six[0], six[1], six[2]
     put(acceleration, 0, minus(part(wdot, vs), g))
@@ -207,8 +208,8 @@ def _body_transposed(flat, b, q, w, wdot, y, places, terms, scratch, to_q, to_w,
     if m == 0:
         return
     add_elastic_inertia(flat, b, Lrr, Mre, virtual, six[7:9], to_wdot[vs + 6 : n])
-    _add_elastic_momentum(m, Mre, y[vs : vs + 6], 1.0, to_wdot[vs + 6 : n])
-    _add_elastic_momentum(m, Mre, c, 1.0, to_w[vs + 6 : n])
+    add_transposed(Mre, m, 1.0, y[vs : vs + 6], to_wdot[vs + 6 : n])
+    add_transposed(Mre, m, 1.0, c, to_w[vs + 6 : n])
     _momentum(second, m, Mrr, Mre, Lrr, acceleration, rate2, ua, p)
     _add_gradient(second, m, Mre, dJ, y[vs:], uy[0], Y, acceleration, ua[0], A, 1.0, to_q[vs + 6 : n])
     _add_gradient(second, m, Mre, dJ, y[vs:], uy[0], Y, w[vs:], uw[0], R, 1.0, to_w[vs + 6 : n])
@@ -230,7 +231,7 @@ def _body_transposed(flat, b, q, w, wdot, y, places, terms, scratch, to_q, to_w,
             _momentum(second, m, Mrr, Mre, Lrr, y[vs : vs + 6], virtual, uy, p)
             for i in range(6):
                 to_w[vs + i] += factor * p[0, i]
-            _add_elastic_momentum(m, Mre, uy[0], factor, to_w[vs + 6 : n])
+            add_transposed(Mre, m, factor, uy[0], to_w[vs + 6 : n])
             _add_gradient(second, m, Mre, slopes, y[vs:], uy[0], Y, w[vs:], uw[0], R, factor, to_q[vs + 6 : n])
     epsilon = _difference(weight, virtual, m)
     if epsilon > 0.0:
@@ -243,7 +244,7 @@ def _body_transposed(flat, b, q, w, wdot, y, places, terms, scratch, to_q, to_w,
             _momentum(second, m, Mrr, Mre, Lrr, w[vs : vs + 6], rate, uw, p)
             for i in range(6):
                 to_w[vs + i] += factor * p[0, i]
-            _add_elastic_momentum(m, Mre, uw[0], factor, to_w[vs + 6 : n])
+            add_transposed(Mre, m, factor, uw[0], to_w[vs + 6 : n])
             _add_gradient(second, m, Mre, slopes, w[vs:], uw[0], R, w[vs:], uw[0], R, 0.5 * factor, to_q[vs + 6 : n])
 
 
@@ -303,7 +304,7 @@ def _add_turning_of_loads(flat, y, places, wrenches, scratch, out):
             out[start + i] -= scratch.body[i]
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _rows_transposed(flat, q, w, y, functions, angle_memory, places, terms, scratch, displaced, to_q, to_w):
     """Add the derivatives of the virtual power of rows and loads."""
     nj, nr = flat.joint_rows, len(flat.row_kind)
@@ -334,7 +335,7 @@ def _rows_transposed(flat, q, w, y, functions, angle_memory, places, terms, scra
     _add_change_of_forces(flat, nj, q, w, functions, angle_memory, wrenches, scratch.efforts, displaced, scratch, 1.0, to_q)  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def transposed(flat, q, w, wdot, y, functions, angle_memory, places, terms, scratch, displaced, to_q, to_w, to_wdot):
     """Derivatives (nv,) of `y . residual` by the configuration (twists of the bodies, elastic increments), velocities and accelerations, where `balance_rows` was evaluated last.
 

@@ -10,22 +10,19 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.adjoint import ENOUGH, FASTEST, ITERATIONS, REMEASURE, ROUNDING, SERIES, extrapolate
+from flexmb.kernels.adjoint import ITERATIONS, SERIES, extrapolate, increment_of, settled
 from flexmb.kernels.algebra import cross, part, plus
 from flexmb.kernels.data import Flat
 from flexmb.kernels.dense import copy
 from flexmb.kernels.pointed import pointed
 from flexmb.kernels.rows import add_row_forces, all_rows, row_rates
-from flexmb.kernels.solve import mass_times, solve_rows
-from flexmb.kernels.step import displace, largest, move, residual, row_compliances
+from flexmb.kernels.solve import mass_times, solve_step
+from flexmb.kernels.step import displace, largest, move, residual, row_compliances, step_factors
 
 KEPT = 5
 """Changes of earlier steps that predict the next."""
-
-
 STALLED = 1e-6
 """Corrections, relative to the change of the accelerations, that do not shrink because of rounding and are the last all the same."""
-
 UNCHANGED = 2e-15
 """Displacements of a step, over the mechanism's length, that are rounding."""
 
@@ -124,8 +121,7 @@ def vary(flats, size, scheme, h, tables, track, first, last, variation, places, 
     """
     flat, low, high = flats
     v, nv, nj = variation, len(flat.weight), flat.joint_rows
-    beta = (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f) / (scheme.beta * h * h)
-    gamma, to_a = scheme.gamma / (scheme.beta * h), 1.0 / (scheme.beta * h * h)
+    beta, gamma, to_a = step_factors(scheme, h)
     rhs, row_rhs, x, change, compliance = terms.unbalanced, terms.row_rhs, terms.x, terms.change, terms.compliance
     row_rhs[:], most, rate = 0.0, 0.0, 0.0
     for step in range(first + 1, last + 1):
@@ -147,12 +143,9 @@ def vary(flats, size, scheme, h, tables, track, first, last, variation, places, 
             copy(v.multipliers[k - 1], v.multipliers[k])
         extrapolate(v.a, 1, min(step, KEPT), v.a[0])
         extrapolate(v.multipliers, 1, min(step - 1, KEPT), v.multipliers[0])
-        for i in range(nv):
-            v.increment[i] = h * track.w[step - 1, i] + h * h * (
-                (0.5 - scheme.beta) * track.a[step - 1, i] + scheme.beta * track.a[step, i]
-            )
-        done, previous = False, 0.0
-        for _ in range(ITERATIONS):
+        increment_of(scheme, h, track, step, v.increment)
+        done, previous, idle = False, 0.0, np.zeros((0, 0))
+        for iteration in range(ITERATIONS):
             _next(flat, scheme, h, v)
             _moved_residual(low, tables[1][step - 1], -size, track, step, v, places[1], scratch, v.below)
             _moved_residual(high, tables[2][step - 1], size, track, step, v, places[2], scratch, v.above)
@@ -166,7 +159,10 @@ def vary(flats, size, scheme, h, tables, track, first, last, variation, places, 
             for r in range(nj):
                 row_rhs[r] = -v.values[r] - v.joints[r]
                 terms.standing[flat.row_place[r]] = v.multipliers[0, r]
-            if solve_rows(flat, terms, beta, gamma, 1.0, compliance, rhs, row_rhs, x, change) < 0:
+            outcome, idle = solve_step(
+                iteration == 0, idle, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, change
+            )
+            if outcome < 0:
                 return step
             for i in range(nv):
                 v.a[0, i] += to_a * x[i]
@@ -174,14 +170,12 @@ def vary(flats, size, scheme, h, tables, track, first, last, variation, places, 
                 v.multipliers[0, r] += change[r]
             magnitude, corrected = largest(v.a[0], flat.weight), to_a * largest(x, flat.weight)
             most = max(most, magnitude)
-            if previous > 0.0:
-                rate = max(FASTEST, corrected / previous)
-            believed = rate > 0.0 and (previous > 0.0 or step % REMEASURE != 0)
+            small, rate = settled(step, corrected, previous, rate, magnitude, most)
             stalled = 0.0 < 0.5 * previous < corrected and (
                 corrected <= STALLED * magnitude or corrected * size <= UNCHANGED * to_a
             )
             previous = corrected
-            done = stalled or corrected <= max(ENOUGH * magnitude / rate if believed else 0.0, ROUNDING * most)
+            done = stalled or small
             if done:
                 break
         if not done:

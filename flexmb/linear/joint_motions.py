@@ -23,7 +23,7 @@ def joint_motions(mechanism: Mechanism, q: np.ndarray) -> tuple[np.ndarray, tupl
     if mechanism.joint_rows != 6 * nb - len(tree.axes):
         return None
     places, pose = make_places(flat), np.zeros((nb, 7))
-    place_markers(flat, q, places, True)
+    place_markers(flat, q, places)
     joint_poses(flat, tree, places, q, pose)
     none, moved, there, wdot = np.zeros(ny), np.empty_like(pose), np.empty_like(q), np.empty(nv)
     N = np.zeros((nv, ny))

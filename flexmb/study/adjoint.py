@@ -60,7 +60,7 @@ def adjoint_gradient(
     progress(0.8)
     derivatives = np.zeros(len(values))
     for k, parameter in enumerate(values):
-        rates = rates_of(model, values, parameter, relative_step, recording.result.mechanism, swept.work.times)
+        rates = rates_of(model, values, parameter, relative_step, recording.result.mechanism, recording.times)
         low, high = rates.low, rates.high
         change = swept.of_start(low, high) + wanted.at(recording.result, high) - wanted.at(recording.result, low)
         derivatives[k] = swept.work.slope(rates) + change / rates.distance

@@ -26,7 +26,6 @@ class Work:
         self._recording, self._y, self._mu, self._by_gravity = recording, y, mu, by_gravity
         self._by_inertia: dict[int, np.ndarray] = {}
         self._mechanism, self._flat = recording.result.mechanism, recording.result.mechanism.flat()
-        self.times = recording.result.t[0] + recording.h * np.arange(1, len(y) + 1)
         rates, coordinates = elastic_places(self._flat)
         track, n = recording.track, len(y)
         self._by_stiffness = np.einsum("ti,ti->i", y[:, rates], track.q[1 : n + 1, coordinates])

@@ -35,8 +35,8 @@ def direct_gradient(
 ) -> Gradient:
     """Derivatives of all that `measure` gives by every parameter of `model(**parameters)` at the values `at`, exact for the motion as computed.
 
-    Beside the motion its change with a parameter is computed, a linear problem in every step with the matrix of that step: as exact as the adjoint, for any number of measures, at some one and a
-    half runs a parameter. `flexmb.study.gradient` takes four, and works with every integrator, adaptive steps and events; `flexmb.study.adjoint_gradient` takes three in all, for one number.
+    Beside the motion its change with a parameter is computed, a linear problem in every step with the matrix of that step: as exact as the adjoint, for any number of measures, at some two and
+    a half runs a parameter. `flexmb.study.gradient` takes four, and works with every integrator, adaptive steps and events; `flexmb.study.adjoint_gradient` takes three in all, for one number.
 
     - `measure(result)`: numbers by name, of the states alone: there are no energies of a changed motion. Largest values over time have the derivative of the instant at which they are largest.
     - `step`, `output_step`, `rho_inf`, `newton_tolerance`: of `flexmb.simulate`, with generalised-alpha in absolute coordinates, fixed steps, no events. All steps are kept in memory.
@@ -58,8 +58,7 @@ def direct_gradient(
     outcome = dict(measure(recording.result))
     derivatives = {name: np.zeros(len(values)) for name in outcome}
     for k, parameter in enumerate(values):
-        times = recording.result.t[0] + recording.h * np.arange(1, recording.stored[-1] + 1)
-        rates = rates_of(model, values, parameter, relative_step, recording.result.mechanism, times)
+        rates = rates_of(model, values, parameter, relative_step, recording.result.mechanism, recording.times)
         with announced():
             below, above = (measure(result) for result in neighbours(recording, rates))
         for name in outcome:

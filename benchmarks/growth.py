@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.chain import chain
 from benchmarks.row import Row
 
-BODIES = (5, 20, 80, 320)
+BODIES = (4, 16, 64, 256, 1000)
 MODES = (5, 10, 20, 50, 100, 200)
 LADDER = (2, 8, 32, 128)
 RIGID = (20, 80, 320)

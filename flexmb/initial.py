@@ -106,9 +106,13 @@ def least_change(J: sp.csr_matrix, target: np.ndarray, flat: Flat, elastic: floa
     factor = _independent(A)
     if factor is None:
         return scale * np.linalg.lstsq(A.toarray(), target / norms, rcond=DEPENDENT)[0]
-    x = A.T @ factor.solve(target / norms)
-    for _ in range(REFINEMENTS):
-        x += A.T @ factor.solve(target / norms - A @ x)
+    wanted, x = target / norms, np.zeros(A.shape[1])
+    left, rounding = wanted, 4e-16 * np.abs(wanted).max(initial=0.0)
+    for _ in range(1 + REFINEMENTS):
+        if (np.abs(left) <= rounding).all():
+            break
+        x += A.T @ factor.solve(left)
+        left = wanted - A @ x
     return scale * x
 
 

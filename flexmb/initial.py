@@ -106,13 +106,15 @@ def least_change(J: sp.csr_matrix, target: np.ndarray, flat: Flat, elastic: floa
     factor = _independent(A)
     if factor is None:
         return scale * np.linalg.lstsq(A.toarray(), target / norms, rcond=DEPENDENT)[0]
-    wanted, x = target / norms, np.zeros(A.shape[1])
-    left, rounding = wanted, 4e-16 * np.abs(wanted).max(initial=0.0)
-    for _ in range(1 + REFINEMENTS):
-        if (np.abs(left) <= rounding).all():
+    wanted = target / norms
+    x, rounding = A.T @ factor.solve(wanted), 4e-16 * np.abs(wanted).max(initial=0.0)
+    for k in range(REFINEMENTS):
+        left = wanted - A @ x
+        if (
+            k > 0 and (np.abs(left) <= rounding).all()
+        ):  # the first in any case, for targets far smaller than the largest
             break
         x += A.T @ factor.solve(left)
-        left = wanted - A @ x
     return scale * x
 
 

@@ -146,7 +146,7 @@ def _affine_part(mass, s0, inverse, S1, Sf, P, forms, eta, s, J, dJ):
 @njit(cache=True, fastmath=FAST)
 def _elastic_blocks(second, m, linear, P, eta, dJ, Mre):
     """Derivatives of the inertia of the linear field `dJ` (6, m), and the coupling block `Mre = [S_f; H_f]` (6, m)."""
-    for k in range(len(dJ)):
+    for k in range(len(dJ)):  # lengths unknown to the compiler, which otherwise writes out the loops
         for i in range(m):
             dJ[k, i] = linear[3 + k, i] + 2.0 * P[k * m + i]
     for k in range(len(Mre) // 2):
@@ -323,6 +323,6 @@ def add_elastic_inertia(flat, b, Lrr, Mre, rate, sixes, out):
     solve6_all(flat.rest_chol[b], sixes[1:])
     a, b_, c, d, e, f = now[0], now[1], now[2], now[3], now[4], now[5]
     p, q, r, t, u, v = rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
-    for i in range(m):
+    for i in range(m):  # both products in one loop: `add_transposed` twice takes a twelfth more of a residual
         out[i] += Mre[0, i] * a + Mre[1, i] * b_ + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
         out[i] -= Mre0[0, i] * p + Mre0[1, i] * q + Mre0[2, i] * r + Mre0[3, i] * t + Mre0[4, i] * u + Mre0[5, i] * v

@@ -52,10 +52,13 @@ def row_wrenches(flat, rows, q, functions, multipliers, places, out):
     """Sum over `rows` of the wrench (nt, 6) on the second body, at its marker, world axes; `functions` (nt, nf, 3) of time."""
     for t in range(len(q)):
         turn_bodies(flat, q[t], places)
+        placed_a, placed_b = -1, -1
         for r in rows:
             a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
-            place_marker(flat, q[t], places, a)
-            place_marker(flat, q[t], places, b)
+            if a != placed_a or b != placed_b:  # most rows of a joint share their markers
+                place_marker(flat, q[t], places, a)
+                place_marker(flat, q[t], places, b)
+                placed_a, placed_b = a, b
             given = functions[t, flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
             A = matrix(places.axes, a)
             _, nv, nw = row_geometry(

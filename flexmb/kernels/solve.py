@@ -62,7 +62,7 @@ def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
 @njit(cache=True, fastmath=FAST)
 def _reduce(Mrr, Mre, m, beta, E, out):
     """Lower triangle of `beta M_rr - beta^2 M_re E M_re^T`."""
-    for r in range(len(Mrr)):
+    for r in range(len(Mrr)):  # of unknown length to the compiler, which otherwise writes out all 21 loops
         for c in range(r + 1):
             total = 0.0
             for i in range(m):
@@ -252,7 +252,6 @@ def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, mul
     bad = factor_bodies(flat, beta, gamma, stiff, terms.Mrr, terms.Mre, terms.E, terms.chol, terms.chol0)
     if bad > 0:
         return -bad, np.zeros((0, 0))
-    copy(compliance, terms.compliance)
     S[:] = 0.0
     for r in range(len(place)):
         inactive = compliance[r] == INACTIVE
@@ -290,11 +289,11 @@ def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, mul
 
 
 @njit(cache=True)
-def solve_again(flat, terms, idle, beta, rhs, row_rhs, x, multipliers):
-    """The same with another right-hand side and the factors that `solve_rows` left; `idle`: the combinations it returned, `beta` as there. The blocks in `terms` may have changed a little."""
+def solve_again(flat, terms, idle, beta, compliance, rhs, row_rhs, x, multipliers):
+    """The same with another right-hand side and the factors that `solve_rows` left; `idle`: the combinations it returned, `beta` and `compliance` as there. The blocks in `terms` may have changed a little."""
     place, t = flat.row_place, terms.t
     for r in range(len(place)):
-        t[place[r]] = 0.0 if terms.compliance[r] == INACTIVE else -row_rhs[r]
+        t[place[r]] = 0.0 if compliance[r] == INACTIVE else -row_rhs[r]
     offset = 0
     for b in range(len(flat.modes)):
         vs, m = flat.v_start[b], flat.modes[b]
@@ -333,5 +332,5 @@ def solve_step(anew, idle, flat, terms, beta, gamma, compliance, rhs, row_rhs, x
     """`solve_rows` with the matrix of a step when `anew`, otherwise `solve_again`; the outcome, and the combinations for the next time."""
     if anew:
         return solve_rows(flat, terms, beta, gamma, 1.0, compliance, rhs, row_rhs, x, multipliers)
-    solve_again(flat, terms, idle, beta, rhs, row_rhs, x, multipliers)
+    solve_again(flat, terms, idle, beta, compliance, rhs, row_rhs, x, multipliers)
     return 0, idle

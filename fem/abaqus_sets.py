@@ -1,15 +1,17 @@
 """From a deck in its own numbers to a `RawMesh`: sets inside sets, surfaces, the place of the instance."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from fem.abaqus import Deck, member
+from fem.abaqus import Deck, DeckMaterial, member
 from fem.abaqus_types import FACES
 from fem.elements import ELEMENTS, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh import CellBlock, Mesh
 from fem.raw_mesh import RawMesh
+from fem.unread import Declared
 
 
 class _Numbers:
@@ -133,7 +135,22 @@ def raw_mesh(deck: Deck) -> RawMesh:
         for kind, n in deck.not_solid.items()
         if not kind.startswith("CPS")
     ]
-    return RawMesh(points, ids, tuple(blocks), groups, nodes, faces, tuple(notes), tuple(lost), beams=True)
+    return RawMesh(
+        points, ids, tuple(blocks), groups, nodes, faces, tuple(notes), tuple(lost), beams=True,
+        unread=tuple(deck.unread), unread_lines=tuple(deck.unread_lines), declared=tuple(_declared(deck, numbers)),
+    )  # fmt: skip
+
+
+def _declared(deck: Deck, numbers: _Numbers) -> Iterator[Declared]:
+    """The materials that sections give to elements; without constants those that the deck does not define."""
+    for elset, name, section in deck.sections:
+        level = next((level for level in ("part", "assembly") if elset in getattr(deck, level).elements), None)
+        if level is None:
+            continue  # of no elements
+        cells = np.array(numbers.cells(numbers.flat(elset, level, "elements")), dtype=np.int64).reshape(-1, 2)
+        material = deck.materials.get(name, DeckMaterial(replace(section, keyword="MATERIAL")))
+        constants = (material.youngs_modulus, material.poissons_ratio, material.density)
+        yield Declared(deck.spelling.get(name, name), *constants, material.source, cells)
 
 
 def _free(deck: Deck, name: str, taken: dict) -> str:

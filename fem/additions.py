@@ -10,6 +10,9 @@ import scipy.sparse as sp
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.interface import HasPoints, Interface, rigid_motion
 
+ASYMMETRIC = 1e-8
+"""Asymmetry of an inertia or a stiffness, relative to its entries, that is taken for rounding."""
+
 
 @dataclass(frozen=True)
 class PointMass:
@@ -35,7 +38,7 @@ class PointMass:
         principal = np.linalg.eigvalsh(0.5 * (J + J.T))
         if (
             self.mass < 0
-            or not np.allclose(J, J.T)
+            or np.abs(J - J.T).max() > ASYMMETRIC * np.abs(J).max()
             or principal[0] < -1e-12 * abs(principal[2])
             or principal[2] > (principal[:2].sum()) * (1 + 1e-9)
         ):
@@ -65,8 +68,8 @@ class Spring:
         if (
             k.shape != (6, 6)
             or not np.isfinite(k).all()
-            or not np.allclose(k, k.T)
-            or np.linalg.eigvalsh(k)[0] < -1e-9 * np.abs(k).max()
+            or np.abs(_unit_diagonal(k - k.T, k)).max() > ASYMMETRIC
+            or np.linalg.eigvalsh(_unit_diagonal(k, k))[0] < -1e-9
         ):
             raise MatrixError(
                 f"The spring between {self.a!r} and {self.b!r} needs a symmetric stiffness without negative eigenvalues, (6, 6) or its 6 diagonal entries; "
@@ -107,3 +110,12 @@ def _interface(interfaces: Mapping[str, Interface], name: str) -> Interface:
     if name not in interfaces:
         raise InterfaceError(unknown_name("interface", name, interfaces))
     return interfaces[name]
+
+
+def _unit_diagonal(A: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """A matrix (6, 6) of forces and moments without units: scaled by what makes the entries of the diagonal of `k` one, or minus one, and where they are zero the largest beside them."""
+    diagonal = np.abs(np.diag(k))
+    scale = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
+    coupled = (np.abs(k) * scale).max(axis=1)
+    scale = np.where((diagonal <= 0) & (coupled > 0), 1 / np.where(coupled > 0, coupled, 1.0), scale)
+    return np.asarray(A * np.outer(scale, scale))

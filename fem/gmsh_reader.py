@@ -158,12 +158,15 @@ def _read_41(data: bytes, binary: bool) -> RawMesh:
         dim, _, parametric = s.take("i", 3).tolist()
         count = int(s.take("n", 1)[0])
         ids.append(s.take("n", count))
-        points.append(s.take("d", count * (3 + (dim if parametric else 0))).reshape(count, -1)[:, :3])
+        width = 3 + (dim if parametric else 0)
+        points.append(s.take("d", count * width).reshape(count, width)[:, :3])
     s = _section(data, "Elements", binary)
     found = []
     for _ in range(s.take("n", 4)[0]):
         dim, entity, code = s.take("i", 3).tolist()
         count = int(s.take("n", 1)[0])
+        if not count:  # an entity without cells, of whatever type
+            continue
         width = _kind(code)[1]
         nodes = s.take("n", count * (width + 1)).reshape(count, width + 1)[:, 1:]
         found.append((code, nodes, [(tag, np.arange(count)) for tag in tags.get((dim, entity), [])]))

@@ -77,7 +77,8 @@ def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: s
             materials[f"{part} material {k}"] = source.materials[k]
         cell += source.mesh.cell_count
     points = np.concatenate([m.points for m in parts.values()])
-    return Model(Mesh(points, tuple(blocks), cell_sets=sets, name=name), materials, name)
+    unread = tuple(u for model in parts.values() for u in model.unread)
+    return Model(Mesh(points, tuple(blocks), cell_sets=sets, name=name, unread=unread), materials, name)
 
 
 def _of_matrices(parts: Mapping[str, Model], name: str) -> Model:

@@ -1,8 +1,7 @@
-"""Reading and writing meshes: Gmsh and Abaqus/CalculiX files by own readers, VTK's by VTK, every other format by meshio."""
+"""Reading and writing meshes: Gmsh, Abaqus/CalculiX and Nastran files by own readers, VTK's by VTK, every other format by meshio."""
 
 import contextlib
 import io
-import tempfile
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -19,11 +18,11 @@ from fem.errors import MeshError
 from fem.gmsh_reader import read_gmsh
 from fem.gmsh_writer import write_gmsh
 from fem.mesh import Mesh
-from fem.nastran_deck import prepared
+from fem.nastran_mesh import read_nastran_mesh
 from fem.raw_mesh import MeshWarning, RawMesh, solid_mesh
 from fem.vtk_io import VtkFields, read_vtk, write_vtk
 
-_REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref", "nastran:ref": "property"}
+_REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref"}
 """Cell data of meshio that hold a number of a group, and how a group without a name is called."""
 _MARK = " set "
 """How sets are kept in formats that have none: as fields "node set NAME" (0/1), "cell set NAME" (0/1), "face set NAME" (bit k: face k)."""
@@ -32,14 +31,18 @@ _VTK = (".vtu", ".vtk")
 _NASTRAN = (".bdf", ".nas", ".fem")
 
 
-def read_mesh(path: str | Path, beams: Collection[str] | None = None) -> Mesh:
+def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
     """The mesh in a file, with its named sets. Units stay the file's.
 
-    Formats: Gmsh .msh, Abaqus/CalculiX .inp, VTK .vtu and .vtk, and by meshio .med, .bdf/.nas, .mesh, .xdmf, .cgns, .e and more.
+    Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, and by meshio .med, .mesh, .xdmf, .cgns, .e and more.
     Groups of solid cells become cell sets, surface groups face sets (node sets when they are not on the skin), line and point
     groups node sets. Two-node lines are beams when they are in one of the groups `beams`, or when the file has neither solid nor surface cells; their
     groups become cell sets. Nodes that no cell of the part uses are left out; `node_ids` keeps the file's numbers. `mesh.notes` says what
     was changed. Warns (`MeshWarning`) of what the file holds and flexmb could not take along.
+
+    Decks of solvers also hold constraints, supports, loads, lumped masses, materials. What changes the part and is not obeyed is in `mesh.unread`, with its line;
+    reductions and `flexible_body` refuse such a part until `ignore` names the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: all that is in
+    analysis steps). Materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` leaves them out.
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
     path = Path(path)
@@ -50,12 +53,14 @@ def read_mesh(path: str | Path, beams: Collection[str] | None = None) -> Mesh:
         raw = raw_mesh(read_deck(path))
     elif ending == ".msh":
         raw = read_gmsh(path)
+    elif ending in _NASTRAN:
+        raw = read_nastran_mesh(path)
     elif ending in _VTK:
         raw = _raw_from_vtk(read_vtk(path))
     else:
-        raw = raw_from_meshio(*_meshio_read(path, ending), first=0 if ending in _FIELDS_IN else 1)
+        raw = raw_from_meshio(_meshio_read(path), first=0 if ending in _FIELDS_IN else 1)
         raw = _med_order(raw) if ending == ".med" else raw
-    return solid_mesh(raw, path.stem, beams)
+    return solid_mesh(raw, path.stem, beams, ignore)
 
 
 def _med_order(raw: RawMesh) -> RawMesh:
@@ -67,19 +72,12 @@ def _med_order(raw: RawMesh) -> RawMesh:
     return replace(raw, blocks=tuple(blocks))
 
 
-def _meshio_read(path: Path, ending: str) -> tuple[meshio.Mesh, tuple[str, ...]]:
-    """What meshio reads, and what it loses of it."""
+def _meshio_read(path: Path) -> meshio.Mesh:
+    """What meshio reads."""
     said = io.StringIO()
     try:
-        with (
-            contextlib.redirect_stdout(said),
-            contextlib.redirect_stderr(said),
-            tempfile.TemporaryDirectory() as folder,
-        ):
-            source, lost = prepared(path, Path(folder)) if ending in _NASTRAN else (path, ())
-            return meshio.read(source), lost
-    except MeshError:
-        raise
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            return meshio.read(path)
     except (Exception, SystemExit) as error:  # meshio calls sys.exit on some files
         detail = said.getvalue().strip() if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
         raise MeshError(
@@ -89,7 +87,7 @@ def _meshio_read(path: Path, ending: str) -> tuple[meshio.Mesh, tuple[str, ...]]
         ) from None
 
 
-def raw_from_meshio(data: meshio.Mesh, lost: tuple[str, ...] = (), first: int = 1) -> RawMesh:
+def raw_from_meshio(data: meshio.Mesh, first: int = 1) -> RawMesh:
     """Cells, groups and sets of a meshio mesh; `first` is the number of the first node in messages."""
     points = np.zeros((len(data.points), 3))
     points[:, : np.shape(data.points)[1]] = data.points
@@ -99,7 +97,7 @@ def raw_from_meshio(data: meshio.Mesh, lost: tuple[str, ...] = (), first: int = 
     nodes = {name: np.asarray(rows, dtype=np.int64) for name, rows in data.point_sets.items()}
     _families(groups, nodes, data)
     faces = _fields(groups, nodes, data.point_data, data.cell_data)
-    return RawMesh(points, ids, blocks, groups, nodes, faces, lost=lost)
+    return RawMesh(points, ids, blocks, groups, nodes, faces)
 
 
 def _raw_from_vtk(data: VtkFields) -> RawMesh:

@@ -22,6 +22,7 @@ from fem.matrix_check import checked_free_matrices
 from fem.mesh import Mesh
 from fem.sparsity import Pattern, sparsity
 from fem.stress import fibre_stresses, nodal_stresses
+from fem.unread import Declared, Unread, require_obeyed
 
 
 class UnitWarning(UserWarning):
@@ -165,6 +166,26 @@ class Model:
     def ndof(self) -> int:
         """Number of degrees of freedom: 3 a node, and 3 more for each node of a beam."""
         return 3 * (len(self.points) + len(self.rotation_nodes))
+
+    @cached_property
+    def unread(self) -> tuple[Unread, ...]:
+        """What the file of the mesh says about the part and this model does not obey: keywords of the file, and materials that are not those of the model."""
+        if not isinstance(self._matrices, _Assembly):
+            return ()
+        source, found = self._matrices, []
+        first: dict[int, Declared] = {}
+        for declared in source.mesh.declared:
+            for number in np.unique(source.material_of[declared.cells]):
+                given = source.materials[number]
+                reason = declared.contradiction(given.material if isinstance(given, Beam) else given)
+                reason = reason or declared.told_apart(first.setdefault(int(number), declared))
+                if reason is not None:
+                    found.append(replace(declared.source, text=reason))
+        return (*source.mesh.unread, *found)
+
+    def require_obeyed(self) -> None:
+        """Refuse a model whose file says more about the part than is obeyed (`unread`). Raises `MeshError`."""
+        require_obeyed(self.name, self.unread)
 
     @property
     def rotation_nodes(self) -> Int[np.ndarray, " nr"]:

@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fem.elements import ELEMENTS, LINE
 from fem.errors import MeshError, unknown_name
 from fem.mesh import CellBlock, Mesh
+from fem.unread import Declared, Unread, kept, listed
 
 _REDUCED = {"hexahedron27": "hexahedron20", "wedge18": "wedge15", "pyramid14": "pyramid13"}
 """Kinds whose first nodes are a supported kind; the others lie inside faces and cells."""
@@ -32,7 +33,9 @@ class RawMesh:
     - `groups`: name -> for each block, the rows that belong to it; `node_groups`: name -> rows of `points`; `face_groups`:
       name -> (block, row, face of the cell), (k, 3);
     - `notes`: what reading changed; `lost`: what the file holds and could not be read; `beams`: line cells are structure in this format,
-      not marks of sets.
+      not marks of sets;
+    - `unread`: what the file says about the part and is not obeyed; `unread_lines`: the same of line cells, which is obeyed where they are beams;
+      `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
     """
 
     points: np.ndarray
@@ -44,14 +47,18 @@ class RawMesh:
     notes: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     beams: bool = False
+    unread: tuple[Unread, ...] = ()
+    unread_lines: tuple[Unread, ...] = ()
+    declared: tuple[Declared, ...] = ()
 
 
-def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None) -> Mesh:
+def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
     """The solid cells, and the line cells of the groups `beams`, with every group as a set; other cells of lower dimension only
     say where sets are. Without any solid or surface cell, all lines are beams.
 
     Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of lines and
-    points node sets. Nodes that no solid cell uses are left out. Warns (`MeshWarning`) of anything lost; all of it is in `notes`.
+    points node sets. Nodes that no solid cell uses are left out. Warns (`MeshWarning`) of anything lost or not obeyed; all of it is in `notes` or `unread`.
+    `ignore`: keywords of the file that the user accepts as not obeyed.
     """
     notes, lost = list(raw.notes), list(raw.lost)
     solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _REDUCED.get(kind, kind) in ELEMENTS and len(rows)]
@@ -96,10 +103,20 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None) ->
     ids = None if np.array_equal(raw.node_ids, np.arange(len(used))) else raw.node_ids[used]
     plain = Mesh(raw.points[used], cells, node_ids=ids, name=name)
     sets = _sets(raw, index, number, plain, notes)
-    if lost:
-        warnings.warn(f"Mesh {name!r}: lost in reading: " + "; ".join(lost) + ".", MeshWarning, stacklevel=3)
-        notes += [f"lost in reading: {text}" for text in lost]
-    return Mesh(plain.points, cells, *sets, ids, name, tuple(notes))
+    unread, accepted = kept((*raw.unread, *(raw.unread_lines if unused else ())), ignore)
+    told = [f"lost in reading: {text}" for text in lost] + [f"not obeyed: {text}" for text in listed(unread)]
+    if told:
+        warnings.warn(f"Mesh {name!r}: " + "; ".join(told) + ".", MeshWarning, stacklevel=3)
+    notes += [f"lost in reading: {text}" for text in lost]
+    notes += [f"not obeyed, as accepted: {text}" for text in listed(accepted)]
+    declared = tuple(_placed(d, index) for d in raw.declared if not d.source.accepted(ignore))
+    return Mesh(plain.points, cells, *sets, ids, name, tuple(notes), unread, tuple(d for d in declared if len(d.cells)))
+
+
+def _placed(declared: Declared, index: dict[int, np.ndarray]) -> Declared:
+    """A material with the cells of the mesh in place of (block, row)."""
+    cells = [index[block][row] for block, row in declared.cells.tolist() if block in index]
+    return replace(declared, cells=np.array([cell for cell in cells if cell >= 0], dtype=np.int64))
 
 
 def _beam_cells(raw: RawMesh, name: str, beams: Collection[str] | None, solids: bool) -> dict[int, np.ndarray]:

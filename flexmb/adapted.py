@@ -55,7 +55,7 @@ def adapted(system: System | Mechanism, nominal: Result, coordinates: int) -> Me
         bodies.append(body)
         q += [mechanism.initial.q[q_start[b] :][:7], T.T @ mechanism.initial.q[q_start[b] + 7 : q_start[b + 1]]]
         w += [mechanism.initial.w[v_start[b] :][:6], T.T @ mechanism.initial.w[v_start[b] + 6 : v_start[b + 1]]]
-    initial = State(mechanism.initial.t, np.concatenate(q), np.concatenate(w))
+    initial = State(mechanism.initial.t, np.concatenate(q), np.concatenate(w), mechanism.initial.angles)
     return replace(mechanism, bodies=tuple(bodies), initial=initial)
 
 

@@ -38,8 +38,12 @@ class BodyInterface:
             if getattr(self, name) is None:
                 continue
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
+            if not np.isfinite(value).all():
+                raise InterfaceError(f"The {name} of an interface must be finite.")
             value.setflags(write=False)
             object.__setattr__(self, name, value)
+        if self.point.shape != (3,):
+            raise InterfaceError(f"The point of an interface has three coordinates; found shape {self.point.shape}.")
 
     def over(self, T: Float[np.ndarray, "m k"]) -> "BodyInterface":
         """The same place over other elastic coordinates z, `eta = T z`."""
@@ -90,6 +94,8 @@ class Body:
                 raise MatrixError(
                     f"Body {self.name!r}: {name} has shape {value.shape}, expected ({m},), one entry per elastic coordinate."
                 )
+            if not np.isfinite(value).all():
+                raise MatrixError(f"Body {self.name!r}: {name} must be finite; found {value}.")
             value.setflags(write=False)
             object.__setattr__(self, name, value)
         if (self.stiffness <= 0).any():
@@ -242,6 +248,7 @@ def flexible_body(
     the body costs 24 m^2 + O(m) flops more, and 12 m^2 for each joint or load on it: a quarter more for the slider-crank of the demo, m = 16.
     Reference: Wallrapp, "Standardization of flexible body modeling in MBS codes" (1994), for the data set.
     """
+    model.require_obeyed()
     omega = np.sqrt(basis.eigenvalues)
     ratios = modal_damping(omega) if callable(modal_damping) else np.full(len(omega), float(modal_damping))
     if np.shape(ratios) != omega.shape or not np.isfinite(ratios).all():

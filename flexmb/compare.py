@@ -18,6 +18,11 @@ from flexmb.simulate import Progress, simulate
 from flexmb.stress import LargestStress, largest_stress
 from flexmb.system import System
 
+SAME_END = 1e-9
+"""Difference of the ends of two results, relative to them, that is rounding."""
+EVEN = 1e-6
+"""Relative difference of steps that count as even."""
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -77,15 +82,27 @@ class Comparison:
         """Bodies that have stresses in the reference."""
         return [b.name for b in self.reference.mechanism.bodies if b.stress is not None]
 
-    def spectra(self, measure: Callable[[Result], np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Amplitudes over frequency (cycles per unit of time) of a measure (nt,) of each result; stored times must be evenly spaced."""
+    @property
+    def evenly_spaced(self) -> int:
+        """How many stored times are evenly spaced: all, or all but the end, where that follows the last multiple of an output step; none where there is no such spacing."""
         steps = np.diff(self.t)
-        if len(steps) < 2 or np.ptp(steps) > 1e-6 * steps.mean():
+        if len(steps) > 2 and steps[-1] < steps[0] * (1 - EVEN):
+            steps = steps[:-1]
+        return len(steps) + 1 if len(steps) > 1 and np.ptp(steps) <= EVEN * steps.mean() else 0
+
+    def spectra(self, measure: Callable[[Result], np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Amplitudes over frequency (cycles per unit of time) of a measure (nt,) of each result, over the stored times that are evenly spaced."""
+        count = self.evenly_spaced
+        if not count:
             raise MechanismError("A spectrum needs evenly spaced times: give output_step=.")
         found, frequencies = {}, np.zeros(0)
         for name, result in self.results.items():
             frequencies, power = periodogram(
-                measure(result), 1 / steps.mean(), "hann", detrend="linear", scaling="spectrum"
+                measure(result)[:count],
+                1 / float(np.diff(self.t[:count]).mean()),
+                "hann",
+                detrend="linear",
+                scaling="spectrum",
             )
             found[name] = np.sqrt(2 * power)
         return frequencies, found
@@ -160,4 +177,15 @@ def compare(
             continue
         report = None if progress is None else lambda done, k=k: progress((k + done) / len(variants))
         results[name] = simulate(variant, duration, progress=report, **options)
+    _require_same_times(mechanism, results)
     return Comparison(results)
+
+
+def _require_same_times(mechanism: Mechanism, results: Mapping[str, Result]) -> None:
+    """Raises `MechanismError` where events end the results at different times."""
+    ends = {name: float(result.t[-1]) for name, result in results.items()}
+    if max(ends.values()) - min(ends.values()) > SAME_END * max(map(abs, ends.values())):
+        told = ", ".join(f"{name!r} at t = {end:.9g}" for name, end in ends.items())
+        raise MechanismError(
+            f"An event ends the simulations of {mechanism.name!r} at different times, which cannot be compared: {told}. Take a duration below {min(ends.values()):.6g}, or an event that does nothing."
+        )

@@ -1,11 +1,12 @@
 """Configurations as numbers: where the parts of a body are in `q` and `w`, and the displacement between two configurations."""
 
 import numpy as np
+import scipy.sparse as sp
 from jaxtyping import Float
 
 from flexmb.kernels.algebra import left_jacobian_inverse, rotation_log
 from flexmb.kernels.data import Flat
-from flexmb.lie import rotation_from_quaternion
+from flexmb.lie import rotation_from_quaternion, skew
 
 
 def pose(flat: Flat, q: Float[np.ndarray, "nq"], body: int) -> tuple[np.ndarray, np.ndarray]:
@@ -33,3 +34,31 @@ def difference(flat: Flat, a: Float[np.ndarray, "nq"], b: Float[np.ndarray, "nq"
     rates, coordinates = elastic_places(flat)
     x[rates] = b[coordinates] - a[coordinates]
     return x
+
+
+def extent(flat: Flat, x: Float[np.ndarray, "nv"]) -> float:
+    """How far twists and elastic increments `x` move the bodies: the largest displacement of a mass centre and elastic displacement, over the mechanism's length, and the largest angle.
+
+    Wherever body frames are.
+    """
+    parts = [np.abs(x * flat.weight)[elastic_places(flat)[0]].max(initial=0.0)]
+    for b in range(len(flat.modes)):
+        v, phi = np.split(x[flat.v_start[b] : flat.v_start[b] + 6], 2)
+        parts += [np.linalg.norm(v + np.cross(phi, flat.s0[b] / flat.mass[b])) * flat.weight[0], np.linalg.norm(phi)]
+    return float(max(parts))
+
+
+def tangent_operator(flat: Flat, x: Float[np.ndarray, "nv"]) -> sp.csr_matrix:
+    """`T` (nv, nv) with `exp(x + dx) = exp(x) o exp(T dx)` to first order, `T = (1 - exp(-ad_x)) / ad_x`, of all bodies."""
+    blocks = []
+    for b, m in enumerate(flat.modes):
+        v, phi = (skew(part) for part in np.split(x[flat.v_start[b] : flat.v_start[b] + 6], 2))
+        ad = np.block([[phi, v], [np.zeros((3, 3)), phi]])
+        T, term = np.eye(6), np.eye(6)
+        for k in range(2, 40):
+            term = -term @ ad / k
+            T = T + term
+            if np.abs(term).max() <= 1e-17 * np.abs(T).max():
+                break
+        blocks += [T, np.eye(m)] if m else [T]
+    return sp.csr_matrix(sp.block_diag(blocks))

@@ -1,13 +1,14 @@
 """From a mechanism to the arrays of the compiled loop."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexmb.elimination import elimination_of
 from flexmb.invariants import inverse_moments, rigid_mass
-from flexmb.kernels.data import FIRST_ORDER, GROUND, SECOND_ORDER, Flat
+from flexmb.kernels.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, Flat
 from flexmb.kernels.pointed import fields_of, pointed
+from flexmb.scales import rate_of
 
 if TYPE_CHECKING:
     from flexmb.body import Body
@@ -90,7 +91,7 @@ def flatten(mechanism: "Mechanism") -> Flat:
         slices=np.array([SECOND_ORDER if b.invariants.second_order else FIRST_ORDER for b in bodies], dtype=np.int64),
         stiffness=np.concatenate([b.stiffness for b in bodies]) if bodies else np.zeros(0),
         damping=np.concatenate([b.damping for b in bodies]) if bodies else np.zeros(0),
-        weight=weight,
+        weight=weight, scales=np.array([length, rate_of(mechanism, weight)]),
         marker_body=np.array([m.body for m in markers], dtype=np.int64),
         marker_point=np.array([m.point for m in markers]).reshape(-1, 3),
         marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
@@ -108,12 +109,31 @@ def flatten(mechanism: "Mechanism") -> Flat:
         row_law=np.array([mechanism.laws[r.law].address if r.law >= 0 else 0 for r in rows], dtype=np.int64),
         row_offset=np.array([r.offset for r in rows], dtype=float),
         joint_rows=mechanism.joint_rows,
+        **_angles(mechanism),
         **elimination,
         load_marker=np.array([x.marker for x in loads], dtype=np.int64),
         load_follows=np.array([int(x.follows) for x in loads], dtype=np.int64),
         load_wrench=np.array([x.wrench for x in loads], dtype=float).reshape(-1, 6),
         load_function=np.array([x.function for x in loads], dtype=np.int64),
     ))  # fmt: skip
+
+
+def _angles(mechanism: "Mechanism") -> dict[str, Any]:
+    """The angles of the mechanism, which rows show them, and which joint equations prescribe them."""
+    pairs = mechanism.turning
+    number = {pair: k for k, pair in enumerate(pairs)}
+    of_row = np.array([number[r.markers] if r.kind == ANGLE else -1 for r in mechanism.rows], dtype=np.int64)
+    driver = np.full(len(pairs), -1)
+    for r in range(mechanism.joint_rows):
+        if of_row[r] >= 0:
+            driver[of_row[r]] = r
+    axes = [[mechanism.markers[k].axes[:, 2] for k in pair] for pair in pairs]
+    return {
+        "row_angle": of_row,
+        "angle_markers": np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        "angle_driver": driver,
+        "angle_axes": np.array(axes, dtype=float).reshape(-1, 2, 3),
+    }
 
 
 def starts_of(modes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -124,11 +144,12 @@ def starts_of(modes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def part_of(flat: Flat, rows: np.ndarray, loads: np.ndarray) -> Flat:
     """A mechanism's arrays with some of its rows, in their order, and some of its loads: enough to evaluate these, not to eliminate them."""
     values = fields_of(flat)
-    for name in ("row_kind", "row_markers", "row_axes", "row_function", "row_stiffness", "row_damping", "row_law", "row_offset"):  # fmt: skip
+    for name in ("row_kind", "row_markers", "row_axes", "row_function", "row_stiffness", "row_damping", "row_law", "row_offset", "row_angle"):  # fmt: skip
         values[name] = np.ascontiguousarray(values[name][rows])
     for name in ("load_marker", "load_follows", "load_wrench", "load_function"):
         values[name] = np.ascontiguousarray(values[name][loads])
     used = np.zeros(len(flat.marker_body), dtype=bool)
     used[values["row_markers"].ravel()] = used[values["load_marker"]] = True
+    values["angle_driver"] = np.full_like(flat.angle_driver, -1)
     values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
     return pointed(Flat(**values))

@@ -4,7 +4,6 @@ The displacement of a body is kept to second (or first) order in its elastic coo
 goes with the cube (or the square) of the rotations inside the body, and with the strain.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,25 +69,24 @@ def _record(x: np.ndarray, H: np.ndarray) -> Gauge:
     return Gauge(x, *_parts(H))
 
 
-def warn_when_left(name: str, record: Gauge, second_order: bool, t: np.ndarray, eta: np.ndarray) -> None:
-    """Warn (`RangeWarning`) when a body turned or stretched inside beyond its range, with the first time and the place."""
+def out_of_range(
+    name: str, record: Gauge, second_order: bool, t: Float[np.ndarray, "nt"], eta: Float[np.ndarray, "nt m"]
+) -> list[str]:
+    """A sentence for each way, rotation and strain, in which a body left its range, with the first time and the place."""
     turned, where, stretched, there = record.largest(eta)
-    limit = ROTATION[second_order]
+    limit, found = ROTATION[second_order], []
     advice = "Cut the body into several (flexmb.split), or take the result for what a small-deformation model can say."
     if turned.max() > limit:
         first, worst = int(np.argmax(turned > limit)), int(turned.argmax())
         order = "second" if second_order else "first"
-        warnings.warn(
+        found.append(
             f"Body {name!r} leaves the range of its expansion of {order} order at t = {t[first]:.6g}: it turns inside by more than {limit} rad near "
-            f"{np.round(record.x[where[first]], 6)} of its frame; at most {turned[worst]:.3g} rad at t = {t[worst]:.6g}. {advice}",
-            RangeWarning,
-            stacklevel=3,
+            f"{np.round(record.x[where[first]], 6)} of its frame; at most {turned[worst]:.3g} rad at t = {t[worst]:.6g}. {advice}"
         )
     if stretched.max() > STRAIN:
         first, worst = int(np.argmax(stretched > STRAIN)), int(stretched.argmax())
-        warnings.warn(
+        found.append(
             f"Body {name!r} is strained by more than {STRAIN:.0%} from t = {t[first]:.6g} near {np.round(record.x[there[first]], 6)} of its frame (at most "
-            f"{stretched[worst]:.2%} at t = {t[worst]:.6g}): its linear material and geometry do not hold there. Check the loads and the units.",
-            RangeWarning,
-            stacklevel=3,
+            f"{stretched[worst]:.2%} at t = {t[worst]:.6g}): its linear material and geometry do not hold there. Check the loads and the units."
         )
+    return found

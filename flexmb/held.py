@@ -4,8 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from flexmb.joints import free_motion
-from flexmb.mechanism import Joint, Mechanism, Row, driver_row
+from flexmb.mechanism import Joint, Mechanism, MechanismError, Row, driver_row
 from flexmb.motion import Motion, constant
+
+HOLD, EVENT = "hold", "event"
+"""Kinds of joints that hold a coordinate: always, or at those times of a result at which an event does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +28,9 @@ def held_row(mechanism: Mechanism, joint: str, along: str | None) -> Row:
 
 
 def with_holds(
-    mechanism: Mechanism, holds: Sequence[Hold], without: Collection[str] = (), undriven: Collection[str] = ()
-) -> Mechanism:
-    """The mechanism with the holds as joints after its own, `without` some joints, and `undriven` ones without the drivers of their free motion."""
+    mechanism: Mechanism, holds: Sequence[Hold], without: Collection[str] = (), undriven: Collection[str] = (), kind: str = HOLD
+) -> Mechanism:  # fmt: skip
+    """The mechanism with the holds as joints of a `kind` after its own, `without` some joints, and `undriven` ones without the drivers of their free motion."""
     for name in (*without, *undriven):
         mechanism.joint(name)
     functions, joints = list(mechanism.functions), []
@@ -48,12 +51,24 @@ def with_holds(
             )
     for hold in holds:
         row = held_row(mechanism, hold.joint, hold.along)
-        add(hold.name, "hold", row.markers, [replace(row, function=len(functions))])
+        add(hold.name, kind, row.markers, [replace(row, function=len(functions))])
         functions.append(hold.value if isinstance(hold.value, Motion) else constant(hold.value))
     forces = {}
     for name, numbers in mechanism.force_elements.items():
         forces[name] = tuple(range(len(rows), len(rows) + len(numbers)))
         rows += [mechanism.rows[r] for r in numbers]
-    return replace(
+    made = replace(
         mechanism, rows=tuple(rows), joints=tuple(joints), functions=tuple(functions), force_elements=forces, start_rows=()
     )  # fmt: skip
+    angles = made.angles_of(mechanism, mechanism.initial.angles)
+    return replace(made, initial=replace(mechanism.initial, angles=angles))
+
+
+def require_no_events(mechanism: Mechanism) -> None:
+    """Raises `MechanismError` for the mechanism of a result with events: what these hold does not act at all times, and nothing else says when."""
+    names = [joint.name for joint in mechanism.joints if joint.kind == EVENT]
+    if names:
+        raise MechanismError(
+            f"{mechanism.name!r} is the mechanism of a result with the events {', '.join(map(repr, names))}, which hold coordinates at some times of that result only. Take the mechanism that was "
+            "simulated; it goes on from a stored state with replace(system.build(), initial=result.state(-1), start_rows=()), and the events again."
+        )

@@ -55,6 +55,13 @@ class InertiaInvariants:
                 raise MatrixError(f"Inertia invariant {name} contains NaN or infinity.")
             value.setflags(write=False)
             object.__setattr__(self, name, value)
+        m = np.shape(self.S1)[-1]
+        shapes = {"s0": (3,), "S1": (3, m), "SG": (3, m, m), "J0": (3, 3), "J1": (m, 3, 3), "J2": (m, m, 3, 3), "h0": (3, m), "h": (3, m, m), "PG": (3, 3, m, m)}  # fmt: skip
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise MatrixError(
+                    f"Inertia invariant {name} has shape {getattr(self, name).shape}; with {m} elastic coordinates it must be {shape}."
+                )
         _require_physical_inertia(self.mass, self.s0, self.J0)
 
     @property

@@ -20,12 +20,13 @@ from fem.errors import ConvergenceError, FlexmbError, unknown_name
 from flexmb.configuration import difference, elastic_places
 from flexmb.initial import quiet_start, row_jacobian
 from flexmb.integrators.equations import Equations
-from flexmb.kernels.data import GROUND, TRANSLATION, Flat
+from flexmb.kernels.data import ANGLE, GROUND, TRANSLATION, Flat
 from flexmb.kernels.step import displace
 from flexmb.linear.tangent import carrying, tangent
 from flexmb.mechanism import Joint, Marker, Mechanism, Row
 from flexmb.motion import Motion, table
-from flexmb.result import Result, result_of_states
+from flexmb.result import Result, followed_angles, result_of_states
+from flexmb.scales import force_units
 from flexmb.system import System
 
 ITERATIONS = 30
@@ -35,7 +36,7 @@ FIRST, SECOND = np.array([1, -8, 0, 8, -1]) / 12, np.array([-1, 16, -30, 16, -1]
 """First and second differences over five points."""
 REGULAR = 1e-13
 INDIFFERENT = 1e-9
-"""Cost of what may be as it likes, relative to that of a deformation."""
+"""Cost of what may be as it likes, in its own scale, relative to that of a deformation."""
 
 
 class InverseError(FlexmbError, ValueError):
@@ -167,6 +168,7 @@ class _Problem:
         self.ns = len(mechanism.joints[-1].rows)
         self.nj = mechanism.joint_rows - self.ns
         self.nv, self.nu = len(self.flat.weight), len(actuators)
+        self.angles = followed_angles(mechanism, np.repeat(mechanism.initial.q[None], len(times), axis=0))
         self.rows = [mechanism.force_elements[name][0] for name in actuators]
 
     def solve(self, plain: Mechanism) -> Inverse:
@@ -184,7 +186,8 @@ class _Problem:
             multipliers, efforts = multipliers + scale * dl, efforts + scale * du
             if size < TOLERANCE:
                 w, wdot = self._rates(q)
-                result = result_of_states(plain, self.times, q, w, wdot, multipliers)
+                angles = followed_angles(plain, q, self.angles)
+                result = result_of_states(plain, self.times, q, w, wdot, multipliers, angles=angles)
                 return Inverse(self.actuators, self.times, efforts, result, iteration)
         raise ConvergenceError(
             f"No motion of {plain.name!r} was found that follows what is prescribed: after {ITERATIONS} iterations the corrections are still {size:.2g} of its length. "
@@ -197,6 +200,7 @@ class _Problem:
         found_q, found_l, found_u = [], [], []
         at, l, u = self.mechanism.initial.q.copy(), np.zeros(self.nj), np.zeros(self.nu)
         for n in range(len(self.times)):
+            self.angles[n] = self.angles[max(n - 1, 0)]
             for _ in range(ITERATIONS):
                 K, _, G, B, r, values = self._linear(n, at, none, none, l, u)
                 system = sp.bmat([[K, G[: self.nj].T, -B], [G, None, None]], format="csc")
@@ -223,7 +227,8 @@ class _Problem:
     ]:
         """Stiffness, (mass, damping), rows, actuators, unbalanced forces and row values at one time."""
         functions = self.functions[n]
-        e = Equations(self.mechanism, q)
+        e = Equations(self.mechanism, q, self.angles[n])
+        self.angles[n] = e.angles
         full = np.concatenate([multipliers, np.zeros(self.ns)])
         t = tangent(e, functions, q, w, wdot, full)
         out = e.residual(functions, q, w, wdot, full)[0].copy()
@@ -272,7 +277,7 @@ class _Problem:
                 row += self.nv
         data, i, j = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         A = sp.csr_matrix((data, (i, j)), shape=(row, len(q) * size))
-        cost, slope = np.full((len(q), size), INDIFFERENT), np.zeros((len(q), size))
+        cost, slope = np.zeros((len(q), size)), np.zeros((len(q), size))
         soft, soft_q = elastic_places(self.flat)
         cost[:, soft] += self.flat.weight[soft] ** 2
         slope[:, soft] = self.flat.weight[soft] ** 2 * (q[:, soft_q] - rest[:, soft_q])
@@ -283,7 +288,8 @@ class _Problem:
     def _scales(self, size: int, count: int) -> np.ndarray:
         """Sizes of the unknowns: displacements by their weights, forces by the mechanism's inertia."""
         force = float(self.flat.mass.max()) * self.mechanism.length / (count * self.h) ** 2
-        one = np.concatenate([1 / self.flat.weight, np.full(size - self.nv, force)])
+        efforts = np.where(self.flat.row_kind[self.rows] == ANGLE, self.mechanism.length, 1.0)
+        one = np.concatenate([1 / self.flat.weight, force * force_units(self.flat)[: self.nj], force * efforts])
         return np.tile(one, count)
 
 

@@ -1,11 +1,13 @@
-"""The tree of a mechanism: each body hangs on its parent by one joint; the others close loops."""
+"""The tree of a mechanism: each body hangs on its parent by one joint; the others close loops. The coordinates that generalised-alpha integrates."""
 
 from collections import deque
+from collections.abc import Collection
 
 import numpy as np
 
+from flexmb.configuration import pose
 from flexmb.kernels.data import GROUND
-from flexmb.kernels.pointed import pointed
+from flexmb.kernels.pointed import fields_of, pointed
 from flexmb.kernels.tree import FREE, Tree
 from flexmb.mechanism import Joint, Mechanism
 
@@ -19,14 +21,18 @@ AXES = {
 }
 """Free components of the twist [translation, rotation] on the axes of the joint. Other kinds are no groups of motions; they close loops."""
 ALL = (0, 1, 2, 3, 4, 5)
+COMMUTING = tuple(kind for kind in AXES if kind != "planar")
+"""Kinds whose translations do not turn with their rotations: uniform motion in them stays uniform."""
+HOLDING = ("fixed", "revolute", "spherical", "universal")
+"""Kinds of joints that hold a point of one body at a point of the other."""
 
 
-def tree_of(mechanism: Mechanism) -> Tree:
-    """The tree with the shortest branches, joints in the order of the model; a body that no such joint reaches is free."""
+def tree_of(mechanism: Mechanism, kinds: Collection[str] = tuple(AXES)) -> Tree:
+    """The tree with the shortest branches, of joints of some kinds in the order of the model; a body that no such joint reaches is free."""
     flat, bodies = mechanism.flat(), mechanism.bodies
     near: dict[int, list[tuple[Joint, int, int]]] = {b: [] for b in range(GROUND, len(bodies))}
     for joint in mechanism.joints:
-        if joint.kind in AXES:
+        if joint.kind in kinds:
             a, b = joint.markers
             near[mechanism.markers[a].body].append((joint, a, b))
             near[mechanism.markers[b].body].append((joint, b, a))
@@ -63,4 +69,48 @@ def tree_of(mechanism: Mechanism) -> Tree:
         axis_start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         axes=np.array([axis for free in axes for axis in free], dtype=np.int64),
         weight=np.concatenate(weights),
+        pivoted=np.zeros(len(bodies), dtype=bool),
+        pivot=np.zeros((len(bodies), 3)),
     ))  # fmt: skip
+
+
+def integrated_tree(mechanism: Mechanism, coordinates: str) -> Tree:
+    """The coordinates, "absolute" or "joint", that generalised-alpha integrates: bodies without a joint move about pivots; absolute coordinates are those of a tree without joints."""
+    flat, nb = mechanism.flat(), len(mechanism.bodies)
+    if coordinates == "joint":
+        tree = tree_of(mechanism, COMMUTING)
+        return pointed(Tree(**fields_of(tree) | {"pivoted": tree.child == FREE, "pivot": pivots(mechanism)}))
+    every, free = np.arange(nb), np.full(nb, FREE)
+    return pointed(Tree(
+        order=every, parent=free, child=free, start=flat.v_start, axis_start=6 * np.arange(nb + 1), axes=np.tile(np.array(ALL), nb), weight=flat.weight,
+        pivoted=np.full(nb, True), pivot=pivots(mechanism),
+    ))  # fmt: skip
+
+
+def pivots(mechanism: Mechanism) -> np.ndarray:
+    """Points (nb, 3) of the bodies about which generalised-alpha turns them.
+
+    In a mechanism that stands on the ground, where the shortest branch holds a body: a crank turns exactly about its bearing. Welded bodies turn about the pivot of what they are welded to.
+    The mass centre otherwise: that of a free mechanism moves exactly on its parabola, because the sum of all momenta is a sum of pivots' velocities.
+    """
+    flat, q = mechanism.flat(), mechanism.initial.q
+    near: dict[int, list[tuple[str, int, int]]] = {b: [] for b in range(GROUND, len(mechanism.bodies))}
+    for joint in mechanism.joints:
+        a, b = (mechanism.markers[k].body for k in joint.markers)
+        near[a].append((joint.kind, b, joint.markers[1]))
+        near[b].append((joint.kind, a, joint.markers[0]))
+    found = np.array([body.centre for body in mechanism.bodies]).reshape(-1, 3)
+    reached, queue = {GROUND}, deque([GROUND])
+    while queue:
+        parent = queue.popleft()
+        for kind, body, marker in near[parent]:
+            if body in reached:
+                continue
+            reached.add(body)
+            queue.append(body)
+            if kind == "fixed" and parent != GROUND:
+                (r0, R0), (r, R) = pose(flat, q, parent), pose(flat, q, body)
+                found[body] = R.T @ (r0 + R0 @ found[parent] - r)
+            elif kind in HOLDING:
+                found[body] = flat.marker_point[marker]
+    return found

@@ -62,9 +62,14 @@ def joint_kind(name: str) -> JointKind:
     return JOINTS[name]
 
 
+def turns(kind: str) -> bool:
+    """Whether a joint of this kind turns about its axis, freely or as prescribed: it has an angle, turns counted."""
+    return kind == "prescribed" or (kind in JOINTS and "rotation" in JOINTS[kind].free)
+
+
 def free_motion(joint: str, kind: str, along: str | None) -> str:
     """The free motion of a joint meant by `along`: "rotation" or "translation", by default the first it has."""
-    free = () if kind in ("prescribed", "hold") else joint_kind(kind).free
+    free = JOINTS[kind].free if kind in JOINTS else ()
     along = along or (free[0] if free else None)
     if along is None or along not in free:
         raise JointError(

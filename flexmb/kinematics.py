@@ -1,6 +1,6 @@
 """Kinematics: positions from values of joints, along their range, with singular positions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,7 +87,7 @@ def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
             )
             if lowest.fun < SINGULAR * max(dexterity):
                 singular.append(float(lowest.x))
-    places = _as_result(mechanism, np.array([s.q for s in states]))
+    places = _as_result(mechanism, states)
     return Sweep(joint, wanted, np.array(dexterity), np.array(singular), places)
 
 
@@ -106,10 +106,10 @@ def _moved(mechanism: Mechanism, state: State, reached: Mapping[str, float], wan
     for k in range(1, steps + 1):
         now = begin + (end - begin) * (k / steps)
         at = replace(
-            _at(mechanism, dict(zip(names, now, strict=True))), initial=replace(state, w=np.zeros_like(state.w))
+            _at(replace(mechanism, initial=state), dict(zip(names, now, strict=True))),
         )
         try:
-            q = assemble(at, at.flat())[0]
+            found = assemble(at, at.flat())
         except AssemblyError as error:
             asked = ", ".join(f"{n!r} = {v:.6g}" for n, v in zip(names, now, strict=True))
             stuck = _dexterity(mechanism, at, state) < SINGULAR
@@ -119,7 +119,8 @@ def _moved(mechanism: Mechanism, state: State, reached: Mapping[str, float], wan
                 else ""
             )
             raise KinematicsError(f"{mechanism.name!r} cannot be brought to {asked}.{advice} {error}") from None
-        state = State(state.t, q, np.zeros_like(state.w))
+        angles = mechanism.angles_of(at, found.angles)
+        state = State(state.t, found.q, np.zeros_like(state.w), angles)
     return state
 
 
@@ -132,12 +133,13 @@ def _dexterity(mechanism: Mechanism, held: Mechanism, state: State) -> float:
 
 
 def _value(mechanism: Mechanism, state: State, joint: str) -> float:
-    return float(_as_result(mechanism, state.q[None]).coordinate(joint)[0])
+    return float(_as_result(mechanism, [state]).coordinate(joint)[0])
 
 
-def _as_result(mechanism: Mechanism, q: np.ndarray) -> Result:
+def _as_result(mechanism: Mechanism, states: Sequence[State]) -> Result:
     """Places as a result without motion, for pictures and paths."""
-    still = np.zeros((len(q), len(mechanism.initial.w)))
+    count, q, angles = len(states), np.array([s.q for s in states]), np.array([s.angles for s in states])
+    still = np.zeros((count, len(mechanism.initial.w)))
     return result_of_states(
-        mechanism, np.arange(float(len(q))), q, still, still, np.zeros((len(q), mechanism.joint_rows))
+        mechanism, np.arange(float(count)), q, still, still, np.zeros((count, mechanism.joint_rows)), angles=angles
     )

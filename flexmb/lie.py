@@ -35,10 +35,15 @@ def quaternion_from_rotation(R: np.ndarray) -> np.ndarray:
 def frame_with_axis(axis: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
     """Rotation matrix (3, 3) whose third column is `axis`; its first column is as close to `second` as can be.
 
-    Without `second` the first column is made from the coordinate axis least aligned with `axis`.
+    Without `second` the first column is made from a field of directions that changes smoothly with `axis`: x where that is y or z, y where it is x. No field is smooth everywhere; this one
+    is not along the directions (1, 0.66, 0.26) and their opposites, which drawings do not have.
     """
     z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
-    x = np.eye(3)[np.argmin(np.abs(z))] if second is None else np.asarray(second, dtype=float)
+    if second is None:
+        second = np.array([1.0, z[0] ** 2, 0.6 * z[0] * z[1]])
+        if np.linalg.norm(np.cross(z, second)) < 1e-8:
+            second = np.eye(3)[2]
+    x = np.asarray(second, dtype=float)
     x = x - z * (x @ z)
     x = x / np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])

@@ -22,7 +22,7 @@ def plot_eigenvalues(vibration: Vibration, path: str | Path) -> Path:
     if not len(values):
         raise PictureError("There is no motion to draw: the joints and drivers hold everything.")
     figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
-    growing = values.real > 1e-7 * np.abs(values).max()
+    growing = vibration.growing
     axis.plot(
         vibration.frequencies[~growing], values.real[~growing], "o", color=BLUE, ms=5, label="decaying or neutral"
     )
@@ -94,7 +94,8 @@ def plot_stability(chart: StabilityMap, path: str | Path) -> Path:
         chart.x, chart.y, chart.growth, cmap="PuOr_r", norm=SymLogNorm(1e-3 * largest, vmin=-largest, vmax=largest), shading="nearest"
     )  # fmt: skip
     if min(chart.growth.shape) > 1 and chart.stable.any() and not chart.stable.all():
-        axis.contour(chart.x, chart.y, chart.growth, levels=[1e-6], colors=[INK], linewidths=1.2)
+        beyond = np.where(chart.stable, np.minimum(chart.growth, 0.0), chart.growth)
+        axis.contour(chart.x, chart.y, beyond, levels=[1e-9 * largest], colors=[INK], linewidths=1.2)
     axis.set(xlabel=chart.x_name, ylabel=chart.y_name)
     figure.colorbar(drawn, label="growth rate of the least stable motion (negative: stable)")
     return save_figure(figure, path)

@@ -1,7 +1,7 @@
 """`Mechanism`: the frozen model that a `System` compiles to, and the state it moves through."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,8 @@ from fem.errors import FlexmbError, unknown_name
 from flexmb.body import Body
 from flexmb.configuration import pose
 from flexmb.flatten import flatten, starts_of
-from flexmb.kernels.data import ANGLE_SINE, GROUND, TRANSLATION
+from flexmb.joints import turns
+from flexmb.kernels.data import ANGLE, GROUND, TRANSLATION
 from flexmb.law import Law
 from flexmb.motion import Motion
 
@@ -49,7 +50,7 @@ class Row:
 def driver_row(markers: tuple[int, int], along: str, function: int = -1) -> Row:
     """The equation that makes the free motion of a joint, "rotation" or "translation", follow a function of time."""
     if along == "rotation":
-        return Row(ANGLE_SINE, markers, (0, 0), function)
+        return Row(ANGLE, markers, (0, 0), function)
     return Row(TRANSLATION, markers, (2, 0), function)
 
 
@@ -80,11 +81,15 @@ class State:
 
     Per body `q` holds position (3), quaternion (4, scalar first), eta (m); `w` holds v (3) and omega (3) in
     body axes and etadot (m).
+
+    `angles` (na,): from the place as drawn, turns counted, of the joints that turn about their axis and then of the bushings (`Mechanism.turning`). An empty one
+    stands for angles within half a turn.
     """
 
     t: float
     q: Float[np.ndarray, "nq"]
     w: Float[np.ndarray, "nv"]
+    angles: Float[np.ndarray, "na"] = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +120,19 @@ class Mechanism:
     def joint_rows(self) -> int:
         """Number of scalar joint equations."""
         return sum(len(j.rows) for j in self.joints)
+
+    @cached_property
+    def turning(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of markers between which angles are counted: of joints that turn about their axis, in their order, then of bushings and motors."""
+        pairs = [joint.markers for joint in self.joints if turns(joint.kind)]
+        return tuple(dict.fromkeys([*pairs, *(row.markers for row in self.rows if row.kind == ANGLE)]))
+
+    def angles_of(self, other: "Mechanism", angles: Float[np.ndarray, "na"]) -> Float[np.ndarray, "nb"]:
+        """The angles that this mechanism counts, from those of another one with the same markers; those that the other does not count within half a turn."""
+        if not len(angles) or not len(self.turning):
+            return np.zeros(0)
+        known = dict(zip(other.turning, angles, strict=True))
+        return np.array([known.get(pair, 0.0) for pair in self.turning])
 
     @cached_property
     def length(self) -> float:
@@ -174,7 +192,7 @@ class Mechanism:
         qs, vs = (starts[:-1] for starts in starts_of(modes))
         q = np.concatenate([self.initial.q[s : s + 7 + m] for s, m in zip(qs, kept, strict=True)])
         w = np.concatenate([self.initial.w[s : s + 6 + m] for s, m in zip(vs, kept, strict=True)])
-        return replace(self, bodies=bodies, initial=State(self.initial.t, q, w))
+        return replace(self, bodies=bodies, initial=State(self.initial.t, q, w, self.initial.angles))
 
     def flat(self) -> Any:
         """The arrays of the compiled loop: a pointed `flexmb.kernels.data.Flat`."""

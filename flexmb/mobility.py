@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.initial import DEPENDENT, assemble, row_jacobian
-from flexmb.kernels.data import ANGLE_SINE, DOT, TRANSLATION
+from flexmb.held import EVENT, require_no_events
+from flexmb.initial import assemble, row_jacobian
+from flexmb.kernels.data import ANGLE, DOT, TRANSLATION
 from flexmb.mechanism import Mechanism, State
+from flexmb.projection import DEPENDENT
 from flexmb.result import Result
 from flexmb.system import System
 
@@ -67,6 +69,7 @@ def mobility(system: System | Mechanism, state: State | None = None) -> Mobility
     Source: Wojtyra, Fraczek, "Overconstrained multibody systems" (Euromech 524): a reaction is unique where no dependence of the joint equations involves it. Cost: dense, O(rows^3).
     """
     mechanism = system.build() if isinstance(system, System) else system
+    require_no_events(mechanism)
     flat, nj = mechanism.flat(), mechanism.joint_rows
     q = assemble(mechanism, flat)[0] if state is None else state.q
     t = mechanism.initial.t if state is None else state.t
@@ -102,8 +105,10 @@ def least_reactions(result: Result) -> Result:
     lengths = np.array([1.0 if mechanism.rows[r].kind == TRANSLATION else mechanism.length for r in range(nj)])
     functions = mechanism.function_table(np.array(result.t))
     multipliers = np.empty_like(result.multipliers)
+    events = np.isin(np.arange(nj), [r for joint in mechanism.joints if joint.kind == EVENT for r in joint.rows])
     for k, (q, given, reaction) in enumerate(zip(result.q, functions, result.multipliers, strict=True)):
         A = row_jacobian(mechanism, flat, q, given)[1][:nj].toarray() * lengths[:, None] / flat.weight
+        A[events & (reaction == 0)] = 0.0  # does not act then
         left, s, _ = np.linalg.svd(A)
         dependence = left[:, int((s > DEPENDENT * s[0]).sum()) :]
         scaled = reaction / lengths
@@ -139,4 +144,4 @@ def _component(mechanism: Mechanism, r: int) -> str:
         return f"force {'xyz'[row.axes[0]]}"
     if row.kind == DOT:
         return f"moment {'xyz'[3 - row.axes[0] - row.axes[1]]}" if row.axes[0] != row.axes[1] else "moment"
-    return "drive moment" if row.kind == ANGLE_SINE else "drive"
+    return "drive moment" if row.kind == ANGLE else "drive"

@@ -1,83 +1,21 @@
 """`Result`: the motion of a mechanism, its reactions and its energy ledger."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
 
 from flexmb.joints import free_motion
-from flexmb.kernels.data import ANGLE_SINE, GROUND, TRANSLATION, make_places
-from flexmb.kernels.recall import marker_paths, marker_velocities
+from flexmb.kernels.data import ANGLE, GROUND, TRANSLATION, make_places
+from flexmb.kernels.recall import angles_along, marker_paths, marker_velocities
+from flexmb.ledger import Ledger
 from flexmb.lie import rotation_from_quaternion
 from flexmb.mechanism import Mechanism, MechanismError, State
+from flexmb.verdict import Verdict, judge
 
 MOST_TOLD = 20
 """Events told one by one in a report."""
-
-
-@dataclass(frozen=True, eq=False)
-class Ledger:
-    """Energies and works at the stored times, all (nt,); units: consistent.
-
-    `residual = kinetic + elastic + gravity + springs + heat + lost in impacts - work - (its start)`: what is neither energy, nor work, nor
-    heat. It is the error of the simulation together with the numerical dissipation of the integrator.
-    """
-
-    t: Float[np.ndarray, "nt"]
-    kinetic: Float[np.ndarray, "nt"]
-    elastic: Float[np.ndarray, "nt"]
-    gravity: Float[np.ndarray, "nt"]
-    springs: Float[np.ndarray, "nt"]
-    driver_work: Float[np.ndarray, "nt"]
-    load_work: Float[np.ndarray, "nt"]
-    modal_heat: Float[np.ndarray, "nt"]
-    damper_heat: Float[np.ndarray, "nt"]
-    impacts: Float[np.ndarray, "nt"]
-
-    @property
-    def total(self) -> Float[np.ndarray, "nt"]:
-        """Mechanical energy: kinetic + elastic + gravity + springs."""
-        return self.kinetic + self.elastic + self.gravity + self.springs
-
-    @property
-    def residual(self) -> Float[np.ndarray, "nt"]:
-        """Energy that appears from nowhere (positive) or vanishes (negative) since the start."""
-        balance = self.total + self.modal_heat + self.damper_heat + self.impacts - self.driver_work - self.load_work
-        return balance - balance[0]
-
-    @property
-    def exchange(self) -> float:
-        """The scale to judge the residual by: the range of the kinetic energy."""
-        return float(np.ptp(self.kinetic)) or float(np.abs(self.kinetic).max())
-
-    def __str__(self) -> str:
-        r, strain = np.abs(self.residual).max(), self.elastic.max()
-        rows = [
-            ("kinetic energy", self.kinetic), ("elastic energy", self.elastic), ("gravity potential", self.gravity), ("spring energy", self.springs),
-            ("work of drivers", self.driver_work), ("work of loads", self.load_work), ("heat of modal damping", self.modal_heat), ("heat of dampers", self.damper_heat), ("lost in impacts", self.impacts),
-            ("residual", self.residual),
-        ]  # fmt: skip
-        lines = [f"{'energy ledger':24}{'start':>14}{'end':>14}{'lowest':>14}{'highest':>14}"]
-        lines += [
-            f"{name:24}{x[0]:14.6g}{x[-1]:14.6g}{x.min():14.6g}{x.max():14.6g}"
-            for name, x in rows
-            if x.any() or name == "residual"
-        ]
-        lines.append(
-            f"largest |residual| / range of kinetic energy: {r / self.exchange:.2e}" if self.exchange else "no motion"
-        )
-        if strain > 0:
-            lines.append(f"largest |residual| / largest strain energy:   {r / strain:.2e}  ({verdict(r / strain)})")
-        return "\n".join(lines)
-
-
-def verdict(ratio: float) -> str:
-    """What the residual over the largest strain energy says (Huang 1998, section 1.3.3)."""
-    if ratio <= 1e-3:
-        return "the elastic motion is resolved"
-    if ratio <= 1e-1:
-        return "the elastic motion is coarse: reduce the step"
-    return "the elastic motion is noise: reduce the step or check the model"
 
 
 @dataclass(frozen=True)
@@ -113,7 +51,7 @@ class Happening:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Motion of `mechanism` at the stored times `t` (nt,): `q` (nt, nq), `w` (nt, nv), joint multipliers (nt, nj); `happened`: the events in it."""
+    """Motion of `mechanism` at the stored times `t` (nt,): `q` (nt, nq), `w` (nt, nv), joint multipliers (nt, nj), `angles` (nt, na), turns counted (see `State`); `happened`: the events in it; `unresolved`: functions of time that its fixed steps pass over."""
 
     mechanism: Mechanism
     t: Float[np.ndarray, "nt"]
@@ -121,13 +59,15 @@ class Result:
     w: Float[np.ndarray, "nt nv"]
     wdot: Float[np.ndarray, "nt nv"]
     multipliers: Float[np.ndarray, "nt nj"]
+    angles: Float[np.ndarray, "nt na"]
     ledger: Ledger
     statistics: Statistics
     happened: tuple[Happening, ...] = ()
+    unresolved: tuple[str, ...] = ()
 
     def state(self, index: int) -> State:
         """The state at stored time number `index`."""
-        return State(float(self.t[index]), self.q[index].copy(), self.w[index].copy())
+        return State(float(self.t[index]), self.q[index].copy(), self.w[index].copy(), np.array(self.angles[index]))
 
     def elastic(self, body: str) -> Float[np.ndarray, "nt m"]:
         """Elastic coordinates eta of a body over time."""
@@ -158,17 +98,16 @@ class Result:
         return self._marker_velocity(marker)[1]
 
     def coordinate(self, joint: str, along: str | None = None) -> Float[np.ndarray, "nt"]:
-        """The free motion of a joint over time, from its place as drawn: an angle, without jumps at half turns, or a displacement.
+        """The free motion of a joint over time, from its place as drawn: an angle, turns counted, or a displacement.
 
         `along`: "rotation" or "translation" where the joint has both.
         """
         record = self.mechanism.joint(joint)
         along = free_motion(joint, record.kind, along)
-        (start, A), (end, B) = (self._path(k) for k in record.markers)
-        if along == "translation":
-            return np.asarray(np.einsum("tk,tk->t", A[:, :, 2], end - start))
-        S = np.einsum("tki,tkj->tij", A, B)
-        return np.unwrap(np.arctan2(S[:, 1, 0] - S[:, 0, 1], S[:, 0, 0] + S[:, 1, 1]))
+        if along == "rotation":
+            return np.asarray(self.angles[:, self.mechanism.turning.index(record.markers)])
+        (start, A), (end, _) = (self._path(k) for k in record.markers)
+        return np.asarray(np.einsum("tk,tk->t", A[:, :, 2], end - start))
 
     def deflection(self, marker: str) -> Float[np.ndarray, "nt 3"]:
         """Elastic displacement of a marker in the axes of its body."""
@@ -201,7 +140,7 @@ class Result:
     def drive_effort(self, joint: str, along: str | None = None) -> Float[np.ndarray, "nt"]:
         """Torque (force) with which a joint's driver turns (moves) its second body against its first over time: the inverse dynamics of a prescribed motion."""
         record = self.mechanism.joint(joint)
-        kinds = {"rotation": ANGLE_SINE, "translation": TRANSLATION}
+        kinds = {"rotation": ANGLE, "translation": TRANSLATION}
         driven = [r for r in record.rows if self.mechanism.rows[r].function >= 0]
         rows = [r for r in driven if along is None or self.mechanism.rows[r].kind == kinds.get(along)]
         if len(rows) != 1:
@@ -210,12 +149,31 @@ class Result:
             )
         return -np.asarray(self.multipliers[:, rows[0]])
 
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the energy balance closes, the joints stay closed and the bodies in their range."""
+        return judge(self.mechanism, self.ledger, self.q, self.multipliers, self.angles, self.unresolved)
+
     def __str__(self) -> str:
         events = "".join(f"{happening}\n" for happening in self.happened[:MOST_TOLD])
         if len(self.happened) > MOST_TOLD:
             events += f"... and {len(self.happened) - MOST_TOLD} more events\n"
         span = f"{self.t[0]:.6g} to {self.t[-1]:.6g}"
-        return f"{self.mechanism.name!r}, {span}: {self.statistics}\n{events}{self.ledger}"
+        return f"{self.mechanism.name!r}, {span}: {self.statistics}\n{events}{self.ledger}\n{self.verdict}"
+
+
+def followed_angles(
+    mechanism: Mechanism, q: Float[np.ndarray, "nt nq"], near: np.ndarray | None = None
+) -> Float[np.ndarray, "nt na"]:
+    """The angles, turns counted, at some configurations: each in the turn next to its row of `near` (nt, na). Without it they are less than half a turn from one configuration to
+    the next, and the first next to those of the initial state.
+    """
+    flat, angles = mechanism.flat(), np.zeros((len(q), len(mechanism.turning)))
+    if angles.size:
+        first = mechanism.initial.angles
+        angles[:] = near if near is not None else first if len(first) else 0.0
+        angles_along(flat, np.ascontiguousarray(q), make_places(flat), near is None, angles)
+    return angles
 
 
 def result_of_states(
@@ -225,7 +183,16 @@ def result_of_states(
     w: Float[np.ndarray, "nt nv"],
     wdot: Float[np.ndarray, "nt nv"],
     multipliers: Float[np.ndarray, "nt nj"],
+    *,
+    angles: Float[np.ndarray, "nt na"] | None = None,
 ) -> Result:
-    """States that no simulation connects as a result: for measures, pictures and paths; its energies are not numbers."""
+    """States that no simulation connects as a result: for measures, pictures and paths; its energies are not numbers.
+
+    Without `angles`: those next to the angles of the mechanism's initial state, and then from each state to the next by less than half a turn.
+    """
+    if angles is None:
+        angles = followed_angles(mechanism, q)
     unknown = np.full(len(t), np.nan)
-    return Result(mechanism, t, q, w, wdot, multipliers, Ledger(t, *[unknown] * 9), Statistics(0, 0, 0, 0.0, 0.0, 0.0))
+    return Result(
+        mechanism, t, q, w, wdot, multipliers, angles, Ledger(t, *[unknown] * 9), Statistics(0, 0, 0, 0.0, 0.0, 0.0)
+    )

@@ -15,7 +15,11 @@ def in_subspace(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
 
     The new coordinates are mass-orthonormal and stiffness-diagonal again, softest first. Modal damping that differs between the coordinates is reduced to the diagonal of `T^T D T`.
     """
-    T = own_coordinates(body, T)
+    return over(body, own_coordinates(body, T))
+
+
+def over(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
+    """The body over elastic coordinates z, `eta = T z`, with T orthonormal; of its stiffness and damping over these the diagonals."""
     Psi = None if body.Psi is None else (body.Psi @ T).astype(body.Psi.dtype)
     return replace(
         body,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from fem.errors import unknown_name
 from flexmb.body import Body
 from flexmb.joints import JointError, free_motion, joint_kind
-from flexmb.kernels.data import ANGLE, ANGLE_SINE, DISTANCE, DOT, GROUND, ROTATION_VECTOR, TRANSLATION
+from flexmb.kernels.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
 from flexmb.law import Law
 from flexmb.lie import frame_with_axis, quaternion_from_rotation
 from flexmb.mechanism import Joint, Load, Marker, Mechanism, MechanismError, Row, State, driver_row
@@ -266,13 +266,13 @@ class System:
         rows += [
             Row(DOT, pair, (0, 2)),
             Row(DOT, pair, (1, 2)),
-            Row(ANGLE_SINE, pair, (0, 0), self._checked(name, rotation)),
+            Row(ANGLE, pair, (0, 0), self._checked(name, rotation)),
         ]
         self._joints[name] = ("prescribed", pair, rows)
 
     def _checked(self, name: str, motion: Motion | None) -> int:
         if motion is not None:
-            check_derivatives(motion, 1e-3, 1e-3)
+            check_derivatives(motion)
         return self._function(motion)
 
     def _free_axis(self, joint: str, along: str | None) -> tuple[str, tuple[int, int], str]:
@@ -283,7 +283,9 @@ class System:
         return kind, pair, free_motion(joint, kind, along)
 
     def drive(self, joint: str, motion: Motion, along: str | None = None) -> None:
-        """Prescribe the free motion of a joint, measured from the initial configuration (angle or displacement).
+        """Prescribe the free motion of a joint, measured from the initial configuration (angle, turns counted, or displacement).
+
+        A motion that starts elsewhere than there moves the mechanism before the start: the shortest way round, in small steps, so that loops stay on their branch.
 
         `along`: "rotation" or "translation" where the joint has both.
         """
@@ -345,13 +347,17 @@ class System:
         axis: ArrayLike = (0.0, 0.0, 1.0),
         at: ArrayLike | None = None,
     ) -> None:
-        """Six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`)."""
+        """Six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`).
+
+        Rotation z is the twist of `b` about its own z axis, turns counted; x and y are the components in the axes of `a` of the tilt, the shortest rotation that takes the z axis of `a` to that of
+        `b`. Twist and tilt do not change each other, at any size; at small rotations they are those about x, y and z. The z axes must not come within 0.1 rad of opposite directions.
+        """
         k = [non_negative(s, name) for s in vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
         c = [non_negative(s, name) for s in vector(damping, f"Bushing {name!r}, damping", 6)]
         pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Bushing {name!r}, axis")))
         self._forces[name] = [
-            Row(TRANSLATION if i < 3 else ROTATION_VECTOR, pair, (i % 3, 0), stiffness=k[i], damping=c[i])
-            for i in range(6)
+            Row(kind, pair, (i % 3, 0), stiffness=k[i], damping=c[i])
+            for i, kind in enumerate((TRANSLATION, TRANSLATION, TRANSLATION, TILT, TILT, ANGLE))
         ]
 
     def joint_spring(

@@ -389,8 +389,7 @@ def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None 
     for name, values in comparison.forces(joint).items():
         force.plot(comparison.t, values, color=colours[name], lw=2.5 if name == "rigid" else 1.0, label=name)
     force.set(xlabel="time", ylabel="force", title=f"{comparison.reference.mechanism.name}: force in joint {joint!r}")
-    steps = np.diff(comparison.t)
-    if np.ptp(steps) <= 1e-6 * steps.mean():
+    if comparison.evenly_spaced:
         frequencies, amplitudes = comparison.spectra(lambda r: np.linalg.norm(r.reaction(joint)[:, :3], axis=1))
         for name, values in amplitudes.items():
             spectrum.semilogy(frequencies[1:], values[1:], color=colours[name], lw=2.5 if name == "rigid" else 1.0)

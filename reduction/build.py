@@ -95,6 +95,7 @@ def request(
 
 def prepare(model: Model, asked: Request, inputs: Sequence[Load] | None, attached_to: str | None) -> Part:
     """Statics and inputs, and where there is a band the certified response."""
+    model.require_obeyed()
     require_interface(model, attached_to)
     resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
     body = statics(model)

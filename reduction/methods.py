@@ -34,6 +34,7 @@ def reduce(
     band: Band | None = None, tol: float | None = None, inputs: Sequence[Load] | None = None,
 ) -> Basis:  # fmt: skip
     """The basis that the method called `method` makes; what is None is left to the method. Names: `METHODS`."""
+    model.require_obeyed()
     if method not in METHODS:
         raise MatrixError(unknown_name("reduction method", method, METHODS))
     given: dict[str, Any] = {"modes": modes, "tol": tol, "band": band}

@@ -36,6 +36,7 @@ def synthesise(
 
     Raises MatrixError for bases that do not belong to the parts.
     """
+    joined.require_obeyed()
     require_interface(joined, attached_to)
     missing = [name for name in parts if name not in bases]
     if missing:
@@ -80,6 +81,7 @@ def reanalyse(basis: Basis, model: Model, attached_to: str | None = None) -> Bas
     Accurate as far as the old shapes hold the new ones: the static shapes of the interfaces carry changes at interfaces. Compare with a new reduction by
     `response_error`. Raises MatrixError when the model has other dofs.
     """
+    model.require_obeyed()
     require_interface(model, attached_to)
     if len(basis.Psi) != model.ndof:
         raise MatrixError(

@@ -12,7 +12,7 @@ from flexmb.study.parameters import StudyError
 from flexmb.study.seeds import OVER
 
 STEP, DURATION = 2e-3, 0.2
-AT = {"mass": 2.0, "length": 1.0, "drag": 0.5, "stiffness": 20.0, "start": 0.7, "gravity": 9.81, "speed": 0.3, "damping": 0.4, "pull": 2.0, "lag": 0.0}  # fmt: skip
+AT = {"mass": 2.0, "length": 1.0, "drag": 0.5, "stiffness": 20.0, "start": 0.66, "gravity": 9.81, "speed": 0.3, "damping": 0.4, "pull": 2.0, "lag": 1.0}  # fmt: skip
 
 
 def arm(mass, length, drag, stiffness, start, gravity, speed, damping, pull, lag):
@@ -23,7 +23,7 @@ def arm(mass, length, drag, stiffness, start, gravity, speed, damping, pull, lag
     body = system.add(body, position=(length, 0, 0))
     slider = system.add(flexmb.rigid_body("slider", mass=1.0, inertia=(0.1, 0.2, 0.3)), position=(0, 0, 0))
     system.prismatic("guide", system.ground.at((0, 0, 0)), slider, axis=(0, 1, 0))
-    system.drive("guide", flexmb.motion.harmonic(0.1 * speed, 2.0, phase=lag))
+    system.drive("guide", flexmb.motion.harmonic(0.1 * speed, 2.0, phase=lag - 1.0))
     system.revolute("hinge", slider.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
     system.universal("elbow", rod["end"], body["start"], axis=(0, 1, 0), second_axis=(0, 0, 1))
     system.motor("motor", "hinge", flexmb.motion.harmonic(3.0, 1.0 + speed), drag=drag)

@@ -48,6 +48,7 @@ def flying_pair(damping=1.0):
     return system
 
 
+@pytest.mark.filterwarnings("ignore::flexmb.AssemblyWarning")  # the ball joint of the random bodies is drawn open
 @pytest.mark.parametrize("step", [0.05, 0.01])
 def test_a_tumbling_pair_keeps_energy_and_momenta(step):
     """What the damper takes is in the ledger; the rest stays, at steps as long as a third of the fastest vibration."""
@@ -94,6 +95,61 @@ def test_the_balance_closes_at_any_step_and_errors_fall_with_its_square(name):
     seen = np.array(errors[2]) > 1e-10  # places of what is driven are exact
     order = np.log2(np.array(errors[1]) / np.array(errors[2]))[seen]
     np.testing.assert_allclose(order, 2.0, atol=0.1)
+
+
+def hinged_rods(count, velocities, spins, place=(0.0, 0, 0)):
+    """Free rods in a row, hinged about z."""
+    system = flexmb.System(name="rods")
+    rods = [
+        system.add(flexmb.uniform_rod(f"rod {k}", mass=1.0, length=1.0), position=np.add(place, (k, 0, 0)), velocity=(0, v, 0), angular_velocity=(0, 0, spin))
+        for k, (v, spin) in enumerate(zip(velocities, spins, strict=True))
+    ]  # fmt: skip
+    for k in range(count - 1):
+        system.revolute(f"hinge {k}", rods[k]["end"], rods[k + 1], axis=(0, 0, 1))
+    return system
+
+
+@pytest.mark.parametrize("step", [0.01, 0.1])
+@pytest.mark.parametrize("spin", [0.0, 3.0, 3.0 + 1e-9])
+def test_hinged_bodies_may_move_alike(step, spin):
+    """No relative motion to act along: two rods that turn as one, and almost."""
+    system = hinged_rods(2, (1.0, 4.0), (3.0, spin or 3.0)) if spin else hinged_rods(2, (1.0, 1.0), (0.0, 0.0))
+    result = conserving(system, 1.0, step)
+    assert np.abs(result.ledger.residual).max() < 1e-12 * result.ledger.kinetic.max()
+    found = total_momenta(result)
+    np.testing.assert_allclose(found, found[:1].repeat(len(found), axis=0), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("place", [(0.0, 0, 0), (4000.0, 0, 0)])
+def test_a_free_chain_of_four_rods_takes_large_steps(place):
+    """0.1 s where the rods turn by half a radian in a step; a thousand lengths from the origin too, to the rounding of positions there."""
+    system = hinged_rods(4, (0.0, 3.0, -1.0, 2.0), (3.0, -4.0, 3.0, 1.0), place)
+    result = conserving(system, 4.0, 0.1)
+    rounding = 1e-12 if place[0] == 0 else 1e-9
+    assert np.abs(result.ledger.residual).max() < rounding * result.ledger.kinetic.max()
+    momentum = total_momenta(result)[:, :3]
+    assert np.abs(momentum - momentum[0]).max() < rounding * np.abs(momentum).max()
+
+
+@pytest.mark.parametrize("step", [0.01, 0.05])
+def test_welded_flexible_bodies_keep_the_balance_too(step):
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    first = system.add(random_flexible_body(np.random.default_rng(5), second_order=True), name="first")
+    second = system.add(random_flexible_body(np.random.default_rng(6), second_order=True), name="second", position=(1, 0, 0))  # fmt: skip
+    system.fixed("clamp", system.ground, first["start"])
+    system.fixed("weld", first["end"], second["start"])
+    result = conserving(system, 0.3, step)
+    assert np.abs(result.ledger.residual).max() < 1e-12 * result.ledger.exchange
+
+
+def test_a_step_without_a_solution_is_told():
+    """Thin rods that tumble by several radians in a step; a flexible pair thrown apart: an error with the cause, and nothing else."""
+    system = flexmb.System(name="thrown")
+    rods = [system.add(flexmb.uniform_rod(f"rod {k}", mass=1.0, length=1.0), position=(k, 0, 0), angular_velocity=(0, 30.0 * k, 20.0)) for k in range(3)]  # fmt: skip
+    for k in range(2):
+        system.spherical(f"ball {k}", rods[k]["end"], rods[k + 1])
+    with pytest.raises(flexmb.ConvergenceError, match=r"turns by .* rad in it"):
+        conserving(system, 2.0, 0.2)
 
 
 def test_redundant_joints_are_no_obstacle():

@@ -123,3 +123,13 @@ def test_the_verb_takes_fidelities(tmp_path, monkeypatch):
     assert "4 modes" in done.output
     assert "von Mises stress of rod" in done.output
     assert is_picture(tmp_path / "slider-crank.comparison.png")
+
+
+def test_a_spectrum_leaves_out_the_end_that_an_output_step_does_not_reach():
+    system = flexible_pendulum(np.random.default_rng(2))
+    options = {"step": 1e-3, "output_step": 3e-3}
+    whole, longer = (flexmb.compare(system, duration, **options) for duration in (0.099, 0.1))
+    (f, a), (g, b) = (c.spectra(lambda r: r.position("random.end")[:, 1]) for c in (whole, longer))
+    np.testing.assert_allclose(f, g, rtol=1e-9)
+    for name in a:
+        np.testing.assert_allclose(a[name], b[name], rtol=1e-3, atol=1e-9)

@@ -4,6 +4,7 @@ import gzip
 import re
 import shutil
 import subprocess
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,7 @@ def test_decks_of_calculix(name, held, tmp_path):
     assert (tmp_path / "mesh.png").stat().st_size > 10_000
     done = CliRunner().invoke(
         app,
-        ["reduce", str(deck), "--material", "210000,0.3,7.8e-9", "--interface", f"root={held}", "--attached-to", "root", "--modes", "10", "-o", str(tmp_path / "body.h5")],
+        ["reduce", str(deck), "--material", "210000,0.3,7.8e-9", "--interface", f"root={held}", "--ignore", "BOUNDARY", "--attached-to", "root", "--modes", "10", "-o", str(tmp_path / "body.h5")],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     body = load_body(tmp_path / "body.h5")
@@ -70,6 +71,48 @@ def test_decks_of_calculix(name, held, tmp_path):
     coarse, fine = released(body, "root")
     errors = [np.abs(r.ledger.residual).max() / r.ledger.elastic.max() for r in (coarse, fine)]
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.1), errors
+
+
+CONSTRAINTS = (
+    "EQUATION", "MPC", "RIGIDBODY", "TIE", "COUPLING", "KINEMATIC", "DISTRIBUTING", "DISTRIBUTINGCOUPLING", "PRE-TENSIONSECTION", "TRANSFORM", "ORIENTATION", "CYCLICSYMMETRYMODEL",
+    "CONTACTPAIR", "SPRING", "DASHPOT", "MASS", "GAP", "SUBMODEL", "BOUNDARY", "CLOAD", "DLOAD", "TEMPERATURE", "INITIALCONDITIONS", "PLASTIC", "HYPERELASTIC", "USERMATERIAL", "MODELCHANGE",
+    "SHELLSECTION", "BEAMSECTION", "DAMPING", "MODALDAMPING", "FRICTION",
+)  # fmt: skip
+"""Keywords of CalculiX that change the answer, whatever else a deck holds (CalculiX CrunchiX User's Manual, section 7)."""
+
+
+@pytest.mark.long
+def test_no_deck_of_calculix_loses_a_keyword(tmp_path):
+    """Every deck that can be read names, with its line, everything in it that changes the answer; a part made of it is refused."""
+    decks = sorted(DECKS.glob("*.inp")) + sorted(DECKS.glob("*.inp.gz"))
+    if not decks:
+        pytest.skip("The examples of CalculiX (Debian calculix-ccx-test) are not installed")
+    steel, read, refused = fem.Material.isotropic(210000.0, 0.3, 7.8e-9), 0, 0
+    for packed in decks:
+        data = gzip.decompress(packed.read_bytes()) if packed.suffix == ".gz" else packed.read_bytes()
+        path = tmp_path / packed.name.removesuffix(".gz")
+        path.write_bytes(data)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                mesh = fem.read_mesh(path)
+        except fem.MeshError:
+            continue  # without solids, and said so
+        read += 1
+        lines = data.decode(errors="replace").splitlines()
+        there = {(n, "".join(line.split(",")[0].upper().split())[1:]) for n, line in enumerate(lines, 1) if re.match(r"\*[^*]", line)}  # fmt: skip
+        named = {(u.line, "".join(u.keyword.split())) for u in mesh.unread}
+        lost = {(n, keyword) for n, keyword in there if keyword in CONSTRAINTS} - named
+        assert not lost, (packed.name, lost)
+        if mesh.unread:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of units
+                part = fem.Model(mesh, steel)
+            with pytest.raises(fem.MeshError, match="says more about the part"):
+                reduction.reduce(part, "modal", 6)
+            refused += 1
+    assert read > 200
+    assert refused > 0.9 * read
 
 
 def test_the_mesh_of_the_pyvista_wheel(tmp_path):

@@ -1,11 +1,14 @@
 """Force laws: users' functions of a joint coordinate and its rate inside the compiled loop."""
 
+import signal
+
 import numba
 import numpy as np
 import pytest
 from mechanisms import double_pendulum
 
 import flexmb
+import flexmb.law
 from flexmb.files.result_file import load_result, save_result
 from flexmb.law import LawError
 from flexmb.mechanism import MechanismError
@@ -112,3 +115,105 @@ def test_a_mechanism_with_a_law_goes_to_other_processes_but_not_into_files(tmp_p
     np.testing.assert_array_equal(again.q, found.q)
     with pytest.raises(LawError, match="not in the file"):
         flexmb.simulate(again.mechanism, 0.1, step=1e-3)
+
+
+def interrupting(t, x, xdot):
+    if 0.1 < t < 0.12:
+        raise KeyboardInterrupt
+    return 0.0
+
+
+def leaving(t, x, xdot):
+    if 0.1 < t < 0.12:
+        raise SystemExit(3)
+    return 0.0
+
+
+EVERY_METHOD = [
+    {"step": 1e-2},
+    {"tolerance": 1e-6, "output_step": 0.02},
+    {"step": 1e-2, "coordinates": "joint"},
+    {"integrator": "radau", "output_step": 0.02},
+    {"integrator": "bdf", "output_step": 0.02},
+    {"integrator": "explicit", "output_step": 0.02},
+    {"integrator": "explicit", "coordinates": "joint", "output_step": 0.02},
+    {"integrator": "energy-momentum", "step": 1e-2},
+]
+
+
+@pytest.mark.parametrize("options", EVERY_METHOD)
+@pytest.mark.parametrize(("law", "raised"), [(interrupting, KeyboardInterrupt), (leaving, SystemExit)])
+def test_an_interrupt_inside_a_law_stops_the_run(law, raised, options):
+    """Compiled code cannot pass an exception on: it must be kept and raised as soon as Python has the word again."""
+    mechanism = by_law(law).build()
+    with pytest.raises(raised) as caught:
+        flexmb.simulate(mechanism, 0.3, **options)
+    assert caught.traceback[-1].name == law.__name__
+    flexmb.simulate(mechanism, 0.05, step=1e-2)  # and the next run is not stopped by it
+
+
+def test_an_interrupt_at_the_door_of_a_law_stops_the_run(monkeypatch):
+    """A signal may arrive before the first line of the function runs; ctypes then drops the exception and returns zero."""
+    called = flexmb.law.Law.__call__
+
+    def interrupted(self, t, x, xdot):
+        if 0.1 < t < 0.12:
+            raise KeyboardInterrupt
+        return called(self, t, x, xdot)
+
+    monkeypatch.setattr(flexmb.law.Law, "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        flexmb.simulate(by_law(lambda t, x, v: 0.0), 0.3, step=1e-2)
+
+
+def test_a_signal_stops_a_run_with_a_law():
+    def law(t, x, xdot):
+        if t > 0.1:
+            signal.raise_signal(signal.SIGINT)
+        return 0.0
+
+    with pytest.raises(KeyboardInterrupt):
+        flexmb.simulate(by_law(law), 0.3, step=1e-2)
+
+
+@numba.njit
+def dividing(t, x, xdot):
+    return 1.0 / (0.0 if t > 0.1 else 1.0)
+
+
+@numba.njit
+def refusing(t, x, xdot):
+    if t > 0.1:
+        raise ValueError("too late")
+    return 0.0
+
+
+@numba.njit
+def in_object_mode(t, x, xdot):
+    with numba.objmode(y="float64"):
+        y = failing(t, x, xdot)
+    return y  # noqa: RET504
+
+
+@pytest.mark.parametrize("options", EVERY_METHOD)
+@pytest.mark.parametrize(
+    ("law", "cause"),
+    [(failing, ZeroDivisionError), (dividing, ZeroDivisionError), (refusing, ValueError), (in_object_mode, ZeroDivisionError)],
+)  # fmt: skip
+def test_the_exception_of_a_law_is_the_cause_of_the_error(law, cause, options):
+    """Of compiled laws too, whose exceptions numba prints and forgets."""
+    with pytest.raises(LawError, match=rf"law of 'elbow spring' failed.*{cause.__name__}") as caught:
+        flexmb.simulate(by_law(law), 0.3, **options)
+    assert isinstance(caught.value.__cause__, cause)
+
+
+@pytest.mark.parametrize("options", EVERY_METHOD)
+def test_a_compiled_law_that_is_not_finite_is_named(options):
+    law = numba.njit(lambda t, x, v: np.nan if t > 0.1 else 0.0)
+    with pytest.raises(LawError, match=r"'elbow spring' is nan at t = 0\.1"):
+        flexmb.simulate(by_law(law), 0.3, **options)
+
+
+def test_a_law_keeps_the_error_model_it_was_compiled_with():
+    law = numba.njit(error_model="numpy")(lambda t, x, v: 1.0 / (1.0 + np.exp(1.0 / (x - x))))
+    flexmb.simulate(by_law(law), 0.05, step=1e-2)

@@ -46,6 +46,7 @@ def test_the_example_of_the_manual_equals_the_same_calls_in_python(tmp_path):
         "step": 1e-3,
         "tolerance": 1e-6,
         "output_step": None,
+        "max_step": None,
         "rho_inf": 0.9,
         "project": False,
         "integrator": "generalised-alpha",
@@ -194,6 +195,7 @@ def test_every_table_of_the_format_arrives_where_it_belongs(tmp_path):
         "step": None,
         "tolerance": 1e-4,
         "output_step": 0.1,
+        "max_step": None,
         "rho_inf": 0.5,
         "project": True,
         "integrator": "generalised-alpha",
@@ -287,6 +289,20 @@ def test_a_flexible_body_of_a_file_equals_the_same_calls_in_python(kind, tmp_pat
     assert found.interface("tip").point == pytest.approx([2.5, 0, 0])
     for name in ("root", "tip"):  # a frame attached to the root leaves no motion there; signs of modes are free
         assert np.abs(found.interface(name).rows) == pytest.approx(np.abs(expected.interface(name).rows), abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Mesh 'bar'")
+def test_a_model_file_says_what_of_a_deck_the_body_may_do_without(tmp_path):
+    nodes = "\n".join(f"{k}, {x}, {y}, {z}" for k, (x, y, z) in enumerate(CORNERS, 1))
+    (tmp_path / "bar.inp").write_text(
+        DECK.format(nodes=nodes) + "*BOUNDARY\nROOT, 1, 3\n*STEP\n*CLOAD\nTIP, 1, 1.\n*END STEP\n"
+    )
+    body = f'simulation = {{ duration = 1 }}\n[bodies.bar]\nkind = "flexible"\nmesh = "bar.inp"\nmaterial = {RUBBER}\nreduction = {{ method = "modal", modes = 3 }}\n'
+    with pytest.raises(
+        ModelFileError, match=r"'bodies.bar'.*[\s\S]*BOUNDARY, line \d+ of bar.inp.*[\s\S]*CLOAD, line \d+"
+    ):
+        load_model(write(tmp_path, body))
+    load_model(write(tmp_path, body + 'ignore = ["BOUNDARY", "STEP"]\n'))
 
 
 # wrong files --------------------------------------------------------------------------------------------------------

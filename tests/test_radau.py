@@ -1,6 +1,7 @@
 """Radau IIA: its order, its dense output, its agreement with the other integrator, and what is stored."""
 
 import errno
+import json
 import os
 
 import numpy as np
@@ -9,7 +10,7 @@ from mechanisms import double_pendulum, flexible_pendulum, random_flexible_body,
 from test_cli import is_picture
 
 import flexmb
-from flexmb.history import HistoryError
+from flexmb.history import HEADER, HistoryError
 from flexmb.integrators.integrator import IntegratorError
 from flexmb.integrators.radau import ESTIMATE, LAGRANGE, NODES, REAL, A
 from flexmb.kernels.exponential import exponential_rates
@@ -149,7 +150,7 @@ def test_a_history_in_a_file_is_the_history(tmp_path):
         np.testing.assert_array_equal(getattr(found, name), getattr(plain, name))
     np.testing.assert_array_equal(found.ledger.residual, plain.ledger.residual)
     assert isinstance(found.q, np.memmap)
-    assert (tmp_path / "run.history").stat().st_size == 8 * 101 * (1 + 14 + 12 + 12 + 10 + 4 + 4 + 1)
+    assert (tmp_path / "run.history").stat().st_size == HEADER + 8 * 101 * (1 + 14 + 12 + 12 + 10 + 4 + 4 + 2 + 1)
 
 
 def test_a_history_is_the_same_where_files_cannot_be_reserved(tmp_path, monkeypatch):
@@ -157,7 +158,7 @@ def test_a_history_is_the_same_where_files_cannot_be_reserved(tmp_path, monkeypa
     monkeypatch.setattr("flexmb.history.CHUNK", 1000)
     found = flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=tmp_path / "run.history")
     np.testing.assert_array_equal(found.q, flexmb.simulate(double_pendulum(), 0.1, step=1e-3).q)
-    assert (tmp_path / "run.history").stat().st_size == 8 * 101 * (1 + 14 + 12 + 12 + 10 + 4 + 4 + 1)
+    assert (tmp_path / "run.history").stat().st_size == HEADER + 8 * 101 * (1 + 14 + 12 + 12 + 10 + 4 + 4 + 2 + 1)
 
 
 def test_a_history_that_does_not_fit_the_disk_is_refused_at_the_start(tmp_path, monkeypatch):
@@ -168,6 +169,85 @@ def test_a_history_that_does_not_fit_the_disk_is_refused_at_the_start(tmp_path, 
     with pytest.raises(HistoryError, match=r"MB cannot be kept in .*run.history: No space left.*output_step"):
         flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=tmp_path / "run.history")
     assert not (tmp_path / "run.history").exists()
+
+
+@pytest.mark.parametrize("content", [b"precious", b"", b"flexmb histories of 2025", bytes(10000)])
+def test_a_history_does_not_replace_a_file_that_is_none(tmp_path, content):
+    path = tmp_path / "thesis.docx"
+    path.write_bytes(content)
+    with pytest.raises(HistoryError, match=r"thesis.docx exists and is not a history.*Name another file"):
+        flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=path)
+    assert path.read_bytes() == content
+    assert os.listdir(tmp_path) == ["thesis.docx"]
+
+
+def test_a_history_does_not_replace_what_is_no_file(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for name in ("folder", "link"):
+        with pytest.raises(HistoryError, match="is not a history"):
+            flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=tmp_path / name)
+    assert sorted(os.listdir(tmp_path)) == ["folder", "link"]
+
+
+@pytest.mark.parametrize("failing", ["full disk", "law", "interrupt", "foreign file meanwhile"])
+def test_a_run_that_fails_leaves_the_older_history_alone(tmp_path, monkeypatch, failing):
+    path = tmp_path / "run.history"
+    flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=path)
+    content, system = path.read_bytes(), double_pendulum()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def law(t, x, xdot):
+        if t > 0.05:
+            raise {"law": ZeroDivisionError, "interrupt": KeyboardInterrupt}[failing]
+        return 0.0
+
+    def meanwhile(done):
+        path.unlink()
+        path.write_bytes(b"precious")
+
+    if failing == "full disk":
+        monkeypatch.setattr(os, "posix_fallocate", full)
+    elif failing == "foreign file meanwhile":
+        content = b"precious"
+    else:
+        system.motor("law", "elbow", law)
+    progress = meanwhile if failing == "foreign file meanwhile" else None
+    with pytest.raises((flexmb.FlexmbError, KeyboardInterrupt)):
+        flexmb.simulate(system, 0.1, step=1e-3, history=path, progress=progress)
+    assert path.read_bytes() == content
+    assert os.listdir(tmp_path) == ["run.history"]
+
+
+def test_a_newer_history_does_not_change_results_that_live_in_the_older_one(tmp_path):
+    """Nor do two runs at once into one file mix: each has its own until it is complete."""
+    path = tmp_path / "run.history"
+    plain = flexmb.simulate(double_pendulum(), 0.1, step=1e-3)
+    first = flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=path)
+    inner = []
+
+    def another(done):
+        if not inner:
+            inner.append(flexmb.simulate(double_pendulum(), 0.3, step=1e-3, history=path))
+
+    last = flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=path, progress=another)
+    for found in (first, last):
+        np.testing.assert_array_equal(found.q, plain.q)
+    assert len(inner[0].t) == 301
+    assert os.listdir(tmp_path) == ["run.history"]
+
+
+def test_the_header_of_a_history_tells_its_tables(tmp_path):
+    path = tmp_path / "run.history"
+    found = flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=path)
+    word, _, line = path.read_bytes()[:HEADER].rstrip(b"\0").partition(b"\n")
+    header = json.loads(line)
+    assert word == b"flexmb history"
+    assert header["times"] == len(found.t)
+    t = np.fromfile(path, count=header["times"], offset=HEADER)
+    np.testing.assert_array_equal(t, found.t)
 
 
 def test_work_and_precision(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from mechanisms import double_pendulum, random_flexible_body, slider_crank
 
 import flexmb
-from flexmb.initial import AssemblyError, row_jacobian, start
+from flexmb.initial import AssemblyError, AssemblyWarning, row_jacobian, start
 from flexmb.joints import JOINTS, JointError, RedundantConstraintWarning
 from flexmb.kernels.algebra import quaternion_product
 from flexmb.kernels.step import displace
@@ -46,6 +46,9 @@ def couplings():
         ("driven prismatic", driven("prismatic", "translation")),
     ]
     rows.append(("prescribed", lambda s, a, b: s.prescribe("it", a, b, x=f, rotation=f)))
+    rows.append(
+        ("motor", lambda s, a, b: (s.joint("revolute", "it", a, b, axis=(0.2, 0.5, 1)), s.motor("m", "it", 2.0)))
+    )
     rows.append(("spring", lambda s, a, b: s.spring_damper("it", a, b, stiffness=10.0, damping=1.0)))
     rows.append(("bushing", lambda s, a, b: s.bushing("it", a, b, stiffness=(1, 2, 3, 4, 5, 6), axis=(1, 2, 3))))
     return rows
@@ -129,7 +132,8 @@ def test_open_joints_are_closed_and_impossible_ones_are_refused_by_name():
     system.revolute("base", system.ground.at((0, 0, 0)), a, axis=(0, 0, 1))
     system.revolute("elbow", a["end"], b["start"], axis=(0, 0, 1))
     mechanism = system.build()
-    begun = start(mechanism, mechanism.flat())
+    with pytest.warns(AssemblyWarning, match="'elbow'.*'a' moved by"):
+        begun = start(mechanism, mechanism.flat())
     assert begun.moved > 1e-3
     system.spherical("too far", b["end"], system.ground.at((5, 0, 0)))
     mechanism = system.build()

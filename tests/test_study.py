@@ -1,11 +1,17 @@
 """Many variants: the same numbers as one at a time, whatever dies on the way."""
 
 import csv
+import functools
 import os
 import signal
+import subprocess
+import sys
 import time
+import tomllib
+import types
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from test_cli import is_picture
@@ -15,6 +21,8 @@ import flexmb
 from flexmb.cli.main import app
 from flexmb.files.changes import ChangeError, changed
 from flexmb.files.model_file import ModelFileError, load_model
+from flexmb.study.identity import identity
+from flexmb.study.kept import KeptOutcomes
 from flexmb.study.parameters import StudyError
 from flexmb.study_plots import plot_study
 
@@ -241,3 +249,209 @@ def test_a_plot_needs_a_number(tmp_path):
     study = flexmb.simulate_many(lambda kind: {"length": len(kind)}, [{"kind": "a"}, {"kind": "bb"}], workers=1)
     with pytest.raises(StudyError, match="number"):
         plot_study(study, tmp_path / "study.png")
+
+
+# what a kept study is about -------------------------------------------------------------------------------------------
+
+GLOBAL = 1.0
+
+
+class Table:
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __call__(self, x):
+        return {"y": float(self.values @ [1.0, x])}
+
+
+def with_default(x, y=1.0, *, z=1.0):
+    return {"y": x * y * z}
+
+
+def of_closure(held):
+    return lambda x: {"y": x * held(x) if callable(held) else float(np.sum(held)) * x}
+
+
+def reading(path):
+    return lambda x: {"y": x * float(Path(path).read_text().split()[0])}
+
+
+def using_global(x):
+    return {"y": GLOBAL * x}
+
+
+def edited(name, value):
+    """A copy of `with_default` with other defaults."""
+    f = types.FunctionType(with_default.__code__, with_default.__globals__, argdefs=with_default.__defaults__)
+    f.__kwdefaults__ = dict(with_default.__kwdefaults__)
+    if name == "y":
+        f.__defaults__ = (value,)
+    else:
+        f.__kwdefaults__[name] = value
+    return f
+
+
+KINDS = {
+    "constant": (lambda x: {"y": 2.0 * x}, lambda x: {"y": 3.0 * x}),
+    "code": (lambda x: {"y": 2.0 * x}, lambda x: {"y": 2.0 + x}),
+    "inner constant": (lambda x: {"y": sum(2.0 for _ in range(x))}, lambda x: {"y": sum(3.0 for _ in range(x))}),
+    "number in a closure": (of_closure(2.0), of_closure(3.0)),
+    "array in a closure": (of_closure(np.arange(5.0)), of_closure(np.arange(5.0) * (1 + 1e-15))),
+    "function in a closure": (of_closure(lambda x: x), of_closure(lambda x: -x)),
+    "compiled law": (of_closure(numba.njit(lambda x: 2.0 * x)), of_closure(numba.njit(lambda x: 3.0 * x))),
+    "error model": (of_closure(numba.njit(lambda x: 2.0 / x)), of_closure(numba.njit(error_model="numpy")(lambda x: 2.0 / x))),
+    "function of time": (of_closure(flexmb.motion.harmonic(1.0, 2.0).value), of_closure(flexmb.motion.harmonic(1.0, 3.0).value)),
+    "table of time": (of_closure(flexmb.motion.table([0, 1, 2, 9], [0, 1, 2, 0]).value), of_closure(flexmb.motion.table([0, 1, 2, 9], [0, 1, 3, 0]).value)),
+    "default": (with_default, edited("y", 2.0)),
+    "keyword default": (with_default, edited("z", 2.0)),
+    "object": (Table([1.0, 2.0]), Table([1.0, 3.0])),
+    "bound method": (Table([1.0, 2.0]).__call__, Table([1.0, 3.0]).__call__),
+    "partial": (functools.partial(with_default, y=1.0), functools.partial(with_default, y=2.0)),
+    "set": (of_closure(lambda x, s=frozenset({"a", "b"}): len(s)), of_closure(lambda x, s=frozenset({"a", "c"}): len(s))),
+    "number type": (of_closure(1), of_closure(True)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kept_study_of_another_model_is_refused(kind, tmp_path):
+    """By content: a name that is the same says nothing."""
+    kept, (one, other) = tmp_path / "kept.jsonl", KINDS[kind]
+    assert identity(model=one) == identity(model=one)
+    assert identity(model=one)["model"] != identity(model=other)["model"]
+    KeptOutcomes(kept, identity(model=one)).put({"x": 1}, {"y": 2.0})
+    before = kept.read_bytes()
+    with pytest.raises(StudyError, match="outcomes of another study: model differs"):
+        KeptOutcomes(kept, identity(model=other))
+    assert KeptOutcomes(kept, identity(model=one)).get({"x": 1}) == {"y": 2.0}
+    assert kept.read_bytes() == before
+
+
+class Lazy:
+    def __init__(self, value):
+        self.value = value
+
+    @functools.cached_property
+    def twice(self):
+        return 2 * self.value
+
+
+def test_what_is_computed_and_kept_beside_does_not_change_a_digest():
+    mechanism, lazy = pendulum().build(), Lazy(3.0)
+
+    def model(x):
+        return {"y": float(mechanism.flat().mass[0]) * lazy.twice}
+
+    before = identity(model=model)
+    flexmb.simulate(mechanism, 0.01, step=1e-2)
+    model(1.0)
+    assert identity(model=model) == before
+    lazy.value = 4.0
+    assert identity(model=model) != before
+
+
+def test_digests_are_those_of_every_process(tmp_path):
+    """Dictionaries and sets of texts are ordered differently in every process."""
+    script = tmp_path / "told.py"
+    script.write_text(
+        "from flexmb.study.identity import identity\nimport numpy as np\nscale = {'b': 1, 'a': 2}\nnames = {'p', 'q', 'r', 's'}\n"
+        "def inner(x): return inner(x - 1) if x else scale['a']\n"
+        "def model(x): return {'y': np.sin(x) * inner(x) * len(names) if 'p' in {'p', 'z', 'y'} else 0}\nprint(identity(model=model))\n"
+    )
+    told = {subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": str(k)}).stdout for k in range(3)}  # fmt: skip
+    assert len(told) == 1
+
+
+def test_a_kept_study_is_about_its_measure_options_files_and_globals(tmp_path, monkeypatch):
+    kept, mesh = tmp_path / "kept.jsonl", tmp_path / "part.inp"
+    mesh.write_text("*INCLUDE, INPUT=rest.inc\n")
+    (tmp_path / "rest.inc").write_text("1.0")
+    one = [{"mass": 1.0}]
+
+    def model(mass):
+        return pendulum(mass=mass * len(mesh.read_text()))
+
+    def run(model=model, measure=lambda r: {"y": 1.0}, duration=0.1, step=1e-2):
+        return flexmb.simulate_many(model, one, duration, measure=measure, step=step, keep=kept, workers=1)
+
+    run()
+    run()
+    for changed_part, options in (
+        ("measure", {"measure": lambda r: {"y": 2.0}}), ("options", {"step": 2e-2}), ("duration", {"duration": 0.2}), ("model", {"model": pendulum}),
+    ):  # fmt: skip
+        with pytest.raises(StudyError, match=f"another study: {changed_part} differs"):
+            run(**options)
+    (tmp_path / "rest.inc").write_text("2.0")
+    with pytest.raises(StudyError, match="model differs"):
+        run()
+    (tmp_path / "rest.inc").write_text("1.0")
+    run()
+    before = identity(model=using_global)
+    monkeypatch.setitem(globals(), "GLOBAL", 2.0)
+    assert identity(model=using_global) != before
+    monkeypatch.setattr("flexmb.study.identity._code", lambda: "newer")
+    with pytest.raises(StudyError, match="flexmb differs"):
+        run()
+
+
+def test_a_file_that_keeps_no_study_is_left_alone(tmp_path):
+    path = tmp_path / "thesis.txt"
+    for content in ("precious\n", "{}\n", "[1]\n", '{"model": 1}'):
+        path.write_text(content)
+        with pytest.raises(StudyError, match="another study"):
+            flexmb.simulate_many(using_global, [{"x": 1.0}], keep=path, workers=1)
+        assert path.read_text() == content
+
+
+def test_damaged_rows_of_a_kept_study_are_computed_again(tmp_path):
+    kept, about = tmp_path / "kept.jsonl", identity(model=using_global)
+    store = KeptOutcomes(kept, about)
+    for x in range(5):
+        store.put({"x": x}, {"y": 1.0 * x})
+    lines = kept.read_text().splitlines()
+    lines[2] = lines[2].replace('"y": 1.0', '"y": 7.0')
+    lines[3] = lines[3][:-9]
+    kept.write_text("\n".join(lines))
+    again = KeptOutcomes(kept, about)
+    assert [again.get({"x": x}) for x in range(5)] == [{"y": 0.0}, None, None, {"y": 3.0}, {"y": 4.0}]
+
+
+def test_outcomes_of_files_that_have_changed_are_computed_again(tmp_path, monkeypatch):
+    """Whoever names the file, and however: a parameter, parts of a path, a file that names another in any spelling, a module that is imported inside."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    (folder / "helper_of_a_kept_study.py").write_text("from deeper_of_a_kept_study import FACTOR\n")
+    (folder / "deeper_of_a_kept_study.py").write_text("FACTOR = 2.0\n")
+    for name, text in (("soft.txt", "1"), ("stiff.txt", "10"), ("joined.txt", "100"), ("listed.csv", "1000")):
+        (folder / name).write_text(text)
+    (folder / "case.toml").write_text("tables = ['listed.csv']\n")
+
+    def model(part):
+        from helper_of_a_kept_study import FACTOR
+
+        named = [folder / f"{part}.txt", folder / "joined.txt", *(folder / x for x in tomllib.loads((folder / "case.toml").read_text())["tables"])]  # fmt: skip
+        (tmp_path / "scratch.txt").write_text(part)
+        return {"y": FACTOR * sum(float(p.read_text()) for p in named), "own": len((tmp_path / "scratch.txt").read_text())}  # fmt: skip
+
+    done = []
+
+    def run():
+        done.clear()
+        kept = tmp_path / "kept.jsonl"
+        variants = flexmb.study.every_combination(part=["soft", "stiff"])
+        return flexmb.simulate_many(model, variants, keep=kept, workers=1, progress=done.append).measure("y").tolist()
+
+    assert run() == [2202.0, 2220.0]
+    assert run() == [2202.0, 2220.0]
+    assert not done  # both are kept
+    (folder / "stiff.txt").write_text("20")
+    assert run() == [2202.0, 2240.0]
+    assert len(done) == 1
+    (folder / "joined.txt").write_text("200")
+    assert run() == [2402.0, 2440.0]
+    (folder / "listed.csv").write_text("2000")
+    assert run() == [4402.0, 4440.0]
+    (folder / "deeper_of_a_kept_study.py").write_text("FACTOR = 3.125\n")
+    assert run() == [3.125 * 2201, 3.125 * 2220]
+    assert run() == [3.125 * 2201, 3.125 * 2220]
+    assert not done

@@ -31,14 +31,15 @@ def everything(second_order):
     return system.build()
 
 
+@pytest.mark.parametrize("far", [0.1, 0.6])
 @pytest.mark.parametrize("second_order", [False, True])
-def test_they_are_the_derivatives(second_order):
+def test_they_are_the_derivatives(second_order, far):
     """`y . d residual = to_q . x + to_w . dw + to_wdot . dwdot` for random changes, at a random state: differences of fourth order."""
     mechanism = everything(second_order)
     flat, rng = mechanism.flat(), np.random.default_rng(5)
     nv, nj = len(flat.weight), flat.joint_rows
     e = Equations(mechanism, mechanism.initial.q)
-    q = e.displaced(mechanism.initial.q, 0.1 * rng.normal(size=nv))
+    q = e.displaced(mechanism.initial.q, far * rng.normal(size=nv))
     w, wdot, multipliers, y = (rng.normal(size=n) for n in (nv, nv, nj, nv))
     functions = mechanism.function_values(0.1)
     scratch, displaced = make_scratch(flat)

@@ -19,6 +19,12 @@ def command(
             "sphere/CENTRE/RADIUS, box/LOW/HIGH, nearest/POINT with points as x,y,z. Repeat for each interface."
         ),
     ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Keyword of the mesh file that the body may do without, such as BOUNDARY, TIE, MATERIAL, or STEP for all that is in analysis steps. Repeat for several."
+        ),
+    ] = None,
     method: Annotated[
         str,
         typer.Option(
@@ -80,7 +86,9 @@ def command(
             raise InterfaceError(f"--interface expects NAME=SET or NAME=SET:average; found {text!r}.")
         interfaces[name] = fem.Interface(from_text(set_name), kind=kind or "rigid")
     with at_work("reducing"):
-        part = fem.Model(fem.read_mesh(mesh), material_from(material), name=mesh.stem).with_interfaces(**interfaces)
+        part = fem.Model(
+            fem.read_mesh(mesh, ignore=ignore or ()), material_from(material), name=mesh.stem
+        ).with_interfaces(**interfaces)
         part = part.with_solver(memory, resume=resume)
         reach = None if band is None else (0.0, band)
         basis = reduction.reduce(part, method, modes, attached_to, band=reach, tol=tol)

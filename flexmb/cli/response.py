@@ -39,9 +39,7 @@ def command(
         mechanism = load_model(model).system.build()
         rest = (steady_motion if moving else equilibrium)(mechanism)
         say_text(rest)
-        response = frequency_response(
-            linearise(mechanism, rest.state), np.geomspace(first, last, count), inputs, measures
-        )
+        response = frequency_response(linearise(rest), np.geomspace(first, last, count), inputs, measures)
     say_text(response)
     table = response.write_csv(output or Path(f"{model.stem}.response.csv"))
     say_text(f"table: {table}\nplot: {plot_response(response, table.with_suffix('.png'))}")

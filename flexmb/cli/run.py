@@ -13,7 +13,10 @@ def command(
         typer.Option("--output", "-o", help="Result file (default: MODEL.result.h5 in the current folder)."),
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
-    step: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
+    step: Annotated[float | None, typer.Option(help="Instead of the file's; a fixed step has no largest one.")] = None,
+    max_step: Annotated[
+        float | None, typer.Option(help="Longest step that adapts, instead of the file's; the step then adapts.")
+    ] = None,
 ) -> None:
     """Simulate a mechanism; write its result and a plot of its energies."""
     import flexmb
@@ -27,7 +30,8 @@ def command(
     require_own(target, "result")
     with bars() as say:
         loaded = load_model(model)
-        options = loaded.options | ({} if step is None else {"step": step})
+        options = loaded.options | ({} if step is None else {"step": step, "max_step": None})
+        options |= {} if max_step is None else {"max_step": max_step, "step": step}
         span = loaded.duration if duration is None else duration
         result = flexmb.simulate(loaded.system, span, progress=lambda done: say("simulating", done), **options)
     say_text(result)

@@ -41,7 +41,6 @@ def command(
         loaded = load_model(path, changes)
         return peaks(simulate(loaded.system, loaded.duration, **loaded.options))
 
-    outcome.__qualname__ = f"{path}"  # what a file of kept outcomes is about
     with bars() as say:
         study = simulate_many(
             outcome,

@@ -11,10 +11,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from fem.errors import InterfaceError, MatrixError
+from fem.errors import FlexmbError
 from flexmb.body import Body
 from flexmb.files import array_file, mbdyn_file, sid_file
 from flexmb.files.body_tree import body_from_tree, body_tree
+from flexmb.files.sound import require_sound_body
 from flexmb.files.tree import FileError, read_tree, require_own, write_tree
 
 
@@ -60,6 +61,12 @@ def load_body(path: str | Path) -> Body:
     if not path.is_file():
         raise FileError(f"There is no body file {str(path)!r} (looked in {path.resolve().parent}).")
     try:
-        return FORMATS.get(path.suffix.lower(), FORMATS[".h5"])[1](path)
-    except (MatrixError, InterfaceError) as error:
+        body = FORMATS.get(path.suffix.lower(), FORMATS[".h5"])[1](path)
+        require_sound_body(body)
+        return body
+    except FileError:
+        raise
+    except FlexmbError as error:
         raise FileError(f"{path} holds no body that can be: {error}") from None
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise FileError(f"{path} cannot be read as a body: {error}.") from None

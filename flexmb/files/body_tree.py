@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from fem.errors import FlexmbError
 from fem.mesh import CellBlock, Mesh
 from flexmb.body import Body, BodyInterface
+from flexmb.files.sound import require_sound_body
 from flexmb.files.tree import FileError, Tree
 from flexmb.gauge import Gauge
 from flexmb.invariants import InertiaInvariants
@@ -39,7 +41,7 @@ def body_tree(body: Body) -> Tree:
 def body_from_tree(tree: Tree, path: str | Path) -> Body:
     """The body of a tree; `path` is named when something is missing."""
     try:
-        return Body(
+        body = Body(
             name=tree["name"],
             invariants=InertiaInvariants(**tree["invariants"]),
             stiffness=tree["stiffness"],
@@ -54,7 +56,11 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             stress=None if tree.get("stress") is None else StressShapes(**tree["stress"]),
             gauge=None if tree["gauge"] is None else Gauge(**tree["gauge"]),
         )
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        require_sound_body(body)
+        return body
+    except FlexmbError as error:
+        raise FileError(f"{path} holds no body that can be: {error}") from None
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise FileError(f"{path} does not hold a body as flexmb writes it: {error}.") from None
 
 

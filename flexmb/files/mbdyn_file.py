@@ -15,7 +15,7 @@ import numpy as np
 
 from flexmb.body import Body
 from flexmb.files.modal_data import ModalData, body_of, data_of, first_moments, second_products
-from flexmb.files.tree import FileError, write_whole
+from flexmb.files.tree import FileError, require_sealed_text, sealed_text, write_whole
 from flexmb.invariants import inertia_of, rigid_invariants
 
 _TITLES = {
@@ -28,7 +28,9 @@ def save_mbdyn(body: Body, path: Path) -> Path:
     """Write a flexible body for MBDyn; without its second-order field."""
     if not body.is_flexible:
         raise FileError(f"Body {body.name!r} is rigid; MBDyn's modal files hold flexible bodies.")
-    return write_whole(path, "MBDyn", ("\n".join(_lines(body)) + "\n").encode())
+    first, *rest = _lines(body)
+    content = ("\n".join(rest) + "\n").encode()
+    return write_whole(path, "MBDyn", f"{first}; {sealed_text(content)}\n".encode() + content)
 
 
 def _lines(body: Body) -> list[str]:
@@ -72,6 +74,7 @@ def load_mbdyn(path: Path) -> Body:
     Without the invariants in the file they are those of the lumped masses of record group 11 at the file's nodes, as MBDyn makes them;
     a file with neither has no inertia coupling and is refused.
     """
+    require_sealed_text(path)
     try:
         text = path.read_text(encoding="latin-1")
     except OSError as error:

@@ -155,7 +155,7 @@ def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBo
 def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     """The flexible body of a mesh file as it was at a time, by its keys in JSON: all that it depends on."""
     keys = schema.FlexibleBody.model_validate_json(text)
-    mesh = fem.read_mesh(path)
+    mesh = fem.read_mesh(path, ignore=keys.ignore)
     material = (
         {k: _material(m) for k, m in keys.material.items()}
         if isinstance(keys.material, dict)

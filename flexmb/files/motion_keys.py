@@ -88,6 +88,7 @@ class Table(Keys):
     times: list[float] | None = None
     values: list[float] | None = None
     csv: str | None = None
+    feature: Positive | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -98,8 +99,8 @@ class Table(Keys):
 
     def motion(self, folder: Path) -> Motion:
         if self.csv is None:
-            return motion.table(self.times or [], self.values or [])
-        return motion.table(*_columns(folder / self.csv))
+            return motion.table(self.times or [], self.values or [], feature=self.feature)
+        return motion.table(*_columns(folder / self.csv), feature=self.feature)
 
 
 def _columns(path: Path) -> np.ndarray:

@@ -1,19 +1,23 @@
 """Results in HDF5: motion, ledger, and the mechanism that moved."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.interpolate import PPoly
 
+from fem.errors import FlexmbError
 from flexmb.files.body_file import body_from_tree, body_tree
+from flexmb.files.sound import require_numbers, require_sound_mechanism, require_sound_motion
 from flexmb.files.tree import FileError, Tree, read_tree, write_tree
+from flexmb.kernels.data import ANGLE, TILT
 from flexmb.law import Law
+from flexmb.ledger import Ledger
 from flexmb.mechanism import Joint, Load, Marker, Mechanism, Row, State
 from flexmb.motion import Motion, require_inside
-from flexmb.result import Happening, Ledger, Result, Statistics
+from flexmb.result import Happening, Result, Statistics, followed_angles
 
 _STORED = " (stored values)"
 
@@ -24,10 +28,11 @@ def save_result(result: Result, path: str | Path) -> Path:
     Functions of time are Python functions, and a file holds no code: stored are their descriptions and their values, rates
     and accelerations at the stored times. The loaded mechanism interpolates these, and says so in the description.
     """
-    tree = {name: getattr(result, name) for name in ("t", "q", "w", "wdot", "multipliers")}
+    tree = {name: getattr(result, name) for name in ("t", "q", "w", "wdot", "multipliers", "angles")}
     tree["ledger"] = {f.name: getattr(result.ledger, f.name) for f in fields(result.ledger)}
     tree["statistics"] = asdict(result.statistics)
     tree["happened"] = [asdict(h) for h in result.happened]
+    tree["unresolved"] = list(result.unresolved)
     tree["mechanism"] = _mechanism_tree(result.mechanism, result.t)
     return write_tree(path, "result", tree)
 
@@ -36,14 +41,29 @@ def load_result(path: str | Path) -> Result:
     """Read a result that `save_result` wrote. Raises `FileError` for anything else."""
     tree = read_tree(path, "result")
     try:
+        mechanism = _mechanism_from_tree(tree["mechanism"], tree["t"], path)
+        require_sound_mechanism(mechanism)
+        rates = {name: tree[name] for name in ("w", "wdot", "multipliers")}
+        ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
+        require_sound_motion(mechanism, tree["t"], tree["q"], rates, ledger)
+        angles = tree["angles"] if "angles" in tree else followed_angles(mechanism, tree["q"])
+        require_numbers(angles, (len(tree["t"]), len(mechanism.turning)), "the angles")
         return Result(
-            mechanism=_mechanism_from_tree(tree["mechanism"], tree["t"], path),
-            **{name: tree[name] for name in ("t", "q", "w", "wdot", "multipliers")},
-            ledger=Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"]),
+            mechanism=mechanism,
+            t=tree["t"],
+            q=tree["q"],
+            **rates,
+            angles=angles,
+            ledger=ledger,
             statistics=Statistics(**tree["statistics"]),
             happened=tuple(Happening(**h) for h in tree.get("happened", [])),
+            unresolved=tuple(str(text) for text in tree.get("unresolved", [])),
         )
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
+    except FlexmbError as error:
+        raise (
+            error if isinstance(error, FileError) else FileError(f"{path} holds no result that can be: {error}")
+        ) from None
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise FileError(f"{path} does not hold a result as flexmb writes it: {error}.") from None
 
 
@@ -66,21 +86,28 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
 
 
 def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechanism:
-    start_rows = _records(tree["start_rows"], Row)
+    start_rows = tuple(_of_today(row) for row in _records(tree["start_rows"], Row))
     return Mechanism(
         name=tree["name"],
         gravity=tree["gravity"],
         bodies=tuple(body_from_tree(b, path) for b in tree["bodies"]),
         markers=_records(tree["markers"], Marker),
-        rows=_records(tree["rows"], Row),
+        rows=tuple(_of_today(row) for row in _records(tree["rows"], Row)),
         joints=tuple(Joint(j["name"], j["kind"], tuple(j["markers"]), tuple(j["rows"])) for j in tree["joints"]),
         force_elements={name: tuple(rows.tolist()) for name, rows in tree["force_elements"].items()},
         loads=_records(tree["loads"], Load),
-        functions=tuple(_stored_motion(f["description"], t, f["values"]) for f in tree["functions"]),
+        functions=tuple(_checked_motion(f["description"], t, f["values"]) for f in tree["functions"]),
         initial=State(**tree["initial"]),
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(Law(_no_code, name) for name in tree["laws"]),
     )
+
+
+def _of_today(row: Row) -> Row:
+    """A row of an older file, where drivers of rotations had the kind 2, and rotations of bushings were rotation vectors, of kind 5."""
+    if row.kind == 2 or (row.kind == 5 and row.axes[0] == 2):
+        return replace(row, kind=ANGLE)
+    return replace(row, kind=TILT) if row.kind == 5 else row
 
 
 def _no_code(t: float, x: float, xdot: float) -> float:
@@ -114,6 +141,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind == "i":
         return tuple(value.tolist())
     return value
+
+
+def _checked_motion(description: str, t: np.ndarray, values: np.ndarray) -> Motion:
+    require_numbers(t, (np.size(t),), "the stored times")
+    require_numbers(values, (len(t), 3), f"the function of time {description!r}")
+    return _stored_motion(str(description), t, values)
 
 
 def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> Motion:

@@ -115,6 +115,7 @@ class FlexibleBody(_Body):
     kind: Literal["flexible"]
     file: str | None = None
     mesh: str | None = None
+    ignore: list[str] = Field([])
     material: Materials | None = None
     interfaces: dict[str, Interface] = Field({})
     reduction: ReductionKeys = ReductionKeys()
@@ -297,6 +298,7 @@ class SimulationKeys(Keys):
     duration: Positive
     step: Positive | None = None
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 1e-6
+    max_step: Positive | None = None
     output_step: Positive | None = None
     rho_inf: Annotated[float, Field(ge=0, le=1)] = 0.9
     project: bool = False

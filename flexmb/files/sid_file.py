@@ -15,7 +15,7 @@ import numpy as np
 
 from flexmb.body import Body
 from flexmb.files.modal_data import ModalData, body_of, data_of, first_moments
-from flexmb.files.tree import FileError, write_whole
+from flexmb.files.tree import FileError, require_sealed_text, sealed_text, write_whole
 from flexmb.lie import skew
 
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -30,7 +30,9 @@ def save_sid(body: Body, path: Path) -> Path:
     """Write a flexible body as SID; a rigid one has no elastic coordinates to write."""
     if not body.is_flexible:
         raise FileError(f"Body {body.name!r} is rigid; SID files hold flexible bodies.")
-    return write_whole(path, "SID", ("\n".join(_lines(body)) + "\n").encode())
+    first, *rest = _lines(body)
+    content = ("\n".join(rest) + "\n").encode()
+    return write_whole(path, "SID", f"{first}; {sealed_text(content)}\n".encode() + content)
 
 
 def _lines(body: Body) -> list[str]:
@@ -144,6 +146,7 @@ def load_sid(path: Path) -> Body:
 
     Modes that are not orthonormal become so. What is quadratic in the inertia tensor is taken from the first order of `Oe`.
     """
+    require_sealed_text(path)
     try:
         text = path.read_text(encoding="latin-1")
     except OSError as error:

@@ -1,6 +1,7 @@
 """Trees of arrays, numbers, texts and lists in HDF5, written whole or not at all. No pickle."""
 
 import os
+import re
 import tempfile
 import zlib
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +18,11 @@ Tree = dict[str, Any]
 FORMAT = 1
 LONG = 4096
 """Entries above which an array is compressed."""
+SEAL = b"\nflexmb seal %08x %016x\n"
+"""Behind the HDF5 file, where HDF5 does not look: the CRC-32 and the length of all before, so that a damaged file is known before HDF5 reads it."""
+_SEALED = re.compile(rb"\nflexmb seal ([0-9a-f]{8}) ([0-9a-f]{16})\n")
+BLOCK = 2**24
+"""Bytes read at a time."""
 
 
 class FileError(FlexmbError, OSError):
@@ -30,7 +36,8 @@ def write_tree(path: str | Path, kind: str, tree: Tree) -> Path:
     """
     path = Path(path)
     require_own(path, kind)
-    return write_whole(path, kind, _image(path, kind, tree))
+    image = _image(path, kind, tree)
+    return write_whole(path, kind, image + SEAL % (zlib.crc32(image), len(image)))
 
 
 def require_own(path: str | Path, kind: str) -> None:
@@ -46,6 +53,24 @@ def require_own(path: str | Path, kind: str) -> None:
     if found != f"flexmb {kind}":
         raise FileError(
             f"{path} is there already and is a {found}; a {kind} file would replace it. Choose another name, or move it away."
+        )
+
+
+def sealed_text(text: bytes) -> str:
+    """A check of the lines of a text file, for a comment in the line before them; ends of lines do not count."""
+    return f"flexmb check {zlib.crc32(b' '.join(text.split())):08x}"
+
+
+def require_sealed_text(path: Path) -> None:
+    """Refuse a text file whose lines contradict the check in the first one, where there is one: other programs write none."""
+    try:
+        first, _, rest = path.read_bytes().partition(b"\n")
+    except OSError as error:
+        raise FileError(f"Cannot read {path}: {error.strerror}.") from None
+    found = re.search(rb"flexmb check .*", first)
+    if found and found[0].strip().decode(errors="replace") != sealed_text(rest):
+        raise FileError(
+            f"{path} is damaged, or was edited: its lines do not match the check in its first line. Write it again, or take the words 'flexmb check ...' out."
         )
 
 
@@ -93,6 +118,7 @@ def read_tree(path: str | Path, kind: str) -> Tree:
     path = Path(path)
     if not path.is_file():
         raise FileError(f"There is no {kind} file {str(path)!r} (looked in {path.resolve().parent}).")
+    _require_seal(path)
     try:
         with h5py.File(path, "r") as file:
             found = str(file.attrs.get("kind", "file of another program"))
@@ -107,13 +133,30 @@ def read_tree(path: str | Path, kind: str) -> Tree:
             tree = _read(file["content"])
     except FileError:
         raise
-    except (OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError) as error:
+    except Exception as error:  # a damaged file raises what its bytes happen to mean
         raise FileError(
             f"{path} cannot be read as a flexmb {kind} file: {error}. It is damaged, or no HDF5 file at all."
         ) from None
     if _checksum(tree) != expected:
         raise FileError(f"{path} is damaged: its content does not match its checksum. Write it again.")
     return tree
+
+
+def _require_seal(path: Path) -> None:
+    """Refuse a file whose seal contradicts its bytes; files of older versions have none."""
+    size = len(SEAL % (0, 0))
+    try:
+        with path.open("rb") as file:
+            length = max(os.fstat(file.fileno()).st_size - size, 0)
+            value, left = 0, length
+            while left > 0:
+                block = file.read(min(BLOCK, left))
+                value, left = zlib.crc32(block, value), left - len(block)
+            found = _SEALED.fullmatch(file.read(size))
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}.") from None
+    if found and (int(found[1], 16), int(found[2], 16)) != (value, length):
+        raise FileError(f"{path} is damaged: its content does not match its checksum. Write it again.")
 
 
 def _checksum(tree: Any, value: int = 0) -> int:

@@ -7,9 +7,8 @@ middle, so that balance of momenta in axes of the middle,
 
 keeps the momenta of a free body exactly, and does work `D . f = T1 - T0` on its rigid motion. The elastic equation gets what the inertia's change with eta takes, by a discrete derivative
 (Gonzalez), gravity's wrench comes from the exact integral of its potential over the step, and every joint equation and spring acts along a discrete derivative `Gd` with
-`Gd D = v1 - v0`: its middle Jacobian, and a part along the relative motion of its two markers, which is a pair of equal and opposite wrenches again. Joint equations are met at the end of each step.
-
-A weld leaves no relative motion to act along: where it holds a flexible body, the balance closes to the third order of the step, not to round-off.
+`Gd D = v1 - v0`: the mean of its Jacobian over the step (flexmb/kernels/mean_rows.py), a pair of equal and opposite wrenches. What that mean lacks, for angles of joints that open a little
+within the step, is added along the relative motion of the two markers. Joint equations are met at the end of each step.
 
 Sources: Crisfield, Shi, An energy conserving co-rotational procedure (NATO ASI 1993) for the aim; Simo, Wong, Unconditionally stable algorithms for rigid body dynamics (1991) for rotations;
 Gonzalez, Time integration and discrete Hamiltonian systems (1996) for discrete derivatives; Betsch, Uhlar, Energy-momentum conserving integration of multibody dynamics (2007) for joints.
@@ -22,27 +21,41 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from flexmb.configuration import elastic_places
-from flexmb.initial import Start, as_sparse
+from fem.errors import ConvergenceError, FlexmbError
+from flexmb.configuration import elastic_places, pose
+from flexmb.initial import Start
 from flexmb.integrators.equations import Equations
 from flexmb.integrators.integrator import Steps
 from flexmb.integrators.snapshot import Snapshot
+from flexmb.integrators.travel import Travel, flying
 from flexmb.kernels.algebra import left_jacobian, rotation_exp
-from flexmb.kernels.data import GROUND
+from flexmb.kernels.data import GROUND, make_places
+from flexmb.kernels.mean_rows import mean_rows, quadrature
 from flexmb.kernels.rows import place_markers
 from flexmb.kernels.solve import INACTIVE, solve_rows
 from flexmb.kernels.step import displace
 from flexmb.lie import skew
 from flexmb.mechanism import Mechanism
+from flexmb.projection import as_sparse
 from flexmb.result import Statistics
 
 ITERATIONS = 60
 SLOW = 0.5
 """Contraction of the iteration beyond which its matrix is made by differences."""
+KEEP = 0.1
+"""Contraction of Newton's method up to which its matrix is kept."""
+STALLED = 1e-12
+"""Corrections that no longer shrink with a new matrix are round-off, in directions of small inertia."""
+SHORTEST = 1e-3
+"""Part of a correction below which there is no step."""
+FARTHEST = 4 * np.pi
+"""Angle by which no step turns a body."""
 DIFFERENCE = 1e-7
 ROUNDING = 1e-13
 """Corrections this small, in lengths of the mechanism or radians, that do not get smaller are round-off."""
 SMALLEST = 1e-16
+RESTING = 1e-8
+"""Relative motion of two markers in a step, in lengths of the mechanism or radians, below which they rest: what the mean Jacobian lacks is of its order times the square of the step's angle."""
 
 
 class _Balance(NamedTuple):
@@ -53,7 +66,21 @@ class _Balance(NamedTuple):
     w: np.ndarray
     q: np.ndarray
     values: np.ndarray
+    angles: np.ndarray
     work: np.ndarray
+
+    @property
+    def residual(self) -> np.ndarray:
+        """What a step makes zero."""
+        return np.concatenate([self.forces, self.closure])
+
+
+class _Step(NamedTuple):
+    """Its size, and the functions of time in its middle and at its end."""
+
+    h: float
+    middle: np.ndarray
+    after: np.ndarray
 
 
 class EnergyMomentum:
@@ -61,20 +88,22 @@ class EnergyMomentum:
 
     def __init__(self, mechanism: Mechanism, begin: Start, step: float) -> None:
         state = begin.state
-        self.equations = e = Equations(mechanism, state.q)
+        self.equations = e = Equations(mechanism, state.q, state.angles)
         self.flat, self.step, self.t = e.flat, step, state.t
         self.q, self.w = state.q.copy(), state.w.copy()
         self.multipliers, self.work = begin.multipliers.copy(), np.zeros(4)
         none = tuple(replace(row, law=-1) for row in mechanism.rows[: mechanism.joint_rows])
         bare = replace(mechanism, rows=none, force_elements={}, loads=(), laws=(), gravity=np.zeros(3))
         self._bare = Equations(bare, state.q)
-        self._weightless = Equations(replace(mechanism, gravity=np.zeros(3)), state.q)
+        self._weightless = Equations(replace(mechanism, gravity=np.zeros(3)), state.q, state.angles)
         self._gravity = np.asarray(mechanism.gravity, dtype=float)
+        self._travel = Travel(self.flat, self._alone())
         self._steps = Steps()
+        self._factored: tuple | None = None
         self._functions = mechanism.function_values(self.t)
         self._values = self._row_values(self.q, self._functions)
         self._elastic, self._elastic_q = elastic_places(self.flat)
-        self._welded = {r for joint in mechanism.joints if joint.kind == "fixed" for r in joint.rows}
+        self._places = make_places(self.flat)
         self._length2 = mechanism.length**2
 
     # what an integrator gives ----------------------------------------------------------------------------------------
@@ -101,45 +130,142 @@ class EnergyMomentum:
         self._steps.take(count, h)
         return self.now()
 
+    def _alone(self) -> list[list[int]]:
+        """Free bodies without weight, whose steps are seen from axes that fly along. Of joined bodies the joints would have no motion left to act along; the work of weight is exact in resting axes only."""
+        return [] if self._gravity.any() else [piece for piece in flying(self.flat) if len(piece) == 1]
+
     # one step --------------------------------------------------------------------------------------------------------
 
     def _advance(self, h: float, end: float) -> None:
         mechanism, flat = self.equations.mechanism, self.flat
         after, middle = mechanism.function_values(end), mechanism.function_values(0.5 * (self.t + end))
-        D, multipliers = h * self.w, self.multipliers.copy()
+        self._take_momenta()
+        D = h * self._slow
         fast = self._elastic[flat.stiffness * h * h > 1]
         D[fast] = 0.0  # what the step does not resolve
-        self._take_momenta()
-        matrix, previous = None, np.inf
-        for iteration in range(ITERATIONS):
-            found = self._balance(D, h, middle, after, multipliers)
-            if not (np.isfinite(found.forces).all() and np.isfinite(found.closure).all()):
-                raise self.equations.diverged(self.t, h, self.w)
-            x, change = self._correction(found, h, matrix)
-            size = float((np.abs(x) * flat.weight).max(initial=0.0))
-            if not np.isfinite(size):
-                raise self.equations.diverged(self.t, h, self.w)
-            D, multipliers = D + x, multipliers + change
-            self._steps.iterations += 1
-            if size <= SMALLEST or (size < ROUNDING and size > 0.3 * previous):
-                break
-            if matrix is None and iteration > 3 and size > SLOW * previous and size > ROUNDING:
-                matrix = self._matrix(D, h, middle, after, multipliers)
-            previous = size
-        else:
-            raise self.equations.diverged(self.t, h, self.w)
-        found = self._balance(D, h, middle, after, multipliers)
-        self.t, self.q, self.w, self.multipliers = end, found.q, found.w, multipliers
+        step, n = _Step(h, middle, after), len(D)
+        begin = np.concatenate([D, self.multipliers])
+        solved = self._iterated(begin, step) if self._factored is None else None
+        if solved is None:
+            solved = self._newton(begin, step)
+        found = self._at(solved, step) if solved is not None else None
+        if solved is None or found is None:
+            raise self._failed(h)
+        self.t, self.q, self.multipliers = end, self._carried(found, h), solved[n:]
+        self.w = found.w + self._travel.seen(self._flown, self.q)
         self.work, self._values, self._functions = self.work + found.work, found.values, after
-        self.equations.angles[flat.joint_rows :] = found.values[flat.joint_rows :]
-        self._weightless.angles[flat.joint_rows :] = found.values[flat.joint_rows :]
+        self.equations.angles[:] = self.equations.expected[:] = self._weightless.angles[:] = found.angles
 
-    def _correction(self, found: _Balance, h: float, matrix: tuple | None) -> tuple[np.ndarray, np.ndarray]:
-        """Newton's correction of displacement and multipliers."""
+    def _carried(self, found: _Balance, h: float) -> np.ndarray:
+        """The configuration at the end of a step, seen from the ground: mass centres of what flies move with their momenta, so that the angular momentum stays too."""
+        travel, p1 = self._travel, self._linear(self._mass(found.q) @ found.w)
+        moved = self._centres(found.q) - self._centres(self.q)
+        return travel.carried(self._flown + 0.5 * travel.mean(found.q, p1) - moved / h, found.q, h)
+
+    def _linear(self, p: np.ndarray) -> np.ndarray:
+        """The linear momenta (nb, 3) of the bodies in their axes."""
+        return np.array([p[s : s + 3] for s in self.flat.v_start[:-1]]).reshape(-1, 3)
+
+    def _centres(self, q: np.ndarray) -> np.ndarray:
+        """The mass centre of the piece of each body that flies, seen from the ground (nb, 3)."""
+        flat, moments = self.flat, []
+        for b, body in enumerate(self.equations.mechanism.bodies):
+            at, R = pose(flat, q, b)
+            eta = q[flat.q_start[b] + 7 : flat.q_start[b + 1]]
+            moments.append(_first_moment(body.invariants, eta) + flat.mass[b] * (R.T @ at))
+        return self._travel.mean(q, np.array(moments).reshape(-1, 3))
+
+    def _failed(self, h: float) -> FlexmbError:
+        """The error of a step without a solution, or of the user's law that made it fail."""
+        error, e = self._weightless.diverged(self.t, h, self.w), self.equations
+        if type(error) is not ConvergenceError:
+            return error
+        turn = h * max(float(np.linalg.norm(self.w[s + 3 : s + 6])) for s in self.flat.v_start[:-1])
+        return ConvergenceError(
+            f"The equations of the energy-momentum step of {e.mechanism.name!r} from t = {self.t:.6g}, {h:.3g} long, are not solved: a body turns by {turn:.3g} rad in it; the fastest body is "
+            f"{e.fastest_body(self.w)!r}. Thin bodies that tumble, whose inertia about their own axis is small, need steps of some hundredths of a radian; other likely causes are a driver that "
+            "jumps, and joints that lock. Give a smaller step=, or take generalised-alpha."
+        )
+
+    def _at(self, z: np.ndarray, step: _Step) -> _Balance | None:
+        """The equations at displacement and multipliers `z`; None where there are none."""
+        n = len(self.w)
+        turns = [float(np.linalg.norm(z[s + 3 : s + 6])) for s in self.flat.v_start[:-1]]
+        if not np.isfinite(z).all() or max(turns, default=0.0) > FARTHEST:
+            return None
+        try:
+            found = self._balance(z[:n], *step, z[n:])
+        except np.linalg.LinAlgError:  # the mass matrix of a body that is deformed too far
+            return None
+        return found if np.isfinite(found.forces).all() and np.isfinite(found.closure).all() else None
+
+    def _size(self, x: np.ndarray) -> float:
+        """Largest displacement of a correction, in lengths of the mechanism or radians."""
+        return float((np.abs(x[: len(self.w)]) * self.flat.weight).max(initial=0.0))
+
+    def _settled(self, size: float, previous: float) -> bool:
+        return size <= SMALLEST or (size < self._rounding() and size > 0.3 * previous)
+
+    def _rounding(self) -> float:
+        """Corrections that rounding of positions allows."""
+        places = [self.q[k : k + 3] for k in self.flat.q_start[:-1]]
+        return ROUNDING * (1 + float(np.abs(places).max(initial=0.0)) / self.equations.mechanism.length)
+
+    def _iterated(self, z: np.ndarray, step: _Step) -> np.ndarray | None:
+        """The solution by a matrix that leaves gyroscopic terms out; None when that converges too slowly."""
+        previous = np.inf
+        for iteration in range(ITERATIONS):
+            found = self._at(z, step)
+            if found is None:
+                return None
+            x = np.concatenate(self._correction(found, step.h))
+            size = self._size(x)
+            self._steps.iterations += 1
+            if not np.isfinite(size) or (iteration > 3 and size > max(SLOW * previous, self._rounding())):
+                return None
+            z = z + x
+            if self._settled(size, previous):
+                return z
+            previous = size
+        return None
+
+    def _newton(self, z: np.ndarray, step: _Step) -> np.ndarray | None:
+        """The solution by Newton's method, damped until corrections shrink (Deuflhard, Newton Methods for Nonlinear Problems, 2004, section 3.3); its matrix is kept while it serves, over steps too."""
+        fresh = self._factored is None
+        found, part = self._at(z, step), 1.0
+        x: np.ndarray | None = None
+        for _ in range(ITERATIONS):
+            if found is None:
+                return None
+            if self._factored is None:
+                self._factored, fresh, x = self._matrix(z, step), True, None
+            if x is None:
+                x = la.lu_solve(self._factored, -found.residual)
+            size, trial = self._size(x), z + part * x
+            self._steps.iterations += 1
+            there = self._at(trial, step)
+            following = None if there is None else la.lu_solve(self._factored, -there.residual)
+            after = np.inf if following is None else self._size(following)
+            if following is not None and self._settled(after, size):
+                return np.asarray(trial + following)
+            if after <= (1 - 0.25 * part) * size:
+                if after > KEEP * size and part == 1.0:
+                    self._factored = None
+                z, found, x, part = trial, there, following, min(1.0, 2 * part)
+                fresh = False
+            elif not fresh:
+                self._factored = None
+            elif size < STALLED:
+                return np.asarray(z + x)
+            else:
+                part *= 0.5
+                if part < SHORTEST:
+                    return None
+        return None
+
+    def _correction(self, found: _Balance, h: float) -> tuple[np.ndarray, np.ndarray]:
+        """Correction of displacement and multipliers by the matrix of generalised-alpha."""
         flat, nj = self.flat, self.flat.joint_rows
-        if matrix is not None:
-            both = la.lu_solve(matrix, -np.concatenate([found.forces, found.closure]))
-            return both[: len(found.forces)], both[len(found.forces) :]
         nr = len(flat.row_kind)
         compliance, rows, change = np.full(nr, INACTIVE), np.zeros(nr), np.zeros(nr)
         compliance[:nj], rows[:nj] = 0.0, -found.closure
@@ -151,25 +277,22 @@ class EnergyMomentum:
             raise self.equations.no_mass(self.t)
         return x, 0.5 * change[:nj]
 
-    def _matrix(self, D: np.ndarray, h: float, middle: np.ndarray, after: np.ndarray, multipliers: np.ndarray) -> tuple:
-        """The factored derivative of the step's equations, by differences: dense, for steps too large for the cheap one."""
-        n, unit = len(D), 1 / self.flat.weight
-        unknown = np.concatenate([D, multipliers])
-        scale = np.concatenate([unit, np.maximum(np.abs(multipliers), np.abs(multipliers).max(initial=0.0) or 1.0)])
-
-        def at(z: np.ndarray) -> np.ndarray:
-            found = self._balance(z[:n], h, middle, after, z[n:])
-            return np.concatenate([found.forces, found.closure])
-
+    def _matrix(self, z: np.ndarray, step: _Step) -> tuple:
+        """The factored derivative of the step's equations, by differences: dense."""
+        n = len(self.w)
+        multipliers = np.abs(z[n:])
+        scale = np.concatenate([1 / self.flat.weight, np.maximum(multipliers, multipliers.max(initial=0.0) or 1.0)])
         columns = []
-        for k in range(len(unknown)):
-            shift = np.zeros_like(unknown)
+        for k in range(len(z)):
+            shift = np.zeros_like(z)
             shift[k] = DIFFERENCE * scale[k]
-            columns.append((at(unknown + shift) - at(unknown - shift)) / (2 * shift[k]))
+            high, low = (self._balance(x[:n], *step, x[n:]).residual for x in (z + shift, z - shift))
+            columns.append((high - low) / (2 * shift[k]))
         J = np.array(columns).T
-        nj = len(multipliers)
         size = np.abs(J[:n, :n]).max()
-        J[n:, n:] -= 1e-14 * np.eye(nj) * (np.abs(J[n:, :n]).max(initial=0.0) ** 2 / size)  # for dependent equations
+        J[n:, n:] -= (
+            1e-14 * np.eye(len(z) - n) * (np.abs(J[n:, :n]).max(initial=0.0) ** 2 / size)
+        )  # for dependent equations
         factored: tuple = la.lu_factor(J)
         return factored
 
@@ -183,16 +306,19 @@ class EnergyMomentum:
         displace(flat, self.q, D, q1)
         displace(flat, self.q, 0.5 * D, qm)
         mean = D / h
-        w1 = 2 * mean - self.w
-        values = self._row_values(q1, after)
+        w1 = 2 * mean - self._slow
         e = self._weightless
+        e.expect(D)
+        values = self._row_values(q1, after)
+        angles = e.angles_there(after)
+        e.expect(0.5 * D)
         e.residual(middle, qm, mean, np.zeros_like(mean), multipliers)
         loads = e.terms.loads.copy()
-        G = as_sparse(flat, e.terms.G).toarray()
         change = values - self._values
-        change[:nj] = 0.0
-        driven = flat.row_function[:nj] >= 0
-        change[:nj][driven] = (after - self._functions)[flat.row_function[:nj][driven], 0]
+        driven, given = flat.row_function[:nj] >= 0, np.zeros(nj)
+        given[driven] = (after - self._functions)[flat.row_function[:nj][driven], 0]
+        change[:nj] += given
+        G = self._mean_jacobian(D)
         G += self._along_relative_motion(G, D, change)
         forces = self._inertia(D, h, qm, q1, w1, mean) - self._weight(D, qm, q1)
         work = np.zeros(4)
@@ -204,17 +330,18 @@ class EnergyMomentum:
         if len(effort):
             stretch = 0.5 * (values + self._values)[nj:] - flat.row_offset[nj:]
             rate = change[nj:] / h
-            given = flat.row_function[nj:] >= 0
-            effort[given] = middle[flat.row_function[nj:][given], 0]
+            acts = flat.row_function[nj:] >= 0
+            effort[acts] = middle[flat.row_function[nj:][acts], 0]
             effort += self._laws(middle, stretch, rate)
             internal = -flat.row_stiffness[nj:] * stretch - flat.row_damping[nj:] * rate
             forces -= G[nj:].T @ (effort + internal)
         forces += G[:nj].T @ multipliers - loads
-        work[0] = -float(multipliers @ change[:nj])
-        work[1] = float(loads @ D + effort @ change[nj:])
+        work[0] = -float(multipliers @ given)
+        carried = D + h * self._travel.seen(self._flown, qm)
+        work[1] = float(loads @ carried + effort @ change[nj:])
         work[2] = h * float(damping @ mean[elastic] ** 2)
         work[3] = float(flat.row_damping[nj:] @ change[nj:] ** 2) / h
-        return _Balance(forces, values[:nj], w1, q1, values, work)
+        return _Balance(forces, values[:nj], w1, q1, values, angles, work)
 
     def _laws(self, middle: np.ndarray, stretch: np.ndarray, rate: np.ndarray) -> np.ndarray:
         mechanism, nj = self.equations.mechanism, self.flat.joint_rows
@@ -237,9 +364,11 @@ class EnergyMomentum:
         return self._bare.mass()
 
     def _take_momenta(self) -> None:
-        """Mass matrix and momenta at the beginning of a step."""
+        """Velocities, mass matrix and momenta at the beginning of a step, seen from axes that fly along."""
         self._before = self._mass(self.q)
-        self._momenta = self._before @ self.w
+        self._flown = self._travel.mean(self.q, self._linear(self._before @ self.w))
+        self._slow = self.w - self._travel.seen(self._flown, self.q)
+        self._momenta = self._before @ self._slow
 
     def _bias(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Inertia forces of velocities without accelerations."""
@@ -257,10 +386,10 @@ class EnergyMomentum:
         M1 = self._mass(q1)
         p0, p1 = self._momenta, M1 @ w1
         out = (p1 - p0) / h
-        crossed = M1 @ self.w
+        crossed = M1 @ self._slow
         changed = (M1 @ mean - self._before @ mean) / h
         by_place = changed - self._bias(qm, mean)  # of the mean velocities; what they change by takes the rest
-        half_change = 0.5 * (w1 - self.w)
+        half_change = 0.5 * (w1 - self._slow)
         if len(self._elastic):
             reach = 0.5 * h * half_change[self._elastic]
             sides = []
@@ -310,14 +439,24 @@ class EnergyMomentum:
                 out[s + 6 : s + 6 + m] = (inv.S1 + inv.SG @ eta).T @ (0.5 * (turn + turn.T) @ g)
         return out
 
+    def _mean_jacobian(self, D: np.ndarray) -> np.ndarray:
+        """The rows' Jacobian (nr, nv), in its mean over the step: a discrete derivative up to what the angle of a joint that is open within the step lacks."""
+        e, flat = self._weightless, self.flat
+        turns = [float(np.linalg.norm(D[s + 3 : s + 6])) for s in flat.v_start[:-1]]
+        nodes, weights = quadrature(2 * max(turns, default=0.0))
+        mean, scratch = np.zeros_like(e.terms.G), np.zeros_like(e.terms.G)
+        values, q, moved = np.zeros_like(e.terms.values), np.empty_like(self.q), np.empty_like(D)
+        mean_rows(
+            flat, self.q, D, nodes, weights, self._functions, e.angles, self._places, values, q, moved, scratch, mean
+        )
+        return as_sparse(flat, mean).toarray()
+
     def _along_relative_motion(self, G: np.ndarray, D: np.ndarray, change: np.ndarray) -> np.ndarray:
-        """What makes the rows' middle Jacobian a discrete derivative: a multiple of the relative motion of the row's markers."""
+        """What the rows' mean Jacobian lacks to be a discrete derivative: a multiple of the relative motion of the row's markers, with which it vanishes."""
         missing = change - G @ D
         out = np.zeros_like(G)
         done: dict[tuple[int, int], np.ndarray] = {}
         for r in range(len(missing)):
-            if r in self._welded:
-                continue
             pair = (int(self.flat.row_markers[r, 0]), int(self.flat.row_markers[r, 1]))
             if pair not in done:
                 done[pair] = self._relative(pair)
@@ -325,8 +464,7 @@ class EnergyMomentum:
             twist = J @ D
             weighted = twist * np.array([1, 1, 1, self._length2, self._length2, self._length2])
             size = float(twist @ weighted)
-            if size > 0:
-                out[r] = (missing[r] / size) * (weighted @ J)
+            out[r] = missing[r] / (size + RESTING**2 * self._length2) * (weighted @ J)
         return out
 
     def _relative(self, pair: tuple[int, int]) -> np.ndarray:

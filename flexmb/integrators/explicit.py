@@ -11,6 +11,7 @@ import numpy as np
 from scipy.integrate import RK45
 
 from fem.errors import FlexmbError
+from flexmb.features import Pace
 from flexmb.initial import Start
 from flexmb.integrators.equations import Equations
 from flexmb.integrators.integrator import Steps, first_step
@@ -21,22 +22,33 @@ from flexmb.result import Statistics
 A, B, C, E = RK45.A, RK45.B, RK45.C, RK45.E
 """The tableau of Dormand and Prince: stages, weights, nodes, and weights of the error estimate (the last that of the step's end)."""
 FARTHEST = 10.0
-"""Motion within a step, in lengths of the mechanism or radians, beyond which it has run away."""
+"""Rotation, elastic motion and departure from uniform motion within a step, in lengths of the mechanism or radians, beyond which it has run away."""
 UNSTABLE = 10_000
-"""Steps for one stored time beyond which vibration that the method cannot step over is suspected."""
+"""Steps for one stored time, but for those as long as functions of time allow, beyond which vibration that the method cannot step over is suspected."""
+
+
+def translations(v_start: np.ndarray) -> np.ndarray:
+    """Which velocities (nv,) are translations of body frames."""
+    found = np.zeros(v_start[-1], dtype=bool)
+    for start in v_start[:-1]:
+        found[start : start + 3] = True
+    return found
 
 
 class Explicit:
     """A running integration; see `simulate`. Steps end at the times asked for."""
 
-    def __init__(self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float) -> None:
+    def __init__(
+        self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
+    ) -> None:
         state = begin.state
-        self.equations = e = Equations(mechanism, state.q)
-        self.tolerance, self.end, self.fixed = tolerance, end, step
+        self.equations = e = Equations(mechanism, state.q, state.angles)
+        self.tolerance, self.end, self.fixed, self.pace = tolerance, end, step, pace
         self.t, self.q, self.v, self.weight = state.t, state.q.copy(), state.w.copy(), e.flat.weight
         self._wdot, self._multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
         self._size = step or first_step(state.w, begin.wdot, e.flat.weight, tolerance, end - state.t)
         self._steps = Steps()
+        self._uniform = translations(e.flat.v_start)
 
     def prepare(self) -> None:
         """Let what it needs be compiled before the clock runs."""
@@ -45,6 +57,7 @@ class Explicit:
 
     def now(self) -> Snapshot:
         """The motion at the end of the latest step."""
+        self.equations.expect()
         return self.equations.snapshot(self.t, self.q, self.v, self.work)
 
     def statistics(self, cpu: float) -> Statistics:
@@ -54,13 +67,14 @@ class Explicit:
     def to(self, target: float) -> Snapshot:
         """Steps of which the last ends at `target`."""
         taken = 0
-        while self.t < target - 1e-12 * self.end:
-            left = target - self.t
-            h = left / np.ceil(left / self._size * (1 - 1e-9))
+        while self.t < target - self.pace.same:
+            change, longest = self.pace.ahead(self.t)
+            left, free = min(target, change) - self.t, min(self._size, longest)
+            h = left / np.ceil(left / free * (1 - 1e-9))
             error = self._step(h)
-            taken += 1
+            taken += free < longest
             lost = self.fixed is not None and error > 1
-            if lost or np.isnan(error) or h < 1e-13 * self.end or taken > UNSTABLE:
+            if lost or np.isnan(error) or h < 0.1 * self.pace.same or taken > UNSTABLE:
                 raise self._lost(h)
             self._steps.rejected += error > 1
             if self.fixed is None:
@@ -75,11 +89,11 @@ class Explicit:
         for stage in range(6):
             offset = h * (A[stage, :stage] @ theta[:stage]) if stage else np.zeros(nv)
             v = self.v + h * (A[stage, :stage] @ velocity[:stage]) if stage else self.v
-            if not h * (np.abs(v) * weight).max(initial=0.0) < FARTHEST:
+            if self._runs_away(h, v):
                 return np.inf
             theta[stage], velocity[stage], work[stage] = self._rates(self.t + C[stage] * h, offset, v)
         moved, faster = h * (B @ theta[:6]), self.v + h * (B @ velocity[:6])
-        if not h * (np.abs(faster) * weight).max(initial=0.0) < FARTHEST:
+        if self._runs_away(h, faster):
             return np.inf
         error = 0.0
         if self.fixed is None:
@@ -96,10 +110,17 @@ class Explicit:
         self._steps.take(1, h)
         return error
 
+    def _runs_away(self, h: float, v: np.ndarray) -> bool:
+        """Whether a step with velocities `v` goes too far; a uniform translation goes as far as it likes."""
+        beyond = np.where(self._uniform, v - self.v, v)
+        return not h * (np.abs(beyond) * self.weight).max(initial=0.0) < FARTHEST
+
     def _take(self, moved: np.ndarray, faster: np.ndarray) -> None:
         """Positions moved by exponential coordinates, with other velocities, put back on the joints."""
-        q = self.equations.displaced(self.q, moved)
-        self.q, self.v = self.equations.put_back(self.t, q, faster, self._wdot, self._multipliers)
+        e = self.equations
+        e.expect(moved)
+        self.q, self.v = e.put_back(self.t, e.displaced(self.q, moved), faster, self._wdot, self._multipliers)
+        e.keep_angles(e.mechanism.function_values(self.t))
 
     def _lost(self, h: float) -> FlexmbError:
         return self.equations.diverged(self.t, h, self.v)
@@ -109,5 +130,6 @@ class Explicit:
         e = self.equations
         functions = e.mechanism.function_values(t)
         q = e.displaced(self.q, theta)
+        e.expect(theta)
         wdot, multipliers = e.accelerations(functions, q, w)  # which leaves the residual evaluated there
         return e.exponential_rates(theta, w), wdot, e.powers(functions, w, multipliers)

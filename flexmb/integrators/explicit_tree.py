@@ -3,6 +3,7 @@
 import numpy as np
 
 from fem.errors import FlexmbError
+from flexmb.features import Pace
 from flexmb.flatten import part_of
 from flexmb.initial import Start
 from flexmb.integrators.explicit import Explicit
@@ -14,14 +15,17 @@ from flexmb.kernels.data import make_places, make_terms
 from flexmb.kernels.rows import place_markers
 from flexmb.kernels.step import balance_rows, powers_of
 from flexmb.kernels.tree import joint_poses, joint_velocities, place_bodies
+from flexmb.law import require_sound
 from flexmb.mechanism import Mechanism
 
 
 class ExplicitTree(Explicit):
     """A running integration; see `Explicit`. Accelerations by recursion (flexmb/kernels/articulated.py), a microsecond for some seven bodies."""
 
-    def __init__(self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float) -> None:
-        super().__init__(mechanism, begin, step=step, tolerance=tolerance, end=end)
+    def __init__(
+        self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
+    ) -> None:
+        super().__init__(mechanism, begin, step=step, tolerance=tolerance, end=end, pace=pace)
         e, flat = self.equations, self.equations.flat
         self.tree = tree_of(mechanism)
         _require_open_tree(mechanism, len(self.tree.axes))
@@ -30,18 +34,22 @@ class ExplicitTree(Explicit):
         self._part = part_of(flat, rows, np.arange(len(flat.load_marker)))
         self._acting = len(rows) + len(flat.load_marker) > 0
         self._places, self._terms = make_places(self._part), make_terms(self._part)
-        self._angles = np.ascontiguousarray(e.angles[rows])
         self._bodies = make_articulated(flat, self.tree)
         place_markers(flat, self.q, e.places)
         self._pose, v = np.zeros((nb, 7)), np.zeros(ny)
         joint_poses(flat, self.tree, e.places, self.q, self._pose)
         joint_velocities(flat, self.tree, e.places, self.q, self.v, v)
-        self.v, self.weight = v, self.tree.weight
+        self._w, self._since = (
+            self.v,
+            self.t,
+        )  # velocities of the bodies at the end of the latest step, and when that was
+        self.v, self.weight, self._uniform = v, self.tree.weight, self.tree.axes < 3
         self._still, self._forces = np.zeros(ny), np.zeros(6 * nb)
 
     def now(self) -> Snapshot:
         """The motion at the end of the latest step."""
         q, w, _ = self._placed(self._still, self.v)
+        self.equations.expect()
         return self.equations.snapshot(self.t, q, w, self.work)
 
     def _placed(self, theta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -55,18 +63,27 @@ class ExplicitTree(Explicit):
         return self.equations.diverged(self.t, h, self._placed(self._still, self.v)[1])
 
     def _take(self, moved: np.ndarray, faster: np.ndarray) -> None:
-        self.q, _, self._pose = self._placed(moved, faster)
-        self.v = faster
-        if self._acting:
-            self._act(self.t, self._still, faster)
-            self._angles[:] = self._terms.values
+        e = self.equations
+        self.q, w, self._pose = self._placed(moved, faster)
+        self._expect(self.t, w)
+        self.v, self._w, self._since = faster, w, self.t
+        place_markers(e.flat, self.q, e.places)
+        e.keep_angles(e.mechanism.function_values(self.t))
+
+    def _expect(self, t: float, w: np.ndarray) -> None:
+        """Expect the angles that the mean of the velocities of the bodies at the end of the latest step and of `w` at `t` leads to."""
+        self.equations.expect(0.5 * (t - self._since) * (self._w + w))
 
     def _act(self, t: float, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Forces of springs, laws and loads on the bodies, in their axes; their powers (4,)."""
         q, w, _ = self._placed(theta, v)
+        self._expect(t, w)
         functions = self.equations.mechanism.function_values(t)
         none, powers = np.zeros(0), np.zeros(4)
-        balance_rows(self._part, q, w, none, functions, self._angles, self._places, self._terms, self._forces, powers)
+        balance_rows(
+            self._part, q, w, none, functions, self.equations.expected, self._places, self._terms, self._forces, powers
+        )
+        require_sound(self.equations.mechanism.laws)
         powers_of(self._part, functions, none, w, self._terms, powers)
         return powers
 

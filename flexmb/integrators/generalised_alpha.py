@@ -1,17 +1,23 @@
-"""Generalised-alpha on the Lie group of rigid motions, index 3; the loop itself is compiled (flexmb/kernels/step.py).
+"""Generalised-alpha on Lie groups, R^3 x SO(3) of every body or those of joints, index 3; the loop itself is compiled (flexmb/kernels/step.py).
 
 Sources: Chung, Hulbert (1993) for the coefficients; Bruls, Cardona, Arnold, "Lie group generalized-alpha time
 integration of constrained flexible multibody systems" (2012); Arnold, Bruls, Cardona (2015) for start values of
 second order.
 """
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 
-from flexmb.initial import Start, least_change, row_jacobian
+from fem.errors import ConvergenceError
+from flexmb.features import Pace
+from flexmb.initial import Start, quiet_start, row_jacobian
 from flexmb.integrators.equations import Equations
+from flexmb.integrators.explicit import Explicit
 from flexmb.integrators.integrator import IntegratorError, Steps, first_step
 from flexmb.integrators.snapshot import Snapshot
-from flexmb.joint_tree import tree_of
+from flexmb.joint_tree import integrated_tree
 from flexmb.kernels.pointed import pointed
 from flexmb.kernels.rows import place_markers
 from flexmb.kernels.step import (
@@ -30,14 +36,26 @@ from flexmb.kernels.step import (
     Motion,
     Scheme,
     advance,
-    displace,
 )
 from flexmb.kernels.tree import joint_poses, joint_velocities, place_bodies
-from flexmb.mechanism import Mechanism
+from flexmb.mechanism import Mechanism, State
+from flexmb.projection import as_sparse, least_change
 from flexmb.result import Statistics
 
+UNDAMPED = 1e-3
+"""`gamma - 1/2`, the numerical damping, below which errors of the joint equations are not damped."""
+RINGING = 1e-2
+"""Part of the accelerations across the joints that may alternate."""
+SUDDEN = 10.0
+"""Growth of the step beyond which the method starts again."""
+BRIEF, LEAP_TOLERANCE = 1e-4, 1e-10
+"""Span, relative to the step, below which explicit steps take it; and their tolerance."""
 LONGEST_BLOCK = 64
 """Steps between looks at the step size, for which the functions of time are evaluated ahead."""
+
+
+class RingingReactionsWarning(UserWarning):
+    """Reactions alternate from step to step, more and more."""
 
 
 def coefficients(
@@ -46,7 +64,7 @@ def coefficients(
     """Coefficients for a spectral radius `rho_inf` at infinite frequency; `hht`: those of Hilber, Hughes and Taylor (1977), which damp low frequencies more for the same `rho_inf`.
 
     Smaller values damp what the step does not resolve. `rho_inf = 1` has no numerical damping at all: right for bodies
-    without drivers, but the multipliers of joints then ring without decay. Second-order accurate for every value in
+    without joints; errors of joint equations then grow until the run fails, after some hundred steps. Second-order accurate for every value in
     [0, 1) (index 3: also in the multipliers). `newton_tolerance`: error of the accelerations that the Newton iteration
     leaves, relative to the largest.
     """
@@ -80,43 +98,48 @@ class GeneralisedAlpha:
         longest: float,
         project: bool = False,
         coordinates: str = "absolute",
+        pace: Pace | None = None,
     ) -> None:
         state = begin.state
-        self.equations = Equations(mechanism, state.q)
+        self.equations = Equations(mechanism, state.q, state.angles)
         self.flat, self.scheme, self.project = self.equations.flat, scheme, project
         self.step, self.tolerance, self.t = step, tolerance, state.t
         self._at_end = mechanism.function_values(self.t)
-        self.tree = tree_of(mechanism) if coordinates == "joint" else None
-        self.weight = self.flat.weight if self.tree is None else self.tree.weight
+        self.tree = integrated_tree(mechanism, coordinates)
+        self.weight = self.tree.weight
+        self._put(begin)
+        self.equations.warn_far_apart()
+        self._size = first_step(state.w, begin.wdot, self.flat.weight, tolerance, longest) if step is None else step
+        self._brief = BRIEF * self._size
+        if pace is not None:  # the start looks two steps ahead
+            change, most = pace.ahead(self.t)
+            self._size = min(self._size, most, 0.5 * max(change - self.t, pace.same))
+        self._steps, self._pace = Steps(), pace
+        self._without_damping = self._undamped = scheme.gamma - 0.5 < UNDAMPED
+
+    def _put(self, begin: Start) -> None:
+        """The motion and its powers at a start."""
+        self._begin = begin
         self.motion = self._motion(begin)
         self._evaluate()
-        self.motion.powers[0] = self.equations.powers(self._at_end, state.w, begin.multipliers)
-        self._size = first_step(state.w, begin.wdot, self.flat.weight, tolerance, longest) if step is None else step
-        self._steps, self._begin = Steps(), begin
+        self.motion.powers[0] = self.equations.powers(self._at_end, begin.state.w, begin.multipliers)
 
     def _motion(self, begin: Start) -> Motion:
         """At the start, in absolute or joint coordinates."""
         e, q, w, wdot = self.equations, begin.state.q.copy(), begin.state.w.copy(), begin.wdot.copy()
-        nb = len(self.flat.modes)
-        pose, v, vdot, next_v, next_vdot, correction = np.zeros((0, 7)), w, wdot, e.terms.w, e.terms.wdot, e.terms.x
-        if self.tree is not None:
-            place_markers(self.flat, q, e.places)
-            pose = np.zeros((nb, 7))
-            joint_poses(self.flat, self.tree, e.places, q, pose)
-            v, vdot = self._in_joints(q, w), np.zeros(len(self.weight))
-            vdot = self._in_joints(q, wdot - self._placed(pose, q, np.zeros_like(v), v, vdot)[2])
-            next_v, next_vdot, correction = np.zeros_like(v), np.zeros_like(v), np.zeros_like(v)
-        ny = len(v)
+        ny, pose = len(self.weight), np.zeros((len(self.flat.modes), 7))
+        place_markers(self.flat, q, e.places)
+        joint_poses(self.flat, self.tree, e.places, q, pose)
+        v = self._in_joints(q, w)
+        vdot = self._in_joints(q, wdot - self._placed(pose, q, np.zeros(ny), v, np.zeros(ny))[2])
         return pointed(Motion(
-            q=q, w=w, wdot=wdot, v=v, vdot=vdot, a=vdot.copy(), pose=pose, next_v=next_v, next_vdot=next_vdot, next_a=np.zeros(ny), next_pose=np.zeros_like(pose),
-            increment=np.zeros(ny), correction=correction, multipliers=begin.multipliers.copy(), angle_memory=e.angles, powers=np.zeros((2, 4)),
+            q=q, w=w, wdot=wdot, v=v, vdot=vdot, a=vdot.copy(), pose=pose, next_v=np.zeros(ny), next_vdot=np.zeros(ny), next_a=np.zeros(ny), next_pose=np.zeros_like(pose),
+            increment=np.zeros(ny), correction=np.zeros(ny), multipliers=begin.multipliers.copy(), angles=e.angles, expected=e.expected, powers=np.zeros((2, 4)),
             work=np.zeros(4), past=np.zeros((DEGREE, ny)), last=np.zeros(8),
         ))  # fmt: skip
 
     def _in_joints(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Velocities, or changes of accelerations, in the coordinates that are integrated, at `q`."""
-        if self.tree is None:
-            return x
         out = np.zeros(len(self.weight))
         place_markers(self.flat, q, self.equations.places)
         joint_velocities(self.flat, self.tree, self.equations.places, q, x, out)
@@ -127,9 +150,6 @@ class GeneralisedAlpha:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Absolute configuration, velocities and accelerations from the coordinates that are integrated, moved by `increment` from `pose` and `q`."""
         moved = np.empty_like(q)
-        if self.tree is None:
-            displace(self.flat, q, increment, moved)
-            return moved, v, vdot
         w, wdot = np.zeros(len(self.flat.weight)), np.zeros(len(self.flat.weight))
         place_bodies(self.flat, self.tree, pose, q, increment, v, vdot, q, np.empty_like(pose), moved, w, wdot)
         return moved, w, wdot
@@ -137,25 +157,51 @@ class GeneralisedAlpha:
     def _evaluate(self) -> np.ndarray:
         """Energies at the present state; the terms of its equations."""
         m = self.motion
+        self.equations.expect()
         return self.equations.residual(self._at_end, m.q, m.w, m.wdot, m.multipliers)[1]
 
     def now(self) -> Snapshot:
-        """The motion where it is."""
-        m = self.motion
-        return Snapshot(self.t, m.q, m.w, m.wdot, m.multipliers, m.work, self._evaluate())
+        """The motion where it is; with `project`, its velocities on the joints. Those of the method break them by a part that goes with the square of the step, which it needs for its reactions."""
+        m, e = self.motion, self.equations
+        energies, w = self._evaluate(), m.w
+        if self._undamped:
+            self._listen()
+        if self.project and self.flat.joint_rows:
+            w = w - e.least_change(e.broken_rates(self._at_end, w))
+            energies = e.residual(self._at_end, m.q, w, m.wdot, m.multipliers)[1]
+        return Snapshot(self.t, m.q, w, m.wdot, m.multipliers, m.work, energies, e.angles_there(self._at_end))
+
+    def _listen(self) -> None:
+        """Warn, once, when the accelerations across the joints alternate from step to step; where the equations were evaluated last."""
+        m, flat = self.motion, self.flat
+        if not flat.joint_rows or m.last[KNOWN] < DEGREE:
+            return
+        third = (m.a - m.past[2] - 3.0 * (m.past[0] - m.past[1])) / 8.0
+        G, none = as_sparse(flat, self.equations.terms.G)[: flat.joint_rows], np.zeros_like(third)
+        alternating, whole = (self._placed(m.pose, m.q, none, x, none)[1] for x in (third, m.a))
+        possible = float((np.abs(whole) * flat.weight).max()) * (abs(G) @ (1 / flat.weight))
+        if (np.abs(G @ alternating) > RINGING * possible).any():
+            self._undamped = False
+            warnings.warn(
+                f"The reactions of {self.equations.mechanism.name!r} ring from step to step at t = {self.t:.6g}: without numerical damping (rho_inf = 1) the error of joint equations is undamped, "
+                "and grows until the run fails. Take rho_inf = 0.95 or less, or, for a tree of joints, coordinates='joint'.",
+                RingingReactionsWarning,
+                stacklevel=2,
+            )
 
     def prepare(self) -> None:
         """Let the step be compiled, which takes half a minute once on a machine: no steps."""
         self._run(1.0, np.zeros((0, *self._at_end.shape)))
-        self._start()
+        self._start(self._size)
 
-    def _start(self) -> None:
-        """Start values of second order for the method's accelerations and multipliers (Arnold, Bruls, Cardona 2015).
+    def _start(self, h: float) -> None:
+        """Start values of second order, for steps of `h`, of the method's accelerations and multipliers (Arnold, Bruls, Cardona 2015).
 
         The accelerations start at `t + (alpha_m - alpha_f) h`, where the method keeps them; the velocities get the
-        part across the constraints, of size h^2, that the method's own velocities have.
+        part across the constraints, of size h^2, that the method's own velocities have: the local error of the increment, which is
+        `h v + h^2/2 vdot + h^3 (vddot / 6 + [v, vdot] / 12)` for the exact motion (Magnus).
         """
-        mechanism, flat, h, scheme, motion = self.equations.mechanism, self.flat, self._size, self.scheme, self.motion
+        mechanism, flat, scheme, motion = self.equations.mechanism, self.flat, self.scheme, self.motion
         c = scheme.alpha_m - scheme.alpha_f
         rate = self._jerk(h)
         motion.a[:] += c * h * rate
@@ -164,11 +210,20 @@ class GeneralisedAlpha:
             q = self._begin.state.q
             J = row_jacobian(mechanism, flat, q, self._at_end)[1][:nj]
             none = np.zeros_like(rate)
-            across = J @ self._placed(motion.pose, q, none, rate, none)[1]
-            change = h * h * (1 / 6 - scheme.beta - c / 2) * least_change(J, across, flat)
-            motion.v[:] += self._in_joints(q, change)
-            if self.tree is not None:
-                motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
+            local = (1 / 6 - scheme.beta - c / 2) * rate + self._commutator(motion.v, motion.vdot) / 12
+            across = J @ self._placed(motion.pose, q, none, local, none)[1]
+            motion.v[:] += h * h * self._in_joints(q, least_change(J, across, flat))
+            motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
+
+    def _commutator(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """`[x, y]` (ny,) of velocities in the coordinates that are integrated: of those about three axes; the others commute."""
+        out, tree = np.zeros_like(x), self.tree
+        for b, start in enumerate(tree.start[:-1]):
+            axes = list(tree.axes[tree.axis_start[b] : tree.axis_start[b + 1]])
+            if axes[-3:] == [3, 4, 5]:
+                k = slice(start + len(axes) - 3, start + len(axes))
+                out[k] = np.cross(x[k], y[k])
+        return out
 
     def _jerk(self, h: float) -> np.ndarray:
         """Rate (ny,) of the accelerations at the start, by one-sided differences over `2 h` (second order).
@@ -180,16 +235,21 @@ class GeneralisedAlpha:
         for s in (h, 2 * h):
             v = m.v + s * m.vdot
             q, w, bias = self._placed(m.pose, m.q, s * m.v + 0.5 * s * s * m.vdot, v, np.zeros_like(v))
+            self.equations.expect(s * m.w)
             wdot = self.equations.accelerations(mechanism.function_values(t + s), q, w)[0]
             rates.append(self._in_joints(q, wdot - bias))
+        self.equations.expect()
         return np.asarray(-3 * rates[0] + 4 * rates[1] - rates[2]) / (2 * h)
 
     def to(self, target: float) -> Snapshot:
         """Steps that end at `target`."""
-        if self.step is not None:
+        if self.step is not None and 0 < target - self.t < self._brief:
+            self._leap(target)
+        elif self.step is not None:
             self.fixed(target, self.step)
         else:
-            self._adaptive(target)
+            while self.t < target:
+                self._adaptive(target)
         return self.now()
 
     def statistics(self, cpu: float) -> Statistics:
@@ -229,62 +289,101 @@ class GeneralisedAlpha:
         """Move the method's own accelerations and velocities to a new step size.
 
         The accelerations live at `t + (alpha_m - alpha_f) h`; the velocities break the constraints by an amount that goes with
-        `h^2`. Without the correction a change of the step leaves an error of order one in the multipliers.
+        `h^2`. Without the correction a change of the step leaves an error of order one in the multipliers. After a far shorter step it would be rounding, enlarged by
+        the square of the ratio: the method starts again.
         """
         motion = self.motion
         ratio = h / motion.last[SIZE]
+        if ratio > SUDDEN:
+            self._restart(self._here(), np.zeros(4), h)
+            return
         self._change_rates(ratio * ratio - 1.0)
         motion.a[:] = motion.vdot + (motion.a - motion.vdot) * ratio
         motion.last[SIZE] = h
         motion.last[KNOWN] = motion.last[ORDER] = motion.last[RATE] = 0.0
 
     def _change_rates(self, factor: float) -> None:
-        """Change what the velocities break of the joint equations by `factor` of it (-1: not at all), with the least kinetic energy."""
+        """Change what the velocities break of the joint equations by `factor` of it, with the least kinetic energy."""
         if self.flat.joint_rows:
             self._evaluate()
             m = self.motion
             change = self.equations.least_change(factor * self.equations.broken_rates(self._at_end, m.w))
             m.v[:] += self._in_joints(m.q, change)
-            if self.tree is not None:
-                m.w[:] += change
+            m.w[:] += change
+
+    def _here(self) -> State:
+        """Where the motion is."""
+        s = self.now()
+        return State(s.t, s.q, s.w, s.angles)
+
+    def _started(self, state: State) -> Start:
+        return quiet_start(replace(self.equations.mechanism, initial=state, start_rows=()))
+
+    def _restart(self, state: State, work: np.ndarray, h: float) -> None:
+        """Start again from a state, `work` (4,) after the present one, with steps of `h`."""
+        work, iterations = self.motion.work + work, self.motion.last[ITERATIONS]
+        self.t, self._at_end = state.t, self.equations.mechanism.function_values(state.t)
+        begin = self._started(state)
+        self.equations.angles[:] = begin.state.angles
+        self._put(begin)
+        self.motion.work[:] = work
+        self._start(h)
+        self.motion.last[ITERATIONS] = iterations
+
+    def _leap(self, target: float) -> None:
+        """A span far shorter than a step: its square divides the rounding of the joint equations in the method's accelerations, so that explicit steps take it."""
+        state = self._here()
+        run = Explicit(
+            self.equations.mechanism, self._started(state), step=None, tolerance=LEAP_TOLERANCE, end=target, pace=Pace((), state.t, target)
+        )  # fmt: skip
+        s = run.to(target)
+        self._steps.take(1, target - state.t)
+        self._restart(State(target, s.q, s.w, s.angles), s.work, self.motion.last[SIZE])
 
     def fixed(self, target: float, step: float) -> None:
         """Equal steps to `target`, at most `step` long."""
         steps = max(1, int(np.ceil((target - self.t) / step * (1 - 1e-9))))
         h = (target - self.t) / steps
-        for _ in range(steps if self.project else 1):
-            outcome, _ = self._advance(h, 1 if self.project else steps)
-            if outcome != CONVERGED:
-                self._fail(outcome, step)
-            if self.project:
-                self._change_rates(-1.0)
+        outcome, _ = self._advance(h, steps)
+        if outcome != CONVERGED:
+            self._fail(outcome, step)
         self.t = target
 
     def _adaptive(self, target: float) -> None:
-        """Steps to `target` whose error estimate stays below the tolerance."""
-        block = 1
+        """Steps whose error estimate stays below the tolerance, to `target`, or to where functions of time change before."""
+        block, longest = 1, np.inf
+        if self._pace is not None:
+            change, longest = self._pace.ahead(self.t)
+            target = min(target, change)
+        self._size = min(self._size, longest)
+        if 0 < target - self.t < max(self._brief, BRIEF * self._size):
+            self._leap(target)
         while self.t < target:
             remaining = target - self.t
             left = int(np.ceil(remaining / self._size * (1 - 1e-9)))
             h = remaining / left
             if h < 1e-14 * max(abs(target), remaining):
                 self._fail(DIVERGED, h)
-            outcome, done = self._advance(h, 1 if self.project else min(left, block), self.tolerance)
+            outcome, done = self._advance(h, min(left, block), self.tolerance)
             if outcome == NO_MASS:
                 self._fail(outcome, h)
             if done == left:
                 self.t = target
-            if done and self.project:
-                self._change_rates(-1.0)
             error = self.motion.last[ERROR] / self.tolerance if outcome != DIVERGED else np.inf
             block = min(2 * block, LONGEST_BLOCK) if outcome == CONVERGED else 1
             if outcome in (DIVERGED, TOO_LARGE):
                 self._steps.rejected += 1
                 self._size = h * (max(0.2, 0.9 * error ** (-1 / 3)) if np.isfinite(error) else 0.25)
             elif outcome == UNSUITED and h > 0.5 * self._size:
-                self._size = h * min(1.5, 0.9 * max(error, 1e-4) ** (-1 / 3))
+                self._size = min(longest, h * min(1.5, 0.9 * max(error, 1e-4) ** (-1 / 3)))
 
     def _fail(self, outcome: int, h: float) -> None:
         if outcome == NO_MASS:
             raise self.equations.no_mass(self.t)
-        raise self.equations.diverged(self.t, h, self.motion.w)
+        error = self.equations.diverged(self.t, h, self.motion.w)
+        if self._without_damping and self.flat.joint_rows and isinstance(error, ConvergenceError):
+            raise ConvergenceError(
+                f"The Newton iteration of {self.equations.mechanism.name!r} fails at t = {self.t:.6g}. The likely cause is rho_inf = 1: without numerical damping the error of the joint "
+                "equations grows from step to step, at any step size. Take rho_inf = 0.95 or less, or, for a tree of joints, coordinates='joint'."
+            ) from error
+        raise error

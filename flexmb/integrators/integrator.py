@@ -52,6 +52,11 @@ class Steps:
         return Statistics(self.taken, self.rejected, self.iterations, cpu, float(self.smallest), float(self.largest))
 
 
+def whole(step: float, span: float) -> float:
+    """The longest step of at most `step` of which a whole number fills a span."""
+    return float(span / max(1.0, np.ceil(span / step * (1 - 1e-9))))
+
+
 def first_step(w: np.ndarray, wdot: np.ndarray, weight: np.ndarray, tolerance: float, longest: float) -> float:
     """A step small enough for the start: the motion in it stays below the tolerance's cube root of the length."""
     rate, speed = (np.abs(wdot) * weight).max(initial=0.0), (np.abs(w) * weight).max(initial=0.0)

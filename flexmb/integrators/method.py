@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from flexmb.features import Pace
 from flexmb.initial import Start
 from flexmb.integrators.bdf import Bdf
 from flexmb.integrators.energy_momentum import EnergyMomentum
@@ -27,10 +28,11 @@ class Method:
     tolerance: float
     scheme: Scheme
     project: bool
+    pace: Pace
 
     @staticmethod
     def of(
-        integrator: str, coordinates: str, step: float | None, tolerance: float, rho_inf: float, newton_tolerance: float, project: bool
+        integrator: str, coordinates: str, step: float | None, tolerance: float, rho_inf: float, newton_tolerance: float, project: bool, pace: Pace
     ) -> "Method":  # fmt: skip
         """Raises `IntegratorError` for what cannot be."""
         if not 0 < tolerance < 1:
@@ -48,21 +50,21 @@ class Method:
         if integrator == "energy-momentum" and step is None:
             raise IntegratorError("The energy-momentum scheme takes fixed steps: give step=.")
         scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance, hht=integrator == "hht")
-        return Method(integrator, coordinates, step, tolerance, scheme, project)
+        return Method(integrator, coordinates, step, tolerance, scheme, project, pace)
 
     def run(self, mechanism: Mechanism, begin: Start, end: float, longest: float) -> Integrator:
         """A running integration from a start to at most `end`, with first steps of at most `longest`."""
         if self.integrator == "radau":
-            return Radau(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
+            return Radau(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end, pace=self.pace)
         if self.integrator == "bdf":
-            return Bdf(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
+            return Bdf(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end, pace=self.pace)
         if self.integrator == "explicit":
             kind = ExplicitTree if self.coordinates == "joint" else Explicit
-            return kind(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end)
+            return kind(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end, pace=self.pace)
         if self.integrator == "energy-momentum":
             assert self.step is not None
             return EnergyMomentum(mechanism, begin, self.step)
         return GeneralisedAlpha(
             mechanism, begin, self.scheme, step=self.step, tolerance=self.tolerance, longest=longest, project=self.project,
-            coordinates=self.coordinates,
+            coordinates=self.coordinates, pace=self.pace,
         )  # fmt: skip

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from flexmb.features import Pace
 from flexmb.initial import Start
 from flexmb.integrators.equations import Equations
-from flexmb.integrators.integrator import Steps, first_step
+from flexmb.integrators.integrator import Steps, first_step, whole
 from flexmb.integrators.saddle import blocks_of
 from flexmb.integrators.snapshot import Snapshot
+from flexmb.integrators.travel import Travel, flying
 from flexmb.mechanism import Mechanism
 from flexmb.result import Statistics
 
@@ -39,7 +41,7 @@ LAGRANGE = np.linalg.inv(np.vander(NODES, 3, increasing=True))
 ITERATIONS = 25
 SLOW, TOO_OLD = 5, 20
 """Iterations after which factors are made anew, and steps."""
-NEWTON = 1e-3
+NEWTON = 1e-4
 """Newton corrections end at this part of the tolerance; without a tolerance (fixed steps), near round-off:"""
 ROUNDING, LEAST, STUCK = 1e-12, 1e-17, 1e-13
 """of the displacement by the accelerations of a step, or of the mechanism's length; corrections this small that do not get smaller are round-off."""
@@ -48,18 +50,24 @@ ROUNDING, LEAST, STUCK = 1e-12, 1e-17, 1e-13
 class Radau:
     """A running integration; see `simulate`."""
 
-    def __init__(self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float) -> None:
+    def __init__(
+        self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
+    ) -> None:
         state = begin.state
-        self.equations = e = Equations(mechanism, state.q)
-        self.flat, self.tolerance, self.end, self.fixed = e.flat, tolerance, end, step
+        self.equations = e = Equations(mechanism, state.q, state.angles)
+        self.flat, self.tolerance, self.end, self.fixed, self.pace = e.flat, tolerance, end, step, pace
         self.t, self.q, self.w = state.t, state.q.copy(), state.w.copy()
         self.wdot, self.multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
-        self._size = step or first_step(state.w, begin.wdot, self.flat.weight, tolerance, end - state.t)
+        span = end - state.t
+        self._size = whole(step, span) if step else first_step(state.w, begin.wdot, e.flat.weight, tolerance, span)
         self._steps = Steps()
-        self._stages = np.tile(np.concatenate([self.wdot, self.multipliers]), (3, 1))
+        self._travel = Travel(e.flat, flying(e.flat))
+        self._take_along()
+        self._stages = np.tile(np.concatenate([self._rate, self.multipliers]), (3, 1))
         self._factors: list[Any] = []
         self._factored, self._age = 0.0, TOO_OLD
         self._span: Any = None
+        self._kept, self._most = np.ones(e.flat.joint_rows, dtype=bool), 0
 
     def prepare(self) -> None:
         """Let what it needs be compiled before the clock runs."""
@@ -69,6 +77,7 @@ class Radau:
 
     def now(self) -> Snapshot:
         """The motion at the end of the latest step."""
+        self.equations.expect()
         return self.equations.snapshot(self.t, self.q, self.w, self.work)
 
     def statistics(self, cpu: float) -> Statistics:
@@ -77,28 +86,34 @@ class Radau:
 
     def to(self, target: float) -> Snapshot:
         """Steps until `target` is reached; the motion there, between two steps by the collocation polynomial put back on the joints."""
-        while self.t < target - 1e-12 * self.end:
+        while self.t < target - self.pace.same:
             self._step()
-        if abs(target - self.t) <= 1e-12 * self.end:
+        if abs(target - self.t) <= self.pace.same:
             return self.now()
-        t0, h, q0, theta, w0, rates, work0, powers = self._span
+        t0, h, q0, theta, flown, w0, rates, work0, powers, angles0 = self._span
         s = (target - t0) / h
         integrals = h * (LAGRANGE.T @ (s ** np.arange(1, 4) / np.arange(1, 4)))
         nodes = np.concatenate([[0.0], NODES])
         weights = np.array([np.prod([(s - b) / (a - b) for b in nodes if b != a]) for a in nodes])[1:]
-        q = self.equations.displaced(q0, weights @ theta)
-        return self.equations.snapshot(
-            target, *self._on_joints(target, q, w0 + integrals @ rates), work0 + integrals @ powers
-        )
+        self.equations.expect(weights @ theta, angles0)
+        q, w = self._on_joints(target, self.equations.displaced(q0, weights @ theta), w0 + integrals @ rates)
+        q, w = self._travel.carried(flown, q, target - t0), w + self._travel.seen(flown, q)
+        return self.equations.snapshot(target, q, w, work0 + integrals @ powers)
+
+    def _take_along(self) -> None:
+        """Velocities and accelerations at the beginning of a step, seen from axes that fly along."""
+        self._flown = self._travel.velocity(self.q, self.w)
+        seen = self._travel.seen(self._flown, self.q)
+        self._slow, self._rate = self.w - seen, self.wdot - self._travel.turning(seen, self.w)
 
     # one step ------------------------------------------------------------------------------------------------------
 
     def _step(self) -> None:
+        rejected = self._steps.rejected
+        self._take_along()
         while True:
-            h = min(self._size, self.end - self.t)
-            if self.end - self.t - h < 0.1 * h:
-                h = self.end - self.t
-            if h < 1e-14 * max(abs(self.end), 1e-300):
+            h = self.pace.step(self.t, self._size)
+            if h < (0.01 if self._steps.rejected == rejected else 1.0) * self.pace.same:
                 raise self.equations.diverged(self.t, h, self.w)
             solved = self._solve(h)
             if solved is None and self._age:  # with the factors of an earlier step
@@ -119,15 +134,20 @@ class Radau:
                 continue
             break
         nv = len(self.w)
-        self._span = (self.t, h, self.q, theta, self.w, stages[:, :nv], self.work, powers)
+        e, travel = self.equations, self._travel
+        self._span = (self.t, h, self.q, theta, self._flown, self._slow, stages[:, :nv], self.work, powers, e.angles.copy())  # fmt: skip
         self._steps.take(1, h)
-        q, w = self.equations.displaced(self.q, theta[2]), self.w + h * (A[2] @ stages[:, :nv])
         self.t, self._stages = self.t + h, stages
         self.work = self.work + h * (A[2] @ powers)
-        self.q, self.w = self._on_joints(self.t, q, w)
-        self.wdot, self.multipliers = stages[2, :nv].copy(), stages[2, nv:].copy()
+        e.expect(theta[2])
+        q, w = self._on_joints(self.t, e.displaced(self.q, theta[2]), self._slow + h * (A[2] @ stages[:, :nv]))
+        seen = travel.seen(self._flown, q)
+        self.q, self.w = travel.carried(self._flown, q, h), w + seen
+        e.keep_angles(e.mechanism.function_values(self.t))
+        self.wdot, self.multipliers = stages[2, :nv] + travel.turning(seen, w), stages[2, nv:].copy()
         if self.fixed is None:
-            self._size = h * min(5.0, growth) if not 1.0 <= growth < 1.2 else h
+            proposed = h * min(5.0, growth) if not 1.0 <= growth < 1.2 else h
+            self._size = proposed if h > 0.9 * self._size else max(proposed, self._size)
 
     def _solve(self, h: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Exponential coordinates (3, nv), accelerations and multipliers (3, nv + nj) and powers (3, 4) of the stages; None where the iteration fails."""
@@ -142,18 +162,20 @@ class Radau:
         tolerance = max(ROUNDING * strongest, NEWTON * self.tolerance if self.fixed is None else 0.0, LEAST)
         for iteration in range(ITERATIONS):
             self._steps.iterations += 1
-            w = self.w + h * (A @ stages[:, :nv])
+            w = self._slow + h * (A @ stages[:, :nv])
             for _ in range(3):
                 theta = h * (
                     A @ np.array([self.equations.exponential_rates(*pair) for pair in zip(theta, w, strict=True)])
                 )
             for k in range(3):
-                q = self.equations.displaced(self.q, theta[k])
+                q = e.displaced(self.q, theta[k])
+                e.expect(theta[k])
                 out, _ = e.residual(functions[k], q, w[k], stages[k, :nv], stages[k, nv:])
-                unbalanced[k, :nv], unbalanced[k, nv:] = out, e.broken_rates(functions[k], w[k])
-                powers[k] = e.powers(functions[k], w[k], stages[k, nv:])
+                unbalanced[k, :nv] = out
+                unbalanced[k, nv:] = np.where(self._kept, e.broken_rates(functions[k], w[k]), 0.0)
+                powers[k] = e.powers(functions[k], w[k] + self._travel.seen(self._flown, q), stages[k, nv:])
             if previous <= tolerance:
-                self._age = TOO_OLD if iteration > SLOW else self._age + 1
+                self._age = TOO_OLD if iteration > SLOW or self._kept.sum() < self._most else self._age + 1
                 return theta, stages, powers
             change = self._corrections(h, unbalanced)
             if not np.isfinite(change).all():
@@ -190,8 +212,8 @@ class Radau:
     def _error(self, h: float, theta: np.ndarray, stages: np.ndarray) -> float:
         """Local error of positions, and of velocities times the step, filtered by the real system (Hairer and Wanner, eq. IV.8.20)."""
         nv = len(self.w)
-        off = REAL * h * self.w + ESTIMATE @ theta
-        faster = REAL * h * self.wdot + ESTIMATE @ (h * (A @ stages[:, :nv]))
+        off = REAL * h * self._slow + ESTIMATE @ theta
+        faster = REAL * h * self._rate + ESTIMATE @ (h * (A @ stages[:, :nv]))
         force = np.zeros(stages.shape[1])
         force[:nv] = self._blocks.M @ faster - REAL * h * (self._blocks.K @ off)
         filtered = self._factors[0].solve(force)[:nv]
@@ -203,5 +225,8 @@ class Radau:
 
     def _factorised(self, h: float) -> list[Any]:
         """Factors of the step's matrix for the real eigenvalue and one of the pair."""
-        self._blocks = blocks_of(self.equations, self.t, self.q, self.w, self.wdot, self.multipliers)
+        self.equations.expect()
+        self._blocks = blocks_of(self.equations, self.t, self.q, self._slow, self._rate, self.multipliers)
+        self._kept = self._blocks.kept
+        self._most = max(self._most, int(self._kept.sum()))
         return [self._blocks.factor(h * mu) for mu in (REAL, EIGENVALUES[1])]

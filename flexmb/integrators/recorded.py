@@ -60,7 +60,17 @@ class Recorded(GeneralisedAlpha):
     def _run(self, h: float, functions: np.ndarray, tolerance: float = np.inf) -> tuple[int, int]:
         e, first = self.equations, self.steps_done
         outcome: tuple[int, int] = advance_recorded(
-            self.flat, self.weight, self.scheme, h, functions, self.motion, e.places, e.terms, self.track, first
+            self.flat,
+            self.tree,
+            self.weight,
+            self.scheme,
+            h,
+            functions,
+            self.motion,
+            e.places,
+            e.terms,
+            self.track,
+            first,
         )
         self.functions[first : first + outcome[1]] = functions[: outcome[1]]
         self.steps_done += outcome[1]
@@ -85,6 +95,7 @@ def record(
     with announced():
         begin = start(mechanism, mechanism.flat())
         times = begin.state.t + output_times(duration, step, output_step)
+        _require_equal_steps(np.diff(times), step)
         steps = int(np.ceil(np.diff(times) / step * (1 - 1e-9)).sum())
         h, size = (times[-1] - times[0]) / steps, 8 * steps * (len(begin.state.q) + 5 * len(begin.state.w))
         size += 8 * steps * (len(mechanism.rows) + 2 * mechanism.joint_rows + 3 * (1 + len(mechanism.functions)))
@@ -104,6 +115,16 @@ def record(
         if (k * 100) // count != ((k + 1) * 100) // count:
             progress((k + 1) / count)
     return Recording(history.result(run.statistics(process_time() - clock)), run, h, np.array(stored))
+
+
+def _require_equal_steps(spans: np.ndarray, step: float) -> None:
+    """Raises `IntegratorError` where the steps between stored times differ, as they do before an end that is no multiple of `output_step`."""
+    sizes = spans / np.ceil(spans / step * (1 - 1e-9))
+    if np.ptp(sizes) > 1e-9 * sizes.max():
+        raise IntegratorError(
+            f"Derivatives need equal steps; steps of {step} between stored times {spans[0]:.9g} apart, the last {spans[-1]:.9g}, are from {sizes.min():.9g} to {sizes.max():.9g} long. "
+            "Give an output_step that is a multiple of step and divides the duration."
+        )
 
 
 def begun(mechanism: Mechanism, like: Recording) -> tuple[Start, Recorded]:

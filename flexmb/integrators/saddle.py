@@ -7,29 +7,36 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from flexmb.initial import as_sparse
 from flexmb.integrators.equations import Equations
+from flexmb.projection import as_sparse, independent_rows
 
 REGULAR = 1e-13
-"""Relative to its diagonal, taken off the block of the joint equations, so that redundant ones do not make it singular; it changes only the way to the solution."""
+"""Relative to its diagonal, taken off the block of the joint equations, so that those that are dependent all but for round-off do not make it singular; it changes only the way to the solution."""
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Mass, damping, stiffness (nv, nv) and Jacobian of the joint equations (nj, nv), at one state; what turns with the motion is left to the iteration."""
+    """Mass, damping, stiffness (nv, nv) and Jacobian of the joint equations (nj, nv), at one state. The damping has the gyroscopic forces of the bodies; what reactions gain from a change of position is left to the iteration.
+
+    `kept` (nj,): joint equations that are independent of each other. The others follow from them on the joints, but not beside: there, where the stages of a step are, all of them together would
+    stop a mechanism whose mobility they leave on the joints only. The multipliers of the others stay as they are.
+    """
 
     M: sp.csr_matrix
     D: sp.csr_matrix
     K: sp.csr_matrix
     G: sp.csr_matrix
+    kept: np.ndarray
 
     def factor(self, s: complex) -> Any:
         """Sparse factors of the matrix for a step of (complex) size `s`."""
         P = self.M + s * self.D + s * s * self.K
         if not self.G.shape[0]:
             return spla.splu(P.tocsc())
-        regular = sp.diags(-REGULAR * np.asarray(abs(self.G).power(2) @ (1.0 / self.M.diagonal())).ravel())
-        return spla.splu(sp.block_array([[P, self.G.T], [self.G, regular]], format="csc"))
+        G = sp.csr_matrix(sp.diags(self.kept.astype(float)) @ self.G)
+        size = np.asarray(abs(self.G).power(2) @ (1.0 / self.M.diagonal())).ravel()
+        regular = sp.diags(-np.where(self.kept, REGULAR, 1.0) * size)
+        return spla.splu(sp.block_array([[P, G.T], [G, regular]], format="csc"))
 
 
 def blocks_of(
@@ -47,4 +54,24 @@ def blocks_of(
     springs = G[nj:]
     K = sp.diags(np.concatenate(stiffness)) + springs.T @ sp.diags(flat.row_stiffness[nj:]) @ springs
     D = sp.diags(np.concatenate(damping)) + springs.T @ sp.diags(flat.row_damping[nj:]) @ springs
-    return Blocks(e.mass(), D.tocsr(), K.tocsr(), G[:nj])
+    M, kept = e.mass(), independent_rows(G[:nj], flat)
+    return Blocks(M, (D + _gyroscopic(e, t, q, w, D)).tocsr(), K.tocsr(), G[:nj], kept)
+
+
+def _gyroscopic(e: Equations, t: float, q: np.ndarray, w: np.ndarray, D: sp.csr_matrix) -> sp.csr_matrix:
+    """Derivative (nv, nv) of the gyroscopic forces of each body by its velocities: central differences, which are exact for these quadratic forces. One velocity of all bodies at a time."""
+    flat, nv = e.flat, len(w)
+    speed = float((np.abs(w) * flat.weight).max(initial=0.0))
+    blocks = [np.zeros((6 + m, 6 + m)) for m in flat.modes]
+    functions, still, none = e.mechanism.function_values(t), np.zeros(nv), np.zeros(flat.joint_rows)
+    for i in range(6 + int(max(flat.modes, default=0)) if speed > 0 else 0):
+        pattern = np.zeros(nv)
+        at = np.array([flat.v_start[b] + i for b, m in enumerate(flat.modes) if i < 6 + m])
+        pattern[at] = speed / np.where(flat.weight[at] > 0, flat.weight[at], 1.0)
+        ahead = e.residual(functions, q, w + pattern, still, none)[0].copy()
+        change = 0.5 * (ahead - e.residual(functions, q, w - pattern, still, none)[0]) - D @ pattern
+        for b, m in enumerate(flat.modes):
+            if i < 6 + m:
+                s = flat.v_start[b]
+                blocks[b][:, i] = change[s : s + 6 + m] / pattern[s + i]
+    return sp.csr_matrix(sp.block_diag(blocks))

@@ -4,27 +4,37 @@ import numpy as np
 
 from flexmb.integrators.integrator import IntegratorError
 
+ROUND = 1e-9
+"""Relative: a step that divides a duration but for this divides it."""
 
-def check_times(duration: float, step: float | None) -> None:
-    """Raises `IntegratorError` for a duration, or a fixed step, that cannot be."""
+
+def check_times(duration: float, step: float | None, max_step: float | None = None) -> None:
+    """Raises `IntegratorError` for a duration, a fixed step or a largest step that cannot be."""
     if not (np.isfinite(duration) and duration > 0):
         raise IntegratorError(f"duration must be positive and finite; found {duration}.")
     if step is not None and not 0 < step <= duration:
         raise IntegratorError(f"step must be positive and at most the duration {duration}; found {step}.")
+    if max_step is not None and not max_step > 0:
+        raise IntegratorError(f"max_step must be positive; found {max_step}.")
+    if max_step is not None and step is not None:
+        raise IntegratorError(
+            f"max_step limits steps that adapt, and step={step} fixes them; found max_step={max_step}. Leave one of them out."
+        )
 
 
 def output_times(duration: float, step: float | None, output_step: float | None) -> np.ndarray:
-    """Times to store, from 0 to `duration`: multiples of `output_step`, or about 1,000, whole numbers of fixed steps."""
-    steps = int(np.ceil(duration / step * (1 - 1e-9))) if step is not None else None
+    """Times to store, from 0 to `duration`: multiples of `output_step`, or about 1,000, whole numbers of fixed steps. The end is stored in any case."""
     if output_step is not None:
-        if not 0 < output_step <= duration * (1 + 1e-9):
+        if not 0 < output_step <= duration * (1 + ROUND):
             raise IntegratorError(
                 f"output_step must be positive and at most the duration {duration}; found {output_step}."
             )
-        count = max(1, round(duration / output_step))
-    elif steps is None:
-        count = 1000
-    else:
-        stride = max(1, round(steps / 1000))
-        return duration * np.append(np.arange(0, steps, stride), steps) / steps
-    return duration * np.arange(count + 1) / count
+        whole = round(duration / output_step)
+        if abs(duration - whole * output_step) <= ROUND * duration:
+            return duration * np.arange(whole + 1) / whole
+        return np.append(output_step * np.arange(int(duration / output_step) + 1), duration)
+    if step is None:
+        return duration * np.arange(1001) / 1000
+    steps = int(np.ceil(duration / step * (1 - ROUND)))
+    stride = max(1, round(steps / 1000))
+    return duration * np.append(np.arange(0, steps, stride), steps) / steps

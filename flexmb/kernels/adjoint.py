@@ -2,10 +2,12 @@
 
 A step from `(q, w, wdot, a)` finds `a'` and the multipliers of (flexmb/integrators/generalised_alpha.py)
 
-    q' = q o exp(xi),  xi = h w + h^2 ((1/2 - beta) a + beta a'),      w' = w + h ((1 - gamma) a + gamma a'),
-    (1 - alpha_f) wdot' + alpha_f wdot = (1 - alpha_m) a' + alpha_m a,     residual(q', w', wdot', multipliers') = 0,     g(q') = 0.
+    q' = q o exp(xi),  xi = h v + h^2 ((1/2 - beta) a + beta a'),      v' = v + h ((1 - gamma) a + gamma a'),
+    (1 - alpha_f) vdot' + alpha_f vdot = (1 - alpha_m) a' + alpha_m a,     residual(q', w', wdot', multipliers') = 0,     g(q') = 0,
 
-With costates Q, W, D, A of what a step leaves, multipliers `y` of its residual and `mu` of its joint equations, `Q* = Q + K^T y + G^T mu`, `W* = W + C^T y`, `D* = D + M y`
+where `q` is seen as places of pivots, attitudes and elastic coordinates (flexmb/kernels/pivots.py), `v` their velocities, and `w`, `wdot` follow from `v` and `vdot`.
+
+With costates Q, W, D, A of what a step leaves, all in these coordinates, multipliers `y` of its residual and `mu` of its joint equations, `Q* = Q + K^T y + G^T mu`, `W* = W + C^T y`, `D* = D + M y`
 (K, C, M: derivatives of the residual by q, w, wdot), `a'` and the multipliers of the joints leave the result unchanged to first order where
 
     h^2 beta T^T Q* + h gamma W* + (1 - alpha_m)/(1 - alpha_f) D* + A = 0,     G y = -(derivative by the multipliers),
@@ -36,7 +38,16 @@ from flexmb.kernels.algebra import (
 )
 from flexmb.kernels.data import Flat
 from flexmb.kernels.dense import copy, inner
-from flexmb.kernels.exponential import BERNOULLI
+from flexmb.kernels.pivots import (
+    BEFORE,
+    OF_INCREMENT,
+    UNWOUND,
+    add_slope_of_pivots,
+    carried_back,
+    forces_at_frames,
+    forces_at_pivots,
+    pivot_increment,
+)
 from flexmb.kernels.pointed import pointed
 from flexmb.kernels.rows import add_row_forces, row_rates
 from flexmb.kernels.solve import solve_step
@@ -50,7 +61,7 @@ from flexmb.kernels.step import (
     row_compliances,
     step_factors,
 )
-from flexmb.kernels.transposed import add_turned, transposed
+from flexmb.kernels.transposed import transposed
 
 ENOUGH = 1e-9
 """What a correction leaves of the error of the solution, relative to it, by the contraction of the iteration as measured last: then it is the last one."""
@@ -61,8 +72,6 @@ REMEASURE = 50
 FASTEST = 1e-4
 """Least contraction that is believed: it differs from one direction to another."""
 ITERATIONS = 50
-SERIES = 16
-"""Most terms of the exponential's series; a step that turns a body by one radian needs all."""
 
 
 class Track(NamedTuple):
@@ -91,20 +100,23 @@ class Sweep(NamedTuple):
     to_q: np.ndarray  # (nv,)
     to_w: np.ndarray
     to_wdot: np.ndarray
+    q_force: np.ndarray  # the same by pivots and attitudes
+    w_force: np.ndarray
+    wdot_force: np.ndarray
     term: np.ndarray
-    turned: np.ndarray
     increment: np.ndarray
     force: np.ndarray
     before: np.ndarray
     powers: np.ndarray  # (nr,)
     efforts: np.ndarray  # (nr,)
     gravity: np.ndarray  # (3,) derivative of the result by gravity
+    pivot: np.ndarray  # (nb, 3) and by the places of the pivots
 
 
 def make_track(flat: Flat, steps: int) -> Track:
     """Room for some steps."""
     nq, nv, n = int(flat.q_start[-1]), int(flat.v_start[-1]), steps + 1
-    widths = (nq, nv, nv, nv, flat.joint_rows, len(flat.row_kind))
+    widths = (nq, nv, nv, nv, flat.joint_rows, len(flat.angle_driver))
     return pointed(Track(*(np.zeros((n, width)) for width in widths)))
 
 
@@ -116,7 +128,7 @@ def make_costates(flat: Flat) -> Costates:
 def make_sweep(flat: Flat) -> Sweep:
     """Arrays of the right sizes."""
     nv, nr = int(flat.v_start[-1]), len(flat.row_kind)
-    return pointed(Sweep(*(np.zeros(n) for n in (nv,) * 8 + (nr,) * 2 + (3,))))
+    return pointed(Sweep(*(np.zeros(n) for n in (*(nv,) * 10, nr, nr, 3, (len(flat.modes), 3)))))
 
 
 @njit(cache=True)
@@ -127,57 +139,20 @@ def keep(motion, track, at):
     copy(motion.wdot, track.wdot[at])
     copy(motion.a, track.a[at])
     copy(motion.multipliers, track.multipliers[at])
-    copy(motion.angle_memory, track.angles[at])
+    copy(motion.angles, track.angles[at])
 
 
 @njit(cache=True)
-def advance_recorded(flat, weight, scheme, h, functions, motion, places, terms, track, first):
+def advance_recorded(flat, tree, weight, scheme, h, functions, motion, places, terms, track, first):
     """`advance` with fixed steps of size `h`, one for each row of `functions`; every one is written to the track, after place `first`."""
     for step in range(len(functions)):
         outcome, _ = advance(
-            flat, None, weight, scheme, h, 1, np.inf, functions[step : step + 1], motion, places, terms
+            flat, tree, weight, scheme, h, 1, np.inf, functions[step : step + 1], motion, places, terms
         )
         if outcome != CONVERGED:
             return outcome, step
         keep(motion, track, first + step + 1)
     return CONVERGED, len(functions)
-
-
-@njit(cache=True)
-def _carried(flat, increment, x, tangent, term, turned, out):
-    """`out = exp(-ad)^T x` of a step's increment: derivatives by where it ends become those by where it starts; or, `tangent`, those by the increment: `T^T x`, `T = (1 - exp(-ad)) / ad`."""
-    copy(x, out)
-    copy(x, term)
-    size = 0.0
-    for b in range(len(flat.modes)):
-        s = flat.v_start[b] + 3
-        size = max(size, abs(increment[s]) + abs(increment[s + 1]) + abs(increment[s + 2]))
-    reach = 1.0
-    for k in range(1, SERIES + 1):
-        turned[:] = 0.0
-        add_turned(flat, increment, term, -1.0 / (k + 1 if tangent else k), turned)
-        copy(turned, term)
-        for i in range(len(x)):
-            out[i] += term[i]
-        if k > 1:
-            reach *= size / k
-            if reach < 1e-17:
-                return
-
-
-@njit(cache=True)
-def _unwound(flat, increment, x, term, turned, out):
-    """`out = T^-T x`, with T as above; see flexmb/kernels/exponential.py."""
-    copy(x, out)
-    copy(x, term)
-    for power in range(1, 7):
-        turned[:] = 0.0
-        add_turned(flat, increment, term, 1.0, turned)
-        copy(turned, term)
-        if power == 1 or power % 2 == 0:
-            factor = BERNOULLI[0] if power == 1 else BERNOULLI[power // 2]
-            for i in range(len(x)):
-                out[i] += factor * term[i]
 
 
 @njit(cache=True)
@@ -197,12 +172,11 @@ def extrapolate(y, step, known, out):
 
 
 @njit(cache=True)
-def increment_of(scheme, h, track, step, out):
-    """The increment (nv,) of the configuration in a step of a track."""
+def increment_of(flat, pivot, scheme, h, track, step, out):
+    """The increment (nv,) of pivots, attitudes and elastic coordinates in a step of a track."""
+    pivot_increment(flat, pivot, track.q[step - 1], track.w[step - 1], out)
     for i in range(len(out)):
-        out[i] = h * track.w[step - 1, i] + h * h * (
-            (0.5 - scheme.beta) * track.a[step - 1, i] + scheme.beta * track.a[step, i]
-        )
+        out[i] = h * out[i] + h * h * ((0.5 - scheme.beta) * track.a[step - 1, i] + scheme.beta * track.a[step, i])
 
 
 @njit(cache=True)
@@ -246,7 +220,28 @@ def _follow(flat, terms, functions, beta, gamma, x, rhs, change, arrays):
 
 
 @njit(cache=True)
-def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms, scratch, displaced, arrays, costates):  # fmt: skip
+def _add_seeds(seeds, to_q, to_w, to_wdot):
+    """Add the derivatives of the result by configuration, velocities and accelerations at an instant."""
+    n = len(to_q)
+    for i in range(n):
+        to_q[i] += seeds[i]
+        to_w[i] += seeds[n + i]
+        to_wdot[i] += seeds[2 * n + i]
+
+
+@njit(cache=True)
+def _at_pivots(flat, pivot, q, w, wdot, costates, arrays):
+    """The derivatives by pivots and attitudes, with what later steps ask for."""
+    q_force, w_force, wdot_force = arrays.q_force, arrays.w_force, arrays.wdot_force
+    forces_at_pivots(flat, pivot, q, w, wdot, arrays.to_q, arrays.to_w, arrays.to_wdot, q_force, w_force, wdot_force)
+    for i in range(len(q_force)):
+        q_force[i] += costates.q[i]
+        w_force[i] += costates.w[i]
+        wdot_force[i] += costates.wdot[i]
+
+
+@njit(cache=True)
+def sweep(flat, pivot, scheme, h, functions, track, seeded, seeds, y, mu, places, terms, scratch, displaced, arrays, costates):  # fmt: skip
     """Adjoint variables `y` (n, nv) and `mu` (n, nj) of the steps of a track, and the costates of what it started from.
 
     `functions` (n, nf, 3) at the ends of the steps. `seeded` (ns,), increasing: the places in the track on which the result depends; `seeds` (ns, 3 nv + nj): its derivatives there by
@@ -254,9 +249,8 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
     """
     nv, nj = len(flat.weight), flat.joint_rows
     beta, gamma, to_a = step_factors(scheme, h)
-    to_q, to_w, to_wdot, term, turned, force, before = (
-        arrays.to_q, arrays.to_w, arrays.to_wdot, arrays.term, arrays.turned, arrays.force, arrays.before,
-    )  # fmt: skip
+    to_q, to_w, to_wdot, force, before = arrays.to_q, arrays.to_w, arrays.to_wdot, arrays.force, arrays.before
+    q_force, w_force, wdot_force = arrays.q_force, arrays.w_force, arrays.wdot_force
     increment, powers, efforts = arrays.increment, arrays.powers, arrays.efforts
     compliance, row_rhs, rhs, x, change, energies = (
         terms.compliance, terms.row_rhs, terms.unbalanced, terms.x, terms.change, terms.energies,
@@ -269,15 +263,10 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
         given = seed >= 0 and seeded[seed] == step
         if given != was_given:
             known, was_given = 0, given
-        if given:
-            for i in range(nv):
-                costates.q[i] += seeds[seed, i]
-                costates.w[i] += seeds[seed, nv + i]
-                costates.wdot[i] += seeds[seed, 2 * nv + i]
         q, w, wdot, memory = track.q[step], track.w[step], track.wdot[step], track.angles[step]
         balance_rows(flat, q, w, track.multipliers[step], now, memory, places, terms, x, energies)
         row_compliances(flat, terms, now, gamma, compliance)
-        increment_of(scheme, h, track, step, increment)
+        increment_of(flat, pivot, scheme, h, track, step, increment)
         extrapolate(y, step, known, here)
         extrapolate(mu, step, known, multipliers)
         done, previous, idle = False, 0.0, np.zeros((0, 0))
@@ -286,15 +275,16 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
             efforts[nj:] = 0.0
             copy(multipliers, efforts)
             add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, terms.G, efforts, to_q)
+            if given:
+                _add_seeds(seeds[seed], to_q, to_w, to_wdot)
+            _at_pivots(flat, pivot, q, w, wdot, costates, arrays)
             for i in range(nv):
-                to_q[i] += costates.q[i]
-                to_w[i] += costates.w[i]
-                to_wdot[i] += costates.wdot[i]
-                force[i] = gamma * to_w[i] + beta * to_wdot[i] + to_a * costates.a[i]
-            _unwound(flat, increment, force, term, turned, rhs)
+                force[i] = gamma * w_force[i] + beta * wdot_force[i] + to_a * costates.a[i]
+            carried_back(flat, increment, UNWOUND, force, rhs)
             for i in range(nv):
-                rhs[i] = -(rhs[i] + to_q[i])
-                before[i] = rhs[i]
+                rhs[i] = -(rhs[i] + q_force[i])
+            forces_at_frames(flat, pivot, q, rhs)
+            copy(rhs, before)
             row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, here, powers)
             for r in range(nj):
                 row_rhs[r] = -powers[r] - (seeds[seed, 3 * nv + r] if given else 0.0)
@@ -318,17 +308,21 @@ def sweep(flat, scheme, h, functions, track, seeded, seeds, y, mu, places, terms
         if not done:
             return step
         _follow(flat, terms, now, beta, gamma, x, before, change, arrays)
+        _at_pivots(flat, pivot, q, w, wdot, costates, arrays)
         for b in range(len(flat.modes)):
-            s = flat.v_start[b]
-            momentum = minus(part(to_wdot, s), part(costates.wdot, s))
+            vs = flat.v_start[b]
+            momentum = part(to_wdot, vs)
+            if given:
+                momentum = minus(momentum, part(seeds[seed], 2 * nv + vs))
             put(arrays.gravity, 0, minus(part(arrays.gravity, 0), turn(matrix(places.attitude, b), momentum)))
-        _carried(flat, increment, to_q, True, term, turned, force)
+        add_slope_of_pivots(flat, w, wdot, to_q, to_w, to_wdot, arrays.pivot)
+        carried_back(flat, increment, OF_INCREMENT, q_force, force)
         for i in range(nv):
-            costates.w[i] = h * force[i] + to_w[i]
-            costates.a[i] = h * h * (0.5 - scheme.beta) * force[i] + h * (1.0 - scheme.gamma) * to_w[i]
-            costates.a[i] += scheme.alpha_m / (1.0 - scheme.alpha_f) * to_wdot[i]
-            costates.wdot[i] = -scheme.alpha_f / (1.0 - scheme.alpha_f) * to_wdot[i]
-        _carried(flat, increment, to_q, False, term, turned, costates.q)
+            costates.w[i] = h * force[i] + w_force[i]
+            costates.a[i] = h * h * (0.5 - scheme.beta) * force[i] + h * (1.0 - scheme.gamma) * w_force[i]
+            costates.a[i] += scheme.alpha_m / (1.0 - scheme.alpha_f) * wdot_force[i]
+            costates.wdot[i] = -scheme.alpha_f / (1.0 - scheme.alpha_f) * wdot_force[i]
+        carried_back(flat, increment, BEFORE, q_force, costates.q)
         known += 1
         if given:
             seed -= 1

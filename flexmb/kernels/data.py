@@ -10,7 +10,7 @@ GROUND = -1
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 
 # Kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/rows.py
-TRANSLATION, DOT, ANGLE_SINE, DISTANCE, ANGLE, ROTATION_VECTOR = 0, 1, 2, 3, 4, 5
+TRANSLATION, DOT, DISTANCE, ANGLE, TILT = 0, 1, 3, 4, 6  # 2 and 5 are kinds of older result files
 
 
 class Flat(NamedTuple):
@@ -42,6 +42,7 @@ class Flat(NamedTuple):
     stiffness: np.ndarray  # concatenated over bodies, at e_start
     damping: np.ndarray
     weight: np.ndarray  # error weight of each entry of w: a displacement per unit
+    scales: np.ndarray  # (2,) length of the mechanism, and the rate at which it moves; see flexmb.scales
     marker_body: np.ndarray  # (nm,)
     marker_point: np.ndarray  # (nm, 3)
     marker_axes: np.ndarray  # (nm, 3, 3)
@@ -58,6 +59,10 @@ class Flat(NamedTuple):
     row_damping: np.ndarray  # (nr,)
     row_law: np.ndarray  # (nr,) address of a force law, 0 for none
     row_offset: np.ndarray  # (nr,) free length or angle
+    row_angle: np.ndarray  # (nr,) which of the angles it is the value of, -1 for none
+    angle_markers: np.ndarray  # (na, 2) between which each angle is measured, about their z axes
+    angle_driver: np.ndarray  # (na,) joint equation that prescribes it, -1 for none
+    angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
     joint_rows: int
     incident_start: np.ndarray  # (nb+1,) into the rows that act on each body
     incident_row: np.ndarray

@@ -5,7 +5,7 @@ from numba import njit
 
 from flexmb.kernels.algebra import cross, matrix, part, plus, turn, vector
 from flexmb.kernels.data import GROUND
-from flexmb.kernels.rows import place_marker, row_geometry, turn_bodies
+from flexmb.kernels.rows import angles_at, place_marker, row_geometry, turn_bodies
 
 
 @njit(cache=True)
@@ -18,6 +18,19 @@ def marker_paths(flat, k, q, places, position, axes):
             position[t, i] = places.position[k, i]
             for j in range(3):
                 axes[t, i, j] = places.axes[k, i, j]
+
+
+@njit(cache=True)
+def angles_along(flat, q, places, follow, angles):
+    """The `angles` (nt, na) at the configurations `q` (nt, nq), each in the turn next to what its row holds; with `follow` next to the row before it, but for the first."""
+    for t in range(len(q)):
+        turn_bodies(flat, q[t], places)
+        for k in range(angles.shape[1]):
+            place_marker(flat, q[t], places, flat.angle_markers[k, 0])
+            place_marker(flat, q[t], places, flat.angle_markers[k, 1])
+        if follow and t > 0:
+            angles[t] = angles[t - 1]
+        angles_at(flat, places, angles[t])
 
 
 @njit(cache=True)
@@ -69,3 +82,27 @@ def row_wrenches(flat, rows, q, functions, multipliers, places, out):
             for i in range(3):
                 out[t, i] -= multipliers[t, r] * force[i]
                 out[t, 3 + i] -= multipliers[t, r] * moment[i]
+
+
+@njit(cache=True)
+def largest_violations(flat, q, functions, angles, acts, places, worst, when):
+    """The largest |value| (nj,) of every joint equation over the configurations `q` (nt, nq) at which it `acts` (nt, nj), with `angles` (nt, na), and `when` (nj,) it is reached; `functions` (nt, nf, 3) of time."""
+    for t in range(len(q)):
+        turn_bodies(flat, q[t], places)
+        placed_a, placed_b = -1, -1
+        for r in range(flat.joint_rows):
+            if not acts[t, r]:
+                continue
+            a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
+            if a != placed_a or b != placed_b:
+                place_marker(flat, q[t], places, a)
+                place_marker(flat, q[t], places, b)
+                placed_a, placed_b = a, b
+            given = functions[t, flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+            near = angles[t, flat.row_angle[r]] if flat.row_angle[r] >= 0 else 0.0
+            value, _, _ = row_geometry(
+                flat.row_kind[r], flat.row_axes[r, 0], flat.row_axes[r, 1], given, near, vector(places.position, a),
+                matrix(places.axes, a), vector(places.position, b), matrix(places.axes, b),
+            )  # fmt: skip
+            if abs(value) > worst[r]:
+                worst[r], when[r] = abs(value), t

@@ -13,8 +13,8 @@ from numba import njit
 from flexmb.kernels.algebra import (
     NOTHING,
     cross,
+    dot,
     left_jacobian,
-    left_jacobian_inverse,
     matrix,
     minus,
     part,
@@ -25,13 +25,12 @@ from flexmb.kernels.algebra import (
     relative,
     rotation_exp,
     rotation_from_quaternion,
-    rotation_log,
     times,
     turn,
     turn_back,
     vector,
 )
-from flexmb.kernels.data import ANGLE, ANGLE_SINE, DISTANCE, DOT, GROUND, TRANSLATION
+from flexmb.kernels.data import ANGLE, DISTANCE, DOT, GROUND, TRANSLATION
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
@@ -118,11 +117,42 @@ def _axis(i):
     return (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0)
 
 
+TWO_PI = 2.0 * math.pi
+OPPOSED = 0.1
+"""Radians between the z axis of one marker and the opposite of that of the other below which springs about and across them have no definition: their values are not numbers."""
+MOST_TILTED = -math.cos(OPPOSED)
+SMALLEST_SWING = 1e-9
+"""Of `1 + cos(tilt)` and of `sin(tilt)`: keeps what has no definition there finite."""
+
+
+@njit(cache=True, inline="always")
+def _twist(sine, cosine, near):
+    """The angle with these sine and cosine (of any common length), in the turn that brings it next to `near`."""
+    angle = math.atan2(sine, cosine)
+    return angle + TWO_PI * np.round((near - angle) / TWO_PI)
+
+
 @njit(cache=True)
-def row_geometry(kind, i, j, given, memory, xa, A, xb, B):
+def _tilt(i, z):
+    """Component `i` (x or y) of the tilt `f (-z_y, z_x)`, `f = angle / sin(angle)`: the rotation vector (in the xy plane) that takes the z axis of `a` to the direction `z` of that of `b`; and its covector."""
+    c, s2 = z[2], z[0] * z[0] + z[1] * z[1]
+    if s2 < 1e-4 and c > 0.0:
+        f = 1.0 + s2 * (1.0 / 6.0 + s2 * (3.0 / 40.0 + s2 * 5.0 / 112.0))
+        slope = -1.0 / 3.0 - s2 * (2.0 / 15.0 + s2 * (8.0 / 105.0 + s2 * 16.0 / 315.0))
+    else:
+        s = math.sqrt(s2)
+        f = math.atan2(s, c) / max(s, SMALLEST_SWING)
+        slope = (c * f - 1.0) / max(s2, SMALLEST_SWING * SMALLEST_SWING)
+    if i == 0:
+        return -f * z[1], cross(z, (0.0, -f, -slope * z[1]))
+    return f * z[0], cross(z, (f, 0.0, slope * z[0]))
+
+
+@njit(cache=True)
+def row_geometry(kind, i, j, given, near, xa, A, xb, B):
     """Value of a row between markers at `xa`, `xb` with axes `A`, `B` (tuples): its coordinate minus the `given` one; and its covector `nv`, `nw`.
 
-    `memory` is the last value of an unwrapped angle.
+    An angle is the twist of `b` about the z axes, what is left of the rotation when the shortest one that takes one z axis to the other is taken off; of all turns it is in that next to `near`.
     """
     if kind == TRANSLATION:
         d = turn_back(A, minus(xb, xa))
@@ -135,16 +165,25 @@ def row_geometry(kind, i, j, given, memory, xa, A, xb, B):
     if kind == DOT:
         e = _axis(i)
         return S[3 * i + j], NOTHING, cross((S[j], S[3 + j], S[6 + j]), e)
-    if kind == ANGLE_SINE:
-        sine, cosine = math.sin(given), math.cos(given)
-        # rate of S_10 is omega . (S e_x x e_y), of S_00 omega . (S e_x x e_x)
-        return cosine * S[3] - sine * S[0], NOTHING, cross((S[0], S[3], S[6]), (-sine, cosine, 0.0))
     if kind == ANGLE:
-        angle = math.atan2(S[3] - S[1], S[0] + S[4])
-        return angle + 2.0 * math.pi * np.round((memory - angle) / (2.0 * math.pi)), NOTHING, (0.0, 0.0, 1.0)
-    theta = rotation_log(S)  # ROTATION_VECTOR
-    T = left_jacobian_inverse(theta)
-    return theta[i], NOTHING, (T[3 * i], T[3 * i + 1], T[3 * i + 2])
+        over = 1.0 / max(1.0 + S[8], SMALLEST_SWING)
+        return _twist(S[3] - S[1], S[0] + S[4], near) - given, NOTHING, (over * S[2], over * S[5], 1.0)
+    value, nw = _tilt(i, (S[2], S[5], S[8]))  # TILT
+    return value, NOTHING, nw
+
+
+@njit(cache=True, inline="always")
+def _opposed(A, B):
+    """Whether the z axes point in opposite directions, within `OPPOSED`: neither twist nor tilt has a definition there."""
+    return A[2] * B[2] + A[5] * B[5] + A[8] * B[8] < MOST_TILTED
+
+
+@njit(cache=True, inline="always")
+def _acts(flat, r):
+    """Whether a force element's row does anything."""
+    return (
+        flat.row_stiffness[r] != 0.0 or flat.row_damping[r] != 0.0 or flat.row_law[r] != 0 or flat.row_function[r] >= 0
+    )
 
 
 @njit(cache=True)
@@ -167,13 +206,13 @@ def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out)
 
 
 @njit(cache=True, inline="always")
-def all_rows(flat, q, functions, angle_memory, places, values, G):
-    """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies."""
-    rows_from(flat, 0, q, functions, angle_memory, places, values, G)
+def all_rows(flat, q, functions, angles, places, values, G):
+    """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies; the `angles` (na,) say in which turn each of them is, unless a driver does."""
+    rows_from(flat, 0, q, functions, angles, places, values, G)
 
 
 @njit(cache=True)
-def rows_from(flat, first, q, functions, angle_memory, places, values, G):
+def rows_from(flat, first, q, functions, angles, places, values, G):
     """The same, of the rows from number `first` on."""
     turn_bodies(flat, q, places)
     for k in range(len(flat.marker_body)):
@@ -184,6 +223,7 @@ def rows_from(flat, first, q, functions, angle_memory, places, values, G):
     for r in range(first, len(values)):
         a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
         given = functions[flat.row_function[r], 0] if r < flat.joint_rows and flat.row_function[r] >= 0 else 0.0
+        near = angles[flat.row_angle[r]] if r >= flat.joint_rows and flat.row_angle[r] >= 0 else given
         A = matrix(axes, a)
         xa, xb = vector(position, a), vector(position, b)
         value, nv, nw = row_geometry(
@@ -191,12 +231,14 @@ def rows_from(flat, first, q, functions, angle_memory, places, values, G):
             flat.row_axes[r, 0],
             flat.row_axes[r, 1],
             given,
-            angle_memory[r],
+            near,
             xa,
             A,
             xb,
             matrix(axes, b),
         )
+        if r >= flat.joint_rows and flat.row_kind[r] >= ANGLE and _opposed(A, matrix(axes, b)):
+            value = np.nan if _acts(flat, r) else 0.0
         values[r] = value
         force = turn(A, nv)
         moment = turn(A, nw)
@@ -220,6 +262,35 @@ def rows_from(flat, first, q, functions, angle_memory, places, values, G):
                 times(-1.0, force), times(-1.0, moment), vector(body_point, a), matrix(tangent, a), flat.marker_moves[a], rows[a], matrix(attitude, n),
                 flat.modes[n], G[r, 0],
             )  # fmt: skip
+
+
+@njit(cache=True)
+def add_turns(flat, x, factor, angles):
+    """Add to the `angles` (na,) what bodies turn about their z axes that are displaced by `factor x` (nv,): exact where the axes stay together on the way."""
+    for k in range(len(angles)):
+        for side in range(2):
+            b = flat.marker_body[flat.angle_markers[k, side]]
+            if b != GROUND:
+                turned = dot(vector(flat.angle_axes[k], side), part(x, flat.v_start[b] + 3))
+                angles[k] += factor * turned if side == 1 else -factor * turned
+
+
+@njit(cache=True)
+def as_driven(flat, functions, angles):
+    """Put into the `angles` (na,) those that drivers prescribe."""
+    for k in range(len(angles)):
+        r = flat.angle_driver[k]
+        if r >= 0:
+            angles[k] = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+
+
+@njit(cache=True)
+def angles_at(flat, places, angles):
+    """The angles (na,) where the markers were placed last, in place of those that say in which turn each is."""
+    for k in range(len(angles)):
+        A, B = matrix(places.axes, flat.angle_markers[k, 0]), matrix(places.axes, flat.angle_markers[k, 1])
+        S = relative(A, B)
+        angles[k] = _twist(S[3] - S[1], S[0] + S[4], angles[k])
 
 
 @njit(cache=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.bodies import add_elastic_inertia, lower_factor
-from flexmb.kernels.data import SECOND_ORDER
+from flexmb.kernels.data import GROUND, SECOND_ORDER
 from flexmb.kernels.dense import (
     FAST,
     add_back,
@@ -29,6 +29,10 @@ from flexmb.kernels.dense import (
 )
 
 DEPENDENT = 1e-11  # relative size of a pivot below which rows count as dependent
+CLOSED, CORRECTIONS = (
+    1e-14,
+    5,
+)  # what a joint equation may stay open, relative to its terms, and corrections made to get there
 INACTIVE = -1.0  # compliance of a row that takes no part
 
 
@@ -307,6 +311,53 @@ def solve_again(flat, terms, idle, beta, compliance, rhs, row_rhs, x, multiplier
             m, flat.slices[b] == SECOND_ORDER, beta, terms.Mre[b], flat.rest_Mre[b], terms.E[vs + 6 : vs + n], terms.chol[b], terms.chol0[b], terms.sixes[:1], solved.reshape(1, n),
         )  # fmt: skip
     _multipliers(flat, terms, idle, x, multipliers)
+
+
+@njit(cache=True)
+def open_rows(flat, G, compliance, row_rhs, x, out):
+    """How far `x` leaves each active row open, `out = row_rhs - G x`; returns the largest, relative to the sum of the sizes of the row's terms."""
+    worst = 0.0
+    for r in range(len(out)):
+        total, size = row_rhs[r], abs(row_rhs[r])
+        for side in range(2):
+            b = flat.marker_body[flat.row_markers[r, side]]
+            if b != GROUND:
+                for i in range(flat.v_start[b], flat.v_start[b + 1]):
+                    term = G[r, side, i - flat.v_start[b]] * x[i]
+                    total -= term
+                    size += abs(term)
+        out[r] = 0.0 if compliance[r] == INACTIVE else total
+        if abs(out[r]) > worst * size:
+            worst = abs(out[r]) / size
+    return worst
+
+
+@njit(cache=True)
+def solve_joints(flat, terms, compliance, rhs, row_rhs, x, multipliers):
+    """Solve `[M G^T; G 0] [x; multipliers] = [rhs; row_rhs]` for the joints, the rows of compliance zero, until they are closed to `CLOSED`. Returns how many rows are left out as dependent (negative: the outcome of `solve_rows`), and how far they stay open (`open_rows`).
+
+    Between a light body and a heavy one, the mass of the heavy one is rounded off in the matrix of the rows; corrections with the same factor bring it back, up to some ten decades.
+    """
+    outcome, idle = solve_rows(flat, terms, 1.0, 0.0, 0.0, compliance, rhs, row_rhs, x, multipliers)
+    if outcome < 0:
+        return outcome, np.inf
+    place, n = flat.row_place, len(flat.row_place)
+    left, change, correction, none = np.empty(n), np.empty(n), np.empty(len(x)), np.zeros(len(x))
+    worst = open_rows(flat, terms.G, compliance, row_rhs, x, left)
+    for _ in range(CORRECTIONS):
+        if worst <= CLOSED:
+            break
+        for r in range(n):
+            terms.standing[place[r]] = multipliers[r]
+        solve_again(flat, terms, idle, 1.0, compliance, none, left, correction, change)
+        for i in range(len(x)):
+            x[i] += correction[i]
+        for r in range(n):
+            multipliers[r] += change[r]
+        previous, worst = worst, open_rows(flat, terms.G, compliance, row_rhs, x, left)
+        if worst > 0.5 * previous:
+            break
+    return len(idle), worst
 
 
 @njit(cache=True)

@@ -8,8 +8,18 @@ from numba import njit
 from flexmb.kernels.algebra import compose, cross, dot, matrix, part, put, turn_back
 from flexmb.kernels.bodies import add_elastic_inertia, body_terms
 from flexmb.kernels.call import call_law
+from flexmb.kernels.data import ANGLE
 from flexmb.kernels.dense import FAST, add_coupled, copy, inner
-from flexmb.kernels.rows import add_row_forces, add_wrenches, all_rows, load_wrenches, row_rates
+from flexmb.kernels.rows import (
+    add_row_forces,
+    add_turns,
+    add_wrenches,
+    all_rows,
+    angles_at,
+    as_driven,
+    load_wrenches,
+    row_rates,
+)
 from flexmb.kernels.solve import INACTIVE, solve_step
 from flexmb.kernels.tree import joint_velocities, place_bodies
 
@@ -19,6 +29,9 @@ DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
 BELOW_ERROR = 3e4  # the scale of Newton's tolerance over the local error: with a tolerance of 1e-8 corrections end at 3e-4 of the error of the step
 ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's length, that rounding allows
 STALLED = 1e-8  # the same where the joints are all but dependent (a mechanism that passes a singular position) and corrections stop to shrink: a motion they hardly feel
+
+SLOPE, NEAR = 1e-6, 1e-3
+"""Step of the differences that give the slopes of force laws, relative to a coordinate (or its rate), and the part of the mechanism's length or of an angle of one (times the mechanism's rate) below which it does not fall with it."""
 
 CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED = 0, 1, 2, 3, 4
 """Outcomes of `advance`: steps done; Newton's iteration failed; a mass matrix is not positive definite; the error of a step, not taken, is too large; that of a step, taken, is so far
@@ -43,7 +56,7 @@ class Scheme(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Everything a step advances, in place, and what it becomes. In absolute coordinates `v` is `w`."""
+    """Everything a step advances, in place, and what it becomes."""
 
     q: np.ndarray
     w: np.ndarray
@@ -59,7 +72,8 @@ class Motion(NamedTuple):
     increment: np.ndarray  # (ny,)
     correction: np.ndarray  # (ny,)
     multipliers: np.ndarray  # (joint_rows,)
-    angle_memory: np.ndarray  # (nr,)
+    angles: np.ndarray  # (na,) at the end of the latest step, turns counted
+    expected: np.ndarray  # (na,) near which those of the step being made are
     powers: np.ndarray  # (2, 4) at the present and at the previous step
     work: np.ndarray  # (4,) their integrals
     past: np.ndarray  # (DEGREE, ny) `a` of earlier steps of the same size, the latest first
@@ -88,10 +102,10 @@ def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, 
 
 
 @njit(cache=True, inline="always")
-def balance_rows(flat, q, w, multipliers, functions, angle_memory, places, terms, out, energies):
+def balance_rows(flat, q, w, multipliers, functions, angles, places, terms, out, energies):
     """Values, Jacobians and efforts of all rows in `terms`; `out` (nv,) becomes the generalised forces of rows and loads."""
     values, G, efforts, rates = terms.values, terms.G, terms.efforts, terms.rates
-    all_rows(flat, q, functions, angle_memory, places, values, G)
+    all_rows(flat, q, functions, angles, places, values, G)
     terms.loads[:] = 0.0
     load_wrenches(flat, functions, places, terms.wrenches)
     add_wrenches(flat, terms.wrenches, places, terms.bias, terms.loads)
@@ -143,13 +157,13 @@ def balance_body(flat, b, q, w, wdot, places, terms, out, energies):
 
 
 @njit(cache=True)
-def residual(flat, q, w, wdot, multipliers, functions, angle_memory, places, terms, out, energies):
+def residual(flat, q, w, wdot, multipliers, functions, angles, places, terms, out, energies):
     """Unbalanced generalised forces `out` (nv,) and, in `terms`, the row values and all blocks of the equations; energies on the way.
 
     `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `values[:joint_rows]` are the joint equations.
     """
     energies[:] = 0.0
-    balance_rows(flat, q, w, multipliers, functions, angle_memory, places, terms, out, energies)
+    balance_rows(flat, q, w, multipliers, functions, angles, places, terms, out, energies)
     for b in range(len(flat.modes)):
         balance_body(flat, b, q, w, wdot, places, terms, out, energies)
 
@@ -208,6 +222,16 @@ def largest(x, weight):
 
 
 @njit(cache=True)
+def fastest_turn(flat, w):
+    """Largest component of an angular velocity: the speed of a motion that no uniform translation changes."""
+    size = 0.0
+    for b in range(len(flat.modes)):
+        s = flat.v_start[b] + 3
+        size = max(size, abs(w[s]), abs(w[s + 1]), abs(w[s + 2]))
+    return size
+
+
+@njit(cache=True)
 def move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot):
     """Displacement, velocities and accelerations at the end of a step, from the method's accelerations `a`."""
     scale = 1.0 / (1.0 - alpha_f)
@@ -223,7 +247,8 @@ def law_slopes(flat, terms, functions, r):
     if flat.row_law[r] == 0:
         return 0.0, 0.0
     t, x, xdot = functions[len(functions) - 1, 0], terms.values[r] - flat.row_offset[r], terms.rates[r]
-    dx, dv = 1e-6 * (1e-3 + abs(x)), 1e-6 * (1e-3 + abs(xdot))
+    unit = 1.0 if flat.row_kind[r] == ANGLE else flat.scales[0]
+    dx, dv = SLOPE * (NEAR * unit + abs(x)), SLOPE * (NEAR * unit * flat.scales[1] + abs(xdot))
     law = flat.row_law[r]
     k = (call_law(law, t, x - dx, xdot) - call_law(law, t, x + dx, xdot)) / (2.0 * dx)
     d = (call_law(law, t, x, xdot - dv) - call_law(law, t, x, xdot + dv)) / (2.0 * dv)
@@ -269,21 +294,21 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
     row_compliances(flat, terms, functions, gamma, compliance)
     row_rhs[:] = 0.0
     q0, v0, a0, vdot0 = motion.q, motion.v, motion.a, motion.vdot
-    angle_memory, values = motion.angle_memory, terms.values
-    fastest, strongest = largest(v0, weight), largest(vdot0, weight)
+    expected, values = motion.expected, terms.values
+    copy(motion.angles, expected)
+    add_turns(flat, motion.w, h, expected)
+    as_driven(flat, functions, expected)
+    fastest, strongest = fastest_turn(flat, motion.w), largest(vdot0, weight)
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous, slow = np.inf, True
     for iteration in range(1, scheme.iterations + 1):
         move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
-        if tree is not None:
-            place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
-        else:
-            displace(flat, q0, increment, q)
+        place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
         if iteration > 1 and previous <= tolerance:
             powers_of(flat, functions, multipliers, w, terms, powers)
             return CONVERGED, iteration - 1, rate
-        residual(flat, q, w, wdot, multipliers, functions, angle_memory, places, terms, unbalanced, energies)
+        residual(flat, q, w, wdot, multipliers, functions, expected, places, terms, unbalanced, energies)
         for i in range(nv):
             unbalanced[i] = -unbalanced[i]
         for r in range(nj):
@@ -292,8 +317,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
         outcome, idle = solve_step(slow, idle, flat, terms, beta, gamma, compliance, unbalanced, row_rhs, x, change)
         if outcome < 0:
             return NO_MASS, iteration, rate
-        if tree is not None:
-            joint_velocities(flat, tree, places, q, x, correction)
+        joint_velocities(flat, tree, places, q, x, correction)
         size = largest(correction, weight)
         for i in range(len(a)):
             a[i] += to_a * correction[i]
@@ -372,16 +396,26 @@ def _best_order(weight, alpha_m, vdot, now, past, known, a):
     return order
 
 
+@njit(cache=True, inline="always")
+def _count_turns(flat, h, functions, motion, places, terms):
+    """The angles at the end of a step: next to where the mean of the rates at both ends takes them, so that steps may be longer than half a turn."""
+    angles = motion.angles
+    add_turns(flat, motion.w, 0.5 * h, angles)
+    add_turns(flat, terms.w, 0.5 * h, angles)
+    as_driven(flat, functions, angles)
+    angles_at(flat, places, angles)
+    copy(angles, motion.expected)
+
+
 @njit(cache=True)
 def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, places, terms):
     """Advance `motion` in place by `steps` steps of size `h`, the size its accelerations belong to.
 
-    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `tree`: of joint coordinates, None for absolute ones; `weight`: error weight of the coordinates that are integrated. `places`, `terms`: arrays of `make_places` and `make_terms`.
+    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `tree`: of the coordinates that are integrated, `weight`: their error weight. `places`, `terms`: arrays of `make_places` and `make_terms`.
 
-    Generalised-alpha on the Lie group of the bodies' rigid motions, index 3 (Bruls, Cardona, Arnold 2012, eqs 12-16).
+    Generalised-alpha on the Lie group of the tree's motions, index 3 (Bruls, Cardona, Arnold 2012, eqs 12-16).
     Returns `(outcome, steps done)`; when a step fails or is refused, `motion` stays at the last good step.
     """
-    nr = len(flat.row_kind)
     a, multipliers = motion.next_a, terms.multipliers
     powers = np.empty(4)
     a0, past, last, change, idle = motion.a, motion.past, motion.last, motion.increment, np.zeros((0, 0))
@@ -411,18 +445,16 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         copy(a0, past[0])
         last[SIZE] = h
         last[BEFORE] = h
+        _count_turns(flat, h, now, motion, places, terms)
         copy(terms.q, motion.q)
         copy(terms.w, motion.w)
         copy(terms.wdot, motion.wdot)
         copy(a, motion.a)
-        if tree is not None:
-            copy(motion.next_v, motion.v)
-            copy(motion.next_vdot, motion.vdot)
-            for b in range(len(tree.order)):
-                copy(motion.next_pose[b], motion.pose[b])
+        copy(motion.next_v, motion.v)
+        copy(motion.next_vdot, motion.vdot)
+        for b in range(len(tree.order)):
+            copy(motion.next_pose[b], motion.pose[b])
         copy(multipliers, motion.multipliers)
-        for r in range(flat.joint_rows, nr):
-            motion.angle_memory[r] = terms.values[r]
         if tolerance < np.inf and not SUITED[0] * tolerance < last[ERROR] < SUITED[1] * tolerance:
             return UNSUITED, step + 1
     return CONVERGED, steps

@@ -260,9 +260,7 @@ def add_turned(flat, x, forces, factor, out):
 
 
 @njit(cache=True)
-def _add_change_of_forces(
-    flat, first, q, along, functions, angle_memory, wrenches, efforts, places, scratch, factor, out
-):
+def _add_change_of_forces(flat, first, q, along, functions, angles, wrenches, efforts, places, scratch, factor, out):
     """`out += factor x . d/dx` of the power `along . scratch.forces` of loads, and of rows from the `first` on, whose efforts and wrenches (in the world) stay as they are."""
     forces, moved, change = scratch.forces, scratch.moved_forces, scratch.change
     add_turned(flat, along, forces, -factor, out)
@@ -275,7 +273,7 @@ def _add_change_of_forces(
     for i in range(len(along)):
         change[i] = epsilon * along[i]
     displace(flat, q, change, scratch.q)
-    rows_from(flat, first, scratch.q, functions, angle_memory, places, scratch.values, scratch.G)
+    rows_from(flat, first, scratch.q, functions, angles, places, scratch.values, scratch.G)
     moved[:] = 0.0
     if first == 0:
         add_wrenches(flat, wrenches, places, scratch.body, moved)
@@ -305,14 +303,14 @@ def _add_turning_of_loads(flat, y, places, wrenches, scratch, out):
 
 
 @njit(cache=True, inline="always")
-def _rows_transposed(flat, q, w, y, functions, angle_memory, places, terms, scratch, displaced, to_q, to_w):
+def _rows_transposed(flat, q, w, y, functions, angles, places, terms, scratch, displaced, to_q, to_w):
     """Add the derivatives of the virtual power of rows and loads."""
     nj, nr = flat.joint_rows, len(flat.row_kind)
     G, efforts, wrenches = terms.G, terms.efforts, terms.wrenches
     forces = scratch.forces
     copy(terms.loads, forces)
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, forces)
-    _add_change_of_forces(flat, 0, q, y, functions, angle_memory, wrenches, efforts, displaced, scratch, -1.0, to_q)
+    _add_change_of_forces(flat, 0, q, y, functions, angles, wrenches, efforts, displaced, scratch, -1.0, to_q)
     _add_turning_of_loads(flat, y, places, wrenches, scratch, to_q)
     if nr == nj:
         return
@@ -332,11 +330,11 @@ def _rows_transposed(flat, q, w, y, functions, angle_memory, places, terms, scra
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, scratch.efforts, to_w)
     forces[:] = 0.0
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, scratch.efforts, forces)
-    _add_change_of_forces(flat, nj, q, w, functions, angle_memory, wrenches, scratch.efforts, displaced, scratch, 1.0, to_q)  # fmt: skip
+    _add_change_of_forces(flat, nj, q, w, functions, angles, wrenches, scratch.efforts, displaced, scratch, 1.0, to_q)  # fmt: skip
 
 
 @njit(cache=True, inline="always")
-def transposed(flat, q, w, wdot, y, functions, angle_memory, places, terms, scratch, displaced, to_q, to_w, to_wdot):
+def transposed(flat, q, w, wdot, y, functions, angles, places, terms, scratch, displaced, to_q, to_w, to_wdot):
     """Derivatives (nv,) of `y . residual` by the configuration (twists of the bodies, elastic increments), velocities and accelerations, where `balance_rows` was evaluated last.
 
     `scratch`, `displaced`: of `make_scratch`. The mass blocks in `terms` become those of this configuration. Cost: two further evaluations of the rows, some five of the inertia.
@@ -344,6 +342,6 @@ def transposed(flat, q, w, wdot, y, functions, angle_memory, places, terms, scra
     to_q[:] = 0.0
     to_w[:] = 0.0
     to_wdot[:] = 0.0
-    _rows_transposed(flat, q, w, y, functions, angle_memory, places, terms, scratch, displaced, to_q, to_w)
+    _rows_transposed(flat, q, w, y, functions, angles, places, terms, scratch, displaced, to_q, to_w)
     for b in range(len(flat.modes)):
         _body_transposed(flat, b, q, w, wdot, y, places, terms, scratch, to_q, to_w, to_wdot)

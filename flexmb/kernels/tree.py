@@ -1,7 +1,8 @@
 """Joint coordinates: bodies placed and moved along the tree of their joints, from the ground outwards.
 
 The joint of a body is a rigid motion `H` of a marker of its own seen from a marker of its parent, within a subgroup: along and about some of the axes of its marker. Its velocities
-`u` are the twist `[xi_v, xi_w]` on these axes, in axes of the body's marker. A body without a joint has one with the ground, on all axes.
+`u` are the twist `[xi_v, xi_w]` on these axes, in axes of the body's marker. A body without a joint has one with the ground, on all axes, or moves about a pivot (flexmb/kernels/pivots.py).
+Absolute coordinates are those of a tree without joints.
 
 Sources: Wittenburg, Dynamics of Multibody Systems (2008), chapter 5; Featherstone, Rigid Body Dynamics Algorithms (2008), chapters 4 and 5. The dynamics are solved in the
 matrix of the joint equations, of which these coordinates fulfil those of the tree: the same elimination along the chain.
@@ -36,6 +37,7 @@ from flexmb.kernels.algebra import (
 )
 from flexmb.kernels.data import GROUND
 from flexmb.kernels.dense import three_rows
+from flexmb.kernels.pivots import place_about_pivot, velocity_of_pivot
 
 FREE = -1
 """Marker of a body, and of the ground, where there is no joint: its frame."""
@@ -51,6 +53,8 @@ class Tree(NamedTuple):
     axis_start: np.ndarray  # (nb+1,) into axes
     axes: np.ndarray  # numbers 0 to 5 of the components of the twist that are free
     weight: np.ndarray  # (ny,) error weight: a displacement per unit
+    pivoted: np.ndarray  # (nb,) whether a body without a joint moves as flexmb/kernels/pivots.py says; its velocities are those of a frame otherwise
+    pivot: np.ndarray  # (nb, 3) in the body
 
 
 @njit(cache=True)
@@ -167,19 +171,22 @@ def joint_twist(tree, b, values, offset):
 
 
 @njit(cache=True)
-def place_bodies(flat, tree, pose, eta0, increment, v, vdot, near, moved, q, w, wdot):
+def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wdot):
     """Absolute configuration and velocities `q`, `w`, `wdot` of all bodies, from joint coordinates.
 
-    `pose` (nb, 7) of the joints and elastic coordinates `eta0` (those in a configuration) moved by `increment` (ny,), with velocities `v` and accelerations `vdot` (ny,). `moved`
-    (nb, 7): the joints after it. Quaternions are taken near those of the configuration `near`.
+    `pose` (nb, 7) of the joints and, in the configuration `q0`, elastic coordinates and bodies with a pivot, moved by `increment` (ny,), with velocities `v` and accelerations `vdot` (ny,).
+    `moved` (nb, 7): the joints after it. Quaternions are taken near those of the configuration `near`.
     """
     for place in range(len(tree.order)):
         b = tree.order[place]
         y, s, e, m = tree.start[b], flat.v_start[b], flat.q_start[b], flat.modes[b]
         free = tree.axis_start[b + 1] - tree.axis_start[b]
         for i in range(m):
-            q[e + 7 + i] = eta0[e + 7 + i] + increment[y + free + i]
+            q[e + 7 + i] = q0[e + 7 + i] + increment[y + free + i]
             w[s + 6 + i], wdot[s + 6 + i] = v[y + free + i], vdot[y + free + i]
+        if tree.pivoted[b]:
+            place_about_pivot(vector(tree.pivot, b), s, e, y, pose[b], q0, increment, v, vdot, moved[b], q, w, wdot)
+            continue
         rho, theta = joint_twist(tree, b, increment, y)
         d, p = compose(part(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
         put(moved[b], 0, d)
@@ -237,6 +244,11 @@ def joint_velocities(flat, tree, places, q, x, out):
     """Velocities `out` (ny,) in joint coordinates of the generalised velocities `x` (nv,), where the markers were placed last, at `q`; what joints block is left out."""
     for b in range(len(tree.order)):
         s, e, y, k, parent = flat.v_start[b], flat.q_start[b], tree.start[b], tree.child[b], tree.parent[b]
+        if tree.pivoted[b]:
+            velocity_of_pivot(vector(tree.pivot, b), matrix(places.attitude, b), x, s, out, y)
+            for i in range(6, 6 + flat.modes[b]):
+                out[y + i] = x[s + i]
+            continue
         velocity, spin = marker_velocity(flat, parent, places, x)
         if k == FREE:
             B, own, turning, r = matrix(places.attitude, b), part(x, s), part(x, s + 3), part(q, e)
@@ -257,12 +269,14 @@ def joint_velocities(flat, tree, places, q, x, out):
 
 @njit(cache=True)
 def joint_poses(flat, tree, places, q, pose):
-    """Rigid motions `pose` (nb, 7) of the joints, where the markers were placed last, at `q`."""
+    """Rigid motions `pose` (nb, 7) of the joints, and places of pivots, where the markers were placed last, at `q`."""
     for b in range(len(tree.order)):
         k, parent, e = tree.child[b], tree.parent[b], flat.q_start[b]
         if k == FREE:
             for i in range(7):
                 pose[b, i] = q[e + i]
+            if tree.pivoted[b]:
+                put(pose[b], 0, plus(part(q, e), turn(matrix(places.attitude, b), vector(tree.pivot, b))))
             continue
         A = matrix(places.axes, parent)
         put(pose[b], 0, turn_back(A, minus(vector(places.position, k), vector(places.position, parent))))

@@ -9,13 +9,19 @@ from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 
 from flexmb.configuration import pose
-from flexmb.linear.equilibrium import EquilibriumError, equilibrium, steady_motion
+from flexmb.linear.equilibrium import Equilibrium, EquilibriumError, equilibrium, steady_motion
 from flexmb.linear.linearise import Linear, LinearError, linearise
 from flexmb.linear.vibration import Vibration
 from flexmb.mechanism import Mechanism
 from flexmb.result import Result
 from flexmb.simulate import Progress
 from flexmb.system import System
+
+FLAT = 1e-9
+"""Relative change of eigenvalues that is none."""
+
+EQUAL = 1e-5
+"""Relative distance of eigenvalues that are the same but for the noise of a mesh: any mixture of their shapes may have been found."""
 
 Family = Callable[[float], System | Mechanism]
 """A mechanism for each value of a parameter."""
@@ -24,22 +30,20 @@ Family = Callable[[float], System | Mechanism]
 @dataclass(frozen=True, eq=False)
 class Branches:
     """Eigenvalues (n, k) at each value of a parameter, each column one vibration followed by its shape; `seen` (n, k): their frequencies seen from the ground, nan where only those of the
-    turning axes are known."""
+    turning axes are known. `growth` (n,): growth rate of the least stable of all motions, also of those that are not followed; `stable` (n,): whether none grows by more than the error of its
+    eigenvalue."""
 
     parameter: str
     values: np.ndarray
     eigenvalues: np.ndarray
     seen: np.ndarray
+    growth: np.ndarray
+    stable: np.ndarray
 
     @property
     def frequencies(self) -> np.ndarray:
         """Cycles per unit of time (n, k), in the axes of the bodies."""
         return np.asarray(self.eigenvalues.imag / (2 * np.pi))
-
-    @property
-    def growth(self) -> np.ndarray:
-        """Growth rate of the least stable motion (n,): negative is stable."""
-        return np.asarray(self.eigenvalues.real.max(axis=1))
 
     def __str__(self) -> str:
         shown = self.frequencies[:, :8]
@@ -60,10 +64,21 @@ def campbell(
 ) -> Branches:
     """Frequencies against speed: `of(speed)` is the mechanism that turns with it (its drivers or start say so); at each speed its steady motion and the vibrations about it.
 
+    Drivers that take time to get up to speed are taken when they have (`steady_motion`). A parameter that changes neither speeds nor vibrations is refused: it is not what the mechanism turns with.
+
     Eigenvalues are those that an observer sees who turns with the bodies (blades, strain gauges). `seen` are the frequencies of whirling shafts seen from the ground, that is
     plus or minus the speed by the sense of the whirl: right where the bodies turn about one axis and their supports are isotropic.
     """
-    return _followed(of, speeds, count, parameter, steady_motion, progress)
+    found: list[np.ndarray] = []
+
+    def at_speed(mechanism: System | Mechanism) -> Equilibrium:
+        steady = steady_motion(mechanism)
+        found.append(steady.state.w)
+        return steady
+
+    branches = _followed(of, speeds, count, parameter, at_speed, progress)
+    _require_change(branches, found)
+    return branches
 
 
 def root_locus(
@@ -78,6 +93,21 @@ def along_motion(result: Result, count: int = 10, times: int = 50, progress: Pro
     chosen = np.unique(np.linspace(0, len(result.t) - 1, times).round().astype(int))
     cases = ((float(result.t[k]), linearise(result.mechanism, result.state(int(k)))) for k in chosen)
     return _branches(cases, len(chosen), count, "time", progress)
+
+
+def _require_change(branches: Branches, velocities: list[np.ndarray]) -> None:
+    """Refuse a diagram over a parameter with which neither velocities nor vibrations change."""
+    if np.ptp(branches.values) == 0:
+        return
+    same = all((w == velocities[0]).all() for w in velocities)
+    scale = np.abs(branches.eigenvalues).max(initial=0.0)
+    if same and np.ptp(branches.eigenvalues.imag, axis=0).max(initial=0.0) <= FLAT * scale:
+        still = "" if velocities[0].any() else ", and nothing turns"
+        raise LinearError(
+            f"Speeds and vibrations are the same for every value of {branches.parameter!r} from {branches.values.min():.6g} to {branches.values.max():.6g}{still}. "
+            "Each mechanism must turn with its value from the start: drive it with motion.constant_speed(value), or set_speed; a driver that gets up to speed later and is a function of your own "
+            "does not say when it has: follow linearise(steady_motion(system, t)) with a time t after that."
+        )
 
 
 def _followed(
@@ -98,36 +128,65 @@ def _followed(
 def _branches(
     cases: Iterator[tuple[float, Linear]], total: int, count: int, parameter: str, progress: Progress | None
 ) -> Branches:
-    values, eigenvalues, seen = [], [], []
+    values, eigenvalues, seen, growth, stable = [], [], [], [], []
     before: Vibration | None = None
     for k, (value, linear) in enumerate(cases):
         weight = linear.mechanism.flat().weight[:, None]
         found = linear.modes()
+        growth.append(found.eigenvalues.real.max(initial=-np.inf))
+        stable.append(found.stable)
         if before is None:
-            chosen = np.arange(min(count, len(found.eigenvalues)))
+            before = found.of(np.arange(min(count, len(found.eigenvalues))))
         else:
             if len(found.shapes) != len(before.shapes):
                 raise LinearError(
                     f"The mechanism must keep its bodies and modes as {parameter!r} changes; at {value:.6g} it has {len(found.shapes)} coordinates, before {len(before.shapes)}."
                 )
-            chosen = _continued(before, found, weight)
-        before = Vibration(found.eigenvalues[chosen], found.shapes[:, chosen])
+            before = continued(before, found, weight)
         values.append(value)
         eigenvalues.append(before.eigenvalues)
         seen.append(_from_ground(linear, before))
         if progress is not None:
             progress((k + 1) / total)
-    return Branches(parameter, np.array(values), np.array(eigenvalues), np.array(seen))
+    return Branches(
+        parameter, np.array(values), np.array(eigenvalues), np.array(seen), np.array(growth), np.array(stable)
+    )
 
 
-def _continued(before: Vibration, found: Vibration, weight: np.ndarray) -> np.ndarray:
-    """Which of the modes `found` continue those `before`: by shape (modal assurance criterion) and frequency."""
-    a, b = before.shapes * weight, found.shapes * weight
-    a, b = a / np.linalg.norm(a, axis=0), b / np.linalg.norm(b, axis=0)
+def continued(before: Vibration, found: Vibration, weight: np.ndarray) -> Vibration:
+    """Those of the modes `found` that continue those `before`, by shape (modal assurance criterion) and frequency.
+
+    Of equal eigenvalues only the space of their shapes has a meaning, whatever basis of it was found: shapes are compared with that space, and continued within it.
+    """
+    a, b = _unit(before.shapes * weight), _unit(found.shapes * weight)
     alike = np.abs(a.conj().T @ b) ** 2
-    scale = np.abs(before.eigenvalues).max() or 1.0
+    spaces = np.zeros_like(alike)
+    groups = equal(found.eigenvalues)
+    for old in equal(before.eigenvalues):
+        for new in groups:
+            spaces[np.ix_(old, new)] = np.linalg.norm(_space(a[:, old]).conj().T @ _space(b[:, new]), 2) ** 2
+    scale = np.abs(before.eigenvalues).max(initial=0.0) or 1.0
     apart = np.abs(before.eigenvalues[:, None] - found.eigenvalues[None, :]) / scale
-    return np.asarray(linear_sum_assignment(apart - alike)[1])
+    chosen = np.asarray(linear_sum_assignment(apart - 0.5 * (alike + spaces))[1])
+    shapes = found.shapes[:, chosen]
+    for group in groups:
+        mine = np.flatnonzero(np.isin(chosen, group))
+        if len(group) > 1 and len(mine):
+            within = np.linalg.lstsq(b[:, group], a[:, mine], rcond=None)[0]
+            U, _, V = np.linalg.svd(within, full_matrices=False)
+            turned = (b[:, group] @ (U @ V)) / weight
+            shapes[:, mine] = turned / turned[np.abs(turned).argmax(axis=0), np.arange(len(mine))]
+    return Vibration(found.eigenvalues[chosen], shapes, found.errors[chosen])
+
+
+def _unit(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x / np.linalg.norm(x, axis=0))
+
+
+def _space(x: np.ndarray) -> np.ndarray:
+    """Orthonormal basis of the columns."""
+    U, sizes, _ = np.linalg.svd(x, full_matrices=False)
+    return np.asarray(U[:, sizes > 1e-6 * sizes.max(initial=0.0)])
 
 
 def _from_ground(linear: Linear, vibration: Vibration) -> np.ndarray:
@@ -154,7 +213,7 @@ def _from_ground(linear: Linear, vibration: Vibration) -> np.ndarray:
     along = np.sqrt(2) * np.einsum("d,pdk->pk", axis, parts)
     omega = vibration.eigenvalues.imag
     seen = omega.copy()
-    for group in _equal(vibration.eigenvalues):
+    for group in equal(vibration.eigenvalues):
         with_it, against, axial = (x[:, group].conj().T @ x[:, group] for x in (forward, backward, along))
         total = with_it + against + axial
         size = np.trace(total).real / len(group)
@@ -165,11 +224,11 @@ def _from_ground(linear: Linear, vibration: Vibration) -> np.ndarray:
     return seen / (2 * np.pi)
 
 
-def _equal(eigenvalues: np.ndarray) -> list[np.ndarray]:
-    """Groups of vibrations with one and the same eigenvalue."""
+def equal(eigenvalues: np.ndarray, tolerance: float = EQUAL) -> list[np.ndarray]:
+    """Groups of vibrations whose eigenvalues are the same, up to a relative `tolerance`."""
     left, groups = list(range(len(eigenvalues))), []
     while left:
-        near = [k for k in left if abs(eigenvalues[k] - eigenvalues[left[0]]) <= 1e-6 * abs(eigenvalues[k])]
+        near = [k for k in left if abs(eigenvalues[k] - eigenvalues[left[0]]) <= tolerance * abs(eigenvalues[k])]
         near = near or [left[0]]
         groups.append(np.array(near))
         left = [k for k in left if k not in near]
@@ -178,7 +237,8 @@ def _equal(eigenvalues: np.ndarray) -> list[np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class StabilityMap:
-    """Growth rate (ny, nx) of the least stable motion over two parameters, nan where there is no equilibrium, and that motion's frequency."""
+    """Growth rate (ny, nx) of the least stable motion over two parameters, nan where there is no equilibrium, and that motion's frequency; `stable` (ny, nx): where there is one about which
+    nothing grows by more than the error of its eigenvalue."""
 
     x_name: str
     y_name: str
@@ -186,11 +246,7 @@ class StabilityMap:
     y: np.ndarray
     growth: np.ndarray
     frequency: np.ndarray
-
-    @property
-    def stable(self) -> np.ndarray:
-        """Where nothing grows, up to round-off (ny, nx)."""
-        return np.asarray(self.growth <= 1e-6)
+    stable: np.ndarray
 
     def __str__(self) -> str:
         known = np.isfinite(self.growth)
@@ -211,17 +267,19 @@ def stability_map(
     """Stability of the equilibrium (with `moving`, of the steady motion) of `of(x, y)` for every pair of values."""
     xs, ys = np.atleast_1d(np.asarray(x, dtype=float)), np.atleast_1d(np.asarray(y, dtype=float))
     growth, frequency = np.full((2, len(ys), len(xs)), np.nan)
+    stable = np.zeros((len(ys), len(xs)), bool)
     for j, b in enumerate(ys):
         for i, a in enumerate(xs):
             try:
                 rest = (steady_motion if moving else equilibrium)(of(float(a), float(b)))
             except EquilibriumError:
                 continue
-            values = linearise(rest.mechanism, rest.state).modes().eigenvalues
-            worst = int(values.real.argmax())
-            growth[j, i], frequency[j, i] = values[worst].real, abs(values[worst].imag) / (2 * np.pi)
+            found = linearise(rest.mechanism, rest.state).modes()
+            values, stable[j, i] = found.eigenvalues, found.stable
+            worst = values[values.real.argmax()] if len(values) else 0j
+            growth[j, i], frequency[j, i] = worst.real, abs(worst.imag) / (2 * np.pi)
         if progress is not None:
             progress((j + 1) / len(ys))
     if np.isnan(growth).all():
         raise LinearError("None of the pairs of values has an equilibrium near its start.")
-    return StabilityMap(*names, xs, ys, growth, frequency)
+    return StabilityMap(*names, xs, ys, growth, frequency, stable)

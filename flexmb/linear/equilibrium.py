@@ -3,18 +3,21 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from fem.errors import FlexmbError
 from flexmb.configuration import pose
-from flexmb.initial import accelerations, least_change, quiet_start, row_jacobian
-from flexmb.integrators.equations import Equations
+from flexmb.initial import accelerations, quiet_start, row_jacobian, start_jacobian
+from flexmb.integrators.equations import Equations, angles_near
 from flexmb.kernels.data import Flat
 from flexmb.kernels.step import displace
-from flexmb.linear.tangent import allowed_motions, carrying, tangent
+from flexmb.linear.tangent import DIFFERENCE, ROUNDING, allowed_motions, carrying, forces, measured_tangent, tangent
 from flexmb.mechanism import Mechanism, State
+from flexmb.motion import Motion, polynomial
 from flexmb.places import vector
+from flexmb.projection import as_sparse, least_change
 from flexmb.result import Result, result_of_states
 from flexmb.system import System
 
@@ -25,10 +28,10 @@ TOLERANCE = 1e-11
 LOAD_STEPS = (1, 4, 16)
 """Numbers of steps in which gravity, loads and speeds are tried to be applied, one after the other."""
 STEADY = 1e-6
+MOST_CHANGES = 1000
+"""Changes of a function of time that are followed to find out when it has settled; one with more repeats itself."""
 LATER = 0.2
 """Part of a turn in radians (or of the length) after which a motion must still be steady."""
-FLAT = 1e-9
-"""Stiffness relative to the stiffest motion below which a motion counts as free."""
 
 
 class EquilibriumError(FlexmbError, RuntimeError):
@@ -37,30 +40,46 @@ class EquilibriumError(FlexmbError, RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """The state, at rest or in steady motion, the multipliers of its joints, and the stiffness of the softest motion that the joints allow (negative: unstable), per unit of mass."""
+    """The state, at rest or in steady motion, the multipliers of its joints, and the stiffness of the softest motion that the joints allow (negative: unstable), per unit of mass.
+
+    `error`: bound of the error of `softest`.
+    """
 
     mechanism: Mechanism
     state: State
     multipliers: np.ndarray
     softest: float
+    error: float
     iterations: int
 
     @property
     def stable(self) -> bool:
-        """Whether the potential energy has a minimum there."""
-        return self.softest > 0
+        """Whether the potential energy has a minimum there, beyond the error of `softest`."""
+        return self.softest > self.error
+
+    @property
+    def verdict(self) -> str:
+        """ "stable", "unstable", or "undecided": the softest motion has no stiffness beyond its error, as a rotor at a critical speed."""
+        if self.stable:
+            return "stable"
+        return "unstable" if self.softest < -self.error else "undecided"
 
     @property
     def result(self) -> Result:
         """As a result of one time: for reactions, stresses, pictures; accelerations are zero in the axes of the bodies."""
         none, w = np.zeros((1, len(self.state.w))), self.state.w[None]
         return result_of_states(
-            self.mechanism, np.array([self.state.t]), self.state.q[None], w, none, self.multipliers[None]
+            self.mechanism,
+            np.array([self.state.t]),
+            self.state.q[None],
+            w,
+            none,
+            self.multipliers[None],
+            angles=self.state.angles[None],
         )
 
     def __str__(self) -> str:
-        verdict = "stable" if self.stable else "unstable"
-        return f"{self.mechanism.name!r} {'moves steadily' if self.state.w.any() else 'rests'}, {verdict}: softest motion {self.softest:.4g} per time squared; {self.iterations} iterations"
+        return f"{self.mechanism.name!r} {'moves steadily' if self.state.w.any() else 'rests'}, {self.verdict}: softest motion {self.softest:.4g} per time squared; {self.iterations} iterations"
 
 
 def equilibrium(
@@ -85,26 +104,69 @@ def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilib
     """The steady motion nearest to the start: every body keeps the velocity that it has at the start (a rotation about a fixed axis, a translation), and is deformed as that needs. What only
     springs connect to a turning body turns with it.
 
+    `t`: a time at which drivers have reached their speed, and loads their value; by default the time after which all drivers are known to stay as they are (the end of a spin-up), else
+    the start. What is found is then drawn where it starts, its drivers turning at these speeds.
+
     A rotor at speed, a turning blade, a governor. Found as `equilibrium` is, with centrifugal forces, the speed too growing in steps where needed. `softest` then says that of the
     potential of gravity, elasticity and centrifugal forces: positive is stable; negative may be stabilised by gyroscopic forces: ask `linearise(...).modes().stable`.
-    Raises `EquilibriumError` too when the motion cannot be steady: gravity across the axis, a mechanism that changes its shape as it turns.
+    Raises `EquilibriumError` too when the motion cannot be steady: gravity across the axis, a mechanism that changes its shape as it turns, drivers that still accelerate.
     """
-    return _in_steps(system, t, moving=True)
+    mechanism = system.build() if isinstance(system, System) else system
+    return _in_steps(_at_speed(mechanism, t), None, moving=True)
+
+
+def _at_speed(mechanism: Mechanism, t: float | None) -> Mechanism:
+    """The mechanism with drivers that have, from where they start, the speeds of the time `t`, and other functions of time that stay as they are then."""
+    begin = mechanism.initial.t
+    driving = {row.function for row in mechanism.rows[: mechanism.joint_rows] if row.function >= 0}
+    t = max((_settled(mechanism.functions[k], begin) for k in driving), default=begin) if t is None else t
+    if t == begin:
+        return mechanism
+    functions = []
+    for k, motion in enumerate(mechanism.functions):
+        value, rate, acceleration = motion(t)
+        if k in driving:
+            start = motion(begin)[0]
+            span = abs(t - begin)
+            if abs(acceleration) * span**2 > STEADY * (abs(rate) * span + abs(value - start)):
+                raise EquilibriumError(
+                    f"The driver {motion.description!r} of {mechanism.name!r} still accelerates at t = {t:.6g}, by {acceleration:.4g}. Give a time at which its speed is constant."
+                )
+            rate = 0.0 if abs(rate) * span <= STEADY**2 * abs(value - start) else rate
+            value = start - rate * begin
+        functions.append(polynomial(value, rate if k in driving else 0.0))
+    return replace(mechanism, functions=tuple(functions))
+
+
+def _settled(motion: Motion, t: float) -> float:
+    """The time after which a function of time is known to keep its rate; `t` where that is not known, or it never does."""
+    ahead = getattr(motion, "ahead", None)
+    if ahead is None:
+        return t
+    time = t
+    for _ in range(MOST_CHANGES):
+        change, feature = ahead(time)
+        if not np.isfinite(change):
+            return time if not np.isfinite(feature) else t
+        time = change
+    return t
 
 
 def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equilibrium:
     mechanism = system.build() if isinstance(system, System) else system
+    if t is not None:
+        mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = mechanism.flat()
     begin = quiet_start(mechanism)
-    time = begin.state.t if t is None else t
+    time = begin.state.t
     world = _in_world(flat, _carried_along(mechanism, begin.state)) if moving else np.zeros(6 * len(flat.modes))
-    start, failure = begin.state.q, None
+    start, failure = begin.state, None
     for steps, downhill in [(LOAD_STEPS[0], False)] * moving + [(n, True) for n in LOAD_STEPS]:
-        q = start.copy()
+        q, angles = start.q, start.angles
         try:
             for k in range(1, steps + 1):
-                found = _search(_with_part(mechanism, k / steps), q, world * (k / steps), time, downhill)
-                q = found.state.q
+                found = _search(_with_part(mechanism, k / steps), q, angles, world * (k / steps), time, downhill)
+                q, angles = found.state.q, found.state.angles
         except EquilibriumError as error:
             failure = failure or error
             continue
@@ -124,11 +186,13 @@ def _with_part(mechanism: Mechanism, part: float) -> Mechanism:
     return replace(mechanism, gravity=part * mechanism.gravity, loads=loads)
 
 
-def _search(mechanism: Mechanism, start: np.ndarray, world: np.ndarray, t: float, downhill: bool) -> Equilibrium:
-    """The equilibrium near `start` of bodies that keep their velocities (6 nb,) in the `world`; `downhill`: not a maximum of the potential if there is another way."""
+def _search(
+    mechanism: Mechanism, start: np.ndarray, near: np.ndarray, world: np.ndarray, t: float, downhill: bool
+) -> Equilibrium:
+    """The equilibrium near the configuration `start` and angles `near` of bodies that keep their velocities (6 nb,) in the `world`; `downhill`: not a maximum of the potential if there is another way."""
     flat = mechanism.flat()
     q = start.copy()
-    e = Equations(mechanism, q)
+    e = Equations(mechanism, q, near)
     functions = mechanism.function_values(t)
     nv, nj = len(flat.weight), mechanism.joint_rows
     none, multipliers = np.zeros(nv), np.zeros(nj)
@@ -136,28 +200,33 @@ def _search(mechanism: Mechanism, start: np.ndarray, world: np.ndarray, t: float
     for iteration in range(1, ITERATIONS + 1):
         w = _in_bodies(flat, q, world)
         K, G, N = _stiffness(e, functions, q, w, multipliers)
+        rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)
         out = e.residual(functions, q, w, none, multipliers)[0].copy()
         values = e.terms.values[:nj].copy()
         closing = np.linalg.lstsq(G, -values, rcond=1e-10)[0] if nj else none
-        small = 0.5 * (N.T @ K @ N + N.T @ K.T @ N)
-        along = _newton_step(small, -N.T @ (out + K @ closing), downhill)
-        step = closing + N @ along
-        multipliers = multipliers + np.linalg.lstsq(G.T, -(out + K @ step), rcond=1e-10)[0] if nj else multipliers
+        along, reachable = _newton_step(e, K, N, -(out + K @ closing), rounded, downhill)
+        step = closing + along
         size = float((np.abs(step) * flat.weight).max(initial=0.0))
+        step *= LARGEST / max(size, LARGEST)
+        multipliers = multipliers + np.linalg.lstsq(G.T, -(out + K @ step), rcond=1e-10)[0] if nj else multipliers
         moved = np.empty_like(q)
-        displace(flat, q, step * min(1.0, LARGEST / size) if size > 0 else step, moved)
+        displace(flat, q, step, moved)
         q = moved
-        e.angles[nj:] = e.terms.values[nj:]
-        if size < TOLERANCE:
-            softest = _softest(mechanism, small, N.T @ e.mass() @ N, bool(world.any()))
-            return Equilibrium(mechanism, State(t, q, _in_bodies(flat, q, world)), multipliers, softest, iteration)
+        e.keep_angles(functions)
+        if size < max(TOLERANCE, reachable):
+            state = State(t, q, _in_bodies(flat, q, world), angles_near(mechanism, q, e.angles))
+            softest, error = _softest(e, functions, state, multipliers, bool(world.any()))
+            return Equilibrium(mechanism, state, multipliers, softest, error, iteration)
     raise EquilibriumError(
-        f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by {size:.2g} of its length. Start nearer to one, or add a spring that holds it."
+        f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by {min(size, LARGEST):.2g} of its length. Start nearer to one, or add a spring that holds it."
     )
 
 
 def _carried_along(mechanism: Mechanism, state: State) -> State:
-    """The state with the velocities, nearest to its own, at which no spring changes its length: what springs alone connect to a shaft turns with it."""
+    """The state with velocities at which no spring changes its length: bodies that move keep their velocities, and what springs alone connect to them is taken along.
+
+    Where that cannot be, joints keep the speeds that they are given to start with; else the velocities are those nearest to the state's.
+    """
     flat, functions = mechanism.flat(), mechanism.function_values(state.t)
     J = row_jacobian(mechanism, flat, state.q, functions)[1]
     nj = mechanism.joint_rows
@@ -166,8 +235,18 @@ def _carried_along(mechanism: Mechanism, state: State) -> State:
     rates[nj:] = 0.0
     if not held.any():
         return state
-    change = least_change(J[held], (rates - J @ state.w)[held], flat, np.inf)
-    return replace(state, w=state.w + change)
+    rigid = np.concatenate([np.arange(s, s + 6) for s in flat.v_start[:-1]])
+    moving = rigid.reshape(-1, 6)[state.w[rigid].reshape(-1, 6).any(axis=1)].ravel()
+    springs = [(J[held], rates[held])]
+    start = [(start_jacobian(mechanism, state.q), np.array([speed for _, speed in mechanism.start_rows]))]
+    start = start if mechanism.start_rows else []
+    keep = [(sp.eye(len(state.w), format="csr")[moving], state.w[moving])]
+    for equations in (springs + start + keep, springs + start, springs):
+        G, target = sp.vstack([g for g, _ in equations], format="csr"), np.concatenate([x for _, x in equations])
+        w = state.w + least_change(G, target - G @ state.w, flat, deform=False)
+        if (np.abs(G @ w - target) <= STEADY * (abs(G) @ np.abs(w) + np.abs(target))).all():
+            break
+    return replace(state, w=w)
 
 
 def _in_world(flat: Flat, state: State) -> np.ndarray:
@@ -202,7 +281,9 @@ def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
     displace(flat, state.q, later * state.w, q)
     functions = mechanism.function_values(t + later)
     opened = np.abs(row_jacobian(mechanism, flat, q, functions)[0][:nj]).max(initial=0.0)
-    changed = accelerations(mechanism, State(t + later, q, _in_bodies(flat, q, world)), functions)[0]
+    changed = accelerations(
+        mechanism, State(t + later, q, _in_bodies(flat, q, world), angles_near(mechanism, q, state.angles)), functions
+    )[0]
     scale = speed**2 + float(np.linalg.norm(mechanism.gravity)) / mechanism.length
     sizes = np.abs(changed) * flat.weight / scale
     if opened > STEADY * mechanism.length or sizes.max(initial=0.0) > STEADY:
@@ -216,28 +297,72 @@ def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
 def _stiffness(e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray) -> tuple:
     """Stiffness (nv, nv) of bodies whose velocities stay in the world, Jacobian of the joints (nj, nv), motions that they allow (nv, nf)."""
     t = tangent(e, functions, q, w, np.zeros_like(w), multipliers)
-    G = t.G.toarray()
+    e.residual(functions, q, w, np.zeros_like(w), multipliers)
+    G = as_sparse(e.flat, e.terms.G)[: e.flat.joint_rows].toarray()
     return (t.K + t.D @ carrying(e.flat, w)).toarray(), G, allowed_motions(G, e.flat.weight)
 
 
-def _newton_step(K: np.ndarray, force: np.ndarray, downhill: bool) -> np.ndarray:
-    """Newton's step with small stiffnesses raised; `downhill`: with negative ones turned round."""
-    if not len(K):
-        return np.zeros(0)
-    values, vectors = np.linalg.eigh(K)
-    least = max(FLAT * np.abs(values).max(), np.finfo(float).tiny ** 0.5)
-    raised = np.maximum(np.abs(values), least) * (1.0 if downhill else np.where(values < 0, -1.0, 1.0))
-    return np.asarray(vectors @ ((vectors.T @ force) / raised))
+def _motions_by_stiffness(e: Equations, K: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Displacements (nv, nf) of unit mass that the joints allow and `K` does not couple, and the stiffness of each (nf,), the softest of all decades apart from the stiffest."""
+    M = e.mass()
+    small = N.T @ K @ N
+    vectors = eigh(0.5 * (small + small.T), N.T @ (M @ N))[1]
+    x = N @ vectors
+    return x, np.einsum("ik,ik->k", x, K @ x) / np.einsum("ik,ik->k", x, M @ x)
 
 
-def _softest(mechanism: Mechanism, small: np.ndarray, mass: np.ndarray, moving: bool) -> float:
-    """The lowest eigenvalue of the stiffness; refuses motions that nothing holds, but for moving bodies: at a critical speed there is one."""
-    if not len(small):
-        return np.inf
-    values = eigh(small, mass, eigvals_only=True)
-    free = int((np.abs(values) < FLAT * np.abs(values).max()).sum()) if values.any() else len(values)
-    if free and not moving:
+def _newton_step(
+    e: Equations, K: np.ndarray, N: np.ndarray, force: np.ndarray, rounded: np.ndarray, downhill: bool
+) -> tuple[np.ndarray, float]:
+    """Newton's step (nv,) within the motions `N` that the joints allow, and the displacement that rounding of the forces (nv,) leaves open.
+
+    Stiffnesses below their error are raised to it, and where rounding alone acts along such a motion it stays where it is; `downhill`: with negative ones turned round.
+    """
+    if not N.shape[1]:
+        return np.zeros(len(force)), 0.0
+    weight = e.flat.weight
+    x, stiffness = _motions_by_stiffness(e, K, N)
+    size = np.abs(x)
+    error = (size.T @ (ROUNDING * np.abs(K)) * size.T).sum(axis=1) + (size.T @ rounded) * (size.T @ weight) / DIFFERENCE
+    along, noise = x.T @ force, size.T @ rounded
+    flat = np.abs(stiffness) <= error
+    raised = np.maximum(np.abs(stiffness), np.maximum(error, np.finfo(float).tiny))
+    raised *= 1.0 if downhill else np.where(stiffness < 0, -1.0, 1.0)
+    part = np.where(flat & (np.abs(along) <= noise), 0.0, along / raised)
+    open_ = np.where(flat, 0.0, noise / np.abs(raised))
+    return np.asarray(x @ part), float(((size @ open_) * weight).max(initial=0.0))
+
+
+def _softest(
+    e: Equations, functions: np.ndarray, state: State, multipliers: np.ndarray, moving: bool
+) -> tuple[float, float]:
+    """The lowest stiffness per unit of mass and a bound of its error; refuses motions that nothing holds, but for moving bodies: at a critical speed there is one.
+
+    Whether something holds a motion is decided by the error of its own stiffness, not by how stiff others are: gravity holds a hanging bar of steel, ten decades softer than its bending.
+    """
+    q, w = state.q, state.w
+    none = np.zeros_like(w)
+    t, errors = measured_tangent(e, functions, q, w, none, multipliers)
+    carried = carrying(e.flat, w)
+    e.residual(functions, q, w, none, multipliers)
+    N = allowed_motions(as_sparse(e.flat, e.terms.G)[: e.flat.joint_rows].toarray(), e.flat.weight)
+    if not N.shape[1]:
+        return np.inf, 0.0
+    K = t.K + t.D @ carried
+    x, stiffness = _motions_by_stiffness(e, K.toarray(), N)
+    size = np.abs(x)
+    error = np.einsum("ik,ik->k", size, (errors.K + errors.D @ abs(carried) + ROUNDING * abs(K)) @ size)
+    free = np.flatnonzero(np.abs(stiffness) <= error)
+    if len(free) and not moving:
         raise EquilibriumError(
-            f"{mechanism.name!r} has {free} motion(s) that nothing holds or returns, so its place of rest is not determined. Drive or hold them, or add a spring."
+            f"{e.mechanism.name!r} has {len(free)} motion(s) that nothing holds or returns{_moved_most(e, x[:, free])}, so its place of rest is not determined. Drive or hold them, or add a spring."
         )
-    return float(values[0])
+    k = int(stiffness.argmin())
+    return float(stiffness[k]), float(error[k])
+
+
+def _moved_most(e: Equations, x: np.ndarray) -> str:
+    """The body that moves most in the motions `x` (nv, n)."""
+    place = int((np.abs(x).max(axis=1) * e.flat.weight).argmax())
+    body = e.mechanism.bodies[int(np.searchsorted(e.flat.v_start, place, side="right")) - 1].name
+    return f" ({body!r} moves most)"

@@ -1,4 +1,4 @@
-"""Motions that the joints of an open tree allow, one for each free axis of a joint and each elastic coordinate, by recursion from the ground outwards.
+"""Motions that the joints of a tree allow, one for each free axis of a joint and each elastic coordinate, by recursion from the ground outwards.
 
 Independent coordinates that mean something, without a singular value decomposition of all joint equations. Source of the approach: Li, Gontier, "Linearization of the equations of motion of
 multibody systems in relative coordinates".
@@ -15,13 +15,11 @@ from flexmb.mechanism import Mechanism
 AXES = ("x", "y", "z", "about x", "about y", "about z")
 
 
-def joint_motions(mechanism: Mechanism, q: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]] | None:
-    """Velocities (nv, ny) of all bodies for unit rates of the joint coordinates, in body axes, and what these are called; None where joints close loops or are driven."""
+def joint_motions(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Velocities (nv, ny) of all bodies, in body axes, for unit rates of the coordinates of the joints of the tree and of the elastic coordinates. Joints that close loops are left out."""
     flat = mechanism.flat()
     tree = tree_of(mechanism)
     nb, nv, ny = len(flat.modes), len(flat.weight), int(tree.start[-1])
-    if mechanism.joint_rows != 6 * nb - len(tree.axes):
-        return None
     places, pose = make_places(flat), np.zeros((nb, 7))
     place_markers(flat, q, places)
     joint_poses(flat, tree, places, q, pose)
@@ -31,6 +29,17 @@ def joint_motions(mechanism: Mechanism, q: np.ndarray) -> tuple[np.ndarray, tupl
         column = np.empty(nv)
         place_bodies(flat, tree, pose, q, none, unit, none, q, moved, there, column, wdot)
         N[:, k] = column
+    return N
+
+
+def is_tree(mechanism: Mechanism) -> bool:
+    """Whether no joint closes a loop and none is driven: the joints' equations are then those of the tree."""
+    return mechanism.joint_rows == 6 * len(mechanism.bodies) - len(tree_of(mechanism).axes)
+
+
+def joint_names(mechanism: Mechanism) -> tuple[str, ...]:
+    """Names of the coordinates of the tree: "hinge about z", "rod eta 1"."""
+    tree = tree_of(mechanism)
     joints = {frozenset(joint.markers): joint.name for joint in mechanism.joints}
     names: list[str] = []
     for b, body in enumerate(mechanism.bodies):
@@ -38,4 +47,4 @@ def joint_motions(mechanism: Mechanism, q: np.ndarray) -> tuple[np.ndarray, tupl
         owner = body.name if tree.child[b] == FREE else joints[pair]
         names += [f"{owner} {AXES[axis]}" for axis in tree.axes[tree.axis_start[b] : tree.axis_start[b + 1]]]
         names += [f"{body.name} eta {i + 1}" for i in range(body.modes)]
-    return N, tuple(names)
+    return tuple(names)

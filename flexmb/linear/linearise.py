@@ -8,14 +8,22 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from fem.errors import FlexmbError
-from flexmb.initial import accelerations, quiet_start
+from flexmb.held import require_no_events
+from flexmb.initial import accelerations, quiet_start, row_jacobian
 from flexmb.integrators.equations import Equations
 from flexmb.linear.equilibrium import Equilibrium
-from flexmb.linear.joint_motions import joint_motions
-from flexmb.linear.tangent import allowed_motions, carrying, tangent
-from flexmb.linear.vibration import Vibration, all_modes, modes_near
+from flexmb.linear.independent import Changing, Independent
+from flexmb.linear.tangent import ROUNDING, carrying, measured_tangent
+from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism import Mechanism, State
+from flexmb.scales import rate_at
 from flexmb.system import System
+
+CONTINUED = 3e-14
+"""Relative error of the rate of the independent motions, in the mechanism's natural rate, and `OF_SECOND` of their second derivative, by rounding."""
+OF_SECOND = 1e-12
+STEADY = 1e-9
+"""Relative change of the joint equations within a thousandth of the mechanism's natural time below which the motions that they allow count as constant."""
 
 
 class LinearError(FlexmbError, ValueError):
@@ -26,7 +34,8 @@ class LinearError(FlexmbError, ValueError):
 class Linear:
     """`M x'' + D x' + K x + G^T dlambda = 0`, `G x = 0`, for small displacement `x` (nv,): twists of the bodies in body axes, and elastic increments.
 
-    Sparse matrices `M`, `D`, `K` (nv, nv), `G` (nj, nv); velocities follow `w + x' + carried x`, accelerations `wdot + x'' + carried x' + turned x`.
+    Sparse matrices `M`, `D`, `K` (nv, nv), `G` (nj, nv); velocities follow `w + x' + carried x`, accelerations `wdot + x'' + carried x' + turned x`. `D_error`, `K_error`: bounds of
+    the errors of the entries of `D` and `K`.
     """
 
     mechanism: Mechanism
@@ -39,27 +48,36 @@ class Linear:
     G: sp.csr_matrix
     carried: sp.csr_matrix
     turned: sp.csr_matrix
+    D_error: sp.csr_matrix
+    K_error: sp.csr_matrix
+
+    @cached_property
+    def independent(self) -> Independent:
+        """The independent coordinates of these motions."""
+        return Independent(self.mechanism, self.state, self.wdot)
 
     @property
     def N(self) -> Float[np.ndarray, "nv nf"]:
-        """Motions that the joints allow: in these independent coordinates, `x = N y`, the matrices are `N^T M N` and so on.
+        """Motions that the joints allow, in independent coordinates: `x = N y`.
 
         Of an open tree of joints those of its joint coordinates and elastic coordinates (by recursion, O(bodies) each); where loops are closed or joints driven, orthonormal displacements.
         """
-        return self._motions[0]
+        return self.independent.motions[0]
+
+    @property
+    def N_rate(self) -> Float[np.ndarray, "nv nf"]:
+        """`dN/dt` along the motion: `x' = N y' + N_rate y`. Zero at rest and in steady motion."""
+        return self.independent.motions[1]
+
+    @property
+    def N_acceleration(self) -> Float[np.ndarray, "nv nf"]:
+        """The second derivative of `N` along the motion: `x'' = N y'' + 2 N_rate y' + N_acceleration y`."""
+        return self.independent.motions[2]
 
     @property
     def coordinates(self) -> tuple[str, ...]:
         """Names of the independent coordinates: "hinge about z", "rod eta 1" in an open tree, else "motion 1" and so on."""
-        return self._motions[1]
-
-    @cached_property
-    def _motions(self) -> tuple[np.ndarray, tuple[str, ...]]:
-        of_tree = joint_motions(self.mechanism, self.state.q)
-        if of_tree is not None:
-            return of_tree
-        N = allowed_motions(self.G.toarray(), self.mechanism.flat().weight)
-        return N, tuple(f"motion {k + 1}" for k in range(N.shape[1]))
+        return self.independent.names
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -67,9 +85,30 @@ class Linear:
         return self.N.shape[1]
 
     def reduced(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`M`, `D`, `K` (nf, nf) in independent coordinates."""
-        M, D, K = (self.N.T @ (X @ self.N) for X in (self.M, self.D, self.K))
-        return M, D, K
+        """`M`, `D`, `K` (nf, nf) in independent coordinates: those of Lagrange's equations, linearised, also away from rest and steady motion."""
+        M, D, K = self.along(self.independent.motions)
+        return self.N.T @ M, self.N.T @ D, self.N.T @ K
+
+    def along(self, T: Changing) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Forces (nv, n) by `xi''`, `xi'` and `xi`, for displacements `x = T xi` with a `T` (nv, n) that changes along the motion."""
+        first, rate, second = T
+        return (
+            self.M @ first,
+            self.D @ first + 2 * (self.M @ rate),
+            self.K @ first + self.D @ rate + self.M @ second,
+        )
+
+    def _pencil(self) -> Pencil:
+        """Of the independent coordinates."""
+        N = np.abs(self.N)
+        mass = N.T @ (abs(self.M) @ N)
+        D_error = N.T @ ((self.D_error + ROUNDING * abs(self.D)) @ N)
+        K_error = N.T @ ((self.K_error + ROUNDING * abs(self.K)) @ N)
+        if self.N_rate.any() or self.N_acceleration.any():
+            rate = rate_at(self.mechanism.flat(), self.state.w, self.wdot)
+            D_error += CONTINUED * rate * mass + N.T @ (ROUNDING * abs(self.M) @ np.abs(self.N_rate))
+            K_error += N.T @ (self.D_error @ np.abs(self.N_rate)) + OF_SECOND * rate**2 * mass
+        return Pencil(*self.reduced(), D_error, K_error)
 
     def state_matrix(self) -> Float[np.ndarray, "2*nf 2*nf"]:
         """`A` of `[y, y']' = A [y, y']`."""
@@ -78,16 +117,24 @@ class Linear:
         return np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
 
     def modes(self, count: int | None = None, near: float = 0.0) -> Vibration:
-        """All natural vibrations, dense, O(nf^3); or the `count` nearest to the frequency `near` (cycles per unit of time), by one sparse factorisation."""
+        """All natural vibrations, dense, O(nf^3); or the `count` nearest to the frequency `near` (cycles per unit of time), by sparse factorisations where the motions that the joints allow are constant."""
         if count is None:
-            return all_modes(self.state_matrix(), self.N)
+            return all_modes(self._pencil(), self.N)
         if count < 1:
             raise LinearError(f"count is a number of modes, at least 1; found {count}.")
-        if 2 * count + 2 > self.M.shape[0]:
-            everything = all_modes(self.state_matrix(), self.N)
-            nearest = np.sort(np.argsort(np.abs(everything.eigenvalues - 2j * np.pi * near), kind="stable")[:count])
-            return Vibration(everything.eigenvalues[nearest], everything.shapes[:, nearest])
-        return modes_near(self.M, self.D, self.K, self.G, count, self._shift(near))
+        if 2 * count + 2 > self.M.shape[0] or not self._steady:
+            everything = all_modes(self._pencil(), self.N)
+            nearest = np.argsort(np.abs(everything.eigenvalues - 2j * np.pi * near), kind="stable")[:count]
+            return everything.of(np.sort(nearest))
+        return modes_near(Pencil(self.M, self.D, self.K, self.D_error, self.K_error), self.G, count, self._shift(near))
+
+    @property
+    def _steady(self) -> bool:
+        """Whether the joint equations, in body axes, change neither at first nor at second order as the mechanism moves."""
+        rate = rate_at(self.mechanism.flat(), self.state.w, self.wdot)
+        ahead, behind = (self.independent.rows_at(sign * 1e-3 / rate) for sign in (1, -1))
+        limit = STEADY * abs(self.G).max() if self.G.nnz else 0.0
+        return not self.G.nnz or max(abs(ahead - behind).max(), abs(ahead + behind - 2 * self.G).max()) <= limit
 
     def _shift(self, near: float) -> complex:
         """Beside the frequency `near`, not upon it: at an eigenvalue there is no inverse."""
@@ -103,21 +150,25 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
 
     Gravity, springs, laws, loads and the joints' reactions stiffen or soften; gyroscopic and centrifugal terms of a state that moves are in `D` and `K` (which are then constant only where the
     motion is steady in body axes, and need not be symmetric). Functions of time are held at the time of the state.
-    Accuracy: 1e-9 (central differences of the compiled residual).
+    Away from rest and steady motion the matrices are those of the instant; in the coordinates of the joints (`reduced`, `modes`) they are those of Lagrange's equations linearised there.
+    Accuracy: 1e-11 or so (differences of the fourth order of the compiled residual), with a bound for every entry.
     """
     if isinstance(system, Equilibrium):
         mechanism, state = system.mechanism, system.state if state is None else state
     else:
         mechanism = system.build() if isinstance(system, System) else system
+    require_no_events(mechanism)
     flat = mechanism.flat()
     if state is None:
         state = quiet_start(mechanism).state
     functions = mechanism.function_values(state.t)
     wdot, multipliers = accelerations(mechanism, state, functions)
-    e = Equations(mechanism, state.q)
-    t = tangent(e, functions, state.q, state.w, wdot, multipliers)
+    e = Equations(mechanism, state.q, state.angles)
+    t, errors = measured_tangent(e, functions, state.q, state.w, wdot, multipliers)
     e.residual(functions, state.q, state.w, wdot, multipliers)
     carried, turned = carrying(flat, state.w), carrying(flat, wdot)
     M = e.mass()
     K = t.K + t.D @ carried + M @ turned
-    return Linear(mechanism, state, wdot, multipliers, M, t.D + M @ carried, K, t.G, carried, turned)
+    K_error = errors.K + errors.D @ abs(carried) + ROUNDING * (abs(t.D) @ abs(carried) + abs(M) @ abs(turned))
+    G = row_jacobian(mechanism, flat, state.q, functions)[1][: mechanism.joint_rows]
+    return Linear(mechanism, state, wdot, multipliers, M, t.D + M @ carried, K, G, carried, turned, errors.D, K_error)

@@ -1,5 +1,6 @@
 """Periodic motions: found by shooting, and their stability by Floquet multipliers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,18 +10,25 @@ from fem.errors import ConvergenceError
 from flexmb.configuration import difference
 from flexmb.initial import quiet_start
 from flexmb.integrators.equations import Equations
-from flexmb.kernels.data import Flat
+from flexmb.kernels.data import ANGLE, Flat
 from flexmb.kernels.step import displace
 from flexmb.linear.linearise import LinearError
 from flexmb.linear.tangent import allowed_motions, carrying, tangent
 from flexmb.mechanism import Mechanism, State
-from flexmb.result import Result
+from flexmb.motion import MotionError
+from flexmb.result import Result, followed_angles
 from flexmb.simulate import simulate
 from flexmb.system import System
 
 PERTURBATION = 1e-4
 """Of the start, in lengths of the mechanism or radians, and velocities of that in a period; central differences leave errors of its square."""
 SHOTS = 20
+SAME = 1e-12
+"""Relative difference of values that are the same up to rounding."""
+REPEATED = 1e-6
+"""Relative difference of what depends on time, a period later, from which it has another period."""
+SAMPLES = 23
+"""States of a motion, and times, at which force laws are asked whether they depend on time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +70,8 @@ def periodic_motion(
 ) -> Periodic:
     """The periodic motion near the start, by Newton's method on the map of one period (shooting), and its Floquet multipliers.
 
-    `period`: that of the drivers and loads; a mechanism without functions of time finds its own, near the given one. Turning by whole turns counts as coming back.
+    `period`: that of the drivers and loads. A mechanism in which nothing depends on time (no function of time changes, no force law uses its time) finds its own, near the given one: a
+    swing, a clock, an oscillator that excites itself. Turning by whole turns counts as coming back.
     `correct=False` takes the start as periodic. `steps`: of a period; `options` are those of `simulate` (`integrator="radau", tolerance=1e-9` for the last digits).
     Cost: four simulations of a period for each degree of freedom and iteration.
     Source: Nayfeh, Balachandran, Applied Nonlinear Dynamics (1995), sections 5.2 (shooting) and 7.2 (monodromy matrix).
@@ -72,11 +81,15 @@ def periodic_motion(
     mechanism = system.build() if isinstance(system, System) else system
     options = ({} if "integrator" in options else {"step": period / steps}) | options
     mechanism = replace(mechanism, initial=quiet_start(mechanism).state, start_rows=())
-    own = not mechanism.functions and not mechanism.laws
+    own: bool | None = None
     closing = np.inf
     for _ in range(SHOTS):
         shot = _Shot(mechanism, period, options)
         missed = shot.deviation(shot.result)
+        if own is None:
+            own = is_autonomous(shot.result)
+            if not own:
+                _require_period(shot.result, period)
         before, closing = closing, float(np.abs(missed).max(initial=0.0))
         if not correct or closing <= tolerance:
             return Periodic(period, shot.result, closing, shot.monodromy())
@@ -97,6 +110,60 @@ def periodic_motion(
     )
 
 
+def is_autonomous(result: Result) -> bool:
+    """Whether nothing in a mechanism depends on time itself: functions of time are constant over the motion, and force laws give the same at its states at other times."""
+    table = result.mechanism.function_table(result.t)[:, :-1]
+    if (np.ptp(table[:, :, 0], axis=0) > SAME * np.abs(table[:, :, 0]).max(axis=0, initial=0.0)).any():
+        return False
+    asked = result.t[np.linspace(0, len(result.t) - 1, SAMPLES).astype(int)]
+    efforts = _efforts(result, lambda t: asked)
+    sizes = np.abs(efforts).max(axis=(1, 2), initial=0.0)
+    return bool((np.ptp(efforts, axis=2).max(axis=1, initial=0.0) <= SAME * sizes).all())
+
+
+def _efforts(result: Result, asked: Callable[[float], np.ndarray]) -> np.ndarray:
+    """Efforts (rows, SAMPLES, n) of all force laws at some states of a motion, at the times (n,) `asked` of the time of each."""
+    mechanism, times = result.mechanism, result.t
+    ruled = [(r, row) for r, row in enumerate(mechanism.rows) if row.law >= 0]
+    found = np.zeros((len(ruled), SAMPLES, len(asked(times[0]))))
+    for i, k in enumerate(np.linspace(0, len(times) - 1, SAMPLES).astype(int)) if ruled else ():
+        e = Equations(mechanism, result.q[k], result.state(int(k)).angles)
+        e.residual(mechanism.function_values(times[k]), result.q[k], result.w[k], result.wdot[k], result.multipliers[k])
+        for j, (r, row) in enumerate(ruled):
+            law, x, rate = mechanism.laws[row.law], float(e.terms.values[r] - row.offset), float(e.terms.rates[r])
+            found[j, i] = [law(float(t), x, rate) for t in asked(float(times[k]))]
+            if law.failure is not None:
+                raise law.failure
+    return found
+
+
+def _require_period(result: Result, period: float) -> None:
+    """Refuse a period in which functions of time or force laws do not repeat themselves; joints may be driven on by whole turns."""
+    mechanism = result.mechanism
+    times = result.t[0] + period * (np.arange(SAMPLES) + 0.5) / SAMPLES
+    turned = {row.function for row in mechanism.rows[: mechanism.joint_rows] if row.kind == ANGLE}
+    for k, function in enumerate(mechanism.functions):
+        now = function.over(times)[:, 0]
+        try:
+            change = function.over(times + period)[:, 0] - now
+        except MotionError:  # known for one period only
+            change = np.diff(function.over(result.t[0] + np.array([0.0, period]))[:, 0])
+        if k in turned:
+            change -= 2 * np.pi * np.round(change / (2 * np.pi))
+        if np.abs(change).max() > REPEATED * (np.ptp(now) or np.abs(now).max()):
+            _refuse_period(mechanism, period, f"the function of time {function.description!r}")
+    efforts = _efforts(result, lambda t: np.array([t, t + period]))
+    for row, effort in zip([row for row in mechanism.rows if row.law >= 0], efforts, strict=True):
+        if np.ptp(effort, axis=1).max() > REPEATED * np.abs(effort).max():
+            _refuse_period(mechanism, period, f"the law of {mechanism.laws[row.law].name!r}")
+
+
+def _refuse_period(mechanism: Mechanism, period: float, what: str) -> None:
+    raise LinearError(
+        f"In {mechanism.name!r} {what} does not repeat itself in the period {period:.8g}, so no motion does. Give a period of all drivers, loads and laws, to their last digit."
+    )
+
+
 class _Shot:
     """One period from a start, and deviations from it in independent coordinates: displacements and, per period, velocities."""
 
@@ -104,7 +171,7 @@ class _Shot:
         self._mechanism, self._period, self._options = mechanism, period, options
         self._flat: Flat = mechanism.flat()
         state = mechanism.initial
-        e = Equations(mechanism, state.q)
+        e = Equations(mechanism, state.q, state.angles)
         none = np.zeros(len(state.w))
         G = tangent(
             e, mechanism.function_values(state.t), state.q, none, none, np.zeros(mechanism.joint_rows)
@@ -135,7 +202,10 @@ class _Shot:
         q = np.empty_like(state.q)
         displace(self._flat, state.q, x, q)
         w = state.w + self._N @ deviation[nf:] / self._period + self._carried @ x
-        return replace(self._mechanism, initial=State(state.t, q, w))
+        return replace(
+            self._mechanism,
+            initial=State(state.t, q, w, followed_angles(self._mechanism, q[None], state.angles[None])[0]),
+        )
 
     def monodromy(self) -> np.ndarray:
         """The derivative of the end by the start, in these coordinates."""
@@ -143,7 +213,7 @@ class _Shot:
         for direction in np.eye(2 * self._N.shape[1]):
             ahead, behind = (self.deviation(self._run(self.moved(sign * PERTURBATION * direction))) for sign in (1, -1))
             columns.append((ahead - behind) / (2 * PERTURBATION))
-        return np.array(columns).T.reshape(2 * self._N.shape[1], -1)
+        return np.array(columns).T.reshape(2 * self._N.shape[1], 2 * self._N.shape[1])
 
     def rate(self) -> np.ndarray:
         """Rate of the deviation at the end of the period."""

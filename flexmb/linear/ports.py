@@ -8,12 +8,13 @@ import numpy as np
 from fem.errors import unknown_name
 from flexmb.initial import row_jacobian
 from flexmb.integrators.equations import Equations
-from flexmb.kernels.data import ANGLE_SINE, TRANSLATION
+from flexmb.kernels.data import ANGLE, TRANSLATION
 from flexmb.kernels.step import displace
+from flexmb.linear.independent import Changing
 from flexmb.linear.linearise import Linear, LinearError
 from flexmb.linear.tangent import DIFFERENCE
 from flexmb.mechanism import Mechanism
-from flexmb.result import Result, result_of_states
+from flexmb.result import Result, followed_angles, result_of_states
 
 Output = Callable[[Result], np.ndarray]
 """One number for each stored time, of the positions, velocities, reactions at that time: `lambda r: r.position("arm.end")[:, 2]`."""
@@ -44,12 +45,12 @@ def _motions(mechanism: Mechanism) -> dict[str, int]:
     """Joint equations that hold a coordinate, or let it follow a function of time."""
     found: dict[str, int] = {}
     for joint in mechanism.joints:
-        held = [r for r in joint.rows if mechanism.rows[r].kind in (TRANSLATION, ANGLE_SINE)]
+        held = [r for r in joint.rows if mechanism.rows[r].kind in (TRANSLATION, ANGLE)]
         if joint.kind != "prescribed":
             held = [r for r in held if mechanism.rows[r].function >= 0]
         for r in held:
             row = mechanism.rows[r]
-            turning = row.kind == ANGLE_SINE
+            turning = row.kind == ANGLE
             if joint.kind == "prescribed":
                 found[f"{joint.name}.{'rotation' if turning else 'xyz'[row.axes[0]]}"] = r
             elif len(held) == 1:
@@ -63,16 +64,22 @@ def _motions(mechanism: Mechanism) -> dict[str, int]:
 class Ports:
     """Small motions `x = T xi` with `xi = [y, f]`: independent coordinates and imposed motions; outputs `z = Z[0] xi + Z[1] xi' + Z[2] xi'' + direct u`.
 
-    `inputs` in the order they were given; `force` (nv, nu): generalised force of each unit of force-like input `u`; `T` (nv, nf + nf_imposed). `is_motion` (ni,) marks imposed motions.
+    `inputs` in the order they were given; `force` (nv, nu): generalised force of each unit of force-like input `u`; `moving`: `T` (nv, nf + nf_imposed) and its two derivatives along the
+    motion. `is_motion` (ni,) marks imposed motions.
     """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     is_motion: np.ndarray
-    T: np.ndarray
+    moving: Changing
     force: np.ndarray
     Z: tuple[np.ndarray, np.ndarray, np.ndarray]
     direct: np.ndarray
+
+    @property
+    def T(self) -> np.ndarray:
+        """Displacements (nv, nf + nf_imposed) for units of `xi`."""
+        return self.moving[0]
 
 
 def ports(linear: Linear, inputs: Iterable[str], outputs: Mapping[str, Output]) -> Ports:
@@ -98,39 +105,42 @@ def ports(linear: Linear, inputs: Iterable[str], outputs: Mapping[str, Output]) 
     imposed = np.zeros((len(G), int(is_motion.sum())))
     for k, name in enumerate(n for n in names if n in motions):
         imposed[motions[name], k] = 1.0
-    weight = mechanism.flat().weight
-    carried = np.linalg.lstsq(G / weight, imposed, rcond=1e-9)[0] / weight[:, None] if len(G) else imposed[:0]
-    T = np.hstack([linear.N, carried.reshape(len(weight), -1)])
-    B = np.array(force).reshape(-1, len(weight)).T
-    Z, by_multiplier = _seen(linear, T, outputs)
+    moving = linear.independent.motions
+    if imposed.shape[1]:
+        carried = linear.independent.carried(imposed)
+        moving = (np.hstack([moving[0], carried[0]]), np.hstack([moving[1], carried[1]]), np.hstack([moving[2], carried[2]]))  # fmt: skip
+    B = np.array(force).reshape(-1, linear.M.shape[0]).T
+    Z, by_multiplier = _seen(linear, moving, outputs)
     if len(G):
         back = by_multiplier @ np.linalg.pinv(G.T, rcond=1e-9)  # reactions balance what the accelerations leave
-        Z = [z - back @ (X @ T) for z, X in zip(Z, (linear.K, linear.D, linear.M), strict=True)]
+        Z = [z - back @ X for z, X in zip(Z, linear.along(moving)[::-1], strict=True)]
         direct = back @ B
     else:
         direct = np.zeros((len(outputs), B.shape[1]))
-    return Ports(names, tuple(outputs), is_motion, T, B, (Z[0], Z[1], Z[2]), direct)
+    return Ports(names, tuple(outputs), is_motion, moving, B, (Z[0], Z[1], Z[2]), direct)
 
 
 def _load_force(linear: Linear, number: int) -> np.ndarray:
     """Generalised force (nv,) of a load with a factor of one."""
     mechanism = linear.mechanism
     alone = replace(mechanism, loads=(replace(mechanism.loads[number], function=-1),))
-    e = Equations(alone, linear.state.q)
+    e = Equations(alone, linear.state.q, linear.state.angles)
     none = np.zeros(len(linear.state.w))
     e.residual(mechanism.function_values(linear.state.t), linear.state.q, linear.state.w, none, linear.multipliers)
     return e.terms.loads.copy()
 
 
-def _seen(linear: Linear, T: np.ndarray, outputs: Mapping[str, Output]) -> tuple[list[np.ndarray], np.ndarray]:
-    """Derivatives of the outputs by displacement, velocity, acceleration along `T`, and by the multipliers."""
+def _seen(linear: Linear, moving: Changing, outputs: Mapping[str, Output]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Derivatives of the outputs by `xi`, `xi'` and `xi''` of displacements `T xi`, and by the multipliers."""
     mechanism, state = linear.mechanism, linear.state
+    T, rate, second = moving
     flat, n, nj = mechanism.flat(), T.shape[1], len(linear.multipliers)
     sizes = (np.abs(T) * flat.weight[:, None]).max(axis=0)
     step = DIFFERENCE / np.where(sizes > 0, sizes, 1.0)
     none, still = np.zeros((n, len(flat.weight))), np.zeros((n, nj))
-    by_place = (T * step).T, (linear.carried @ T * step).T, (linear.turned @ T * step).T, still
-    by_speed = none, T.T, (linear.carried @ T).T, still
+    with_place = rate + linear.carried @ T, second + linear.carried @ rate + linear.turned @ T
+    by_place = (T * step).T, (with_place[0] * step).T, (with_place[1] * step).T, still
+    by_speed = none, T.T, (2 * rate + linear.carried @ T).T, still
     by_acceleration = none, none, T.T, still
     flat_none = np.zeros((nj, len(flat.weight)))
     by_multiplier = flat_none, flat_none, flat_none, np.eye(nj)
@@ -142,8 +152,9 @@ def _seen(linear: Linear, T: np.ndarray, outputs: Mapping[str, Output]) -> tuple
     for k in range(len(x)):
         displace(flat, state.q, x[k], q[k])
     seen = result_of_states(
-        mechanism, np.full(len(x), state.t), q, state.w + w, linear.wdot + wdot, linear.multipliers + multipliers
-    )
+        mechanism, np.full(len(x), state.t), q, state.w + w, linear.wdot + wdot, linear.multipliers + multipliers,
+        angles=followed_angles(mechanism, q, state.angles),
+    )  # fmt: skip
     table = np.array([_values(name, output, seen) for name, output in outputs.items()])
     change = 0.5 * (table[:, : len(x) // 2] - table[:, len(x) // 2 :])
     Z = [change[:, :n] / step, change[:, n : 2 * n], change[:, 2 * n : 3 * n]]

@@ -59,7 +59,7 @@ def frequency_response(
         raise LinearError(f"frequencies must be finite and not negative; found {frequencies!r}.")
     p = ports(linear, inputs, outputs)
     nf = linear.degrees_of_freedom
-    M, D, K = (p.T.T @ (X @ p.T) for X in (linear.M, linear.D, linear.K))
+    M, D, K = (p.T.T @ X for X in linear.along(p.moving))
     B = p.T[:, :nf].T @ p.force
     values = np.zeros((len(f), len(p.outputs), len(p.inputs)), dtype=complex)
     for k, s in enumerate(2j * np.pi * f):
@@ -85,7 +85,7 @@ def state_space(linear: Linear, inputs: Iterable[str], outputs: Mapping[str, Out
     """
     p = ports(linear, inputs, outputs)
     nf, n = linear.degrees_of_freedom, p.T.shape[1]
-    M, D, K = (p.T.T @ (X @ p.T) for X in (linear.M, linear.D, linear.K))
+    M, D, K = (p.T.T @ X for X in linear.along(p.moving))
     accelerations = np.zeros((n, n + n + len(p.inputs)))  # of xi, by xi, xi', inputs
     imposed = np.flatnonzero(p.is_motion)
     given = np.zeros((nf, len(p.inputs)))

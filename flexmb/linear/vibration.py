@@ -1,23 +1,47 @@
-"""Natural vibrations: the eigenvalues of small motions, dense for all of them, by Arnoldi's method for some."""
+"""Natural vibrations: the eigenvalues of small motions with bounds of their errors, dense for all of them, by Arnoldi's method for some.
+
+Whether a motion grows is decided for each eigenvalue by itself: the error of an eigenvalue `s` with the right vector `y` and the left one `z` is that of `z* (s^2 M + s D + K) y` over
+`z* (2 s M + D) y`, with bounds for every entry of the matrices, whatever other motions are faster by many decades.
+"""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from scipy.linalg import eig
+from scipy.linalg import eig, schur
+
+from flexmb.linear.tangent import ROUNDING
 
 HELD = 1e-12
 """Compliance given to the joint equations when they are factored with the stiffness, relative: dependent equations are then no obstacle."""
+SLOW = 1e-5
+"""Eigenvalues, relative to the fastest, that are looked for once more among themselves: with the fast ones they would have errors of rounding relative to these."""
+SAME_DIRECTION = 1e-3
+"""Singular value below which a direction of displacements is not another one."""
+BESIDE = 1e-8
+"""Distance, relative to it, from an eigenvalue at which its vectors are iterated."""
+
+
+class Pencil(NamedTuple):
+    """`M x'' + D x' + K x` with bounds of the error of each entry of `D` and `K`; dense or sparse."""
+
+    M: Any
+    D: Any
+    K: Any
+    D_error: Any
+    K_error: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Vibration:
     """Modes of small motions `exp(s t)`: eigenvalues `s` (k,), complex, of each conjugate pair the one above the real axis, by ascending magnitude; shapes (nv, k), twists of the bodies
-    (body axes) and elastic coordinates, the largest entry one."""
+    (body axes) and elastic coordinates, the largest entry one; `errors` (k,): bounds of the error of each eigenvalue."""
 
     eigenvalues: np.ndarray
     shapes: np.ndarray
+    errors: np.ndarray
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -31,9 +55,30 @@ class Vibration:
         return np.divide(-self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0)
 
     @property
+    def growing(self) -> np.ndarray:
+        """Which motions grow (k,), by more than the error of their eigenvalue."""
+        return np.asarray(self.eigenvalues.real > self.errors)
+
+    @property
+    def undecided(self) -> np.ndarray:
+        """Which motions neither grow nor decay (k,) by more than the error of their eigenvalue: those without damping, free ones, those at a limit of stability."""
+        return np.asarray(np.abs(self.eigenvalues.real) <= self.errors)
+
+    @property
     def stable(self) -> bool:
-        """Whether no motion grows, up to round-off."""
-        return bool((self.eigenvalues.real <= 1e-7 * np.abs(self.eigenvalues).max(initial=1.0)).all())
+        """Whether no motion grows, by more than the error of its eigenvalue."""
+        return not self.growing.any()
+
+    @property
+    def verdict(self) -> str:
+        """ "unstable": a motion grows; "stable": every motion decays; "undecided": none grows, but some do not decay either, within the errors of their eigenvalues."""
+        if not self.stable:
+            return "unstable"
+        return "undecided" if self.undecided.any() else "stable"
+
+    def of(self, which: np.ndarray) -> "Vibration":
+        """Some of the modes."""
+        return Vibration(self.eigenvalues[which], self.shapes[:, which], self.errors[which])
 
     def __str__(self) -> str:
         rows = [f"{'mode':>4}{'frequency':>14}{'damping ratio':>16}"]
@@ -41,27 +86,102 @@ class Vibration:
             f"{k + 1:4d}{f:14.6g}{z:16.4g}"
             for k, (f, z) in enumerate(zip(self.frequencies, self.damping_ratios, strict=True))
         ]
-        return "\n".join([*rows, "stable" if self.stable else "unstable"])
+        return "\n".join([*rows, self._sentence()])
+
+    def _sentence(self) -> str:
+        growing, undecided = int(self.growing.sum()), int(self.undecided.sum())
+        if growing:
+            fastest = self.eigenvalues.real.argmax()
+            return f"unstable: {growing} motion(s) grow, the fastest by {self.eigenvalues.real[fastest]:.4g} (error {self.errors[fastest]:.1g}) per unit of time"
+        if undecided:
+            largest = self.errors[self.undecided].max()
+            return f"stable within the errors: {undecided} motion(s) neither grow nor decay by more than {largest:.1g} per unit of time"
+        return "stable"
 
 
-def all_modes(A: np.ndarray, N: np.ndarray) -> Vibration:
-    """Of the state matrix `A` (2 nf, 2 nf) in independent coordinates `N` (nv, nf); dense, O(nf^3)."""
-    values, vectors = eig(A)
-    return _ordered(values, N @ vectors[: N.shape[1]])
+def all_modes(pencil: Pencil, N: np.ndarray) -> Vibration:
+    """Of small motions in independent coordinates `N` (nv, nf); dense, O(nf^3)."""
+    if not len(pencil.M):
+        return Vibration(np.zeros(0, complex), np.zeros((len(N), 0), complex), np.zeros(0))
+    L = np.linalg.inv(np.linalg.cholesky(0.5 * (pencil.M + pencil.M.T)))
+    values, y, z = _multiscale(np.eye(len(L)), *(L @ X @ L.T for X in (pencil.D, pencil.K)))
+    y, z = L.T @ y, L.T @ z
+    values, errors = corrected(pencil, values, y, z)
+    return _ordered(values, N @ y, errors)
 
 
-def modes_near(
-    M: sp.csr_matrix, D: sp.csr_matrix, K: sp.csr_matrix, G: sp.csr_matrix, count: int, shift: complex
-) -> Vibration:
+def _multiscale(M: np.ndarray, D: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues on and above the real axis (k,), right and left vectors (n, k); those of slow motions are found in the space of these, at their own scale."""
+    n = len(M)
+    own_K, own_D = np.linalg.solve(M, K), np.linalg.solve(M, D)
+    scale = max(np.sqrt(np.linalg.norm(own_K, 2)), np.linalg.norm(own_D, 2)) or 1.0
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-own_K / scale**2, -own_D / scale]])
+    values, left, right = eig(A, left=True)
+    upper = values.imag >= 0
+    slow = upper & (np.abs(values) <= SLOW)
+    fast = upper & ~slow
+    y = np.where(np.abs(values) <= 1, right[:n], right[n:])  # of [y, s y] the part that is not small
+    z = np.linalg.solve(M.T, left[n:])
+    if slow.any() and fast.any():
+        Y, Z = _basis(_slow_motions(A)[:n]), _basis(np.linalg.solve(M.T, _slow_motions(A.T)[n:]))
+        if Y.shape[1] == Z.shape[1] < n:
+            inner, v, u = _multiscale(*(Z.T @ X @ Y for X in (M, D, K)))
+            found = np.concatenate([values[fast] * scale, inner])
+            return found, np.hstack([y[:, fast], Y @ v]), np.hstack([z[:, fast], Z @ u])
+    return values[upper] * scale, y[:, upper], z[:, upper]
+
+
+def _slow_motions(A: np.ndarray) -> np.ndarray:
+    """Basis of the space of the eigenvalues of magnitude up to `SLOW`."""
+
+    def is_slow(real: complex, imaginary: float = 0.0) -> bool:
+        return abs(real + 1j * imaginary) <= SLOW
+
+    _, basis, size = schur(A, output="real", sort=is_slow)
+    return np.asarray(basis[:, :size])
+
+
+def _basis(x: np.ndarray) -> np.ndarray:
+    """Orthonormal basis of the columns of `x`."""
+    U, sizes, _ = np.linalg.svd(x, full_matrices=False)
+    return np.asarray(U[:, sizes > SAME_DIRECTION * sizes.max(initial=0.0)])
+
+
+def corrected(pencil: Pencil, values: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (k,) corrected by the quotient of Rayleigh of their right and left vectors (n, k), and bounds of their errors.
+
+    With vectors of some error it has that error's square. Source: Lancaster, Lambda-matrices and Vibrating Systems (1966), section 5.2.
+    """
+    M, D, K = pencil[:3]
+    c, b, a = (np.einsum("ik,ik->k", z.conj(), X @ y) for X in (K, D, M))
+    residual, slope = c + values * (b + values * a), b + 2 * values * a
+    root = np.sqrt(slope**2 - 4 * a * residual)
+    root = np.where((slope.conj() * root).real < 0, -root, root)
+    step = _quotient(-2 * residual, slope + root)
+    u, v, size = np.abs(y), np.abs(z), np.abs(values)
+    errors = [np.einsum("ik,ik->k", v, X @ u) for X in (pencil.K_error, pencil.D_error, ROUNDING * abs(M))]
+    error = errors[0] + size * (errors[1] + size * errors[2])
+    found = np.where(np.isfinite(step), values + step, values)
+    slope = b + 2 * found * a
+    bound = _quotient(2 * error, np.abs(slope) + np.sqrt(np.abs(slope) ** 2 + 4 * np.abs(a) * error))
+    return found, np.where(np.isfinite(bound), bound.real, np.inf) + ROUNDING * size
+
+
+def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`a / b`, zero over zero being zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(a == 0, 0.0, a / b))
+
+
+def modes_near(pencil: Pencil, G: sp.csr_matrix, count: int, shift: complex) -> Vibration:
     """The `count` modes with eigenvalues nearest to `shift`: shift and inverse of the whole pencil, joint equations included, in Arnoldi's iteration.
 
-    `M x'' + D x' + K x + G^T l = 0`, `G x = 0`, matrices of any symmetry. Cost: one sparse factorisation and about `4 count` solutions.
+    `M x'' + D x' + K x + G^T l = 0`, `G x = 0`, matrices of any symmetry. Cost: one sparse factorisation and about `4 count` solutions, then one factorisation for each of these modes, for its error.
     Source: Doan, Geradin, Kill (NATO ASI 1993) solve the same problem by a nonsymmetric Lanczos method; Lehoucq, Sorensen, Yang, ARPACK (1998).
     """
+    M, D = pencil[:2]
     nv, nj = M.shape[0], G.shape[0]
-    C = (K + shift * D + shift * shift * M).astype(complex).tocsc()
-    held = HELD * float(abs(G).max() ** 2 / abs(C).max()) if nj else 0.0
-    factor = spla.splu(sp.bmat([[C, G.T], [G, -held * sp.eye(nj)]], format="csc") if nj else C)
+    factor = _factor(pencil, G, shift)
     both = D + shift * M
 
     def inverse(z: np.ndarray) -> np.ndarray:
@@ -76,15 +196,36 @@ def modes_near(
     real = (
         np.abs(inverted) > 1e-10 * np.abs(inverted).max()
     )  # the others belong to motions that the joints do not allow
-    found = _ordered(shift + 1 / inverted[real], vectors[:nv, real])
-    nearest = np.sort(np.argsort(np.abs(found.eigenvalues - shift), kind="stable")[:count])
-    return Vibration(found.eigenvalues[nearest], found.shapes[:, nearest])
+    rough = _ordered(shift + 1 / inverted[real], vectors[:nv, real], np.zeros(int(real.sum())))
+    nearest = np.sort(np.argsort(np.abs(rough.eigenvalues - shift), kind="stable")[:count])
+    y, z = rough.shapes[:, nearest].astype(complex), np.zeros((nv, len(nearest)), complex)
+    for k, s in enumerate(rough.eigenvalues[nearest]):
+        factor = _factor(pencil, G, s + BESIDE * max(abs(s), abs(shift)))
+        y[:, k] = _unit(factor.solve(np.concatenate([y[:, k], np.zeros(nj)]))[:nv])
+        z[:, k] = _unit(factor.solve(np.concatenate([y[:, k], np.zeros(nj)]), "H")[:nv])
+    values, errors = corrected(pencil, rough.eigenvalues[nearest], y, z)
+    return _ordered(values, y, errors)
 
 
-def _ordered(values: np.ndarray, shapes: np.ndarray) -> Vibration:
+def _unit(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x / np.linalg.norm(x))
+
+
+def _factor(pencil: Pencil, G: sp.csr_matrix, s: complex) -> spla.SuperLU:
+    """Of `s^2 M + s D + K` bordered by the joint equations."""
+    nj = G.shape[0]
+    C = (pencil.K + s * pencil.D + s * s * pencil.M).astype(complex).tocsc()
+    if not nj:
+        return spla.splu(C)
+    held = HELD * float(abs(G).max() ** 2 / abs(C).max())
+    return spla.splu(sp.bmat([[C, G.T], [G, -held * sp.eye(nj)]], format="csc"))
+
+
+def _ordered(values: np.ndarray, shapes: np.ndarray, errors: np.ndarray) -> Vibration:
     """Those on and above the real axis, by magnitude."""
-    upper = np.flatnonzero(values.imag >= -1e-9 * np.abs(values).max(initial=1.0))
-    order = upper[np.argsort(np.abs(values[upper]), kind="stable")]
+    size = np.abs(values)
+    upper = np.flatnonzero(values.imag >= -np.maximum(errors, 1e-9 * size))
+    order = upper[np.argsort(size[upper], kind="stable")]
     shapes = shapes[:, order]
     largest = np.abs(shapes).argmax(axis=0)
-    return Vibration(values[order], shapes / shapes[largest, np.arange(len(order))])
+    return Vibration(values[order], shapes / shapes[largest, np.arange(len(order))], errors[order])

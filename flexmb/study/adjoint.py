@@ -6,18 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexmb.configuration import difference
-from flexmb.integrators.recorded import Recording, begun, record
+from flexmb.integrators.recorded import Recording, record
 from flexmb.kernels.adjoint import make_costates, make_sweep, sweep
 from flexmb.kernels.announce import announced
 from flexmb.kernels.data import make_places, make_terms
 from flexmb.kernels.transposed import make_scratch
-from flexmb.mechanism import Mechanism
+from flexmb.study.aligned import Aligned
+from flexmb.study.begun import start_of, starts_apart
 from flexmb.study.dependence import Work
 from flexmb.study.model import Model, mechanism_of
 from flexmb.study.parameters import Progress, StudyError, checked_values, nothing
 from flexmb.study.rates import rates_of
 from flexmb.study.seeds import Over, Scalar, Series, scalar, seeds
 from flexmb.study.sensitivity import Gradient
+from flexmb.study.trust import error_of, other_step, suspicious, warn_of_errors
 
 
 def adjoint_gradient(
@@ -51,10 +53,33 @@ def adjoint_gradient(
     (1997); discretised before differentiation.
     """
     values = checked_values(at)
-    recording = record(
-        mechanism_of(model, values), duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(0.4 * x)
-    )
-    wanted = scalar(series, over, recording.result)
+
+    def ask(step: float, progress: Progress) -> tuple[float, np.ndarray, _Swept]:
+        base = mechanism_of(model, values)
+        recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(0.4 * x))
+        wanted = scalar(series, over, recording.result)
+        derivatives, swept = _derivatives(model, values, recording, wanted, relative_step, progress)
+        return wanted.value, derivatives, swept
+
+    value, derivatives, swept = ask(step, progress)
+    errors = np.full(len(values), np.nan)
+    recording = swept.recording
+    if suspicious(recording, swept.growth):
+        second = other_step(recording)
+        errors = error_of(derivatives, ask(second, nothing)[1], second / recording.h)
+        warn_of_errors(values, {name: derivatives}, {name: errors}, recording.h, recording.result.t)
+    return Gradient(values, {name: value}, {name: derivatives}, {name: errors})
+
+
+def _derivatives(
+    model: Model,
+    values: Mapping[str, float],
+    recording: Recording,
+    wanted: Scalar,
+    relative_step: float,
+    progress: Progress,
+) -> tuple[np.ndarray, "_Swept"]:
+    """By every parameter, and the way back they come from."""
     with announced():
         swept = _swept(recording, wanted)
     progress(0.8)
@@ -62,10 +87,14 @@ def adjoint_gradient(
     for k, parameter in enumerate(values):
         rates = rates_of(model, values, parameter, relative_step, recording.result.mechanism, recording.times)
         low, high = rates.low, rates.high
-        change = swept.of_start(low, high) + wanted.at(recording.result, high) - wanted.at(recording.result, low)
+        change = (
+            swept.of_start(rates.below, rates.above)
+            + wanted.at(recording.result, high)
+            - wanted.at(recording.result, low)
+        )
         derivatives[k] = swept.work.slope(rates) + change / rates.distance
         progress(0.8 + 0.2 * (k + 1) / len(values))
-    return Gradient(values, {name: wanted.value}, {name: derivatives}, {name: np.full(len(values), np.nan)})
+    return derivatives, swept
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +107,18 @@ class _Swept:
     w: np.ndarray
     wdot: np.ndarray
     a: np.ndarray
+    pivot: np.ndarray  # (nb, 3)
     first: np.ndarray  # (3 nv + nj,) of the result by the stored start
+    growth: np.ndarray  # (n,) sizes of the adjoint variables, from the last step back
 
-    def of_start(self, low: Mechanism, high: Mechanism) -> float:
-        """What the starts of two mechanisms differ by in the result."""
-        (a, x), (b, y) = (begun(mechanism, self.recording) for mechanism in (low, high))
-        flat = low.flat()
-        change = self.q @ difference(flat, x.motion.q, y.motion.q) + self.w @ (y.motion.w - x.motion.w)
-        change += self.wdot @ (y.motion.wdot - x.motion.wdot) + self.a @ (y.motion.a - x.motion.a)
+    def of_start(self, low: Aligned, high: Aligned) -> float:
+        """What the starts of two mechanisms, and the pivots of their bodies, differ by in the result."""
+        (a, x), (b, y) = (start_of(mechanism, self.recording) for mechanism in (low, high))
+        flat = low.mechanism.flat()
+        by = (self.q, self.w, self.wdot, self.a, self.pivot)
+        change = sum(np.vdot(slope, apart) for slope, apart in zip(by, starts_apart(flat, x, y), strict=True))
         if self.first.any():
-            stored = (difference(flat, a.state.q, b.state.q), b.state.w - a.state.w, b.wdot - a.wdot)
+            stored = (difference(flat, a.q, b.q), b.w - a.w, b.wdot - a.wdot)
             change += self.first @ np.concatenate([*stored, b.multipliers - a.multipliers])
         return float(change)
 
@@ -107,7 +138,7 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
     if len(seeded):
         scratch, displaced = make_scratch(flat)
         failed = sweep(
-            flat, scheme, recording.h, recording.functions, recording.track, seeded, given, y, mu, make_places(flat), make_terms(flat), scratch, displaced,
+            flat, recording.run.tree.pivot, scheme, recording.h, recording.functions, recording.track, seeded, given, y, mu, make_places(flat), make_terms(flat), scratch, displaced,
             arrays, costates,
         )  # fmt: skip
         if failed:
@@ -116,4 +147,5 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
                 f"The way back of {recording.result.mechanism.name!r} does not converge at t = {t:.6g}: the step {recording.h:.3g} is too long for the motion. Take a shorter one."
             )
     work = Work(recording, y, mu, arrays.gravity)
-    return _Swept(work, recording, costates.q, costates.w, costates.wdot, costates.a, first)
+    growth = np.abs(y[::-1] * flat.weight).max(axis=1, initial=0.0)
+    return _Swept(work, recording, costates.q, costates.w, costates.wdot, costates.a, arrays.pivot, first, growth)

@@ -30,6 +30,7 @@ class Work:
         track, n = recording.track, len(y)
         self._by_stiffness = np.einsum("ti,ti->i", y[:, rates], track.q[1 : n + 1, coordinates])
         self._by_damping = np.einsum("ti,ti->i", y[:, rates], track.w[1 : n + 1, rates])
+        self._rates, self._coordinates = rates, coordinates
 
     def slope(self, rates: Rates) -> float:
         """Its derivative by the parameter."""
@@ -48,9 +49,21 @@ class Work:
                 np.ravel(d[name][k]) if name in d else np.zeros(n) for name, n in (("mass", 1), ("s0", 3), ("J0", 9))
             ]
             slope += self._slopes(int(k)) @ np.concatenate(own)
+        slope += self._coupled(rates)
         rows, loads = self._rows(rates), self._loads(rates)
         if len(bodies) or len(rows) or len(loads):
             slope += self._difference(rates, bodies, rows, loads)
+        return float(slope)
+
+    def _coupled(self, rates: Rates) -> float:
+        """That of stiffness and damping between elastic coordinates."""
+        slope, n, track = 0.0, len(self._y), self._recording.track
+        for b, (stiffness, damping) in rates.couplings.items():
+            first = self._flat.v_start[b] - 6 * b
+            own = slice(first, first + self._flat.modes[b])
+            y = self._y[:, self._rates[own]]
+            slope += np.einsum("ti,ij,tj->", y, stiffness, track.q[1 : n + 1, self._coordinates[own]])
+            slope += np.einsum("ti,ij,tj->", y, damping, track.w[1 : n + 1, self._rates[own]])
         return float(slope)
 
     def _slopes(self, body: int) -> np.ndarray:
@@ -93,7 +106,7 @@ class Work:
         track = self._recording.track
         of_rows = pointed(Track(
             q=track.q, w=track.w, wdot=track.wdot, a=track.a, multipliers=np.ascontiguousarray(track.multipliers[:, joint]),
-            angles=np.ascontiguousarray(track.angles[:, rows]),
+            angles=track.angles,
         ))  # fmt: skip
         mu, out, acting = np.ascontiguousarray(self._mu[:, joint]), np.zeros(len(self._flat.weight)), len(rows) + len(loads)  # fmt: skip
 
@@ -107,7 +120,7 @@ class Work:
             return change / (2 * size)
 
         size = rates.size(self._mechanism, MOVED)
-        if len(rates.laws) or len(rates.arrays) <= 1:
+        if not rates.bends:
             return central(size)
         return (4 * central(0.5 * size) - central(size)) / 3
 

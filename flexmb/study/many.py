@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,18 @@ from threadpoolctl import threadpool_limits
 from fem.errors import FlexmbError
 from flexmb.mechanism import Mechanism
 from flexmb.simulate import Progress, simulate
+from flexmb.study.identity import identity
 from flexmb.study.kept import KeptOutcomes
 from flexmb.study.parameters import Parameters, StudyError, checked
 from flexmb.study.peaks import Measure, peaks
+from flexmb.study.readings import files_read, listen
 from flexmb.study.table import Row, Study
 from flexmb.system import System
 
 Model = Callable[..., System | Mechanism | Mapping[str, float]]
-Answer = tuple[dict[str, float] | None, str | None]
+Answer = tuple[dict[str, float] | None, str | None, dict[str, str]]
+"""The outcome of a variant, or its error; and the digests of files that it may depend on, where outcomes are kept."""
+Run = Callable[[Parameters], Answer]
 
 DIED = "its process died"
 
@@ -48,7 +52,9 @@ def simulate_many(
     - `measure(result)`: numbers by name; default `peaks`.
     - `workers`: processes on this machine (default: one a core), each with one thread.
     - `executor`: anything that has `concurrent.futures.Executor`'s `submit`, in place of processes here; of a Dask cluster, `client.get_executor()`.
-    - `keep`: a file that every outcome goes to as it comes. Started again with the same file, a study goes on where it was.
+    - `keep`: a file that every outcome goes to as it comes. Started again with the same file, a study goes on where it was; a study of anything else is refused: another model or measure
+      (code, constants, what they refer to), other contents of the files they name, other options, another flexmb. Outcomes of variants that read a file, or imported a module of yours, that has changed since are
+      computed again.
 
     A variant that fails does not stop the others: its row tells the error. When a process dies (killed, out of memory), the variants it and its like were
     at are started again, one at a time, so that the one that kills its process twice is known and fails alone.
@@ -56,8 +62,7 @@ def simulate_many(
     """
     variants = checked(parameters)
     _check_simulation(duration, options)
-    identity = {"model": getattr(model, "__qualname__", repr(model)), "duration": duration, "options": options}
-    kept = None if keep is None else KeptOutcomes(keep, identity)
+    kept = None if keep is None else KeptOutcomes(keep, _about(model, measure, duration, options))
     rows: dict[int, Row] = {}
     if kept is not None:
         for number, variant in enumerate(variants):
@@ -65,17 +70,23 @@ def simulate_many(
                 rows[number] = Row(variant, outcome)
     left = [number for number in range(len(variants)) if number not in rows]
     task = cloudpickle.dumps((model, measure, duration, options))
-    answers = _over(executor, task, variants, left) if executor is not None else _here(task, variants, left, workers)
-    for number, (outcome, error) in answers:
+    run = partial(_run, task, kept is not None)
+    answers = _over(executor, run, variants, left) if executor is not None else _here(run, variants, left, workers)
+    for number, (outcome, error, files) in answers:
         rows[number] = Row(variants[number], outcome, error)
         if kept is not None and outcome is not None:
-            kept.put(variants[number], outcome)
+            kept.put(variants[number], outcome, files)
         if progress is not None:
             progress(len(rows) / len(variants))
     study = Study(tuple(rows[number] for number in range(len(variants))))
     if len(study.failed) == len(variants):
         raise StudyError(f"All {len(variants)} variants failed; the first, {variants[0]}: {study.rows[0].error}")
     return study
+
+
+def _about(model: Model, measure: Measure, duration: float | None, options: dict[str, Any]) -> dict[str, str]:
+    told = {name: value for name, value in options.items() if name not in ("history", "progress")}
+    return identity(model=model, measure=measure, duration=duration, options=told)
 
 
 def _check_simulation(duration: float | None, options: dict[str, Any]) -> None:
@@ -91,8 +102,10 @@ def _unpacked(task: bytes) -> tuple[Model, Measure, float | None, dict[str, Any]
     return unpacked
 
 
-def _run(task: bytes, variant: Parameters) -> Answer:
-    """In a worker: the outcome of one variant, or its error as a text."""
+def _run(task: bytes, keeping: bool, variant: Parameters) -> Answer:
+    """In a worker: the outcome of one variant, or its error as a text; if outcomes are kept, with the files it may depend on."""
+    if keeping:
+        listen()
     with threadpool_limits(1):
         try:
             model, measure, duration, options = _unpacked(task)
@@ -101,27 +114,26 @@ def _run(task: bytes, variant: Parameters) -> Answer:
                 if duration is None:
                     raise StudyError("The model function returned a mechanism: say for how long to simulate it.")
                 made = measure(simulate(made, duration, **options))
-            return {name: float(value) for name, value in made.items()}, None
+            outcome = {name: float(value) for name, value in made.items()}
+            return outcome, None, files_read() if keeping else {}
         except Exception as error:
             told = str(error) if isinstance(error, FlexmbError) else f"{type(error).__name__}: {error}"
-            return None, told
+            return None, told, {}
 
 
-def _over(executor: Executor, task: bytes, variants: list[Parameters], left: list[int]) -> Iterator[tuple[int, Answer]]:
+def _over(executor: Executor, run: Run, variants: list[Parameters], left: list[int]) -> Iterator[tuple[int, Answer]]:
     """Answers as they come from the user's executor; one that dies with its worker is an error of its variant."""
-    futures = {executor.submit(_run, task, variants[number]): number for number in left}
+    futures = {executor.submit(run, variants[number]): number for number in left}
     while futures:
         for future in wait(futures, return_when=FIRST_COMPLETED).done:
             number = futures.pop(
                 future
             )  # let go at once: Dask makes again what a killed worker had, while anybody holds it
             error = future.exception()
-            yield number, (future.result() if error is None else (None, f"{DIED}: {error}"))
+            yield number, (future.result() if error is None else (None, f"{DIED}: {error}", {}))
 
 
-def _here(
-    task: bytes, variants: list[Parameters], left: list[int], workers: int | None
-) -> Iterator[tuple[int, Answer]]:
+def _here(run: Run, variants: list[Parameters], left: list[int], workers: int | None) -> Iterator[tuple[int, Answer]]:
     """Answers from processes of this machine, made again when one of them dies."""
     count = min(workers or loky.cpu_count(only_physical_cores=True), max(len(left), 1))
     waiting, suspects, deaths = deque(left), deque[int](), Counter[int]()
@@ -130,14 +142,14 @@ def _here(
         pool = loky.ProcessPoolExecutor(1 if alone else count)
         try:
             for number, answer in _from_pool(
-                pool, task, variants, suspects if alone else waiting, 1 if alone else 2 * count
+                pool, run, variants, suspects if alone else waiting, 1 if alone else 2 * count
             ):
                 if answer is not None:
                     yield number, answer
                     continue
                 deaths[number] += 1
                 if alone and deaths[number] > 1:
-                    yield number, (None, f"{DIED} {deaths[number]} times (killed, or out of memory)")
+                    yield number, (None, f"{DIED} {deaths[number]} times (killed, or out of memory)", {})
                 else:
                     suspects.append(number)
         finally:
@@ -145,7 +157,7 @@ def _here(
 
 
 def _from_pool(
-    pool: Executor, task: bytes, variants: list[Parameters], queue: deque[int], at_once: int
+    pool: Executor, run: Run, variants: list[Parameters], queue: deque[int], at_once: int
 ) -> Iterator[tuple[int, Answer | None]]:
     """Answers of a pool until the queue is empty or the pool broke; None for variants that were at work when it did."""
     futures: dict[Future, int] = {}
@@ -153,11 +165,11 @@ def _from_pool(
     while (queue or futures) and not broken:
         while queue and len(futures) < at_once and not broken:
             try:
-                futures[pool.submit(_run, task, variants[queue[0]])] = queue[0]
+                futures[pool.submit(run, variants[queue[0]])] = queue[0]
                 queue.popleft()
             except BrokenProcessPool:
                 broken = True
-        for future in wait(futures, return_when=FIRST_COMPLETED).done:
+        for future in sorted(wait(futures, return_when=FIRST_COMPLETED).done, key=futures.__getitem__):
             broken |= isinstance(future.exception(), BrokenProcessPool)
             yield futures.pop(future), (None if future.exception() else future.result())
     for future, number in futures.items():  # of a broken pool: done, or lost

@@ -18,6 +18,10 @@ class StudyError(FlexmbError, ValueError):
     """A study cannot be run, kept or told as asked."""
 
 
+class SensitivityWarning(UserWarning):
+    """Derivatives that are not what they seem: of something that is not smooth, or of a motion that is not known well enough."""
+
+
 def nothing(done: float) -> None:
     """No progress is shown."""
 

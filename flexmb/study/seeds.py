@@ -8,7 +8,8 @@ import numpy as np
 
 from flexmb.integrators.equations import Equations
 from flexmb.mechanism import Mechanism
-from flexmb.result import Result, result_of_states
+from flexmb.result import Result, followed_angles, result_of_states
+from flexmb.scales import force_units
 from flexmb.study.parameters import StudyError
 
 Series = Callable[[Result], np.ndarray]
@@ -30,8 +31,9 @@ class Scalar:
 
     def at(self, result: Result, mechanism: Mechanism) -> float:
         """`weights . series` at the same states of another mechanism."""
-        chosen = (x[self.places] for x in (result.t, result.q, result.w, result.wdot, result.multipliers))
-        return float(self.weights @ _values(self.series, result_of_states(mechanism, *chosen)))
+        chosen = [x[self.places] for x in (result.t, result.q, result.w, result.wdot, result.multipliers)]
+        angles = followed_angles(mechanism, chosen[1], result.angles[self.places])
+        return float(self.weights @ _values(self.series, result_of_states(mechanism, *chosen, angles=angles)))
 
 
 def scalar(series: Series, over: Over, result: Result) -> Scalar:
@@ -66,10 +68,15 @@ def seeds(chosen: Scalar, e: Equations, result: Result) -> np.ndarray:
     """Derivatives (ns, 3 nv + nj) by configuration, velocities, accelerations and multipliers at the places of a scalar: central differences, all of an instant in one call of its series."""
     flat, nv, nj = e.flat, len(e.flat.weight), e.flat.joint_rows
     names = ("q", "w", "wdot", "multipliers")
-    scales = [1.0] + [float(np.abs(getattr(result, name)).max(initial=0.0)) or 1.0 for name in names[1:]]
-    sizes = DIFFERENCE * np.concatenate(
-        [1 / flat.weight, *(np.full(n, s) for n, s in zip((nv, nv, nj), scales[1:], strict=True))]
-    )
+    units = (1 / flat.weight, 1 / flat.weight, 1 / flat.weight, force_units(flat))
+    length, rate = flat.scales
+    scales = [1.0] + [
+        float((np.abs(getattr(result, name)) / unit).max(initial=0.0)) or least
+        for name, unit, least in zip(
+            names[1:], units[1:], (rate, rate**2, flat.mass.sum() * length * rate**2), strict=True
+        )
+    ]
+    sizes = DIFFERENCE * np.concatenate([scale * unit for scale, unit in zip(scales, units, strict=True)])
     found = np.zeros((len(chosen.places), 3 * nv + nj))
     count = 2 * (3 * nv + nj)
     for k, place in enumerate(chosen.places):
@@ -81,7 +88,8 @@ def seeds(chosen: Scalar, e: Equations, result: Result) -> np.ndarray:
                     states["q"][row] = e.displaced(states["q"][row], sign * size * np.eye(1, nv, entry)[0])
                 else:
                     states[names[part]][row, entry] += sign * size
-        moved = result_of_states(result.mechanism, np.full(count, result.t[place]), *states.values())
+        angles = followed_angles(result.mechanism, states["q"], result.angles[place])
+        moved = result_of_states(result.mechanism, np.full(count, result.t[place]), *states.values(), angles=angles)
         values = _values(chosen.series, moved)
         found[k] = chosen.weights[k] * (values[::2] - values[1::2]) / (2 * sizes)
     return found

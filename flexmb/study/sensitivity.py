@@ -1,16 +1,22 @@
 """Sensitivities: derivatives of anything measured by the parameters of a model, with an estimate of their error."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from jaxtyping import Float
 
 from fem.errors import unknown_name
+from flexmb.mechanism import Mechanism
+from flexmb.result import Result
+from flexmb.study.aligned import Aligned, aligned, near_of
 from flexmb.study.many import Model, simulate_many
+from flexmb.study.model import Model as Build
+from flexmb.study.model import mechanism_of
 from flexmb.study.parameters import StudyError, checked_values
 from flexmb.study.peaks import Measure, peaks
+from flexmb.system import System
 
 AROUND, ABOVE = (1.0, -1.0, 0.5, -0.5), (0.25, 0.5, 0.75, 1.0)
 """Where a parameter is moved to, in steps: to both sides; from zero, to one."""
@@ -78,7 +84,8 @@ def gradient(
 
     Central differences at two distances (`relative_step` of each value, and half of it), extrapolated: exact to the fourth power of the distance; what the extrapolation changes is the error told. Runs go over
     processes as in `simulate_many`, whose other options are taken too. Simulate with a fixed `step=`, so that all runs make the same steps; largest values over time have a derivative only
-    as long as the same peak is the largest: the error tells where not. A parameter that is zero is moved to one side only. Cost: four runs a parameter.
+    as long as the same peak is the largest: the error tells where not. A parameter that is zero is moved to one side only. Elastic coordinates are those of the mechanism at the values `at`, whatever signs, order and
+    mixtures the modes of flexible bodies take when they are built again. Cost: four runs a parameter.
     """
     values = checked_values(at)
     if not 0 < relative_step < 0.5:
@@ -88,6 +95,9 @@ def gradient(
     variants += [
         {**values, name: values[name] + k * sizes[name]} for name in values for k in (AROUND if values[name] else ABOVE)
     ]
+    if duration is not None:
+        over = _Over(model, measure, values, near_of(relative_step))
+        model, measure = over.built, over.measured
     study = simulate_many(model, variants, duration, measure=measure, **options)
     if study.failed:
         raise StudyError(f"A run for the sensitivities failed at {study.failed[0].parameters}: {study.failed[0].error}")
@@ -105,3 +115,43 @@ def gradient(
         derivatives[name] = best
         errors[name] = np.abs(best - other) + np.abs(f).max() * ROUNDING / h
     return Gradient(values, dict(study.rows[0].outcome or {}), derivatives, errors)
+
+
+class _Over:
+    """A model and a measure over the elastic coordinates of the mechanism at some values, where they are found again in the others."""
+
+    def __init__(self, model: Model, measure: Measure, values: Mapping[str, float], near: float) -> None:
+        self._model, self._measure, self._values, self._near = model, measure, values, near
+        self._first: Mechanism | None = None  # built where it is needed, in every process
+
+    def built(self, **values: float) -> Mechanism | Mapping[str, float]:
+        """What the model makes; initial elastic coordinates mean those of the mechanism at the first values."""
+        made = self._model(**values)
+        if not isinstance(made, System | Mechanism):
+            return made
+        mechanism = made.build() if isinstance(made, System) else made
+        found = self._aligned(mechanism)
+        return mechanism if found is None else found.built
+
+    def measured(self, result: Result) -> Mapping[str, float]:
+        """The measure of a result that is turned to these coordinates."""
+        found = self._aligned(result.mechanism)
+        if found is None:
+            return self._measure(result)
+        start = result.mechanism.initial
+        initial = replace(start, q=found.turned(start.q, 7), w=found.turned(start.w, 6))
+        mechanism = replace(found.mechanism, initial=initial)
+        q, w, wdot = (found.turned(x, n) for x, n in ((result.q, 7), (result.w, 6), (result.wdot, 6)))
+        return self._measure(replace(result, mechanism=mechanism, q=q, w=w, wdot=wdot))
+
+    def _aligned(self, mechanism: Mechanism) -> Aligned | None:
+        """None where nothing is to be turned, or bodies are not found again: differences are those of what was built, and their errors tell."""
+        if not any(body.modes for body in mechanism.bodies):
+            return None
+        if self._first is None:
+            self._first = mechanism_of(cast(Build, self._model), self._values)
+        try:
+            found = aligned(mechanism, self._first, self._near)
+        except StudyError:
+            return None
+        return None if found.mechanism is mechanism else found

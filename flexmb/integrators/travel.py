@@ -1,0 +1,66 @@
+"""Steps seen from axes that fly along: the uniform velocity of bodies that nothing joins to the ground.
+
+The equations of motion are the same in all axes that move uniformly, and so is a step made in those that move with the mass centre of what flies. A method that integrates twists in the axes of the bodies, where a
+uniform velocity turns with the body, makes no error of it then.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.configuration import pose
+from flexmb.kernels.data import GROUND, Flat
+
+
+def flying(flat: Flat) -> list[list[int]]:
+    """The bodies of each piece of a mechanism that no joint and no force element connects with the ground."""
+    piece = list(range(len(flat.modes) + 1))  # the last is the ground
+    for markers in flat.row_markers:
+        a, b = (piece[int(flat.marker_body[k]) if flat.marker_body[k] != GROUND else -1] for k in markers)
+        piece = [a if p == b else p for p in piece]
+    return [[b for b, p in enumerate(piece[:-1]) if p == name] for name in sorted({*piece} - {piece[-1]})]
+
+
+class Travel:
+    """The uniform velocities of `pieces` that fly, as velocities (nb, 3) of the bodies in the world; zero for all others."""
+
+    def __init__(self, flat: Flat, pieces: list[list[int]]) -> None:
+        self._flat, self._pieces = flat, pieces
+        self._bodies = [b for piece in pieces for b in piece]
+
+    def mean(self, q: Float[np.ndarray, "nq"], parts: Float[np.ndarray, "nb 3"]) -> Float[np.ndarray, "nb 3"]:
+        """The sum of vectors of the bodies, given in their axes, over the mass of their piece."""
+        out, mass = np.zeros_like(parts), self._flat.mass
+        for piece in self._pieces:
+            if (total := sum(mass[b] for b in piece)) > 0:
+                out[piece] = sum(pose(self._flat, q, b)[1] @ parts[b] for b in piece) / total
+        return out
+
+    def velocity(self, q: Float[np.ndarray, "nq"], w: Float[np.ndarray, "nv"]) -> Float[np.ndarray, "nb 3"]:
+        """Of the mass centre of each piece, its bodies undeformed: near the true one, and any will do."""
+        flat, rigid = self._flat, np.add.outer(self._flat.v_start[:-1], np.arange(6))
+        v, omega = np.split(w[rigid], 2, axis=1)
+        return self.mean(q, flat.mass[:, None] * v + np.cross(omega, flat.s0))
+
+    def seen(self, velocity: Float[np.ndarray, "nb 3"], q: Float[np.ndarray, "nq"]) -> Float[np.ndarray, "nv"]:
+        """These velocities in the axes of the bodies: what `w` is larger by, seen from the ground."""
+        out = np.zeros(len(self._flat.weight))
+        for b in self._bodies:
+            s = self._flat.v_start[b]
+            out[s : s + 3] = pose(self._flat, q, b)[1].T @ velocity[b]
+        return out
+
+    def carried(self, velocity: Float[np.ndarray, "nb 3"], q: Float[np.ndarray, "nq"], time: float) -> Float[np.ndarray, "nq"]:  # fmt: skip
+        """A configuration carried along for some time."""
+        q = q.copy()
+        for b in self._bodies:
+            s = self._flat.q_start[b]
+            q[s : s + 3] += time * velocity[b]
+        return q
+
+    def turning(self, seen: Float[np.ndarray, "nv"], w: Float[np.ndarray, "nv"]) -> Float[np.ndarray, "nv"]:
+        """The rate of uniform velocities in the axes of bodies that turn: what `wdot` is larger by, seen from the ground."""
+        out = np.zeros_like(seen)
+        for b in self._bodies:
+            s = self._flat.v_start[b]
+            out[s : s + 3] = -np.cross(w[s + 3 : s + 6], seen[s : s + 3])
+        return out

@@ -1,0 +1,189 @@
+"""Independent coordinates of small motions, and how the motions they stand for change as the mechanism moves.
+
+The coordinates are those of the joints of the tree, with the elastic ones. Where joints close loops, or are driven, some of them follow from the others: they are eliminated, and the same ones
+along the motion, so that the null space of the joint equations is continued smoothly. Displacements are then `x = N y` with `N` a function of time, and
+
+    x' = N y' + N' y ,      x'' = N y'' + 2 N' y' + N'' y ,
+
+so that the equations of small motions `M x'' + D x' + K x + G^T dlambda = 0` become those of Lagrange in the coordinates `y`, linearised: away from rest and steady motion `N'` and `N''` matter.
+
+Source of the choice by pivots: Wehage, Haug, "Generalized coordinate partitioning for dimension reduction in analysis of constrained dynamic systems" (1982).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from flexmb.initial import row_jacobian
+from flexmb.joint_tree import tree_of
+from flexmb.kernels.step import displace
+from flexmb.kernels.tree import FREE, Tree
+from flexmb.linear.joint_motions import is_tree, joint_motions, joint_names
+from flexmb.linear.tangent import DEPENDENT
+from flexmb.mechanism import Mechanism, State
+
+FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
+SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
+"""First and second differences of the eighth order over nine points."""
+APART = 0.02
+"""Displacement between these points, relative to the mechanism's length, or angle: errors of 1e-12 of the second derivative, by curvature and by rounding."""
+SECOND_CHOICE = 0.1
+"""Part of the largest pivot with which a coordinate may be eliminated instead of one that is nearer to the ground."""
+ELASTIC = 1e-3
+"""Weight of the pivots of elastic coordinates: they are eliminated where nothing else can be."""
+
+Changing = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""A matrix, its rate and its second derivative along a motion."""
+
+
+@dataclass(frozen=True, eq=False)
+class Independent:
+    """Independent coordinates about a state with accelerations `wdot`. `of_tree`: they are the coordinates of the joints themselves; else combinations with orthonormal displacements."""
+
+    mechanism: Mechanism
+    state: State
+    wdot: np.ndarray
+
+    @cached_property
+    def of_tree(self) -> bool:
+        """Whether the joints are an open tree, none of them driven."""
+        return is_tree(self.mechanism)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the coordinates: "hinge about z", "rod eta 1" of an open tree; else "motion 1" and so on."""
+        names = joint_names(self.mechanism)
+        return names if self.of_tree else tuple(f"motion {k + 1}" for k in range(len(names) - len(self._dependent)))
+
+    @cached_property
+    def motions(self) -> Changing:
+        """`N` (nv, nf), orthonormal displacements unless `of_tree`, with `N'` and `N''` along the motion."""
+        return self._changing(self._at)
+
+    def carried(self, imposed: np.ndarray) -> Changing:
+        """Motions (nv, n) with which the joint equations change by `imposed` (nj, n), at the start those of least displacement, along the motion."""
+        weight = self.mechanism.flat().weight[:, None]
+        N, eliminated, right = self._at(0.0), self._eliminated(0.0)[1], imposed
+        first = eliminated @ right
+        # both bases are complete: least displacement is what is left when that along N is taken off
+        along = (
+            np.linalg.lstsq(N * weight, first * weight, rcond=None)[0] if N.shape[1] else np.zeros((0, right.shape[1]))
+        )
+        return self._changing(lambda t: self._eliminated(t)[1] @ right - self._at(t) @ along)
+
+    def _changing(self, at: Callable[[float], np.ndarray]) -> Changing:
+        """A matrix along the motion and its derivatives, zero at rest."""
+        flat, middle = self.mechanism.flat(), at(0.0)
+        speed = float((np.abs(self.state.w) * flat.weight).max(initial=0.0))
+        gain = float((np.abs(self.wdot) * flat.weight).max(initial=0.0))
+        if max(speed, gain) == 0.0:
+            return middle, np.zeros_like(middle), np.zeros_like(middle)
+        h = 1 / max(speed / APART, np.sqrt(8 * gain / APART))
+        table = np.stack([middle if k == 0 else at(k * h) for k in range(-4, 5)])
+        return middle, np.tensordot(FIRST, table, 1) / h, np.tensordot(SECOND, table, 1) / h**2
+
+    def _at(self, t: float) -> np.ndarray:
+        """`N` at a time from now, along the motion to the second order."""
+        if self.of_tree:
+            return joint_motions(self.mechanism, self._moved(t)[0])
+        return self._eliminated(t)[0] @ self._combined
+
+    def _moved(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Configuration and functions of time at a time from now, to the second order."""
+        mechanism, state = self.mechanism, self.state
+        q = np.empty_like(state.q)
+        displace(mechanism.flat(), state.q, t * state.w + 0.5 * t * t * self.wdot, q)
+        functions = mechanism.function_values(state.t)
+        functions[:, 0] += t * functions[:, 1] + 0.5 * t * t * functions[:, 2]
+        return q, functions
+
+    def _rows(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Motions of the tree, and the changes (nj, ny) of the joint equations by them."""
+        mechanism = self.mechanism
+        q, functions = self._moved(t)
+        N = joint_motions(mechanism, q)
+        return N, np.asarray(self._jacobian(q, functions) @ N)
+
+    def rows_at(self, t: float) -> sp.csr_matrix:
+        """The Jacobian (nj, nv) of the joint equations at a time from now."""
+        return self._jacobian(*self._moved(t))
+
+    def _jacobian(self, q: np.ndarray, functions: np.ndarray) -> sp.csr_matrix:
+        return row_jacobian(self.mechanism, self.mechanism.flat(), q, functions)[1][: self.mechanism.joint_rows]
+
+    def _eliminated(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Motions (nv, nf) for unit rates of the coordinates that are kept, and (nv, nj) those of the others for unit changes of the joint equations."""
+        N, C = self._rows(t)
+        scale = self._row_scale
+        gone = np.zeros(N.shape[1], bool)
+        gone[self._dependent] = True
+        back = (
+            np.linalg.pinv(C[:, gone] / scale[:, None], rcond=DEPENDENT) / scale
+            if gone.any()
+            else np.zeros((0, len(C)))
+        )
+        return N[:, ~gone] - N[:, gone] @ (back @ C[:, ~gone]), N[:, gone] @ back
+
+    @cached_property
+    def _row_scale(self) -> np.ndarray:
+        """Sizes (nj,) of the joint equations for a unit of displacement."""
+        scaled = self.rows_at(0.0).toarray() / self.mechanism.flat().weight
+        return np.maximum(np.linalg.norm(scaled, axis=1), np.finfo(float).tiny)
+
+    @cached_property
+    def _combined(self) -> np.ndarray:
+        """Combinations (nf, nf) of the coordinates that are kept, with orthonormal displacements: rigid ones first, so that stiff motions are not mixed into soft ones."""
+        N = self._eliminated(0.0)[0]
+        kept = np.delete(np.arange(N.shape[1] + len(self._dependent)), self._dependent)
+        order = np.argsort(self._is_elastic[kept], kind="stable")
+        R = np.linalg.qr((N * self.mechanism.flat().weight[:, None])[:, order])[1]
+        out = np.zeros((len(order), len(order)))
+        out[order] = np.linalg.inv(R * np.sign(np.diag(R))[:, None])
+        return out
+
+    @cached_property
+    def _is_elastic(self) -> np.ndarray:
+        tree = tree_of(self.mechanism)
+        elastic = np.zeros(int(tree.start[-1]), bool)
+        for b in range(len(self.mechanism.bodies)):
+            elastic[tree.start[b] + tree.axis_start[b + 1] - tree.axis_start[b] : tree.start[b + 1]] = True
+        return elastic
+
+    @cached_property
+    def _dependent(self) -> np.ndarray:
+        """Coordinates to eliminate: as many as there are independent equations; translations of bodies without a joint in the tree first, then those farthest from the ground."""
+        tree = tree_of(self.mechanism)
+        C = self._rows(0.0)[1] / self._row_scale[:, None] / tree.weight
+        order = _preference(tree)
+        factor = np.where(self._is_elastic, ELASTIC, 1.0)
+        largest = float(np.linalg.norm(C, axis=0).max(initial=0.0))
+        chosen: list[int] = []
+        while len(chosen) < C.shape[1]:
+            left = np.linalg.norm(C, axis=0)
+            left[chosen] = 0.0
+            if left.max(initial=0.0) <= DEPENDENT * largest:
+                break
+            left[left <= DEPENDENT * largest] = 0.0
+            pivots = left * factor
+            able = np.flatnonzero(pivots >= SECOND_CHOICE * pivots.max())
+            k = int(able[order[able].argmax()])
+            unit = C[:, k] / left[k]
+            C -= np.outer(unit, unit @ C)
+            chosen.append(k)
+        return np.array(sorted(chosen), dtype=int)
+
+
+def _preference(tree: Tree) -> np.ndarray:
+    """Rank (ny,) of the coordinates: the higher, the rather eliminated."""
+    ny = int(tree.start[-1])
+    rank = np.zeros(ny)
+    for place, b in enumerate(tree.order):
+        free = tree.axes[tree.axis_start[b] : tree.axis_start[b + 1]]
+        span = np.arange(tree.start[b], tree.start[b + 1])
+        rank[span] = place * 1.0 + np.arange(len(span)) / (len(span) + 1)
+        if tree.child[b] == FREE:
+            rank[span[: len(free)][np.asarray(free) < 3]] += len(tree.order)
+    return rank

@@ -1,0 +1,205 @@
+"""What a study is about, as digests of content: functions with all they refer to, files that are named, options, and flexmb itself.
+
+Two functions are the same when their bytecode, constants, defaults, closures and the globals they name are; a text or path that names a file stands for what is
+in it, and in the files that this one includes. Digests are the same in every process of one version of Python.
+"""
+
+import dataclasses
+import functools
+import re
+import struct
+import sys
+import sysconfig
+import types
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmb.study.parameters import StudyError
+
+LONGEST_NAME = 1000
+"""Characters of a text that may name a file."""
+_INCLUDED = re.compile(
+    rb"INPUT\s*=\s*([^,\r\n]+)|^\s*INCLUDE\s+'([^'\r\n]+)'|=\s*\"([^\"\r\n]+)\"", re.IGNORECASE | re.MULTILINE
+)
+"""Names of further files in decks of Abaqus and Nastran and in model files."""
+_TEXTS = {".inp", ".inc", ".bdf", ".nas", ".dat", ".fem", ".toml"}
+PACKAGES = ("fem", "reduction", "flexmb", "meshes")
+
+
+def identity(**parts: Any) -> dict[str, str]:
+    """A digest for each part of a study, and for the code of flexmb."""
+    return {name: _Digest(name).of(value) for name, value in parts.items()} | {"flexmb": _code()}
+
+
+def file_digest(path: Path, seen: tuple[Path, ...] = ()) -> str:
+    """Of the content of a file, and of the files that it names and that lie beside it."""
+    content = path.read_bytes()
+    found = [sha256(content).hexdigest()]
+    for names in _INCLUDED.findall(content) if path.suffix.lower() in _TEXTS else ():
+        other = path.parent / next(filter(None, names)).decode(errors="replace").strip().strip("\"'")
+        if _is_file(other) and other.resolve() not in seen:
+            found.append(file_digest(other, (*seen, path.resolve())))
+    return sha256(" ".join(found).encode()).hexdigest()
+
+
+@functools.cache
+def _code() -> str:
+    """Of the sources of flexmb that run here."""
+    root = Path(__file__).parents[2]
+    sources = [path for package in PACKAGES for path in sorted((root / package).rglob("*.py"))]
+    return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+class _Digest:
+    """Digests of one part; `what` names it in errors."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._inside: dict[int, int] = {}  # objects that are being told, by their depth: they may refer to themselves
+
+    def of(self, value: Any) -> str:
+        """The digest of anything that can be told by its content."""
+        if id(value) in self._inside:
+            return f"the object {len(self._inside) - self._inside[id(value)]} above"
+        self._inside[id(value)] = len(self._inside)
+        try:
+            parts = [f"{type(value).__module__}.{type(value).__qualname__}", *self._parts(value)]
+        finally:
+            del self._inside[id(value)]
+        return sha256(b"".join(struct.pack("q", len(part)) + part for part in map(str.encode, parts))).hexdigest()
+
+    def _parts(self, value: Any) -> Iterable[str]:
+        if value is None or isinstance(value, bool | int | float | complex):
+            return [repr(value)]
+        if isinstance(value, str | Path):
+            return [str(value), *self._file(value)]
+        if isinstance(value, bytes):
+            return [value.hex()]
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            return [value.dtype.str, str(value.shape), sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
+        if isinstance(value, list | tuple):
+            return map(self.of, value)
+        if isinstance(value, set | frozenset):
+            return sorted(map(self.of, value))
+        if isinstance(value, Mapping):
+            return sorted(self.of(key) + self.of(item) for key, item in value.items())
+        return self._code_parts(value)
+
+    def _file(self, name: str | Path) -> list[str]:
+        path = Path(name)
+        return [file_digest(path)] if len(str(name)) < LONGEST_NAME and _is_file(path) else []
+
+    def _code_parts(self, value: Any) -> Iterable[str]:
+        if hasattr(value, "py_func"):  # compiled by numba
+            return [self.of(value.py_func), self.of(dict(value.targetoptions))]
+        if isinstance(value, types.FunctionType):
+            return self._function(value)
+        if isinstance(value, types.CodeType):
+            return [
+                value.co_code.hex(),
+                *map(self.of, value.co_consts),
+                *value.co_names,
+                *value.co_varnames,
+                *value.co_freevars,
+            ]
+        if isinstance(value, types.ModuleType):
+            return self._module(value)
+        if isinstance(value, types.BuiltinFunctionType | np.ufunc):
+            return [getattr(value, "__qualname__", value.__name__), self.of(getattr(value, "__module__", None))]
+        if hasattr(value, "__wrapped__"):  # functools.lru_cache and its like
+            return [self.of(value.__wrapped__)]
+        if isinstance(value, type):
+            return self._class(value)
+        return self._object(value)
+
+    def _function(self, f: types.FunctionType) -> list[str]:
+        names = _names(f.__code__)
+        used = {name: f.__globals__[name] for name in sorted(names) if name in f.__globals__}
+        held = [_content(cell) for cell in f.__closure__ or ()]
+        if _installed(f.__module__):
+            return [str(f.__module__), f.__qualname__, *map(self.of, (f.__defaults__, f.__kwdefaults__, held))]
+        return [*map(self.of, (f.__code__, f.__defaults__, f.__kwdefaults__, held, used))]
+
+    def _module(self, module: types.ModuleType) -> list[str]:
+        if _installed(module.__name__):
+            return [module.__name__, str(getattr(module, "__version__", ""))]
+        path = Path(module.__file__ or "")
+        sources = sorted(path.parent.rglob("*.py")) if hasattr(module, "__path__") else [path]
+        return [module.__name__, *map(file_digest, filter(_is_file, sources))]
+
+    def _class(self, kind: type) -> list[str]:
+        if _installed(kind.__module__):
+            return [kind.__module__, kind.__qualname__]
+        members = {
+            key: item
+            for key, item in vars(kind).items()
+            if not key.startswith("__") or isinstance(item, types.FunctionType)
+        }
+        return [kind.__qualname__, self.of(members), *map(self.of, kind.__bases__)]
+
+    def _object(self, value: Any) -> Iterable[str]:
+        if isinstance(value, functools.cached_property):
+            return [self.of(value.func)]
+        if isinstance(value, property):
+            return map(self.of, (value.fget, value.fset))
+        if isinstance(value, staticmethod | classmethod):
+            return [self.of(value.__func__)]
+        if dataclasses.is_dataclass(value):  # what was computed from its fields, and is kept beside them, says nothing
+            given = [(field.name, getattr(value, field.name, None)) for field in dataclasses.fields(value)]
+            return map(self.of, (type(value), *given))
+        try:
+            made = value.__reduce_ex__(4)
+        except Exception as error:
+            raise StudyError(
+                f"The {self._what} of a study that is kept refers to an object of type {type(value).__name__}, which cannot be told from others ({error}). Make it inside the function, or leave out keep=."
+            ) from None
+        if isinstance(made, str):
+            return [made]
+        return [self.of(self._state(value, part)) for part in made]
+
+    @staticmethod
+    def _state(value: Any, part: Any) -> Any:
+        """A part of what an object is made again from, without properties that are computed from the rest and kept."""
+        if hasattr(part, "__next__"):
+            return list(part)
+        if not isinstance(part, dict) or part.keys() != getattr(value, "__dict__", {}).keys():
+            return part
+        kept = [k for k in part if isinstance(getattr(type(value), str(k), None), functools.cached_property)]
+        return {k: x for k, x in part.items() if k not in kept}
+
+
+def _installed(name: str | None) -> bool:
+    """Whether a module belongs to flexmb, to Python, or to an installed package: its name says what it is."""
+    if name is None or name.partition(".")[0] in PACKAGES:
+        return True
+    if name == "__main__":
+        return False
+    path = getattr(sys.modules.get(name), "__file__", None)
+    return (
+        path is None
+        or bool({"site-packages", "dist-packages"} & set(Path(path).parts))
+        or path.startswith(sysconfig.get_path("stdlib"))
+    )
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable that has no value yet
+        return "empty"
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """Names that a function, or one inside it, may take from its module."""
+    return set(code.co_names).union(*(_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))

@@ -1,0 +1,73 @@
+"""Files that a process reads while a model runs: what an outcome depends on beside the code of the model.
+
+Python tells of every file that it opens, whoever names it and however the name is made: meshes, tables, model files, and modules of the user that the model imports. Files that the process writes itself are no inputs.
+Libraries in other languages that open files by themselves are not heard.
+"""
+
+import importlib.util
+import os
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from flexmb.study.identity import PACKAGES, file_digest
+
+_ROOT = Path(__file__).parents[2]
+_ELSEWHERE = tuple(
+    f"{folder}{os.sep}"
+    for folder in {
+        *(str(_ROOT / package) for package in PACKAGES),
+        *sysconfig.get_paths().values(),
+        "/proc",
+        "/sys",
+        "/dev",
+        "/etc",
+    }
+)
+"""Folders of flexmb, Python, its packages, and the operating system: their versions say what is in them."""
+_read: set[str] = set()
+_written: set[str] = set()
+_listening = False
+
+
+def listen() -> None:
+    """Note from now on which files this process opens."""
+    global _listening
+    if not _listening:
+        _listening = True
+        sys.addaudithook(_hear)
+
+
+def files_read() -> dict[str, str]:
+    """Digests, by path, of the files that this process has read since `listen`, also those of earlier variants: what it keeps of them may serve later ones."""
+    return {name: file_digest(Path(name)) for name in sorted(_read - _written) if os.path.isfile(name)}
+
+
+def unchanged(digests: dict[str, str], known: dict[str, str]) -> bool:
+    """Whether files still have these digests; `known`: digests found so far, by path."""
+    for name in digests:
+        if name not in known:
+            known[name] = file_digest(Path(name)) if os.path.isfile(name) else ""
+    return all(known[name] == digest for name, digest in digests.items())
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if event != "open" or not isinstance(arguments[0], str | bytes | os.PathLike):
+        return
+    name = os.path.abspath(os.fsdecode(arguments[0]))
+    _, mode, flags = arguments
+    if (mode and set(mode) & set("wxa+")) or (not mode and flags & (os.O_WRONLY | os.O_RDWR)):
+        _written.add(name)
+    elif not name.startswith(_ELSEWHERE):
+        _read.add(_source(name))
+
+
+def _source(name: str) -> str:
+    """The source of a module that Python has compiled; other files are themselves."""
+    if not name.endswith(".pyc"):
+        return name
+    try:
+        return importlib.util.source_from_cache(name)
+    except (NotImplementedError, ValueError):
+        return name

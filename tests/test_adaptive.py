@@ -1,0 +1,396 @@
+"""Steps that adapt: they see what functions of time do, their errors follow the tolerance, and redundant joints do not stop them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum, flexible_pendulum, slider_crank, turning_loop
+
+import flexmb
+from flexmb.configuration import difference
+from flexmb.features import Source, UnresolvedWarning, _parts, sampled, unresolved
+from flexmb.integrators.integrator import IntegratorError
+from flexmb.integrators.times import output_times
+from flexmb.joints import RedundantConstraintWarning
+from flexmb.motion import MotionError
+from validation.bricard import build as bricard
+from validation.n_four_bar import build as windows
+
+ADAPTIVE = [
+    {"integrator": "generalised-alpha"},
+    {"integrator": "generalised-alpha", "coordinates": "joint"},
+    {"integrator": "hht"},
+    {"integrator": "radau"},
+    {"integrator": "bdf"},
+    {"integrator": "explicit"},
+]
+TREE = {"integrator": "explicit", "coordinates": "joint"}
+
+
+def name(options):
+    return " ".join(options.values())
+
+
+def plain(motion):
+    """The same function as a user would write it."""
+    return flexmb.motion.function(motion.value, motion.rate, motion.acceleration, arrays=True)
+
+
+def pushed(factor, mass=0.02):
+    """A mass on a slide that a force moves."""
+    system = flexmb.System()
+    block = system.add(flexmb.rigid_body("block", mass=mass, inertia=3 * (0.01 * mass,)))
+    system.prismatic("slide", system.ground.at((0, 0, 0)), block, axis=(1, 0, 0))
+    system.load("push", block.at((0, 0, 0)), force=(1, 0, 0), factor=factor)
+    return system
+
+
+def momentum(factor, end):
+    """Of the push, by a fine sum."""
+    t = np.linspace(0, end, 200_001)
+    return np.trapezoid(factor.over(t)[:, 0], t)
+
+
+# what functions of time tell ------------------------------------------------------------------------------------------
+
+FACTORS = {
+    "a pulse": (flexmb.motion.pulse(3.0, 1.0, 1.0), 10.0),
+    "a short pulse": (flexmb.motion.pulse(7.31, 0.02, 1.0), 10.0),
+    "pulses": (flexmb.motion.pulse(2.0, 0.3, 1.0, period=2.5), 10.0),
+    "a step": (flexmb.motion.smooth_step(6.0, 0.1, 1.0), 10.0),
+    "a table": (flexmb.motion.table([0, 4, 4.5, 5, 5.5, 10], [0, 0, 0, 1.0, 0, 0]), 10.0),
+    "fast": (flexmb.motion.harmonic(1.0, 40.0, offset=0.1), 1.0),
+}
+
+
+@pytest.mark.parametrize("options", [*ADAPTIVE, TREE], ids=name)
+@pytest.mark.parametrize(
+    "which", [w if w in ("a short pulse", "a table") else pytest.param(w, marks=pytest.mark.long) for w in FACTORS]
+)
+def test_no_load_is_stepped_over(options, which):
+    factor, end = FACTORS[which]
+    result = flexmb.simulate(pushed(factor), end, output_step=end, **options)
+    assert result.velocity("push")[-1, 0] == pytest.approx(momentum(factor, end) / 0.02, rel=2e-3)
+
+
+@pytest.mark.parametrize("options", [*ADAPTIVE, TREE], ids=name)
+@pytest.mark.parametrize(
+    "which", ["a short pulse", *(pytest.param(w, marks=pytest.mark.long) for w in ("a pulse", "pulses", "a step"))]
+)
+def test_nor_a_users_function_that_acts_longer_than_a_thousandth_of_the_run(options, which):
+    factor, end = FACTORS[which]
+    result = flexmb.simulate(pushed(plain(factor)), end, output_step=end, **options)
+    assert result.velocity("push")[-1, 0] == pytest.approx(momentum(factor, end) / 0.02, rel=2e-3)
+
+
+@pytest.mark.parametrize("options", ADAPTIVE, ids=name)
+def test_a_driver_turns_what_is_stored_once_a_second(options):
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+    system.drive("hinge", flexmb.motion.smooth_step(0.5, 0.2, 0.75 * np.pi))
+    result = flexmb.simulate(system, 4.0, output_step=1.0, **options)
+    np.testing.assert_allclose(result.coordinate("hinge")[1:], 0.75 * np.pi, atol=1e-6)
+    fastest = 0.75 * np.pi * 1.875 / 0.2
+    assert np.abs(result.ledger.residual).max() < 1e-3 * fastest**2 / 6
+
+
+@pytest.mark.parametrize("options", ADAPTIVE, ids=name)
+def test_a_motor_that_is_a_function_of_time_is_seen(options):
+    system = flexmb.System()
+    rod = system.add(flexmb.uniform_rod("rod", mass=0.03, length=1.0, radius=1e-6))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+    pulse = flexmb.motion.pulse(5.0, 0.1, 1.0)
+    law = lambda t, x, xdot: float(pulse.value(t))  # noqa: E731
+    system.motor("motor", "hinge", law)
+    result = flexmb.simulate(system, 8.0, output_step=8.0, **options)
+    assert result.angular_velocity("rod.end")[-1, 2] == pytest.approx(momentum(pulse, 8.0) / 0.01, rel=2e-3)
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_a_single_step_does_not_look_beyond_the_run(coordinates):
+    """A table that ends with it, as after an event just before the end."""
+    factor = flexmb.motion.table([0.0, 0.4, 0.7, 1.0], [1.0, 1.0, 1.0, 1.0], feature=9.0)
+    result = flexmb.simulate(pushed(factor), 1.0, step=1.0, output_step=1.0, coordinates=coordinates)
+    assert result.velocity("push")[-1, 0] == pytest.approx(50.0)
+    switch = flexmb.events.Event("switch", lambda result: result.t - 0.995)
+    result = flexmb.simulate(pushed(factor), 1.0, step=0.05, events=[switch], coordinates=coordinates)
+    assert result.velocity("push")[-1, 0] == pytest.approx(50.0)
+
+
+def changes(motion, start, end):
+    return [(float(p.change), float(p.feature)) for p in _parts(Source("", motion.ahead), start, end)]
+
+
+def test_functions_tell_where_they_change_and_how_fast():
+    m, far = flexmb.motion, np.inf
+    assert changes(m.polynomial(1, 2, 3), 0, 9) == [(far, far)]
+    assert changes(m.harmonic(2.0, 4.0), 0, 9) == [(far, 0.125)]
+    assert changes(m.harmonic(0.0, 4.0), 0, 9) == changes(m.harmonic(1.0, 0.0), 0, 9) == [(far, far)]
+    assert changes(m.smooth_step(1.0, 0.5, 3.0), 0, 9) == [(1.0, far), (1.5, 0.5), (far, far)]
+    assert changes(m.spin_up(3.0, 2.0), -1, 9) == [(0.0, far), (2.0, 2.0), (far, far)]
+    assert changes(m.pulse(1.0, 0.5, 3.0), 0, 9) == [(1.0, far), (1.5, 0.5), (far, far)]
+    assert changes(m.pulse(1, 0.5, 3.0, period=2), 0, 4) == [(1.0, far), (1.5, 0.5), (3.0, far), (3.5, 0.5), (5.0, far)]
+    assert changes(m.table([0, 1, 3, 4], [0, 1, 0, 0]), 0, 9) == [(1.0, 2.0), (3.0, 4.0), (4.0, 2.0), (far, far)]
+    assert changes(m.table([0, 1, 3, 4], [0, 1, 0, 0], feature=7.0), 0, 9) == [(far, 7.0)]
+
+
+def test_samples_find_what_is_longer_than_a_thousandth():
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        start, duration = rng.uniform(0, 9), 10 ** rng.uniform(-2, 0)
+        motion = flexmb.motion.pulse(start, duration, rng.normal())
+        ahead = sampled(motion.over, 0.0, 10.0)
+        longest = [ahead(t).feature / 2 for t in np.linspace(start, min(start + duration, 10.0), 50)[1:-1]]
+        assert max(longest) <= max(duration, 2 * 10 / 2048)
+    for ramp in (flexmb.motion.polynomial(1.0, 2.0, 3.0, -4.0), flexmb.motion.constant(1e9)):
+        assert sampled(ramp.over, 0.0, 10.0)(3.0) == (np.inf, np.inf)
+
+
+def test_samples_bear_a_function_that_ends_before_the_run():
+    table = flexmb.motion.table(np.linspace(0, 1, 5), [0, 1, 0, 1, 0])
+    assert sampled(plain(table).over, 0.0, 4.0)(0.1).feature <= 1.0
+
+
+@pytest.mark.parametrize("options", [*ADAPTIVE, TREE], ids=name)
+def test_steps_end_at_breakpoints_that_a_user_states_and_stay_below_the_feature_and_the_largest_step(options):
+    """A force that begins suddenly at a time of the user: exact only for steps that end there."""
+    begin = 1.2345
+    jump = flexmb.motion.function(
+        lambda t: 1.0 * (np.asarray(t) >= begin), np.zeros_like, np.zeros_like, arrays=True, breakpoints=[begin]
+    )
+    result = flexmb.simulate(pushed(jump), 2.0, output_step=2.0, tolerance=1e-7, **options)
+    assert result.velocity("push")[-1, 0] == pytest.approx(50 * (2.0 - begin), rel=1e-3)
+    stated = flexmb.motion.function(np.zeros_like, np.zeros_like, np.zeros_like, arrays=True, feature=0.1)
+    assert flexmb.simulate(pushed(stated), 2.0, output_step=1.0, **options).statistics.largest_step <= 0.05 + 1e-12
+    still = flexmb.motion.constant(0.0)
+    assert flexmb.simulate(pushed(still), 2.0, max_step=0.03, **options).statistics.largest_step <= 0.03 + 1e-12
+
+
+def test_wrong_features_and_largest_steps_are_refused():
+    with pytest.raises(MotionError, match="feature"):
+        flexmb.motion.function(np.sin, np.cos, np.sin, feature=-1.0)
+    with pytest.raises(MotionError, match="breakpoints"):
+        flexmb.motion.function(np.sin, np.cos, np.sin, breakpoints=[np.nan])
+    with pytest.raises(IntegratorError, match="max_step must be positive"):
+        flexmb.simulate(double_pendulum(), 1.0, max_step=0.0)
+    with pytest.raises(IntegratorError, match="max_step limits steps that adapt"):
+        flexmb.simulate(double_pendulum(), 1.0, max_step=0.1, step=0.01)
+
+
+@pytest.mark.parametrize(
+    "factor", [FACTORS["a short pulse"][0], plain(FACTORS["a pulse"][0]), flexmb.motion.harmonic(1, 30)]
+)
+@pytest.mark.filterwarnings("ignore::flexmb.EnergyBalanceWarning")  # the run misses what the warning names
+def test_a_fixed_step_that_sees_no_feature_warns_by_name(factor):
+    with pytest.warns(UnresolvedWarning, match=r"of 'push' rises or falls within .* steps of 0.6"):
+        flexmb.simulate(pushed(factor), 9.0, step=0.6)
+    system = pushed(factor).build()
+    (found,) = unresolved(system, 9.0, 0.6)
+    assert 0 < found.feature <= 1.0
+    assert not unresolved(system, 9.0, 0.4 * found.feature)
+
+
+MODEL = """
+[simulation]
+duration = 4.0
+integrator = "bdf"
+{options}
+[bodies.rod]
+kind = "rigid"
+mass = 1.0
+inertia = [0.1, 0.1, 0.1]
+[[joints]]
+kind = "revolute"
+name = "hinge"
+a = "ground"
+b = "rod"
+at = [0, 0, 0]
+axis = [0, 0, 1]
+[[motors]]
+name = "motor"
+joint = "hinge"
+effort = {{ kind = "table", times = [0, 1, 2, 3, 4], values = [0, 0, 1, 0, 0], feature = 0.5 }}
+"""
+
+
+def test_model_files_and_the_command_line_take_the_largest_step(tmp_path):
+    from typer.testing import CliRunner
+
+    from flexmb.cli.main import app
+    from flexmb.files.model_file import load_model
+
+    path = tmp_path / "model.toml"
+    path.write_text(MODEL.format(options="max_step = 0.125"))
+    model = load_model(path)
+    assert model.options["max_step"] == 0.125
+    result = flexmb.simulate(model.system, model.duration, **model.options)
+    assert 0.1 < result.statistics.largest_step <= 0.125
+    path.write_text(MODEL.format(options="step = 0.1"))
+    for words, wanted in ((["--max-step", "0.02"], 0), (["--max-step", "0.02", "--step", "0.1"], 1)):
+        ran = CliRunner().invoke(app, ["run", str(path), "-o", str(tmp_path / "out.h5"), *words])
+        assert (ran.exit_code != 0) == bool(wanted), ran.output
+
+
+# what is stored -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{"step": 0.01}, {"step": 0.007}, {}, {"integrator": "radau"}, {"integrator": "bdf"}]
+)
+def test_multiples_of_the_output_step_are_stored_and_the_end(options):
+    result = flexmb.simulate(double_pendulum(), 1.0, output_step=0.3, **options)
+    np.testing.assert_allclose(result.t, [0, 0.3, 0.6, 0.9, 1.0], atol=1e-14)
+    exact = flexmb.simulate(double_pendulum(), 1.0, output_step=0.1, integrator="radau", tolerance=1e-9)
+    np.testing.assert_allclose(result.q, exact.q[[0, 3, 6, 9, 10]], atol=2e-3)
+
+
+def test_output_times():
+    np.testing.assert_allclose(output_times(1.0, None, 0.1), np.linspace(0, 1, 11), atol=0, rtol=1e-15)
+    assert len(output_times(1.0, None, 1.0 / 3.0)) == 4
+    np.testing.assert_allclose(output_times(1.0, None, 0.7), [0, 0.7, 1.0])
+    assert len(output_times(1.0, None, None)) == 1001
+
+
+def test_derivatives_refuse_unequal_steps():
+    from flexmb.study import adjoint_gradient
+
+    def system(mass):
+        return pushed(flexmb.motion.constant(1.0), mass)
+
+    with pytest.raises(IntegratorError, match="equal steps"):
+        adjoint_gradient(system, {"mass": 2.0}, 1.0, lambda r: r.position("push")[:, 0], step=0.02, output_step=0.35)
+
+
+# errors and tolerances ------------------------------------------------------------------------------------------------
+
+
+def free_body(speed=60.0):
+    """A body without symmetry that turns about its unstable axis, disturbed."""
+    system = flexmb.System(gravity=(0, -9.81, 0), name="free body")
+    body = flexmb.rigid_body("body", mass=1.0, inertia=(0.1, 0.2, 0.3))
+    system.add(body, velocity=(1, 0, 0), angular_velocity=(0.1 * speed, speed, 0.05 * speed))
+    return system
+
+
+def travelling_wheel():
+    """Fast along and about an axis that is none of its own; disturbed."""
+    system = flexmb.System(name="travelling wheel")
+    wheel = flexmb.rigid_body("wheel", mass=1.0, inertia=(0.1, 0.2, 0.3), centre=(0.2, 0.1, 0.0))
+    system.add(wheel, velocity=(30, 0, 0), angular_velocity=(0.5, 1.0, 100.0))
+    return system
+
+
+def spinning_pendulum(speed=60.0):
+    system = flexmb.System(gravity=(0, -9.81, 0), name="spinning pendulum")
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+    system.set_speed("hinge", speed)
+    return system
+
+
+def three_cranks():
+    """A bar on three parallel cranks, all joints hinges: many equations too many."""
+    system = flexmb.System(gravity=(0, -9.81, 0), name="three cranks")
+    bar = system.add(flexmb.uniform_rod("bar", mass=1.0, length=2.0), position=(0, 0.5, 0))
+    for k in range(3):
+        crank = flexmb.uniform_rod(f"crank {k}", mass=1.0, length=0.5)
+        crank = system.add(crank, position=(k, 0, 0), orientation=(0, 0, np.pi / 2))
+        system.revolute(f"foot {k}", system.ground.at((k, 0, 0)), crank["start"], axis=(0, 0, 1))
+        system.revolute(f"head {k}", crank["end"], bar, axis=(0, 0, 1))
+    system.set_speed("foot 0", 2.0)
+    return system
+
+
+def stiff_elbow():
+    system = double_pendulum()
+    system.joint_spring("stiff", "elbow", stiffness=1e5, damping=1e2)
+    return system
+
+
+def flexible_crank():
+    """A driven crank with a flexible rod on it."""
+    system = flexible_pendulum(np.random.default_rng(1), second_order=True, damping=0.2)
+    system.drive("hinge", flexmb.motion.spin_up(6.0, 0.5))
+    return system
+
+
+MECHANISMS = {
+    "double pendulum": (double_pendulum, 1.5),
+    "driven slider-crank": (lambda: slider_crank(speed=20.0, crank_length=0.15, rod_length=0.4), 1.0),
+    "turning loop": (turning_loop, 1.5),
+    "free body": (free_body, 0.5),
+    "travelling wheel": (travelling_wheel, 0.3),
+    "spinning pendulum": (spinning_pendulum, 0.5),
+    "three cranks": (three_cranks, 0.6),
+    "three windows": (lambda: windows(3), 1.0),
+    "bricard": (bricard, 1.0),
+    "stiff elbow": (stiff_elbow, 1.0),
+    "flexible crank": (flexible_crank, 0.7),
+}
+
+
+QUICK = ("travelling wheel", "spinning pendulum", "three cranks", "bricard")
+
+
+def motion_of(which, **options):
+    make, duration = MECHANISMS[which]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RedundantConstraintWarning)
+        return flexmb.simulate(make(), duration, output_step=duration / 20, **options)
+
+
+def apart(a, b):
+    """Largest difference of positions and attitudes, in lengths of the mechanism and radians, over the way of the farthest body (at least one)."""
+    flat = a.mechanism.flat()
+    off = max((np.abs(difference(flat, x, y)) * flat.weight).max() for x, y in zip(a.q, b.q, strict=True))
+    speed = (np.abs(b.w) * flat.weight).max(axis=1)
+    return off / max(1.0, np.trapezoid(speed, b.t))
+
+
+def check(which, integrator, tolerance, exact, factor):
+    result = motion_of(which, integrator=integrator, tolerance=tolerance)
+    assert apart(result, exact) < factor * tolerance
+    ledger = result.ledger
+    assert np.abs(ledger.residual).max() < 3 * factor * tolerance * max(ledger.exchange, ledger.kinetic.max())
+    assert np.abs(ledger.driver_work - exact.ledger.driver_work).max() < 3 * factor * tolerance * ledger.exchange
+
+
+@pytest.mark.parametrize("which", [w if w in QUICK else pytest.param(w, marks=pytest.mark.long) for w in MECHANISMS])
+def test_errors_of_bdf_and_radau_follow_the_tolerance(which):
+    """Over the way that the mechanism travels, and of the energy ledger and the work of drivers too; also where joints are redundant, or a body turns often."""
+    exact = motion_of(which, integrator="radau", tolerance=1e-10)
+    for integrator, tolerance in (("bdf", 1e-4), ("bdf", 1e-7), ("radau", 1e-5)):
+        check(which, integrator, tolerance, exact, 10)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("which", ["driven slider-crank", "free body", "travelling wheel"])
+def test_errors_of_bdf_follow_further_tolerances(which):
+    exact = motion_of(which, integrator="radau", tolerance=1e-11)
+    for tolerance in (1e-3, 1e-5):
+        check(which, "bdf", tolerance, exact, 20)
+
+
+def test_positions_between_steps_of_bdf_are_right_at_any_spin():
+    """A body that turns sixty radians a second about a free axis: the attitude is known at every stored time."""
+    system = flexmb.System()
+    system.add(flexmb.rigid_body("top", mass=1.0, inertia=(0.1, 0.1, 0.2)), angular_velocity=(0, 0, 60.0))
+    result = flexmb.simulate(system, 1.0, integrator="bdf", output_step=0.025)
+    turned = result.frame("top")[1]
+    angle = 60.0 * result.t
+    np.testing.assert_allclose(turned[:, 0, 0], np.cos(angle), atol=1e-9)
+    np.testing.assert_allclose(turned[:, 1, 0], np.sin(angle), atol=1e-9)
+
+
+def test_a_fixed_step_of_bdf_that_turns_a_body_too_far_is_refused_by_name():
+    with pytest.raises(IntegratorError, match=r"turns by 3 rad .*'rod'.*smaller step"):
+        flexmb.simulate(spinning_pendulum(), 1.0, integrator="bdf", step=0.05)
+
+
+def test_redundant_loops_do_not_stall_radau():
+    """Bricard's mechanism: beside its joints all their equations together leave it no mobility, which refused half of the steps."""
+    result = motion_of("bricard", integrator="radau", tolerance=1e-6)
+    assert result.statistics.rejected <= 3
+    assert result.statistics.steps < 60
+    assert np.abs(result.ledger.residual).max() < 1e-6 * result.ledger.exchange

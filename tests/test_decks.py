@@ -1,0 +1,332 @@
+"""Decks of solvers: what they say beside the mesh is obeyed, or named and refused; every spelling of a card is read."""
+
+import re
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_mesh_files import DECK, deck
+
+import fem
+import flexmb
+import reduction
+from fem.errors import MeshError
+from fem.raw_mesh import MeshWarning
+from fem.unread import canonical
+
+# what decks say beside the mesh ----------------------------------------------------------------------------------------
+
+ISO = "*MATERIAL, NAME=m\n*ELASTIC\n210000., 0.3\n*DENSITY\n7.85e-9\n*SOLID SECTION, ELSET=both, MATERIAL=m\n"
+OTHER = ISO.replace("NAME=m", "NAME=o").replace("MATERIAL=m", "MATERIAL=o")
+OBEYED = DECK.split("*MATERIAL")[0]
+STEEL = fem.Material.isotropic(210000.0, 0.3, 7.85e-9, "steel")
+CHANGING = {
+    "equation": ("*EQUATION\n2\n101, 1, 1., 103, 1, -1.\n", "EQUATION"),
+    "mpc": ("*MPC\nPLANE, 101, 102, 103\n", "MPC"),
+    "rigid body": ("*RIGID BODY, NSET=root, REF NODE=101\n", "RIGID BODY"),
+    "blanks do not count": ("* RigidBody , NSET=root, REF NODE=101\n", "RIGIDBODY"),
+    "tie": ("*TIE, NAME=t\na, b\n", "TIE"),
+    "kinematic coupling": ("*COUPLING, REF NODE=101, SURFACE=skin, CONSTRAINT NAME=c\n*KINEMATIC\n1, 3\n", "KINEMATIC"),
+    "pre-tension": ("*PRE-TENSION SECTION, SURFACE=skin, NODE=101\n", "PRE-TENSION SECTION"),
+    "transform": ("*TRANSFORM, NSET=root, TYPE=C\n0, 0, 0, 0, 0, 1\n", "TRANSFORM"),
+    "orientation": ("*ORIENTATION, NAME=o\n1, 0, 0, 0, 1, 0\n", "ORIENTATION"),
+    "support": ("*BOUNDARY\nroot, 1, 3\n", "BOUNDARY"),
+    "temperature at the start": ("*INITIAL CONDITIONS, TYPE=STRESS\n", "INITIAL CONDITIONS"),
+    "lumped mass": ("*ELEMENT, TYPE=MASS, ELSET=lump\n9, 101\n*MASS, ELSET=lump\n1.0\n", "MASS"),
+    "spring": ("*ELEMENT, TYPE=SPRINGA, ELSET=s\n9, 101, 103\n*SPRING, ELSET=s\n\n10.\n", "ELEMENT TYPE=SPRINGA"),
+    "orthotropic": (ISO.replace("*ELASTIC\n210000., 0.3", "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n1., 1., 1., .3, .3, .3, 1., 1.\n1."), "ELASTIC"),
+    "hot": (ISO.replace("210000., 0.3", "210000., 0.3, 20.\n180000., 0.3, 300."), "ELASTIC"),
+    "plastic": (ISO.replace("*DENSITY", "*PLASTIC\n200., 0.\n*DENSITY"), "PLASTIC"),
+    "oriented section": (ISO.replace("MATERIAL=m\n", "MATERIAL=m, ORIENTATION=o\n"), "SOLID SECTION"),
+    "another modulus": (ISO.replace("210000", "70000"), "MATERIAL"),
+    "another density": (ISO.replace("7.85e-9", "7.85e-6"), "MATERIAL"),
+    "another Poisson's ratio": (ISO.replace("0.3", "0.33"), "MATERIAL"),
+    "two materials": (ISO.replace("both", "first") + OTHER.replace("both", "second").replace("210000", "70000"), "MATERIAL"),
+    "load in a step": ("*STEP\n*STATIC\n*CLOAD\n103, 1, 5.\n*END STEP\n", "CLOAD"),
+    "nobody knows it": ("*WARP DRIVE, FACTOR=9\n1., 2.\n", "WARP DRIVE"),
+}  # fmt: skip
+
+
+def quietly(path, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        return fem.read_mesh(path, **options)
+
+
+def hinged(mesh, material=STEEL):
+    return fem.Model(mesh, material).with_interfaces(root="root", tip="tip")
+
+
+@pytest.mark.parametrize("case", CHANGING)
+def test_what_a_deck_says_and_is_not_obeyed_is_named_and_refused(case, tmp_path):
+    """By name and line; by every road to a body; until the user accepts it by name."""
+    text, keyword = CHANGING[case]
+    path = deck(tmp_path, OBEYED + text)
+    lines = path.read_text().splitlines()
+    part = hinged(quietly(path))
+    found = next(u for u in part.unread if u.keyword == keyword)
+    assert canonical(lines[found.line - 1]).startswith(canonical(keyword.split()[0]))
+    assert found.file == "part.inp"
+    accepted = quietly(path, ignore=[u.keyword for u in part.unread])
+    basis = reduction.craig_bampton(hinged(accepted), modes=2)
+    assert flexmb.flexible_body(hinged(accepted), basis).modes == basis.modes
+    with pytest.raises(MeshError, match="ignore=") as error:
+        flexmb.flexible_body(part, basis)
+    assert f"{keyword}, line {found.line} of part.inp" in str(error.value)
+    for method, options in (("craig-bampton", {"modes": 2}), ("modal", {"modes": 2}), ("herting", {"modes": 2})):
+        with pytest.raises(MeshError, match=re.escape(keyword)):
+            reduction.reduce(part, method, **options)
+        with pytest.raises(MeshError, match=re.escape(keyword)):
+            reduction.METHODS[method](part, **options)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ISO, ISO.replace("*ELASTIC\n", "*ELASTIC, TYPE=ISOTROPIC\n"), ISO.replace("7.85e-9", "7.85D-09"), ISO.replace("*DENSITY\n7.85e-9\n", ""),
+        ISO.replace("both", "first") + OTHER.replace("both", "second"), ISO + OTHER.replace("both", "none of these").replace("210000", "1"),
+        "*AMPLITUDE, NAME=a\n0., 1.\n*NODE PRINT, NSET=root\nU\n*STEP, NLGEOM\n*STATIC\n*NODEFILE\nU\n*END STEP\n",
+        ISO.replace("*DENSITY", "*EXPANSION\n1e-5\n*CONDUCTIVITY\n50.\n*DENSITY"),
+    ],
+)  # fmt: skip
+def test_what_does_not_change_the_part_is_passed_over(text, tmp_path):
+    part = hinged(fem.read_mesh(deck(tmp_path, OBEYED + text)))
+    assert part.unread == ()
+    reduction.modal(part, modes=2)
+
+
+def test_two_materials_of_a_deck_given_as_two_are_right(tmp_path):
+    first = ISO.replace("both", "first")
+    second = OTHER.replace("both", "second").replace("210000", "70000")
+    path = deck(tmp_path, OBEYED + "*ELSET, ELSET=first\n1\n" + first + second)
+    soft = fem.Material.isotropic(70000.0, 0.3, 7.85e-9, "soft")
+    reduction.modal(hinged(fem.read_mesh(path), {"first": STEEL, "second": soft}), modes=2)
+    with pytest.raises(
+        MeshError,
+        match=r"MATERIAL, line .*m of the file \(E = 210000, nu = 0.3, density = 7.85e-09\) is not the material 'soft'",
+    ):
+        reduction.modal(hinged(fem.read_mesh(path), {"first": soft, "second": STEEL}), modes=2)
+
+
+def test_all_that_is_in_steps_is_accepted_by_one_word(tmp_path):
+    step = "*STEP\n*STATIC\n*BOUNDARY\nroot, 1, 3\n*CLOAD\n103, 1, 5.\n*END STEP\n"
+    path = deck(tmp_path, OBEYED + "*BOUNDARY\nroot, 3\n" + step)
+    mesh = quietly(path, ignore=["step"])
+    assert [(u.keyword, u.group) for u in mesh.unread] == [("BOUNDARY", "")]
+    assert any("not obeyed, as accepted: CLOAD" in note for note in mesh.notes)
+    assert quietly(path, ignore=["STEP", "Boundary"]).unread == ()
+
+
+def test_what_is_not_obeyed_stays_with_a_mesh_that_is_changed(tmp_path):
+    mesh = quietly(deck(tmp_path, OBEYED + CHANGING["tie"][0]))
+    for changed in (
+        fem.merge_nodes(mesh),
+        fem.fix_orientation(mesh),
+        fem.drop_unused_nodes(mesh),
+        replace(mesh, name="x"),
+    ):
+        assert changed.unread == mesh.unread
+    part = hinged(mesh)
+    assert fem.join({"a": part, "b": hinged(two_cubes(tmp_path))}, {"weld": ("a tip", "b root")}).unread == mesh.unread
+    with pytest.warns(MeshWarning, match=r"not obeyed: TIE, line \d+ of part.inp: \*TIE, NAME=t"):
+        fem.read_mesh(deck(tmp_path, OBEYED + CHANGING["tie"][0]))
+
+
+def two_cubes(tmp_path):
+    (tmp_path / "plain").mkdir()
+    return fem.read_mesh(deck(tmp_path / "plain", OBEYED))
+
+
+def unread_of(text, folder, material=STEEL):
+    return [(u.keyword, u.line) for u in hinged(quietly(deck(folder, text)), material).unread]
+
+
+def test_options_are_read_in_any_spelling(tmp_path):
+    """Blanks in the names of options, sections over several lines, quoted names: the second material is seen in all."""
+    soft = OTHER.replace("210000", "70000")
+    for k, section in enumerate((
+        "*SOLID SECTION, ELSET=both, MATERIAL=o\n", "* Solid Section , El Set = both , Material = o\n", "*solid section,\nelset=BOTH,\nmaterial=O\n",
+        '*SOLID SECTION, MATERIAL="o", ELSET="both"\n', "*SOLID SECTION, ELSET=inst-1.both, MATERIAL=o\n", "*SOLID SECTION, ELSET=both, MATERIAL=o,\n1.0\n",
+    )):  # fmt: skip
+        (tmp_path / str(k)).mkdir()
+        text = OBEYED + soft.split("*SOLID SECTION")[0] + section
+        assert [keyword for keyword, _ in unread_of(text, tmp_path / str(k))] == ["MATERIAL"], section
+
+
+def test_a_comma_at_the_end_of_a_keyword_swallows_nothing(tmp_path):
+    """The next line goes on with the keyword if it names an option; elements and constraints are none."""
+    text = OBEYED.replace("*ELEMENT, type=C3D8R, elset=Cubes\n", "*ELEMENT, type=C3D8R, elset=Cubes,\n")
+    text += "*SOLID SECTION, ELSET=both, MATERIAL=m,\n*BOUNDARY\nroot, 1, 3\n"
+    assert len(quietly(deck(tmp_path, text)).cells[0]) == 2
+    assert [keyword for keyword, _ in unread_of(text, tmp_path)] == ["BOUNDARY"]
+
+
+def test_included_files_are_found_beside_the_deck_and_over_two_lines(tmp_path):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "first.inc").write_text("*INCLUDE, INPUT=inner/second.inc\n")
+    (tmp_path / "inner" / "second.inc").write_text("*BOUNDARY\nroot, 1, 3\n")
+    assert unread_of(OBEYED + "*Include,\n  Input = inner/first.inc\n", tmp_path) == [("BOUNDARY", 1)]
+
+
+def test_sections_without_their_set_or_material_are_not_passed_over(tmp_path):
+    sections = (
+        "*SOLID SECTION, ELSET=second, MATERIAL=a\n*ELSET, ELSET=first\n1\n*SOLID SECTION, ELSET=first, MATERIAL=b\n"
+    )
+    assert [keyword for keyword, _ in unread_of(OBEYED + sections, tmp_path)] == ["MATERIAL"]  # a and b are unknown
+    part = fem.Model(quietly(tmp_path / "part.inp"), {"second": STEEL, "first": replace(STEEL, name="other")})
+    assert part.unread == ()
+    assert unread_of(OBEYED + sections.replace("=b", "=A"), tmp_path) == []
+    found = unread_of(OBEYED + ISO.replace("ELSET=both, ", ""), tmp_path)
+    assert [keyword for keyword, _ in found] == ["SOLID SECTION"]
+
+
+def test_an_element_that_is_given_twice_is_one(tmp_path):
+    again = "*ELEMENT, TYPE=C3D8, ELSET=again\n2, 102, 103, 106, 105, 108, 109, 112, 111\n"
+    mesh = quietly(deck(tmp_path, OBEYED + again))
+    assert len(mesh.cells[0]) == 2
+    assert mesh.cell_sets["again"].tolist() == mesh.cell_sets["second"].tolist()
+    with pytest.raises(MeshError, match="element 2 is given twice"):
+        quietly(deck(tmp_path, OBEYED + again.replace("102, 103", "103, 102")))
+
+
+# Nastran --------------------------------------------------------------------------------------------------------------
+
+POINTS = [(0, 0, 0), (2, 0, 0), (0, 2, 0), (0, 0, 2), (2, 0, 2), (0, 2, 2)]
+WEDGE = [*POINTS, (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (2, 0, 1), (0, 2, 1), (1, 0, 2), (1, 1, 2), (0, 1, 2)]
+GRIDS = "".join(f"GRID    {k:8d}        {x:8.3f}{y:8.3f}{z:8.3f}\n" for k, (x, y, z) in enumerate(WEDGE, 1))
+FIRST = "CPENTA         1       7       1       2       3       4       5       6"
+PENTAS = {
+    "blank": f"{FIRST}\n               7       8       9      10      11      12      13      14\n              15\n",
+    "plus": f"{FIRST}+\n+              7       8       9      10      11      12      13      14+\n+             15\n",
+    "named": f"{FIRST}+A1\n+A1            7       8       9      10      11      12      13      14+A2\n+A2           15\n",
+    "blank after a name": f"{FIRST}+A1\n               7       8       9      10      11      12      13      14\n              15\n",
+    "large": "CPENTA*" + "".join(f"{k:16d}" for k in (1, 7, 1, 2)).rjust(65) + "*\n*       " + "".join(f"{k:16d}" for k in (3, 4, 5, 6)) + "*\n*       "
+    + "".join(f"{k:16d}" for k in (7, 8, 9, 10)) + "*\n*       " + "".join(f"{k:16d}" for k in (11, 12, 13, 14)) + "*\n*       " + f"{15:16d}\n",
+    "free": "CPENTA,1,7,1,2,3,4,5,6,+\n+,7,8,9,10,11,12,13,14,+\n+,15\n",
+    "free, blank": "CPENTA,1,7,1,2,3,4,5,6\n,7,8,9,10,11,12,13,14\n,15\n",
+    "free, large": "cpenta*,1,7,1,2,*\n*,3,4,5,6,*\n*,7,8,9,10\n*,11,12,13,14\n*,15\n",
+    "small and large": f"{FIRST}\n*       " + "".join(f"{k:16d}" for k in (7, 8, 9, 10)) + "\n*       " + "".join(f"{k:16d}" for k in (11, 12, 13, 14)) + "\n,15\n",
+    "tabs": "CPENTA\t1\t7\t1\t2\t3\t4\t5\t6\n\t7\t8\t9\t10\t11\t12\t13\t14\n\t15\n",
+    "comments": f"{FIRST}   $ a wedge\n$ and\n\n               7       8       9      10      11      12      13      14\n              15 $\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", PENTAS)
+@pytest.mark.parametrize("frame", ["{}", "SOL 103\nCEND\nTITLE = x\nBEGIN BULK\n{}ENDDATA\nnonsense\n"])
+def test_every_way_to_continue_a_card_of_nastran(how, frame, tmp_path):
+    (tmp_path / "part.bdf").write_text(frame.format(GRIDS + PENTAS[how]))
+    mesh = fem.read_mesh(tmp_path / "part.bdf")
+    assert mesh.kinds == {"wedge15": 1}
+    assert fem.check_mesh(mesh).findings == ()
+    assert fem.check_mesh(mesh).volume == pytest.approx(4.0)
+    np.testing.assert_array_equal(mesh.cell_sets["property 7"], [0])
+
+
+WRONG_CARDS = {
+    "a node too few": (PENTAS["free"].replace(",15", ","), "a CPENTA has 6 or 15 nodes; found 14"),
+    "out of order": (PENTAS["named"].replace("\n+A1", "\n+A3"), r"continuation '\+A3' does not follow"),
+    "nothing to continue": ("+,1,2\n" + PENTAS["free"], "none comes before it"),
+    "text for a node": (PENTAS["free"].replace(",14,", ",x,"), "must be a whole number; found 'x'"),
+    "more fields than a line has": ("CPENTA,1,7,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n", "8 fields and a mark"),
+    "two places of a node": (PENTAS["free"] + "GRID,3,,9.,9.,9.\n", "node 3 is given twice"),
+    "missing node": (PENTAS["free"].replace(",15", ",99"), r"does not define \(first: 99\)"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_CARDS)
+def test_wrong_cards_are_refused_by_line(case, tmp_path):
+    text, words = WRONG_CARDS[case]
+    first = "nothing" in case
+    (tmp_path / "part.bdf").write_text(text + GRIDS if first else GRIDS + text)
+    with pytest.raises(MeshError, match=words):
+        fem.read_mesh(tmp_path / "part.bdf")
+
+
+NASTRAN_MATERIAL = "PSOLID,7,3\nMAT1,3,2.1+5,,.3,7.85-9\n"
+CHANGING_CARDS = {
+    "MPC": "MPC,1,1,1,1.,2,1,-1.\n",
+    "RBE2": "RBE2,9,1,123456,2,3\n",
+    "RBE3": "RBE3*,9,,1,123\n*,1.,123,2,3\n",
+    "SPC": "SPC,1,1,123\n",
+    "SPC1": "SPC1           1     123       1       2\n",
+    "CONM2": "CONM2,9,1,,2.0\n",
+    "CELAS2": "CELAS2,9,10.,1,1,2,1\n",
+    "CBUSH": "CBUSH,9,9,1,2\n",
+    "FORCE": "FORCE,1,1,,1.,1.,0.,0.\n",
+    "MAT9": "MAT9,4\n",
+    "MAT1": NASTRAN_MATERIAL.replace("2.1+5", "2.1+11"),
+    "MAT1 GE": NASTRAN_MATERIAL.replace("7.85-9", "7.85-9,,,.02"),
+    "MAT1 G": NASTRAN_MATERIAL.replace(",,.3", ",5.+4,.3"),
+    "PARAM WTMASS": "PARAM,WTMASS,.00259\n",
+    "PARAM G": "PARAM,G,.02\n",
+    "CORD2R": "CORD2R,5,,0.,0.,0.,0.,0.,1.\n,1.,0.,0.\nGRID,99,,9.,9.,9.,5\n",
+    "GRID PS": "GRID,99,,9.,9.,9.,,123\n",
+    "GRDSET": "GRDSET,,,,,,,456\n",
+    "CQUAD4": "CQUAD4,9,8,1,2,5,4\nPSHELL,8,3,.1\n",
+    "CBAR": "CBAR,9,8,1,2,0.,0.,1.\n",
+    "WARP": "WARP,1\n",
+}
+HARMLESS_CARDS = [
+    NASTRAN_MATERIAL, NASTRAN_MATERIAL.replace(",,.3", ",80769.230769230769,"), "PARAM,POST,-1\nPARAM,WTMASS,1.0\n", "EIGRL,1,,,10\n", "CQUAD4,9,8,1,2,5,4\n", "CORD2C,1,0,0.,0.,0.,0.,0.,1.\n,1.,0.,0.\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGING_CARDS)
+def test_cards_of_nastran_that_are_not_obeyed_are_named(name, tmp_path):
+    path = tmp_path / "part.bdf"
+    path.write_text(GRIDS + PENTAS["blank"] + CHANGING_CARDS[name])
+    part = fem.Model(quietly(path), STEEL)
+    found = next(u for u in part.unread if u.keyword == name)
+    assert path.read_text().splitlines()[found.line - 1].upper().startswith(name.split()[0])
+    with pytest.raises(MeshError, match=name):
+        reduction.modal(part, modes=2)
+    reduction.modal(fem.Model(quietly(path, ignore=[name]), STEEL), modes=2)
+
+
+@pytest.mark.parametrize("cards", HARMLESS_CARDS)
+def test_cards_of_nastran_that_change_nothing_are_passed_over(cards, tmp_path):
+    (tmp_path / "part.bdf").write_text(GRIDS + PENTAS["blank"] + cards)
+    assert fem.Model(fem.read_mesh(tmp_path / "part.bdf"), STEEL).unread == ()
+
+
+def test_two_materials_that_a_deck_of_nastran_does_not_define_are_told_apart(tmp_path):
+    second = PENTAS["blank"].replace("CPENTA         1       7", "CPENTA         2       8")
+    path = tmp_path / "part.bdf"
+    path.write_text(GRIDS + PENTAS["blank"] + second + "PSOLID,7,1\nPSOLID,8,2\n")
+    assert [u.keyword for u in fem.Model(quietly(path), STEEL).unread] == ["PSOLID"]
+    path.write_text(path.read_text().replace("PSOLID,8,2", "PSOLID,8,1"))
+    assert fem.Model(quietly(path), STEEL).unread == ()
+    path.write_text(GRIDS + PENTAS["blank"] + PENTAS["blank"])
+    with pytest.raises(MeshError, match="element 1 is given twice"):
+        quietly(path)
+
+
+def test_included_files_of_nastran_are_read(tmp_path):
+    (tmp_path / "grids.inc").write_text(GRIDS)
+    (tmp_path / "part.bdf").write_text(
+        f"BEGIN BULK\nINCLUDE 'grids.inc'\n{PENTAS['blank']}RBE2,9,1,123456,2,3\nENDDATA\n"
+    )
+    mesh = quietly(tmp_path / "part.bdf")
+    assert mesh.unread[0].line == 6
+    (tmp_path / "grids.inc").unlink()
+    with pytest.raises(MeshError, match=r"'grids.inc' that the deck includes does not exist"):
+        fem.read_mesh(tmp_path / "part.bdf")
+
+
+# Gmsh -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parametric", [0, 1])
+def test_empty_blocks_of_a_gmsh_file_are_no_damage(parametric, tmp_path):
+    """Entities without nodes or cells: the format allows them, of every dimension and type."""
+    nodes = "".join(f"{k}\n" for k in range(1, 5)) + "0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
+    text = (
+        "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n"
+        f"$Nodes\n4 4 1 4\n0 1 0 0\n1 1 {parametric} 0\n3 1 0 4\n{nodes}2 1 {parametric} 0\n$EndNodes\n"
+        "$Elements\n4 1 1 1\n2 1 2 0\n3 1 4 1\n1 1 2 3 4\n3 2 5 0\n1 1 0 0\n$EndElements\n"
+    )
+    (tmp_path / "part.msh").write_text(text)
+    mesh = fem.read_mesh(tmp_path / "part.msh")
+    assert mesh.kinds == {"tetra": 1}
+    np.testing.assert_array_equal(mesh.points[1], [1, 0, 0])

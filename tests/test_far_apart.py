@@ -1,0 +1,131 @@
+"""Masses many decades apart: accelerations against 60 digits, whatever the ratio; what cannot be done is told."""
+
+import contextlib
+import warnings
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import flexmb
+from flexmb.integrators.equations import Equations, MassRatioWarning
+from flexmb.joints import RedundantConstraintWarning
+from flexmb.projection import as_sparse, independent_rows
+
+RATIOS = (1e-6, 1e-10, 1e-12, 1e-14)
+
+
+def bar(system, name, mass, at, to):
+    """A body from one point to another, its mass centre off the line between them."""
+    d = np.subtract(to, at)
+    body = flexmb.rigid_body(
+        name, mass=mass, inertia=mass * np.diag([0.02, 0.08, 0.09]), centre=d / 2 + [0.01, 0.1, 0.05]
+    )
+    return system.add(body, position=at), d
+
+
+def chain(
+    masses,
+    kinds=("revolute",),
+    grounded=True,
+    corners=((0, 0, 0), (1, 0.2, 0), (1.7, 1, 0.1), (2.9, 0.8, 0), (3, 2, 0)),
+):
+    """Bars one behind the other."""
+    s = flexmb.System(gravity=(0, -9.81, 1))
+    before = s.ground.at(corners[0]) if grounded else None
+    for k, mass in enumerate(masses):
+        body, d = bar(s, f"b{k}", mass, corners[k], corners[k + 1])
+        if before is not None:
+            kind = kinds[k % len(kinds)]
+            s.joint(
+                kind,
+                f"j{k}",
+                before,
+                body.at((0, 0, 0)),
+                **({} if kind in ("fixed", "spherical") else {"axis": (0, 0, 1)}),
+            )
+        before = body.at(d)
+    return s, before
+
+
+def four_bar(masses, last="revolute"):
+    """A planar loop: with four hinges, three joint equations are redundant."""
+    s, end = chain(masses, corners=((0, 0, 0), (0.3, 1, 0), (1.7, 1.4, 0), (1.5, 0, 0)))
+    s.joint(last, "closing", end, s.ground.at((1.5, 0, 0)), **({} if last == "spherical" else {"axis": (0, 0, 1)}))
+    return s, end
+
+
+CASES = {
+    "light between heavy": lambda r: chain([1, r, 1]),
+    "light carries heavy": lambda r: chain([r, 1]),
+    "two light between heavy": lambda r: chain([1, r, r, 1], ("spherical", "revolute")),
+    "light at the end": lambda r: chain([1, r]),
+    "free": lambda r: chain([r, 1, r, 1], grounded=False),
+    "of three sizes": lambda r: chain([1, r, np.sqrt(r), 1], ("revolute", "cylindrical", "fixed")),
+    "redundant loop of light cranks": lambda r: four_bar([r, 1, r]),
+    "redundant loop with a light coupler": lambda r: four_bar([1, r, 1]),
+    "loop": lambda r: four_bar([r, 1, r], "point-on-line"),
+}  # fmt: skip
+
+
+def built(system):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RedundantConstraintWarning)
+        return system.build()
+
+
+def in_many_digits(e, force, wanted):
+    """The same accelerations with 60 digits, from the equations that are independent by geometry."""
+    G = as_sparse(e.flat, e.terms.G)[: e.flat.joint_rows]
+    kept = independent_rows(G, e.flat)
+    A, n = G.toarray()[kept], len(force)
+    K = np.block([[e.mass().toarray(), A.T], [A, np.zeros((len(A), len(A)))]])
+    with mp.workdps(60):
+        x = mp.lu_solve(mp.matrix(K.tolist()), mp.matrix([*force, *wanted[kept]]))
+        return np.array([float(v) for v in x[:n]])
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_accelerations_at_any_mass_ratio(name, ratio):
+    m = built(CASES[name](ratio)[0])
+    e, functions = Equations(m, m.initial.q), m.function_values(0.0)
+    rng = np.random.default_rng(0)
+    w = np.zeros(len(m.initial.w))
+    force = -e.residual(functions, m.initial.q, w, np.zeros(len(w)), np.zeros(e.flat.joint_rows))[0]
+    G = as_sparse(e.flat, e.terms.G)[: e.flat.joint_rows]
+    wanted = G @ rng.normal(size=len(w))  # what is possible
+    for f, target in ((force, 0 * wanted), (0 * force, wanted), (force, wanted)):
+        x, multipliers = e.on_joints(f.copy(), target)
+        exact = in_many_digits(e, f, target)
+        np.testing.assert_allclose(x, exact, rtol=0, atol=1e-9 * np.abs(exact).max())
+        left = e.mass() @ x + G.T @ multipliers - f
+        assert np.abs(left).max() <= 1e-12 * max(np.abs(multipliers).max(), np.abs(f).max())
+
+
+def test_explicit_steps_do_not_see_the_mass_of_a_light_body():
+    ends = []
+    for ratio in (1e-7, 1e-13):
+        result = flexmb.simulate(
+            built(chain([1, ratio, 1])[0]), 0.1, integrator="explicit", tolerance=1e-8, output_step=0.05
+        )
+        assert result.verdict.sound
+        ends.append(result.frame("b2")[0][-1])
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_generalised_alpha_names_the_bodies(coordinates):
+    """Whether the run fails or not: the reason is given before."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with contextlib.suppress(flexmb.ConvergenceError):
+            flexmb.simulate(built(chain([1, 1e-13, 1])[0]), 0.01, step=1e-3, coordinates=coordinates)
+    assert any(w.category is MassRatioWarning and "'b1'" in str(w.message) for w in told)
+
+
+def test_light_bodies_that_do_no_harm_are_not_named():
+    for system in (chain([1, 1e-13])[0], four_bar([1, 1, 1])[0], chain([1, 1e-6, 1])[0]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RedundantConstraintWarning)
+            flexmb.simulate(system, 0.002, step=1e-3)

@@ -1,0 +1,143 @@
+"""Periods of mechanisms that depend on time by nothing: self-excited oscillators, clocks, swings with motors and laws."""
+
+import math
+
+import numba
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import flexmb
+from flexmb.law import LawError
+from flexmb.linear import periodic_motion
+from flexmb.linear.linearise import LinearError
+from flexmb.linear.periodic import is_autonomous
+
+
+def slider(law, start, **parts):
+    """A unit mass on a slide, with a law for its force."""
+    system = flexmb.System(**parts)
+    mass = system.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)), position=(start, 0, 0))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), mass.at((0, 0, 0)), axis=(1, 0, 0))
+    system.motor("law", "guide", law)
+    return system
+
+
+def van_der_pol(t, x, v):
+    return (1 - x * x) * v - x
+
+
+def test_van_der_pol_s_oscillator_finds_its_period():
+    """6.6632868594 (a hundred sources), and its multiplier, by another integrator; as Python and compiled."""
+    end = solve_ivp(lambda t, y: [y[1], van_der_pol(0, y[0], y[1]), 1 - y[0] ** 2], (0, 6.6632868594), [2.0086198608, 0, 0], rtol=1e-11, atol=1e-12)  # fmt: skip
+    for law in (van_der_pol, numba.njit(van_der_pol)):
+        found = periodic_motion(slider(law, 2.0), 6.5, steps=1500)
+        assert found.period == pytest.approx(6.6632868594, rel=5e-6)
+        assert found.stable
+        np.testing.assert_allclose(np.abs(found.multipliers), [1.0, math.exp(end.y[2, -1])], rtol=0.02)
+
+
+def clock(**motor):
+    """A pendulum with an escapement that pushes it as it passes 0.3 rad in its direction, and drag."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    bob = flexmb.rigid_body("bob", mass=2.0, inertia=(1e-9,) * 3, centre=(0, 0, -0.5))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), system.add(bob, orientation=(0, -0.3, 0)), axis=(0, 1, 0))
+
+    def escapement(t, angle, rate):
+        return 0.3 * math.tanh(20 * rate) * math.exp(-(((angle - 0.3) / 0.05) ** 2)) - 0.05 * rate
+
+    system.motor("escapement", "hinge", escapement)
+    system.motor("train", "hinge", flexmb.motion.constant(0.0), **motor)
+    return system
+
+
+def test_a_clock_finds_its_beat():
+    """Beside a motor whose torque is a constant function of time; the period of its own motion, simulated long."""
+    found = periodic_motion(clock(), 1.4, steps=1000)
+    long = flexmb.simulate(clock(), 60.0, step=1e-3)
+    x = long.coordinate("hinge") - 0.3
+    late = np.flatnonzero((x[:-1] < 0) & (x[1:] >= 0) & (long.t[:-1] > 40))
+    crossings = long.t[late] - x[late] * np.diff(long.t)[late] / (x[late + 1] - x[late])
+    assert found.period == pytest.approx(np.diff(crossings).mean(), rel=2e-5)
+    assert found.stable
+    assert 0.1 < np.abs(found.multipliers).min() < 0.95
+
+
+def test_a_law_that_uses_its_time_keeps_the_period_that_is_given():
+    """Duffing's oscillator, shaken by its law: the answer has the period of the shaking."""
+
+    def law(t, x, v):
+        return -x - 0.2 * x**3 - 0.4 * v + 0.3 * math.cos(1.5 * t)
+
+    period = 2 * math.pi / 1.5
+    found = periodic_motion(slider(law, 0.1), period, steps=800)
+    assert found.period == period
+    assert found.closing < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("law", "alone"),
+    [
+        (van_der_pol, True),
+        (lambda t, x, v: -x - v * abs(v), True),
+        (lambda t, x, v: -x * (1 + 1e-6 * math.cos(t)), False),
+        (lambda t, x, v: -x + 0.1 * math.exp(-(((t - 0.55) / 0.1) ** 2)), False),
+    ],
+)
+def test_dependence_on_time_is_found_by_trying(law, alone):
+    result = flexmb.simulate(slider(law, 1.0), 1.0, step=1e-2)
+    assert is_autonomous(result) == alone
+    system = slider(law, 1.0)
+    system.motor("shake", "guide", flexmb.motion.harmonic(1.0, 1.0))
+    assert not is_autonomous(flexmb.simulate(system, 1.0, step=1e-2))
+
+
+def test_a_law_that_fails_at_other_times_is_told():
+    def law(t, x, v):
+        if t > 0.5 and x > 0.99:
+            raise ValueError("not at this time")
+        return -x
+
+    result = flexmb.simulate(slider(law, 1.0), 1.0, step=1e-2)
+    with pytest.raises(LawError, match="not at this time"):
+        is_autonomous(result)
+
+
+@pytest.mark.parametrize("how", ["law", "function", "driver", "driver of a slide", "translation"])
+def test_a_period_that_is_not_that_of_the_drivers_is_refused(how):
+    """A motion may close in any time; it does not go on as it began."""
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    place = system.ground.at((0, 0, 0))
+    if how == "driver of a slide":
+        system.cylindrical("hinge", place, rod["start"], axis=(0, 0, 1))
+        system.drive("hinge", flexmb.motion.harmonic(0.1, 1 / 1.5), along="translation")
+    elif how == "translation":
+        system.prismatic("hinge", place, rod["start"], axis=(0, 0, 1))
+        system.drive("hinge", flexmb.motion.constant_speed(2 * np.pi))  # goes on and on
+    else:
+        system.revolute("hinge", place, rod["start"], axis=(0, 0, 1))
+        if how == "driver":
+            system.drive("hinge", flexmb.motion.constant_speed(2 * np.pi / 1.5))
+        elif how == "function":
+            system.motor("motor", "hinge", flexmb.motion.harmonic(0.1, 1 / 1.5), drag=0.3)
+        else:
+            system.motor("motor", "hinge", lambda t, x, rate: 0.1 * np.cos(2 * np.pi * t / 1.5) - 0.3 * rate)
+    if how == "driver":
+        found = periodic_motion(system, 1.5, steps=100)
+        assert found.closing < 1e-9
+        assert found.stable  # nothing is free to deviate
+    with pytest.raises(LinearError, match=r"does not repeat itself in the period 1\.49"):
+        periodic_motion(system, 1.49, steps=100)
+
+
+def test_a_table_of_one_period_is_enough():
+    times = np.linspace(0, 1.5, 31)
+    system = flexmb.System()
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+    system.joint_spring("coil", "hinge", stiffness=3.0, damping=0.3)
+    system.motor("motor", "hinge", flexmb.motion.table(times, np.sin(2 * np.pi * times / 1.5)))
+    assert periodic_motion(system, 1.5, steps=100).stable
+    with pytest.raises(LinearError, match="does not repeat itself"):
+        periodic_motion(system, 1.4, steps=100)

@@ -1,0 +1,82 @@
+"""Random mechanisms before the referee: other units, other observers, other methods, Newton and Euler, Pinocchio (see docs/validated.md)."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from referee.build import build, sound
+from referee.description import CLOSING, WEIGHTS, describe
+from referee.judge import judge
+from referee.motion import How, run, seen
+from referee.newton_euler import impulses_left
+from referee.units import SI, SYSTEMS, Frame
+
+try:
+    import pinocchio
+except ImportError:  # the package pin, for some platforms only
+    pinocchio = None
+
+BATCH = 20
+
+
+def report(seeds):
+    """Faults of the mechanisms of some seeds, and how many could not be moved at all."""
+    reports = [judge(seed, pinocchio) for seed in seeds]
+    return [fault for r in reports for fault in r.faults], sum("baseline" in r.skipped for r in reports)
+
+
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 10_000))
+def test_random_mechanisms(seed):
+    """A few of them; the long tests take batches of twenty (FLEXMB_REFEREE_BATCHES of them, two by default; 25 are five hundred)."""
+    faults, _ = report([seed])
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("batch", range(int(os.environ.get("FLEXMB_REFEREE_BATCHES", "2"))))
+def test_batches_of_random_mechanisms(batch):
+    """No disagreement, and few that lock or blow up before the run ends."""
+    faults, stopped = report(range(BATCH * batch, BATCH * (batch + 1)))
+    assert not faults, "\n".join(faults)
+    assert stopped <= BATCH // 5
+
+
+def test_the_mechanisms_are_of_every_kind():
+    """All joints, forces, drivers and events, loops and trees, rigid and flexible bodies."""
+    many = [describe(seed) for seed in range(300)]
+    joints = {j.kind for d in many for j in d.joints}
+    assert joints == set(WEIGHTS)
+    assert {j.kind for d in many for j in d.joints if j.name.startswith("closing")} == set(CLOSING)
+    assert {f.kind for d in many for f in d.forces} == {"spring", "bushing", "joint-spring", "motor", "law", "load"}
+    assert {e.kind for d in many for e in d.events} == {"stop", "lock", "release"}
+    assert {d.function.kind for m in many for d in m.drivers} == {"harmonic", "smooth_step", "pulse", "constant_speed"}
+    assert {d.loops for d in many} == {0, 1, 2}
+    assert any(not d.grounded for d in many)
+    assert any(b.seed is not None and b.second_order for d in many for b in d.bodies)
+
+
+def test_the_referee_sees_a_wrong_force(monkeypatch):
+    """A reaction that is a thousandth off: the sums of forces say so."""
+    from flexmb.result import Result
+
+    d = sound(describe(11, events=False))
+    result = run(d, How("radau", tolerance=1e-9), 0.06, output_step=2.5e-3)
+    assert impulses_left(d, result) < 1e-7
+    reaction = Result.reaction
+    monkeypatch.setattr(Result, "reaction", lambda self, joint: 1.001 * reaction(self, joint))
+    assert impulses_left(d, result) > 1e-5
+
+
+def test_frames_and_units_are_undone():
+    """What is built in another unit system and frame is seen as it was described."""
+    d = sound(describe(4, events=False))
+    frame = Frame.random(np.random.default_rng(0), False)
+    here = seen(d, run(d, How("generalised-alpha", step=1e-3), 2e-3))
+    for units in SYSTEMS:
+        there = seen(d, run(d, How("generalised-alpha", step=1e-3), 2e-3, units=units, frame=frame), units, frame)
+        np.testing.assert_allclose(there.position, here.position, atol=1e-13)
+        np.testing.assert_allclose(there.attitude, here.attitude, atol=1e-13)
+    assert build(d, SI).build().bodies[0].invariants.mass == d.bodies[0].mass

@@ -1,0 +1,184 @@
+"""Starts: velocities and places do not depend on how a mechanism is drawn, and bodies that had to move are reported."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from mechanisms import random_flexible_body
+from scipy.linalg import null_space
+
+import flexmb
+from flexmb.configuration import difference, tangent_operator
+from flexmb.initial import AssemblyWarning, row_jacobian, start
+from flexmb.integrators.equations import Equations
+from flexmb.lie import rotation_exp
+from flexmb.subspace import in_subspace
+
+
+def moved_frame(name, mass, inertia, centre, g, points):
+    """A rigid body given in a body frame drawn at `g = (position, attitude)` of its own."""
+    p, R = g
+    return flexmb.rigid_body(
+        name, mass=mass, inertia=R.T @ np.diag(inertia) @ R, centre=R.T @ (np.array(centre) - p),
+        points={key: tuple(R.T @ (np.array(x) - p)) for key, x in points.items()},
+    ), {"position": p, "orientation": R}  # fmt: skip
+
+
+def placed(drawn, position, attitude):
+    """Where a body with a frame `drawn` goes when its parent frame is put at `position` and `attitude`."""
+    return {
+        "position": position + attitude @ drawn["position"],
+        "orientation": attitude @ drawn["orientation"],
+    }
+
+
+def frames(rng, count):
+    return [(rng.normal(size=3) * 3, rotation_exp(rng.normal(size=3))) for _ in range(count)]
+
+
+def two_rods(drawn, masses=(1.0, 1.0), unit=1.0, turn=None, gap=0.0):
+    """A double pendulum whose second rod only is given a speed, drawn in any frames, lengths in `unit`, turned as a whole."""
+    S = np.eye(3) if turn is None else turn
+    system = flexmb.System()
+    handles = []
+    for k, (name, mass) in enumerate(zip(("first", "second"), masses, strict=True)):
+        p, R = drawn[k]
+        inertia = np.array([1e-3, 1 / 12, 1 / 12]) * mass * unit**2
+        body, own = moved_frame(
+            name, mass, inertia, (0.5 * unit, 0, 0), (p * unit, R), {"start": (0, 0, 0), "end": (unit, 0, 0)}
+        )
+        at = (S @ np.array([(1.0 + gap) * k * unit, 0.3 * gap * k * unit, 0.0]), S @ rotation_exp((0, 0, gap * k)))
+        centre = at[0] + at[1] @ np.array([0.5 * unit, 0, 0])
+        place = placed(own, *at)
+        omega = S @ np.array([0.1, 0.2, 5.0]) * k
+        velocity = S @ np.array([0.0, 2.0, 1.0]) * k * unit + np.cross(omega, place["position"] - centre)
+        handles.append(system.add(body, **place, velocity=velocity, angular_velocity=omega))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), handles[0]["start"], axis=S @ (0, 0, 1))
+    system.revolute("elbow", handles[0]["end"], handles[1]["start"], axis=S @ (0, 0, 1))
+    return system
+
+
+def told(system):
+    """World positions of the rods' ends, attitudes of the rods' axes and angular velocities at the start."""
+    mechanism = system.build()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssemblyWarning)
+        begun = start(mechanism, mechanism.flat())
+    result = flexmb.result.result_of_states(
+        mechanism, np.zeros(1), begun.state.q[None], begun.state.w[None], begun.wdot[None], begun.multipliers[None]
+    )
+    ends = [result.position(f"{name}.{end}")[0] for name in ("first", "second") for end in ("start", "end")]
+    speeds = [result.velocity(f"{name}.{end}")[0] for name in ("first", "second") for end in ("start", "end")]
+    return np.array(ends), np.array(speeds), begun
+
+
+@pytest.mark.parametrize("masses", [(1.0, 1.0), (1e-10, 1.0), (1.0, 1e-10), (3.0, 0.2)])
+@pytest.mark.parametrize("gap", [0.0, 0.3])
+def test_the_start_does_not_depend_on_where_frames_are_drawn(masses, gap):
+    rng = np.random.default_rng(1)
+    plain = [(np.zeros(3), np.eye(3))] * 2
+    ends, speeds, begun = told(two_rods(plain, masses, gap=gap))
+    for _ in range(3):
+        other = told(two_rods(frames(rng, 2), masses, gap=gap))
+        np.testing.assert_allclose(other[0], ends, atol=1e-9)
+        np.testing.assert_allclose(other[1], speeds, atol=1e-9)
+        assert other[2].moved == pytest.approx(begun.moved, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.3])
+def test_nor_on_units_and_orientation(gap):
+    rng = np.random.default_rng(2)
+    plain = [(np.zeros(3), np.eye(3))] * 2
+    ends, speeds, _ = told(two_rods(plain, (1.0, 2.0), gap=gap))
+    for unit in (1e3, 1e-3, 1e6):
+        for turn in (np.eye(3), rotation_exp(rng.normal(size=3))):
+            other = told(two_rods(frames(rng, 2), (1e-7, 2e-7), unit, turn, gap))
+            np.testing.assert_allclose(other[0] / unit @ turn, ends, atol=1e-9)
+            np.testing.assert_allclose(other[1] / unit @ turn, speeds, atol=1e-8)
+
+
+def test_the_start_velocity_of_a_double_pendulum_is_that_of_an_impulse():
+    """By hand, in the plane: angular velocities that minimise the kinetic energy of the change."""
+    speeds = told(two_rods([(np.zeros(3), np.eye(3))] * 2))[1]
+    # unknowns a, b; first: centre (0, a/2), spin a; second: centre (0, a + b/2), spin b; given: 0; (0, 2), 5
+    rows = np.array([[0.5, 0.0], [np.sqrt(1 / 12), 0.0], [1.0, 0.5], [0.0, np.sqrt(1 / 12)]])
+    given = np.array([0.0, 0.0, 2.0, 5.0 * np.sqrt(1 / 12)])
+    a, b = np.linalg.lstsq(rows, given, rcond=None)[0]
+    np.testing.assert_allclose(speeds[:, 1], [0, a, a, a + b], atol=1e-12)
+    np.testing.assert_allclose(speeds[:, [0, 2]], 0.0, atol=1e-12)
+
+
+def flexible(modes):
+    """A flexible body with more and more of the same elastic coordinates, with a speed that its hinge does not allow."""
+    body = random_flexible_body(np.random.default_rng(4), modes=4, second_order=True)
+    if modes == 0:
+        return body.rigid()
+    return in_subspace(body, np.eye(4)[:, :modes])
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.2])
+def test_nor_on_the_number_of_elastic_coordinates(gap):
+    found = []
+    for modes in (0, 1, 4):
+        system = flexmb.System()
+        body = system.add(flexible(modes), position=(gap, 0, gap), velocity=(1, 2, 3), angular_velocity=(0.3, 0.5, 2))
+        rod = system.add(flexmb.uniform_rod("rod", mass=0.4, length=1.0), position=(1 + gap, gap, 0))
+        system.revolute("hinge", system.ground.at((0, 0, 0)), body["start"], axis=(0, 0, 1))
+        system.spherical("ball", body["end"], rod["start"])
+        mechanism = system.build()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssemblyWarning)
+            begun = start(mechanism, mechanism.flat())
+        rates = np.delete(begun.state.w, np.arange(6, 6 + modes))
+        found.append(np.concatenate([begun.state.q[:7], begun.state.q[7 + modes :], rates]))
+    np.testing.assert_allclose(found[1:], found[:1] * 2, atol=1e-9)
+
+
+def test_it_is_the_projection_of_events():
+    """Of rigid bodies, the change is the one that an impact is computed with."""
+    rng = np.random.default_rng(5)
+    mechanism = two_rods(frames(rng, 2), (2.0, 0.3)).build()
+    begun = start(mechanism, mechanism.flat())
+    e = Equations(mechanism, begun.state.q)
+    functions, w = mechanism.function_values(0.0), mechanism.initial.w
+    still = np.zeros_like(w)
+    e.residual(functions, begun.state.q, still, still, np.zeros(mechanism.joint_rows))
+    np.testing.assert_allclose(w - e.least_change(e.broken_rates(functions, w)), begun.state.w, atol=1e-10)
+
+
+def test_a_closed_configuration_is_the_nearest():
+    """No motion that the joints allow brings the bodies nearer to where they were drawn."""
+    rng = np.random.default_rng(6)
+    mechanism = two_rods(frames(rng, 2), (2.0, 0.3), gap=0.4).build()
+    flat = mechanism.flat()
+    with pytest.warns(AssemblyWarning):
+        begun = start(mechanism, flat)
+    x = difference(flat, mechanism.initial.q, begun.state.q)
+    J = row_jacobian(mechanism, flat, begun.state.q, mechanism.function_values(0.0))[1] @ tangent_operator(flat, x)
+    M = Equations(mechanism, begun.state.q)
+    still = np.zeros_like(x)
+    M.residual(mechanism.function_values(0.0), begun.state.q, still, still, np.zeros(mechanism.joint_rows))
+    N = null_space(J.toarray())
+    assert np.abs(N.T @ (M.mass() @ x)).max() < 1e-9 * np.abs(M.mass() @ x).max()
+
+
+def test_bodies_that_had_to_move_are_reported():
+    system = two_rods([(np.zeros(3), np.eye(3))] * 2, gap=0.3)
+    words = r"joints of .* are open as drawn: 'elbow' .*'second' moved by .* and turned by"
+    with pytest.warns(AssemblyWarning, match=words) as record:
+        result = flexmb.simulate(system, 0.01, step=1e-3)
+    assert "'hinge'" not in str(record[0].message).split("To close")[0]
+    distance = float(re.search(r"'second' moved by (\S+)", str(record[0].message)).group(1))
+    before, after = (result.mechanism.initial.q, result.q[0])
+    assert distance > 0.05
+    assert not np.allclose(before, after, atol=0.01)
+
+
+def test_rounded_drawings_and_drivers_that_start_elsewhere_are_not():
+    start_of = two_rods([(np.zeros(3), np.eye(3))] * 2, gap=2e-4).build()
+    assert 1e-5 < start(start_of, start_of.flat()).moved < 1e-3
+    driven = two_rods([(np.zeros(3), np.eye(3))] * 2)
+    driven.drive("hinge", flexmb.motion.polynomial(0.5, 1.0))
+    mechanism = driven.build()
+    assert start(mechanism, mechanism.flat()).moved > 0.4

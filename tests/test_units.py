@@ -1,0 +1,223 @@
+"""Thresholds are relative to scales of the model: the same answers in every unit system, for light bodies beside heavy ones too."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from referee.build import build, sound
+from referee.description import describe
+from referee.units import SYSTEMS
+
+import fem
+import flexmb
+import reduction
+from fem.errors import MatrixError
+from flexmb.initial import quiet_start
+from flexmb.integrators.equations import Equations
+from flexmb.inverse import Servo, inverse_dynamics
+from flexmb.kernels.rows import row_rates
+from flexmb.linear import linearise
+from flexmb.motion import (
+    MotionError,
+    check_derivatives,
+    constant,
+    function,
+    harmonic,
+    polynomial,
+    pulse,
+    smooth_step,
+    spin_up,
+    table,
+)
+from flexmb.projection import as_sparse
+
+UNITS = pytest.mark.parametrize("units", SYSTEMS, ids=str)
+TIMES = pytest.mark.parametrize("second", [u.time for u in SYSTEMS if u.time != 1] + [1.0, 1e3, 1e-12])
+
+
+# functions of time -----------------------------------------------------------------------------------------------
+
+
+@TIMES
+def test_the_built_in_functions_of_time_are_taken_in_every_unit(second):
+    T = second
+    for motion in (
+        harmonic(0.3, 1e6 / T), harmonic(1e9, 0.1 / T, 1.0, 5e9), harmonic(0.1, 3 / T, 0.2, 1e6), smooth_step(0.5 * T, 0.2 * T, np.pi),
+        pulse(3 * T, T, 2.0), pulse(0, 0.2 * T, 2.0, 0.5 * T), spin_up(6 / T, 15 * T), polynomial(1, 2 / T, 3 / T**2), constant(0.0), constant(5.0),
+        table(np.linspace(0, T, 20), np.sin(np.linspace(0, 5, 20))),
+    ):  # fmt: skip
+        check_derivatives(motion)
+
+
+@TIMES
+def test_right_derivatives_of_ones_own_are_taken_and_wrong_ones_refused(second):
+    w, sin, cos = 7.0 / second, np.sin, np.cos
+    check_derivatives(
+        function(lambda t: w * t + sin(w * t), lambda t: w + w * cos(w * t), lambda t: -w * w * sin(w * t))
+    )
+    check_derivatives(function(lambda t: 1 - cos(w * t), lambda t: w * sin(w * t), lambda t: w * w * cos(w * t)))
+    check_derivatives(function(lambda t: (w * t) ** 3, lambda t: 3 * w * (w * t) ** 2, lambda t: 6 * w**2 * (w * t)))
+    wrong = (
+        (lambda t: w * t + sin(w * t), lambda t: w + 1.01 * w * cos(w * t), lambda t: -1.01 * w * w * sin(w * t)),
+        (lambda t: sin(w * t), lambda t: w * cos(w * t), lambda t: w * w * sin(w * t)),
+        (lambda t: sin(w * t), lambda t: 0.0, lambda t: 0.0),
+        (lambda t: (w * t) ** 2, lambda t: 2 * w**2 * t, lambda t: 0.0),
+        (lambda t: 5.0, lambda t: w, lambda t: 0.0),
+    )
+    for parts in wrong:
+        with pytest.raises(MotionError, match="differences of the function give"):
+            check_derivatives(function(*parts))
+
+
+def test_a_smooth_step_ends_exactly():
+    for start, duration, height in ((0.118, 0.138, -0.0935), (0.5, 0.3, np.pi)):
+        step = smooth_step(start, duration, height)
+        assert step(start + 2 * duration) == (height, 0.0, 0.0)
+        assert step(start - duration) == (0.0, 0.0, 0.0)
+
+
+# force laws, tangents, inverse dynamics --------------------------------------------------------------------------
+
+
+def damped_pendulum(units):
+    """A hinged rod at rest without gravity, braked and sprung by a law whose scales are 0.02 rad and 0.1 rad/s."""
+    L, M, T = units.length, units.mass, units.time
+    moment = M * L**2 / T**2
+
+    def law(t, x, xdot):
+        return -moment * (np.tanh(x / 0.02) + 0.3 * np.tanh(xdot * T / 0.1))
+
+    system = flexmb.System(name="damped pendulum")
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0 * M, length=1.0 * L))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod, axis=(0, 0, 1))
+    system.joint_spring("spring", "hinge", stiffness=0.01 * moment)
+    system.motor("law", "hinge", law)
+    return system
+
+
+@UNITS
+def test_the_tangent_of_a_force_law(units):
+    """Stiffness and damping of a law about rest: 50 and 3 in SI, the same in every unit of time."""
+    linear = linearise(damped_pendulum(units))
+    moment = units.mass * units.length**2 / units.time**2
+    assert linear.K[5, 5] / moment == pytest.approx(50.01, rel=1e-6)
+    assert linear.D[5, 5] / (moment * units.time) == pytest.approx(3.0, rel=1e-6)
+
+
+@UNITS
+def test_the_iteration_of_a_step_with_a_force_law(units):
+    """As many iterations in every unit system: the slopes of the law are as good."""
+    system = damped_pendulum(units)
+    system.set_speed("hinge", 1e-3 / units.time)
+    run = flexmb.simulate(system, 0.02 * units.time, step=1e-3 * units.time)
+    other = damped_pendulum(SYSTEMS[0])
+    other.set_speed("hinge", 1e-3)
+    reference = flexmb.simulate(other, 0.02, step=1e-3)
+    assert run.statistics.iterations == reference.statistics.iterations
+    np.testing.assert_allclose(run.coordinate("hinge"), reference.coordinate("hinge"), rtol=1e-9, atol=1e-14)
+
+
+@UNITS
+def test_inverse_dynamics(units):
+    """A hinged flexible body whose end follows a path: the same torque."""
+    from referee.build import flexible_body
+
+    def torque(u):
+        system = flexmb.System(name="arm")
+        body = system.add(flexible_body(3, False, u))
+        system.revolute("hinge", system.ground.at((0, 0, 0)), body["start"], axis=(0, 0, 1))
+        system.motor("motor", "hinge", 0.0)
+        path = smooth_step(0.0, 0.2 * u.time, 0.1 * u.length)
+        found = inverse_dynamics(
+            system, [Servo("random.end", "y", path)], ["motor"], 0.2 * u.time, 0.01 * u.time, before=0.1 * u.time, after=0.1 * u.time
+        )  # fmt: skip
+        return found.efforts[:, 0] * u.time**2 / (u.mass * u.length**2)
+
+    reference = torque(SYSTEMS[0])
+    np.testing.assert_allclose(torque(units), reference, rtol=0, atol=1e-9 * np.abs(reference).max())
+
+
+# light bodies beside heavy ones ----------------------------------------------------------------------------------
+
+
+def exact_accelerations(e, functions, q, w):
+    """Accelerations by 60-digit elimination of the equations that `Equations.accelerations` solves."""
+    from mpmath import lu_solve, matrix, mp
+
+    nv, nj, flat = len(w), e.flat.joint_rows, e.flat
+    unbalanced = e.residual(functions, q, w, np.zeros(nv), np.zeros(nj))[0].copy()
+    M, G = e.mass().toarray(), as_sparse(flat, e.terms.G).toarray()[:nj]
+    rows, rates = np.zeros(len(flat.row_kind)), np.zeros(len(flat.row_kind))
+    eps = 1e-3 / (np.abs(w) * flat.weight).max()
+    for offset, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):
+        e.residual(functions, e.displaced(q, offset * eps * w), w, np.zeros(nv), np.zeros(nj))
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, e.terms.G, w, rates)
+        rows -= weight / (12 * eps) * rates
+    with mp.workdps(60):
+        A = matrix(np.block([[M, G.T], [G, np.zeros((nj, nj))]]).tolist())
+        x = lu_solve(A, matrix(np.concatenate([-unbalanced, rows[:nj]]).tolist()))
+    return np.array([float(v) for v in x])[:nv]
+
+
+@pytest.mark.parametrize("ratio", [1e-4, 1e-7, 1e-9])
+def test_a_light_body_does_not_spoil_accelerations(ratio):
+    """One body of a mechanism lighter than the others by many decades: its accelerations carry the rounding of the forces on it, no more."""
+    for seed in (8, 12, 19, 20):
+        d = replace(sound(describe(seed, flexible=False, events=False)), drivers=())
+        k = int(np.random.default_rng(seed).integers(len(d.bodies) - 1))
+        light = replace(d.bodies[k], mass=ratio * d.bodies[k].mass, inertia=ratio * d.bodies[k].inertia)
+        d = replace(d, bodies=(*d.bodies[:k], light, *d.bodies[k + 1 :]))
+        mechanism = build(d).build()
+        state = quiet_start(mechanism).state
+        e, functions = Equations(mechanism, state.q), mechanism.function_values(0.0)
+        wdot = e.accelerations(functions, state.q, state.w)[0].copy()
+        exact = exact_accelerations(e, functions, state.q, state.w)
+        np.testing.assert_allclose(
+            wdot, exact, rtol=0, atol=(1e-11 + 1e-17 / ratio) * np.abs(exact).max(), err_msg=f"seed {seed}"
+        )
+
+
+# parts -----------------------------------------------------------------------------------------------------------
+
+
+def bar(units):
+    """A clamped and loaded block of steel with two interfaces."""
+    L, M, T = units.length, units.mass, units.time
+    steel = fem.Material.isotropic(2.1e11 * M / (L * T**2), 0.3, 7850 * M / L**3)
+    mesh = fem.mesh_shapes.block("hexahedron", (0.4 * L, 0.05 * L, 0.04 * L), (6, 1, 1))
+    return fem.Model(mesh, steel).with_interfaces(left="x0", right="x1")
+
+
+@UNITS
+@pytest.mark.parametrize("attached_to", [None, "left"])
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of sizes and moduli that are unusual for a part in SI
+def test_a_reduced_part_is_the_same_in_every_unit_system(units, attached_to):
+    """Frequencies, mass, inertia and the motion of its interfaces, to 1e-9."""
+
+    def reduced(u):
+        model = bar(u)
+        body = flexmb.flexible_body(model, reduction.craig_bampton(model, modes=4, attached_to=attached_to), name="bar")
+        i = body.invariants
+        rows = np.abs(body.interface("right").rows) * np.repeat([1, u.length], 3)[:, None] * np.sqrt(u.mass)
+        rigid = i.mass / u.mass, i.J0 / (u.mass * u.length**2), i.s0 / (u.mass * u.length)
+        return body.frequencies * u.time, rows @ rows.T, *rigid
+
+    for mine, theirs in zip(reduced(units), reduced(SYSTEMS[0]), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-8 * np.abs(theirs).max())
+
+
+def test_lumps_and_springs_are_judged_in_every_unit_system():
+    """An asymmetric inertia or stiffness is refused however small its numbers are; a stiffness that mixes large and small entries is not."""
+    tilted = np.array([[1.0, 0.3, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    for size in (1.0, 1e-12, 1e12):
+        with pytest.raises(MatrixError, match="not physical"):
+            fem.PointMass(size, tilted * size).matrix("end")
+        k = np.diag([1.0, 1.0, 1.0, 1e-14, 1e-14, 1e-14]) * size
+        k[3, 4] = 0.5e-14 * size
+        with pytest.raises(MatrixError, match="symmetric stiffness"):
+            fem.Spring("a", "b", k).matrix()
+        k[4, 3] = k[3, 4]
+        assert fem.Spring("a", "b", k).matrix().shape == (6, 6)
+        k[3, 4] = k[4, 3] = 2e-14 * size
+        with pytest.raises(MatrixError, match="symmetric stiffness"):
+            fem.Spring("a", "b", k).matrix()

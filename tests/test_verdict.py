@@ -1,0 +1,83 @@
+"""The verdict that ends every run: sound runs of every integrator have none against them, unsound ones are loud."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum, random_flexible_body
+
+import flexmb
+from flexmb.files import load_result, save_result
+
+METHODS = [
+    {"step": 1e-3},
+    {"step": 1e-3, "coordinates": "joint"},
+    {"step": 1e-3, "integrator": "hht"},
+    {"integrator": "radau"},
+    {"integrator": "bdf"},
+    {"integrator": "explicit"},
+    {"step": 1e-2, "integrator": "energy-momentum"},
+]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: "-".join(str(v) for v in m.values()))
+def test_a_sound_run_of_every_integrator_has_a_clean_verdict(method):
+    verdict = flexmb.simulate(double_pendulum(), 1.0, **method).verdict
+    assert verdict.sound
+    assert verdict.imbalance < 1e-3
+    assert verdict.drift.opening < 1e-7
+    assert "closes" in str(verdict)
+
+
+def test_a_rotor_that_exchanges_nothing_is_sound_and_its_scale_is_its_kinetic_energy():
+    system = flexmb.System(gravity=(0, 0, 0))
+    rotor = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(1.0, 2.0, 3.0)), angular_velocity=(5.0, 0.1, 0.0))
+    result = flexmb.simulate(system, 1.0, step=1e-3)
+    assert result.verdict.sound
+    assert result.ledger.exchange == pytest.approx(1e-2 * result.ledger.kinetic.max())
+    assert rotor.body.name == "rotor"
+
+
+def test_a_balance_that_does_not_close_is_loud():
+    """Ten steps a period of a stiff bar, struck: the scheme's dissipation is most of the strain energy."""
+    rng = np.random.default_rng(3)
+    system = flexmb.System(gravity=(0, 0, 0))
+    body = system.add(random_flexible_body(rng, stiffness=(3e4, 9e4)))
+    system.load("blow", body["end"], force=(0, 5.0, 0), factor=flexmb.motion.pulse(0.0, 0.02, 1.0))
+    system.fixed("clamp", system.ground, body["start"])
+    with pytest.warns(flexmb.EnergyBalanceWarning, match="does not close"):
+        result = flexmb.simulate(system, 1.0, step=1e-2, rho_inf=0.1)
+    assert not result.verdict.sound
+    assert "does not close" in str(result)
+
+
+def test_an_open_joint_is_named_with_its_time():
+    result = flexmb.simulate(double_pendulum(), 0.1, step=1e-3)
+    q = result.q.copy()
+    q[40, 7:10] += (0.0, 0.0, 2e-3)  # the second rod leaves its elbow
+    verdict = replace(result, q=q).verdict
+    assert verdict.drift.joint == "elbow"
+    assert verdict.drift.opening == pytest.approx(2e-3 / result.mechanism.length, rel=1e-6)
+    assert verdict.drift.t == result.t[40]
+    assert [category for category, _ in verdict.findings] == [flexmb.JointDriftWarning]
+
+
+def test_joints_that_an_event_released_are_not_open():
+    system = double_pendulum()
+    events = [flexmb.events.Event("break", lambda r: r.t - 0.3, flexmb.events.Release("elbow"))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = flexmb.simulate(system, 0.6, step=1e-3, events=events)
+    assert result.verdict.drift.opening < 1e-9
+
+
+def test_loads_that_fixed_steps_pass_over_stay_in_the_verdict_and_in_the_file(tmp_path):
+    system = double_pendulum()
+    system.motor("kick", "hinge", flexmb.motion.pulse(0.31, 0.004, 1.0))
+    with pytest.warns(flexmb.UnresolvedWarning, match="'kick'"):
+        result = flexmb.simulate(system, 1.0, step=1e-2)
+    assert [category for category, _ in result.verdict.findings] == [flexmb.UnresolvedWarning]
+    assert "'kick'" in str(result)
+    again = load_result(save_result(result, tmp_path / "run.h5"))
+    assert again.verdict == result.verdict

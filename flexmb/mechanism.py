@@ -169,6 +169,8 @@ class Mechanism:
 
     def function_values(self, t: float) -> Float[np.ndarray, "nf 3"]:
         """Value, rate and acceleration of every function of time at `t`; time itself is the last one."""
+        if not self.functions:
+            return np.array([[t, 1.0, 0.0]])
         return self.function_table(np.array([t]))[0]
 
     def function_table(self, times: Float[np.ndarray, "nt"]) -> Float[np.ndarray, "nt nf 3"]:

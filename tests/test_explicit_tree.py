@@ -87,13 +87,17 @@ def test_what_it_cannot_do_is_told():
 
 
 def test_it_is_faster_than_with_joint_equations():
-    """Six bars: an order of magnitude, here three are asked for."""
+    """Six bars: five to seven times, here three are asked for, of the least of three repeats."""
     from benchmarks.chain import chain
 
-    mechanism, times = chain(6), []
+    mechanism, least = chain(6), []
     for coordinates in ("absolute", "joint"):
-        flexmb.simulate(mechanism, 0.01, integrator="explicit", coordinates=coordinates, step=1e-3)
-        begin = time.process_time()
-        flexmb.simulate(mechanism, 0.2, integrator="explicit", coordinates=coordinates, step=1e-3, output_step=0.1)
-        times.append(time.process_time() - begin)
-    assert times[0] > 3 * times[1]
+        options = dict(integrator="explicit", coordinates=coordinates, step=1e-3, output_step=0.1)
+        flexmb.simulate(mechanism, 0.1, **options)
+        times = []
+        for _ in range(3):
+            begin = time.process_time()
+            flexmb.simulate(mechanism, 0.5, **options)
+            times.append(time.process_time() - begin)
+        least.append(min(times))
+    assert least[0] > 3 * least[1]

@@ -12,7 +12,7 @@ from fem.errors import ConvergenceError, FlexmbError
 from flexmb.integrators.snapshot import Snapshot
 from flexmb.kernels.data import ANGLE, SECOND_ORDER, TILT, Flat, Places, Terms, make_places, make_terms
 from flexmb.kernels.exponential import exponential_rates
-from flexmb.kernels.rows import OPPOSED, add_turns, angles_at, as_driven, place_markers, row_rates
+from flexmb.kernels.rows import OPPOSED, add_turns, angles_at, angles_reached, place_markers, row_rates
 from flexmb.kernels.solve import INACTIVE, solve_joints
 from flexmb.kernels.step import displace, powers_of, residual
 from flexmb.law import require_sound
@@ -73,14 +73,13 @@ class Equations:
 
     def angles_there(self, functions: np.ndarray) -> np.ndarray:
         """The angles (na,), turns counted, where the residual was evaluated last."""
-        angles = self.expected.copy()
-        as_driven(self.flat, functions, angles)
-        angles_at(self.flat, self.places, angles)
+        angles = np.empty_like(self.expected)
+        angles_reached(self.flat, functions, self.places, self.expected, angles)
         return angles
 
     def keep_angles(self, functions: np.ndarray) -> None:
         """A step ends where the residual was evaluated last."""
-        self.angles[:] = self.angles_there(functions)
+        angles_reached(self.flat, functions, self.places, self.expected, self.angles)
         self.expected[:] = self.angles
 
     def powers(self, functions: np.ndarray, w: np.ndarray, multipliers: np.ndarray) -> np.ndarray:

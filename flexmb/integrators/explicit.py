@@ -112,8 +112,7 @@ class Explicit:
 
     def _runs_away(self, h: float, v: np.ndarray) -> bool:
         """Whether a step with velocities `v` goes too far; a uniform translation goes as far as it likes."""
-        beyond = np.where(self._uniform, v - self.v, v)
-        return not h * (np.abs(beyond) * self.weight).max(initial=0.0) < FARTHEST
+        return not h * (np.abs(v - self._uniform * self.v) * self.weight).max(initial=0.0) < FARTHEST
 
     def _take(self, moved: np.ndarray, faster: np.ndarray) -> None:
         """Positions moved by exponential coordinates, with other velocities, put back on the joints."""

@@ -294,6 +294,14 @@ def angles_at(flat, places, angles):
 
 
 @njit(cache=True)
+def angles_reached(flat, functions, places, expected, angles):
+    """The angles (na,) where the markers were placed last: those that drivers prescribe, and those in the turn nearest to the `expected` ones."""
+    angles[:] = expected
+    as_driven(flat, functions, angles)
+    angles_at(flat, places, angles)
+
+
+@njit(cache=True)
 def load_wrenches(flat, functions, places, wrenches):
     """Forces and moments (nl, 6) of the loads in world axes. Markers must have been placed."""
     for l in range(len(flat.load_marker)):

@@ -20,7 +20,7 @@ def build(diameter: float, pieces: int = 1) -> Any:
     import fem
     import flexmb
     import reduction
-    from fem.mesh_shapes import line
+    from fem.mesh.structured_meshes import line
 
     beam = fem.Beam(fem.Material.isotropic(2.06843e11, 0.3, 7834.56), fem.Section.circle(diameter))
     model = fem.Model(line((0, 0, 0), (ROD, 0, 0), 20), beam, name="rod")
@@ -34,7 +34,7 @@ def build(diameter: float, pieces: int = 1) -> Any:
     system.revolute("bearing", system.ground.at((0, 0, 0)), crank["start"], axis=(0, 0, 1))
     system.revolute("crank pin", crank["end"], rod["pin"], axis=(0, 0, 1))
     system.joint("point-on-line", "slide", system.ground.at((CRANK + ROD, 0, 0)), rod["slider"], axis=(1, 0, 0))
-    system.drive("bearing", flexmb.motion.spin_up(SPEED, 0.05))
+    system.drive("bearing", flexmb.time_functions.spin_up(SPEED, 0.05))
     return system.build()
 
 
@@ -52,8 +52,8 @@ def run() -> list[Row]:
 
 def _errors(diameter: float) -> dict[str, float]:
     import flexmb
-    from flexmb.adapted import adapted
-    from flexmb.fidelity import with_fidelity
+    from flexmb.analyses.adapted import adapted
+    from flexmb.mechanism.fidelity import with_fidelity
 
     def middle(mechanism: Any) -> tuple[np.ndarray, Any]:
         result = flexmb.simulate(mechanism, DURATION, step=1e-5, output_step=1e-4)

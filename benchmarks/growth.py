@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.chain import chain
 from benchmarks.row import Row
+from flexmb.mechanism.compile import compiled
 
 BODIES = (4, 16, 64, 256, 1000)
 MODES = (5, 10, 20, 50, 100, 200)
@@ -58,7 +59,7 @@ def modes() -> list[Row]:
 
 def products_alone(m: int) -> float:
     """Microseconds of the quadratic products of one residual, in a loop of their own."""
-    from flexmb.kernels.bodies import _products
+    from flexmb.kernels.equations.bodies import _products
 
     columns, eta = np.random.default_rng(0).normal(size=(m, 9 * m)), np.ones(m)
     P, R = np.zeros(9 * m), np.zeros(9 * m)
@@ -117,11 +118,11 @@ def right_hand_side(count: int, calls: int = 1000) -> float:
     """Microseconds for the joint accelerations of a chain of hinged bars, by the recursion of the explicit method."""
     from numba import njit
 
-    from flexmb.integrators.equations import Equations
-    from flexmb.joint_tree import tree_of
-    from flexmb.kernels.articulated import make_articulated, tree_accelerations
-    from flexmb.kernels.rows import place_markers
-    from flexmb.kernels.tree import joint_poses
+    from flexmb.equations.evaluation import Equations
+    from flexmb.equations.spanning_tree import tree_of
+    from flexmb.kernels.equations.articulated import make_articulated, tree_accelerations
+    from flexmb.kernels.equations.rows import place_markers
+    from flexmb.kernels.equations.tree import joint_poses
 
     @njit
     def repeat(times, flat, tree, pose, v, bodies, vdot):  # type: ignore[no-untyped-def]
@@ -130,7 +131,7 @@ def right_hand_side(count: int, calls: int = 1000) -> float:
             tree_accelerations(flat, tree, pose, v, bodies, vdot)
 
     mechanism: Any = chain(count)
-    flat, tree, q = mechanism.flat(), tree_of(mechanism), mechanism.initial.q
+    flat, tree, q = compiled(mechanism), tree_of(mechanism), mechanism.initial.q
     e, pose = Equations(mechanism, q), np.zeros((count, 7))
     place_markers(flat, q, e.places)
     joint_poses(flat, tree, e.places, q, pose)
@@ -148,9 +149,9 @@ def pendulum(m: int) -> object:
     """A body with m elastic coordinates, hinged at its frame."""
     import flexmb
     import reduction
-    from fem import Material, Model, mesh_shapes
+    from fem import Material, Model, structured_meshes
 
-    mesh = mesh_shapes.block("hexahedron", (1.0, 0.1, 0.1), (20, 3, 3))
+    mesh = structured_meshes.block("hexahedron", (1.0, 0.1, 0.1), (20, 3, 3))
     part = Model(mesh, Material.isotropic(2e9, 0.3, 1000.0)).with_interfaces(hub="x0")
     basis = reduction.craig_bampton(part, m, attached_to="hub")
     system = flexmb.System(gravity=(0, 0, -9.81))

@@ -16,6 +16,6 @@ PARTS = {
 def steel_block(size: str) -> Any:
     """A block of quadratic tetrahedra."""
     from fem import Material, Model
-    from fem.mesh_shapes import block
+    from fem.mesh.structured_meshes import block
 
     return Model(block("tetra10", *PARTS[size]), Material.steel())

@@ -35,7 +35,7 @@ def run() -> list[Row]:
 def main() -> None:
     """In a process of its own: `python -m benchmarks.reduction_methods METHOD` prints one JSON object."""
     import reduction
-    from reduction.statics import statics
+    from reduction.solutions.statics import statics
 
     part = steel_block("100k").with_interfaces(a="x0", b="x1")
     part.K, part.M  # noqa: B018  assembly is in neither

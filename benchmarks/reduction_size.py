@@ -61,7 +61,7 @@ def growth() -> list[Row]:
 
 
 def _without_mumps(name: str) -> bool:
-    from fem.factorisations import BACKENDS
+    from fem.linear_algebra.factorisations import BACKENDS
 
     reason = BACKENDS["mumps"].missing()
     if reason is not None:

@@ -52,7 +52,7 @@ def flexmb_run() -> dict:
     system = flexmb.System()
     beam = system.add(flexmb.flexible_body(part, basis))
     system.revolute("hub", system.ground.at((0, 0, 0)), beam["hub"], axis=(0, 0, 1))
-    system.drive("hub", flexmb.motion.spin_up(spin_up.SPEED, spin_up.RISE))
+    system.drive("hub", flexmb.time_functions.spin_up(spin_up.SPEED, spin_up.RISE))
     result = flexmb.simulate(system, DURATION, step=STEP)
     tip = spin_up.tip_deflection(result)[:, 1].min()
     return {"cpu": result.statistics.cpu_seconds / DURATION, "error": abs(tip / REFERENCE - 1), "reached": DURATION}
@@ -67,7 +67,7 @@ def exudyn_run(bodies: int) -> dict:
     import flexmb
     from validation import spin_up
 
-    motion = flexmb.motion.spin_up(spin_up.SPEED, spin_up.RISE)
+    motion = flexmb.time_functions.spin_up(spin_up.SPEED, spin_up.RISE)
     length = spin_up.LENGTH / bodies
     part = _piece(length, 40 // bodies)
     fe = exudyn_peer.interface_of(part.points, part.K, part.M)
@@ -111,7 +111,7 @@ def _piece(length: float, cells: int) -> object:
     from validation import spin_up
 
     side = spin_up.SIDE
-    mesh = fem.mesh_shapes.block("hexahedron20", (length, side, side), (cells, 1, 1))
+    mesh = fem.structured_meshes.block("hexahedron20", (length, side, side), (cells, 1, 1))
     return fem.Model(replace(mesh, points=mesh.points - [0, side / 2, side / 2]), spin_up.MATERIAL)
 
 

@@ -44,10 +44,10 @@ def run() -> list[Row]:
 
 def part() -> object:
     """A soft block on the x axis, whose ends have 147 nodes each."""
-    from fem import Material, Model, mesh_shapes
+    from fem import Material, Model, structured_meshes
 
     material = Material.isotropic(2e7, 0.3, 1000.0, name="rubber")
-    mesh = mesh_shapes.block("tetra10", SIZE, DIVISIONS)
+    mesh = structured_meshes.block("tetra10", SIZE, DIVISIONS)
     return Model(replace(mesh, points=mesh.points - [0.0, SIZE[1] / 2, SIZE[2] / 2]), material)
 
 

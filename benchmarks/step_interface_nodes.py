@@ -40,9 +40,9 @@ def _hinged(divisions: int) -> object:
     """A beam of hex20 with `divisions` cells each way in its section, hinged at its averaging end interface."""
     import flexmb
     import reduction
-    from fem import Interface, Material, Model, mesh_shapes
+    from fem import Interface, Material, Model, structured_meshes
 
-    mesh = mesh_shapes.block("hexahedron20", (1.0, 0.05, 0.05), (10, divisions, divisions))
+    mesh = structured_meshes.block("hexahedron20", (1.0, 0.05, 0.05), (10, divisions, divisions))
     part = Model(mesh, Material.steel()).with_interfaces(hinge=Interface("x0", kind="average"))
     body = flexmb.flexible_body(part, reduction.modal(part, modes=20), name="beam")
     system = flexmb.System(gravity=(0, -9.81, 0))

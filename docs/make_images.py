@@ -6,8 +6,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from flexmb import demo, view
-from flexmb.compare import Comparison
+from flexmb import demo
+from flexmb.analyses.compare import Comparison
+from flexmb.plots import pictures
 from validation import reduction_methods
 
 HERE = Path(__file__).parent / "images"
@@ -15,7 +16,7 @@ HERE = Path(__file__).parent / "images"
 
 def poster(comparison: Comparison, folder: Path) -> None:
     """One picture: mesh, moving mechanism, joint force rigid against flexible, energy ledger."""
-    view.picture_result(
+    pictures.picture_result(
         comparison.flexible, folder / "moving.png", index=int(0.79 * len(comparison.t)), magnification=200
     )
     figure, axes = plt.subplots(2, 2, figsize=(14, 8.2), layout="constrained")
@@ -28,8 +29,8 @@ def poster(comparison: Comparison, folder: Path) -> None:
         axis.set_title(title)
     t = comparison.t * 1e3
     for result, colour, width, label in (
-        (comparison.rigid, view.GREY, 2.5, "rigid"),
-        (comparison.flexible, view.BLUE, 0.9, "flexible"),
+        (comparison.rigid, pictures.GREY, 2.5, "rigid"),
+        (comparison.flexible, pictures.BLUE, 0.9, "flexible"),
     ):
         axes[1, 0].plot(
             t, np.linalg.norm(result.reaction("crank pin")[:, :3], axis=1) / 1e3, color=colour, lw=width, label=label
@@ -38,9 +39,9 @@ def poster(comparison: Comparison, folder: Path) -> None:
     axes[1, 0].legend(frameon=False, loc="upper left")
     ledger = comparison.flexible.ledger
     for values, colour, label in (
-        (ledger.kinetic, view.BLUE, "kinetic"),
-        (ledger.elastic, view.ORANGE, "elastic"),
-        (np.abs(ledger.residual), view.INK, "|residual|"),
+        (ledger.kinetic, pictures.BLUE, "kinetic"),
+        (ledger.elastic, pictures.ORANGE, "elastic"),
+        (np.abs(ledger.residual), pictures.INK, "|residual|"),
     ):
         axes[1, 1].semilogy(t[1:], values[1:], color=colour, lw=1, label=label)
     axes[1, 1].set(title="energy ledger", xlabel="time [ms]", ylabel="energy [J]", xlim=(t[0], t[-1]), ylim=(1e-7, 1e4))
@@ -50,9 +51,9 @@ def poster(comparison: Comparison, folder: Path) -> None:
 
 def rotor() -> None:
     """Stability of a rotor over its speed and the damping beside it."""
-    from flexmb.files.model_file import load_model
+    from flexmb.files.models.model_file import load_model
     from flexmb.linear import stability_map
-    from flexmb.linear_plots import plot_stability
+    from flexmb.plots.linear_plots import plot_stability
 
     def turning(speed, seal):
         changes = {"joints.bearing.drive.speed": speed, "bushings.seal.damping": [seal, seal, 0, 0, 0, 0]}
@@ -65,8 +66,8 @@ def rotor() -> None:
 
 def precision() -> None:
     """Work and precision of both integrators for the demo's mechanism."""
-    from flexmb.precision import work_precision
-    from flexmb.precision_plots import plot_work_precision
+    from flexmb.analyses.work_precision import work_precision
+    from flexmb.plots.precision_plots import plot_work_precision
 
     settings = [{"step": h} for h in (2e-5, 1e-5, 5e-6, 2e-6, 1e-6)]
     settings += [{"integrator": "radau", "tolerance": tol} for tol in (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)]
@@ -75,8 +76,8 @@ def precision() -> None:
 
 
 SHOWN = {
-    "modal": view.GREY, "Craig-Bampton": view.ORANGE, "Craig-Chang": view.GREEN, "Krylov": view.BLUE, "Gramian": "#a23b72",
-    "Gramian, not static": view.INK,
+    "modal": pictures.GREY, "Craig-Bampton": pictures.ORANGE, "Craig-Chang": pictures.GREEN, "Krylov": pictures.BLUE, "Gramian": "#a23b72",
+    "Gramian, not static": pictures.INK,
 }  # fmt: skip
 
 

@@ -1,8 +1,5 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
-from fem import mesh_shapes
-from fem.additions import PointMass, Spring
-from fem.ansys_matrices import read_ansys
 from fem.beam import Beam, Section
 from fem.errors import (
     ConvergenceError,
@@ -13,19 +10,22 @@ from fem.errors import (
     MatrixError,
     MeshError,
 )
-from fem.factorisations.storage import Solver
+from fem.files.ansys_matrices import read_ansys
+from fem.files.matrix_files import ImportedMatrices, read_abaqus, read_calculix, read_matrix_market
+from fem.files.mesh_files import read_mesh, write_mesh
+from fem.files.nastran_matrices import read_nastran
 from fem.interface import Interface
 from fem.join import join
+from fem.linear_algebra.factorisations.storage import Solver
 from fem.loads import gravity, point_force, pressure
+from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
-from fem.matrices_io import ImportedMatrices, read_abaqus, read_calculix, read_matrix_market
-from fem.mesh import CellBlock, Mesh
-from fem.mesh_check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
-from fem.mesh_io import read_mesh, write_mesh
+from fem.mesh import structured_meshes
+from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
+from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.raw_mesh import MeshWarning
+from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.model import Model, UnitWarning
-from fem.nastran_matrices import read_nastran
-from fem.raw_mesh import MeshWarning
-from fem.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.split import split
 
 __all__ = [
@@ -56,7 +56,6 @@ __all__ = [
     "in_box",
     "join",
     "merge_nodes",
-    "mesh_shapes",
     "nearest",
     "on_cylinder",
     "on_plane",
@@ -70,5 +69,6 @@ __all__ = [
     "read_mesh",
     "read_nastran",
     "split",
+    "structured_meshes",
     "write_mesh",
 ]

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from fem.errors import InterfaceError, MeshError, unknown_name
-from fem.face_area import lumped_area
-from fem.mesh import Mesh
+from fem.mesh.face_area import lumped_area
+from fem.mesh.mesh import Mesh
 
 KINDS = ("rigid", "average")
 COLLINEAR = 1e-6

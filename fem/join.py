@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.interface import Interface
-from fem.mesh import CellBlock, Mesh
+from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
 
 

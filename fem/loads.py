@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from fem.elements import Element, element
 from fem.elements.quadrature import triangle
 from fem.errors import MatrixError, MeshError, unknown_name
-from fem.mesh import Mesh
+from fem.mesh.mesh import Mesh
 from fem.model import Model
 
 Force = Float[np.ndarray, " ndof"]

@@ -10,19 +10,19 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from fem import assembly
-from fem.additions import PointMass, Spring, added_mass, added_stiffness
 from fem.beam import Beam
-from fem.beam_matrices import Beams, LineMass
 from fem.errors import MaterialError, MatrixError
-from fem.factorisations.storage import Solver
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
+from fem.linear_algebra.factorisations.storage import Solver
+from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
 from fem.material import Material, unit_suspicion
-from fem.matrix_check import checked_free_matrices
-from fem.mesh import Mesh
-from fem.sparsity import Pattern, sparsity
-from fem.stress import fibre_stresses, nodal_stresses
-from fem.unread import Declared, Unread, require_obeyed
+from fem.matrices import assembly
+from fem.matrices.beam_matrices import Beams, LineMass
+from fem.matrices.matrix_check import checked_free_matrices
+from fem.matrices.sparsity import Pattern, sparsity
+from fem.matrices.stress import fibre_stresses, nodal_stresses
+from fem.mesh.mesh import Mesh
+from fem.mesh.unread import Declared, Unread, require_obeyed
 
 
 class UnitWarning(UserWarning):
@@ -149,7 +149,7 @@ class Model:
 
         Refused with MatrixError: wrong shapes, NaN, asymmetry (beyond 1e-8 of the largest entry), a mass that is not that of
         a rigid body in rigid motion, a stiffness that resists rigid motion (a part still supported, or coordinates that do
-        not belong to it). See `fem.matrices_io` for reading matrices of other programs.
+        not belong to it). See `fem.files.matrix_files` for reading matrices of other programs.
         """
         points = np.array(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
@@ -269,7 +269,7 @@ class Model:
         """Change (ndof, ndof) of the tangent stiffness with the displacements `u`, to first order.
 
         The stress part alone (the classical geometric stiffness), or with `initial_displacement` the complete change for a
-        St. Venant-Kirchhoff material: see `fem.geometric_stiffness`. Cost: about that of assembling K.
+        St. Venant-Kirchhoff material: see `fem.matrices.geometric_stiffness`. Cost: about that of assembling K.
         """
         source = self._elements(u)
         if initial_displacement and source.beams:

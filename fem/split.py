@@ -4,7 +4,7 @@ import numpy as np
 
 from fem.errors import InterfaceError, MeshError
 from fem.interface import Interface
-from fem.mesh import CellBlock, Mesh
+from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
 
 

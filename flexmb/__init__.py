@@ -1,22 +1,24 @@
 """flexmb: flexible bodies inside moving mechanisms, with the energy balance as witness."""
 
 from fem.errors import ConvergenceError, FlexmbError
-from flexmb import lie, motion
-from flexmb.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
-from flexmb.compare import Comparison, compare
-from flexmb.features import UnresolvedWarning
-from flexmb.gauge import RangeWarning
-from flexmb.initial import AssemblyWarning
+from flexmb.analyses.compare import Comparison, compare
+from flexmb.bodies.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
+from flexmb.bodies.validity import RangeWarning
+from flexmb.equations.initial_conditions import AssemblyWarning
+from flexmb.equations.time_features import UnresolvedWarning
 from flexmb.integrators.generalised_alpha import RingingReactionsWarning
-from flexmb.ledger import Ledger
-from flexmb.mechanism import Mechanism, State
-from flexmb.pieces import Pieces, split
-from flexmb.result import Result
-from flexmb.simulate import simulate
+from flexmb.mechanism import time_functions
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.split import Pieces, split
+from flexmb.mechanism.state import State
+from flexmb.mechanism.system import System
+from flexmb.results.ledger import Ledger
+from flexmb.results.result import Result
+from flexmb.results.verdict import EnergyBalanceWarning, JointDriftWarning, Verdict
+from flexmb.simulation.simulate import simulate
+from flexmb.spatial import lie
 from flexmb.study import Study, every_combination, simulate_many
-from flexmb.study.trust import SensitivityWarning
-from flexmb.system import System
-from flexmb.verdict import EnergyBalanceWarning, JointDriftWarning, Verdict
+from flexmb.study.gradients.trust import SensitivityWarning
 
 __all__ = [
     "AssemblyWarning",
@@ -43,10 +45,10 @@ __all__ = [
     "every_combination",
     "flexible_body",
     "lie",
-    "motion",
     "rigid_body",
     "simulate",
     "simulate_many",
     "split",
+    "time_functions",
     "uniform_rod",
 ]

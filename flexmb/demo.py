@@ -8,9 +8,9 @@ import fem
 import flexmb
 import meshes
 import reduction
-from flexmb.body import Body
-from flexmb.compare import Comparison, compare
-from flexmb.system import System
+from flexmb.analyses.compare import Comparison, compare
+from flexmb.bodies.body import Body
+from flexmb.mechanism.system import System
 
 CRANK, ROD, SPEED = 0.075, 0.30, 2 * 3.141592653589793 * 50  # m, m, rad/s: 3000 revolutions a minute
 RUN_UP, DURATION, STEP = 0.04, 0.08, 2e-6
@@ -43,8 +43,10 @@ def build(speed: float = SPEED, gas_force: float = GAS_FORCE) -> System:
     system.revolute("crank pin", crank["pin"], rod["big"], axis=(0, 0, 1))
     system.joint("point-on-line", "wrist pin", piston, rod["small"], axis=(0, 0, 1))  # a pin with play along its axis
     system.prismatic("cylinder", system.ground.at((CRANK + ROD, 0, 0)), piston, axis=(1, 0, 0))
-    system.drive("bearing", flexmb.motion.spin_up(speed, RUN_UP))
-    firing = flexmb.motion.pulse(start=0.06, duration=8e-4, height=1.0, period=0.02)  # just after top dead centre
+    system.drive("bearing", flexmb.time_functions.spin_up(speed, RUN_UP))
+    firing = flexmb.time_functions.pulse(
+        start=0.06, duration=8e-4, height=1.0, period=0.02
+    )  # just after top dead centre
     system.load("gas", piston.at((0, 0, 0)), force=(-gas_force, 0, 0), factor=firing)
     return system
 
@@ -53,8 +55,8 @@ def run(
     directory: str | Path, report: Callable[[str], None] = print, progress: Callable[[str, float], None] | None = None
 ) -> Comparison:
     """Import, reduce, run rigid and flexible, and write result, plots and animation into `directory`."""
-    from flexmb import view
-    from flexmb.files.result_file import save_result
+    from flexmb.files.results.result_file import save_result
+    from flexmb.plots import pictures
 
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -64,11 +66,11 @@ def run(
     comparison = compare(build(), DURATION, step=STEP, progress=lambda done: say("simulating", done))
     report(f"\n{comparison}\n\n{comparison.flexible.ledger}\n")
     save_result(comparison.flexible, directory / "result.h5")
-    view.plot_energy(comparison.flexible, directory / "energy.png")
-    view.plot_comparison(comparison, directory / "comparison.png")
-    view.picture_mesh(fem.read_mesh(MESH), directory / "mesh.png")
-    view.picture_modes(connecting_rod(), directory / "modes.png")
-    view.animate(
+    pictures.plot_energy(comparison.flexible, directory / "energy.png")
+    pictures.plot_comparison(comparison, directory / "comparison.png")
+    pictures.picture_mesh(fem.read_mesh(MESH), directory / "mesh.png")
+    pictures.picture_modes(connecting_rod(), directory / "modes.png")
+    pictures.animate(
         comparison.flexible,
         directory / "animation.gif",
         frames=80,

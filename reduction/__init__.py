@@ -1,22 +1,22 @@
 """From a finite element model to a small basis of elastic shapes."""
 
-from reduction.balanced_truncation import balanced_truncation
 from reduction.basis import Basis, check
 from reduction.choose import choose
-from reduction.craig_bampton import craig_bampton, guyan
-from reduction.free_interface import craig_chang, herting
+from reduction.error.quality import Report, report
+from reduction.error.response_error import ResponseError, response_error
 from reduction.frequency_response import FrequencyResponse, frequency_response
-from reduction.gramian import gramian
-from reduction.irka import irka
-from reduction.krylov import krylov
-from reduction.methods import METHODS, reduce
-from reduction.modal import modal
-from reduction.quality import Report, report
-from reduction.response_error import ResponseError, response_error
+from reduction.methods.balanced_truncation import balanced_truncation
+from reduction.methods.craig_bampton import craig_bampton, guyan
+from reduction.methods.free_interface import craig_chang, herting
+from reduction.methods.gramian import gramian
+from reduction.methods.irka import irka
+from reduction.methods.krylov import krylov
+from reduction.methods.modal import modal
+from reduction.registry import METHODS, reduce
 from reduction.second_order import SecondOrder, second_order
+from reduction.solutions.vibration import count_modes
 from reduction.strain import strain_rows
 from reduction.substructures import reanalyse, synthesise
-from reduction.vibration import count_modes
 
 __all__ = [
     "METHODS",

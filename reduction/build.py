@@ -11,14 +11,14 @@ from jaxtyping import Float
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis, interface_rows
-from reduction.certificate import Certificate, certify
-from reduction.inputs import Inputs, resolve_inputs
-from reduction.ladder import Climb, Ladder, independent, smallest, static_shapes
-from reduction.record import options
-from reduction.reference import attach, diagonalise, require_elastic, require_interface
-from reduction.response_error import SHARE, measure
-from reduction.statics import Statics, free_displacement, statics
-from reduction.vibration import require_band
+from reduction.error.certificate import Certificate, certify
+from reduction.error.inputs import Inputs, resolve_inputs
+from reduction.error.reference import attach, diagonalise, require_elastic, require_interface
+from reduction.error.response_error import SHARE, measure
+from reduction.shape_sequence import Climb, Ladder, independent, smallest, static_shapes
+from reduction.solutions.record import options
+from reduction.solutions.statics import Statics, free_displacement, statics
+from reduction.solutions.vibration import require_band
 
 Band = tuple[float | int, float | int]
 Load = str | np.ndarray

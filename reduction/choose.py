@@ -8,12 +8,12 @@ from fem.errors import ConvergenceError, MatrixError, unknown_name
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.build import DEFAULT_TOLERANCE, Band, Load, Part, Request, finish, prepare, request
-from reduction.craig_bampton import craig_bampton_climb
-from reduction.free_interface import craig_chang_climb, herting_climb
-from reduction.gramian import gramian_climb, position_gramian
-from reduction.krylov import krylov_climb, surrogate_climb
-from reduction.ladder import Climb, Ladder, smallest
-from reduction.modal import modal_climb
+from reduction.methods.craig_bampton import craig_bampton_climb
+from reduction.methods.free_interface import craig_chang_climb, herting_climb
+from reduction.methods.gramian import gramian_climb, position_gramian
+from reduction.methods.krylov import krylov_climb, surrogate_climb
+from reduction.methods.modal import modal_climb
+from reduction.shape_sequence import Climb, Ladder, smallest
 
 FAMILIES: dict[str, Callable[[Part, Request], Climb]] = {
     "Craig-Chang": lambda part, _: craig_chang_climb(part),

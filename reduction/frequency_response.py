@@ -9,11 +9,11 @@ from jaxtyping import Complex, Float
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.certificate import LOSS_FACTOR, certify, modal_response
-from reduction.condensed import condense
-from reduction.inputs import resolve_inputs
-from reduction.reference import diagonalise
-from reduction.statics import orthonormal_rigid_motions, statics
+from reduction.error.certificate import LOSS_FACTOR, certify, modal_response
+from reduction.error.inputs import resolve_inputs
+from reduction.error.reference import diagonalise
+from reduction.solutions.condensed import condense
+from reduction.solutions.statics import orthonormal_rigid_motions, statics
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def frequency_response(
 
     - `frequencies`: those; with `basis` of the reduced body, without of the full model by a direct solve at each (one complex factorisation each).
     - `band = (0, f)`: of the full model, known to `tolerance`, at frequencies that resolve every resonance; one factorisation in all
-      (see `reduction.certificate`).
+      (see `reduction.error.certificate`).
     """
     if (frequencies is None) == (band is None):
         raise MatrixError("Give frequencies=..., or band=(0, f) for a grid that resolves every resonance; one of them.")

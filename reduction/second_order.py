@@ -31,8 +31,8 @@ from jaxtyping import Float
 
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.quadratic_shapes import QuadraticShapes, leading_pairs, quadratic_shapes
-from reduction.statics import Statics, free_displacement, statics
+from reduction.second_order_modes import QuadraticShapes, leading_pairs, quadratic_shapes
+from reduction.solutions.statics import Statics, free_displacement, statics
 
 
 @dataclass(frozen=True, eq=False)

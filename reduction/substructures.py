@@ -16,9 +16,9 @@ from fem.interface import rigid_motion
 from fem.join import part_dofs
 from fem.model import Model
 from reduction.basis import Basis, interface_rows
-from reduction.orthonormal import new_directions
-from reduction.reference import attach, diagonalise, require_elastic, require_interface
-from reduction.statics import orthonormal_rigid_motions
+from reduction.error.reference import attach, diagonalise, require_elastic, require_interface
+from reduction.solutions.orthonormal import new_directions
+from reduction.solutions.statics import orthonormal_rigid_motions
 
 
 def synthesise(

@@ -3,8 +3,8 @@
 import numpy as np
 
 import flexmb
-from flexmb.body import Body, BodyInterface
-from flexmb.invariants import InertiaInvariants
+from flexmb.bodies.body import Body, BodyInterface
+from flexmb.bodies.invariants import InertiaInvariants
 
 
 def random_flexible_body(rng, modes=3, name="random", damping=0.0, second_order=False, stiffness=(300.0, 900.0)):
@@ -81,7 +81,7 @@ def slider_crank(speed=None, crank_length=0.15, rod_length=0.3):
     system.universal("wrist", rod["end"], slider, axis=(0, 0, 1), second_axis=(0, 1, 0))
     system.prismatic("guide", system.ground.at((crank_length + rod_length, 0, 0)), slider, axis=(1, 0, 0))
     if speed is not None:
-        system.drive("bearing", flexmb.motion.polynomial(0.0, speed))
+        system.drive("bearing", flexmb.time_functions.polynomial(0.0, speed))
     return system
 
 
@@ -89,5 +89,5 @@ def turning_loop():
     """A closed loop that turns freely, with a motor that drives it: one degree of freedom."""
     system = slider_crank()
     system.set_speed("bearing", 3.0)
-    system.motor("motor", "bearing", flexmb.motion.harmonic(0.5, 2.0), drag=0.1)
+    system.motor("motor", "bearing", flexmb.time_functions.harmonic(0.5, 2.0), drag=0.1)
     return system

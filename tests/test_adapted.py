@@ -8,13 +8,13 @@ from typer.testing import CliRunner
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import line
-from flexmb.adapted import adapted
+from fem.mesh.structured_meshes import line
+from flexmb.analyses.adapted import adapted
+from flexmb.bodies.dynamics import inertia_force, mass_matrix
+from flexmb.bodies.subspace import in_subspace, own_coordinates
 from flexmb.cli.main import app
-from flexmb.dynamics import inertia_force, mass_matrix
-from flexmb.fidelity import with_fidelity
-from flexmb.mechanism import MechanismError
-from flexmb.subspace import in_subspace, own_coordinates
+from flexmb.mechanism.fidelity import with_fidelity
+from flexmb.mechanism.mechanism import MechanismError
 
 RNG = np.random.default_rng(2)
 CRANK, ROD, SPEED = 0.1524, 0.3048, 124.8
@@ -32,12 +32,12 @@ def slider_crank(diameter):
     system.revolute("bearing", system.ground.at((0, 0, 0)), crank["start"], axis=(0, 0, 1))
     system.revolute("crank pin", crank["end"], placed["pin"], axis=(0, 0, 1))
     system.joint("point-on-line", "slide", system.ground.at((CRANK + ROD, 0, 0)), placed["slider"], axis=(1, 0, 0))
-    system.drive("bearing", flexmb.motion.spin_up(SPEED, 0.05))
+    system.drive("bearing", flexmb.time_functions.spin_up(SPEED, 0.05))
     return system.build()
 
 
-@pytest.mark.filterwarnings("ignore::flexmb.joints.RedundantConstraintWarning")
-@pytest.mark.filterwarnings("ignore::flexmb.gauge.RangeWarning")  # linear displacements of the thin rod
+@pytest.mark.filterwarnings("ignore::flexmb.mechanism.joints.RedundantConstraintWarning")
+@pytest.mark.filterwarnings("ignore::flexmb.bodies.validity.RangeWarning")  # linear displacements of the thin rod
 @pytest.mark.parametrize("diameter", [6.35e-3, 3e-3])
 def test_four_coordinates_do_what_eighteen_do(diameter):
     """On a rod that bends by less than a per cent of its length, and on one that bends by four; the softest four modes, and linear ones, do not."""
@@ -92,7 +92,7 @@ def test_a_confined_body_has_the_equations_of_the_whole_in_its_span(second_order
 
 
 def test_pictures_and_stresses_follow():
-    model = fem.Model(fem.mesh_shapes.block("hexahedron20", (1.0, 0.1, 0.05), (5, 1, 1)), fem.Material.steel())
+    model = fem.Model(fem.structured_meshes.block("hexahedron20", (1.0, 0.1, 0.05), (5, 1, 1)), fem.Material.steel())
     model = model.with_interfaces(a="x0", b="x1")
     body = flexmb.flexible_body(model, reduction.craig_bampton(model, 4))
     T = own_coordinates(body, np.eye(body.modes)[:, :3] + 0.1 * RNG.normal(size=(body.modes, 3)))
@@ -103,7 +103,7 @@ def test_pictures_and_stresses_follow():
     np.testing.assert_allclose(ours, theirs, atol=1e-5 * np.abs(theirs).max())
 
 
-@pytest.mark.filterwarnings("ignore::flexmb.joints.RedundantConstraintWarning")
+@pytest.mark.filterwarnings("ignore::flexmb.mechanism.joints.RedundantConstraintWarning")
 def test_comparisons_take_adapted_bodies(tmp_path, monkeypatch):
     comparison = flexmb.compare(slider_crank(6.35e-3), 0.02, ("rigid", "adapted 2", "flexible"), step=5e-5)
     assert list(comparison.results) == ["rigid", "adapted 2", "flexible"]

@@ -7,12 +7,13 @@ import pytest
 from mechanisms import double_pendulum, flexible_pendulum, slider_crank, turning_loop
 
 import flexmb
-from flexmb.configuration import difference
-from flexmb.features import Source, UnresolvedWarning, _parts, sampled, unresolved
+from flexmb.equations.time_features import Source, UnresolvedWarning, _parts, sampled, unresolved
 from flexmb.integrators.integrator import IntegratorError
-from flexmb.integrators.times import output_times
-from flexmb.joints import RedundantConstraintWarning
-from flexmb.motion import MotionError
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.joints import RedundantConstraintWarning
+from flexmb.mechanism.time_functions import MotionError
+from flexmb.simulation.times import output_times
+from flexmb.spatial.configuration import difference
 from validation.bricard import build as bricard
 from validation.n_four_bar import build as windows
 
@@ -33,7 +34,7 @@ def name(options):
 
 def plain(motion):
     """The same function as a user would write it."""
-    return flexmb.motion.function(motion.value, motion.rate, motion.acceleration, arrays=True)
+    return flexmb.time_functions.function(motion.value, motion.rate, motion.acceleration, arrays=True)
 
 
 def pushed(factor, mass=0.02):
@@ -54,12 +55,12 @@ def momentum(factor, end):
 # what functions of time tell ------------------------------------------------------------------------------------------
 
 FACTORS = {
-    "a pulse": (flexmb.motion.pulse(3.0, 1.0, 1.0), 10.0),
-    "a short pulse": (flexmb.motion.pulse(7.31, 0.02, 1.0), 10.0),
-    "pulses": (flexmb.motion.pulse(2.0, 0.3, 1.0, period=2.5), 10.0),
-    "a step": (flexmb.motion.smooth_step(6.0, 0.1, 1.0), 10.0),
-    "a table": (flexmb.motion.table([0, 4, 4.5, 5, 5.5, 10], [0, 0, 0, 1.0, 0, 0]), 10.0),
-    "fast": (flexmb.motion.harmonic(1.0, 40.0, offset=0.1), 1.0),
+    "a pulse": (flexmb.time_functions.pulse(3.0, 1.0, 1.0), 10.0),
+    "a short pulse": (flexmb.time_functions.pulse(7.31, 0.02, 1.0), 10.0),
+    "pulses": (flexmb.time_functions.pulse(2.0, 0.3, 1.0, period=2.5), 10.0),
+    "a step": (flexmb.time_functions.smooth_step(6.0, 0.1, 1.0), 10.0),
+    "a table": (flexmb.time_functions.table([0, 4, 4.5, 5, 5.5, 10], [0, 0, 0, 1.0, 0, 0]), 10.0),
+    "fast": (flexmb.time_functions.harmonic(1.0, 40.0, offset=0.1), 1.0),
 }
 
 
@@ -88,7 +89,7 @@ def test_a_driver_turns_what_is_stored_once_a_second(options):
     system = flexmb.System(gravity=(0, -9.81, 0))
     rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
-    system.drive("hinge", flexmb.motion.smooth_step(0.5, 0.2, 0.75 * np.pi))
+    system.drive("hinge", flexmb.time_functions.smooth_step(0.5, 0.2, 0.75 * np.pi))
     result = flexmb.simulate(system, 4.0, output_step=1.0, **options)
     np.testing.assert_allclose(result.coordinate("hinge")[1:], 0.75 * np.pi, atol=1e-6)
     fastest = 0.75 * np.pi * 1.875 / 0.2
@@ -100,7 +101,7 @@ def test_a_motor_that_is_a_function_of_time_is_seen(options):
     system = flexmb.System()
     rod = system.add(flexmb.uniform_rod("rod", mass=0.03, length=1.0, radius=1e-6))
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
-    pulse = flexmb.motion.pulse(5.0, 0.1, 1.0)
+    pulse = flexmb.time_functions.pulse(5.0, 0.1, 1.0)
     law = lambda t, x, xdot: float(pulse.value(t))  # noqa: E731
     system.motor("motor", "hinge", law)
     result = flexmb.simulate(system, 8.0, output_step=8.0, **options)
@@ -110,10 +111,10 @@ def test_a_motor_that_is_a_function_of_time_is_seen(options):
 @pytest.mark.parametrize("coordinates", ["absolute", "joint"])
 def test_a_single_step_does_not_look_beyond_the_run(coordinates):
     """A table that ends with it, as after an event just before the end."""
-    factor = flexmb.motion.table([0.0, 0.4, 0.7, 1.0], [1.0, 1.0, 1.0, 1.0], feature=9.0)
+    factor = flexmb.time_functions.table([0.0, 0.4, 0.7, 1.0], [1.0, 1.0, 1.0, 1.0], feature=9.0)
     result = flexmb.simulate(pushed(factor), 1.0, step=1.0, output_step=1.0, coordinates=coordinates)
     assert result.velocity("push")[-1, 0] == pytest.approx(50.0)
-    switch = flexmb.events.Event("switch", lambda result: result.t - 0.995)
+    switch = flexmb.simulation.events.Event("switch", lambda result: result.t - 0.995)
     result = flexmb.simulate(pushed(factor), 1.0, step=0.05, events=[switch], coordinates=coordinates)
     assert result.velocity("push")[-1, 0] == pytest.approx(50.0)
 
@@ -123,7 +124,7 @@ def changes(motion, start, end):
 
 
 def test_functions_tell_where_they_change_and_how_fast():
-    m, far = flexmb.motion, np.inf
+    m, far = flexmb.time_functions, np.inf
     assert changes(m.polynomial(1, 2, 3), 0, 9) == [(far, far)]
     assert changes(m.harmonic(2.0, 4.0), 0, 9) == [(far, 0.125)]
     assert changes(m.harmonic(0.0, 4.0), 0, 9) == changes(m.harmonic(1.0, 0.0), 0, 9) == [(far, far)]
@@ -139,16 +140,16 @@ def test_samples_find_what_is_longer_than_a_thousandth():
     rng = np.random.default_rng(3)
     for _ in range(30):
         start, duration = rng.uniform(0, 9), 10 ** rng.uniform(-2, 0)
-        motion = flexmb.motion.pulse(start, duration, rng.normal())
+        motion = flexmb.time_functions.pulse(start, duration, rng.normal())
         ahead = sampled(motion.over, 0.0, 10.0)
         longest = [ahead(t).feature / 2 for t in np.linspace(start, min(start + duration, 10.0), 50)[1:-1]]
         assert max(longest) <= max(duration, 2 * 10 / 2048)
-    for ramp in (flexmb.motion.polynomial(1.0, 2.0, 3.0, -4.0), flexmb.motion.constant(1e9)):
+    for ramp in (flexmb.time_functions.polynomial(1.0, 2.0, 3.0, -4.0), flexmb.time_functions.constant(1e9)):
         assert sampled(ramp.over, 0.0, 10.0)(3.0) == (np.inf, np.inf)
 
 
 def test_samples_bear_a_function_that_ends_before_the_run():
-    table = flexmb.motion.table(np.linspace(0, 1, 5), [0, 1, 0, 1, 0])
+    table = flexmb.time_functions.table(np.linspace(0, 1, 5), [0, 1, 0, 1, 0])
     assert sampled(plain(table).over, 0.0, 4.0)(0.1).feature <= 1.0
 
 
@@ -156,22 +157,22 @@ def test_samples_bear_a_function_that_ends_before_the_run():
 def test_steps_end_at_breakpoints_that_a_user_states_and_stay_below_the_feature_and_the_largest_step(options):
     """A force that begins suddenly at a time of the user: exact only for steps that end there."""
     begin = 1.2345
-    jump = flexmb.motion.function(
+    jump = flexmb.time_functions.function(
         lambda t: 1.0 * (np.asarray(t) >= begin), np.zeros_like, np.zeros_like, arrays=True, breakpoints=[begin]
     )
     result = flexmb.simulate(pushed(jump), 2.0, output_step=2.0, tolerance=1e-7, **options)
     assert result.velocity("push")[-1, 0] == pytest.approx(50 * (2.0 - begin), rel=1e-3)
-    stated = flexmb.motion.function(np.zeros_like, np.zeros_like, np.zeros_like, arrays=True, feature=0.1)
+    stated = flexmb.time_functions.function(np.zeros_like, np.zeros_like, np.zeros_like, arrays=True, feature=0.1)
     assert flexmb.simulate(pushed(stated), 2.0, output_step=1.0, **options).statistics.largest_step <= 0.05 + 1e-12
-    still = flexmb.motion.constant(0.0)
+    still = flexmb.time_functions.constant(0.0)
     assert flexmb.simulate(pushed(still), 2.0, max_step=0.03, **options).statistics.largest_step <= 0.03 + 1e-12
 
 
 def test_wrong_features_and_largest_steps_are_refused():
     with pytest.raises(MotionError, match="feature"):
-        flexmb.motion.function(np.sin, np.cos, np.sin, feature=-1.0)
+        flexmb.time_functions.function(np.sin, np.cos, np.sin, feature=-1.0)
     with pytest.raises(MotionError, match="breakpoints"):
-        flexmb.motion.function(np.sin, np.cos, np.sin, breakpoints=[np.nan])
+        flexmb.time_functions.function(np.sin, np.cos, np.sin, breakpoints=[np.nan])
     with pytest.raises(IntegratorError, match="max_step must be positive"):
         flexmb.simulate(double_pendulum(), 1.0, max_step=0.0)
     with pytest.raises(IntegratorError, match="max_step limits steps that adapt"):
@@ -179,7 +180,7 @@ def test_wrong_features_and_largest_steps_are_refused():
 
 
 @pytest.mark.parametrize(
-    "factor", [FACTORS["a short pulse"][0], plain(FACTORS["a pulse"][0]), flexmb.motion.harmonic(1, 30)]
+    "factor", [FACTORS["a short pulse"][0], plain(FACTORS["a pulse"][0]), flexmb.time_functions.harmonic(1, 30)]
 )
 @pytest.mark.filterwarnings("ignore::flexmb.EnergyBalanceWarning")  # the run misses what the warning names
 def test_a_fixed_step_that_sees_no_feature_warns_by_name(factor):
@@ -218,7 +219,7 @@ def test_model_files_and_the_command_line_take_the_largest_step(tmp_path):
     from typer.testing import CliRunner
 
     from flexmb.cli.main import app
-    from flexmb.files.model_file import load_model
+    from flexmb.files.models.model_file import load_model
 
     path = tmp_path / "model.toml"
     path.write_text(MODEL.format(options="max_step = 0.125"))
@@ -256,7 +257,7 @@ def test_derivatives_refuse_unequal_steps():
     from flexmb.study import adjoint_gradient
 
     def system(mass):
-        return pushed(flexmb.motion.constant(1.0), mass)
+        return pushed(flexmb.time_functions.constant(1.0), mass)
 
     with pytest.raises(IntegratorError, match="equal steps"):
         adjoint_gradient(system, {"mass": 2.0}, 1.0, lambda r: r.position("push")[:, 0], step=0.02, output_step=0.35)
@@ -311,7 +312,7 @@ def stiff_elbow():
 def flexible_crank():
     """A driven crank with a flexible rod on it."""
     system = flexible_pendulum(np.random.default_rng(1), second_order=True, damping=0.2)
-    system.drive("hinge", flexmb.motion.spin_up(6.0, 0.5))
+    system.drive("hinge", flexmb.time_functions.spin_up(6.0, 0.5))
     return system
 
 
@@ -342,7 +343,7 @@ def motion_of(which, **options):
 
 def apart(a, b):
     """Largest difference of positions and attitudes, in lengths of the mechanism and radians, over the way of the farthest body (at least one)."""
-    flat = a.mechanism.flat()
+    flat = compiled(a.mechanism)
     off = max((np.abs(difference(flat, x, y)) * flat.weight).max() for x, y in zip(a.q, b.q, strict=True))
     speed = (np.abs(b.w) * flat.weight).max(axis=1)
     return off / max(1.0, np.trapezoid(speed, b.t))

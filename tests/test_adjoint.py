@@ -6,10 +6,10 @@ from mechanisms import random_flexible_body
 
 import flexmb
 from flexmb.integrators.integrator import IntegratorError
-from flexmb.joints import RedundantConstraintWarning
+from flexmb.mechanism.joints import RedundantConstraintWarning
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
+from flexmb.study.gradients.seeds import OVER
 from flexmb.study.parameters import StudyError
-from flexmb.study.seeds import OVER
 
 STEP, DURATION = 2e-3, 0.2
 AT = {"mass": 2.0, "length": 1.0, "drag": 0.5, "stiffness": 20.0, "start": 0.66, "gravity": 9.81, "speed": 0.3, "damping": 0.4, "pull": 2.0, "lag": 1.0}  # fmt: skip
@@ -23,10 +23,10 @@ def arm(mass, length, drag, stiffness, start, gravity, speed, damping, pull, lag
     body = system.add(body, position=(length, 0, 0))
     slider = system.add(flexmb.rigid_body("slider", mass=1.0, inertia=(0.1, 0.2, 0.3)), position=(0, 0, 0))
     system.prismatic("guide", system.ground.at((0, 0, 0)), slider, axis=(0, 1, 0))
-    system.drive("guide", flexmb.motion.harmonic(0.1 * speed, 2.0, phase=lag - 1.0))
+    system.drive("guide", flexmb.time_functions.harmonic(0.1 * speed, 2.0, phase=lag - 1.0))
     system.revolute("hinge", slider.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
     system.universal("elbow", rod["end"], body["start"], axis=(0, 1, 0), second_axis=(0, 0, 1))
-    system.motor("motor", "hinge", flexmb.motion.harmonic(3.0, 1.0 + speed), drag=drag)
+    system.motor("motor", "hinge", flexmb.time_functions.harmonic(3.0, 1.0 + speed), drag=drag)
     system.joint_spring("spring", "hinge", stiffness=stiffness, damping=0.3)
     system.spring_damper("strut", system.ground.at((2 * length, 0.2, 1)), body["end"], stiffness=20 + stiffness, damping=0.5, law=lambda t, x, v: -drag * x**3)  # fmt: skip
     system.set_speed("hinge", start)

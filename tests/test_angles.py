@@ -8,11 +8,12 @@ import pytest
 from mechanisms import double_pendulum, slider_crank
 
 import flexmb
-from flexmb.initial import AssemblyError, quiet_start
-from flexmb.joints import JOINTS
-from flexmb.lie import rotation_exp
+from flexmb.equations.initial_conditions import AssemblyError, quiet_start
 from flexmb.linear import equilibrium
-from flexmb.mechanism import MechanismError, State
+from flexmb.mechanism.joints import JOINTS
+from flexmb.mechanism.mechanism import MechanismError
+from flexmb.mechanism.state import State
+from flexmb.spatial.lie import rotation_exp
 
 RUNS = [
     ("generalised-alpha", "absolute", {"step": 1e-3}),
@@ -55,7 +56,7 @@ def attitude(result, angle, axis):
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("kind", ["revolute", "cylindrical", "planar", "prescribed"])
 def test_a_driver_starts_at_its_angle_whatever_that_is(kind, start):
-    axis, f = (0.2, -0.5, 1.0), flexmb.motion.constant_speed(1.5, start=start)
+    axis, f = (0.2, -0.5, 1.0), flexmb.time_functions.constant_speed(1.5, start=start)
     system = flexmb.System()
     body = disc(system)
     if kind == "prescribed":
@@ -64,7 +65,7 @@ def test_a_driver_starts_at_its_angle_whatever_that_is(kind, start):
         system.joint(kind, "j", system.ground.at((0, 0, 0)), body, axis=axis)
         system.drive("j", f, "rotation")
         if kind == "cylindrical":
-            system.drive("j", flexmb.motion.constant_speed(0.2, start=0.4), "translation")
+            system.drive("j", flexmb.time_functions.constant_speed(0.2, start=0.4), "translation")
     begin = quiet_start(system.build()).state
     (angle,) = begin.angles
     assert angle == pytest.approx(start, abs=1e-9)
@@ -77,7 +78,7 @@ def test_a_driver_starts_at_its_angle_whatever_that_is(kind, start):
 def test_a_driven_loop_is_assembled_at_the_angle_of_its_crank(start):
     """Closed form of the slider; the rod stays on the side that it was drawn on."""
     system = slider_crank()
-    system.drive("bearing", flexmb.motion.constant_speed(3.0, start=start))
+    system.drive("bearing", flexmb.time_functions.constant_speed(3.0, start=start))
     result = flexmb.simulate(system, 0.002, step=1e-3)
     np.testing.assert_allclose(result.coordinate("bearing"), start + 3.0 * result.t, atol=1e-9)
     theta = start + 3.0 * result.t
@@ -101,7 +102,7 @@ def four_bar(start):
     system.spherical("pin", crank["end"], coupler)
     system.universal("joint", coupler["end"], rocker, axis=(0, 0, 1), second_axis=(1, 0, 0), at=B)
     system.revolute("pivot", system.ground.at(D), rocker, axis=(0, 0, 1))
-    system.drive("bearing", flexmb.motion.constant_speed(1.0, start=start))
+    system.drive("bearing", flexmb.time_functions.constant_speed(1.0, start=start))
     return system, lambda angle: elbow(a * np.array([-np.sin(angle), np.cos(angle), 0.0]), D, b, c)
 
 
@@ -118,7 +119,7 @@ def test_a_driven_four_bar_keeps_its_branch(start):
     system, place = four_bar(start)
     mechanism = system.build()
     begin = quiet_start(mechanism).state
-    still = flexmb.result.result_of_states(
+    still = flexmb.results.result.result_of_states(
         mechanism, np.zeros(1), begin.q[None], begin.w[None], begin.w[None], np.zeros((1, mechanism.joint_rows))
     )
     np.testing.assert_allclose(still.position("coupler.end")[0], place(start), atol=1e-9)
@@ -129,7 +130,7 @@ def test_a_driver_says_the_angle_of_a_joint_that_a_spring_is_wound_around():
     system = flexmb.System()
     system.revolute("hinge", system.ground.at((0, 0, 0)), disc(system), axis=(0, 0, 1))
     system.joint_spring("spring", "hinge", stiffness=3.0)
-    system.drive("hinge", flexmb.motion.constant_speed(100.0, start=20.0))
+    system.drive("hinge", flexmb.time_functions.constant_speed(100.0, start=20.0))
     result = flexmb.simulate(system, 0.5, step=0.05)  # five radians a step
     np.testing.assert_allclose(result.drive_effort("hinge"), 3.0 * (20.0 + 100.0 * result.t), rtol=1e-9)
 
@@ -138,7 +139,7 @@ def test_an_equilibrium_at_a_later_time_has_the_angle_of_the_driver_then():
     for t in (1.0, 2.0, 5.0, 60.0):
         system = double_pendulum()
         system.joint_spring("spring", "elbow", stiffness=40.0)
-        system.drive("hinge", flexmb.motion.constant_speed(1.0, start=1.2))
+        system.drive("hinge", flexmb.time_functions.constant_speed(1.0, start=1.2))
         found = equilibrium(system, t).result
         assert found.coordinate("hinge")[0] == pytest.approx(1.2 + t, abs=1e-9)
         R = found.frame("first")[1][0]
@@ -215,7 +216,7 @@ def test_every_joint_counts_its_own_turns():
     system.revolute("bearing", system.ground.at((0, 0, 0)), shaft, axis=(0, 0, 1))
     rotor = disc(system)
     system.revolute("rotor", shaft, rotor, axis=(0, 0, -1), at=(0, 0, 0))
-    system.drive("bearing", flexmb.motion.constant_speed(70.0))
+    system.drive("bearing", flexmb.time_functions.constant_speed(70.0))
     system.set_speed("rotor", 30.0)
     result = flexmb.simulate(system, 1.0, step=2e-3, output_step=1.0)
     assert result.coordinate("bearing")[-1] == pytest.approx(70.0)
@@ -248,7 +249,7 @@ def test_a_state_with_angles_of_another_mechanism_is_refused():
 
 
 def test_a_place_beyond_a_turn_winds_the_joint_up():
-    from flexmb.kinematics import place
+    from flexmb.analyses.kinematics import place
 
     state = place(spun(0.0, stiffness=1.0), {"hinge": 9.0})
     assert state.angles == pytest.approx([9.0])

@@ -7,13 +7,13 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from fem import assembly
 from fem.elements import ELEMENTS
 from fem.errors import MaterialError, MeshError
-from fem.factor import factor
+from fem.linear_algebra.factor import factor
 from fem.material import Material
-from fem.mesh import CellBlock, Mesh
-from fem.mesh_shapes import block
+from fem.matrices import assembly
+from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.structured_meshes import block
 from fem.model import Model
 
 MATERIAL = Material.isotropic(200.0, 0.3, 2.0)
@@ -228,7 +228,7 @@ def test_three_hundred_thousand_dofs_fit_in_a_gigabyte():
     import sys
 
     program = (
-        "import resource, fem; m = fem.mesh_shapes.block('tetra10', (1.0, 1.0, 1.0), (22, 22, 23));"
+        "import resource, fem; m = fem.structured_meshes.block('tetra10', (1.0, 1.0, 1.0), (22, 22, 23));"
         "a = fem.Model(m, fem.Material.steel()); a.K; a.M;"
         "print(a.ndof, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )

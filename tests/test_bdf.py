@@ -51,7 +51,7 @@ def test_it_steps_over_vibration_that_has_died_away():
 
 def test_it_starts_again_after_an_impact():
     """A rod that falls on a stop: instants and speeds as by Radau IIA."""
-    from flexmb.events import stop
+    from flexmb.simulation.events import stop
 
     system = flexmb.System(gravity=(0, 0, -9.81))
     rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))

@@ -11,9 +11,9 @@ import fem
 import flexmb
 import reduction
 from fem.errors import MaterialError, MeshError
-from fem.mesh import CellBlock, Mesh
-from fem.mesh_shapes import block, line
-from flexmb.dynamics import mass_matrix
+from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.structured_meshes import block, line
+from flexmb.bodies.dynamics import mass_matrix
 
 E, NU, DENSITY = 2.0e11, 0.25, 7800.0
 G = E / (2 * (1 + NU))
@@ -148,8 +148,8 @@ def test_kinetic_energy_is_the_sum_over_points_of_the_sections():
 
 def test_sections_turn_rigidly_to_second_order():
     """`int X_a (g_ij)_b` of the sections against second differences of points that turn by finite rotations."""
-    from flexmb.invariants import _turning_sections
-    from flexmb.lie import rotation_exp
+    from flexmb.bodies.invariants import _turning_sections
+    from flexmb.spatial.lie import rotation_exp
 
     body, line_mass = bent_beams("second-order")
     arms, mass = section_points(line_mass)
@@ -169,14 +169,14 @@ def test_sections_turn_rigidly_to_second_order():
 
 def section_energy(model, u, beam, points=9):
     """St. Venant-Kirchhoff energy of one beam whose sections turn by finite rotations, by brute force over its volume."""
-    from flexmb.lie import rotation_exp
+    from flexmb.spatial.lie import rotation_exp
 
     n = len(model.points)
     x, w = np.polynomial.legendre.leggauss(points)
     length = np.linalg.norm(model.points[1] - model.points[0])
     a, b = np.sqrt(12 * beam.section.Iz / beam.section.area), np.sqrt(12 * beam.section.Iy / beam.section.area)
     young, shear = beam.moduli
-    from fem import beam_matrices
+    from fem.matrices import beam_matrices
 
     old = beam_matrices._XI, beam_matrices._W
     try:

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from mechanisms import invariants_of_points
 
-from flexmb.body import Body
-from flexmb.dynamics import first_moment, inertia_force, mass_matrix
-from flexmb.kernels.bodies import body_terms
-from flexmb.kernels.data import FIRST_ORDER, SECOND_ORDER, scratch_size
-from flexmb.lie import rotation_exp, skew
-from flexmb.mechanism import Mechanism, State
+from flexmb.bodies.body import Body
+from flexmb.bodies.dynamics import first_moment, inertia_force, mass_matrix
+from flexmb.kernels.base.data import FIRST_ORDER, SECOND_ORDER, scratch_size
+from flexmb.kernels.equations.bodies import body_terms
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
+from flexmb.spatial.lie import rotation_exp, skew
 
 RNG = np.random.default_rng(7)
 
@@ -93,7 +95,7 @@ def test_compiled_body_terms_equal_the_reference(cloud):
     _, body = cloud
     m = body.modes
     start = State(0.0, np.array([0, 0, 0, 1.0, 0, 0, 0] + [0.0] * m), np.zeros(6 + m))
-    flat = Mechanism("one", np.zeros(3), (body,), (), (), (), {}, (), (), start).flat()
+    flat = compiled(Mechanism("one", np.zeros(3), (body,), (), (), (), {}, (), (), start))
     assert flat.slices[0] == (SECOND_ORDER if body.invariants.SG.any() else FIRST_ORDER)
     eta, w = RNG.normal(size=m), RNG.normal(size=6 + m)
     Mrr, Mre, bias = np.zeros((6, 6)), np.zeros((6, m)), np.zeros(6 + m)

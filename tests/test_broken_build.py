@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fem.errors import FlexmbError
-from fem.mesh import CellBlock
-from fem.mesh_shapes import block
-from flexmb.invariants import inertia_invariants
+from fem.mesh.mesh import CellBlock
+from fem.mesh.structured_meshes import block
+from flexmb.bodies.invariants import inertia_invariants
 from validation import CASES, rows_of
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
@@ -51,7 +51,7 @@ def caught(case):
 
 @pytest.mark.parametrize(("broken", "case"), [(b, case) for b, cases in BROKEN.items() for case in cases])
 def test_a_wrong_integral_is_caught(monkeypatch, broken, case):
-    monkeypatch.setattr("flexmb.body.inertia_invariants", broken)
+    monkeypatch.setattr("flexmb.bodies.body.inertia_invariants", broken)
     assert caught(case)
 
 

@@ -8,10 +8,11 @@ from test_angles import NAMES, RUNS
 
 import flexmb
 from fem.errors import ConvergenceError
-from flexmb.initial import row_jacobian
-from flexmb.integrators.equations import Equations
-from flexmb.kernels.step import displace
-from flexmb.lie import quaternion_from_rotation, rotation_exp
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import row_jacobian
+from flexmb.kernels.steps.step import displace
+from flexmb.mechanism.compile import compiled
+from flexmb.spatial.lie import quaternion_from_rotation, rotation_exp
 
 SOFT = (200.0, 200.0, 200.0, 3.0, 5.0, 2.0)
 
@@ -32,7 +33,7 @@ def turned(mechanism, R):
 def rows_at(mechanism, R, twist):
     """Values and Jacobian of the rotations of a bushing, next to a twist."""
     near = replace(mechanism, initial=replace(mechanism.initial, angles=np.array([twist])))
-    values, J = row_jacobian(near, near.flat(), turned(mechanism, R), near.function_values(0.0))
+    values, J = row_jacobian(near, compiled(near), turned(mechanism, R), near.function_values(0.0))
     return values[3:], J.toarray()[3:]
 
 
@@ -52,7 +53,7 @@ def test_jacobians_are_derivatives_at_any_rotation(tilt):
     """Of bushings and of a motor's angle, against differences of fourth order."""
     rng = np.random.default_rng(1)
     mechanism = mounted().build()
-    flat = mechanism.flat()
+    flat = compiled(mechanism)
     R = rotation_exp(tilt * np.array([0.6, -0.8, 0.0])) @ rotation_exp((0, 0, 7.0))
     _, J = rows_at(mechanism, R, 7.0)
     direction, values = rng.normal(size=6), []
@@ -60,7 +61,7 @@ def test_jacobians_are_derivatives_at_any_rotation(tilt):
         moved = np.empty(7)
         displace(flat, turned(mechanism, R), h * direction, moved)
         near = replace(mechanism, initial=replace(mechanism.initial, angles=np.array([7.0])))
-        values.append(row_jacobian(near, near.flat(), moved, near.function_values(0.0))[0][3:])
+        values.append(row_jacobian(near, compiled(near), moved, near.function_values(0.0))[0][3:])
     numerical = (8 * (values[1] - values[2]) - (values[0] - values[3])) / (12 * 1e-4)
     np.testing.assert_allclose(J @ direction, numerical, atol=1e-9 / (np.pi - tilt) ** 3)
 
@@ -93,7 +94,7 @@ def test_a_torsion_pendulum_winds_a_bushing_up_beyond_half_a_turn(integrator, co
 @pytest.mark.parametrize("twist", [0.0, 1.0, 2.5, 3.5, 11.0])
 def test_the_tilt_stiffness_of_a_turning_shaft_does_not_vary(twist):
     """A shaft that a soft twist carries round, and its tangent stiffness across: that at rest."""
-    from flexmb.linear.tangent import tangent
+    from flexmb.equations.tangent import tangent
 
     mechanism = mounted(stiffness=(200.0, 200, 200, 30, 30, 0)).build()
     e = Equations(mechanism, turned(mechanism, rotation_exp((0, 0, twist))), np.array([twist]))

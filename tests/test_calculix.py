@@ -10,7 +10,7 @@ import scipy.sparse.linalg as spla
 
 import fem
 from fem.errors import MatrixError
-from fem.mesh_shapes import block
+from fem.mesh.structured_meshes import block
 
 foreign = pytest.mark.foreign
 needs_ccx = pytest.mark.skipif(

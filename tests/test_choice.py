@@ -8,7 +8,7 @@ import pyvista.examples
 
 import fem
 import reduction
-from fem.mesh_shapes import block, line, tube
+from fem.mesh.structured_meshes import block, line, tube
 from meshes import path
 
 STEEL, ALUMINIUM = fem.Material.steel(), fem.Material.aluminium()

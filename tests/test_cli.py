@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import fem.factor
+import fem.linear_algebra.factor
 import meshes
 import validation
 from fem.material import Material
 from flexmb.cli.main import _DEBUG, app, main
 from flexmb.files import load_body, load_result
-from flexmb.files.tree import FileError
+from flexmb.files.storage.tree import FileError
 from validation import Row
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
@@ -130,14 +130,16 @@ def test_a_reduction_is_resumed_and_what_it_kept_removed(tmp_path, monkeypatch):
     words += ["-o", str(tmp_path / "rod.h5"), "--resume", str(tmp_path / "run"), "--geometric-stiffness", "none"]
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine.txt").write_text("not the command's")
-    monkeypatch.setattr("flexmb.files.body_file.save_body", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
+    monkeypatch.setattr(
+        "flexmb.files.bodies.body_file.save_body", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full"))
+    )
     assert CliRunner().invoke(app, words).exit_code != 0
     kept = sorted((tmp_path / "run").rglob("*.npy"))
     assert kept
     monkeypatch.undo()
     made = []
-    plain = fem.factor._made
-    monkeypatch.setattr("fem.factor._made", lambda *given: made.append(1) or plain(*given))
+    plain = fem.linear_algebra.factor._made
+    monkeypatch.setattr("fem.linear_algebra.factor._made", lambda *given: made.append(1) or plain(*given))
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert load_body(tmp_path / "rod.h5").modes == 4
@@ -319,7 +321,7 @@ def test_a_defect_of_the_program_is_not_hidden(monkeypatch):
     ],
 )
 def test_materials_as_words(text, expected):
-    from flexmb.cli.materials import material_from
+    from flexmb.cli.parts.materials import material_from
 
     found = material_from(text)
     assert np.array_equal(found.elasticity, expected.elasticity)
@@ -330,6 +332,15 @@ def test_the_command_line_itself_loads_no_verb():
     """`flexmb --help` answers at once: the verbs import meshes, solvers and pictures only when they run."""
     code = "import sys, flexmb; before = set(sys.modules); import flexmb.cli.main; print(*set(sys.modules) - before)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    heavy = {"pyvista", "matplotlib", "h5py", "pydantic", "validation", "meshes", "flexmb.files", "flexmb.view"}
+    heavy = {
+        "pyvista",
+        "matplotlib",
+        "h5py",
+        "pydantic",
+        "validation",
+        "meshes",
+        "flexmb.files",
+        "flexmb.plots.pictures",
+    }
     assert "typer" in loaded
     assert heavy.isdisjoint(loaded), heavy & set(loaded)

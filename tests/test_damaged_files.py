@@ -9,7 +9,8 @@ from test_files import differences, everything, meshed_body
 import flexmb
 from fem.errors import FlexmbError
 from flexmb.files import load_body, load_result, save_body, save_result
-from flexmb.files.tree import read_tree, write_tree
+from flexmb.files.storage.tree import read_tree, write_tree
+from flexmb.mechanism.compile import compiled
 
 RNG = np.random.default_rng(19)
 
@@ -116,7 +117,7 @@ def wrong_values(value):
 
 def used(found):
     """What a program does with a result: everything that compiled code sees."""
-    found.mechanism.flat()
+    compiled(found.mechanism)
     for body in found.mechanism.bodies:
         found.frame(body.name)
     for marker in found.mechanism.markers:

@@ -12,8 +12,8 @@ import fem
 import flexmb
 import reduction
 from fem.errors import MeshError
-from fem.raw_mesh import MeshWarning
-from fem.unread import canonical
+from fem.mesh.raw_mesh import MeshWarning
+from fem.mesh.unread import canonical
 
 # what decks say beside the mesh ----------------------------------------------------------------------------------------
 

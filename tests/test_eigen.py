@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-import fem.eigen
-from fem import Material, Model, mesh_shapes
-from fem.eigen import lowest_modes
+import fem.linear_algebra.eigen
+from fem import Material, Model, structured_meshes
 from fem.errors import ConvergenceError, MatrixError
-from fem.factor import factor
-from fem.krylov import KrylovSpace
+from fem.linear_algebra.eigen import lowest_modes
+from fem.linear_algebra.factor import factor
+from fem.linear_algebra.krylov import KrylovSpace
 
 ACCURACY = 1e-9
 
@@ -31,7 +31,7 @@ def with_eigenvalues(values, seed=0):
 @cache
 def clamped_block(size, divisions):
     """A tet10 block clamped at x = 0: K and M of the free dofs."""
-    model = Model(mesh_shapes.block("tetra10", size, divisions), Material.steel())
+    model = Model(structured_meshes.block("tetra10", size, divisions), Material.steel())
     free = np.flatnonzero(np.repeat(model.points[:, 0] > 1e-9, 3))
     return model.K[free][:, free].toarray(), model.M[free][:, free].toarray()
 
@@ -96,7 +96,7 @@ def test_modes_are_those_of_a_dense_solution(name):
 
 def test_cube_held_at_its_corner_planes_has_triple_modes():
     """A cube on sliding planes x = 0, y = 0, z = 0 keeps its threefold symmetry up to the mesh; hexahedra keep it."""
-    model = Model(mesh_shapes.block("hexahedron", (1.0, 1.0, 1.0), (4, 4, 4)), Material.steel())
+    model = Model(structured_meshes.block("hexahedron", (1.0, 1.0, 1.0), (4, 4, 4)), Material.steel())
     free = np.flatnonzero(model.points.ravel() > 1e-9)
     K, M = model.K[free][:, free].toarray(), model.M[free][:, free].toarray()
     expected = dense_eigenvalues(K, M)[:12]
@@ -105,7 +105,7 @@ def test_cube_held_at_its_corner_planes_has_triple_modes():
 
 
 def test_sparse_modes_are_those_of_arpack_and_of_a_sturm_count():
-    model = Model(mesh_shapes.block("tetra10", (1.0, 0.2, 0.1), (14, 3, 2)), Material.steel())
+    model = Model(structured_meshes.block("tetra10", (1.0, 0.2, 0.1), (14, 3, 2)), Material.steel())
     free = np.flatnonzero(np.repeat(model.points[:, 0] > 1e-9, 3))
     K, M = model.K[free][:, free], model.M[free][:, free]
     with factor(K) as inverse:
@@ -240,7 +240,7 @@ def test_bad_input_is_explained(name):
 
 
 def test_slow_convergence_is_reported(monkeypatch):
-    monkeypatch.setattr(fem.eigen, "MAX_CALLS", 3)
+    monkeypatch.setattr(fem.linear_algebra.eigen, "MAX_CALLS", 3)
     K, M = with_eigenvalues(np.arange(1.0, 601.0))
     with pytest.raises(ConvergenceError, match=r"did not reach .* 1e-08 in 3 calls.*worst: \d"):
         lowest_modes(solve_with(K), M, 10)

@@ -9,8 +9,8 @@ import scipy.sparse.linalg as spla
 from fem.elements import ELEMENTS
 from fem.errors import MaterialError, MatrixError, MeshError
 from fem.material import Material, unit_suspicion
-from fem.mesh import CellBlock, Mesh
-from fem.mesh_shapes import block
+from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.structured_meshes import block
 from fem.model import Model, UnitWarning
 
 KINDS = list(ELEMENTS)

@@ -9,11 +9,12 @@ import pytest
 from mechanisms import random_flexible_body
 
 import flexmb
-from flexmb.elimination import elimination_of
-from flexmb.initial import start
-from flexmb.kernels.data import GROUND, SECOND_ORDER, make_places, make_terms
-from flexmb.kernels.solve import INACTIVE, _factor_symmetric, _solve_symmetric, solve_rows
-from flexmb.kernels.step import displace, residual
+from flexmb.equations.initial_conditions import start
+from flexmb.kernels.base.data import GROUND, SECOND_ORDER, make_places, make_terms
+from flexmb.kernels.steps.solve import INACTIVE, _factor_symmetric, _solve_symmetric, solve_rows
+from flexmb.kernels.steps.step import displace, residual
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.elimination import elimination_of
 
 
 def chain(count):
@@ -75,7 +76,7 @@ def test_a_newton_step_is_that_of_dense_matrices(field):
     import fem
     import reduction
 
-    part = fem.Model(fem.mesh_shapes.block("hexahedron", (1.0, 0.1, 0.1), (8, 2, 2)), fem.Material.steel())
+    part = fem.Model(fem.structured_meshes.block("hexahedron", (1.0, 0.1, 0.1), (8, 2, 2)), fem.Material.steel())
     part = part.with_interfaces(a="x0", b="x1")
     body = flexmb.flexible_body(part, reduction.craig_bampton(part, 4), geometric_stiffness=field, modal_damping=0.02)
     system = flexmb.System(gravity=(0, 0, -9.81))
@@ -84,7 +85,7 @@ def test_a_newton_step_is_that_of_dense_matrices(field):
     system.spherical("elbow", one["b"], two["a"])
     system.spring_damper("spring", system.ground.at((2.0, 0.0, 1.0)), two["b"], stiffness=1e3, damping=3.0)
     mechanism = system.build()
-    flat = mechanism.flat()
+    flat = compiled(mechanism)
     begin = start(mechanism, flat)
     rng = np.random.default_rng(8)
     terms, nv, nr = make_terms(flat), len(begin.state.w), len(flat.row_kind)
@@ -110,7 +111,7 @@ def test_the_newton_matrix_is_the_derivative_at_rest():
     system.revolute("hinge", system.ground.at((0, 0, 0)), one["start"], axis=(0, 0, 1))
     system.bushing("bush", one["start"], two["start"], stiffness=(30.0,) * 6, damping=(2.0,) * 6, axis=(0, 0, 1))
     mechanism = system.build()
-    flat = mechanism.flat()
+    flat = compiled(mechanism)
     q0, nv, nr, nj = mechanism.initial.q, int(flat.v_start[-1]), len(flat.row_kind), flat.joint_rows
     terms, places, memory = make_terms(flat), make_places(flat), np.zeros(nr)
     beta, gamma, x, none = 50.0, 7.0, rng.normal(size=nv), np.zeros((0, 3))

@@ -5,9 +5,10 @@ import pytest
 from mechanisms import double_pendulum, flexible_pendulum, random_flexible_body, slider_crank
 
 import flexmb
-from flexmb.dynamics import momenta
+from flexmb.bodies.dynamics import momenta
 from flexmb.integrators.integrator import IntegratorError
-from flexmb.mechanism import body_frame
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import body_frame
 
 
 def conserving(system, duration, step, **options):
@@ -16,7 +17,7 @@ def conserving(system, duration, step, **options):
 
 def total_momenta(result):
     """Linear momentum and that about the origin (nt, 6), in the world."""
-    mechanism, flat, found = result.mechanism, result.mechanism.flat(), []
+    mechanism, flat, found = result.mechanism, compiled(result.mechanism), []
     for k in range(len(result.t)):
         state, total = result.state(k), np.zeros(6)
         for b, body in enumerate(mechanism.bodies):
@@ -70,7 +71,7 @@ MECHANISMS = {
 def driven():
     """A driven crank, a motor with a law, a spring that is wound up, a load: everything that does work."""
     system = slider_crank()
-    system.drive("bearing", flexmb.motion.harmonic(amplitude=0.8, frequency=1.3))
+    system.drive("bearing", flexmb.time_functions.harmonic(amplitude=0.8, frequency=1.3))
     system.motor("brake", "guide", lambda t, x, v: -3.0 * v - 20.0 * x**3)
     return system
 
@@ -157,10 +158,10 @@ def test_redundant_joints_are_no_obstacle():
 
     system = four_bar()
     system.set_speed("A", 2.0)
-    with pytest.warns(flexmb.joints.RedundantConstraintWarning):
+    with pytest.warns(flexmb.mechanism.joints.RedundantConstraintWarning):
         result = conserving(system, 1.0, 0.02)
     assert np.abs(result.ledger.residual).max() < 1e-12 * result.ledger.kinetic.max()
-    with pytest.warns(flexmb.joints.RedundantConstraintWarning):
+    with pytest.warns(flexmb.mechanism.joints.RedundantConstraintWarning):
         exact = flexmb.simulate(system, 1.0, step=1e-4, output_step=0.02)
     np.testing.assert_allclose(result.coordinate("A"), exact.coordinate("A"), atol=5e-3)
 

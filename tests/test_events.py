@@ -8,13 +8,13 @@ from mechanisms import double_pendulum, flexible_pendulum
 from typer.testing import CliRunner
 
 import flexmb
+from flexmb.analyses.mobility import mobility
 from flexmb.cli.main import app
-from flexmb.events import Bounce, End, Event, EventError, Lock, Release, stop
 from flexmb.files import load_model, load_result, save_result
 from flexmb.linear import linearise
-from flexmb.measure import measure
-from flexmb.mechanism import MechanismError
-from flexmb.mobility import mobility
+from flexmb.mechanism.mechanism import MechanismError
+from flexmb.results.measure import measure
+from flexmb.simulation.events import Bounce, End, Event, EventError, Lock, Release, stop
 
 G = 9.81
 
@@ -51,8 +51,8 @@ def test_a_ball_bounces_at_its_times_and_comes_to_rest(restitution, integrator):
 def test_a_contact_lasts_until_it_is_pulled_away():
     """A ball on its floor under a growing lift leaves it when the lift is its weight, and rises with the cube of time."""
     system = falling()
-    ball = flexmb.places.BodyHandle(0, system._bodies[0])
-    system.load("lift", ball.at((0, 0, 0)), force=(0, 0, 2.0 * G), factor=flexmb.motion.polynomial(0.0, 1.0))
+    ball = flexmb.mechanism.attachments.BodyHandle(0, system._bodies[0])
+    system.load("lift", ball.at((0, 0, 0)), force=(0, 0, 2.0 * G), factor=flexmb.time_functions.polynomial(0.0, 1.0))
     floor = stop("floor", "guide", 0.0, upper=False)
     result = flexmb.simulate(system, 2.0, step=1e-3, output_step=0.01, events=[floor])
     touched, left = result.happened
@@ -415,7 +415,7 @@ def test_a_contact_without_force_lasts_and_lets_go_when_it_is_pulled(integrator)
     wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(1, 1, 1)))
     system.revolute("axle", system.ground.at((0, 0, 0)), wheel, axis=(0, 0, 1))
     system.set_speed("axle", 1.0)
-    back = flexmb.motion.smooth_step(3.0, 0.5, 1.0)
+    back = flexmb.time_functions.smooth_step(3.0, 0.5, 1.0)
     system.load("pull", wheel.at((0, 0, 0)), moment=(0, 0, -0.1), factor=back)
     options = {"step": 2e-3} if integrator == "generalised-alpha" else {"integrator": integrator}
     result = flexmb.simulate(system, 4.0, output_step=0.05, events=[stop("stop", "axle", 0.5)], **options)
@@ -568,7 +568,7 @@ def test_a_mass_on_another_is_pulled_off(pulled, options):
     system.prismatic("guide", system.ground.at((0, 0, 0)), lower, axis=(0, 0, 1))
     system.prismatic("between", lower, upper, axis=(0, 0, 1), at=(0, 0, 0))
     body, contact, weight = {"upper": (upper, "on lower", G), "lower": (lower, "on floor", 3 * G)}[pulled]
-    system.load("lift", body.at((0, 0, 0)), force=(0, 0, 40.0), factor=flexmb.motion.polynomial(0.0, 1.0))
+    system.load("lift", body.at((0, 0, 0)), force=(0, 0, 40.0), factor=flexmb.time_functions.polynomial(0.0, 1.0))
     stops = [stop("on floor", "guide", 0.0, upper=False), stop("on lower", "between", 0.0, upper=False)]
     result = flexmb.simulate(system, 1.0, output_step=0.1, events=stops, **options)
     assert [h.event for h in result.happened] == ["on floor", "on lower", contact]
@@ -586,7 +586,7 @@ def test_explicit_steps_in_joint_coordinates_refuse_what_lasts():
 
 def test_a_driver_that_leads_into_a_stop_is_told():
     system = falling()
-    system.drive("guide", flexmb.motion.polynomial(0.0, -1.0))
+    system.drive("guide", flexmb.time_functions.polynomial(0.0, -1.0))
     with pytest.raises(EventError, match=r"t = 0\.5 .*lead the coordinate of 'floor' on with a speed of 1"):
         flexmb.simulate(system, 1.0, step=1e-2, events=[stop("floor", "guide", -0.5, upper=False)])
     latch = Event("latch", lambda r: r.t - 0.5, Lock("guide"))

@@ -7,12 +7,13 @@ import pytest
 from mechanisms import double_pendulum, flexible_pendulum, slider_crank
 
 import flexmb
-from flexmb.integrators.equations import Equations
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.spanning_tree import tree_of
 from flexmb.integrators.integrator import IntegratorError
-from flexmb.joint_tree import tree_of
-from flexmb.kernels.articulated import make_articulated, moved_joints, tree_accelerations
-from flexmb.kernels.rows import place_markers
-from flexmb.kernels.tree import joint_poses, place_bodies
+from flexmb.kernels.equations.articulated import make_articulated, moved_joints, tree_accelerations
+from flexmb.kernels.equations.rows import place_markers
+from flexmb.kernels.equations.tree import joint_poses, place_bodies
+from flexmb.mechanism.compile import compiled
 
 KINDS = ("revolute", "spherical", "prismatic", "cylindrical", "planar", "fixed", "revolute")
 
@@ -33,7 +34,7 @@ def branched():
         ends.append(body["end"])
     free = system.add(flexmb.rigid_body("free", mass=2.0, inertia=(0.1, 0.2, 0.25)), position=(5, 0, 0))
     system.spring_damper("spring", ends[-1], free.at((0, 0, 0)), stiffness=30.0, damping=0.5)
-    system.motor("motor", "joint 0", flexmb.motion.harmonic(2.0, 1.0), drag=0.1)
+    system.motor("motor", "joint 0", flexmb.time_functions.harmonic(2.0, 1.0), drag=0.1)
     system.joint_spring("coil", "joint 6", stiffness=5.0, damping=0.2)
     system.load("push", ends[2], force=(1.0, 2.0, 0.5), moment=(0.3, 0.0, 0.1), follows=True)
     return system
@@ -44,7 +45,7 @@ def test_the_recursion_gives_the_accelerations_of_the_joint_equations():
     system = branched()
     system._forces, system._loads, system._functions, system._laws = {}, {}, [], []
     mechanism = system.build()
-    flat, tree, rng = mechanism.flat(), tree_of(mechanism), np.random.default_rng(4)
+    flat, tree, rng = compiled(mechanism), tree_of(mechanism), np.random.default_rng(4)
     e, q0, nb, ny = Equations(mechanism, mechanism.initial.q), mechanism.initial.q, len(flat.modes), int(tree.start[-1])
     bodies, pose, moved, vdot = make_articulated(flat, tree), np.zeros((nb, 7)), np.zeros((nb, 7)), np.zeros(ny)
     place_markers(flat, q0, e.places)
@@ -81,7 +82,7 @@ def test_what_it_cannot_do_is_told():
         with pytest.raises(IntegratorError, match=what):
             flexmb.simulate(make(), 0.1, integrator="explicit", coordinates="joint")
     driven = double_pendulum()
-    driven.drive("hinge", flexmb.motion.constant_speed(1.0))
+    driven.drive("hinge", flexmb.time_functions.constant_speed(1.0))
     with pytest.raises(IntegratorError, match="driven joints: 'hinge'"):
         flexmb.simulate(driven, 0.1, integrator="explicit", coordinates="joint")
 
@@ -92,7 +93,7 @@ def test_it_is_faster_than_with_joint_equations():
 
     mechanism, least = chain(6), []
     for coordinates in ("absolute", "joint"):
-        options = dict(integrator="explicit", coordinates=coordinates, step=1e-3, output_step=0.1)
+        options = {"integrator": "explicit", "coordinates": coordinates, "step": 1e-3, "output_step": 0.1}
         flexmb.simulate(mechanism, 0.1, **options)
         times = []
         for _ in range(3):

@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse as sp
 
 from fem.errors import FactorisationError, MatrixError
-from fem.factor import factor
-from fem.factorisations import BACKENDS, matrix
-from fem.factorisations.matrix import stored
+from fem.linear_algebra.factor import factor
+from fem.linear_algebra.factorisations import BACKENDS, matrix
+from fem.linear_algebra.factorisations.matrix import stored
 
 AVAILABLE = [
     pytest.param(

@@ -10,10 +10,11 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
-from flexmb.fidelity import with_fidelity, with_modes, without_second_order
-from flexmb.kernels.data import SECOND_ORDER
-from flexmb.mechanism import MechanismError
-from flexmb.view import plot_comparison
+from flexmb.kernels.base.data import SECOND_ORDER
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.fidelity import with_fidelity, with_modes, without_second_order
+from flexmb.mechanism.mechanism import MechanismError
+from flexmb.plots.pictures import plot_comparison
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def test_each_fidelity_is_the_mechanism_that_it_says(comparison):
     assert list(comparison.results) == ["rigid", "1 modes", "2 modes", "linear", "flexible"]
     modes = [r.mechanism.bodies[0].modes for r in comparison.results.values()]
     assert modes == [0, 1, 2, 3, 3]
-    slices = [int(r.mechanism.flat().slices[0]) for r in comparison.results.values()]
+    slices = [int(compiled(r.mechanism).slices[0]) for r in comparison.results.values()]
     assert [s == SECOND_ORDER for s in slices] == [False, True, True, False, True]
     held = replace(
         flexible_pendulum(np.random.default_rng(5), second_order=True).build(),
@@ -71,7 +72,7 @@ def test_bodies_with_fewer_modes_keep_what_belongs_to_them():
     import fem
     import reduction
 
-    model = fem.Model(fem.mesh_shapes.block("hexahedron20", (1.0, 0.1, 0.1), (6, 1, 1)), fem.Material.steel())
+    model = fem.Model(fem.structured_meshes.block("hexahedron20", (1.0, 0.1, 0.1), (6, 1, 1)), fem.Material.steel())
     model = model.with_interfaces(a="x0", b="x1")
     body = flexmb.flexible_body(model, reduction.craig_bampton(model, 4))
     few = with_modes(body, 3)

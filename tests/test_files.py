@@ -14,11 +14,11 @@ import pytest
 from mechanisms import double_pendulum, random_flexible_body
 
 import flexmb
-from fem.mesh import CellBlock, Mesh
-from flexmb.body import Body
+from fem.mesh.mesh import CellBlock, Mesh
+from flexmb.bodies.body import Body
 from flexmb.files import export_vtk, load_body, load_result, save_body, save_result
-from flexmb.files.tree import FORMAT, FileError, read_tree, write_tree
-from flexmb.motion import Motion, MotionError
+from flexmb.files.storage.tree import FORMAT, FileError, read_tree, write_tree
+from flexmb.mechanism.time_functions import Motion, MotionError
 
 RNG = np.random.default_rng(11)
 
@@ -84,14 +84,16 @@ def everything():
     bob = system.add(flexmb.rigid_body("bob", mass=1, inertia=(0.1, 0.1, 0.1), points={"eye": (0, 0.1, 0)}), position=(0, 3, 0))  # fmt: skip
     system.revolute("hinge", system.ground.at((0, 0, 0)), arm["start"], axis=(0, 0, 1))
     system.cylindrical("pin", arm["end"], disc, axis=(0, 0, 1))
-    system.drive("hinge", flexmb.motion.harmonic(0.2, 3.0))
+    system.drive("hinge", flexmb.time_functions.harmonic(0.2, 3.0))
     system.set_speed("pin", 2.0, along="rotation")
-    system.prescribe("shaker", system.ground.at((0, 2, 0)), cart, x=flexmb.motion.smooth_step(0, 0.02, 0.1))
+    system.prescribe("shaker", system.ground.at((0, 2, 0)), cart, x=flexmb.time_functions.smooth_step(0, 0.02, 0.1))
     system.bushing("rubber", cart, bob["eye"], stiffness=[900.0] * 6, damping=[1.0] * 6)
     system.spring_damper("spring", system.ground.at((1, 4, 0)), bob.at((0, 0, 0)), stiffness=50, damping=0.5)
     system.joint_spring("clock spring", "pin", stiffness=0.3, free=0.1, along="rotation")
-    system.motor("motor", "pin", flexmb.motion.pulse(0.0, 0.01, 0.2), drag=0.01, along="rotation")
-    system.load("wind", bob.at((0, 0, 0.1)), force=(1, 2, 3), moment=(0, 0.1, 0), factor=flexmb.motion.harmonic(1, 5))
+    system.motor("motor", "pin", flexmb.time_functions.pulse(0.0, 0.01, 0.2), drag=0.01, along="rotation")
+    system.load(
+        "wind", bob.at((0, 0, 0.1)), force=(1, 2, 3), moment=(0, 0.1, 0), factor=flexmb.time_functions.harmonic(1, 5)
+    )
     system.load("jet", arm["end"], force=(0, 0.5, 0), follows=True)
     return system
 
@@ -154,7 +156,7 @@ def test_a_loaded_mechanism_moves_again_in_the_same_way(result, tmp_path):
 
 def test_stored_functions_are_interpolated_with_order_six(tmp_path):
     """Quintic Hermite: value h^6, rate h^5, acceleration h^4; nothing is known outside the stored times."""
-    exact = flexmb.motion.harmonic(0.7, 1.0, 0.3)
+    exact = flexmb.time_functions.harmonic(0.7, 1.0, 0.3)
     errors = []
     for steps in (8, 16, 32):
         system = double_pendulum()
@@ -284,7 +286,7 @@ def test_a_full_disk_leaves_the_old_file_as_it_was(step, tmp_path, monkeypatch):
 LIMITED = """
 import resource, signal, sys
 import numpy as np
-from flexmb.files.tree import FileError, write_tree
+from flexmb.files.storage.tree import FileError, write_tree
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import fem
 from fem.errors import MatrixError
-from fem.mesh_shapes import block
+from fem.mesh.structured_meshes import block
 
 NUMBERS = np.array([12, 3, 40, 7, 100, 55, 8, 21])
 """Numbers of the eight nodes of the part, not in order."""

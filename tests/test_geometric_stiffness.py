@@ -8,7 +8,7 @@ import pytest
 from fem.elements import ELEMENTS
 from fem.errors import MatrixError
 from fem.material import Material
-from fem.mesh_shapes import block
+from fem.mesh.structured_meshes import block
 from fem.model import Model
 
 ORTHOTROPIC = Material.orthotropic((200.0, 90.0, 50.0), (0.3, 0.2, 0.1), (40.0, 30.0, 20.0), 1.0)

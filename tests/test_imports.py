@@ -1,4 +1,4 @@
-"""Imports go one way: fem -> reduction -> flexmb, and inside flexmb nothing imports the edge."""
+"""The rooms of the project: each imports the rooms below it, none above it, and no room is crowded (docs/architecture.md)."""
 
 import ast
 from pathlib import Path
@@ -6,64 +6,152 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ALLOWED = {
-    "fem": {"fem"},
-    "reduction": {"fem", "reduction"},
-    "meshes": {"meshes"},
-    "flexmb": {"fem", "reduction", "flexmb", "meshes", "validation"},
-}
-EDGE = (
-    "flexmb.cli",
-    "flexmb.view",
-    "flexmb.reduction_plots",
-    "flexmb.study_plots",
-    "flexmb.precision_plots",
-    "flexmb.linear_plots",
+ROOMS = (
+    # fem: finite element models of parts
+    "fem.errors",
+    "fem.material",
+    "fem.beam",
+    "fem.elements",
+    "fem.mesh",
+    "fem.linear_algebra.factorisations",
+    "fem.linear_algebra",
+    "fem.interface",
+    "fem.lumped_elements",
+    "fem.matrices",
+    "fem.files.abaqus",
+    "fem.files.nastran",
+    "fem.files",
+    "fem.model",
+    "fem.loads",
+    "fem.join",
+    "fem.split",
+    "fem",
+    # reduction: small bases of elastic shapes
+    "reduction.solutions",
+    "reduction.basis",
+    "reduction.error",
+    "reduction.strain",
+    "reduction.second_order_modes",
+    "reduction.second_order",
+    "reduction.frequency_response",
+    "reduction.substructures",
+    "reduction.shape_sequence",
+    "reduction.build",
+    "reduction.methods",
+    "reduction.choose",
+    "reduction.registry",
+    "reduction",
+    # flexmb: mechanisms in motion
+    "flexmb.kernels.base",
+    "flexmb.kernels.equations",
+    "flexmb.kernels.steps",
+    "flexmb.kernels.derivatives",
+    "flexmb.kernels",
+    "flexmb.spatial",
+    "flexmb.bodies",
+    "flexmb.mechanism",
+    "flexmb.equations",
+    "flexmb.results",
+    "flexmb.integrators",
+    "flexmb.simulation",
+    "flexmb.linear",
+    "flexmb.analyses",
+    "flexmb.study.gradients",
+    "flexmb.study",
+    "flexmb",
+    # the edge: files, pictures, the command line
+    "flexmb.files.storage",
+    "flexmb.files.bodies",
+    "flexmb.files.results",
+    "flexmb.files.models",
     "flexmb.files",
+    "flexmb.plots",
     "flexmb.demo",
-    "validation",
-    "matplotlib",
-    "pyvista",
-    "typer",
-    "rich",
+    "flexmb.cli",
+    "flexmb.cli.parts",
+    "flexmb.cli.motion",
+    "flexmb.cli.analyses",
 )
-READS_FILES = {"fem/vtk_io.py": ("pyvista",)}
-AT_THE_EDGE = (
-    "cli",
-    "files",
-    "view.py",
-    "reduction_plots.py",
-    "study_plots.py",
-    "precision_plots.py",
-    "linear_plots.py",
-    "demo.py",
-)
-
-
-def imported_names(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            yield node.module
+"""From the ground up."""
+EDGE = ROOMS[ROOMS.index("flexmb.files.storage") :]
+EDGE_LIBRARIES = ("matplotlib", "pyvista", "typer", "rich")
+READS_FILES = {"fem.files.vtk_files": ("pyvista",)}
+CROWDED = 13
+"""Files of one level in a room."""
+TOGETHER = {("flexmb.study.gradients", "flexmb.study"): ("parameters", "peaks", "many")}
+"""What a room may import of the room that it belongs to: files that stand before it."""
 
 
 def sources():
-    return [path for package in ALLOWED for path in sorted((ROOT / package).rglob("*.py"))]
+    """Every source file, as a module."""
+    return [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for package in ("fem", "reduction", "flexmb")
+        for path in sorted((ROOT / package).rglob("*.py"))
+    ]
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_upward_import(path):
-    relative = path.relative_to(ROOT)
-    package = relative.parts[0]
-    inner = package in ("fem", "reduction") or (package == "flexmb" and relative.parts[1] not in AT_THE_EDGE)
-    allowed = READS_FILES.get(str(relative), ())
-    for name in imported_names(path):
+MODULES = set(sources())
+
+
+def room_of(module):
+    """The room that a module is in: the longest name that it begins with."""
+    return max((room for room in ROOMS if module == room or module.startswith(room + ".")), key=len)
+
+
+def imports(module):
+    """Names of the modules that a module imports, wherever it does, and of libraries."""
+    tree = ast.parse((ROOT / (module.replace(".", "/") + ".py")).read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                known = inner in MODULES or f"{inner}.__init__" in MODULES
+                yield inner if known else node.module
+
+
+@pytest.mark.parametrize("module", sources())
+def test_no_upward_import(module):
+    own = room_of(module)
+    for name in imports(module):
         first = name.split(".")[0]
-        if first in {*ALLOWED, "validation", "benchmarks", "tests"}:
-            assert first in ALLOWED[package], f"{relative} imports {name}"
-        if inner and name not in allowed:
-            assert not any(name == edge or name.startswith(edge + ".") for edge in EDGE), (
-                f"{relative} imports {name} from the edge"
-            )
+        assert first not in {"benchmarks", "tests", "notebooks"}, f"{module} imports {name}"
+        if first in {"validation", "meshes"} or (first in EDGE_LIBRARIES and name not in READS_FILES.get(module, ())):
+            assert own in EDGE, f"{module} imports {name} inside"
+        if first not in {"fem", "reduction", "flexmb"} or module.endswith("__init__") or module == "flexmb.cli.main":
+            continue
+        if name in {"fem", "reduction", "flexmb"}:
+            assert ROOMS.index(name) < ROOMS.index(own), f"{module} imports the whole of {name}"
+            continue
+        above = room_of(name)
+        beside = TOGETHER.get((own, above), ())
+        assert above == own or ROOMS.index(above) < ROOMS.index(own) or name.split(".")[-1] in beside, (
+            f"{module} ({own}) imports {name} ({above}), a room above"
+        )
+
+
+def test_no_file_imports_itself_around_a_circle():
+    seen, path = set(), []
+
+    def visit(module):
+        assert module not in path, " -> ".join([*path[path.index(module) :], module])
+        if module in seen:
+            return
+        path.append(module)
+        for name in imports(module):
+            if name in MODULES:
+                visit(name)
+        path.pop()
+        seen.add(module)
+
+    for module in sources():
+        visit(module)
+
+
+@pytest.mark.parametrize("room", sorted({m.rpartition(".")[0] for m in MODULES}))
+def test_no_room_is_crowded(room):
+    files = [m for m in MODULES if m.rpartition(".")[0] == room and not m.endswith("__init__")]
+    assert len(files) <= CROWDED, sorted(files)

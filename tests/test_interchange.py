@@ -10,12 +10,12 @@ import scipy.io
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import block
-from flexmb.dynamics import inertia_force, mass_matrix
+from fem.mesh.structured_meshes import block
+from flexmb.bodies.dynamics import inertia_force, mass_matrix
 from flexmb.files import load_body, save_body
-from flexmb.files.modal_data import body_of, data_of
-from flexmb.files.tree import FileError
-from flexmb.lie import skew
+from flexmb.files.bodies.modal_data import body_of, data_of
+from flexmb.files.storage.tree import FileError
+from flexmb.spatial.lie import skew
 
 FORMATS = (".h5", ".npz", ".mat", ".sid", ".SID_FEM", ".fem")
 

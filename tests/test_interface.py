@@ -6,15 +6,15 @@ import scipy.sparse as sp
 
 import fem
 from fem.errors import InterfaceError
-from fem.face_area import lumped_area
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
+from fem.mesh.face_area import lumped_area
 
 KINDS = ["tetra", "tetra10", "hexahedron", "hexahedron20", "wedge", "wedge15", "pyramid", "pyramid13"]
 SIZE = (2.0, 1.0, 0.5)
 
 
 def part(kind="hexahedron", divisions=(2, 2, 2)):
-    return fem.Model(fem.mesh_shapes.block(kind, SIZE, divisions), fem.Material.steel())
+    return fem.Model(fem.structured_meshes.block(kind, SIZE, divisions), fem.Material.steel())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,7 +81,7 @@ def test_weights_of_single_faces_match_the_closed_form():
 
 
 def test_area_weights_hold_on_inclined_faces():
-    box = fem.mesh_shapes.block("wedge15", SIZE, (2, 2, 2))
+    box = fem.structured_meshes.block("wedge15", SIZE, (2, 2, 2))
     leaning = box.points.copy()
     leaning[:, 0] += leaning[:, 1]  # the face x = 2 leans by 45 degrees
     mesh = fem.Mesh(leaning, box.cells, face_sets=box.face_sets)

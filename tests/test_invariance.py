@@ -6,14 +6,15 @@ from mechanisms import double_pendulum, random_flexible_body, slider_crank
 
 import flexmb
 from flexmb.integrators.generalised_alpha import RingingReactionsWarning
-from flexmb.lie import rotation_from_quaternion
+from flexmb.mechanism.compile import compiled
+from flexmb.spatial.lie import rotation_from_quaternion
 
 COORDINATES = ("absolute", "joint")
 
 
 def mass_centre(result):
     """Of all bodies (nt, 3)."""
-    mechanism, flat = result.mechanism, result.mechanism.flat()
+    mechanism, flat = result.mechanism, compiled(result.mechanism)
     total, mass = np.zeros((len(result.t), 3)), 0.0
     for b, body in enumerate(mechanism.bodies):
         inv, s, m = body.invariants, flat.q_start[b], body.modes

@@ -7,9 +7,9 @@ import fem
 import flexmb
 import reduction
 from fem.elements import element
-from fem.mesh_shapes import block
-from flexmb.dynamics import first_moment, mass_matrix
-from flexmb.invariants import rigid_invariants
+from fem.mesh.structured_meshes import block
+from flexmb.bodies.dynamics import first_moment, mass_matrix
+from flexmb.bodies.invariants import rigid_invariants
 
 MATERIAL = fem.Material.isotropic(2.1e11, 0.3, 7850.0)
 

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import line
+from fem.mesh.structured_meshes import line
+from flexmb.analyses.inverse_dynamics import InverseError, Servo, inverse_dynamics, with_efforts
 from flexmb.cli.main import app
-from flexmb.inverse import InverseError, Servo, inverse_dynamics, with_efforts
-from flexmb.mechanism import MechanismError
+from flexmb.mechanism.mechanism import MechanismError
 
 Z = (0.0, 0.0, 1.0)
 
@@ -42,7 +42,7 @@ def arm(rigid=False):
 
 
 def servos(duration=0.6):
-    move = flexmb.motion.smooth_step
+    move = flexmb.time_functions.smooth_step
     return [Servo("fore.tip", "x", move(0.0, duration, -0.3)), Servo("fore.tip", "y", move(0.0, duration, 0.2))]
 
 
@@ -77,7 +77,7 @@ def test_a_rigid_arm_needs_the_efforts_of_its_drivers():
     angles = [found.result.coordinate(joint) for joint in ("shoulder", "elbow")]
     driven = arm(rigid=True)
     for joint, angle in zip(("shoulder", "elbow"), angles, strict=True):
-        driven.drive(joint, flexmb.motion.table(found.t, angle))
+        driven.drive(joint, flexmb.time_functions.table(found.t, angle))
     driven = flexmb.simulate(driven, 0.6, step=2e-4, output_step=2e-3)
     inside = slice(10, -10)  # the spline's second derivatives are free at its ends
     for joint, effort in zip(("shoulder", "elbow"), found.efforts.T, strict=True):
@@ -87,12 +87,12 @@ def test_a_rigid_arm_needs_the_efforts_of_its_drivers():
 def test_collocated_inverse_and_forward_dynamics_agree():
     """A double pendulum with driven hinges; its drivers' efforts as motors make the same motion."""
     system = double_pendulum()
-    system.drive("hinge", flexmb.motion.smooth_step(0.0, 1.0, 0.8))
-    system.drive("elbow", flexmb.motion.smooth_step(0.0, 1.0, -1.1))
+    system.drive("hinge", flexmb.time_functions.smooth_step(0.0, 1.0, 0.8))
+    system.drive("elbow", flexmb.time_functions.smooth_step(0.0, 1.0, -1.1))
     driven = flexmb.simulate(system, 1.0, step=2e-4, output_step=2e-3)
     free = double_pendulum()
     for joint in ("hinge", "elbow"):
-        free.motor(f"motor {joint}", joint, flexmb.motion.table(driven.t, driven.drive_effort(joint)))
+        free.motor(f"motor {joint}", joint, flexmb.time_functions.table(driven.t, driven.drive_effort(joint)))
     moved = flexmb.simulate(free, 1.0, step=2e-4, output_step=2e-3)
     np.testing.assert_allclose(moved.position("second.end"), driven.position("second.end"), atol=1e-6)
     with pytest.raises(MechanismError, match="0 driven motions"):
@@ -106,7 +106,7 @@ def test_bad_requests_are_told():
         inverse_dynamics(arm(), servos(), ("motor", "elbow motor"), 0.6, 4e-3)
     with pytest.raises(InverseError, match="step smaller"):
         inverse_dynamics(arm(), servos(), MOTORS, 0.6, 1.0)
-    far = [Servo("fore.tip", "x", flexmb.motion.smooth_step(0.0, 0.6, 5.0)), servos()[1]]
+    far = [Servo("fore.tip", "x", flexmb.time_functions.smooth_step(0.0, 0.6, 5.0)), servos()[1]]
     with pytest.raises(flexmb.ConvergenceError, match="cannot rest where"):
         inverse_dynamics(arm(rigid=True), far, MOTORS, 0.6, 0.02)
 

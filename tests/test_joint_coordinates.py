@@ -5,12 +5,13 @@ import pytest
 from mechanisms import double_pendulum, random_flexible_body, slider_crank
 
 import flexmb
-from flexmb.initial import start
+from flexmb.equations.initial_conditions import start
+from flexmb.equations.spanning_tree import tree_of
 from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
 from flexmb.integrators.integrator import IntegratorError
-from flexmb.joint_tree import tree_of
-from flexmb.kernels.step import displace
-from flexmb.kernels.tree import FREE, place_bodies
+from flexmb.kernels.equations.tree import FREE, place_bodies
+from flexmb.kernels.steps.step import displace
+from flexmb.mechanism.compile import compiled
 
 KINDS = ("fixed", "revolute", "prismatic", "cylindrical", "spherical", "planar")
 
@@ -51,7 +52,7 @@ def test_velocities_and_accelerations_along_the_tree_are_derivatives(kind, turne
     """Of the configuration moved by `s v + s^2 vdot / 2`; and the joint velocities are found again in the generalised ones."""
     mechanism = two_flexible_bodies(kind, turned=turned).build()
     run = GeneralisedAlpha(
-        mechanism, start(mechanism, mechanism.flat()), coefficients(), step=1.0, tolerance=1.0, longest=1.0, coordinates="joint"
+        mechanism, start(mechanism, compiled(mechanism)), coefficients(), step=1.0, tolerance=1.0, longest=1.0, coordinates="joint"
     )  # fmt: skip
     flat, tree, motion = run.flat, run.tree, run.motion
     rng, ny = np.random.default_rng(4), len(run.weight)

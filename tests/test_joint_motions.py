@@ -9,14 +9,15 @@ from test_explicit_tree import branched
 
 import flexmb
 from benchmarks.chain import chain
+from flexmb.equations.tangent import allowed_motions
 from flexmb.linear import linearise
-from flexmb.linear.tangent import allowed_motions
+from flexmb.mechanism.compile import compiled
 
 
 @pytest.mark.parametrize("make", [branched, double_pendulum, lambda: flexible_pendulum(np.random.default_rng(1), second_order=True)])  # fmt: skip
 def test_they_span_what_the_joints_allow(make):
     linear = linearise(make())
-    N, weight = linear.N, linear.mechanism.flat().weight
+    N, weight = linear.N, compiled(linear.mechanism).weight
     assert len(linear.coordinates) == N.shape[1] == len(set(linear.coordinates))
     np.testing.assert_allclose(linear.G @ N, 0.0, atol=1e-9)
     null = allowed_motions(linear.G.toarray(), weight)

@@ -10,10 +10,10 @@ from test_cli import is_picture
 from typer.testing import CliRunner
 
 import flexmb
+from flexmb.analyses.kinematics import KinematicsError, place, sweep
+from flexmb.analyses.mobility import least_reactions, mobility
 from flexmb.cli.main import app
-from flexmb.joints import JointError
-from flexmb.kinematics import KinematicsError, place, sweep
-from flexmb.mobility import least_reactions, mobility
+from flexmb.mechanism.joints import JointError
 
 Z = (0.0, 0.0, 1.0)
 
@@ -130,9 +130,9 @@ def test_the_parallelogram_of_wojtyra_and_fraczek():
         "push",
         system_place(system, "bar"),
         force=(np.cos(1.0), np.sin(1.0), 0),
-        factor=flexmb.motion.constant(3.0),
+        factor=flexmb.time_functions.constant(3.0),
     )
-    with pytest.warns(flexmb.joints.RedundantConstraintWarning):
+    with pytest.warns(flexmb.mechanism.joints.RedundantConstraintWarning):
         result = flexmb.simulate(system, 1e-4, step=1e-4)
     direction = np.array([np.cos(1.0), np.sin(1.0), 0])
     by_inertia = sum(result.reaction(f"foot {k}")[0, :3] @ direction for k in range(3))
@@ -144,7 +144,7 @@ def test_the_parallelogram_of_wojtyra_and_fraczek():
 
 def system_place(system, body):
     """The middle of a rod that was added."""
-    from flexmb.places import BodyHandle
+    from flexmb.mechanism.attachments import BodyHandle
 
     index = [b.name for b in system._bodies].index(body)
     return BodyHandle(index, system._bodies[index]).at((1.0, 0, 0))

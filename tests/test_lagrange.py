@@ -9,14 +9,15 @@ from mechanisms import random_flexible_body
 import fem
 import flexmb
 import reduction
-from flexmb.integrators.equations import Equations
-from flexmb.joint_tree import tree_of
-from flexmb.kernels.rows import place_markers
-from flexmb.kernels.tree import joint_poses, place_bodies
-from flexmb.lie import rotation_from_quaternion
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.spanning_tree import tree_of
+from flexmb.kernels.equations.rows import place_markers
+from flexmb.kernels.equations.tree import joint_poses, place_bodies
 from flexmb.linear import frequency_response, linearise
 from flexmb.linear.independent import FIRST, SECOND
-from flexmb.measure import measure
+from flexmb.mechanism.compile import compiled
+from flexmb.results.measure import measure
+from flexmb.spatial.lie import rotation_from_quaternion
 
 
 def assert_close(found, expected, tolerance=1e-9):
@@ -160,7 +161,7 @@ def test_flying_trees_with_ball_joints_have_them_too(seed):
 
 def joint_accelerations(mechanism, y, rates):
     """Of the coordinates of the joints, after a displacement `y` of them from the start, at some rates; and their motions."""
-    flat, tree, q0 = mechanism.flat(), tree_of(mechanism), mechanism.initial.q
+    flat, tree, q0 = compiled(mechanism), tree_of(mechanism), mechanism.initial.q
     e, nv = Equations(mechanism, q0), len(flat.weight)
     pose, moved, q, w, drift = np.zeros((len(flat.modes), 7)), np.zeros((len(flat.modes), 7)), q0.copy(), np.zeros(nv), np.zeros(nv)  # fmt: skip
     place_markers(flat, q0, e.places)
@@ -304,7 +305,7 @@ def test_the_motions_that_joints_allow_are_continued_along_the_motion():
 
 def hanging_bar(modes, joint, up=False, length=0.1):
     """A solid bar of steel below, or above, its joint."""
-    block = fem.mesh_shapes.block("hexahedron20", (length, length / 10, length / 10), (8, 1, 1))
+    block = fem.structured_meshes.block("hexahedron20", (length, length / 10, length / 10), (8, 1, 1))
     part = fem.Model(block, fem.Material.steel()).with_interfaces(a="x0", b="x1")
     body = flexmb.flexible_body(part, reduction.craig_bampton(part, modes), name="bar")
     sign = -1.0 if up else 1.0

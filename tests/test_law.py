@@ -8,10 +8,10 @@ import pytest
 from mechanisms import double_pendulum
 
 import flexmb
-import flexmb.law
-from flexmb.files.result_file import load_result, save_result
-from flexmb.law import LawError
-from flexmb.mechanism import MechanismError
+import flexmb.mechanism.force_law
+from flexmb.files.results.result_file import load_result, save_result
+from flexmb.mechanism.force_law import LawError
+from flexmb.mechanism.mechanism import MechanismError
 
 STIFFNESS, DAMPING, FREE = 30.0, 0.4, 0.2
 
@@ -154,14 +154,14 @@ def test_an_interrupt_inside_a_law_stops_the_run(law, raised, options):
 
 def test_an_interrupt_at_the_door_of_a_law_stops_the_run(monkeypatch):
     """A signal may arrive before the first line of the function runs; ctypes then drops the exception and returns zero."""
-    called = flexmb.law.Law.__call__
+    called = flexmb.mechanism.force_law.Law.__call__
 
     def interrupted(self, t, x, xdot):
         if 0.1 < t < 0.12:
             raise KeyboardInterrupt
         return called(self, t, x, xdot)
 
-    monkeypatch.setattr(flexmb.law.Law, "__call__", interrupted)
+    monkeypatch.setattr(flexmb.mechanism.force_law.Law, "__call__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         flexmb.simulate(by_law(lambda t, x, v: 0.0), 0.3, step=1e-2)
 

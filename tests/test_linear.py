@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
-from flexmb.kernels.step import displace
+from flexmb.kernels.steps.step import displace
 from flexmb.linear import equilibrium, linearise
 from flexmb.linear.equilibrium import EquilibriumError
+from flexmb.mechanism.compile import compiled
 
 
 def pendulum(length=0.7, angle=0.0):
@@ -54,7 +55,7 @@ def test_a_free_body_has_the_frequencies_of_its_finite_elements():
     import fem
     import reduction
 
-    part = fem.Model(fem.mesh_shapes.block("hexahedron20", (1.0, 0.1, 0.08), (8, 1, 1)), fem.Material.steel())
+    part = fem.Model(fem.structured_meshes.block("hexahedron20", (1.0, 0.1, 0.08), (8, 1, 1)), fem.Material.steel())
     basis = reduction.craig_bampton(part.with_interfaces(a="x0", b="x1"), 6)
     system = flexmb.System()
     system.add(flexmb.flexible_body(part.with_interfaces(a="x0", b="x1"), basis, modal_damping=0.01))
@@ -98,7 +99,7 @@ def test_the_linear_motion_is_the_limit_of_the_nonlinear_one():
     period = 1 / vibration.frequencies[0]
     shape = vibration.shapes[:, 0].real
     q = np.empty_like(rest.state.q)
-    displace(rest.mechanism.flat(), rest.state.q, 1e-3 * shape / np.abs(shape).max(), q)
+    displace(compiled(rest.mechanism), rest.state.q, 1e-3 * shape / np.abs(shape).max(), q)
     moved = replace(rest.mechanism, initial=replace(rest.state, q=q))
     result = flexmb.simulate(moved, 2.2 * period, integrator="radau", tolerance=1e-9, output_step=period / 200)
     kinetic = result.ledger.kinetic

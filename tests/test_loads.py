@@ -9,7 +9,7 @@ from fem.elements import ELEMENTS
 from fem.errors import MatrixError, MeshError
 from fem.loads import gravity, point_force, pressure
 from fem.material import Material
-from fem.mesh_shapes import block
+from fem.mesh.structured_meshes import block
 from fem.model import Model
 
 MATERIAL = Material.isotropic(200.0, 0.3, 2.0)

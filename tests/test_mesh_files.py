@@ -10,10 +10,10 @@ import pytest
 import fem
 from fem.elements import ELEMENTS
 from fem.errors import MeshError
-from fem.mesh import CellBlock, Mesh
-from fem.mesh_shapes import block
-from fem.raw_mesh import MeshWarning
-from fem.selection import from_text
+from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.raw_mesh import MeshWarning
+from fem.mesh.selection import from_text
+from fem.mesh.structured_meshes import block
 
 SETS = ("node_sets", "cell_sets", "face_sets")
 

@@ -12,7 +12,7 @@ import fem
 import flexmb
 import reduction
 from flexmb.files import load_model, save_body
-from flexmb.files.model_file import ModelFileError
+from flexmb.files.models.model_file import ModelFileError
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLE = (DOCS / "model-files.md").read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
@@ -39,7 +39,7 @@ def test_the_example_of_the_manual_equals_the_same_calls_in_python(tmp_path):
     system.revolute("hinge", cart, pendulum["top"], axis=(0, 0, 1))
     system.set_speed("hinge", 1.0)
     system.joint_spring("return spring", "rail", stiffness=40, damping=0.2)
-    system.load("gust", pendulum["tip"], force=(2, 0, 0), factor=flexmb.motion.pulse(0.5, 0.2, 1.0))
+    system.load("gust", pendulum["tip"], force=(2, 0, 0), factor=flexmb.time_functions.pulse(0.5, 0.2, 1.0))
     assert differences(system.build(), model.system.build()) == []
     assert model.duration == 2.0
     assert model.options == {
@@ -173,7 +173,7 @@ def test_every_table_of_the_format_arrives_where_it_belongs(tmp_path):
     rod = system.add(body, name="rod", position=(1, 2, 3), orientation=[0.5] * 4, velocity=(1, 0, 0), angular_velocity=(0, 1, 0))  # fmt: skip
     inertia = np.array([[2, 0.1, 0], [0.1, 2, 0], [0, 0, 3.0]])
     box = system.add(flexmb.rigid_body("box", mass=1, inertia=inertia, points={"eye": (0, 0, 1)}), orientation=(0.1, 0, 0))  # fmt: skip
-    m = flexmb.motion
+    m = flexmb.time_functions
     system.cylindrical("pin", rod["start"], box, axis=(1, 0, 0))
     system.drive("pin", m.harmonic(0.1, 2, 0.1, -0.01), along="rotation")
     system.universal("cardan", rod["end"], box, axis=(0, 0, 1), second_axis=(1, 0, 0))
@@ -204,7 +204,7 @@ def test_every_table_of_the_format_arrives_where_it_belongs(tmp_path):
 
 
 def test_every_motion_of_the_format_is_the_function_of_that_name(tmp_path):
-    m = flexmb.motion
+    m = flexmb.time_functions
     table = [
         ('{ kind = "polynomial", coefficients = [1, 2] }', m.polynomial(1, 2)),
         ('{ kind = "harmonic", amplitude = 1, frequency = 2 }', m.harmonic(1, 2)),
@@ -427,8 +427,8 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
 
 def test_the_manual_names_every_key_of_the_format():
     """Each key of the schema stands between backquotes or in an example; `tomllib` reads the examples."""
-    from flexmb.files import motion_keys, schema
-    from flexmb.files.keys import Keys
+    from flexmb.files.models import motion_keys, schema
+    from flexmb.files.models.keys import Keys
 
     text = (DOCS / "model-files.md").read_text(encoding="utf-8")
     assert tomllib.loads(EXAMPLE)["name"] == "pendulum on a cart"

@@ -16,10 +16,10 @@ import scipy.sparse as sp
 import fem
 import reduction
 from fem.errors import FactorisationError, MatrixError
-from fem.factor import factor
-from fem.factorisations import BACKENDS, forecast, storage
-from fem.factorisations.storage import PREFIX, Solver
-from fem.mesh_shapes import block
+from fem.linear_algebra.factor import factor
+from fem.linear_algebra.factorisations import BACKENDS, forecast, storage
+from fem.linear_algebra.factorisations.storage import PREFIX, Solver
+from fem.mesh.structured_meshes import block
 
 ON_DISK = [
     pytest.param(

@@ -8,10 +8,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexmb
-from flexmb.law import LawError
 from flexmb.linear import periodic_motion
 from flexmb.linear.linearise import LinearError
 from flexmb.linear.periodic import is_autonomous
+from flexmb.mechanism.force_law import LawError
 
 
 def slider(law, start, **parts):
@@ -47,7 +47,7 @@ def clock(**motor):
         return 0.3 * math.tanh(20 * rate) * math.exp(-(((angle - 0.3) / 0.05) ** 2)) - 0.05 * rate
 
     system.motor("escapement", "hinge", escapement)
-    system.motor("train", "hinge", flexmb.motion.constant(0.0), **motor)
+    system.motor("train", "hinge", flexmb.time_functions.constant(0.0), **motor)
     return system
 
 
@@ -88,7 +88,7 @@ def test_dependence_on_time_is_found_by_trying(law, alone):
     result = flexmb.simulate(slider(law, 1.0), 1.0, step=1e-2)
     assert is_autonomous(result) == alone
     system = slider(law, 1.0)
-    system.motor("shake", "guide", flexmb.motion.harmonic(1.0, 1.0))
+    system.motor("shake", "guide", flexmb.time_functions.harmonic(1.0, 1.0))
     assert not is_autonomous(flexmb.simulate(system, 1.0, step=1e-2))
 
 
@@ -111,16 +111,16 @@ def test_a_period_that_is_not_that_of_the_drivers_is_refused(how):
     place = system.ground.at((0, 0, 0))
     if how == "driver of a slide":
         system.cylindrical("hinge", place, rod["start"], axis=(0, 0, 1))
-        system.drive("hinge", flexmb.motion.harmonic(0.1, 1 / 1.5), along="translation")
+        system.drive("hinge", flexmb.time_functions.harmonic(0.1, 1 / 1.5), along="translation")
     elif how == "translation":
         system.prismatic("hinge", place, rod["start"], axis=(0, 0, 1))
-        system.drive("hinge", flexmb.motion.constant_speed(2 * np.pi))  # goes on and on
+        system.drive("hinge", flexmb.time_functions.constant_speed(2 * np.pi))  # goes on and on
     else:
         system.revolute("hinge", place, rod["start"], axis=(0, 0, 1))
         if how == "driver":
-            system.drive("hinge", flexmb.motion.constant_speed(2 * np.pi / 1.5))
+            system.drive("hinge", flexmb.time_functions.constant_speed(2 * np.pi / 1.5))
         elif how == "function":
-            system.motor("motor", "hinge", flexmb.motion.harmonic(0.1, 1 / 1.5), drag=0.3)
+            system.motor("motor", "hinge", flexmb.time_functions.harmonic(0.1, 1 / 1.5), drag=0.3)
         else:
             system.motor("motor", "hinge", lambda t, x, rate: 0.1 * np.cos(2 * np.pi * t / 1.5) - 0.3 * rate)
     if how == "driver":
@@ -137,7 +137,7 @@ def test_a_table_of_one_period_is_enough():
     rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
     system.joint_spring("coil", "hinge", stiffness=3.0, damping=0.3)
-    system.motor("motor", "hinge", flexmb.motion.table(times, np.sin(2 * np.pi * times / 1.5)))
+    system.motor("motor", "hinge", flexmb.time_functions.table(times, np.sin(2 * np.pi * times / 1.5)))
     assert periodic_motion(system, 1.5, steps=100).stable
     with pytest.raises(LinearError, match="does not repeat itself"):
         periodic_motion(system, 1.4, steps=100)

@@ -13,9 +13,9 @@ import pytest
 import fem
 import reduction
 from fem.errors import FactorisationError, MatrixError
-from fem.factor import factor
-from fem.factorisations import petsc
-from fem.mesh_shapes import block
+from fem.linear_algebra.factor import factor
+from fem.linear_algebra.factorisations import petsc
+from fem.mesh.structured_meshes import block
 
 pytestmark = pytest.mark.skipif(
     petsc.missing() is not None or shutil.which("mpiexec") is None, reason="needs petsc4py and mpiexec"
@@ -26,8 +26,8 @@ SCRIPT = """
     import numpy as np
     from petsc4py import PETSc
     import fem, reduction
-    from fem.mesh_shapes import block
-    from fem.factor import factor
+    from fem.mesh.structured_meshes import block
+    from fem.linear_algebra.factor import factor
 
     part = fem.Model(block("tetra10", (1.0, 0.2, 0.1), (10, 3, 2)), fem.Material.steel())
     part = part.with_interfaces(a="x0", b="x1").with_solver(backend="petsc", memory={memory!r}, scratch={scratch!r})

@@ -6,9 +6,9 @@ import scipy.linalg as sl
 from test_response import modal_of, part
 
 import reduction
-from reduction.balanced_truncation import position_factor
 from reduction.build import prepare, request
-from reduction.inputs import resolve_inputs
+from reduction.error.inputs import resolve_inputs
+from reduction.methods.balanced_truncation import position_factor
 
 pytest.importorskip("pymor", reason="pyMOR is not installed")
 from pymor.core.logger import set_log_levels

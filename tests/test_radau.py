@@ -10,13 +10,14 @@ from mechanisms import double_pendulum, flexible_pendulum, random_flexible_body,
 from test_cli import is_picture
 
 import flexmb
-from flexmb.history import HEADER, HistoryError
+from flexmb.analyses.work_precision import work_precision
 from flexmb.integrators.integrator import IntegratorError
 from flexmb.integrators.radau import ESTIMATE, LAGRANGE, NODES, REAL, A
-from flexmb.kernels.exponential import exponential_rates
-from flexmb.kernels.step import displace
-from flexmb.precision import work_precision
-from flexmb.precision_plots import plot_work_precision
+from flexmb.kernels.base.exponential import exponential_rates
+from flexmb.kernels.steps.step import displace
+from flexmb.mechanism.compile import compiled
+from flexmb.plots.precision_plots import plot_work_precision
+from flexmb.simulation.history import HEADER, HistoryError
 
 RNG = np.random.default_rng(5)
 
@@ -34,7 +35,7 @@ def test_coefficients_are_those_of_collocation():
 
 def test_rates_of_exponential_coordinates_are_the_derivative_on_the_group():
     """`q0 o exp(theta + h thetadot)` moves with `w`."""
-    flat = flexible_pendulum(RNG).build().flat()
+    flat = compiled(flexible_pendulum(RNG).build())
     q0 = flexible_pendulum(RNG).build().initial.q
     nv = int(flat.v_start[-1])
     theta, w, rates = 0.2 * RNG.normal(size=nv), RNG.normal(size=nv), np.empty(nv)
@@ -73,8 +74,8 @@ def test_both_integrators_give_the_same_flexible_motion(second_order):
     body = system.add(random_flexible_body(rng, second_order=second_order, damping=0.3))
     system.revolute("hinge", system.ground.at((0, 0, 0)), body["start"], axis=(0, 0, 1))
     system.spring_damper("spring", system.ground.at((1.0, 1.0, 0.0)), body["end"], stiffness=40.0, damping=1.0)
-    system.load("push", body["end"], force=(0, 0, 0.2), factor=flexmb.motion.harmonic(1.0, 3.0))
-    system.motor("motor", "hinge", flexmb.motion.smooth_step(0.0, 0.2, 0.5))
+    system.load("push", body["end"], force=(0, 0, 0.2), factor=flexmb.time_functions.harmonic(1.0, 3.0))
+    system.motor("motor", "hinge", flexmb.time_functions.smooth_step(0.0, 0.2, 0.5))
     radau = flexmb.simulate(system, 0.3, integrator="radau", tolerance=1e-9, output_step=0.01)
     alpha = [flexmb.simulate(system, 0.3, step=h, output_step=0.01) for h in (2e-4, 1e-4)]
     for name in ("q", "w", "multipliers"):
@@ -124,9 +125,9 @@ def test_redundant_joints_are_no_obstacle():
     system.revolute("C", bars[1]["end"], bars[2]["end"], axis=(0, 1, 0))
     system.revolute("D", system.ground.at((2, 0, 0)), bars[2], axis=(0, 1, 0))
     system.set_speed("A", 1.0)
-    with pytest.warns(flexmb.joints.RedundantConstraintWarning):
+    with pytest.warns(flexmb.mechanism.joints.RedundantConstraintWarning):
         found = flexmb.simulate(system, 0.5, integrator="radau", tolerance=1e-8, output_step=0.1)
-    with pytest.warns(flexmb.joints.RedundantConstraintWarning):
+    with pytest.warns(flexmb.mechanism.joints.RedundantConstraintWarning):
         other = flexmb.simulate(system, 0.5, step=1e-3, output_step=0.1)
     np.testing.assert_allclose(found.q, other.q, atol=1e-5)
     np.testing.assert_allclose(other.multipliers, found.multipliers, atol=1e-3 * np.abs(found.multipliers).max())
@@ -155,7 +156,7 @@ def test_a_history_in_a_file_is_the_history(tmp_path):
 
 def test_a_history_is_the_same_where_files_cannot_be_reserved(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "posix_fallocate")
-    monkeypatch.setattr("flexmb.history.CHUNK", 1000)
+    monkeypatch.setattr("flexmb.simulation.history.CHUNK", 1000)
     found = flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=tmp_path / "run.history")
     np.testing.assert_array_equal(found.q, flexmb.simulate(double_pendulum(), 0.1, step=1e-3).q)
     assert (tmp_path / "run.history").stat().st_size == HEADER + 8 * 101 * (1 + 14 + 12 + 12 + 10 + 4 + 4 + 2 + 1)

@@ -8,8 +8,8 @@ import pytest
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import block, line
-from flexmb.gauge import gauge
+from fem.mesh.structured_meshes import block, line
+from flexmb.bodies.validity import gauge
 from validation import spin_up
 
 SOFT = fem.Material.isotropic(2e8, 0.3, 1000.0)
@@ -95,7 +95,7 @@ def test_the_spin_up_of_pieces_is_that_of_one_body():
     system = flexmb.System()
     pieces = flexmb.split(system, spin_up.beams(8), 2, lambda part: reduction.craig_bampton(part, modes=6))
     system.revolute("hub", system.ground.at((0, 0, 0)), pieces["hub"], axis=(0, 0, 1))
-    system.drive("hub", flexmb.motion.spin_up(spin_up.SPEED, spin_up.RISE))
+    system.drive("hub", flexmb.time_functions.spin_up(spin_up.SPEED, spin_up.RISE))
     result = flexmb.simulate(system, 8.0, step=4e-3)
     arm = result.position("beam 2.tip")
     axes = result.axes("beam 1.hub")

@@ -32,7 +32,7 @@ FRAMES = [None, "big"]
 @cache
 def part(setup="average-rigid", element="hexahedron", divisions=(4, 2, 1)):
     """A 4 x 1 x 0.5 block in steel; the top interface is one cell, away from the ends."""
-    model = fem.Model(fem.mesh_shapes.block(element, (4.0, 1.0, 0.5), divisions), fem.Material.steel())
+    model = fem.Model(fem.structured_meshes.block(element, (4.0, 1.0, 0.5), divisions), fem.Material.steel())
     top = np.flatnonzero((model.points[:, 2] == 0.5) & (abs(model.points[:, 0] - 1.5) <= 0.5))
     interfaces = {
         name: Interface(

@@ -88,7 +88,7 @@ def test_senseless_numbers_are_refused(method, case, monkeypatch):
 
 
 def test_a_basis_of_nothing_is_refused():
-    bare = fem.Model(fem.mesh_shapes.block("hexahedron", (4, 1, 1), (4, 1, 1)), fem.Material.steel())
+    bare = fem.Model(fem.structured_meshes.block("hexahedron", (4, 1, 1), (4, 1, 1)), fem.Material.steel())
     with pytest.raises(InterfaceError, match=r"has no interface.*with_interfaces.*modal\(\)"):
         craig_bampton(bare, 4)
     assert modal(bare, 4).interface_rows == {}
@@ -149,7 +149,7 @@ def test_report_prints_and_refuses():
 
 def test_repeated_modes_are_matched_as_a_pair():
     """A square bar: its bending modes come in pairs, and any combination of a pair is a mode."""
-    model = fem.Model(fem.mesh_shapes.block("hexahedron", (4.0, 0.5, 0.5), (8, 2, 2)), fem.Material.steel())
+    model = fem.Model(fem.structured_meshes.block("hexahedron", (4.0, 0.5, 0.5), (8, 2, 2)), fem.Material.steel())
     model = model.with_interfaces(a="x0", b=fem.Interface("x1", kind="average"))
     made = report(model, craig_bampton(model, 12), 6)
     assert np.ptp(made.full_frequencies[:2]) < 1e-6 * made.full_frequencies[0]

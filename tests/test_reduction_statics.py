@@ -10,8 +10,8 @@ import fem
 from fem.errors import FactorisationError, InterfaceError
 from fem.interface import Interface
 from reduction import craig_bampton, modal
-from reduction.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
-from reduction.statics import free_displacement, statics
+from reduction.solutions.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
+from reduction.solutions.statics import free_displacement, statics
 
 PARTS = [*((setup, "hexahedron") for setup in SETUPS), *(("average-rigid", element) for element in ELEMENTS)]
 parts = pytest.mark.parametrize(("setup", "element"), PARTS)
@@ -88,14 +88,14 @@ def test_pins_react_to_nothing_and_hold_everything():
 
 def test_pins_on_the_interface_itself_do_no_harm():
     """A part of one cell: every node belongs to an average interface, three of them are pinned too."""
-    model = fem.Model(fem.mesh_shapes.block("hexahedron", (1, 1, 1), (1, 1, 1)), fem.Material.steel())
+    model = fem.Model(fem.structured_meshes.block("hexahedron", (1, 1, 1), (1, 1, 1)), fem.Material.steel())
     model = model.with_interfaces(all=Interface(np.arange(8), "average"))
     basis = craig_bampton(model, 18)
     np.testing.assert_allclose(basis.eigenvalues, dense.eigenvalues(model)[6:], rtol=1e-9)
 
 
 def test_an_average_interface_may_share_nodes_with_a_rigid_one():
-    box = fem.mesh_shapes.block("hexahedron", (4.0, 1.0, 0.5), (4, 2, 1))
+    box = fem.structured_meshes.block("hexahedron", (4.0, 1.0, 0.5), (4, 2, 1))
     model = fem.Model(box, fem.Material.steel()).with_interfaces(big="x0", top=Interface("z1", "average"))
     ours = constraint_modes(fix_interfaces(statics(model)))
     exact = dense.static_shapes(model, np.zeros((model.ndof, 12)), dense.all_motions(model).T, np.eye(12))
@@ -116,7 +116,7 @@ def test_interfaces_on_the_same_nodes_are_named():
 
 def two_blocks(gap, **interfaces):
     """Two cells side by side, `gap` apart along x, with no node in common."""
-    box = fem.mesh_shapes.block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1))
+    box = fem.structured_meshes.block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1))
     points = np.vstack([box.points, box.points + np.array([1.0 + gap, 0.0, 0.0])])
     cells = np.vstack([box.cells[0].connectivity, 8 + box.cells[0].connectivity])
     mesh = fem.Mesh(points, (fem.CellBlock("hexahedron", cells),), name="halves")
@@ -139,7 +139,7 @@ def test_parts_are_counted_unless_a_rigid_interface_joins_them(reduce):
 
 def test_a_hinge_is_reported():
     """Two cells that share one edge turn freely about it."""
-    box = fem.mesh_shapes.block("hexahedron", (2.0, 2.0, 1.0), (2, 2, 1))
+    box = fem.structured_meshes.block("hexahedron", (2.0, 2.0, 1.0), (2, 2, 1))
     centres = box.points[box.cells[0].connectivity].mean(axis=1)
     diagonal = (centres[:, 0] < 1) == (centres[:, 1] < 1)
     used, cells = np.unique(box.cells[0].connectivity[diagonal], return_inverse=True)

@@ -60,7 +60,7 @@ def test_the_mechanisms_are_of_every_kind():
 
 def test_the_referee_sees_a_wrong_force(monkeypatch):
     """A reaction that is a thousandth off: the sums of forces say so."""
-    from flexmb.result import Result
+    from flexmb.results.result import Result
 
     d = sound(describe(11, events=False))
     result = run(d, How("radau", tolerance=1e-9), 0.06, output_step=2.5e-3)

@@ -11,13 +11,13 @@ import scipy.linalg as sl
 import fem
 import reduction
 from fem.errors import ConvergenceError, MatrixError
-from fem.mesh_shapes import block, line
-from reduction.balanced_truncation import position_factor
+from fem.mesh.structured_meshes import block, line
 from reduction.build import prepare, request
-from reduction.certificate import certify, modal_response
-from reduction.gramian import position_gramian, singular_values
-from reduction.inputs import resolve_inputs
-from reduction.statics import statics
+from reduction.error.certificate import certify, modal_response
+from reduction.error.inputs import resolve_inputs
+from reduction.methods.balanced_truncation import position_factor
+from reduction.methods.gramian import position_gramian, singular_values
+from reduction.solutions.statics import statics
 
 STEEL = fem.Material.isotropic(2.1e11, 0.3, 7850.0)
 BAND = (0, 2500)
@@ -299,7 +299,7 @@ def test_gravity_held_at_an_interface_is_exact_where_it_was_asked_for():
 
 
 def test_dependent_columns_are_named():
-    from reduction.reference import diagonalise
+    from reduction.error.reference import diagonalise
 
     model = part(("rigid", "average"))
     V = reduction.modal(model, 5).Psi

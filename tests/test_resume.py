@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import fem
-import fem.factor
+import fem.linear_algebra.factor
 import reduction
 from fem.errors import FactorisationError
-from fem.factor import factor
-from fem.factorisations import kept
-from fem.mesh_shapes import block
+from fem.linear_algebra.factor import factor
+from fem.linear_algebra.factorisations import kept
+from fem.mesh.structured_meshes import block
 
 
 def part(tmp_path, **solver):
@@ -26,7 +26,7 @@ def part(tmp_path, **solver):
 def work(monkeypatch):
     """Counts factorisations and solutions that are really made."""
     made = {"factors": 0, "solves": 0}
-    plain = fem.factor._made
+    plain = fem.linear_algebra.factor._made
 
     def counted(matrix, backend, solver):
         factorisation = plain(matrix, backend, solver)
@@ -40,15 +40,15 @@ def work(monkeypatch):
         factorisation.solve = counted_solve
         return factorisation
 
-    monkeypatch.setattr(fem.factor, "_made", counted)
+    monkeypatch.setattr(fem.linear_algebra.factor, "_made", counted)
     return made
 
 
 KILLED = """
     import os, signal
-    import fem, fem.factor, reduction
-    from fem.mesh_shapes import block
-    plain, solves = fem.factor._made, []
+    import fem, fem.linear_algebra.factor, reduction
+    from fem.mesh.structured_meshes import block
+    plain, solves = fem.linear_algebra.factor._made, []
 
     def deadly(matrix, backend, solver):
         made = plain(matrix, backend, solver)
@@ -61,7 +61,7 @@ KILLED = """
         made.solve = counted
         return made
 
-    fem.factor._made = deadly
+    fem.linear_algebra.factor._made = deadly
     model = fem.Model(block("tetra10", (1.0, 0.3, 0.1), (10, 3, 2)), fem.Material.steel())
     model = model.with_interfaces(a="x0", b="x1").with_solver(resume={kept!r})
     reduction.krylov(model, shifts=(500.0, 1500.0, 2500.0), moments=1)

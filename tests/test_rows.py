@@ -5,11 +5,12 @@ import pytest
 from mechanisms import double_pendulum, random_flexible_body, slider_crank
 
 import flexmb
-from flexmb.initial import AssemblyError, AssemblyWarning, row_jacobian, start
-from flexmb.joints import JOINTS, JointError, RedundantConstraintWarning
-from flexmb.kernels.algebra import quaternion_product
-from flexmb.kernels.step import displace
-from flexmb.mechanism import MechanismError
+from flexmb.equations.initial_conditions import AssemblyError, AssemblyWarning, row_jacobian, start
+from flexmb.kernels.base.algebra import quaternion_product
+from flexmb.kernels.steps.step import displace
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.joints import JOINTS, JointError, RedundantConstraintWarning
+from flexmb.mechanism.mechanism import MechanismError
 
 
 def pair_of_flexible_bodies(rng):
@@ -31,7 +32,7 @@ def pair_of_flexible_bodies(rng):
 
 def couplings():
     """Every joint kind, driver and force element as `(name, function that adds it between two places)`."""
-    f = flexmb.motion.harmonic(0.3, 2.0, 0.4)
+    f = flexmb.time_functions.harmonic(0.3, 2.0, 0.4)
     rows = [(kind, lambda s, a, b, kind=kind: s.joint(kind, "it", a, b, axis=(0.2, 0.5, 1.0))) for kind in JOINTS]
 
     def driven(kind, along):
@@ -60,7 +61,7 @@ def test_row_jacobian_is_the_derivative_on_the_manifold(name, add):
     system, a, b = pair_of_flexible_bodies(rng)
     add(system, a, b)
     mechanism = system.build()
-    flat = mechanism.flat()
+    flat = compiled(mechanism)
     functions = mechanism.function_values(0.37)
     q = np.empty_like(mechanism.initial.q)
     displace(
@@ -83,7 +84,7 @@ def test_a_relative_jacobian_does_not_change_when_the_mechanism_moves_as_a_whole
     system, a, b = pair_of_flexible_bodies(rng)
     system.revolute("it", a, b, axis=(0, 0, 1))
     mechanism = system.build()
-    flat = mechanism.flat()
+    flat = compiled(mechanism)
     _, J = row_jacobian(mechanism, flat, mechanism.initial.q, np.zeros((0, 3)))
     r, R = np.array([3.0, -2.0, 5.0]), flexmb.lie.rotation_exp(np.array([0.4, 2.0, -1.0]))
     q = mechanism.initial.q.copy()
@@ -109,7 +110,7 @@ def test_degrees_of_freedom_left_by_each_joint():
 
 def test_redundant_planar_loop_is_named_and_its_equivalent_without_redundancy_is_not():
     mechanism = slider_crank().build()
-    assert start(mechanism, mechanism.flat()).redundant == ()
+    assert start(mechanism, compiled(mechanism)).redundant == ()
     system = flexmb.System()
     bars = [system.add(flexmb.uniform_rod(n, mass=1, length=1), position=p, orientation=o) for n, p, o in
             (("left", (0, 0, 0), (0, 0, np.pi / 2)), ("top", (0, 1, 0), (0, 0, 0)), ("right", (1, 0, 0), (0, 0, np.pi / 2)))]  # fmt: skip
@@ -122,7 +123,7 @@ def test_redundant_planar_loop_is_named_and_its_equivalent_without_redundancy_is
         system.revolute(name, a, b, axis=(0, 0, 1))
     mechanism = system.build()
     with pytest.warns(RedundantConstraintWarning, match="'A', 'B', 'C', 'D'"):
-        assert set(start(mechanism, mechanism.flat()).redundant) == {"A", "B", "C", "D"}
+        assert set(start(mechanism, compiled(mechanism)).redundant) == {"A", "B", "C", "D"}
 
 
 def test_open_joints_are_closed_and_impossible_ones_are_refused_by_name():
@@ -133,23 +134,23 @@ def test_open_joints_are_closed_and_impossible_ones_are_refused_by_name():
     system.revolute("elbow", a["end"], b["start"], axis=(0, 0, 1))
     mechanism = system.build()
     with pytest.warns(AssemblyWarning, match="'elbow'.*'a' moved by"):
-        begun = start(mechanism, mechanism.flat())
+        begun = start(mechanism, compiled(mechanism))
     assert begun.moved > 1e-3
     system.spherical("too far", b["end"], system.ground.at((5, 0, 0)))
     mechanism = system.build()
     with pytest.raises(AssemblyError, match="too far"), pytest.warns(RedundantConstraintWarning):
-        start(mechanism, mechanism.flat())
+        start(mechanism, compiled(mechanism))
 
 
 def test_contradicting_speeds_are_refused():
     system = double_pendulum()
     system.set_speed("hinge", 1.0)
     mechanism = system.build()
-    assert start(mechanism, mechanism.flat()).state.w[5] == pytest.approx(1.0)
-    system.drive("hinge", flexmb.motion.polynomial(0, 2.0))
+    assert start(mechanism, compiled(mechanism)).state.w[5] == pytest.approx(1.0)
+    system.drive("hinge", flexmb.time_functions.polynomial(0, 2.0))
     mechanism = system.build()
     with pytest.raises(AssemblyError, match="contradict"):
-        start(mechanism, mechanism.flat())
+        start(mechanism, compiled(mechanism))
 
 
 BAD = {
@@ -159,8 +160,8 @@ BAD = {
     "no place": (lambda s, a, b: s.spherical("j", a, b), MechanismError, "where they meet"),
     "zero axis": (lambda s, a, b: s.revolute("j", a["end"], b, axis=(0, 0, 0)), JointError, "axis has no direction"),
     "skew universal": (lambda s, a, b: s.universal("j", a["end"], b, axis=(0, 0, 1), second_axis=(0, 1, 1)), JointError, "perpendicular"),
-    "driving a ball": (lambda s, a, b: (s.spherical("j", a["end"], b), s.drive("j", flexmb.motion.constant(0))), JointError, "no free"),
-    "driving nothing": (lambda s, a, b: s.drive("nobody", flexmb.motion.constant(0)), JointError, "no joint named 'nobody'"),
+    "driving a ball": (lambda s, a, b: (s.spherical("j", a["end"], b), s.drive("j", flexmb.time_functions.constant(0))), JointError, "no free"),
+    "driving nothing": (lambda s, a, b: s.drive("nobody", flexmb.time_functions.constant(0)), JointError, "no joint named 'nobody'"),
     "negative stiffness": (lambda s, a, b: s.spring_damper("k", a["start"], b["end"], stiffness=-1), MechanismError, "not negative"),
     "spring without length": (lambda s, a, b: s.spring_damper("k", a["end"], b["start"], stiffness=1), MechanismError, "coincide"),
     "duplicate body": (lambda s, a, b: s.add(a.body), MechanismError, "exists already"),
@@ -168,7 +169,7 @@ BAD = {
     "load on the ground": (lambda s, a, b: s.load("f", s.ground.at((0, 0, 0)), force=(1, 0, 0)), MechanismError, "place on a body"),
     "bad position": (lambda s, a, b: s.add(a.body, name="c", position=(0, np.nan, 0)), MechanismError, "finite"),
     "improper rotation": (lambda s, a, b: s.add(a.body, name="c", orientation=np.diag([1, 1, -1.0])), MechanismError, "rotation"),
-    "wrong derivative": (lambda s, a, b: (s.revolute("j", a["end"], b, axis=(0, 0, 1)), s.drive("j", flexmb.motion.function(np.sin, np.sin, np.sin))), flexmb.FlexmbError, "rate"),
+    "wrong derivative": (lambda s, a, b: (s.revolute("j", a["end"], b, axis=(0, 0, 1)), s.drive("j", flexmb.time_functions.function(np.sin, np.sin, np.sin))), flexmb.FlexmbError, "rate"),
     "negative mass": (lambda s, a, b: flexmb.rigid_body("x", mass=-1, inertia=(1, 1, 1)), flexmb.FlexmbError, "positive, finite mass"),
     "impossible inertia": (lambda s, a, b: flexmb.rigid_body("x", mass=1, inertia=(1, 1, 5)), flexmb.FlexmbError, "triangle inequality"),
     "no inertia": (lambda s, a, b: flexmb.rigid_body("x", mass=1, inertia=(0, 0, 0)), flexmb.FlexmbError, "positive definite"),

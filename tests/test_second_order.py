@@ -11,8 +11,8 @@ import fem
 import flexmb
 import reduction
 from fem.elements import ELEMENTS
-from fem.mesh_shapes import block, line
-from flexmb.files.body_file import load_body, save_body
+from fem.mesh.structured_meshes import block, line
+from flexmb.files.bodies.body_file import load_body, save_body
 from validation import steady_rotation
 
 SIZE = (1.0, 0.3, 0.2)

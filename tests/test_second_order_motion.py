@@ -9,9 +9,9 @@ from scipy.integrate import solve_ivp
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import block, line
-from flexmb.dynamics import inertia_force, mass_matrix, momenta
-from flexmb.lie import rotation_from_quaternion
+from fem.mesh.structured_meshes import block, line
+from flexmb.bodies.dynamics import inertia_force, mass_matrix, momenta
+from flexmb.spatial.lie import rotation_from_quaternion
 
 MATERIAL = fem.Material.isotropic(2e9, 0.3, 1500.0)
 
@@ -84,7 +84,7 @@ def spin_up(body):
     system = flexmb.System()
     handle = system.add(body)
     system.revolute("hub", system.ground.at(body.interface("root").point), handle["root"], axis=(0, 0, 1))
-    system.drive("hub", flexmb.motion.spin_up(8.0, 0.4))
+    system.drive("hub", flexmb.time_functions.spin_up(8.0, 0.4))
     return system
 
 

@@ -10,11 +10,11 @@ import pytest
 from mechanisms import random_flexible_body
 
 import flexmb
-from flexmb.lie import frame_with_axis, rotation_exp
+from flexmb.bodies.subspace import over
+from flexmb.spatial.lie import frame_with_axis, rotation_exp
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
-from flexmb.study.aligned import aligned
+from flexmb.study.gradients.aligned import aligned
 from flexmb.study.parameters import SensitivityWarning, StudyError
-from flexmb.subspace import over
 
 STEP = 2e-3
 
@@ -296,8 +296,8 @@ def test_values_that_builds_share_are_refused():
     def in_a_function_of_time(k):
         SHARED["k"] = k
         system = pendulum_with(lambda t, x, v: -x)
-        factor = flexmb.motion.function(lambda t: SHARED["k"] * t, lambda t: SHARED["k"], lambda t: 0.0)
-        system.load("pull", system._bodies and flexmb.places.BodyHandle(0, system._bodies[0])["end"], force=(0, 1, 0), factor=factor)  # fmt: skip
+        factor = flexmb.time_functions.function(lambda t: SHARED["k"] * t, lambda t: SHARED["k"], lambda t: 0.0)
+        system.load("pull", system._bodies and flexmb.mechanism.attachments.BodyHandle(0, system._bodies[0])["end"], force=(0, 1, 0), factor=factor)  # fmt: skip
         return system
 
     for model in (by_global, by_object, in_a_function_of_time):

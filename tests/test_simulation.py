@@ -7,12 +7,14 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
 import flexmb
-from flexmb.dynamics import momenta
-from flexmb.initial import accelerations, row_jacobian, start
+from flexmb.bodies.dynamics import momenta
+from flexmb.equations.initial_conditions import accelerations, row_jacobian, start
 from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
-from flexmb.kernels.algebra import quaternion_product
-from flexmb.kernels.step import BEFORE, Motion, _integrate_powers
-from flexmb.mechanism import State, body_frame
+from flexmb.kernels.base.algebra import quaternion_product
+from flexmb.kernels.steps.step import BEFORE, Motion, _integrate_powers
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import body_frame
+from flexmb.mechanism.state import State
 
 RINGING = pytest.mark.filterwarnings("ignore::flexmb.integrators.generalised_alpha.RingingReactionsWarning")
 """Of runs without numerical damping in which energies and positions are looked at, not reactions."""
@@ -172,7 +174,7 @@ def test_a_change_of_the_step_leaves_no_trace_in_the_reactions():
 
     def reactions(steps):
         mechanism = double_pendulum().build()
-        begin = start(mechanism, mechanism.flat())
+        begin = start(mechanism, compiled(mechanism))
         run = GeneralisedAlpha(mechanism, begin, coefficients(0.9), step=steps[0], tolerance=1.0, longest=1.0)
         run.prepare()
         for h in steps:
@@ -192,7 +194,7 @@ def test_driven_slider_crank_follows_its_closed_form():
     result = flexmb.simulate(slider_crank(speed=50.0), 0.15, step=1e-4)
     angle = 50.0 * result.t
     x = 0.15 * np.cos(angle) + np.sqrt(0.3**2 - (0.15 * np.sin(angle)) ** 2)
-    slider = result.q[:, result.mechanism.flat().q_start[2]]
+    slider = result.q[:, compiled(result.mechanism).q_start[2]]
     assert np.abs(slider - x).max() < 1e-9
 
 
@@ -260,7 +262,7 @@ def test_velocity_projection_closes_the_velocity_constraints():
     free, held = (flexmb.simulate(double_pendulum(), 0.5, step=2e-3, project=p) for p in (False, True))
 
     def violation(result):
-        flat = result.mechanism.flat()
+        flat = compiled(result.mechanism)
         return max(
             np.abs(row_jacobian(result.mechanism, flat, q, np.zeros((0, 3)))[1] @ w).max()
             for q, w in zip(result.q, result.w, strict=True)

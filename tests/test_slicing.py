@@ -7,16 +7,17 @@ import pytest
 from scipy.linalg import inv
 
 import fem
-import fem.slicing
-from fem.eigen import Modes, lowest_modes
+import fem.linear_algebra.slicing
 from fem.errors import ConvergenceError, FactorisationError, MatrixError
-from fem.factor import factor
-from fem.mesh_shapes import block
-from fem.slicing import Shifted, modes_beyond
-from reduction import count_modes, vibration
-from reduction.fixed_interfaces import fix_interfaces
-from reduction.statics import statics
-from reduction.vibration import fixed_vibration, free_vibration, select_modes
+from fem.linear_algebra.eigen import Modes, lowest_modes
+from fem.linear_algebra.factor import factor
+from fem.linear_algebra.slicing import Shifted, modes_beyond
+from fem.mesh.structured_meshes import block
+from reduction import count_modes
+from reduction.solutions import vibration
+from reduction.solutions.fixed_interfaces import fix_interfaces
+from reduction.solutions.statics import statics
+from reduction.solutions.vibration import fixed_vibration, free_vibration, select_modes
 from tests.dense import eigenvalues
 
 AVERAGE = fem.Interface("x1", kind="average")
@@ -45,7 +46,7 @@ def test_slices_hold_every_mode(kind, fixed, monkeypatch):
     """A square bar has its bending modes in pairs. Against dense matrices with the constraints as equations."""
     monkeypatch.setattr(vibration, "SLICED", 24)
     monkeypatch.setattr(vibration, "SMALL", 1)
-    monkeypatch.setattr(fem.slicing, "AHEAD", 15)
+    monkeypatch.setattr(fem.linear_algebra.slicing, "AHEAD", 15)
     model = part(kind)
     expected = eigenvalues(model, list(model.interfaces) if fixed else ())[0 if fixed else 6 :]
     values, shapes = select_modes(problem_of(model, fixed), 90, 0.0)
@@ -144,7 +145,7 @@ def test_without_inertia_slices_are_refused(monkeypatch):
 
     def without(*args, **options):
         made = plain(*args, **options)
-        made.record = fem.factorisations.FactorRecord(**{**made.record.__dict__, "inertia": None})
+        made.record = fem.linear_algebra.factorisations.FactorRecord(**{**made.record.__dict__, "inertia": None})
         return made
 
     monkeypatch.setattr(vibration, "factor", without)

@@ -14,10 +14,9 @@ from typer.testing import CliRunner
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import line
+from fem.mesh.structured_meshes import line
 from flexmb.cli.main import app
-from flexmb.files.model_file import load_model
-from flexmb.lie import rotation_from_quaternion
+from flexmb.files.models.model_file import load_model
 from flexmb.linear import (
     along_motion,
     campbell,
@@ -33,7 +32,8 @@ from flexmb.linear import (
 )
 from flexmb.linear.equilibrium import EquilibriumError
 from flexmb.linear.linearise import LinearError
-from flexmb.measure import MeasureError, measure
+from flexmb.results.measure import MeasureError, measure
+from flexmb.spatial.lie import rotation_from_quaternion
 
 ROTOR = Path(__file__).parents[1] / "docs" / "examples" / "rotor.toml"
 FREQUENCIES = np.array([0.1, 1.0, 3.2, 10.0])
@@ -49,7 +49,7 @@ def shaken(mass=2.0, stiffness=800.0, damping=3.0):
     system.spring_damper(
         "spring", base.at((0, 0, 0)), body.at((0, 0, 0)), stiffness=stiffness, damping=damping, length=1.0
     )
-    system.load("push", body.at((0, 0, 0)), force=(0, 0, 1), factor=flexmb.motion.constant(0.0))
+    system.load("push", body.at((0, 0, 0)), force=(0, 0, 1), factor=flexmb.time_functions.constant(0.0))
     return system
 
 
@@ -111,7 +111,7 @@ def test_a_flexible_body_answers_as_its_nonlinear_motion_settles():
     placed = system.add(random_flexible_body(rng, damping=20.0, second_order=True))
     system.revolute("hinge", system.ground.at((0, 0, 0)), placed["start"], axis=(0, 1, 0))
     system.joint_spring("spring", "hinge", stiffness=30.0, damping=2.0)
-    system.load("shake", placed["end"], force=(0, 1, 2), factor=flexmb.motion.harmonic(amplitude, frequency))
+    system.load("shake", placed["end"], force=(0, 1, 2), factor=flexmb.time_functions.harmonic(amplitude, frequency))
     rest = equilibrium(system)
     outputs = {"z": measure("position:random.end:z"), "moment": measure("moment:hinge:x")}
     expected = frequency_response(linearise(rest.mechanism, rest.state), [frequency], ["shake"], outputs).values[
@@ -133,7 +133,7 @@ def shaft_on_bearings(body, speed):
     disc = system.add(flexmb.rigid_body("disc", mass=1.0, inertia=(1, 1, 1)))
     shaft = system.add(body)
     system.revolute("bearing", system.ground.at((0, 0, 0)), disc.at((0, 0, 0)), axis=(1, 0, 0))
-    system.drive("bearing", flexmb.motion.constant_speed(speed))
+    system.drive("bearing", flexmb.time_functions.constant_speed(speed))
     system.universal("coupling", disc.at((0, 0, 0)), shaft["a"], axis=(0, 1, 0), second_axis=(0, 0, 1))
     system.joint("point-on-line", "end", system.ground.at((1, 0, 0)), shaft["b"], axis=(1, 0, 0))
     return system
@@ -191,7 +191,7 @@ def test_a_governor_rises_with_its_speed():
         system = flexmb.System(gravity=(0, 0, -9.81), name="governor")
         spindle = system.add(flexmb.rigid_body("spindle", mass=1.0, inertia=(1, 1, 1)))
         system.revolute("bearing", system.ground.at((0, 0, 0)), spindle, axis=(0, 0, 1))
-        system.drive("bearing", flexmb.motion.constant_speed(speed))
+        system.drive("bearing", flexmb.time_functions.constant_speed(speed))
         down = (0.0, np.pi / 2 - angle, 0.0)
         placed = system.add(rod, orientation=down)
         system.revolute("hinge", spindle.at((0, 0, 0)), placed["start"], axis=(0, 1, 0))
@@ -225,7 +225,7 @@ def test_what_is_not_steady_is_told():
 def pendulum_on_a_shaken_hinge(angle, amplitude, frequency, length=0.5):
     system = flexmb.System(gravity=(0, 0, -9.81))
     base = system.add(flexmb.rigid_body("base", mass=1.0, inertia=(1, 1, 1)))
-    system.prescribe("shake", system.ground.at((0, 0, 0)), base, z=flexmb.motion.harmonic(amplitude, frequency))
+    system.prescribe("shake", system.ground.at((0, 0, 0)), base, z=flexmb.time_functions.harmonic(amplitude, frequency))
     bob = flexmb.rigid_body("bob", mass=2.0, inertia=(1e-9,) * 3, centre=(0, 0, -length))
     system.revolute(
         "hinge", base.at((0, 0, 0)), system.add(bob, orientation=(0, -angle, 0)).at((0, 0, 0)), axis=(0, 1, 0)

@@ -9,11 +9,12 @@ from mechanisms import random_flexible_body
 from scipy.linalg import null_space
 
 import flexmb
-from flexmb.configuration import difference, tangent_operator
-from flexmb.initial import AssemblyWarning, row_jacobian, start
-from flexmb.integrators.equations import Equations
-from flexmb.lie import rotation_exp
-from flexmb.subspace import in_subspace
+from flexmb.bodies.subspace import in_subspace
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import AssemblyWarning, row_jacobian, start
+from flexmb.mechanism.compile import compiled
+from flexmb.spatial.configuration import difference, tangent_operator
+from flexmb.spatial.lie import rotation_exp
 
 
 def moved_frame(name, mass, inertia, centre, g, points):
@@ -64,8 +65,8 @@ def told(system):
     mechanism = system.build()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssemblyWarning)
-        begun = start(mechanism, mechanism.flat())
-    result = flexmb.result.result_of_states(
+        begun = start(mechanism, compiled(mechanism))
+    result = flexmb.results.result.result_of_states(
         mechanism, np.zeros(1), begun.state.q[None], begun.state.w[None], begun.wdot[None], begun.multipliers[None]
     )
     ends = [result.position(f"{name}.{end}")[0] for name in ("first", "second") for end in ("start", "end")]
@@ -129,7 +130,7 @@ def test_nor_on_the_number_of_elastic_coordinates(gap):
         mechanism = system.build()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssemblyWarning)
-            begun = start(mechanism, mechanism.flat())
+            begun = start(mechanism, compiled(mechanism))
         rates = np.delete(begun.state.w, np.arange(6, 6 + modes))
         found.append(np.concatenate([begun.state.q[:7], begun.state.q[7 + modes :], rates]))
     np.testing.assert_allclose(found[1:], found[:1] * 2, atol=1e-9)
@@ -139,7 +140,7 @@ def test_it_is_the_projection_of_events():
     """Of rigid bodies, the change is the one that an impact is computed with."""
     rng = np.random.default_rng(5)
     mechanism = two_rods(frames(rng, 2), (2.0, 0.3)).build()
-    begun = start(mechanism, mechanism.flat())
+    begun = start(mechanism, compiled(mechanism))
     e = Equations(mechanism, begun.state.q)
     functions, w = mechanism.function_values(0.0), mechanism.initial.w
     still = np.zeros_like(w)
@@ -151,7 +152,7 @@ def test_a_closed_configuration_is_the_nearest():
     """No motion that the joints allow brings the bodies nearer to where they were drawn."""
     rng = np.random.default_rng(6)
     mechanism = two_rods(frames(rng, 2), (2.0, 0.3), gap=0.4).build()
-    flat = mechanism.flat()
+    flat = compiled(mechanism)
     with pytest.warns(AssemblyWarning):
         begun = start(mechanism, flat)
     x = difference(flat, mechanism.initial.q, begun.state.q)
@@ -177,8 +178,8 @@ def test_bodies_that_had_to_move_are_reported():
 
 def test_rounded_drawings_and_drivers_that_start_elsewhere_are_not():
     start_of = two_rods([(np.zeros(3), np.eye(3))] * 2, gap=2e-4).build()
-    assert 1e-5 < start(start_of, start_of.flat()).moved < 1e-3
+    assert 1e-5 < start(start_of, compiled(start_of)).moved < 1e-3
     driven = two_rods([(np.zeros(3), np.eye(3))] * 2)
-    driven.drive("hinge", flexmb.motion.polynomial(0.5, 1.0))
+    driven.drive("hinge", flexmb.time_functions.polynomial(0.5, 1.0))
     mechanism = driven.build()
-    assert start(mechanism, mechanism.flat()).moved > 0.4
+    assert start(mechanism, compiled(mechanism)).moved > 0.4

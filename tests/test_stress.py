@@ -11,15 +11,15 @@ from typer.testing import CliRunner
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import block, line
-from fem.stress import von_mises
+from fem.matrices.stress import von_mises
+from fem.mesh.structured_meshes import block, line
 from flexmb.cli.main import app
 from flexmb.files import load_body, save_body, save_result
-from flexmb.files.table_file import columns, data_frame, dataset, write_table
-from flexmb.files.vtk_file import export_vtk
+from flexmb.files.results.table_file import columns, data_frame, dataset, write_table
+from flexmb.files.results.vtk_file import export_vtk
 from flexmb.linear import equilibrium
-from flexmb.stress import StressError, largest_stress, stress_at, write_stress_csv
-from flexmb.view import PictureError, animate, picture_result
+from flexmb.plots.pictures import PictureError, animate, picture_result
+from flexmb.results.stress import StressError, largest_stress, stress_at, write_stress_csv
 
 L, B, H = 1.0, 0.05, 0.1
 FORCE = 1000.0

@@ -19,12 +19,13 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
-from flexmb.files.changes import ChangeError, changed
-from flexmb.files.model_file import ModelFileError, load_model
+from flexmb.files.models.changes import ChangeError, changed
+from flexmb.files.models.model_file import ModelFileError, load_model
+from flexmb.mechanism.compile import compiled
+from flexmb.plots.study_plots import plot_study
 from flexmb.study.identity import identity
 from flexmb.study.kept import KeptOutcomes
 from flexmb.study.parameters import StudyError
-from flexmb.study_plots import plot_study
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
 
@@ -202,7 +203,7 @@ def test_a_study_of_reductions():
     import reduction
 
     def variant(modes):
-        part = fem.Model(fem.mesh_shapes.block("hexahedron20", (1.0, 0.1, 0.1), (8, 1, 1)), fem.Material.steel())
+        part = fem.Model(fem.structured_meshes.block("hexahedron20", (1.0, 0.1, 0.1), (8, 1, 1)), fem.Material.steel())
         basis = reduction.craig_bampton(part.with_interfaces(a="x0", b="x1"), modes)
         return {"frequency": float(basis.frequencies[0])}
 
@@ -300,8 +301,8 @@ KINDS = {
     "function in a closure": (of_closure(lambda x: x), of_closure(lambda x: -x)),
     "compiled law": (of_closure(numba.njit(lambda x: 2.0 * x)), of_closure(numba.njit(lambda x: 3.0 * x))),
     "error model": (of_closure(numba.njit(lambda x: 2.0 / x)), of_closure(numba.njit(error_model="numpy")(lambda x: 2.0 / x))),
-    "function of time": (of_closure(flexmb.motion.harmonic(1.0, 2.0).value), of_closure(flexmb.motion.harmonic(1.0, 3.0).value)),
-    "table of time": (of_closure(flexmb.motion.table([0, 1, 2, 9], [0, 1, 2, 0]).value), of_closure(flexmb.motion.table([0, 1, 2, 9], [0, 1, 3, 0]).value)),
+    "function of time": (of_closure(flexmb.time_functions.harmonic(1.0, 2.0).value), of_closure(flexmb.time_functions.harmonic(1.0, 3.0).value)),
+    "table of time": (of_closure(flexmb.time_functions.table([0, 1, 2, 9], [0, 1, 2, 0]).value), of_closure(flexmb.time_functions.table([0, 1, 2, 9], [0, 1, 3, 0]).value)),
     "default": (with_default, edited("y", 2.0)),
     "keyword default": (with_default, edited("z", 2.0)),
     "object": (Table([1.0, 2.0]), Table([1.0, 3.0])),
@@ -339,7 +340,7 @@ def test_what_is_computed_and_kept_beside_does_not_change_a_digest():
     mechanism, lazy = pendulum().build(), Lazy(3.0)
 
     def model(x):
-        return {"y": float(mechanism.flat().mass[0]) * lazy.twice}
+        return {"y": float(compiled(mechanism).mass[0]) * lazy.twice}
 
     before = identity(model=model)
     flexmb.simulate(mechanism, 0.01, step=1e-2)

@@ -10,8 +10,8 @@ import fem
 import flexmb
 import reduction
 from fem.errors import InterfaceError, MatrixError
-from fem.mesh_shapes import block, line
-from flexmb.dynamics import mass_matrix
+from fem.mesh.structured_meshes import block, line
+from flexmb.bodies.dynamics import mass_matrix
 
 STEEL = fem.Material.steel()
 WELDS = {"corner": ("arm tip", "post root")}
@@ -67,7 +67,9 @@ def test_welds_need_rigid_interfaces_that_exist():
 
 @pytest.mark.parametrize("frame", [None, "arm root", "corner"])
 def test_synthesis_of_full_bases_is_the_full_model(frame):
-    bases = {k: reduction.modal(p, reduction.statics.statics(p).free_modes_available) for k, p in parts().items()}
+    bases = {
+        k: reduction.modal(p, reduction.solutions.statics.statics(p).free_modes_available) for k, p in parts().items()
+    }
     basis = reduction.synthesise(whole(), parts(), bases, WELDS, frame)
     reduction.check(basis, whole())
     exact = dense.eigenvalues(whole())[6:] if frame is None else dense.eigenvalues(whole(), [frame])

@@ -5,8 +5,9 @@ import pytest
 from mechanisms import random_flexible_body
 
 import flexmb
-from flexmb.integrators.equations import Equations
-from flexmb.kernels.transposed import make_scratch, transposed
+from flexmb.equations.evaluation import Equations
+from flexmb.kernels.derivatives.transposed import make_scratch, transposed
+from flexmb.mechanism.compile import compiled
 
 
 def everything(second_order):
@@ -18,7 +19,7 @@ def everything(second_order):
     )
     three = system.add(flexmb.rigid_body("three", mass=2.0, inertia=(0.3, 0.5, 0.6), centre=(0.1, 0.2, -0.3)))
     system.revolute("hinge", system.ground.at((0, 0, 0)), one["start"], axis=(0, 0, 1))
-    system.drive("hinge", flexmb.motion.harmonic(0.3, 1.0))
+    system.drive("hinge", flexmb.time_functions.harmonic(0.3, 1.0))
     system.universal("elbow", one["end"], three, axis=(0, 0, 1), second_axis=(0, 1, 0))
     system.prismatic("slide", three, two["start"], axis=(1, 0, 0))
     system.bushing("bush", one["start"], two["end"], stiffness=(30.0, 20, 10, 5, 6, 7), damping=(2.0, 1, 3, 4, 5, 6))
@@ -36,7 +37,7 @@ def everything(second_order):
 def test_they_are_the_derivatives(second_order, far):
     """`y . d residual = to_q . x + to_w . dw + to_wdot . dwdot` for random changes, at a random state: differences of fourth order."""
     mechanism = everything(second_order)
-    flat, rng = mechanism.flat(), np.random.default_rng(5)
+    flat, rng = compiled(mechanism), np.random.default_rng(5)
     nv, nj = len(flat.weight), flat.joint_rows
     e = Equations(mechanism, mechanism.initial.q)
     q = e.displaced(mechanism.initial.q, far * rng.normal(size=nv))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from flexmb.unilateral import UnilateralError, complementary
+from flexmb.simulation.unilateral import UnilateralError, complementary
 
 
 def by_enumeration(W, b, both):

@@ -12,12 +12,13 @@ import fem
 import flexmb
 import reduction
 from fem.errors import MatrixError
-from flexmb.initial import quiet_start
-from flexmb.integrators.equations import Equations
-from flexmb.inverse import Servo, inverse_dynamics
-from flexmb.kernels.rows import row_rates
+from flexmb.analyses.inverse_dynamics import Servo, inverse_dynamics
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import quiet_start
+from flexmb.equations.projection import as_sparse
+from flexmb.kernels.equations.rows import row_rates
 from flexmb.linear import linearise
-from flexmb.motion import (
+from flexmb.mechanism.time_functions import (
     MotionError,
     check_derivatives,
     constant,
@@ -29,7 +30,6 @@ from flexmb.motion import (
     spin_up,
     table,
 )
-from flexmb.projection import as_sparse
 
 UNITS = pytest.mark.parametrize("units", SYSTEMS, ids=str)
 TIMES = pytest.mark.parametrize("second", [u.time for u in SYSTEMS if u.time != 1] + [1.0, 1e3, 1e-12])
@@ -184,7 +184,7 @@ def bar(units):
     """A clamped and loaded block of steel with two interfaces."""
     L, M, T = units.length, units.mass, units.time
     steel = fem.Material.isotropic(2.1e11 * M / (L * T**2), 0.3, 7850 * M / L**3)
-    mesh = fem.mesh_shapes.block("hexahedron", (0.4 * L, 0.05 * L, 0.04 * L), (6, 1, 1))
+    mesh = fem.structured_meshes.block("hexahedron", (0.4 * L, 0.05 * L, 0.04 * L), (6, 1, 1))
     return fem.Model(mesh, steel).with_interfaces(left="x0", right="x1")
 
 

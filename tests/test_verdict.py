@@ -44,7 +44,7 @@ def test_a_balance_that_does_not_close_is_loud():
     rng = np.random.default_rng(3)
     system = flexmb.System(gravity=(0, 0, 0))
     body = system.add(random_flexible_body(rng, stiffness=(3e4, 9e4)))
-    system.load("blow", body["end"], force=(0, 5.0, 0), factor=flexmb.motion.pulse(0.0, 0.02, 1.0))
+    system.load("blow", body["end"], force=(0, 5.0, 0), factor=flexmb.time_functions.pulse(0.0, 0.02, 1.0))
     system.fixed("clamp", system.ground, body["start"])
     with pytest.warns(flexmb.EnergyBalanceWarning, match="does not close"):
         result = flexmb.simulate(system, 1.0, step=1e-2, rho_inf=0.1)
@@ -65,7 +65,7 @@ def test_an_open_joint_is_named_with_its_time():
 
 def test_joints_that_an_event_released_are_not_open():
     system = double_pendulum()
-    events = [flexmb.events.Event("break", lambda r: r.t - 0.3, flexmb.events.Release("elbow"))]
+    events = [flexmb.simulation.events.Event("break", lambda r: r.t - 0.3, flexmb.simulation.events.Release("elbow"))]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = flexmb.simulate(system, 0.6, step=1e-3, events=events)
@@ -74,7 +74,7 @@ def test_joints_that_an_event_released_are_not_open():
 
 def test_loads_that_fixed_steps_pass_over_stay_in_the_verdict_and_in_the_file(tmp_path):
     system = double_pendulum()
-    system.motor("kick", "hinge", flexmb.motion.pulse(0.31, 0.004, 1.0))
+    system.motor("kick", "hinge", flexmb.time_functions.pulse(0.31, 0.004, 1.0))
     with pytest.warns(flexmb.UnresolvedWarning, match="'kick'"):
         result = flexmb.simulate(system, 1.0, step=1e-2)
     assert [category for category, _ in result.verdict.findings] == [flexmb.UnresolvedWarning]

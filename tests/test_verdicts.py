@@ -44,7 +44,7 @@ def test_what_nothing_holds_is_still_told_beside_stiff_motions():
 
 def strip(pieces, length=1.0, thickness=1e-4):
     """A clamped strip that hangs, of solid pieces fixed to each other: bending far softer than stretching of a piece."""
-    block = fem.mesh_shapes.block("hexahedron20", (length / pieces, 0.01, thickness), (6, 1, 1))
+    block = fem.structured_meshes.block("hexahedron20", (length / pieces, 0.01, thickness), (6, 1, 1))
     part = fem.Model(block, fem.Material.steel()).with_interfaces(a="x0", b="x1")
     body = flexmb.flexible_body(part, reduction.craig_bampton(part, 4), name="piece")
     system = flexmb.System(gravity=(0, 0, 0), name="strip")
@@ -74,7 +74,7 @@ def spindle(speed, units, damping=1e-3, axial=1e10):
     inertia = tuple(x * M * L**2 for x in (0.02, 0.02, 0.04))
     disc = system.add(flexmb.rigid_body("disc", mass=2.0 * M, inertia=inertia))
     system.revolute("bearing", system.ground.at((0, 0, 0)), shaft, axis=(0, 0, 1))
-    system.drive("bearing", flexmb.motion.constant_speed(speed / T))
+    system.drive("bearing", flexmb.time_functions.constant_speed(speed / T))
     force, moment = M / T**2, M * L**2 / T**2
     k = [80000.0 * force, 80000.0 * force, axial * force, 1e4 * moment, 1e4 * moment, 1e5 * moment]
     c = [damping * 800 * force * T, damping * 800 * force * T, 1e-3 * force * T, 1e-3 * moment * T, 1e-3 * moment * T, 1e-3 * moment * T]  # fmt: skip
@@ -114,7 +114,7 @@ def test_a_stick_that_falls_slowly_is_unstable_in_any_units(name):
 
 
 def free_beam():
-    part = fem.Model(fem.mesh_shapes.block("hexahedron20", (1.0, 0.1, 0.1), (8, 1, 1)), fem.Material.steel())
+    part = fem.Model(fem.structured_meshes.block("hexahedron20", (1.0, 0.1, 0.1), (8, 1, 1)), fem.Material.steel())
     part = part.with_interfaces(a="x0", b="x1")
     system = flexmb.System()
     system.add(flexmb.flexible_body(part, reduction.craig_bampton(part, 8), modal_damping=0.01))
@@ -215,41 +215,41 @@ def turning(motion):
 
 def test_a_steady_motion_may_be_that_after_a_spin_up():
     """`w^2 = k / m - W^2`."""
-    found = steady_motion(turning(flexmb.motion.spin_up(6.0, 2.0)), 5.0)
+    found = steady_motion(turning(flexmb.time_functions.spin_up(6.0, 2.0)), 5.0)
     assert linearise(found).modes().eigenvalues[0].imag == pytest.approx(8.0, rel=1e-8)
     with pytest.raises(EquilibriumError, match="still accelerates at t = 1"):
-        steady_motion(turning(flexmb.motion.spin_up(6.0, 2.0)), 1.0)
+        steady_motion(turning(flexmb.time_functions.spin_up(6.0, 2.0)), 1.0)
 
 
 def test_a_diagram_over_what_changes_nothing_is_refused():
     def never(speed):
         """A function that turns later, and does not say when."""
-        later = flexmb.motion.spin_up(speed, 2.0)
-        return turning(flexmb.motion.function(later.value, later.rate, later.acceleration))
+        later = flexmb.time_functions.spin_up(speed, 2.0)
+        return turning(flexmb.time_functions.function(later.value, later.rate, later.acceleration))
 
     with pytest.raises(LinearError, match=r"the same for every value of 'speed'.*nothing turns.*constant_speed"):
         campbell(never, [0.0, 3.0, 6.0])
-    moving = campbell(lambda speed: turning(flexmb.motion.constant_speed(speed)), [0.0, 6.0])
+    moving = campbell(lambda speed: turning(flexmb.time_functions.constant_speed(speed)), [0.0, 6.0])
     np.testing.assert_allclose(moving.eigenvalues[:, 0].imag, [10.0, 8.0], rtol=1e-8)
 
 
 def test_a_campbell_diagram_takes_the_speed_after_a_spin_up():
     """The end of a built-in spin-up is known."""
-    found = campbell(lambda speed: turning(flexmb.motion.spin_up(speed, 2.0)), [0.0, 6.0])
+    found = campbell(lambda speed: turning(flexmb.time_functions.spin_up(speed, 2.0)), [0.0, 6.0])
     np.testing.assert_allclose(found.eigenvalues[:, 0].imag, [10.0, 8.0], rtol=1e-8)
 
 
 @pytest.mark.parametrize("t", [-5.0, -0.1, 0.0])
 def test_motions_rest_before_they_begin(t):
     for motion in (
-        flexmb.motion.spin_up(3.0, 2.0),
-        flexmb.motion.smooth_step(0.0, 2.0, 3.0),
-        flexmb.motion.pulse(0.0, 1.0, 3.0),
-        flexmb.motion.pulse(0.0, 1.0, 3.0, period=2.0),
+        flexmb.time_functions.spin_up(3.0, 2.0),
+        flexmb.time_functions.smooth_step(0.0, 2.0, 3.0),
+        flexmb.time_functions.pulse(0.0, 1.0, 3.0),
+        flexmb.time_functions.pulse(0.0, 1.0, 3.0, period=2.0),
     ):
         assert motion(t) == (0.0, 0.0, 0.0)
         np.testing.assert_array_equal(motion.over(np.array([t, t])), 0.0)
-    later = flexmb.motion.spin_up(3.0, 2.0)
+    later = flexmb.time_functions.spin_up(3.0, 2.0)
     np.testing.assert_allclose(later(2.0), (3.0, 3.0, 0.0), atol=1e-12)
     np.testing.assert_allclose(later(7.0), (18.0, 3.0, 0.0), atol=1e-12)
 
@@ -265,13 +265,13 @@ def spun(speed, how, drag=1.0):
         "shaft", hub.at((0, 0, 0)), disc.at((0, 0, 0)), stiffness=[1e4] * 3 + [300] * 3, damping=[1.0] * 3 + [0.1] * 3
     )
     if how == "driver":
-        system.drive("bearing", flexmb.motion.constant_speed(speed))
+        system.drive("bearing", flexmb.time_functions.constant_speed(speed))
     elif how == "at rest":
-        system.motor("motor", "bearing", flexmb.motion.constant(drag * speed), drag=drag)
+        system.motor("motor", "bearing", flexmb.time_functions.constant(drag * speed), drag=drag)
     else:
         system.set_speed("bearing", speed)
         if how == "motor":
-            system.motor("motor", "bearing", flexmb.motion.constant(drag * speed), drag=drag)
+            system.motor("motor", "bearing", flexmb.time_functions.constant(drag * speed), drag=drag)
         if how == "controller":
             system.motor("motor", "bearing", lambda t, x, rate: -5.0 * (rate - speed))
     return system
@@ -299,6 +299,6 @@ def test_a_rotor_that_a_motor_speeds_up_has_no_equilibrium(of):
 
 def test_a_driver_that_has_come_to_rest_is_steady():
     system = spun(1.0, "none")
-    system.drive("bearing", flexmb.motion.smooth_step(0.5, 0.2, 3.0))
+    system.drive("bearing", flexmb.time_functions.smooth_step(0.5, 0.2, 3.0))
     system._start_rows.clear()
     assert not steady_motion(system).state.w.any()

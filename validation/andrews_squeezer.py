@@ -29,7 +29,7 @@ def build() -> flexmb.System:
     beta, theta, gamma, phi, delta, omega, epsilon = START
     system = flexmb.System(name=CASE)
 
-    def body(name: str, mass: float, inertia: float, centre: tuple[float, float], at: np.ndarray, angle: float) -> flexmb.places.BodyHandle:  # fmt: skip
+    def body(name: str, mass: float, inertia: float, centre: tuple[float, float], at: np.ndarray, angle: float) -> flexmb.mechanism.attachments.BodyHandle:  # fmt: skip
         made = flexmb.rigid_body(name, mass=mass, inertia=(inertia,) * 3, centre=(*centre, 0))
         return system.add(made, position=(*at, 0), orientation=(0, 0, angle))
 

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 import fem
-from fem.mesh import CellBlock, Mesh
-from fem.mesh_shapes import block
+from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.structured_meshes import block
 
 Acceleration = Callable[[np.ndarray], np.ndarray]
 

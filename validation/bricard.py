@@ -9,8 +9,8 @@ import warnings
 import numpy as np
 
 import flexmb
-from flexmb.joints import RedundantConstraintWarning
-from flexmb.lie import frame_with_axis
+from flexmb.mechanism.joints import RedundantConstraintWarning
+from flexmb.spatial.lie import frame_with_axis
 from validation.plot import Plot
 from validation.row import Row
 

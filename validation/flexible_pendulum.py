@@ -10,7 +10,7 @@ import numpy as np
 import flexmb
 import reduction
 from fem import Material, Model
-from fem.mesh_shapes import block
+from fem.mesh.structured_meshes import block
 from validation.plot import Plot
 from validation.row import Row
 

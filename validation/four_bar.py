@@ -10,10 +10,10 @@ import numpy as np
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import block
-from flexmb.fidelity import with_fidelity
+from fem.mesh.structured_meshes import block
 from flexmb.linear import along_motion, equilibrium
-from flexmb.stress import stress_at
+from flexmb.mechanism.fidelity import with_fidelity
+from flexmb.results.stress import stress_at
 from validation.plot import Plot
 from validation.row import Row
 
@@ -45,7 +45,7 @@ def build(modes: int = 14) -> flexmb.System:
     system = flexmb.System(gravity=(0, -9.81, 0), name=CASE)
     places = {"A": np.zeros(2), "B": np.array([0.0, CRANK]), "C": coupler_end(np.array([np.pi / 2]))[0], "D": np.array([GROUND, 0.0])}  # fmt: skip
 
-    def add(name: str, a: str, b: str) -> flexmb.places.BodyHandle:
+    def add(name: str, a: str, b: str) -> flexmb.mechanism.attachments.BodyHandle:
         d = places[b] - places[a]
         angle = float(np.arctan2(d[1], d[0]))
         c, s = np.cos(angle), np.sin(angle)
@@ -58,7 +58,7 @@ def build(modes: int = 14) -> flexmb.System:
     system.revolute("B", crank["end"], coupler["start"], axis=Z)
     system.joint("point-on-line", "C", coupler["end"], output["end"], axis=Z)
     system.revolute("D", system.ground.at(at["D"]), output["start"], axis=Z)
-    system.drive("A", flexmb.motion.spin_up(SPEED, 0.5))
+    system.drive("A", flexmb.time_functions.spin_up(SPEED, 0.5))
     return system
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import fem
 import reduction
-from fem.mesh_shapes import block
+from fem.mesh.structured_meshes import block
 from validation.plot import Plot
 from validation.row import Row
 

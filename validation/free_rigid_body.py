@@ -7,8 +7,8 @@ with their size at the step used.
 import numpy as np
 
 import flexmb
-from flexmb.dynamics import momenta
-from flexmb.mechanism import body_frame
+from flexmb.bodies.dynamics import momenta
+from flexmb.mechanism.mechanism import body_frame
 from validation.plot import Plot
 from validation.row import Row
 

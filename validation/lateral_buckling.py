@@ -10,7 +10,7 @@ import scipy.linalg as sl
 
 import fem
 import reduction
-from fem.mesh_shapes import line
+from fem.mesh.structured_meshes import line
 from validation.plot import Plot, rows_of
 from validation.row import Row
 

@@ -12,9 +12,9 @@ import numpy as np
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import line
-from flexmb.joints import RedundantConstraintWarning
-from flexmb.mobility import mobility
+from fem.mesh.structured_meshes import line
+from flexmb.analyses.mobility import mobility
+from flexmb.mechanism.joints import RedundantConstraintWarning
 from validation.plot import Plot
 from validation.row import Row
 
@@ -40,7 +40,7 @@ def build(pieces: int = 1) -> flexmb.System:
     system.revolute("B", ends["crank"][1], ends["coupler"][0], axis=Z)
     system.revolute("C", ends["coupler"][1], ends["output"][0], axis=TILTED)
     system.revolute("D", system.ground.at(PLACES["D"]), ends["output"][1], axis=Z)
-    system.drive("A", flexmb.motion.spin_up(SPEED, 0.5))
+    system.drive("A", flexmb.time_functions.spin_up(SPEED, 0.5))
     return system
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import flexmb
 import reduction
 from fem import Interface, Model
-from fem.mesh_shapes import block
+from fem.mesh.structured_meshes import block
 from validation.beams import ClampedFreeBeam, steel
 from validation.plot import Plot
 from validation.row import Row
@@ -18,14 +18,14 @@ from validation.row import Row
 CASE = "moving-base-cantilever"
 LENGTH, HEIGHT, WIDTH = 1.0, 0.02, 0.03
 DURATION = 0.5
-SHAKE = flexmb.motion.harmonic(amplitude=1e-3, frequency=9.0)
-TILT = flexmb.motion.harmonic(amplitude=1.5e-3, frequency=23.0)
+SHAKE = flexmb.time_functions.harmonic(amplitude=1e-3, frequency=9.0)
+TILT = flexmb.time_functions.harmonic(amplitude=1.5e-3, frequency=23.0)
 
 
-def _from_rest(f: flexmb.motion.Motion, ramp: float) -> flexmb.motion.Motion:
+def _from_rest(f: flexmb.time_functions.Motion, ramp: float) -> flexmb.time_functions.Motion:
     """`f` faded in smoothly, so that base and beam start at rest."""
-    g = flexmb.motion.smooth_step(0.0, ramp, 1.0)
-    return flexmb.motion.function(
+    g = flexmb.time_functions.smooth_step(0.0, ramp, 1.0)
+    return flexmb.time_functions.function(
         lambda t: g.value(t) * f.value(t),
         lambda t: g.rate(t) * f.value(t) + g.value(t) * f.rate(t),
         lambda t: g.acceleration(t) * f.value(t) + 2 * g.rate(t) * f.rate(t) + g.value(t) * f.acceleration(t),

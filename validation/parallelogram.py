@@ -8,10 +8,10 @@ import numpy as np
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import line
+from fem.mesh.structured_meshes import line
+from flexmb.analyses.mobility import least_reactions, mobility
 from flexmb.linear import equilibrium
-from flexmb.mobility import least_reactions, mobility
-from flexmb.places import BodyHandle
+from flexmb.mechanism.attachments import BodyHandle
 from validation.plot import Plot
 from validation.row import Row
 

@@ -12,9 +12,9 @@ import numpy as np
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import line
-from flexmb.body import Body
-from flexmb.result import Result
+from fem.mesh.structured_meshes import line
+from flexmb.bodies.body import Body
+from flexmb.results.result import Result
 from validation.plot import Plot
 from validation.row import Row
 
@@ -68,9 +68,9 @@ def build(geometric_stiffness: str, start: tuple[np.ndarray, np.ndarray] | None)
     system.fixed("elbow mass", upper["tip"], at_elbow)
     system.fixed("load", lower["tip"], at_tip)
     f = [shoulder(order) for order in range(3)]
-    hold = flexmb.motion.polynomial(0.0)
-    system.drive("shoulder", flexmb.motion.function(*f) if moving else hold)
-    system.drive("elbow", flexmb.motion.function(*(lambda t, g=g: -g(t) for g in f)) if moving else hold)
+    hold = flexmb.time_functions.polynomial(0.0)
+    system.drive("shoulder", flexmb.time_functions.function(*f) if moving else hold)
+    system.drive("elbow", flexmb.time_functions.function(*(lambda t, g=g: -g(t) for g in f)) if moving else hold)
     return system
 
 

@@ -16,9 +16,9 @@ import pyvista.examples
 
 import fem
 import reduction
-from fem.mesh_shapes import tube
+from fem.mesh.structured_meshes import tube
 from meshes import path
-from reduction.response_error import ResponseError
+from reduction.error.response_error import ResponseError
 from validation.plot import Plot
 from validation.row import Row
 

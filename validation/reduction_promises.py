@@ -13,8 +13,9 @@ import scipy.linalg as sl
 import fem
 import reduction
 from fem.interface import rigid_motion
-from fem.mesh_shapes import block
-from reduction.inputs import resolve_inputs
+from fem.mesh.structured_meshes import block
+from reduction.error.inputs import resolve_inputs
+from reduction.solutions.statics import statics
 from validation.plot import Plot
 from validation.row import Row
 
@@ -56,7 +57,7 @@ def run() -> list[Row | Plot]:
     values, shapes = modes_of_the_whole()
     exact = np.sqrt(values) / (2 * np.pi)
     rows: list[Row | Plot] = []
-    full = reduction.modal(model, reduction.statics.statics(model).free_modes_available)
+    full = reduction.modal(model, statics(model).free_modes_available)
     error = float(np.abs(full.frequencies / exact - 1).max())
     rows.append(Row(CASE, f"full basis ({full.modes} modes): frequencies of the dense model", 0.0, "recomputed", error, error, 1e-6))  # fmt: skip
     above, converged = [], []

@@ -9,8 +9,8 @@ import numpy as np
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import block, line
-from flexmb.dynamics import inertia_force, mass_matrix
+from fem.mesh.structured_meshes import block, line
+from flexmb.bodies.dynamics import inertia_force, mass_matrix
 from validation.plot import Plot
 from validation.row import Row
 

@@ -13,7 +13,7 @@ from numpy.polynomial import legendre
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import block
+from fem.mesh.structured_meshes import block
 from flexmb.linear import linearise, steady_motion
 from validation.plot import Plot
 from validation.row import Row
@@ -82,7 +82,7 @@ def frequencies(body: flexmb.Body, speed: float) -> np.ndarray:
     placed = system.add(body)
     system.revolute("axis", system.ground.at(body.interface("root").point), placed["root"], axis=(0, 0, 1))
     if speed:
-        system.drive("axis", flexmb.motion.constant_speed(speed * UNIT))
+        system.drive("axis", flexmb.time_functions.constant_speed(speed * UNIT))
         return np.asarray(linearise(steady_motion(system)).modes().frequencies[:4] * 2 * np.pi / UNIT)
     return np.asarray(2 * np.pi * body.frequencies[:4] / UNIT)
 

@@ -8,7 +8,7 @@ import numpy as np
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import line
+from fem.mesh.structured_meshes import line
 from validation.plot import Plot
 from validation.row import Row
 
@@ -31,7 +31,7 @@ def build(elements: int) -> flexmb.System:
     system.revolute("bearing", system.ground.at((0, 0, 0)), crank["start"], axis=(0, 0, 1))
     system.revolute("crank pin", crank["end"], placed["pin"], axis=(0, 0, 1))
     system.joint("point-on-line", "slide", system.ground.at((CRANK + ROD, 0, 0)), placed["slider"], axis=(1, 0, 0))
-    system.drive("bearing", flexmb.motion.constant_speed(SPEED))
+    system.drive("bearing", flexmb.time_functions.constant_speed(SPEED))
     return system
 
 

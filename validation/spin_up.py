@@ -15,8 +15,8 @@ import fem
 import flexmb
 import reduction
 from fem.errors import ConvergenceError
-from fem.mesh_shapes import block, line
-from flexmb.result import Result
+from fem.mesh.structured_meshes import block, line
+from flexmb.results.result import Result
 from validation.plot import Plot
 from validation.row import Row
 
@@ -56,7 +56,7 @@ def simulate(
     system = flexmb.System(name=CASE)
     beam = system.add(flexmb.flexible_body(part, basis, geometric_stiffness=geometric_stiffness))
     system.revolute("hub", system.ground.at((0, 0, 0)), beam["hub"], axis=(0, 0, 1))
-    system.drive("hub", flexmb.motion.spin_up(SPEED, RISE))
+    system.drive("hub", flexmb.time_functions.spin_up(SPEED, RISE))
     return flexmb.simulate(system, DURATION, step=step)
 
 

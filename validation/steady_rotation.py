@@ -14,9 +14,9 @@ from numpy.polynomial import Polynomial
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import block
-from flexmb.body import Body
-from flexmb.dynamics import inertia_force, mass_matrix
+from fem.mesh.structured_meshes import block
+from flexmb.bodies.body import Body
+from flexmb.bodies.dynamics import inertia_force, mass_matrix
 from flexmb.linear.branches import equal
 from validation.plot import Plot
 from validation.row import Row

@@ -11,7 +11,7 @@ import numpy as np
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import block
+from fem.mesh.structured_meshes import block
 from fem.model import UnitWarning
 from validation.plot import Plot
 from validation.row import Row

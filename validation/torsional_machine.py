@@ -35,7 +35,7 @@ def build() -> flexmb.System:
     coupler, rocker = angles(0.5)
     pin = CRANK * np.array([np.cos(0.5), np.sin(0.5), 0.0])
 
-    def rod(name: str, position: np.ndarray, angle: float) -> flexmb.places.BodyHandle:
+    def rod(name: str, position: np.ndarray, angle: float) -> flexmb.mechanism.attachments.BodyHandle:
         mass, length = RODS[name]
         return system.add(flexmb.uniform_rod(name, mass=mass, length=length), position=position, orientation=(0, 0, angle))  # fmt: skip
 

@@ -10,8 +10,8 @@ import numpy as np
 import flexmb
 import reduction
 from fem import Interface, Material, Model
-from flexmb.body import Body
-from flexmb.lie import rotation_exp
+from flexmb.bodies.body import Body
+from flexmb.spatial.lie import rotation_exp
 from validation.beams import square_tube
 from validation.plot import Plot
 from validation.row import Row

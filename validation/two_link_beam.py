@@ -9,9 +9,9 @@ import numpy as np
 import fem
 import flexmb
 import reduction
-from fem.mesh_shapes import line
-from flexmb.lie import rotation_exp
-from flexmb.result import Result
+from fem.mesh.structured_meshes import line
+from flexmb.results.result import Result
+from flexmb.spatial.lie import rotation_exp
 from validation.plot import Plot
 from validation.row import Row
 from validation.two_link import ALUMINIUM, LINK1, link_1

@@ -1,30 +1,14 @@
-"""Entry point of the command line; verbs import what they need when they run, so that help comes at once."""
+"""Entry point of the command line. Every module with a `command` in the rooms of verbs is a verb of that name; verbs import what they need when they run, so that help comes at once."""
 
+import importlib
 import os
+import pkgutil
 import sys
 from typing import Annotated
 
 import typer
 
-from flexmb.cli import (
-    campbell,
-    compare,
-    convert,
-    demo,
-    inspect,
-    inverse,
-    mobility,
-    modes,
-    periodic,
-    reduce,
-    response,
-    run,
-    sensitivity,
-    stress,
-    study,
-    validate,
-    view,
-)
+from flexmb.cli import analyses, motion, parts
 
 app = typer.Typer(
     name="flexmb",
@@ -33,10 +17,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (
-    inspect, reduce, convert, run, compare, study, sensitivity, mobility, modes, response, campbell, periodic, inverse, stress, view, validate, demo,
-):  # fmt: skip
-    app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
+for room in (parts, motion, analyses):
+    for module in pkgutil.iter_modules(room.__path__):
+        verb = importlib.import_module(f"{room.__name__}.{module.name}")
+        if hasattr(verb, "command"):
+            app.command(name=module.name, rich_help_panel=room.PANEL)(verb.command)
 
 _DEBUG = {"on": False}
 

@@ -1,10 +1,10 @@
 """Files: bodies and results in HDF5 and the formats of other programs, mechanisms in TOML, tables, pictures of motion for ParaView."""
 
-from flexmb.files.body_file import load_body, save_body
-from flexmb.files.model_file import ModelFile, load_model
-from flexmb.files.result_file import load_result, save_result
-from flexmb.files.table_file import columns, data_frame, dataset, write_table
-from flexmb.files.vtk_file import export_vtk
+from flexmb.files.bodies.body_file import load_body, save_body
+from flexmb.files.models.model_file import ModelFile, load_model
+from flexmb.files.results.result_file import load_result, save_result
+from flexmb.files.results.table_file import columns, data_frame, dataset, write_table
+from flexmb.files.results.vtk_file import export_vtk
 
 __all__ = [
     "ModelFile",

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from flexmb.configuration import difference
-from flexmb.features import Pace
-from flexmb.initial import Start
-from flexmb.integrators.equations import Equations
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import Start
+from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.time_features import Pace
 from flexmb.integrators.integrator import IntegratorError, Steps, first_step, whole
 from flexmb.integrators.radau import Radau
 from flexmb.integrators.saddle import blocks_of
-from flexmb.integrators.snapshot import Snapshot
 from flexmb.integrators.travel import Travel, flying
-from flexmb.mechanism import Mechanism
-from flexmb.result import Statistics
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.result import Statistics
+from flexmb.spatial.configuration import difference
 
 HIGHEST = 5
 """Order; that of six is unstable."""

@@ -7,7 +7,7 @@ middle, so that balance of momenta in axes of the middle,
 
 keeps the momenta of a free body exactly, and does work `D . f = T1 - T0` on its rigid motion. The elastic equation gets what the inertia's change with eta takes, by a discrete derivative
 (Gonzalez), gravity's wrench comes from the exact integral of its potential over the step, and every joint equation and spring acts along a discrete derivative `Gd` with
-`Gd D = v1 - v0`: the mean of its Jacobian over the step (flexmb/kernels/mean_rows.py), a pair of equal and opposite wrenches. What that mean lacks, for angles of joints that open a little
+`Gd D = v1 - v0`: the mean of its Jacobian over the step (flexmb/kernels/steps/mean_rows.py), a pair of equal and opposite wrenches. What that mean lacks, for angles of joints that open a little
 within the step, is added along the relative motion of the two markers. Joint equations are met at the end of each step.
 
 Sources: Crisfield, Shi, An energy conserving co-rotational procedure (NATO ASI 1993) for the aim; Simo, Wong, Unconditionally stable algorithms for rigid body dynamics (1991) for rotations;
@@ -22,22 +22,22 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from fem.errors import ConvergenceError, FlexmbError
-from flexmb.configuration import elastic_places, pose
-from flexmb.initial import Start
-from flexmb.integrators.equations import Equations
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import Start
+from flexmb.equations.projection import as_sparse
+from flexmb.equations.snapshot import Snapshot
 from flexmb.integrators.integrator import Steps
-from flexmb.integrators.snapshot import Snapshot
 from flexmb.integrators.travel import Travel, flying
-from flexmb.kernels.algebra import left_jacobian, rotation_exp
-from flexmb.kernels.data import GROUND, make_places
-from flexmb.kernels.mean_rows import mean_rows, quadrature
-from flexmb.kernels.rows import place_markers
-from flexmb.kernels.solve import INACTIVE, solve_rows
-from flexmb.kernels.step import displace
-from flexmb.lie import skew
-from flexmb.mechanism import Mechanism
-from flexmb.projection import as_sparse
-from flexmb.result import Statistics
+from flexmb.kernels.base.algebra import left_jacobian, rotation_exp
+from flexmb.kernels.base.data import GROUND, make_places
+from flexmb.kernels.equations.rows import place_markers
+from flexmb.kernels.steps.mean_rows import mean_rows, quadrature
+from flexmb.kernels.steps.solve import INACTIVE, solve_rows
+from flexmb.kernels.steps.step import displace
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.result import Statistics
+from flexmb.spatial.layout import elastic_places, pose
+from flexmb.spatial.lie import skew
 
 ITERATIONS = 60
 SLOW = 0.5

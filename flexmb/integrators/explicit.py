@@ -11,13 +11,13 @@ import numpy as np
 from scipy.integrate import RK45
 
 from fem.errors import FlexmbError
-from flexmb.features import Pace
-from flexmb.initial import Start
-from flexmb.integrators.equations import Equations
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import Start
+from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.time_features import Pace
 from flexmb.integrators.integrator import Steps, first_step
-from flexmb.integrators.snapshot import Snapshot
-from flexmb.mechanism import Mechanism
-from flexmb.result import Statistics
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.result import Statistics
 
 A, B, C, E = RK45.A, RK45.B, RK45.C, RK45.E
 """The tableau of Dormand and Prince: stages, weights, nodes, and weights of the error estimate (the last that of the step's end)."""

@@ -3,24 +3,29 @@
 import numpy as np
 
 from fem.errors import FlexmbError
-from flexmb.features import Pace
-from flexmb.flatten import part_of
-from flexmb.initial import Start
+from flexmb.equations.initial_conditions import Start
+from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.spanning_tree import tree_of
+from flexmb.equations.time_features import Pace
 from flexmb.integrators.explicit import Explicit
 from flexmb.integrators.integrator import IntegratorError
-from flexmb.integrators.snapshot import Snapshot
-from flexmb.joint_tree import tree_of
-from flexmb.kernels.articulated import joint_exponential_rates, make_articulated, moved_joints, tree_accelerations
-from flexmb.kernels.data import make_places, make_terms
-from flexmb.kernels.rows import place_markers
-from flexmb.kernels.step import balance_rows, powers_of
-from flexmb.kernels.tree import joint_poses, joint_velocities, place_bodies
-from flexmb.law import require_sound
-from flexmb.mechanism import Mechanism
+from flexmb.kernels.base.data import make_places, make_terms
+from flexmb.kernels.equations.articulated import (
+    joint_exponential_rates,
+    make_articulated,
+    moved_joints,
+    tree_accelerations,
+)
+from flexmb.kernels.equations.rows import place_markers
+from flexmb.kernels.equations.tree import joint_poses, joint_velocities, place_bodies
+from flexmb.kernels.steps.step import balance_rows, powers_of
+from flexmb.mechanism.compile import part_of
+from flexmb.mechanism.force_law import require_sound
+from flexmb.mechanism.mechanism import Mechanism
 
 
 class ExplicitTree(Explicit):
-    """A running integration; see `Explicit`. Accelerations by recursion (flexmb/kernels/articulated.py), a microsecond for some seven bodies."""
+    """A running integration; see `Explicit`. Accelerations by recursion (flexmb/kernels/equations/articulated.py), a microsecond for some seven bodies."""
 
     def __init__(
         self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace

@@ -1,4 +1,4 @@
-"""Generalised-alpha on Lie groups, R^3 x SO(3) of every body or those of joints, index 3; the loop itself is compiled (flexmb/kernels/step.py).
+"""Generalised-alpha on Lie groups, R^3 x SO(3) of every body or those of joints, index 3; the loop itself is compiled (flexmb/kernels/steps/step.py).
 
 Sources: Chung, Hulbert (1993) for the coefficients; Bruls, Cardona, Arnold, "Lie group generalized-alpha time
 integration of constrained flexible multibody systems" (2012); Arnold, Bruls, Cardona (2015) for start values of
@@ -11,16 +11,18 @@ from dataclasses import replace
 import numpy as np
 
 from fem.errors import ConvergenceError
-from flexmb.features import Pace
-from flexmb.initial import Start, quiet_start, row_jacobian
-from flexmb.integrators.equations import Equations
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import Start, quiet_start, row_jacobian
+from flexmb.equations.projection import as_sparse, least_change
+from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.spanning_tree import integrated_tree
+from flexmb.equations.time_features import Pace
 from flexmb.integrators.explicit import Explicit
 from flexmb.integrators.integrator import IntegratorError, Steps, first_step
-from flexmb.integrators.snapshot import Snapshot
-from flexmb.joint_tree import integrated_tree
-from flexmb.kernels.pointed import pointed
-from flexmb.kernels.rows import place_markers
-from flexmb.kernels.step import (
+from flexmb.kernels.base.pointed import pointed
+from flexmb.kernels.equations.rows import place_markers
+from flexmb.kernels.equations.tree import joint_poses, joint_velocities, place_bodies
+from flexmb.kernels.steps.step import (
     CONVERGED,
     DEGREE,
     DIVERGED,
@@ -37,10 +39,9 @@ from flexmb.kernels.step import (
     Scheme,
     advance,
 )
-from flexmb.kernels.tree import joint_poses, joint_velocities, place_bodies
-from flexmb.mechanism import Mechanism, State
-from flexmb.projection import as_sparse, least_change
-from flexmb.result import Statistics
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
+from flexmb.results.result import Statistics
 
 UNDAMPED = 1e-3
 """`gamma - 1/2`, the numerical damping, below which errors of the joint equations are not damped."""

@@ -5,9 +5,9 @@ from typing import Protocol
 import numpy as np
 
 from fem.errors import FlexmbError
-from flexmb.integrators.equations import Equations
-from flexmb.integrators.snapshot import Snapshot
-from flexmb.result import Statistics
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.snapshot import Snapshot
+from flexmb.results.result import Statistics
 
 
 class IntegratorError(FlexmbError, ValueError):

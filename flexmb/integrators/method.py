@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from flexmb.features import Pace
-from flexmb.initial import Start
+from flexmb.equations.initial_conditions import Start
+from flexmb.equations.time_features import Pace
 from flexmb.integrators.bdf import Bdf
 from flexmb.integrators.energy_momentum import EnergyMomentum
 from flexmb.integrators.explicit import Explicit
@@ -11,8 +11,8 @@ from flexmb.integrators.explicit_tree import ExplicitTree
 from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
 from flexmb.integrators.integrator import Integrator, IntegratorError
 from flexmb.integrators.radau import Radau
-from flexmb.kernels.step import Scheme
-from flexmb.mechanism import Mechanism
+from flexmb.kernels.steps.step import Scheme
+from flexmb.mechanism.mechanism import Mechanism
 
 INTEGRATORS = ("generalised-alpha", "hht", "radau", "bdf", "explicit", "energy-momentum")
 COORDINATES = ("absolute", "joint")

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from flexmb.features import Pace
-from flexmb.initial import Start
-from flexmb.integrators.equations import Equations
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import Start
+from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.time_features import Pace
 from flexmb.integrators.integrator import Steps, first_step, whole
 from flexmb.integrators.saddle import blocks_of
-from flexmb.integrators.snapshot import Snapshot
 from flexmb.integrators.travel import Travel, flying
-from flexmb.mechanism import Mechanism
-from flexmb.result import Statistics
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.result import Statistics
 
 ROOT = np.sqrt(6.0)
 NODES = np.array([(4 - ROOT) / 10, (4 + ROOT) / 10, 1.0])

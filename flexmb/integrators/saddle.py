@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from flexmb.integrators.equations import Equations
-from flexmb.projection import as_sparse, independent_rows
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.projection import as_sparse, independent_rows
 
 REGULAR = 1e-13
 """Relative to its diagonal, taken off the block of the joint equations, so that those that are dependent all but for round-off do not make it singular; it changes only the way to the solution."""

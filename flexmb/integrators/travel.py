@@ -7,8 +7,8 @@ uniform velocity turns with the body, makes no error of it then.
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.configuration import pose
-from flexmb.kernels.data import GROUND, Flat
+from flexmb.kernels.base.data import GROUND, Flat
+from flexmb.spatial.layout import pose
 
 
 def flying(flat: Flat) -> list[list[int]]:

@@ -8,14 +8,15 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 
-from flexmb.configuration import pose
 from flexmb.linear.equilibrium import Equilibrium, EquilibriumError, equilibrium, steady_motion
 from flexmb.linear.linearise import Linear, LinearError, linearise
 from flexmb.linear.vibration import Vibration
-from flexmb.mechanism import Mechanism
-from flexmb.result import Result
-from flexmb.simulate import Progress
-from flexmb.system import System
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.system import System
+from flexmb.results.result import Result
+from flexmb.simulation.simulate import Progress
+from flexmb.spatial.layout import pose
 
 FLAT = 1e-9
 """Relative change of eigenvalues that is none."""
@@ -131,7 +132,7 @@ def _branches(
     values, eigenvalues, seen, growth, stable = [], [], [], [], []
     before: Vibration | None = None
     for k, (value, linear) in enumerate(cases):
-        weight = linear.mechanism.flat().weight[:, None]
+        weight = compiled(linear.mechanism).weight[:, None]
         found = linear.modes()
         growth.append(found.eigenvalues.real.max(initial=-np.inf))
         stable.append(found.stable)
@@ -191,7 +192,7 @@ def _space(x: np.ndarray) -> np.ndarray:
 
 def _from_ground(linear: Linear, vibration: Vibration) -> np.ndarray:
     """Frequencies (k,) of motions across the axis of rotation as the ground sees them; not a number where bodies do not turn about one axis."""
-    mechanism, state, flat = linear.mechanism, linear.state, linear.mechanism.flat()
+    mechanism, state, flat = linear.mechanism, linear.state, compiled(linear.mechanism)
     turning, momenta = [], linear.M @ vibration.shapes
     for b in range(len(flat.modes)):
         R, s = pose(flat, state.q, b)[1], flat.v_start[b]

@@ -8,18 +8,20 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from fem.errors import FlexmbError
-from flexmb.configuration import pose
-from flexmb.initial import accelerations, quiet_start, row_jacobian, start_jacobian
-from flexmb.integrators.equations import Equations, angles_near
-from flexmb.kernels.data import Flat
-from flexmb.kernels.step import displace
-from flexmb.linear.tangent import DIFFERENCE, ROUNDING, allowed_motions, carrying, forces, measured_tangent, tangent
-from flexmb.mechanism import Mechanism, State
-from flexmb.motion import Motion, polynomial
-from flexmb.places import vector
-from flexmb.projection import as_sparse, least_change
-from flexmb.result import Result, result_of_states
-from flexmb.system import System
+from flexmb.equations.evaluation import Equations, angles_near
+from flexmb.equations.initial_conditions import accelerations, quiet_start, row_jacobian, start_jacobian
+from flexmb.equations.projection import as_sparse, least_change
+from flexmb.equations.tangent import DIFFERENCE, ROUNDING, allowed_motions, carrying, forces, measured_tangent, tangent
+from flexmb.kernels.base.data import Flat
+from flexmb.kernels.steps.step import displace
+from flexmb.mechanism.attachments import vector
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
+from flexmb.mechanism.system import System
+from flexmb.mechanism.time_functions import Motion, polynomial
+from flexmb.results.result import Result, result_of_states
+from flexmb.spatial.layout import pose
 
 ITERATIONS = 100
 LARGEST = 0.2
@@ -156,7 +158,7 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
     mechanism = system.build() if isinstance(system, System) else system
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
-    flat = mechanism.flat()
+    flat = compiled(mechanism)
     begin = quiet_start(mechanism)
     time = begin.state.t
     world = _in_world(flat, _carried_along(mechanism, begin.state)) if moving else np.zeros(6 * len(flat.modes))
@@ -190,7 +192,7 @@ def _search(
     mechanism: Mechanism, start: np.ndarray, near: np.ndarray, world: np.ndarray, t: float, downhill: bool
 ) -> Equilibrium:
     """The equilibrium near the configuration `start` and angles `near` of bodies that keep their velocities (6 nb,) in the `world`; `downhill`: not a maximum of the potential if there is another way."""
-    flat = mechanism.flat()
+    flat = compiled(mechanism)
     q = start.copy()
     e = Equations(mechanism, q, near)
     functions = mechanism.function_values(t)
@@ -227,7 +229,7 @@ def _carried_along(mechanism: Mechanism, state: State) -> State:
 
     Where that cannot be, joints keep the speeds that they are given to start with; else the velocities are those nearest to the state's.
     """
-    flat, functions = mechanism.flat(), mechanism.function_values(state.t)
+    flat, functions = compiled(mechanism), mechanism.function_values(state.t)
     J = row_jacobian(mechanism, flat, state.q, functions)[1]
     nj = mechanism.joint_rows
     held = np.concatenate([np.ones(nj, bool), flat.row_stiffness[nj:] > 0])
@@ -272,7 +274,7 @@ def _in_bodies(flat: Flat, q: np.ndarray, world: np.ndarray) -> np.ndarray:
 def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
     """Look at the motion a little later: it must still be in balance, and closed."""
     mechanism, state = found.mechanism, found.state
-    flat, nj = mechanism.flat(), mechanism.joint_rows
+    flat, nj = compiled(mechanism), mechanism.joint_rows
     speed = float((np.abs(state.w) * flat.weight).max(initial=0.0))
     if speed == 0:
         return

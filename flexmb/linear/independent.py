@@ -17,13 +17,15 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from flexmb.initial import row_jacobian
-from flexmb.joint_tree import tree_of
-from flexmb.kernels.step import displace
-from flexmb.kernels.tree import FREE, Tree
+from flexmb.equations.initial_conditions import row_jacobian
+from flexmb.equations.spanning_tree import tree_of
+from flexmb.equations.tangent import DEPENDENT
+from flexmb.kernels.equations.tree import FREE, Tree
+from flexmb.kernels.steps.step import displace
 from flexmb.linear.joint_motions import is_tree, joint_motions, joint_names
-from flexmb.linear.tangent import DEPENDENT
-from flexmb.mechanism import Mechanism, State
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
 
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
@@ -65,7 +67,7 @@ class Independent:
 
     def carried(self, imposed: np.ndarray) -> Changing:
         """Motions (nv, n) with which the joint equations change by `imposed` (nj, n), at the start those of least displacement, along the motion."""
-        weight = self.mechanism.flat().weight[:, None]
+        weight = compiled(self.mechanism).weight[:, None]
         N, eliminated, right = self._at(0.0), self._eliminated(0.0)[1], imposed
         first = eliminated @ right
         # both bases are complete: least displacement is what is left when that along N is taken off
@@ -76,7 +78,7 @@ class Independent:
 
     def _changing(self, at: Callable[[float], np.ndarray]) -> Changing:
         """A matrix along the motion and its derivatives, zero at rest."""
-        flat, middle = self.mechanism.flat(), at(0.0)
+        flat, middle = compiled(self.mechanism), at(0.0)
         speed = float((np.abs(self.state.w) * flat.weight).max(initial=0.0))
         gain = float((np.abs(self.wdot) * flat.weight).max(initial=0.0))
         if max(speed, gain) == 0.0:
@@ -95,7 +97,7 @@ class Independent:
         """Configuration and functions of time at a time from now, to the second order."""
         mechanism, state = self.mechanism, self.state
         q = np.empty_like(state.q)
-        displace(mechanism.flat(), state.q, t * state.w + 0.5 * t * t * self.wdot, q)
+        displace(compiled(mechanism), state.q, t * state.w + 0.5 * t * t * self.wdot, q)
         functions = mechanism.function_values(state.t)
         functions[:, 0] += t * functions[:, 1] + 0.5 * t * t * functions[:, 2]
         return q, functions
@@ -112,7 +114,7 @@ class Independent:
         return self._jacobian(*self._moved(t))
 
     def _jacobian(self, q: np.ndarray, functions: np.ndarray) -> sp.csr_matrix:
-        return row_jacobian(self.mechanism, self.mechanism.flat(), q, functions)[1][: self.mechanism.joint_rows]
+        return row_jacobian(self.mechanism, compiled(self.mechanism), q, functions)[1][: self.mechanism.joint_rows]
 
     def _eliminated(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Motions (nv, nf) for unit rates of the coordinates that are kept, and (nv, nj) those of the others for unit changes of the joint equations."""
@@ -130,7 +132,7 @@ class Independent:
     @cached_property
     def _row_scale(self) -> np.ndarray:
         """Sizes (nj,) of the joint equations for a unit of displacement."""
-        scaled = self.rows_at(0.0).toarray() / self.mechanism.flat().weight
+        scaled = self.rows_at(0.0).toarray() / compiled(self.mechanism).weight
         return np.maximum(np.linalg.norm(scaled, axis=1), np.finfo(float).tiny)
 
     @cached_property
@@ -139,7 +141,7 @@ class Independent:
         N = self._eliminated(0.0)[0]
         kept = np.delete(np.arange(N.shape[1] + len(self._dependent)), self._dependent)
         order = np.argsort(self._is_elastic[kept], kind="stable")
-        R = np.linalg.qr((N * self.mechanism.flat().weight[:, None])[:, order])[1]
+        R = np.linalg.qr((N * compiled(self.mechanism).weight[:, None])[:, order])[1]
         out = np.zeros((len(order), len(order)))
         out[order] = np.linalg.inv(R * np.sign(np.diag(R))[:, None])
         return out

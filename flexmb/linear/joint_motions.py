@@ -6,18 +6,19 @@ multibody systems in relative coordinates".
 
 import numpy as np
 
-from flexmb.joint_tree import tree_of
-from flexmb.kernels.data import make_places
-from flexmb.kernels.rows import place_markers
-from flexmb.kernels.tree import FREE, joint_poses, place_bodies
-from flexmb.mechanism import Mechanism
+from flexmb.equations.spanning_tree import tree_of
+from flexmb.kernels.base.data import make_places
+from flexmb.kernels.equations.rows import place_markers
+from flexmb.kernels.equations.tree import FREE, joint_poses, place_bodies
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
 
 AXES = ("x", "y", "z", "about x", "about y", "about z")
 
 
 def joint_motions(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     """Velocities (nv, ny) of all bodies, in body axes, for unit rates of the coordinates of the joints of the tree and of the elastic coordinates. Joints that close loops are left out."""
-    flat = mechanism.flat()
+    flat = compiled(mechanism)
     tree = tree_of(mechanism)
     nb, nv, ny = len(flat.modes), len(flat.weight), int(tree.start[-1])
     places, pose = make_places(flat), np.zeros((nb, 7))

@@ -8,16 +8,18 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from fem.errors import FlexmbError
-from flexmb.held import require_no_events
-from flexmb.initial import accelerations, quiet_start, row_jacobian
-from flexmb.integrators.equations import Equations
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import accelerations, quiet_start, row_jacobian
+from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
 from flexmb.linear.equilibrium import Equilibrium
 from flexmb.linear.independent import Changing, Independent
-from flexmb.linear.tangent import ROUNDING, carrying, measured_tangent
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
-from flexmb.mechanism import Mechanism, State
-from flexmb.scales import rate_at
-from flexmb.system import System
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.locking import require_no_events
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.scales import rate_at
+from flexmb.mechanism.state import State
+from flexmb.mechanism.system import System
 
 CONTINUED = 3e-14
 """Relative error of the rate of the independent motions, in the mechanism's natural rate, and `OF_SECOND` of their second derivative, by rounding."""
@@ -105,7 +107,7 @@ class Linear:
         D_error = N.T @ ((self.D_error + ROUNDING * abs(self.D)) @ N)
         K_error = N.T @ ((self.K_error + ROUNDING * abs(self.K)) @ N)
         if self.N_rate.any() or self.N_acceleration.any():
-            rate = rate_at(self.mechanism.flat(), self.state.w, self.wdot)
+            rate = rate_at(compiled(self.mechanism), self.state.w, self.wdot)
             D_error += CONTINUED * rate * mass + N.T @ (ROUNDING * abs(self.M) @ np.abs(self.N_rate))
             K_error += N.T @ (self.D_error @ np.abs(self.N_rate)) + OF_SECOND * rate**2 * mass
         return Pencil(*self.reduced(), D_error, K_error)
@@ -131,7 +133,7 @@ class Linear:
     @property
     def _steady(self) -> bool:
         """Whether the joint equations, in body axes, change neither at first nor at second order as the mechanism moves."""
-        rate = rate_at(self.mechanism.flat(), self.state.w, self.wdot)
+        rate = rate_at(compiled(self.mechanism), self.state.w, self.wdot)
         ahead, behind = (self.independent.rows_at(sign * 1e-3 / rate) for sign in (1, -1))
         limit = STEADY * abs(self.G).max() if self.G.nnz else 0.0
         return not self.G.nnz or max(abs(ahead - behind).max(), abs(ahead + behind - 2 * self.G).max()) <= limit
@@ -140,7 +142,7 @@ class Linear:
         """Beside the frequency `near`, not upon it: at an eigenvalue there is no inverse."""
         if near > 0:
             return 2 * np.pi * near * (0.01 + 1j)
-        stiffness = self.mechanism.flat().stiffness
+        stiffness = compiled(self.mechanism).stiffness
         scale = stiffness.min() if len(stiffness) else abs(self.K).max() / abs(self.M).max()
         return 0.05 * float(np.sqrt(scale)) or 1.0
 
@@ -158,7 +160,7 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
     else:
         mechanism = system.build() if isinstance(system, System) else system
     require_no_events(mechanism)
-    flat = mechanism.flat()
+    flat = compiled(mechanism)
     if state is None:
         state = quiet_start(mechanism).state
     functions = mechanism.function_values(state.t)

@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 
 from fem.errors import ConvergenceError
-from flexmb.configuration import difference
-from flexmb.initial import quiet_start
-from flexmb.integrators.equations import Equations
-from flexmb.kernels.data import ANGLE, Flat
-from flexmb.kernels.step import displace
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import quiet_start
+from flexmb.equations.tangent import allowed_motions, carrying, tangent
+from flexmb.kernels.base.data import ANGLE, Flat
+from flexmb.kernels.steps.step import displace
 from flexmb.linear.linearise import LinearError
-from flexmb.linear.tangent import allowed_motions, carrying, tangent
-from flexmb.mechanism import Mechanism, State
-from flexmb.motion import MotionError
-from flexmb.result import Result, followed_angles
-from flexmb.simulate import simulate
-from flexmb.system import System
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
+from flexmb.mechanism.system import System
+from flexmb.mechanism.time_functions import MotionError
+from flexmb.results.result import Result, followed_angles
+from flexmb.simulation.simulate import simulate
+from flexmb.spatial.configuration import difference
 
 PERTURBATION = 1e-4
 """Of the start, in lengths of the mechanism or radians, and velocities of that in a period; central differences leave errors of its square."""
@@ -169,7 +171,7 @@ class _Shot:
 
     def __init__(self, mechanism: Mechanism, period: float, options: dict[str, Any]) -> None:
         self._mechanism, self._period, self._options = mechanism, period, options
-        self._flat: Flat = mechanism.flat()
+        self._flat: Flat = compiled(mechanism)
         state = mechanism.initial
         e = Equations(mechanism, state.q, state.angles)
         none = np.zeros(len(state.w))

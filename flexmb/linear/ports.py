@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fem.errors import unknown_name
-from flexmb.initial import row_jacobian
-from flexmb.integrators.equations import Equations
-from flexmb.kernels.data import ANGLE, TRANSLATION
-from flexmb.kernels.step import displace
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import row_jacobian
+from flexmb.equations.tangent import DIFFERENCE
+from flexmb.kernels.base.data import ANGLE, TRANSLATION
+from flexmb.kernels.steps.step import displace
 from flexmb.linear.independent import Changing
 from flexmb.linear.linearise import Linear, LinearError
-from flexmb.linear.tangent import DIFFERENCE
-from flexmb.mechanism import Mechanism
-from flexmb.result import Result, followed_angles, result_of_states
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.result import Result, followed_angles, result_of_states
 
 Output = Callable[[Result], np.ndarray]
 """One number for each stored time, of the positions, velocities, reactions at that time: `lambda r: r.position("arm.end")[:, 2]`."""
@@ -95,7 +96,7 @@ def ports(linear: Linear, inputs: Iterable[str], outputs: Mapping[str, Output]) 
             raise LinearError(unknown_name("input", name, input_names(mechanism)))
     is_motion = np.array([name in motions for name in names])
     functions = mechanism.function_values(linear.state.t)
-    rows = row_jacobian(mechanism, mechanism.flat(), linear.state.q, functions)[1]
+    rows = row_jacobian(mechanism, compiled(mechanism), linear.state.q, functions)[1]
     force = [
         _load_force(linear, loads[name]) if name in loads else rows[efforts[name]].toarray().ravel()
         for name in names
@@ -134,7 +135,7 @@ def _seen(linear: Linear, moving: Changing, outputs: Mapping[str, Output]) -> tu
     """Derivatives of the outputs by `xi`, `xi'` and `xi''` of displacements `T xi`, and by the multipliers."""
     mechanism, state = linear.mechanism, linear.state
     T, rate, second = moving
-    flat, n, nj = mechanism.flat(), T.shape[1], len(linear.multipliers)
+    flat, n, nj = compiled(mechanism), T.shape[1], len(linear.multipliers)
     sizes = (np.abs(T) * flat.weight[:, None]).max(axis=0)
     step = DIFFERENCE / np.where(sizes > 0, sizes, 1.0)
     none, still = np.zeros((n, len(flat.weight))), np.zeros((n, nj))

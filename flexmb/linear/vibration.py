@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from scipy.linalg import eig, schur
 
-from flexmb.linear.tangent import ROUNDING
+from flexmb.equations.tangent import ROUNDING
 
 HELD = 1e-12
 """Compliance given to the joint equations when they are factored with the stiffness, relative: dependent equations are then no obstacle."""

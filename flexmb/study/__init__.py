@@ -1,11 +1,11 @@
 """Many variants of one model: run them over processes or a cluster, keep what is done, look at the table."""
 
-from flexmb.study.adjoint import adjoint_gradient
-from flexmb.study.direct import direct_gradient
+from flexmb.study.gradients.adjoint import adjoint_gradient
+from flexmb.study.gradients.direct import direct_gradient
+from flexmb.study.gradients.sensitivity import Gradient, gradient
 from flexmb.study.many import simulate_many
 from flexmb.study.parameters import every_combination
 from flexmb.study.peaks import peak_series, peaks
-from flexmb.study.sensitivity import Gradient, gradient
 from flexmb.study.table import Study
 
 __all__ = [

@@ -13,15 +13,15 @@ import loky
 from threadpoolctl import threadpool_limits
 
 from fem.errors import FlexmbError
-from flexmb.mechanism import Mechanism
-from flexmb.simulate import Progress, simulate
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.system import System
+from flexmb.simulation.simulate import Progress, simulate
 from flexmb.study.identity import identity
 from flexmb.study.kept import KeptOutcomes
 from flexmb.study.parameters import Parameters, StudyError, checked
 from flexmb.study.peaks import Measure, peaks
 from flexmb.study.readings import files_read, listen
 from flexmb.study.table import Row, Study
-from flexmb.system import System
 
 Model = Callable[..., System | Mechanism | Mapping[str, float]]
 Answer = tuple[dict[str, float] | None, str | None, dict[str, str]]

@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from flexmb.mechanism import Mechanism
-from flexmb.result import Result
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.result import Result
 
 Measure = Callable[[Result], Mapping[str, float]]
 

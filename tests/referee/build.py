@@ -6,11 +6,12 @@ import numpy as np
 from mechanisms import random_flexible_body
 
 import flexmb
-from flexmb.body import BodyInterface
-from flexmb.events import Event, Lock, Release, stop
-from flexmb.initial import quiet_start, row_jacobian
-from flexmb.mechanism import body_frame
-from flexmb.motion import constant, constant_speed, harmonic, pulse, smooth_step
+from flexmb.bodies.body import BodyInterface
+from flexmb.equations.initial_conditions import quiet_start, row_jacobian
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import body_frame
+from flexmb.mechanism.time_functions import constant, constant_speed, harmonic, pulse, smooth_step
+from flexmb.simulation.events import Event, Lock, Release, stop
 from referee.description import GROUND
 from referee.units import HERE, SI
 
@@ -49,7 +50,7 @@ def condition(description):
     mechanism = build(description).build().rigid()
     if not mechanism.joint_rows:
         return 1.0
-    J = row_jacobian(mechanism, mechanism.flat(), mechanism.initial.q, mechanism.function_values(0.0))[1]
+    J = row_jacobian(mechanism, compiled(mechanism), mechanism.initial.q, mechanism.function_values(0.0))[1]
     values = np.linalg.svd(J[: mechanism.joint_rows].toarray(), compute_uv=False)
     return values[0] / values[-1] if len(values) == mechanism.joint_rows and values[-1] > 0 else np.inf
 
@@ -60,7 +61,7 @@ def _consistent(description):
     state, bodies = quiet_start(mechanism).state, []
     for k, body in enumerate(description.bodies):
         r, R = body_frame(mechanism, state, k)
-        at = int(mechanism.flat().v_start[k])
+        at = int(compiled(mechanism).v_start[k])
         v, omega = state.w[at : at + 3], state.w[at + 3 : at + 6]
         bodies.append(replace(body, position=r, rotation=R, velocity=R @ v, spin=R @ omega))
     return replace(description, bodies=tuple(bodies))

@@ -45,7 +45,7 @@ class JointData:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of time: `kind` of `flexmb.motion`, its height, and its times (or frequency and phase)."""
+    """A function of time: `kind` of `flexmb.time_functions`, its height, and its times (or frequency and phase)."""
 
     kind: str
     height: float

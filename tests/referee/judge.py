@@ -7,6 +7,7 @@ import numpy as np
 
 from fem.errors import FlexmbError
 from flexmb.integrators.integrator import IntegratorError
+from flexmb.mechanism.compile import compiled
 from referee.build import condition, sound
 from referee.description import describe
 from referee.motion import How, difference, run, scales, seen
@@ -190,7 +191,7 @@ def _against_reference(report, d, s, base, upto, others, pin):
 def _against_pinocchio(report, pin, d, result):
     from referee.pinocchio_peer import accelerations
 
-    applied, starts = Forces(d, result, applied=True), result.mechanism.flat().v_start[:-1]
+    applied, starts = Forces(d, result, applied=True), compiled(result.mechanism).v_start[:-1]
     for at in (0, len(result.t) // 2, len(result.t) - 1):
         peer = accelerations(pin, d, result, at, applied.wrench[:, at])
         mine = np.array([result.wdot[at, k : k + 6] for k in starts])

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import flexmb
-from flexmb.joints import RedundantConstraintWarning
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.joints import RedundantConstraintWarning
 from referee.build import build, events_of
 from referee.units import HERE, SI
 
@@ -69,7 +70,7 @@ def _disturbed(mechanism, size):
     """The mechanism with its bodies displaced and sped up by `size`, of lengths, radians and of the speeds they have; `simulate` makes that fit the joints."""
     from dataclasses import replace
 
-    rng, state, flat = np.random.default_rng(0), mechanism.initial, mechanism.flat()
+    rng, state, flat = np.random.default_rng(0), mechanism.initial, compiled(mechanism)
     w = state.w * (1 + size * rng.choice([-1.0, 1.0], len(state.w)))
     q = state.q.copy()
     for s in flat.q_start[:-1]:
@@ -83,7 +84,7 @@ def seen(description, result, units=SI, frame=HERE):
     frames = [result.frame(f"body{k}") for k in range(nb)]
     position = np.stack([units.si(np.array(p), length=1) for p, _ in frames], axis=1)
     attitude = np.stack([np.einsum("ji,tjk->tik", R, A) for _, A in frames], axis=1)
-    starts = result.mechanism.flat().v_start[:nb]
+    starts = compiled(result.mechanism).v_start[:nb]
     w = np.array(result.w)
     v = np.stack([units.si(np.einsum("tij,tj->ti", A, w[:, s : s + 3]), 1, 0, -1) for s, (_, A) in zip(starts, frames, strict=True)], axis=1)  # fmt: skip
     spin = np.stack([units.si(np.einsum("tij,tj->ti", A, w[:, s + 3 : s + 6]), time=-1) for s, (_, A) in zip(starts, frames, strict=True)], axis=1)  # fmt: skip

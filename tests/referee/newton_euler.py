@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from flexmb.mechanism.compile import compiled
 from referee.description import GROUND
 
 
@@ -121,12 +122,12 @@ class Forces:
 
 def mass_moment(result, k):
     """First moment of mass (nt, 3) in world axes about the world origin, momentum (nt, 3) and angular momentum (nt, 3) about it, from positions and velocities."""
-    from flexmb.dynamics import first_moment, momenta
+    from flexmb.bodies.dynamics import first_moment, momenta
 
     body = result.mechanism.bodies[k]
     r, R = result.frame(body.name)
     eta = result.elastic(body.name)
-    at = int(result.mechanism.flat().v_start[k])
+    at = int(compiled(result.mechanism).v_start[k])
     w = np.array(result.w)[:, at : at + 6 + body.modes]
     s = np.array([first_moment(body, e) for e in eta])
     both = [momenta(body, e, x)[:2] for e, x in zip(eta, w, strict=True)]

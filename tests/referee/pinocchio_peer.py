@@ -5,6 +5,7 @@ The peer's model is made anew at every state, its joints where they are, so that
 
 import numpy as np
 
+from flexmb.mechanism.compile import compiled
 from referee.description import GROUND
 
 AXES = {
@@ -86,7 +87,7 @@ def _kind(pin, kind):
 
 def _solved(pin, model, place, world, result, at, wrenches, driven):
     data, q, nv = model.createData(), pin.neutral(model), model.nv
-    nb, starts = len(world), result.mechanism.flat().v_start
+    nb, starts = len(world), compiled(result.mechanism).v_start
     pin.computeJointJacobians(model, data, q)
     pin.updateFramePlacements(model, data)
     to_body = []

@@ -1,0 +1,1 @@
+"""Abaqus and CalculiX input decks."""

@@ -1,0 +1,244 @@
+"""Reader of Gmsh's .msh files, formats 2.2 and 4.1, text and binary.
+
+meshio loses, in these files: groups of one name in several dimensions, cells in two groups (repeated in format 2.2), and whole
+files in which some cells are in no group. Format: https://gmsh.info/doc/texinfo/gmsh.html#MSH-file-format.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fem.errors import MeshError
+from fem.mesh.raw_mesh import RawMesh, dimension
+
+KINDS = {
+    1: ("line", 2), 2: ("triangle", 3), 3: ("quad", 4), 4: ("tetra", 4), 5: ("hexahedron", 8), 6: ("wedge", 6), 7: ("pyramid", 5),
+    8: ("line3", 3), 9: ("triangle6", 6), 10: ("quad9", 9), 11: ("tetra10", 10), 12: ("hexahedron27", 27), 13: ("wedge18", 18),
+    14: ("pyramid14", 14), 15: ("vertex", 1), 16: ("quad8", 8), 17: ("hexahedron20", 20), 18: ("wedge15", 15), 19: ("pyramid13", 13),
+}  # fmt: skip
+"""Gmsh's element types: meshio's name and number of nodes."""
+
+VTK_ORDER = {
+    # Gmsh's local node of each VTK node, where they differ; nodes inside faces and cells (27, 18, 14) are not used further
+    10: (0, 1, 2, 3, 4, 5, 6, 7, 9, 8),
+    20: (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15),
+    27: (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15, *range(20, 27)),
+    15: (0, 1, 2, 3, 4, 5, 6, 9, 7, 12, 14, 13, 8, 10, 11),
+    18: (0, 1, 2, 3, 4, 5, 6, 9, 7, 12, 14, 13, 8, 10, 11, 15, 16, 17),
+    13: (0, 1, 2, 3, 4, 5, 8, 10, 6, 7, 9, 11, 12),
+    14: (0, 1, 2, 3, 4, 5, 8, 10, 6, 7, 9, 11, 12, 13),
+}
+_UNNAMED = ("point", "curve", "surface", "volume")
+
+
+@dataclass
+class _Section:
+    """The numbers of one section, taken from front to back."""
+
+    data: bytes
+    start: int
+    binary: bool
+    title: str
+    tokens: list[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.binary:
+            self.tokens = self.data[self.start : self.data.find(b"$End", self.start)].split()
+            self.start = 0
+
+    def take(self, code: str, count: int) -> np.ndarray:
+        """`count` numbers: "i" int32, "n" sizes (64 bit), "d" doubles."""
+        kind = np.dtype({"i": "<i4", "n": "<u8", "d": "<f8"}[code])
+        left = (
+            len(self.tokens) - self.start if self.tokens is not None else (len(self.data) - self.start) // kind.itemsize
+        )
+        if count > left:
+            raise MeshError(f"its section ${self.title} ends too early: {count} numbers expected, {left} found")
+        if self.tokens is not None:
+            values = np.array(self.tokens[self.start : self.start + count], dtype="S").astype(
+                float if code == "d" else np.int64
+            )
+            self.start += count
+            return values
+        values = np.frombuffer(self.data, kind, count, self.start)
+        self.start += count * kind.itemsize
+        return values if code == "d" else values.astype(np.int64)
+
+
+def read_gmsh(path: Path) -> RawMesh:
+    """Nodes, cells and physical groups of a .msh file; groups without a name are called "surface 2", "volume 1" and so on."""
+    data = path.read_bytes()
+    try:
+        header = data[data.index(b"$MeshFormat") + 11 :].split(None, 3)
+        version, binary, eight = header[0].decode(), header[1] == b"1", header[2] == b"8"
+    except (ValueError, IndexError, UnicodeDecodeError):
+        raise MeshError(f"The file {path} is no Gmsh mesh: it does not begin with $MeshFormat.") from None
+    if not (version == "4.1" or version.startswith("2")):
+        raise MeshError(
+            f"The Gmsh file {path} has format {version}; 4.1 and 2.2 are read. Save it again as version 4.1 (Mesh.MshFileVersion = 4.1)."
+        )
+    if binary and not (eight and data.find(b"\n\x01\x00\x00\x00") > 0):
+        raise MeshError(
+            f"The Gmsh file {path} was written on a machine of another byte order or word length. Save it again as text (Mesh.Binary = 0)."
+        )
+    try:
+        return (_read_41 if version == "4.1" else _read_2)(data, binary)
+    except (MeshError, ValueError, IndexError, KeyError, OverflowError) as error:
+        raise MeshError(
+            f"The Gmsh file {path} (format {version}) cannot be read: {error}. If it is cut off or damaged, write it again."
+        ) from None
+
+
+def _section(data: bytes, title: str, binary: bool) -> _Section:
+    start = data.find(b"$" + title.encode())
+    if start < 0 or data.find(b"$End" + title.encode(), start) < 0:
+        raise MeshError(f"it has no {'complete ' if start >= 0 else ''}section ${title}")
+    return _Section(data, data.index(b"\n", start) + 1, binary, title)
+
+
+def _names(data: bytes) -> dict[tuple[int, int], str]:
+    """(dimension, tag) -> name of the physical groups."""
+    if b"$PhysicalNames" not in data:
+        return {}
+    start = data.index(b"$PhysicalNames")
+    text = data[start : data.index(b"$EndPhysicalNames", start)].decode("utf-8", "replace")
+    return {(int(d), int(t)): name for d, t, name in re.findall(r'^\s*(\d)\s+(-?\d+)\s+"(.*)"\s*$', text, re.MULTILINE)}
+
+
+def _raw(
+    ids: np.ndarray,
+    points: np.ndarray,
+    found: list[tuple[int, np.ndarray, list[tuple[int, np.ndarray]]]],
+    names: dict[tuple[int, int], str],
+) -> RawMesh:
+    """A raw mesh from blocks of (element type, node numbers of the file, [(tag, rows)])."""
+    order = np.argsort(ids)
+    blocks: list[tuple[str, np.ndarray]] = []
+    groups: dict[str, list[np.ndarray]] = {}
+    nothing = np.zeros(0, dtype=np.int64)
+    for number, (code, nodes, members) in enumerate(found):
+        kind, count = KINDS[code]
+        place = np.searchsorted(ids, nodes, sorter=order)
+        rows = order[np.minimum(place, len(ids) - 1)]
+        if not np.array_equal(ids[rows], nodes):
+            raise MeshError(f"{kind} cells refer to nodes that are not in $Nodes")
+        blocks.append((kind, rows[:, VTK_ORDER[count]] if count in VTK_ORDER and dimension(kind) == 3 else rows))
+        for tag, rows in members:
+            key = (dimension(kind), abs(tag))
+            name = names.get(key) or names.get((key[0], tag)) or f"{_UNNAMED[key[0]]} {abs(tag)}"
+            lists = groups.setdefault(name, [nothing] * len(found))
+            lists[number] = np.union1d(lists[number], rows)
+    return RawMesh(points, ids, tuple(blocks), groups)
+
+
+def _kind(code: int) -> tuple[str, int]:
+    if code not in KINDS:
+        raise MeshError(
+            f"it has elements of Gmsh type {code}; lines, triangles, quadrangles and solids of order 1 and 2 are read (in Gmsh: Mesh.ElementOrder)"
+        )
+    return KINDS[code]
+
+
+def _read_41(data: bytes, binary: bool) -> RawMesh:
+    tags: dict[tuple[int, int], list[int]] = {}
+    if b"$Entities" in data:
+        s = _section(data, "Entities", binary)
+        for dim, count in enumerate(s.take("n", 4)):
+            for _ in range(count):
+                entity = int(s.take("i", 1)[0])
+                s.take("d", 6 if dim else 3)
+                tags[dim, entity] = s.take("i", int(s.take("n", 1)[0])).tolist()
+                if dim:
+                    s.take("i", int(s.take("n", 1)[0]))
+    s = _section(data, "Nodes", binary)
+    ids, points = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 3))]
+    for _ in range(s.take("n", 4)[0]):
+        dim, _, parametric = s.take("i", 3).tolist()
+        count = int(s.take("n", 1)[0])
+        ids.append(s.take("n", count))
+        width = 3 + (dim if parametric else 0)
+        points.append(s.take("d", count * width).reshape(count, width)[:, :3])
+    s = _section(data, "Elements", binary)
+    found = []
+    for _ in range(s.take("n", 4)[0]):
+        dim, entity, code = s.take("i", 3).tolist()
+        count = int(s.take("n", 1)[0])
+        if not count:  # an entity without cells, of whatever type
+            continue
+        width = _kind(code)[1]
+        nodes = s.take("n", count * (width + 1)).reshape(count, width + 1)[:, 1:]
+        found.append((code, nodes, [(tag, np.arange(count)) for tag in tags.get((dim, entity), [])]))
+    return _raw(np.concatenate(ids), np.concatenate(points), _joined(found), _names(data))
+
+
+def _joined(
+    found: list[tuple[int, np.ndarray, list[tuple[int, np.ndarray]]]],
+) -> list[tuple[int, np.ndarray, list[tuple[int, np.ndarray]]]]:
+    """One block for each element type."""
+    joined: dict[int, tuple[list[np.ndarray], list[tuple[int, np.ndarray]]]] = {}
+    for code, nodes, members in found:
+        rows, groups = joined.setdefault(code, ([], []))
+        first = sum(len(r) for r in rows)
+        rows.append(nodes)
+        groups += [(tag, first + r) for tag, r in members]
+    return [(code, np.concatenate(rows), groups) for code, (rows, groups) in joined.items()]
+
+
+def _read_2(data: bytes, binary: bool) -> RawMesh:
+    s = _section(data, "Nodes", False)
+    count = int(s.take("n", 1)[0])
+    if binary:
+        start = data.index(b"\n", data.index(b"\n", data.index(b"$Nodes")) + 1) + 1
+        table = np.frombuffer(data, [("id", "<i4"), ("x", "<f8", 3)], count, start)
+        ids, points = table["id"].astype(np.int64), table["x"].astype(float)
+    else:
+        values = s.take("d", 4 * count).reshape(count, 4)
+        ids, points = values[:, 0].astype(np.int64), values[:, 1:]
+    rows = _elements_2_binary(data) if binary else _elements_2_text(data)
+    found = []
+    for code, (tags, nodes) in rows.items():
+        tag, cells = np.array(tags), np.array(nodes).reshape(-1, KINDS[code][1])
+        # a cell of two groups occurs twice: the second one, under another tag, only says the group
+        _, index, inverse = np.unique(np.sort(cells, axis=1), axis=0, return_index=True, return_inverse=True)
+        original = index[inverse.ravel()]
+        keep = (original == np.arange(len(cells))) | (tag == tag[original])
+        number = np.cumsum(keep) - 1
+        target = number[np.where(keep, np.arange(len(cells)), original)]
+        found.append((code, cells[keep], [(int(t), np.unique(target[tag == t])) for t in np.unique(tag) if t]))
+    return _raw(ids, points, found, _names(data))
+
+
+def _elements_2_text(data: bytes) -> dict[int, tuple[list[int], list[int]]]:
+    section = _section(data, "Elements", False)
+    values = section.take("n", len(section.tokens or [])).tolist()
+    rows: dict[int, tuple[list[int], list[int]]] = {}
+    at = 1
+    for _ in range(values[0]):
+        code, ntags = values[at + 1], values[at + 2]
+        end = at + 3 + ntags + _kind(code)[1]
+        tags, nodes = rows.setdefault(code, ([], []))
+        tags.append(values[at + 3] if ntags else 0)
+        nodes += values[at + 3 + ntags : end]
+        at = end
+    if at != len(values):
+        raise MeshError(f"its section $Elements should hold {at} numbers, it holds {len(values)}")
+    return rows
+
+
+def _elements_2_binary(data: bytes) -> dict[int, tuple[list[int], list[int]]]:
+    s = _section(data, "Elements", True)
+    line = data.index(b"\n", s.start)
+    total, s.start = int(data[s.start : line]), line + 1
+    rows: dict[int, tuple[list[int], list[int]]] = {}
+    done = 0
+    while done < total:
+        code, count, ntags = s.take("i", 3).tolist()
+        width = 1 + ntags + _kind(code)[1]
+        table = s.take("i", count * width).reshape(count, width)
+        tags, nodes = rows.setdefault(code, ([], []))
+        tags += table[:, 1].tolist() if ntags else [0] * count
+        nodes += table[:, 1 + ntags :].ravel().tolist()
+        done += count
+    return rows

@@ -1,0 +1,242 @@
+"""Reading and writing meshes: Gmsh, Abaqus/CalculiX and Nastran files by own readers, VTK's by VTK, every other format by meshio."""
+
+import contextlib
+import io
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import meshio
+import numpy as np
+
+from fem.elements import ELEMENTS
+from fem.errors import MeshError
+from fem.files.abaqus.deck import read_deck
+from fem.files.abaqus.sets import raw_mesh
+from fem.files.gmsh_reader import read_gmsh
+from fem.files.gmsh_writer import write_gmsh
+from fem.files.nastran.mesh import read_nastran_mesh
+from fem.files.vtk_files import VtkFields, read_vtk, write_vtk
+from fem.mesh.cell_quality import MIRRORED, scaled_jacobian
+from fem.mesh.mesh import Mesh
+from fem.mesh.raw_mesh import MeshWarning, RawMesh, solid_mesh
+
+_REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref"}
+"""Cell data of meshio that hold a number of a group, and how a group without a name is called."""
+_MARK = " set "
+"""How sets are kept in formats that have none: as fields "node set NAME" (0/1), "cell set NAME" (0/1), "face set NAME" (bit k: face k)."""
+_FIELDS_IN = (".vtu", ".vtk", ".xdmf")
+_VTK = (".vtu", ".vtk")
+_NASTRAN = (".bdf", ".nas", ".fem")
+
+
+def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
+    """The mesh in a file, with its named sets. Units stay the file's.
+
+    Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, and by meshio .med, .mesh, .xdmf, .cgns, .e and more.
+    Groups of solid cells become cell sets, surface groups face sets (node sets when they are not on the skin), line and point
+    groups node sets. Two-node lines are beams when they are in one of the groups `beams`, or when the file has neither solid nor surface cells; their
+    groups become cell sets. Nodes that no cell of the part uses are left out; `node_ids` keeps the file's numbers. `mesh.notes` says what
+    was changed. Warns (`MeshWarning`) of what the file holds and flexmb could not take along.
+
+    Decks of solvers also hold constraints, supports, loads, lumped masses, materials. What changes the part and is not obeyed is in `mesh.unread`, with its line;
+    reductions and `flexible_body` refuse such a part until `ignore` names the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: all that is in
+    analysis steps). Materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` leaves them out.
+    Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
+    ending = path.suffix.lower()
+    if ending == ".inp":
+        raw = raw_mesh(read_deck(path))
+    elif ending == ".msh":
+        raw = read_gmsh(path)
+    elif ending in _NASTRAN:
+        raw = read_nastran_mesh(path)
+    elif ending in _VTK:
+        raw = _raw_from_vtk(read_vtk(path))
+    else:
+        raw = raw_from_meshio(_meshio_read(path), first=0 if ending in _FIELDS_IN else 1)
+        raw = _med_order(raw) if ending == ".med" else raw
+    return solid_mesh(raw, path.stem, beams, ignore)
+
+
+def _med_order(raw: RawMesh) -> RawMesh:
+    """MED numbers the nodes of a solid the other way round, which meshio passes on (and writes otherwise): turned when all are inverted."""
+    blocks = []
+    for kind, rows in raw.blocks:
+        inverted = kind in ELEMENTS and len(rows) and (scaled_jacobian(ELEMENTS[kind], raw.points[rows])[0] <= 0).all()
+        blocks.append((kind, rows[:, MIRRORED[kind]] if inverted else rows))
+    return replace(raw, blocks=tuple(blocks))
+
+
+def _meshio_read(path: Path) -> meshio.Mesh:
+    """What meshio reads."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            return meshio.read(path)
+    except (Exception, SystemExit) as error:  # meshio calls sys.exit on some files
+        detail = said.getvalue().strip() if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+        raise MeshError(
+            f"The mesh file {str(path)!r} cannot be read as {path.suffix or 'a file without ending'}: {detail.rstrip('.') or 'no reason given'}. "
+            "It may be damaged, of another format than its name says, or of a format that is not supported. "
+            "Gmsh (.msh) and Abaqus (.inp) files carry named sets best; Gmsh converts many formats: gmsh FILE -save -format msh41 -o part.msh."
+        ) from None
+
+
+def raw_from_meshio(data: meshio.Mesh, first: int = 1) -> RawMesh:
+    """Cells, groups and sets of a meshio mesh; `first` is the number of the first node in messages."""
+    points = np.zeros((len(data.points), 3))
+    points[:, : np.shape(data.points)[1]] = data.points
+    ids = np.asarray(getattr(data, "points_id", np.arange(first, first + len(points))), dtype=np.int64)
+    blocks = tuple((b.type, _node_rows(b)) for b in data.cells)
+    groups = {name: [_rows(r) for r in rows] for name, rows in data.cell_sets.items()}
+    nodes = {name: np.asarray(rows, dtype=np.int64) for name, rows in data.point_sets.items()}
+    _families(groups, nodes, data)
+    faces = _fields(groups, nodes, data.point_data, data.cell_data)
+    return RawMesh(points, ids, blocks, groups, nodes, faces)
+
+
+def _raw_from_vtk(data: VtkFields) -> RawMesh:
+    groups: dict[str, list[np.ndarray]] = {}
+    nodes: dict[str, np.ndarray] = {}
+    faces = _fields(groups, nodes, data.point_data, data.cell_data)
+    return RawMesh(data.points, np.arange(len(data.points)), data.blocks, groups, nodes, faces)
+
+
+def _node_rows(block: meshio.CellBlock) -> np.ndarray:
+    if block.type.startswith("polyhedron"):  # lists of faces: counted and reported, not used
+        return np.zeros((len(block.data), 0), dtype=np.int64)
+    return np.asarray(block.data, dtype=np.int64)
+
+
+def _rows(rows: np.ndarray | None) -> np.ndarray:
+    return np.asarray(rows if rows is not None else [], dtype=np.int64)
+
+
+def _numbers(values: list[np.ndarray] | None) -> list[int]:
+    return [] if values is None else sorted({int(t) for v in values for t in np.unique(v)} - {0})
+
+
+def _by_number(
+    groups: dict[str, list[np.ndarray]], named: list[tuple[str, int]], values: list[np.ndarray] | None
+) -> None:
+    """Add the cells that carry each number to its group."""
+    for name, number in named:
+        rows = [np.flatnonzero(np.asarray(v) == number) for v in values or []]
+        groups[name] = [np.union1d(a, b) for a, b in zip(groups.get(name, rows), rows, strict=True)]
+
+
+def _families(groups: dict[str, list[np.ndarray]], nodes: dict[str, np.ndarray], data: meshio.Mesh) -> None:
+    """Groups of a MED file: meshio leaves them as a number for each cell and node, and the group names of each number."""
+    families = getattr(data, "cell_tags", None) or {}
+    _by_number(
+        groups,
+        [(name, number) for number, names in families.items() for name in names],
+        data.cell_data.get("cell_tags"),
+    )
+    for number, names in (getattr(data, "point_tags", None) or {}).items():
+        for name in names:
+            rows = np.flatnonzero(data.point_data["point_tags"] == number)
+            nodes[name] = np.union1d(nodes.get(name, rows), rows)
+
+
+def _fields(
+    groups: dict[str, list[np.ndarray]],
+    nodes: dict[str, np.ndarray],
+    point_data: Mapping[str, np.ndarray],
+    cell_data: Mapping[str, list[np.ndarray]],
+) -> dict[str, np.ndarray]:
+    """Add the groups given by numbers and the sets that `write_mesh` kept as fields; returns those of faces."""
+    for field, label in _REFERENCES.items():
+        values = cell_data.get(field)
+        _by_number(groups, [(f"{label} {t}", t) for t in _numbers(values)], values)
+    faces = {}
+    for key, marks in point_data.items():
+        if key.startswith("node" + _MARK):
+            nodes[_name_in(key)] = np.flatnonzero(marks)
+    for key, blocks in cell_data.items():
+        if key.startswith("cell" + _MARK):
+            groups[_name_in(key)] = [np.flatnonzero(v) for v in blocks]
+        elif key.startswith("face" + _MARK):
+            found = [
+                (k, row, face)
+                for k, v in enumerate(blocks)
+                for face in range(6)
+                for row in np.flatnonzero(np.asarray(v, dtype=int) >> face & 1)
+            ]
+            faces[_name_in(key)] = np.array(found, dtype=np.int64).reshape(-1, 3)
+    return faces
+
+
+def _name_in(field: str) -> str:
+    return field.partition(_MARK)[2]
+
+
+def write_mesh(mesh: Mesh, path: str | Path) -> Path:
+    """Write a mesh in the format of the path's ending; returns the path.
+
+    Every set is kept in .msh (as physical groups) and in .vtu, .vtk and .xdmf (as fields 0/1, to be seen in ParaView), and comes back
+    with `read_mesh`; .inp keeps node and cell sets. Other formats lose the sets, with a `MeshWarning`.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            if ending == ".msh":
+                write_gmsh(mesh, path)
+            elif ending in _VTK:
+                write_vtk(
+                    path, VtkFields(mesh.points, tuple((b.kind, b.connectivity) for b in mesh.cells), *_as_fields(mesh))
+                )
+            else:
+                meshio.write(path, _to_meshio(mesh, ending))
+    except MeshError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise MeshError(
+            f"Mesh {mesh.name!r} ({', '.join(mesh.kinds)}) cannot be written to {str(path)!r}: {type(error).__name__}: {error}. "
+            ".msh and .vtu files hold every kind of cell."
+        ) from None
+    names = [*mesh.node_sets, *mesh.face_sets, *mesh.cell_sets]
+    if names and ending not in (".msh", ".inp", *_FIELDS_IN):
+        warnings.warn(
+            f"{path.name}: {ending} files keep no sets; lost: {', '.join(map(repr, names))}. Use .msh or .vtu.",
+            MeshWarning,
+            stacklevel=2,
+        )
+    return path
+
+
+def _to_meshio(mesh: Mesh, ending: str) -> meshio.Mesh:
+    data = meshio.Mesh(mesh.points, [(b.kind, b.connectivity) for b in mesh.cells])
+    if ending in _FIELDS_IN:
+        data.point_data, data.cell_data = _as_fields(mesh)
+    elif ending == ".inp":
+        data.point_sets = {**{key: mesh.nodes(key) for key in mesh.face_sets}, **mesh.node_sets}
+        for key, cells in mesh.cell_sets.items():
+            data.cell_sets[key] = [
+                np.flatnonzero(v) for v in _by_block(mesh, np.isin(np.arange(mesh.cell_count), cells))
+            ]
+    return data
+
+
+def _by_block(mesh: Mesh, values: np.ndarray) -> list[np.ndarray]:
+    """Values of all cells, cut into blocks."""
+    return np.split(values, np.cumsum([len(b) for b in mesh.cells])[:-1])
+
+
+def _as_fields(mesh: Mesh) -> tuple[dict, dict]:
+    point_data, cell_data = {}, {}
+    for name, nodes in mesh.node_sets.items():
+        point_data["node" + _MARK + name] = np.isin(np.arange(len(mesh.points)), nodes).astype(np.int32)
+    for name, cells in mesh.cell_sets.items():
+        cell_data["cell" + _MARK + name] = _by_block(mesh, np.isin(np.arange(mesh.cell_count), cells).astype(np.int32))
+    for name, faces in mesh.face_sets.items():
+        bits = np.zeros(mesh.cell_count, dtype=np.int32)
+        np.bitwise_or.at(bits, faces[:, 0], (1 << faces[:, 1]).astype(np.int32))
+        cell_data["face" + _MARK + name] = _by_block(mesh, bits)
+    return point_data, cell_data

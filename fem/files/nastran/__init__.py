@@ -1,0 +1,1 @@
+"""Nastran bulk data."""

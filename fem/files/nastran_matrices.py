@@ -1,0 +1,120 @@
+"""Mass and stiffness matrices of Nastran: DMIG cards in punch or bulk data files, and OUTPUT4 files (with pyNastran)."""
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from fem.errors import MatrixError, unknown_name
+from fem.files.matrix_files import ImportedMatrices, collected, existing
+
+REAL = (1, 2)
+"""Types of a DMIG matrix that hold real numbers: single and double precision."""
+
+
+def read_nastran(
+    path: str | Path, stiffness: str = "KAAX", mass: str = "MAAX", nodes: np.ndarray | None = None
+) -> ImportedMatrices:
+    """Matrices of a free part of solid elements.
+
+    - `.pch`, `.bdf`, `.dat`: DMIG cards, as `EXTSEOUT(DMIGPCH)` or `PARAM,EXTOUT,DMIGPCH` write them; `stiffness` and `mass` are their names.
+    - `.op4`: OUTPUT4 matrices over all dofs of the nodes, six a node (`KGG`, `MGG`); the file does not name the nodes: give the grid
+      numbers `nodes`, ascending (`mesh.node_ids`). Needs pyNastran.
+    """
+    path = existing(path)
+    if path.suffix.lower() == ".op4":
+        return _read_op4(path, stiffness, mass, nodes)
+    matrices = _dmig(path)
+    for name in (stiffness, mass):
+        if name not in matrices:
+            raise MatrixError(f"{path}: " + unknown_name("DMIG matrix", name, matrices))
+    (K_at, K), (M_at, M) = matrices[stiffness], matrices[mass]
+    return collected(K_at, K, M_at, M, path.stem)
+
+
+def _dmig(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Name -> entries at (row node, dof, column node, dof), and their values."""
+    places: dict[str, list[list[int]]] = {}
+    values: dict[str, list[float]] = {}
+    name, column = "", (0, 0)
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
+        if line.startswith("$") or not line.strip():
+            continue
+        head, fields = _fields(line)
+        try:
+            if head.upper().startswith("DMIG"):
+                name = fields[0]
+                if fields[1] == "0" and name not in places:
+                    if int(fields[3]) not in REAL:
+                        raise MatrixError(
+                            f"{path}, line {number}: DMIG matrix {name!r} is complex (type {fields[3]}); M and K are real."
+                        )
+                    places[name], values[name] = [], []
+                    continue
+                column = (int(fields[1]), int(fields[2] or 0))
+                rest = fields[4:]
+            elif head in ("", "*", "+") or head[0] in "*+":
+                rest = fields
+            else:
+                name = ""
+                continue
+            if not name:
+                continue
+            for k in range(0, len(rest) - 2, 4):
+                if rest[k]:
+                    places[name].append([int(rest[k]), int(rest[k + 1] or 0), *column])
+                    values[name].append(_real(rest[k + 2]))
+        except MatrixError:
+            raise
+        except (ValueError, IndexError, KeyError):
+            raise MatrixError(f"{path}, line {number}: cannot be read as a DMIG card: {line.strip()!r}.") from None
+    return {key: (np.array(places[key]).reshape(-1, 4), np.array(values[key])) for key in places}
+
+
+def _fields(line: str) -> tuple[str, list[str]]:
+    """First field and the others of a card in free, large or small field format."""
+    if "," in line:
+        head, *fields = (field.strip() for field in line.split(","))
+        return head, fields
+    width = 16 if "*" in line[:8] else 8
+    body = line[8:72]
+    return line[:8].strip(), [body[k : k + width].strip() for k in range(0, len(body), width)]
+
+
+def _real(text: str) -> float:
+    """A number of Nastran: 1.5, 1.5D+3, 1.5+3."""
+    text = text.upper().replace("D", "E")
+    sign = max(text.rfind("+"), text.rfind("-"))
+    return float(text if sign <= 0 or text[sign - 1] == "E" else f"{text[:sign]}E{text[sign:]}")
+
+
+def _read_op4(path: Path, stiffness: str, mass: str, nodes: np.ndarray | None) -> ImportedMatrices:
+    try:
+        from pyNastran.op4.op4 import read_op4
+    except ImportError:
+        raise MatrixError("OUTPUT4 files are read by pyNastran: pip install pyNastran.") from None
+    if nodes is None:
+        raise MatrixError(
+            f"{path}: an OUTPUT4 file does not name its nodes; give nodes=, the grid numbers in ascending order."
+        )
+    try:
+        found = read_op4(str(path))
+    except (OSError, RuntimeError, ValueError, LookupError, AssertionError) as error:
+        raise MatrixError(f"{path} cannot be read as an OUTPUT4 file: {error}.") from None
+    for name in (stiffness, mass):
+        if name not in found:
+            raise MatrixError(f"{path}: " + unknown_name("OUTPUT4 matrix", name, found))
+    numbers = np.sort(np.asarray(nodes, dtype=np.int64))
+    entries = []
+    for name in (stiffness, mass):
+        A = sp.coo_matrix(getattr(found[name], "data", found[name]))
+        if A.shape != (6 * len(numbers), 6 * len(numbers)):
+            raise MatrixError(
+                f"{path}: {name} has shape {A.shape}, expected six dofs for each of the {len(numbers)} nodes."
+            )
+        kept = A.data != 0
+        row, column = A.row[kept], A.col[kept]
+        entries.append(
+            (np.column_stack([numbers[row // 6], row % 6 + 1, numbers[column // 6], column % 6 + 1]), A.data[kept])
+        )
+    return collected(*entries[0], *entries[1], path.stem)

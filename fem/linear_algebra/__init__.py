@@ -1,0 +1,1 @@
+"""Sparse factorisations, eigenvalue solvers, Krylov bases."""

@@ -1,0 +1,108 @@
+"""Solutions kept in a directory, so that a run that was killed goes on where it was: a factor is made again only for a solution that is not there.
+
+A computation that is repeated asks for the same solutions in the same order; each is found by its right-hand side, bit by bit. The methods of this package are
+deterministic (fixed seeds, one thread in their dense algebra), so a repeated run replays what it had. Disk: 8 bytes a number of every solution (16 for complex ones).
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Shaped
+
+from fem.errors import FactorisationError
+from fem.linear_algebra.factorisations.matrix import Stored
+from fem.linear_algebra.factorisations.protocol import Factorisation
+from fem.linear_algebra.factorisations.record import FactorRecord
+
+RECORD = "record.json"
+DIRECTORY = re.compile(r"[a-z-]+-[0-9a-f]{32}")
+
+
+class KeptSolutions:
+    """Solutions with one matrix; `record` is that of its factor."""
+
+    def __init__(self, directory: Path, make: Callable[[], Factorisation]) -> None:
+        self._directory, self._make = directory, make
+        self._made: Factorisation | None = None
+        file = directory / RECORD
+        if file.exists():
+            known = json.loads(file.read_text())
+            inertia = known.pop("inertia")
+            self.record = FactorRecord(**known, inertia=None if inertia is None else tuple(inertia))
+        else:
+            self.record = self._factorise().record
+            _write(file, lambda opened: opened.write(json.dumps(asdict(self.record)).encode()))
+
+    def _factorise(self) -> Factorisation:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
+        """X with A X = B: from the directory, or solved and kept."""
+        file = self._directory / f"{_digest(B)}.npy"
+        if file.exists():
+            return np.asarray(np.load(file))
+        X = self._factorise().solve(B)
+        _write(file, lambda opened: np.save(opened, X))
+        return X
+
+    def release(self) -> None:
+        """Give the factor back; the directory stays."""
+        if self._made is not None:
+            self._made.release()
+            self._made = None
+
+
+def kept_for(matrix: Stored, place: str | Path) -> Path:
+    """The directory of a matrix within `place`; it is made."""
+    part = matrix.part
+    directory = Path(place) / f"{matrix.kind}-{_digest(part.indptr, part.indices, part.data)}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FactorisationError(
+            f"Solutions cannot be kept in {place}: {error}. Name another directory: Solver(resume=...)."
+        ) from None
+    return directory
+
+
+def forget(place: str | Path) -> None:
+    """Remove what `kept_for` made within `place`, and `place` itself where nothing else is in it."""
+    place = Path(place)
+    if not place.is_dir():
+        return
+    for directory in place.iterdir():
+        if DIRECTORY.fullmatch(directory.name) and (directory / RECORD).exists():
+            shutil.rmtree(directory, ignore_errors=True)
+    if not any(place.iterdir()):
+        place.rmdir()
+
+
+def _digest(*arrays: np.ndarray) -> str:
+    made = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        made.update(str((array.shape, array.dtype)).encode())
+        made.update(np.ascontiguousarray(array.T).data)
+    return made.hexdigest()
+
+
+def _write(file: Path, write: Callable[..., object]) -> None:
+    """A file that is there whole or not at all."""
+    unfinished = file.with_suffix(f".{os.getpid()}")
+    try:
+        with unfinished.open("wb") as opened:
+            write(opened)
+        unfinished.replace(file)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise FactorisationError(
+            f"A solution could not be kept in {file.parent}: {error}. Free space there, or name another directory: Solver(resume=...). What was kept before stays."
+        ) from None

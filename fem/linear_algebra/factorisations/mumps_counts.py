@@ -1,0 +1,17 @@
+"""What MUMPS's counters mean, for the two backends that read them (users' guide of MUMPS 5, INFOG)."""
+
+from fem.linear_algebra.factorisations.diagnosis import causes
+from fem.linear_algebra.factorisations.matrix import Stored
+
+MILLION = 10**6
+"""MUMPS's megabyte."""
+
+
+def entries(count: int) -> int:
+    """A count that is too large for an integer comes as a negative number of millions."""
+    return count if count >= 0 else -MILLION * count
+
+
+def indefinite(matrix: Stored, negative: int) -> str:
+    """What to tell where a positive definite matrix was expected."""
+    return f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {causes(matrix.whole(), None)}"

@@ -1,0 +1,159 @@
+"""PETSc backend (petsc4py, where it is installed): MUMPS over the processes of an MPI run, for parts of tens of millions of dofs on a cluster.
+
+Every process runs the same script with the same model (`mpiexec -n 8 python reduce.py`) and calls the same functions in the same order; the matrix is cut
+into rows, the factor lives spread over all processes, and solutions come back whole to each. The model itself is held by every process: that is what limits
+the size. Never chosen by "auto". A memory budget, for each process, sends the factor to disk. Real matrices only with PETSc's usual build.
+Source: Balay et al., PETSc/TAO users manual, ANL-21/39; Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix Anal. Appl. 23 (2001) 15-41.
+"""
+
+import os
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Shaped
+
+from fem.errors import FactorisationError, MatrixError
+from fem.linear_algebra.factorisations.diagnosis import causes
+from fem.linear_algebra.factorisations.matrix import Stored
+from fem.linear_algebra.factorisations.mumps_counts import MILLION, entries, indefinite
+from fem.linear_algebra.factorisations.record import FactorRecord
+from fem.linear_algebra.factorisations.storage import Solver, private_directory, resident
+
+
+def missing() -> str | None:
+    """Why PETSc cannot be used here, with the remedy; None where it can."""
+    try:
+        from petsc4py import PETSc  # noqa: F401
+    except (ImportError, ValueError) as error:  # ValueError: built against another NumPy
+        return (
+            f"petsc4py cannot be imported ({error}). Install the one of your cluster or system, built against this NumPy: on Debian libpetsc-real-dev, then "
+            "`PETSC_DIR=/usr/lib/petsc pip install --no-build-isolation petsc4py==<PETSc's version>`."
+        )
+    return None
+
+
+def prepare(matrix: Stored, solver: Solver) -> "PetscFactorisation":
+    """Hand the matrix over. PETSc analyses and factorises in one."""
+    return PetscFactorisation(matrix, solver)
+
+
+def _give_back(objects: list[Any], clean: list[Callable[[], None]]) -> None:
+    for thing in objects:
+        thing.destroy()
+    for remove in clean:
+        remove()
+
+
+class PetscFactorisation:
+    """A preconditioner of PETSc that holds MUMPS's factor."""
+
+    record: FactorRecord
+
+    def __init__(self, matrix: Stored, solver: Solver) -> None:
+        from petsc4py import PETSc
+
+        if matrix.dtype.kind == "c" and not np.issubdtype(PETSc.ScalarType, np.complexfloating):
+            raise MatrixError(
+                "This PETSc was built for real numbers, the matrix is complex. Use another backend, or a PETSc for complex numbers."
+            )
+        self.matrix, self._solver, self._start = matrix, solver, time.perf_counter()
+        self._comm = PETSc.COMM_WORLD
+        n = matrix.n
+        first = n * self._comm.rank // self._comm.size
+        last = n * (self._comm.rank + 1) // self._comm.size
+        self._rows = slice(first, last)
+        self._sizes = ((last - first, n), (last - first, n))
+        rows = sp.csr_matrix(matrix.whole()[first:last]).astype(PETSc.ScalarType)
+        csr = (rows.indptr.astype(PETSc.IntType), rows.indices.astype(PETSc.IntType), rows.data)
+        self._A = PETSc.Mat().createAIJ(self._sizes, csr=csr, comm=self._comm)
+        if matrix.kind != "general":
+            self._A.setOption(PETSc.Mat.Option.SYMMETRIC, True)
+        self._pc = PETSc.PC().create(self._comm)
+        self._objects, self._clean = [self._pc, self._A], list[Callable[[], None]]()
+        self.release = weakref.finalize(self, _give_back, self._objects, self._clean)
+
+    @property
+    def forecast(self) -> None:
+        """There is no separate analysis."""
+
+    def factorise(self) -> None:
+        """Analysis and factorisation, over all processes."""
+        from petsc4py import PETSc
+
+        pc, kind = self._pc, self.matrix.kind
+        pc.setOperators(self._A)
+        pc.setType("lu" if kind == "general" else "cholesky")
+        pc.setFactorSolverType("mumps")
+        pc.setFactorSetUpSolverType()
+        self._factor = pc.getFactorMatrix()
+        self._objects.append(self._factor)
+        self._factor.setMumpsCntl(1, 0.0 if kind == "positive-definite" else 0.01)
+        directory = None
+        if self._solver.memory is not None:
+            directory, remove = private_directory(self._solver, 0)
+            self._clean.append(remove)
+            os.environ["MUMPS_OOC_TMPDIR"] = str(directory)
+            self._factor.setMumpsIcntl(22, 1)
+            self._factor.setMumpsIcntl(23, max((self._solver.budget - resident()) // MILLION, 1))
+        try:
+            pc.setUp()
+        except PETSc.Error as error:
+            self._fail(f"error {error.ierr}")
+        state = int(self._factor.getMumpsInfog(1))
+        if state < 0:
+            self._fail(f"MUMPS error {state}")
+        negative = int(self._factor.getMumpsInfog(12))
+        if kind == "positive-definite" and negative:
+            text = indefinite(self.matrix, negative)
+            self.release()
+            raise FactorisationError(text)
+        n = self.matrix.n
+        self.record = FactorRecord(
+            backend="petsc",
+            kind=kind,
+            equations=n,
+            matrix_entries=self.matrix.entries,
+            entries=entries(int(self._factor.getMumpsInfog(29))),
+            flops=float(self._factor.getMumpsRinfog(3)),
+            nbytes=int(self._factor.getMumpsInfog(22)) * MILLION,
+            inertia=(n - negative, negative, 0) if kind in ("positive-definite", "symmetric") else None,
+            perturbed_pivots=0,
+            seconds=time.perf_counter() - self._start,
+            disk=0 if directory is None else sum(file.stat().st_size for file in directory.iterdir()),
+        )
+
+    def _fail(self, what: str) -> None:
+        text = (
+            f"PETSc and MUMPS could not factorise the matrix ({self.matrix.kind}) on {self._comm.size} processes: {what} (-9, -13, -19: raise the memory budget or "
+            f"take more processes; -90: the disk is full). {causes(self.matrix.whole(), None)}"
+        )
+        self.release()
+        raise FactorisationError(text)
+
+    def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
+        """X with A X = B, whole on every process."""
+        from petsc4py import PETSc
+
+        k, local = B.shape[1], self._rows.stop - self._rows.start
+        given = np.asfortranarray(B[self._rows], dtype=PETSc.ScalarType)
+        right = PETSc.Mat().createDense(((local, self.matrix.n), (None, k)), array=given, comm=self._comm)
+        right.assemble()
+        left = PETSc.Mat().createDense(((local, self.matrix.n), (None, k)), comm=self._comm)
+        left.setUp()
+        left.assemble()
+        self._factor.matSolve(right, left)
+        X = np.empty((self.matrix.n, k), self.matrix.dtype, order="F")
+        spread = PETSc.Vec().createMPI((local, self.matrix.n), comm=self._comm)
+        scatter, whole = PETSc.Scatter.toAll(spread)
+        found = left.getDenseArray()
+        for column in range(k):
+            spread.setArray(found[:, column])
+            scatter.scatter(spread, whole)
+            X[:, column] = whole.getArray()
+        for thing in (right, left, scatter, spread, whole):
+            thing.destroy()
+        return X

@@ -1,0 +1,145 @@
+"""Where a factor may live: how much memory the process may use, and private directories on disk for what does not fit.
+
+Each out-of-core factor has a directory of its own (file names inside are fixed by the solver libraries), named after the process, removed when the factor is released or
+dropped or the program ends. What a killed process left behind is removed by the next one that needs such a directory in the same place.
+"""
+
+import ctypes
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import psutil
+from pydantic import ByteSize, TypeAdapter, ValidationError
+
+from fem.errors import FactorisationError, MatrixError
+
+PREFIX = "flexmb-factor-"
+MEGABYTE = 2**20
+ALL_MEMORY = 0.9
+"""Without a budget a factor goes out of core when the process would take more than this part of the machine's memory."""
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How matrices are factorised.
+
+    - `memory`: budget of the whole process, bytes or text ("4GiB", "800MB"); a factor that would exceed it goes to disk. None: nine tenths of the machine's memory.
+    - `backend`: "auto", "pardiso", "mumps" or "superlu" (see `fem.linear_algebra.factor.factor`).
+    - `scratch`: directory for factors on disk; None: the FLEXMB_SCRATCH variable, or the system's temporary directory.
+    - `resume`: directory where solutions are kept: a run that was killed goes on there when it is started again. Remove it when the work is done.
+    """
+
+    memory: int | str | None = None
+    backend: str = "auto"
+    scratch: str | Path | None = None
+    resume: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        _ = self.budget
+
+    @property
+    def budget(self) -> int:
+        """Bytes that the process may take."""
+        if self.memory is None:
+            return int(ALL_MEMORY * psutil.virtual_memory().total)
+        try:
+            size = int(TypeAdapter(ByteSize).validate_python(self.memory))
+        except ValidationError:
+            size = 0
+        if size <= 0:
+            raise MatrixError(
+                f'A memory budget is a number of bytes or a text like "4GiB" or "800MB"; found {self.memory!r}.'
+            )
+        return size
+
+    @property
+    def place(self) -> Path:
+        """The directory for factors on disk."""
+        return Path(self.scratch or os.environ.get("FLEXMB_SCRATCH") or tempfile.gettempdir())
+
+
+class DoesNotFitError(Exception):
+    """Within "auto": this library would have to go out of core, and another one does that better."""
+
+
+GROWTH = 1.25
+"""From one trial of a working memory to the next."""
+SLACK = 0.05
+"""Part of the budget by which a factorisation may exceed it rather than be refused."""
+
+
+def return_free_memory() -> None:
+    """Give memory that Python and NumPy have freed back to the system: glibc keeps much of it otherwise, out of reach of the solver libraries' own budget."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def private_directory(solver: Solver, needed: int) -> tuple[Path, Callable[[], None]]:
+    """A new directory with `needed` bytes free on its disk, and the function that removes it.
+
+    Raises FactorisationError when the place cannot be written to, or has not enough space: nothing is left there then.
+    """
+    place = solver.place
+    try:
+        _remove_orphans(place)
+        free = shutil.disk_usage(place).free
+        if free < needed:
+            raise FactorisationError(
+                f"The factor needs {readable(needed)} on disk, and {place} has {readable(free)} free. Free space there, or name another directory: "
+                "Solver(scratch=...) or the variable FLEXMB_SCRATCH."
+            )
+        directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=place))
+    except OSError as error:
+        raise FactorisationError(
+            f"Factors that do not fit the memory cannot be written to {place}: {error}. Name a directory that can be: Solver(scratch=...)."
+        ) from None
+    return directory, partial(shutil.rmtree, directory, ignore_errors=True)
+
+
+def working_memories(solver: Solver, there: int, most: int) -> Iterator[int]:
+    """Bytes to try for a factorisation out of core; `there`: what the process holds. Those beyond the budget find out what would work."""
+    core = max(solver.budget - there, MEGABYTE)
+    yield core
+    core += int(SLACK * solver.budget)
+    while core < most:
+        yield core
+        core = int(GROWTH * core)
+
+
+def within(solver: Solver, there: int, core: int) -> bool:
+    """Whether the budget allows a working memory."""
+    return core <= max(solver.budget - there, MEGABYTE) + int(SLACK * solver.budget)
+
+
+def too_small(solver: Solver, equations: int, there: int, core: int) -> FactorisationError:
+    """The error for a budget in which a factorisation did not succeed, though it did with `core` bytes."""
+    return FactorisationError(
+        f"A memory budget of {readable(solver.budget)} is too small for this factorisation ({equations} equations): the process holds {readable(there)} already. "
+        f"Give at least {readable(1.05 * (there + core))}."
+    )
+
+
+def readable(size: float) -> str:
+    """A number of bytes for people."""
+    return ByteSize(int(size)).human_readable()
+
+
+def _remove_orphans(place: Path) -> None:
+    """Remove the directories of processes that are no more."""
+    for directory in place.glob(f"{PREFIX}*"):
+        process = directory.name.removeprefix(PREFIX).partition("-")[0]
+        if process.isdigit() and not psutil.pid_exists(int(process)):
+            shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Stiffness, mass and geometric stiffness matrices; stresses."""

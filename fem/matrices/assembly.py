@@ -1,0 +1,269 @@
+"""Mass, stiffness and geometric stiffness matrices of a mesh, assembled in batches of cells of one kind and material.
+
+The products of a batch are small, so BLAS works in one thread meanwhile: several threads would mostly wait for each other.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from fem.beam import Beam
+from fem.elements import LINE, Element, element
+from fem.errors import MaterialError, MeshError, unknown_name
+from fem.linear_algebra.threads import one_openblas_thread
+from fem.material import Material
+from fem.matrices.beam_matrices import Beams, dofs_of
+from fem.matrices.cell_matrices import VOIGT, Cells, elasticity_tensor, jacobian
+from fem.matrices.geometric_stiffness import (
+    initial_displacement_part,
+    projected_stress_part,
+    strain_loads,
+    stress_part,
+    with_stress,
+)
+from fem.matrices.sparsity import COMPONENTS, Pattern
+from fem.mesh.mesh import Mesh
+
+BATCH = 512
+"""Cells a batch: enough to hide the cost of Python, few enough to stay in the processor's cache."""
+
+COLLAPSED = 1e-14
+"""A determinant below this fraction of the cube of the cell's extent is taken for zero."""
+
+
+Materials = tuple[Material | Beam, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Cells `rows` of the solid block `number`; `first` is the number of the block's first cell in the mesh."""
+
+    number: int
+    first: int
+    rows: np.ndarray
+    shape: Element
+    connectivity: np.ndarray
+    x: np.ndarray
+    material: int
+
+
+def stiffness(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.ndarray) -> sp.csr_matrix:
+    """Stiffness matrix (3 n, 3 n) of a mesh whose cell `c` is made of `materials[material_of[c]]`."""
+    tensors = _tensors(materials)
+    total = np.zeros((len(COMPONENTS), pattern.pairs))
+    with one_openblas_thread():
+        for batch in _batches(mesh, material_of):
+            _add(total, pattern, batch, _cells(mesh, batch, tensors).stiffness())
+    return pattern.block_matrix(total)
+
+
+def mass(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.ndarray) -> sp.csr_matrix:
+    """Consistent mass matrix (3 n, 3 n): the scalar mass over nodes times the (3, 3) identity."""
+    total = np.zeros(pattern.pairs)
+    with one_openblas_thread():
+        for batch in _batches(mesh, material_of):
+            xi, weights = batch.shape.mass_rule
+            _, determinant = jacobian(batch.shape, batch.x, xi)
+            _insist_on_positive(mesh, batch, determinant)
+            N = batch.shape.shape(xi)
+            products = (N[:, :, None] * N[:, None, :]).reshape(len(xi), -1)
+            matrices = (determinant * weights * _density(materials[batch.material])) @ products
+            np.add.at(total, pattern.places[batch.number][batch.rows].ravel(), matrices.ravel())
+    return pattern.scalar_matrix(total)
+
+
+def geometric_stiffness(
+    mesh: Mesh,
+    pattern: Pattern,
+    materials: Materials,
+    material_of: np.ndarray,
+    u: np.ndarray,
+    initial_displacement: bool,
+) -> sp.csr_matrix:
+    """Change (3 n, 3 n) of the tangent stiffness with the displacements `u` (n, 3), to first order.
+
+    The stress part, and with `initial_displacement` all of it: see `fem.matrices.geometric_stiffness`.
+    """
+    tensors = _tensors(materials)
+    total = np.zeros((len(COMPONENTS), pattern.pairs))
+    with one_openblas_thread():
+        for batch in _batches(mesh, material_of):
+            cells = _cells(mesh, batch, tensors)
+            H = cells.displacement_gradients(u[batch.connectivity][..., None])[..., 0]
+            scalar = stress_part(cells, H)
+            e, m = scalar.shape[:2]
+            K = initial_displacement_part(cells, H) if initial_displacement else np.zeros((e, 3, m, 3, m))
+            _add(total, pattern, batch, cells.condense(with_stress(K, scalar)))
+    return pattern.block_matrix(total)
+
+
+def projected_geometric_stiffness(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, U: np.ndarray, V: np.ndarray
+) -> np.ndarray:
+    """`V^T K_G(u) V` (p, m, m), K_G the stress part, for each field `u` of `U` (n, 3, p) over shapes `V` (n, 3, m)."""
+    tensors = _tensors(materials)
+    total = np.zeros((U.shape[2], V.shape[2], V.shape[2]))
+    for batch in _batches(mesh, material_of):
+        cells = _cells(mesh, batch, tensors)
+        fields, shapes = (cells.displacement_gradients(A[batch.connectivity]) for A in (U, V))
+        total += projected_stress_part(cells, fields, shapes)
+    return total
+
+
+def quadratic_strain_loads(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, V: np.ndarray, pairs: np.ndarray
+) -> np.ndarray:
+    """Loads (n, 3, p) whose work on u is `v_i^T K_G(u) v_j` for each pair (i, j) of shapes `V` (n, 3, m)."""
+    tensors = _tensors(materials)
+    total = np.zeros((len(mesh.points), 3, len(pairs)))
+    for batch in _batches(mesh, material_of):
+        cells = _cells(mesh, batch, tensors)
+        H = cells.displacement_gradients(V[batch.connectivity])
+        products = np.einsum("eqkap,eqkbp->eqabp", H[..., pairs[:, 0]], H[..., pairs[:, 1]])
+        np.add.at(total, batch.connectivity, strain_loads(cells, products))
+    return total
+
+
+def gradients(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, U: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Batch by batch: places (k, 3) of the stiffness points of solid cells, and `du_i / dx_j` (k, 3, 3, m) of fields (n, 3, m) there."""
+    tensors = _tensors(materials)
+    for batch in _batches(mesh, material_of):
+        H = _cells(mesh, batch, tensors).displacement_gradients(U[batch.connectivity])
+        x = np.einsum("qn,enx->eqx", batch.shape.shape(batch.shape.stiffness_rule[0]), batch.x)
+        yield x.reshape(-1, 3), H.reshape(-1, 3, 3, U.shape[2])
+
+
+def stress_batches(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, U: np.ndarray
+) -> Iterator[tuple[Element, np.ndarray, np.ndarray, np.ndarray]]:
+    """Batch by batch of solid cells: element, connectivity (e, nn), stresses (e, q, 6, k) of fields (n, 3, k) at the stiffness points, volumes (e,)."""
+    tensors = _tensors(materials)
+    for batch in _batches(mesh, material_of):
+        cells = _cells(mesh, batch, tensors)
+        H = cells.displacement_gradients(U[batch.connectivity])
+        sigma = np.einsum("ijab,eqabk->eqijk", cells.c, H, optimize=True)
+        stress = np.stack([sigma[:, :, i, j] for i, j in VOIGT], axis=2)
+        yield batch.shape, batch.connectivity, stress, cells.dV.sum(axis=1)
+
+
+def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> list[tuple[Beams, np.ndarray]]:
+    """The line cells, a group for each beam: their fields and dofs (e, 12). Refuses lines that were given no `fem.Beam`."""
+    rotation = np.full(len(mesh.points), -1)
+    rotation[mesh.line_nodes] = np.arange(len(mesh.line_nodes))
+    groups, first = [], 0
+    for block in mesh.cells:
+        of_block = material_of[first : first + len(block)]
+        first += len(block)
+        if block.kind != LINE:
+            continue
+        for index in np.unique(of_block):
+            beam = materials[index]
+            if not isinstance(beam, Beam):
+                raise MaterialError(
+                    f"Mesh {mesh.name!r}: line cells need a fem.Beam (a material and a section); found the material {beam.name!r}."
+                )
+            cells = block.connectivity[of_block == index]
+            groups.append((Beams.of(beam, mesh.points[cells]), dofs_of(cells, len(mesh.points), rotation)))
+    return groups
+
+
+def with_beams(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np.ndarray]], rotations: int) -> sp.csr_matrix:
+    """The matrix of solid cells, three dofs a node, grown by `rotations` dofs, plus beam matrices (e, 12, 12) at dofs (e, 12)."""
+    n = solid.shape[0] + rotations
+    grown = sp.csr_matrix(
+        (solid.data, solid.indices, np.concatenate([solid.indptr, np.full(rotations, solid.indptr[-1])])), shape=(n, n)
+    )
+    for values, dofs in matrices:
+        rows, columns = np.repeat(dofs, 12, axis=1).ravel(), np.tile(dofs, (1, 12)).ravel()
+        grown = grown + sp.coo_matrix((values.ravel(), (rows, columns)), shape=(n, n)).tocsr()
+    grown = (grown + grown.T) / 2 if matrices else grown
+    return sp.csr_matrix(grown)
+
+
+def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam]) -> np.ndarray:
+    """Index of the material of every cell; every cell must belong to exactly one of the sets that carry a material."""
+    index = np.full(mesh.cell_count, -1)
+    for k, name in enumerate(materials):
+        if name not in mesh.cell_sets:
+            raise MaterialError(f"Mesh {mesh.name!r}: " + unknown_name("cell set", name, mesh.cell_sets))
+        cells = mesh.cell_sets[name]
+        taken = cells[index[cells] >= 0]
+        if len(taken):
+            other = list(materials)[index[taken[0]]]
+            raise MaterialError(
+                f"Mesh {mesh.name!r}: {len(taken)} cells (first: {taken[:5].tolist()}) are both in {other!r} and in {name!r}, "
+                "and so have two materials. Give each cell one."
+            )
+        index[cells] = k
+    bare = np.flatnonzero(index < 0)
+    if len(bare):
+        given, sets = (", ".join(map(repr, names)) or "none" for names in (materials, mesh.cell_sets))
+        raise MaterialError(
+            f"Mesh {mesh.name!r}: {len(bare)} of {mesh.cell_count} cells have no material (first: {bare[:5].tolist()}); materials "
+            f"are given for the cell sets: {given}; cell sets of the mesh: {sets}."
+        )
+    return index
+
+
+def _batches(mesh: Mesh, material_of: np.ndarray) -> Iterator[_Batch]:
+    first, number = 0, -1
+    for block in mesh.cells:
+        of_block = material_of[first : first + len(block)]
+        if block.kind == LINE:
+            first += len(block)
+            continue
+        number += 1
+        for material in np.unique(of_block):
+            same = np.flatnonzero(of_block == material)
+            for start in range(0, len(same), BATCH):
+                rows = same[start : start + BATCH]
+                nodes = block.connectivity[rows]
+                yield _Batch(number, first, rows, element(block.kind), nodes, mesh.points[nodes], int(material))
+        first += len(block)
+
+
+def _tensors(materials: Materials) -> list[np.ndarray | None]:
+    return [elasticity_tensor(m.elasticity) if isinstance(m, Material) else None for m in materials]
+
+
+def _cells(mesh: Mesh, batch: _Batch, tensors: list[np.ndarray | None]) -> Cells:
+    tensor = tensors[batch.material]
+    if tensor is None:
+        raise MaterialError(f"Mesh {mesh.name!r}: solid cells were given a beam's section; give them a fem.Material.")
+    cells = Cells.of(batch.shape, batch.x, tensor)
+    _insist_on_positive(mesh, batch, cells.dV / batch.shape.stiffness_rule[1])
+    return cells
+
+
+def _add(total: np.ndarray, pattern: Pattern, batch: _Batch, K: np.ndarray) -> None:
+    """Add cell matrices (e, 3, nn, 3, nn) to the node-block components (6, pairs)."""
+    places = pattern.places[batch.number][batch.rows].ravel()
+    for row, (i, k) in zip(total, COMPONENTS, strict=True):
+        np.add.at(row, places, K[:, i, :, k].ravel())
+
+
+def _density(material: Material | Beam) -> float:
+    if material.density is None:
+        raise MaterialError(
+            f"Material {material.name!r} has no density, and a mass matrix needs one. Give density=... when making it."
+        )
+    return material.density
+
+
+def _insist_on_positive(mesh: Mesh, batch: _Batch, determinant: np.ndarray) -> None:
+    """Refuse inverted or collapsed cells by number."""
+    worst = determinant.min(axis=1)
+    extent = np.ptp(batch.x, axis=1).max(axis=1)
+    bad = np.flatnonzero(~(worst > COLLAPSED * extent**3))
+    if len(bad):
+        cell = int(bad[0])
+        corners = ", ".join(mesh.node_label(int(n)) for n in batch.connectivity[cell][: batch.shape.corners])
+        raise MeshError(
+            f"Mesh {mesh.name!r}: {len(bad)} {batch.shape.kind} cells are inverted or collapsed, the first is cell "
+            f"{batch.first + batch.rows[cell]} (corner nodes {corners}): its Jacobian determinant falls to {worst[cell]:.3g} and must be "
+            "positive everywhere. Check the node order (VTK's) and the mid-side nodes; fem.fix_orientation(mesh) repairs a mirrored mesh."
+        )

@@ -1,0 +1,62 @@
+"""Stresses of displacement fields: at the nodes of solids, averaged over their cells, and at the fibres of beams."""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fem.matrices.assembly import Materials, stress_batches
+from fem.matrices.beam_matrices import Beams
+from fem.matrices.cell_matrices import VOIGT
+from fem.mesh.mesh import Mesh
+
+
+def nodal_stresses(
+    mesh: Mesh,
+    materials: Materials,
+    material_of: np.ndarray,
+    nodes: Int[np.ndarray, "p"],
+    U: Float[np.ndarray, "n 3 k"],
+) -> Float[np.ndarray, "p 6 k"]:
+    """Stresses xx, yy, zz, xy, yz, zx of fields at nodes of solid cells.
+
+    In each cell the stresses at its stiffness points, where they are most accurate, are continued linearly to its nodes; at a node the mean over its cells counts, weighted by volume.
+    Reference: Hinton, Campbell, Local and global smoothing of discontinuous finite element functions (1974).
+    """
+    place = np.full(len(mesh.points), -1)
+    place[nodes] = np.arange(len(nodes))
+    total, weights = np.zeros((len(nodes), 6, U.shape[2])), np.zeros(len(nodes))
+    for shape, connectivity, stress, volume in stress_batches(mesh, materials, material_of, U):
+        points = shape.stiffness_rule[0]
+        linear = len(points) >= 4
+        fit, at_nodes = (
+            np.column_stack([np.ones(len(x)), x]) if linear else np.ones((len(x), 1))
+            for x in (points, shape.coordinates)
+        )
+        continued = at_nodes @ np.linalg.pinv(fit)  # (nodes of a cell, points)
+        here = place[connectivity]
+        wanted = here >= 0
+        cell, local = np.nonzero(wanted)
+        values = np.einsum("pq,pqik->pik", continued[local], stress[cell], optimize=True)
+        np.add.at(total, here[wanted], values * volume[cell, None, None])
+        np.add.at(weights, here[wanted], volume[cell])
+    return total / np.where(weights > 0, weights, 1.0)[:, None, None]
+
+
+def fibre_stresses(beams: Beams, fields: Float[np.ndarray, "e 12 k"]) -> tuple[np.ndarray, np.ndarray]:
+    """Places (p, 3) of beam fibres and their stresses (p, 6, k) in the axes of the mesh: axial stress of bending and extension, mean shear of the section."""
+    x, H = beams.gradients(fields)
+    E, G = beams.beam.moduli
+    q = beams.x.shape[1]
+    axes = np.tile(np.repeat(beams.axes, q, axis=0), (len(x) // (len(beams.axes) * q), 1, 1))  # rows: local axes
+    local = np.einsum("pai,pijk,pbj->pabk", axes, 0.5 * (H + H.swapaxes(1, 2)), axes, optimize=True)
+    stress = np.zeros_like(local)
+    stress[:, 0, 0] = E * local[:, 0, 0]
+    for a in (1, 2):
+        stress[:, 0, a] = stress[:, a, 0] = 2 * G * local[:, 0, a]
+    world = np.einsum("pai,pabk,pbj->pijk", axes, stress, axes, optimize=True)
+    return x, np.stack([world[:, i, j] for i, j in VOIGT], axis=1)
+
+
+def von_mises(stress: Float[np.ndarray, "*n 6"]) -> Float[np.ndarray, "*n"]:
+    """Equivalent stress of von Mises of stresses xx, yy, zz, xy, yz, zx."""
+    xx, yy, zz, xy, yz, zx = np.moveaxis(stress, -1, 0)
+    return np.asarray(np.sqrt(0.5 * ((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) + 3 * (xy**2 + yz**2 + zx**2)))

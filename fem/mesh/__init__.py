@@ -1,0 +1,1 @@
+"""Meshes: cells and nodes, checks, selections, structured meshes."""

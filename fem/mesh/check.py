@@ -1,0 +1,272 @@
+"""What is wrong with a mesh: a report, and repairs on request."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from fem.elements import LINE, element
+from fem.errors import MeshError
+from fem.mesh.cell_quality import MIRRORED, scaled_jacobian
+from fem.mesh.mesh import CellBlock, Mesh
+
+ERROR, WARNING = "error", "warning"
+COINCIDENT = 1e-9
+"""Nodes closer than this, relative to the box of the mesh, count as one place."""
+MID_SIDE = 0.2
+"""A mid-side node farther than this from the middle of its edge, relative to the edge, is suspicious; at 1/4 the element degenerates."""
+POOR = 0.05
+"""Scaled Jacobian below which an element counts as poor."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found: `severity` "error" (the mesh cannot be used) or "warning", and a sentence with a remedy."""
+
+    severity: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class MeshSummary:
+    """What a mesh consists of: cells by kind, members of each set, corners of its box (3,), volume. Units: the user's."""
+
+    nodes: int
+    cells: dict[str, int]
+    node_sets: dict[str, int]
+    face_sets: dict[str, int]
+    cell_sets: dict[str, int]
+    low: Float[np.ndarray, "3"]
+    high: Float[np.ndarray, "3"]
+    volume: float
+
+
+@dataclass(frozen=True, eq=False)
+class MeshReport:
+    """What `check_mesh` found, a summary, and the lowest scaled Jacobian (1 ideal, 0 collapsed, negative inverted)."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    summary: MeshSummary
+    lowest_quality: float
+
+    @property
+    def volume(self) -> float:
+        """Volume of all cells."""
+        return self.summary.volume
+
+    @property
+    def usable(self) -> bool:
+        """Whether a model can be made of the mesh."""
+        return not any(f.severity == ERROR for f in self.findings)
+
+    def __str__(self) -> str:
+        quality = f", lowest scaled Jacobian {self.lowest_quality:.3f}" if np.isfinite(self.lowest_quality) else ""
+        head = f"check of {self.name!r}: volume {self.volume:.6g}{quality}"
+        return "\n".join(
+            [head, *(f"  {f.severity}: {f.text}" for f in self.findings)]
+            if self.findings
+            else [head + ", nothing found"]
+        )
+
+
+def require_usable(mesh: Mesh) -> MeshReport:
+    """The report of a mesh; raises `MeshError` with every error found."""
+    report = check_mesh(mesh)
+    if not report.usable:
+        raise MeshError(
+            f"Mesh {mesh.name!r} cannot be used: " + " ".join(f.text for f in report.findings if f.severity == ERROR)
+        )
+    return report
+
+
+def check_mesh(mesh: Mesh) -> MeshReport:
+    """Orientation, mid-side nodes, duplicate nodes and cells, disconnected parts, quality. Cost: linear in the mesh."""
+    findings: list[Finding] = []
+    volume, lowest = 0.0, np.inf
+    first = 0
+    for block in mesh.cells:
+        if not len(block):
+            continue
+        if block.kind == LINE:
+            findings += _lengths(mesh, block, first)
+            first += len(block)
+            continue
+        quality, volumes = scaled_jacobian(element(block.kind), mesh.points[block.connectivity])
+        findings += _orientation(mesh, block, first, quality)
+        findings += _mid_sides(mesh, block, first)
+        volume += float(volumes.sum())
+        lowest = min(lowest, float(quality.min()))
+        first += len(block)
+    findings += _duplicates(mesh) + _parts(mesh) + _unused(mesh)
+    return MeshReport(mesh.name, tuple(findings), _summary(mesh, volume), lowest)
+
+
+def _summary(mesh: Mesh, volume: float) -> MeshSummary:
+    nodes, faces, cells = (
+        {name: len(members) for name, members in sets.items()}
+        for sets in (mesh.node_sets, mesh.face_sets, mesh.cell_sets)
+    )
+    return MeshSummary(
+        len(mesh.points), mesh.kinds, nodes, faces, cells, mesh.points.min(axis=0), mesh.points.max(axis=0), volume
+    )
+
+
+def _orientation(mesh: Mesh, block: CellBlock, first: int, quality: np.ndarray) -> list[Finding]:
+    bad, poor = np.flatnonzero(quality <= 0), np.flatnonzero((quality > 0) & (quality < POOR))
+    findings = []
+    if len(bad) == len(block):
+        text = f"all {len(block)} {block.kind} cells are inverted: the mesh is mirrored or its node order is not VTK's. Repair a mirrored mesh with fem.fix_orientation(mesh)."
+        findings.append(Finding(ERROR, text))
+    elif len(bad):
+        nodes = ", ".join(mesh.node_label(int(n)) for n in block.connectivity[bad[0]][:4])
+        text = f"{len(bad)} {block.kind} cells are inverted or collapsed; the first is cell {first + bad[0]} (nodes {nodes}, ...). Remesh there, or check the node order."
+        findings.append(Finding(ERROR, text))
+    if len(poor):
+        text = f"{len(poor)} {block.kind} cells are very distorted (scaled Jacobian below {POOR}); the worst is cell {first + int(quality.argmin())}."
+        findings.append(Finding(WARNING, text))
+    return findings
+
+
+def _lengths(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
+    ends = mesh.points[block.connectivity]
+    bad = np.flatnonzero(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) <= COINCIDENT * mesh.size)
+    if not len(bad):
+        return []
+    return [Finding(ERROR, f"{len(bad)} line cells have no length; the first is cell {first + bad[0]}. Remove them.")]
+
+
+def _mid_sides(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
+    edges = element(block.kind).edges
+    if not edges:
+        return []
+    a, b, m = (block.connectivity[:, [e[k] for e in edges]] for k in range(3))
+    ends, length = mesh.points[a] + mesh.points[b], np.linalg.norm(mesh.points[a] - mesh.points[b], axis=2)
+    away = np.linalg.norm(mesh.points[m] - ends / 2, axis=2) / np.where(length > 0, length, 1.0)
+    off = away > MID_SIDE
+    if not off.any():
+        return []
+    cell, edge = np.unravel_index(int(away.argmax()), away.shape)
+    share = off.any(axis=1).mean()
+    order = " Most cells have it: the node order of the file is probably not VTK's." if share > 0.5 else ""
+    text = (
+        f"{int(off.sum())} mid-side nodes of {block.kind} cells lie away from the middle of their edge; the worst is node "
+        f"{mesh.node_label(int(m[cell, edge]))} in cell {first + int(cell)}, {away.max():.2g} edge lengths off.{order}"
+    )
+    return [Finding(ERROR if share > 0.5 else WARNING, text)]
+
+
+def _duplicates(mesh: Mesh) -> list[Finding]:
+    findings = []
+    pairs = cKDTree(mesh.points).query_pairs(COINCIDENT * mesh.size, output_type="ndarray")
+    if len(pairs):
+        some = ", ".join(f"{mesh.node_label(int(a))} and {mesh.node_label(int(b))}" for a, b in pairs[:3])
+        text = f"{len(pairs)} pairs of nodes coincide ({some}): cells that should touch may be apart. Join them with fem.merge_nodes(mesh)."
+        findings.append(Finding(WARNING, text))
+    for block in mesh.cells:
+        same = len(block) - len(np.unique(np.sort(block.connectivity, axis=1), axis=0))
+        if same:
+            findings.append(
+                Finding(
+                    ERROR,
+                    f"{same} {block.kind} cells occur twice, which doubles mass and stiffness there. Remove the copies.",
+                )
+            )
+    return findings
+
+
+def _parts(mesh: Mesh) -> list[Finding]:
+    labels = node_parts(mesh)
+    used = np.unique(np.concatenate([b.connectivity.ravel() for b in mesh.cells]))
+    found, start, sizes = np.unique(labels[used], return_index=True, return_counts=True)
+    if len(found) == 1:
+        return []
+    order = np.argsort(-sizes)
+    some = ", ".join(f"{sizes[k]} nodes (one is {mesh.node_label(int(used[start[k]]))})" for k in order[:4])
+    text = (
+        f"the mesh falls into {len(found)} parts that share no node: {some}. One flexible body needs one part: merge coincident nodes "
+        "(fem.merge_nodes), join the parts with a rigid interface, or make a body of each."
+    )
+    return [Finding(WARNING, text)]
+
+
+def node_parts(mesh: Mesh) -> Int[np.ndarray, " n"]:
+    """Number (n,) of the connected part of every node."""
+    rows, columns = [], []
+    for block in mesh.cells:
+        rows.append(np.repeat(block.connectivity[:, 0], block.connectivity.shape[1] - 1))
+        columns.append(block.connectivity[:, 1:].ravel())
+    r, c = np.concatenate(rows), np.concatenate(columns)
+    n = len(mesh.points)
+    return connected_components(sp.coo_matrix((np.ones(len(r), dtype=bool), (r, c)), shape=(n, n)), directed=False)[1]
+
+
+def _unused(mesh: Mesh) -> list[Finding]:
+    used = np.zeros(len(mesh.points), dtype=bool)
+    for block in mesh.cells:
+        used[block.connectivity] = True
+    if used.all():
+        return []
+    text = f"{int((~used).sum())} nodes belong to no cell (first: {mesh.node_label(int(np.argmin(used)))}); a matrix with them is singular. Leave them out (fem.drop_unused_nodes)."
+    return [Finding(ERROR, text)]
+
+
+def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
+    """The mesh with coincident nodes made one; `tolerance` is a distance (default: 1e-9 of the box)."""
+    pairs = cKDTree(mesh.points).query_pairs(
+        COINCIDENT * mesh.size if tolerance is None else tolerance, output_type="ndarray"
+    )
+    n = len(mesh.points)
+    _, label = connected_components(
+        sp.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
+    )
+    _, keep, number = np.unique(label, return_index=True, return_inverse=True)
+    return replace(
+        mesh,
+        points=mesh.points[keep],
+        cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
+        node_sets={key: np.unique(number[nodes]) for key, nodes in mesh.node_sets.items()},
+        node_ids=None if mesh.node_ids is None else mesh.node_ids[keep],
+    )
+
+
+def fix_orientation(mesh: Mesh) -> Mesh:
+    """The mesh with every inverted cell turned right by reordering its nodes; points and sets stay the same places.
+
+    Mends mirrored meshes and files with the opposite convention. Cells that are inverted by bad nodes stay wrong: check again.
+    """
+    blocks, first = [], 0
+    faces = {key: members.copy() for key, members in mesh.face_sets.items()}
+    for block in mesh.cells:
+        if block.kind == LINE:
+            blocks.append(block)
+            first += len(block)
+            continue
+        shape, order = element(block.kind), MIRRORED[block.kind]
+        cells = block.connectivity.copy()
+        inverted = scaled_jacobian(shape, mesh.points[cells])[0] <= 0 if len(block) else np.zeros(0, dtype=bool)
+        cells[inverted] = cells[inverted][:, list(order)]
+        blocks.append(CellBlock(block.kind, cells))
+        side = np.array([[set(f) for f in shape.faces].index({order.index(n) for n in f}) for f in shape.faces])
+        for members in faces.values():
+            turned = np.isin(members[:, 0], first + np.flatnonzero(inverted))
+            members[turned, 1] = side[members[turned, 1]]
+        first += len(block)
+    return replace(mesh, cells=tuple(blocks), face_sets=faces)
+
+
+def drop_unused_nodes(mesh: Mesh) -> Mesh:
+    """The mesh without nodes that belong to no cell; they leave the node sets too."""
+    used = mesh.nodes_of_cells(np.arange(mesh.cell_count))
+    number = np.full(len(mesh.points), -1)
+    number[used] = np.arange(len(used))
+    return replace(
+        mesh,
+        points=mesh.points[used],
+        cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
+        node_sets={key: number[nodes][number[nodes] >= 0] for key, nodes in mesh.node_sets.items()},
+        node_ids=used if mesh.node_ids is None else mesh.node_ids[used],
+    )

@@ -1,0 +1,285 @@
+"""`Mesh`: points, blocks of solid cells, and named sets of nodes, cells and faces."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import index
+from typing import Any, SupportsIndex
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fem.elements import LINE, element
+from fem.errors import MeshError, unknown_name
+from fem.mesh.unread import Declared, Unread, listed
+
+
+@dataclass(frozen=True, eq=False)
+class CellBlock:
+    """Cells of one kind: meshio name and node numbers (ne, nn) in VTK order, counted from 0."""
+
+    kind: str
+    connectivity: Int[np.ndarray, "ne nn"]
+
+    def __post_init__(self) -> None:
+        nodes = element(self.kind).nodes
+        cells = _integers(self.connectivity, f"Node numbers of {self.kind!r} cells")
+        if cells.ndim != 2 or cells.shape[1] != nodes:
+            raise MeshError(
+                f"A block of {self.kind!r} needs {nodes} nodes a cell; its connectivity has shape {cells.shape}."
+            )
+        object.__setattr__(self, "connectivity", cells)
+
+    def __len__(self) -> int:
+        return len(self.connectivity)
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """A mesh of solid cells, and of line cells for beams. Units are the user's.
+
+    - `points` (n, 3); `cells`: blocks, whose cells are numbered through all blocks in order;
+    - `node_sets`: name -> node numbers; `cell_sets`: name -> cell numbers; `face_sets`: name -> (nf, 2) of (cell, face of the cell);
+    - `node_ids` (n,): numbers of the nodes in the file they came from, for messages; `notes`: what reading changed or lost;
+    - `unread`: what the file says about the part and is not obeyed (`flexible_body` and every reduction refuse it until `read_mesh(..., ignore=...)` accepts it);
+      `declared`: materials of the file, which a `Model` compares with its own.
+    """
+
+    points: Float[np.ndarray, "n 3"]
+    cells: tuple[CellBlock, ...]
+    node_sets: Mapping[str, Int[np.ndarray, "_"]] = field(default_factory=dict)
+    cell_sets: Mapping[str, Int[np.ndarray, "_"]] = field(default_factory=dict)
+    face_sets: Mapping[str, Int[np.ndarray, "_ 2"]] = field(default_factory=dict)
+    node_ids: Int[np.ndarray, " n"] | None = None
+    name: str = "mesh"
+    notes: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    declared: tuple[Declared, ...] = ()
+
+    def __post_init__(self) -> None:
+        points = np.array(self.points, dtype=float)
+        if points.ndim != 2 or points.shape[1] != 3:
+            raise MeshError(f"Mesh {self.name!r}: points must have shape (n, 3); found {points.shape}.")
+        if self.node_ids is not None:
+            ids = _integers(self.node_ids, f"Mesh {self.name!r}: node_ids")
+            if ids.shape != (len(points),):
+                raise MeshError(f"Mesh {self.name!r} has {len(points)} nodes, but node_ids of shape {ids.shape}.")
+            object.__setattr__(self, "node_ids", ids)
+        if not np.isfinite(points).all():
+            bad = int(np.argmin(np.isfinite(points).all(axis=1)))
+            raise MeshError(
+                f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; all must be finite. "
+                "Look for NaN or an overflow in the file or the program that made the mesh."
+            )
+        points.setflags(write=False)
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "cells", tuple(self.cells))
+        self._check_cells()
+        self._check_sets()
+
+    def _check_cells(self) -> None:
+        if not self.cells or not self.cell_count:
+            raise MeshError(f"Mesh {self.name!r} has no cells.")
+        for block in self.cells:
+            if not len(block):
+                continue
+            low, high = block.connectivity.min(), block.connectivity.max()
+            if low < 0 or high >= len(self.points):
+                raise MeshError(
+                    f"Mesh {self.name!r}: a {block.kind!r} cell refers to node {high if low >= 0 else low}, but nodes run from 0 to {len(self.points) - 1}."
+                )
+
+    def _check_sets(self) -> None:
+        faces = np.concatenate([np.full(len(b), len(element(b.kind).faces)) for b in self.cells])
+        limits = {"node_sets": len(self.points), "cell_sets": self.cell_count, "face_sets": self.cell_count}
+        for attribute, limit in limits.items():
+            checked = {}
+            for key, members in getattr(self, attribute).items():
+                what = f"Mesh {self.name!r}: {attribute[:4]} set {key!r}"
+                if not isinstance(key, str) or not key:
+                    raise MeshError(f"{what}: a set needs a name that is a text; found {key!r}.")
+                array = _integers(members, what)
+                if attribute == "face_sets":
+                    array = array.reshape(-1, 2) if array.size == 0 else array
+                if array.shape[1:] != ((2,) if attribute == "face_sets" else ()):
+                    raise MeshError(
+                        f"{what} must have the shape {'(k, 2)' if attribute == 'face_sets' else '(k,)'}; found {array.shape}."
+                    )
+                first = array[:, 0] if attribute == "face_sets" else array
+                if first.size and (first.min() < 0 or first.max() >= limit):
+                    wrong = first.min() if first.min() < 0 else first.max()
+                    raise MeshError(f"{what} refers to number {wrong}, but they run from 0 to {limit - 1}.")
+                if (
+                    attribute == "face_sets"
+                    and array.size
+                    and ((array[:, 1] < 0) | (array[:, 1] >= faces[first])).any()
+                ):
+                    cell, face = array[np.argmax((array[:, 1] < 0) | (array[:, 1] >= faces[first]))]
+                    raise MeshError(
+                        f"{what} refers to face {face} of cell {cell}, whose faces run from 0 to {faces[cell] - 1}."
+                    )
+                checked[key] = array
+            object.__setattr__(self, attribute, checked)
+
+    @property
+    def cell_count(self) -> int:
+        """Number of cells in all blocks."""
+        return sum(len(block) for block in self.cells)
+
+    @property
+    def size(self) -> float:
+        """Diagonal of the bounding box."""
+        return float(np.linalg.norm(np.ptp(self.points, axis=0)))
+
+    def node_label(self, node: int) -> str:
+        """A node as messages name it: its number here, and in the file when that differs."""
+        if self.node_ids is None:
+            return str(node)
+        return f"{node} (number {self.node_ids[node]} in the file)"
+
+    def block_of(self, cell: SupportsIndex) -> tuple[CellBlock, int]:
+        """The block that holds cell number `cell`, and its place in the block."""
+        row = index(cell)
+        for block in self.cells:
+            if row < len(block):
+                return block, row
+            row -= len(block)
+        raise MeshError(f"Mesh {self.name!r} has {self.cell_count} cells; there is no cell {cell}.")
+
+    def face_nodes(self, cell: SupportsIndex, face: SupportsIndex) -> Int[np.ndarray, " k"]:
+        """Node numbers of a face of a cell, corners first, normal outward."""
+        block, row = self.block_of(cell)
+        return block.connectivity[row, list(element(block.kind).faces[index(face)])]
+
+    def face_corners(self, cell: SupportsIndex, face: SupportsIndex) -> Int[np.ndarray, " k"]:
+        """Corner node numbers of a face of a cell, normal outward."""
+        block, row = self.block_of(cell)
+        shape = element(block.kind)
+        return block.connectivity[row, [k for k in shape.faces[index(face)] if k < shape.corners]]
+
+    def nodes(self, selection: Any) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of a set, of a `Selection`, of given numbers, or of a mask (n,) of truth values.
+
+        A name is looked for among the node sets, then the face sets (their nodes), then the cell sets. Raises `MeshError`
+        for an unknown name, numbers out of range, or a selection that finds nothing.
+        """
+        if isinstance(selection, str):
+            return self._nodes_of_set(selection)
+        if callable(getattr(selection, "nodes", None)):
+            return selection.nodes(self)
+        given = np.asarray(selection)
+        if given.dtype == bool:
+            if given.shape != (len(self.points),):
+                raise MeshError(
+                    f"Mesh {self.name!r} has {len(self.points)} nodes; a mask of shape {given.shape} was given."
+                )
+            return np.flatnonzero(given)
+        numbers = np.unique(_integers(given, f"Mesh {self.name!r}: node numbers"))
+        if numbers.size and (numbers[0] < 0 or numbers[-1] >= len(self.points)):
+            raise MeshError(
+                f"Mesh {self.name!r}: nodes run from 0 to {len(self.points) - 1}; found {numbers[0]} to {numbers[-1]}."
+            )
+        return numbers
+
+    def _nodes_of_set(self, name: str) -> np.ndarray:
+        if name in self.node_sets:
+            return np.unique(self.node_sets[name])
+        if name in self.face_sets:
+            return self.nodes_of_faces(self.face_sets[name])
+        if name in self.cell_sets:
+            return self.nodes_of_cells(self.cell_sets[name])
+        raise MeshError(
+            f"Mesh {self.name!r}: " + unknown_name("set", name, {*self.node_sets, *self.face_sets, *self.cell_sets})
+        )
+
+    def nodes_of_faces(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of (cell, face of the cell)."""
+        found = [block.connectivity[rows][:, list(local)].ravel() for block, local, rows, _ in self._by_face(faces)]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+    def nodes_of_cells(self, cells: Int[np.ndarray, " nc"]) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of the given cells."""
+        first, used = 0, np.zeros(len(self.points), dtype=bool)
+        for block in self.cells:
+            used[block.connectivity[cells[(cells >= first) & (cells < first + len(block))] - first]] = True
+            first += len(block)
+        return np.flatnonzero(used)
+
+    def corner_keys(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, "nf 4"]:
+        """Sorted corner nodes of each face, -1 before those of a triangle: two faces are the same place when these are equal."""
+        keys = np.full((len(faces), 4), -1, dtype=np.int64)
+        for block, local, rows, places in self._by_face(faces):
+            corners = [k for k in local if k < element(block.kind).corners]
+            keys[places, 4 - len(corners) :] = np.sort(block.connectivity[rows][:, corners], axis=1)
+        return keys
+
+    def _by_face(self, faces: np.ndarray) -> Iterator[tuple[CellBlock, tuple[int, ...], np.ndarray, np.ndarray]]:
+        """Faces sorted by block and face number: block, local nodes, rows in the block, places in `faces`."""
+        first = 0
+        for block in self.cells:
+            inside = np.flatnonzero((faces[:, 0] >= first) & (faces[:, 0] < first + len(block)))
+            for number, local in enumerate(element(block.kind).faces):
+                places = inside[faces[inside, 1] == number]
+                if len(places):
+                    yield block, local, faces[places, 0] - first, places
+            first += len(block)
+
+    @cached_property
+    def boundary_faces(self) -> Int[np.ndarray, "nf 2"]:
+        """The skin: (cell, face of the cell) of every face that belongs to one cell only, by block, face number and cell."""
+        every, first = [], 0
+        for block in self.cells:
+            cell, side = np.arange(first, first + len(block)), np.arange(len(element(block.kind).faces))
+            every.append(np.column_stack([np.tile(cell, len(side)), np.repeat(side, len(cell))]))
+            first += len(block)
+        faces = np.concatenate(every)
+        _, first_of, count = np.unique(self.corner_keys(faces), axis=0, return_index=True, return_counts=True)
+        return faces[np.sort(first_of[count == 1])]
+
+    @cached_property
+    def skin_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of the skin and of line cells."""
+        return np.union1d(self.nodes_of_faces(self.boundary_faces), self.line_nodes)
+
+    @cached_property
+    def line_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of the line cells: the nodes that have rotations."""
+        lines = [block.connectivity.ravel() for block in self.cells if block.kind == LINE]
+        return np.unique(np.concatenate(lines)) if lines else np.zeros(0, dtype=np.int64)
+
+    @property
+    def solids(self) -> tuple[CellBlock, ...]:
+        """The blocks of solid cells."""
+        return tuple(block for block in self.cells if block.kind != LINE)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """Number of cells of each kind."""
+        count: dict[str, int] = {}
+        for block in self.cells:
+            count[block.kind] = count.get(block.kind, 0) + len(block)
+        return count
+
+    def __str__(self) -> str:
+        cells = ", ".join(f"{n} {kind}" for kind, n in self.kinds.items())
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        lines = [f"mesh {self.name!r}: {len(self.points)} nodes, {cells}", f"  box {_triple(low)} to {_triple(high)}"]
+        for title, sets in (("node", self.node_sets), ("face", self.face_sets), ("cell", self.cell_sets)):
+            lines += [f"  {title} set {key!r}: {len(value)} {title}s" for key, value in sets.items()]
+        lines += [f"  note: {note}" for note in self.notes]
+        lines += [f"  material of the file: {declared}, {len(declared.cells)} cells" for declared in self.declared]
+        return "\n".join([*lines, *(f"  not obeyed: {text}" for text in listed(self.unread))])
+
+
+def _triple(x: np.ndarray) -> str:
+    return "(" + ", ".join(f"{v:.6g}" for v in x) + ")"
+
+
+def _integers(values: Any, what: str) -> np.ndarray:
+    """A read-only int64 array of whole numbers; anything else is refused, as it would be cut off silently."""
+    array = np.asarray(values)
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise MeshError(f"{what} must be whole numbers, counted from 0; found values of type {array.dtype}.")
+    array = array.astype(np.int64)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,198 @@
+"""From what a mesh file holds (cells of every dimension, groups) to a solid `Mesh` with its sets."""
+
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fem.elements import ELEMENTS, LINE
+from fem.errors import MeshError, unknown_name
+from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.unread import Declared, Unread, kept, listed
+
+_REDUCED = {"hexahedron27": "hexahedron20", "wedge18": "wedge15", "pyramid14": "pyramid13"}
+"""Kinds whose first nodes are a supported kind; the others lie inside faces and cells."""
+_LOWER = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
+
+
+class MeshWarning(UserWarning):
+    """Something of a mesh could not be taken along when it was read or written."""
+
+
+def dimension(kind: str) -> int:
+    """Dimension of cells of a kind (meshio's name): 0 to 3."""
+    return _LOWER.get(kind.rstrip("0123456789"), 3)
+
+
+@dataclass(frozen=True, eq=False)
+class RawMesh:
+    """What a file holds.
+
+    - `points` (n, 3), `node_ids` (n,): numbers of the nodes in the file; `blocks`: (kind, node rows (ne, nn)) in VTK order;
+    - `groups`: name -> for each block, the rows that belong to it; `node_groups`: name -> rows of `points`; `face_groups`:
+      name -> (block, row, face of the cell), (k, 3);
+    - `notes`: what reading changed; `lost`: what the file holds and could not be read; `beams`: line cells are structure in this format,
+      not marks of sets;
+    - `unread`: what the file says about the part and is not obeyed; `unread_lines`: the same of line cells, which is obeyed where they are beams;
+      `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
+    """
+
+    points: np.ndarray
+    node_ids: np.ndarray
+    blocks: tuple[tuple[str, np.ndarray], ...]
+    groups: Mapping[str, list[np.ndarray]] = field(default_factory=dict)
+    node_groups: Mapping[str, np.ndarray] = field(default_factory=dict)
+    face_groups: Mapping[str, np.ndarray] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    beams: bool = False
+    unread: tuple[Unread, ...] = ()
+    unread_lines: tuple[Unread, ...] = ()
+    declared: tuple[Declared, ...] = ()
+
+
+def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
+    """The solid cells, and the line cells of the groups `beams`, with every group as a set; other cells of lower dimension only
+    say where sets are. Without any solid or surface cell, all lines are beams.
+
+    Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of lines and
+    points node sets. Nodes that no solid cell uses are left out. Warns (`MeshWarning`) of anything lost or not obeyed; all of it is in `notes` or `unread`.
+    `ignore`: keywords of the file that the user accepts as not obeyed.
+    """
+    notes, lost = list(raw.notes), list(raw.lost)
+    solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _REDUCED.get(kind, kind) in ELEMENTS and len(rows)]
+    lines = _beam_cells(raw, name, beams, bool(solid))
+    if not solid and not lines:
+        there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
+        raise MeshError(
+            f"The mesh {name!r} has no solid cells that flexmb knows ({', '.join(ELEMENTS)}); it has {there}. Export the volume mesh "
+            "(in Gmsh: mesh in 3D, and put the volume into a physical group if there is any group at all)."
+        )
+    blocks: list[tuple[str, np.ndarray]] = []
+    index: dict[int, np.ndarray] = {}
+    count = 0
+    for k, (kind, rows) in enumerate(raw.blocks):
+        to = _REDUCED.get(kind, kind)
+        if k in solid:
+            blocks.append((to, rows[:, : ELEMENTS[to].nodes]))
+            index[k] = count + np.arange(len(rows))
+            count += len(rows)
+            if to != kind:
+                notes.append(f"{len(rows)} {kind} cells are used as {to}, without their nodes inside faces and cells")
+        elif len(rows) and dimension(kind) == 3:
+            lost.append(f"{len(rows)} {kind} cells, which are not supported")
+    for k, rows in lines.items():
+        index[k] = np.full(len(raw.blocks[k][1]), -1)
+        index[k][rows] = count + np.arange(len(rows))
+        count += len(rows)
+        blocks.append((LINE, raw.blocks[k][1][rows]))
+    unused = sum(len(rows) for kind, rows in raw.blocks if kind == LINE) - sum(map(len, lines.values()))
+    if raw.beams and unused:
+        lost.append(
+            f"{unused} two-node beams or trusses; give the names of their element sets as beams=[...] to take them along"
+        )
+    used = np.unique(np.concatenate([rows.ravel() for _, rows in blocks]))
+    if used[0] < 0 or used[-1] >= len(raw.points):
+        raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
+    if len(used) < len(raw.points):
+        notes.append(f"{len(raw.points) - len(used)} nodes that no cell of the part uses were left out")
+    number = np.full(len(raw.points), -1)
+    number[used] = np.arange(len(used))
+    cells = tuple(CellBlock(kind, number[rows]) for kind, rows in blocks)
+    ids = None if np.array_equal(raw.node_ids, np.arange(len(used))) else raw.node_ids[used]
+    plain = Mesh(raw.points[used], cells, node_ids=ids, name=name)
+    sets = _sets(raw, index, number, plain, notes)
+    unread, accepted = kept((*raw.unread, *(raw.unread_lines if unused else ())), ignore)
+    told = [f"lost in reading: {text}" for text in lost] + [f"not obeyed: {text}" for text in listed(unread)]
+    if told:
+        warnings.warn(f"Mesh {name!r}: " + "; ".join(told) + ".", MeshWarning, stacklevel=3)
+    notes += [f"lost in reading: {text}" for text in lost]
+    notes += [f"not obeyed, as accepted: {text}" for text in listed(accepted)]
+    declared = tuple(_placed(d, index) for d in raw.declared if not d.source.accepted(ignore))
+    return Mesh(plain.points, cells, *sets, ids, name, tuple(notes), unread, tuple(d for d in declared if len(d.cells)))
+
+
+def _placed(declared: Declared, index: dict[int, np.ndarray]) -> Declared:
+    """A material with the cells of the mesh in place of (block, row)."""
+    cells = [index[block][row] for block, row in declared.cells.tolist() if block in index]
+    return replace(declared, cells=np.array([cell for cell in cells if cell >= 0], dtype=np.int64))
+
+
+def _beam_cells(raw: RawMesh, name: str, beams: Collection[str] | None, solids: bool) -> dict[int, np.ndarray]:
+    """Rows of the line blocks that are beams: those in the named groups, or all when there is nothing but lines."""
+    blocks = [k for k, (kind, rows) in enumerate(raw.blocks) if kind == LINE and len(rows)]
+    if beams is None:
+        surfaces = any(dimension(kind) == 2 and len(rows) for kind, rows in raw.blocks)
+        return {} if solids or surfaces else {k: np.arange(len(raw.blocks[k][1])) for k in blocks}
+    there = [group for group, rows in raw.groups.items() if any(len(rows[k]) for k in blocks)]
+    for group in beams:
+        if group not in there:
+            raise MeshError(f"Mesh {name!r}: " + unknown_name("group of two-node lines", group, there))
+    chosen = {k: np.unique(np.concatenate([raw.groups[group][k] for group in beams])) for k in blocks}
+    return {k: rows for k, rows in chosen.items() if len(rows)}
+
+
+def _sets(
+    raw: RawMesh, index: dict[int, np.ndarray], number: np.ndarray, mesh: Mesh, notes: list[str]
+) -> tuple[dict, dict, dict]:
+    """Node, cell and face sets in the numbers of `mesh`; `index` gives the cells of the blocks that it holds, -1 for others."""
+    node_sets: dict[str, np.ndarray] = {}
+    cell_sets: dict[str, np.ndarray] = {}
+    face_sets: dict[str, np.ndarray] = {}
+
+    def add_nodes(name: str, of: str, rows: np.ndarray) -> None:
+        nodes = number[np.unique(rows)]
+        if not (nodes >= 0).any():
+            notes.append(f"the group {name!r} of {of} touches no solid cell and was left out")
+            return
+        free = name if name not in node_sets and name not in face_sets else f"{name} ({of})"
+        if free != name:
+            notes.append(f"several groups are named {name!r}; that of {of} is the node set {free!r}")
+        node_sets[free] = nodes[nodes >= 0]
+
+    for name, where in raw.face_groups.items():
+        inside = np.isin(where[:, 0], list(index))
+        if inside.any():
+            face_sets[name] = np.array([(index[b][row], face) for b, row, face in where[inside].tolist()])
+    for of, size in (("solids", 3), ("surfaces", 2), ("curves", 1), ("points", 0)):
+        for name, rows in raw.groups.items():
+            chosen = [(k, r) for k, r in enumerate(rows) if len(r) and dimension(raw.blocks[k][0]) == size]
+            found = [index[k][r][index[k][r] >= 0] for k, r in chosen if k in index]
+            if found and len(np.concatenate(found)):
+                cell_sets[name] = np.union1d(cell_sets.get(name, np.zeros(0, dtype=np.int64)), np.concatenate(found))
+                continue
+            if size == 3:
+                continue
+            if not chosen:
+                continue
+            lower = [raw.blocks[k][1][r] for k, r in chosen]
+            faces = _faces_of(mesh, lower, number) if size == 2 and name not in face_sets else None
+            if faces is not None:
+                face_sets[name] = faces
+                continue
+            if size == 2:
+                notes.append(f"the surface {name!r} is not on the skin of the solid cells; it is kept as a node set")
+            add_nodes(name, of, np.concatenate([c.ravel() for c in lower]))
+    for name, nodes in raw.node_groups.items():
+        add_nodes(name, "nodes", np.asarray(nodes))
+    return node_sets, cell_sets, face_sets
+
+
+def _faces_of(mesh: Mesh, surface_cells: list[np.ndarray], number: np.ndarray) -> np.ndarray | None:
+    """The (cell, face) of the skin that surface cells lie on; None when one of them lies elsewhere."""
+    keys = []
+    for block in surface_cells:
+        corners = 4 if block.shape[1] in (4, 8, 9) else 3
+        key = np.full((len(block), 4), -1)
+        key[:, 4 - corners :] = np.sort(number[block[:, :corners]], axis=1)
+        keys.append(key)
+    wanted = np.unique(np.concatenate(keys), axis=0)
+    if (wanted[:, 1:] < 0).any():
+        return None
+    skin = mesh.boundary_faces
+    _, inverse = np.unique(np.concatenate([mesh.corner_keys(skin), wanted]), axis=0, return_inverse=True)
+    place = np.full(len(skin) + len(wanted), -1)
+    place[inverse[: len(skin)]] = np.arange(len(skin))
+    found = place[inverse[len(skin) :]]
+    return None if (found < 0).any() else skin[np.sort(found)]

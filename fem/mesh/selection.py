@@ -1,0 +1,164 @@
+"""Nodes picked by geometry: on a plane, a cylinder, a sphere, in a box, nearest to a point.
+
+Surface selections look at the skin of the mesh only. Each is a small record whose `nodes(mesh)` returns sorted node
+numbers; use them wherever a set name goes. Default tolerance: 1e-6 of the diagonal of the mesh's box.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from fem.errors import MeshError, unknown_name
+from fem.mesh.mesh import Mesh
+
+RELATIVE_TOLERANCE = 1e-6
+Vector = Sequence[float] | np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Nodes whose `distance(points)` (n,) from a geometric place is within `tolerance`; `what` names it in messages."""
+
+    what: str
+    distance: Callable[[np.ndarray], np.ndarray]
+    tolerance: float | None = None
+    skin_only: bool = True
+
+    def nodes(self, mesh: Mesh) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the picked nodes. Raises `MeshError` when there are none, with the nearest miss."""
+        tolerance = RELATIVE_TOLERANCE * mesh.size if self.tolerance is None else self.tolerance
+        candidates = mesh.skin_nodes if self.skin_only else np.arange(len(mesh.points))
+        distance = self.distance(mesh.points[candidates])
+        picked = candidates[distance <= tolerance]
+        if not len(picked):
+            low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
+            nearest = candidates[int(distance.argmin())]
+            raise MeshError(
+                f"Mesh {mesh.name!r}: no node {self.what} within a tolerance of {tolerance:.3g}. The nearest, node {mesh.node_label(int(nearest))} "
+                f"at {mesh.points[nearest]}, is {distance.min():.3g} away; the mesh spans {low} to {high}. Give tolerance=... or move the selection."
+            )
+        return np.sort(picked)
+
+    def __str__(self) -> str:
+        return f"nodes {self.what}"
+
+
+def _vector(value: Vector, what: str) -> np.ndarray:
+    array = np.asarray(value, dtype=float)
+    if array.shape != (3,) or not np.isfinite(array).all():
+        raise MeshError(f"A selection's {what} needs three finite numbers; found {value!r}.")
+    return array
+
+
+def _direction(value: Vector, what: str) -> np.ndarray:
+    array = _vector(value, what)
+    if not np.linalg.norm(array) > 0:
+        raise MeshError(f"A selection's {what} has no direction; found {value!r}.")
+    return array / np.linalg.norm(array)
+
+
+def on_plane(point: Vector, normal: Vector, tolerance: float | None = None) -> Selection:
+    """Skin nodes on the plane through `point` with the given `normal`."""
+    p, n = _vector(point, "point"), _direction(normal, "normal")
+    return Selection(f"on the plane through {p} with normal {n}", lambda x: np.abs((x - p) @ n), tolerance)
+
+
+def on_cylinder(
+    point: Vector, axis: Vector, radius: float, length: float | None = None, tolerance: float | None = None
+) -> Selection:
+    """Skin nodes on the cylinder of `radius` about the line through `point` along `axis`.
+
+    `length`: only as far as half of it to both sides of `point`. A coarse mesh may need a tolerance, as
+    corner-only meshes do not follow a curved surface between their nodes.
+    """
+    p, a = _vector(point, "point"), _direction(axis, "axis")
+
+    def distance(x: np.ndarray) -> np.ndarray:
+        along = (x - p) @ a
+        radial = np.abs(np.linalg.norm(x - p - along[:, None] * a, axis=1) - radius)
+        return radial if length is None else np.maximum(radial, np.abs(along) - length / 2)
+
+    return Selection(f"on the cylinder of radius {radius} about {p} along {a}", distance, tolerance)
+
+
+def on_sphere(centre: Vector, radius: float, tolerance: float | None = None) -> Selection:
+    """Skin nodes on a sphere."""
+    c = _vector(centre, "centre")
+    return Selection(
+        f"on the sphere of radius {radius} about {c}",
+        lambda x: np.abs(np.linalg.norm(x - c, axis=1) - radius),
+        tolerance,
+    )
+
+
+def in_box(low: Vector, high: Vector, tolerance: float | None = None) -> Selection:
+    """All nodes, inner ones too, inside a box with edges along the axes."""
+    a, b = _vector(low, "low corner"), _vector(high, "high corner")
+    if not (a <= b).all():
+        raise MeshError(f"A box selection needs low <= high in every direction; found {a} and {b}.")
+    return Selection(
+        f"in the box {a} to {b}",
+        lambda x: np.maximum(np.maximum(a - x, x - b), 0).max(axis=1),
+        tolerance,
+        skin_only=False,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The `count` nodes nearest to a point."""
+
+    point: np.ndarray
+    count: int
+
+    def nodes(self, mesh: Mesh) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the nearest nodes."""
+        if not 1 <= self.count <= len(mesh.points):
+            raise MeshError(
+                f"Mesh {mesh.name!r} has {len(mesh.points)} nodes; the nearest {self.count} were asked for."
+            )
+        distance = np.linalg.norm(mesh.points - self.point, axis=1)
+        return np.sort(np.argpartition(distance, self.count - 1)[: self.count])
+
+
+def nearest(point: Vector, count: int = 1) -> Nearest:
+    """The `count` nodes nearest to `point`, inner ones too."""
+    return Nearest(_vector(point, "point"), count)
+
+
+_FORMS: dict[str, tuple[Callable[..., Any], tuple[int, ...], str]] = {
+    "plane": (on_plane, (3, 3), "plane/POINT/NORMAL"),
+    "cylinder": (on_cylinder, (3, 3, 1, 1), "cylinder/POINT/AXIS/RADIUS[/LENGTH]"),
+    "sphere": (on_sphere, (3, 1), "sphere/CENTRE/RADIUS"),
+    "box": (in_box, (3, 3), "box/LOW/HIGH"),
+    "nearest": (nearest, (3, 1), "nearest/POINT[/COUNT]"),
+}
+_OPTIONAL = ("cylinder", "nearest")
+
+
+def from_text(text: str) -> str | Selection | Nearest:
+    """A selection written as text, as the command line and model files have it: "plane/0,0,0/0,0,1", "nearest/1,0,0/4", ...
+
+    A text without "/" is the name of a set and comes back unchanged. Raises `MeshError` for a form that does not exist.
+    """
+    kind, *parts = text.split("/")
+    if not parts:
+        return text
+    forms = "; ".join(form for _, _, form in _FORMS.values())
+    if kind not in _FORMS:
+        raise MeshError(f"{text!r}: " + unknown_name("geometric selection", kind, _FORMS) + f" Forms: {forms}.")
+    make, widths, form = _FORMS[kind]
+    try:
+        numbers = [[float(x) for x in part.split(",")] for part in parts]
+    except ValueError:
+        numbers = []
+    fitting = [len(n) for n in numbers] == list(widths[: len(numbers)])
+    if not fitting or not len(widths) - (kind in _OPTIONAL) <= len(numbers) <= len(widths):
+        raise MeshError(f"{text!r} is not of the form {form}, points and directions as x,y,z.")
+    if kind == "nearest":
+        return nearest(numbers[0], int(numbers[1][0]) if len(numbers) == 2 else 1)
+    values: list[Any] = [n if len(n) == 3 else n[0] for n in numbers]
+    return make(*values)

@@ -1,0 +1,99 @@
+"""Structured meshes of boxes and tubes, in every element kind: for first steps, tests and benchmarks."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fem.elements import LINE, element
+from fem.errors import MeshError
+from fem.mesh.check import merge_nodes
+from fem.mesh.mesh import CellBlock, Mesh
+
+_SPLIT = {
+    # corners of the reference cube (hex8 order) of the linear cells that fill it
+    "tetra": ((0, 1, 2, 6), (0, 2, 3, 6), (0, 3, 7, 6), (0, 7, 4, 6), (0, 4, 5, 6), (0, 5, 1, 6)),
+    "hexahedron": ((0, 1, 2, 3, 4, 5, 6, 7),),
+    "wedge": ((0, 1, 2, 4, 5, 6), (0, 2, 3, 4, 6, 7)),
+    "pyramid": ((0, 1, 2, 3, 8), (4, 7, 6, 5, 8), (0, 4, 5, 1, 8), (3, 2, 6, 7, 8), (0, 3, 7, 4, 8), (1, 5, 6, 2, 8)),
+}
+_QUADRATIC = {"tetra10": "tetra", "hexahedron20": "hexahedron", "wedge15": "wedge", "pyramid13": "pyramid"}
+
+
+def block(kind: str, size: tuple[float, float, float], divisions: tuple[int, int, int]) -> Mesh:
+    """A box from the origin to `size` with `divisions` cubes along x, y, z, filled with cells of `kind`.
+
+    A cube is one hexahedron, two wedges, six tetrahedra or six pyramids (about its middle). Face sets "x0", "x1", "y0",
+    "y1", "z0", "z1" and the cell set "all". Units: the user's.
+    """
+    if min(divisions) < 1 or not min(size) > 0:
+        raise MeshError(
+            f"A block needs positive sizes and at least one division each way; found size {size}, divisions {divisions}."
+        )
+    element(kind)
+    linear = _QUADRATIC.get(kind, kind)
+    nx, ny, nz = divisions
+    axes = [np.linspace(0, s, d + 1) for s, d in zip(size, divisions, strict=True)]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    number = np.arange(len(points)).reshape(nx + 1, ny + 1, nz + 1)
+    offsets = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
+    cubes = np.stack([number[i : nx + i, j : ny + j, k : nz + k].ravel() for i, j, k in offsets], axis=1)
+    if linear == "pyramid":
+        middles = points[cubes].mean(axis=1)
+        cubes = np.column_stack([cubes, len(points) + np.arange(len(cubes))])
+        points = np.vstack([points, middles])
+    cells = np.concatenate([cubes[:, list(corners)] for corners in _SPLIT[linear]])
+    if kind in _QUADRATIC:
+        points, cells = _add_mid_nodes(points, cells, kind)
+    mesh = Mesh(points, (CellBlock(kind, cells),), name=f"block of {kind}")
+    return Mesh(
+        mesh.points, mesh.cells, cell_sets={"all": np.arange(len(cells))}, face_sets=_sides(mesh, size), name=mesh.name
+    )
+
+
+def _add_mid_nodes(points: np.ndarray, cells: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """A node in the middle of every edge."""
+    ends = np.stack([np.sort(cells[:, [a, b]], axis=1) for a, b, _ in element(kind).edges], axis=1)
+    edges, inverse = np.unique(ends.reshape(-1, 2), axis=0, return_inverse=True)
+    middle = len(points) + inverse.reshape(len(cells), -1)
+    return np.vstack([points, points[edges].mean(axis=1)]), np.column_stack([cells, middle])
+
+
+def _sides(mesh: Mesh, size: tuple[float, float, float]) -> dict[str, np.ndarray]:
+    faces = mesh.boundary_faces
+    corners = mesh.corner_keys(faces)
+    sides = {}
+    for axis, letter in enumerate("xyz"):
+        for end, position in enumerate((0.0, size[axis])):
+            there = np.abs(mesh.points[corners, axis] - position) < 1e-9 * size[axis]
+            sides[f"{letter}{end}"] = faces[(there | (corners < 0)).all(axis=1)]
+    return sides
+
+
+def line(start: Sequence[float], end: Sequence[float], divisions: int) -> Mesh:
+    """Line cells for a straight beam, with node sets "start" and "end" and the cell set "all"."""
+    a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    if a.shape != (3,) or b.shape != (3,) or not np.linalg.norm(b - a) > 0 or divisions < 1:
+        raise MeshError(f"A line needs two different points and a division; found {start}, {end}, {divisions}.")
+    points = a + np.linspace(0.0, 1.0, divisions + 1)[:, None] * (b - a)
+    cells = np.column_stack([np.arange(divisions), np.arange(1, divisions + 1)])
+    ends = {"start": np.array([0]), "end": np.array([divisions])}
+    sets = {"all": np.arange(divisions)}
+    return Mesh(points, (CellBlock(LINE, cells),), node_sets=ends, cell_sets=sets, name="line")
+
+
+def tube(kind: str, radii: tuple[float, float], length: float, divisions: tuple[int, int, int]) -> Mesh:
+    """A tube along z from z = 0, between two `radii`, with `divisions` radially, around and along.
+
+    Face sets "inner", "outer", "z0", "z1" and the cell set "all". Nodes of quadratic cells lie on the cylinders. Units: the user's.
+    """
+    inner, outer = radii
+    if not 0 < inner < outer or divisions[1] < 3:
+        raise MeshError(
+            f"A tube needs 0 < inner < outer radius and three divisions around; found radii {radii}, divisions {divisions}."
+        )
+    flat = block(kind, (outer - inner, 2 * np.pi, length), divisions)
+    r, angle, z = flat.points.T
+    points = np.column_stack([(inner + r) * np.cos(angle), (inner + r) * np.sin(angle), z])
+    names = {"inner": "x0", "outer": "x1", "z0": "z0", "z1": "z1"}
+    faces = {new: flat.face_sets[old] for new, old in names.items()}
+    return merge_nodes(Mesh(points, flat.cells, cell_sets=flat.cell_sets, face_sets=faces, name=f"tube of {kind}"))

@@ -1,0 +1,1 @@
+"""Analyses of mechanisms other than simulation in time."""

@@ -1,0 +1,191 @@
+"""`compare`: the same mechanism at several fidelities, rigid to flexible, side by side."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy.signal import periodogram
+
+from fem.errors import unknown_name
+from flexmb.analyses.adapted import adapted
+from flexmb.mechanism.fidelity import Fidelity, with_fidelity
+from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.mechanism.system import System
+from flexmb.results.result import Result
+from flexmb.results.stress import LargestStress, largest_stress
+from flexmb.simulation.simulate import Progress, simulate
+
+SAME_END = 1e-9
+"""Difference of the ends of two results, relative to them, that is rounding."""
+EVEN = 1e-6
+"""Relative difference of steps that count as even."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Results of one mechanism at several fidelities, stored at the same times; the last is what the others are compared with."""
+
+    results: Mapping[str, Result]
+
+    @property
+    def reference(self) -> Result:
+        """The last one."""
+        return self.results[list(self.results)[-1]]
+
+    @property
+    def rigid(self) -> Result:
+        """The one without elastic coordinates."""
+        if "rigid" not in self.results:
+            raise MechanismError(unknown_name("fidelity", "rigid", self.results))
+        return self.results["rigid"]
+
+    @property
+    def flexible(self) -> Result:
+        """The reference."""
+        return self.reference
+
+    @property
+    def t(self) -> Float[np.ndarray, "nt"]:
+        """The common times."""
+        return self.reference.t
+
+    def difference(self, marker: str, fidelity: str = "rigid") -> Float[np.ndarray, "nt 3"]:
+        """World position of a marker: the reference minus a fidelity."""
+        return self.reference.position(marker) - self.results[fidelity].position(marker)
+
+    def moving_markers(self) -> list[str]:
+        """Markers at the interfaces of the mechanism's bodies."""
+        return self.reference.mechanism.interface_markers()
+
+    def forces(self, joint: str) -> dict[str, np.ndarray]:
+        """Size of a joint's force (nt,) at every fidelity."""
+        return {name: np.linalg.norm(r.reaction(joint)[:, :3], axis=1) for name, r in self.results.items()}
+
+    def most_different_joint(self) -> str:
+        """The joint whose force differs most between fidelities."""
+        names = [j.name for j in self.reference.mechanism.joints]
+        return max(names, key=lambda joint: np.ptp(np.array(list(self.forces(joint).values())), axis=0).max())
+
+    def stresses(self, body: str) -> dict[str, LargestStress]:
+        """Largest von Mises stress of a body, at every fidelity at which it has stresses."""
+        found = {}
+        for name, result in self.results.items():
+            record = result.mechanism.bodies[result.mechanism.body_index(body)]
+            if record.stress is not None:
+                found[name] = largest_stress(result, body)
+        return found
+
+    def stressed_bodies(self) -> list[str]:
+        """Bodies that have stresses in the reference."""
+        return [b.name for b in self.reference.mechanism.bodies if b.stress is not None]
+
+    @property
+    def evenly_spaced(self) -> int:
+        """How many stored times are evenly spaced: all, or all but the end, where that follows the last multiple of an output step; none where there is no such spacing."""
+        steps = np.diff(self.t)
+        if len(steps) > 2 and steps[-1] < steps[0] * (1 - EVEN):
+            steps = steps[:-1]
+        return len(steps) + 1 if len(steps) > 1 and np.ptp(steps) <= EVEN * steps.mean() else 0
+
+    def spectra(self, measure: Callable[[Result], np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Amplitudes over frequency (cycles per unit of time) of a measure (nt,) of each result, over the stored times that are evenly spaced."""
+        count = self.evenly_spaced
+        if not count:
+            raise MechanismError("A spectrum needs evenly spaced times: give output_step=.")
+        found, frequencies = {}, np.zeros(0)
+        for name, result in self.results.items():
+            frequencies, power = periodogram(
+                measure(result)[:count],
+                1 / float(np.diff(self.t[:count]).mean()),
+                "hann",
+                detrend="linear",
+                scaling="spectrum",
+            )
+            found[name] = np.sqrt(2 * power)
+        return frequencies, found
+
+    def __str__(self) -> str:
+        names = list(self.results)
+        wide = max(14, *(len(name) + 2 for name in names))
+        lines = [f"{name}: {result.statistics}" for name, result in self.results.items()]
+        lines += [
+            "",
+            f"{'largest over time':32}" + "".join(f"{name:>{wide}}" for name in names) + f"{'difference':>{wide}}",
+        ]
+
+        def row(what: str, values: Sequence[float | None], difference: float | None, note: str = "") -> None:
+            cells = [" " * wide if v is None else f"{v:{wide}.6g}" for v in (*values, difference)]
+            lines.append(f"{what:32}{''.join(cells)}{note}")
+
+        for joint in self.reference.mechanism.joints:
+            forces = list(self.forces(joint.name).values())
+            row(f"force in {joint.name}", [f.max() for f in forces], np.abs(forces[0] - forces[-1]).max())
+        for marker in self.moving_markers():
+            off = [np.linalg.norm(self.difference(marker, name), axis=1).max() for name in names[:-1]]
+            e = np.linalg.norm(self.reference.deflection(marker), axis=1).max()
+            note = f"   (deflection in its body {e:.4g})" if e else ""
+            row(f"path of {marker}, off by", [*off, None], None, note)
+        for body in self.stressed_bodies():
+            stresses = self.stresses(body)
+            row(
+                f"von Mises stress of {body}",
+                [stresses[n].values.max() if n in stresses else None for n in names],
+                None,
+            )
+        for energy in ("kinetic", "elastic"):
+            values = [getattr(r.ledger, energy) for r in self.results.values()]
+            row(f"{energy} energy", [v.max() for v in values], np.abs(values[0] - values[-1]).max())
+        row("|residual| of the energy ledger", [np.abs(r.ledger.residual).max() for r in self.results.values()], None)
+        row("CPU time of the simulation", [r.statistics.cpu_seconds for r in self.results.values()], None)
+        return "\n".join(lines)
+
+
+def compare(
+    system: System | Mechanism,
+    duration: float,
+    fidelities: Sequence[Fidelity] = ("rigid", "flexible"),
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Comparison:
+    """Simulate a mechanism at several fidelities, the last of which is the reference; `options` are those of `simulate`.
+
+    Fidelities: `"rigid"` (bodies keep mass, inertia and interfaces), a number of elastic coordinates for each flexible body, `"linear"` (without geometric stiffness), `"adapted 3"` (so
+    many coordinates a body, made for the rigid motion: `flexmb.analyses.adapted`), `"flexible"` (as it is). Raises `MechanismError` when no body is flexible.
+    """
+    mechanism = system.build() if isinstance(system, System) else system
+    if not any(b.is_flexible for b in mechanism.bodies):
+        raise MechanismError(
+            f"No body of {mechanism.name!r} is flexible, so there is nothing to compare. Make one with flexmb.flexible_body(model, basis)."
+        )
+    if len(set(fidelities)) < 2 or len(set(fidelities)) < len(fidelities):
+        raise MechanismError(f"A comparison needs at least two different fidelities; found {list(fidelities)}.")
+    variants, nominal = {}, None
+    for name in fidelities:
+        if isinstance(name, str) and (asked := re.fullmatch(r"adapted (\d+)", name)):
+            nominal = nominal or simulate(mechanism.rigid(), duration, **options)
+            variants[name] = adapted(mechanism, nominal, int(asked[1]))
+        else:
+            variants[name if isinstance(name, str) else f"{name} modes"] = with_fidelity(mechanism, name)
+    results = {}
+    for k, (name, variant) in enumerate(variants.items()):
+        if name == "rigid" and nominal is not None:
+            results[name] = nominal
+            continue
+        report = None if progress is None else lambda done, k=k: progress((k + done) / len(variants))
+        results[name] = simulate(variant, duration, progress=report, **options)
+    _require_same_times(mechanism, results)
+    return Comparison(results)
+
+
+def _require_same_times(mechanism: Mechanism, results: Mapping[str, Result]) -> None:
+    """Raises `MechanismError` where events end the results at different times."""
+    ends = {name: float(result.t[-1]) for name, result in results.items()}
+    if max(ends.values()) - min(ends.values()) > SAME_END * max(map(abs, ends.values())):
+        told = ", ".join(f"{name!r} at t = {end:.9g}" for name, end in ends.items())
+        raise MechanismError(
+            f"An event ends the simulations of {mechanism.name!r} at different times, which cannot be compared: {told}. Take a duration below {min(ends.values()):.6g}, or an event that does nothing."
+        )

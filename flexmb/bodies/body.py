@@ -1,0 +1,279 @@
+"""Bodies: rigid or flexible, the same record; a rigid body has no elastic coordinates."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.mesh.mesh import Mesh
+from fem.model import Model
+from flexmb.bodies.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
+from flexmb.bodies.stress_modes import StressShapes, stress_shapes
+from flexmb.bodies.validity import Gauge, gauge
+from reduction.basis import Basis
+from reduction.second_order import second_order
+from reduction.second_order_modes import QuadraticShapes
+
+SECOND_ORDER, NO_SECOND_ORDER = "second-order", "none"
+"""Choices of `geometric_stiffness`."""
+
+
+@dataclass(frozen=True, eq=False)
+class BodyInterface:
+    """A place of a body where joints and forces attach, with its elastic motion.
+
+    `point` (3,) in the body frame, undeformed; `rows` (6, m): translation then small rotation of the
+    interface for unit elastic coordinates, in body axes; `second` (6, m, m): its motion of second order, None for
+    none. The cost of a time step does not depend on how many nodes the interface has.
+    """
+
+    point: Float[np.ndarray, "3"]
+    rows: Float[np.ndarray, "6 m"]
+    second: Float[np.ndarray, "6 m m"] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("point", "rows", "second"):
+            if getattr(self, name) is None:
+                continue
+            value = np.ascontiguousarray(getattr(self, name), dtype=float)
+            if not np.isfinite(value).all():
+                raise InterfaceError(f"The {name} of an interface must be finite.")
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        if self.point.shape != (3,):
+            raise InterfaceError(f"The point of an interface has three coordinates; found shape {self.point.shape}.")
+
+    def over(self, T: Float[np.ndarray, "m k"]) -> "BodyInterface":
+        """The same place over other elastic coordinates z, `eta = T z`."""
+        second = None if self.second is None else np.einsum("kab,ai,bj->kij", self.second, T, T, optimize=True)
+        return BodyInterface(self.point, self.rows @ T, second)
+
+    def motion(self, eta: Float[np.ndarray, "*n m"]) -> Float[np.ndarray, "*n 6"]:
+        """Translation of the point and rotation vector for elastic coordinates `eta`: `rows eta + 1/2 second(eta, eta)`."""
+        linear = eta @ self.rows.T
+        if self.second is None:
+            return linear
+        return linear + 0.5 * np.einsum("kij,...i,...j->...k", self.second, eta, eta)
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A body of a mechanism, in its own frame (for a flexible body: the frame its mesh was drawn in).
+
+    - `invariants`: the mass integrals; `stiffness` (m,), the diagonal of the reduced stiffness matrix
+      (squares of the angular eigenfrequencies, 1/time^2); `damping` (m,), the diagonal of the reduced damping matrix (1/time).
+    - `interfaces`: where joints can attach. A rigid body also takes markers at any point.
+    - `mesh`, `Psi` (3 n, m) and `quadratic`, the shapes of second order: only to recover displacements for pictures and files; None for
+      bodies without a mesh, `quadratic` also for those without geometric stiffness.
+    - `stress`: stresses of its shapes at the nodes of its skin and the fibres of its beams; None for a body without elements.
+    - `gauge`: where it turns and stretches most, to see when it leaves the range of its expansion; None for a body without elements.
+    - `deflection` (m,): largest nodal displacement per unit of each elastic coordinate; the scale of error control.
+
+    Units: consistent.
+    """
+
+    name: str
+    invariants: InertiaInvariants
+    stiffness: Float[np.ndarray, "m"]
+    damping: Float[np.ndarray, "m"]
+    interfaces: Mapping[str, BodyInterface] = field(default_factory=dict)
+    deflection: Float[np.ndarray, "m"] = field(default_factory=lambda: np.zeros(0))
+    mesh: Mesh | None = None
+    Psi: Float[np.ndarray, "n m"] | None = None
+    gauge: Gauge | None = None
+    quadratic: QuadraticShapes | None = None
+    stress: StressShapes | None = None
+
+    def __post_init__(self) -> None:
+        m = self.invariants.modes
+        for name in ("stiffness", "damping", "deflection"):
+            value = np.ascontiguousarray(getattr(self, name), dtype=float)
+            if value.shape != (m,):
+                raise MatrixError(
+                    f"Body {self.name!r}: {name} has shape {value.shape}, expected ({m},), one entry per elastic coordinate."
+                )
+            if not np.isfinite(value).all():
+                raise MatrixError(f"Body {self.name!r}: {name} must be finite; found {value}.")
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        if (self.stiffness <= 0).any():
+            raise MatrixError(
+                f"Body {self.name!r}: the reduced stiffness must be positive; smallest entry {self.stiffness.min():.3g}. A rigid motion is left in the basis."
+            )
+        if (self.damping < 0).any():
+            raise MatrixError(
+                f"Body {self.name!r}: negative damping {self.damping.min():.3g} feeds energy into the model."
+            )
+        for name, interface in self.interfaces.items():
+            if interface.rows.shape != (6, m):
+                raise InterfaceError(
+                    f"Body {self.name!r}, interface {name!r}: rows have shape {interface.rows.shape}, expected (6, {m})."
+                )
+            if interface.second is not None and interface.second.shape != (6, m, m):
+                raise InterfaceError(
+                    f"Body {self.name!r}, interface {name!r}: second has shape {interface.second.shape}, expected (6, {m}, {m})."
+                )
+
+    @property
+    def modes(self) -> int:
+        """Number `m` of elastic coordinates; 0 for a rigid body."""
+        return self.invariants.modes
+
+    @property
+    def is_flexible(self) -> bool:
+        return self.modes > 0
+
+    @property
+    def frequencies(self) -> Float[np.ndarray, "m"]:
+        """Natural frequencies of the elastic coordinates (cycles per unit of time), with the body's reference conditions."""
+        return np.sqrt(self.stiffness) / (2 * np.pi)
+
+    @property
+    def centre(self) -> Float[np.ndarray, "3"]:
+        """Undeformed mass centre in the body frame."""
+        return self.invariants.s0 / self.invariants.mass
+
+    def displacements(
+        self, eta: Float[np.ndarray, "m"], nodes: Int[np.ndarray, "k"] | None = None
+    ) -> Float[np.ndarray, "k 3"]:
+        """Elastic displacements of `nodes` of the mesh (default: all) in body axes, of first and, where the body has it, second order."""
+        if self.mesh is None or self.Psi is None:
+            raise MatrixError(f"Body {self.name!r} has no mesh, so no nodal displacements.")
+        nodes = np.arange(len(self.mesh.points)) if nodes is None else nodes
+        u = self.Psi.reshape(-1, 3, self.modes)[nodes] @ eta
+        return u if self.quadratic is None else u + self.quadratic.displacements(eta, nodes)
+
+    def interface(self, name: str) -> BodyInterface:
+        """The interface called `name`; an unknown name is answered with the existing ones."""
+        if name not in self.interfaces:
+            raise InterfaceError(f"Body {self.name!r}: " + unknown_name("interface", name, self.interfaces))
+        return self.interfaces[name]
+
+    def rigid(self) -> "Body":
+        """The same body without its elastic coordinates: same mass, inertia and interfaces."""
+        inv = self.invariants
+        return Body(
+            name=self.name,
+            invariants=rigid_invariants(inv.mass, self.centre, _about_centre(inv)),
+            stiffness=np.zeros(0), damping=np.zeros(0),
+            interfaces={k: BodyInterface(i.point, np.zeros((6, 0))) for k, i in self.interfaces.items()},
+            mesh=self.mesh,
+            Psi=None if self.Psi is None else np.zeros((len(self.Psi), 0), dtype=self.Psi.dtype),
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        inv = self.invariants
+        lines = [
+            f"{'flexible' if self.is_flexible else 'rigid'} body {self.name!r}: mass {inv.mass:.6g}, centre {np.round(self.centre, 9)}"
+        ]
+        if self.is_flexible:
+            f = self.frequencies
+            lines.append(f"  {self.modes} elastic coordinates, {f[0]:.5g} to {f[-1]:.5g} cycles per unit of time")
+            lines.append(f"  geometric stiffness: {SECOND_ORDER if inv.second_order else NO_SECOND_ORDER}")
+        lines += [f"  interface {k!r} at {np.round(i.point, 9)}" for k, i in self.interfaces.items()]
+        return "\n".join(lines)
+
+
+def _about_centre(inv: InertiaInvariants) -> np.ndarray:
+    c = inv.s0 / inv.mass
+    return inv.J0 - inv.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+def rigid_body(
+    name: str,
+    *,
+    mass: float,
+    inertia: Float[np.ndarray, "3 3"] | tuple | list,
+    centre: tuple | list | Float[np.ndarray, "3"] = (0.0, 0.0, 0.0),
+    points: Mapping[str, tuple] | None = None,
+) -> Body:
+    """A rigid body from its mass properties.
+
+    `inertia`: (3, 3) tensor, or its 3 diagonal entries, about the mass centre in body axes; `centre` (3,) in
+    the body frame; `points`: named attachment points in the body frame. Units: consistent.
+    """
+    inertia = np.asarray(inertia, dtype=float)
+    if inertia.shape == (3,):
+        inertia = np.diag(inertia)
+    if inertia.shape != (3, 3):
+        raise MatrixError(
+            f"Rigid body {name!r}: inertia has shape {inertia.shape}, expected (3, 3) or its 3 diagonal entries."
+        )
+    centre = np.asarray(centre, dtype=float)
+    if centre.shape != (3,) or not np.isfinite(centre).all():
+        raise MatrixError(f"Rigid body {name!r}: centre must be 3 finite coordinates, found {centre}.")
+    try:
+        invariants = rigid_invariants(mass, centre, inertia)
+    except MatrixError as error:
+        raise MatrixError(f"Rigid body {name!r}: {error}") from None
+    interfaces = {k: BodyInterface(np.asarray(p, dtype=float), np.zeros((6, 0))) for k, p in (points or {}).items()}
+    return Body(name=name, invariants=invariants, stiffness=np.zeros(0), damping=np.zeros(0), interfaces=interfaces)
+
+
+def uniform_rod(name: str, *, mass: float, length: float, radius: float | None = None) -> Body:
+    """A rigid uniform rod along the body x axis from the origin to `(length, 0, 0)`, with points "start" and "end".
+
+    `radius` of the solid cylinder; default `length / 100`, so that the inertia about the own axis is physical.
+    """
+    radius = length / 100 if radius is None else radius
+    across = mass * (3 * radius**2 + length**2) / 12
+    return rigid_body(
+        name, mass=mass, inertia=(mass * radius**2 / 2, across, across), centre=(length / 2, 0.0, 0.0),
+        points={"start": (0.0, 0.0, 0.0), "end": (length, 0.0, 0.0)},
+    )  # fmt: skip
+
+
+def flexible_body(
+    model: Model,
+    basis: Basis,
+    *,
+    name: str | None = None,
+    modal_damping: float | Callable[[np.ndarray], np.ndarray] = 0.0,
+    rayleigh: tuple[float, float] = (0.0, 0.0),
+    geometric_stiffness: str | None = None,
+) -> Body:
+    """The flexible body that `basis` makes of `model`.
+
+    - `modal_damping`: ratio of critical damping of every elastic coordinate, or a function of the angular
+      eigenfrequencies (m,) that returns one ratio each.
+    - `rayleigh = (alpha, beta)`: `D = alpha M_ff + beta K`. Only the elastic coordinates are damped: rigid motion stays free.
+
+    - `geometric_stiffness`: "second-order" (default): displacements to second order in the elastic coordinates, so that the body
+      stiffens under rotation, acceleration and joint loads, and conserves energy; or "none". A model made from matrices has no
+      elements to compute it from: there the default is "none".
+
+    Cost: see `inertia_invariants` and `reduction.second_order` (one factorisation more); once per body. A time step of
+    the body costs 24 m^2 + O(m) flops more, and 12 m^2 for each joint or load on it: a quarter more for the slider-crank of the demo, m = 16.
+    Reference: Wallrapp, "Standardization of flexible body modeling in MBS codes" (1994), for the data set.
+    """
+    model.require_obeyed()
+    omega = np.sqrt(basis.eigenvalues)
+    ratios = modal_damping(omega) if callable(modal_damping) else np.full(len(omega), float(modal_damping))
+    if np.shape(ratios) != omega.shape or not np.isfinite(ratios).all():
+        raise MatrixError(
+            f"Modal damping must give one finite ratio for each of the {len(omega)} elastic coordinates; found shape {np.shape(ratios)}."
+        )
+    chosen = geometric_stiffness or (SECOND_ORDER if model.has_elements else NO_SECOND_ORDER)
+    if chosen not in (SECOND_ORDER, NO_SECOND_ORDER):
+        raise MatrixError(unknown_name("geometric stiffness", chosen, (SECOND_ORDER, NO_SECOND_ORDER)))
+    second = second_order(model, basis) if chosen == SECOND_ORDER else None
+    nodal = model.displacements(basis.Psi)
+    Psi = np.ascontiguousarray(nodal.reshape(-1, basis.modes), dtype=np.float32)
+    return Body(
+        name=name or model.name or "flexible body",
+        invariants=inertia_invariants(model, basis, second),
+        stiffness=basis.eigenvalues,
+        damping=2 * ratios * omega + rayleigh[0] + rayleigh[1] * basis.eigenvalues,
+        interfaces={
+            key: BodyInterface(model.interfaces[key].point, rows, None if second is None else second.interfaces[key])
+            for key, rows in basis.interface_rows.items()
+        },
+        deflection=np.sqrt((nodal**2).sum(axis=1)).max(axis=0),
+        mesh=model.mesh,
+        Psi=Psi,
+        gauge=gauge(model, basis) if model.has_elements else None,
+        quadratic=None if second is None else second.shapes,
+        stress=stress_shapes(model, basis) if model.has_elements else None,
+    )

@@ -1,0 +1,63 @@
+"""A flexible body that moves in some combinations of its elastic coordinates only."""
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.linalg
+from jaxtyping import Float
+
+from flexmb.bodies.body import Body
+from reduction.second_order_modes import QuadraticShapes
+
+
+def in_subspace(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
+    """The body with elastic coordinates z, `eta = T z`: its full nonlinear equations, confined to the span of T.
+
+    The new coordinates are mass-orthonormal and stiffness-diagonal again, softest first. Modal damping that differs between the coordinates is reduced to the diagonal of `T^T D T`.
+    """
+    return over(body, own_coordinates(body, T))
+
+
+def over(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
+    """The body over elastic coordinates z, `eta = T z`, with T orthonormal; of its stiffness and damping over these the diagonals."""
+    Psi = None if body.Psi is None else (body.Psi @ T).astype(body.Psi.dtype)
+    return replace(
+        body,
+        invariants=body.invariants.over(T),
+        stiffness=np.einsum("ai,a,ai->i", T, body.stiffness, T),
+        damping=np.einsum("ai,a,ai->i", T, body.damping, T),
+        deflection=_deflection(Psi, body.deflection, T),
+        interfaces={name: interface.over(T) for name, interface in body.interfaces.items()},
+        Psi=Psi,
+        quadratic=None if body.quadratic is None else _combined(body.quadratic, T),
+        gauge=None if body.gauge is None else replace(body.gauge, rotation=body.gauge.rotation @ T, strain=body.gauge.strain @ T),
+        stress=None if body.stress is None else replace(body.stress, rows=(body.stress.rows @ T).astype(body.stress.rows.dtype)),
+    )  # fmt: skip
+
+
+def own_coordinates(body: Body, T: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "m k"]:
+    """Mass-orthonormal, stiffness-diagonal coordinates of the span of T; T itself where it has them."""
+    k = T.shape[1]
+    if not np.allclose(T.T @ T, np.eye(k), rtol=0, atol=1e-14):
+        T = np.linalg.qr(T)[0]
+    stiffness = T.T @ (body.stiffness[:, None] * T)
+    off = np.abs(stiffness - np.diag(np.diag(stiffness))).max(initial=0.0)
+    return T if off <= 1e-13 * np.abs(stiffness).max(initial=0.0) else np.asarray(T @ scipy.linalg.eigh(stiffness)[1])
+
+
+def _deflection(Psi: np.ndarray | None, before: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """Largest nodal displacement per unit of each new coordinate; without a mesh, its estimate from those of the old ones."""
+    if Psi is None:
+        return np.asarray(np.sqrt((before**2) @ T**2))
+    return np.asarray(np.sqrt((Psi.reshape(-1, 3, T.shape[1]) ** 2).sum(axis=1)).max(axis=0), dtype=float)
+
+
+def _combined(quadratic: QuadraticShapes, T: np.ndarray) -> QuadraticShapes:
+    """The same field of second order over the new coordinates."""
+    i, j = quadratic.pairs.T
+    pairs = np.column_stack(np.triu_indices(T.shape[1]))
+    a, b = pairs.T
+    weight = 0.5 * (T[i][:, a] * T[j][:, b] + T[j][:, a] * T[i][:, b])  # of pair (i, j) in (a, b)
+    weight *= np.where(i == j, 1.0, 2.0)[:, None]
+    kept = np.abs(weight).max(axis=0) > 0
+    return QuadraticShapes(pairs[kept], (quadratic.shapes @ weight[:, kept]).astype(quadratic.shapes.dtype))

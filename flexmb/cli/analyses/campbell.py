@@ -1,0 +1,53 @@
+"""`flexmb campbell`: vibrations against speed, or any other value of a model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            help="KEY=FIRST:LAST:COUNT or KEY=V1,V2,...: a speed of a driver or start, or any other key of the model file. Two of them make a map of stability."
+        ),
+    ],
+    moving: Annotated[
+        bool, typer.Option("--moving/--rest", help="About the steady motion at the speeds of the start, or at rest.")
+    ] = True,
+    count: Annotated[int, typer.Option(min=1, help="Vibrations to follow.")] = 10,
+    order: Annotated[list[int] | None, typer.Option(help="Draw excitation of ORDER times a turn.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.campbell.png).")] = None,
+) -> None:
+    """Follow the natural vibrations of a mechanism as one value changes (Campbell diagram, root locus); map its stability over two."""
+    from flexmb.cli.screen import bars, say_text
+    from flexmb.cli.vary import values_of
+    from flexmb.files.models.model_file import load_model
+    from flexmb.linear import campbell, root_locus, stability_map
+    from flexmb.plots.linear_plots import plot_branches, plot_stability
+    from flexmb.study.parameters import StudyError
+
+    varied = [values_of(text) for text in vary]
+    if len(varied) > 2:
+        raise StudyError(f"A diagram varies one value, a map two; found {len(varied)}: {[key for key, _ in varied]}.")
+    path = plot or Path(f"{model.stem}.campbell.png")
+    with bars() as say:
+        if len(varied) == 2:
+            (x, xs), (y, ys) = varied
+            chart = stability_map(
+                lambda a, b: load_model(model, {x: a, y: b}).system, xs, ys, (x, y), moving, lambda done: say("points", done)
+            )  # fmt: skip
+            drawn = plot_stability(chart, path)
+            found: object = chart
+        else:
+            key, values = varied[0]
+            follow = campbell if moving else root_locus
+            branches = follow(
+                lambda value: load_model(model, {key: value}).system, values, count, key, lambda done: say(key, done)
+            )
+            drawn = plot_branches(branches, path, order or ())
+            found = branches
+    say_text(found)
+    say_text(f"plot: {drawn}")

@@ -1,0 +1,42 @@
+"""`flexmb modes`: natural vibrations of a whole mechanism."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    start: Annotated[
+        bool, typer.Option("--start", help="About the start as it moves, not about the equilibrium.")
+    ] = False,
+    along: Annotated[
+        int | None, typer.Option(min=2, help="Also at this many times along the simulated motion, as if held there.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.modes.png).")] = None,
+) -> None:
+    """Find the equilibrium of a mechanism near its start; print and plot its frequencies, damping and stability there."""
+    from flexmb.cli.screen import bars, say_text, yellow_warnings
+    from flexmb.files.models.model_file import load_model
+    from flexmb.linear import along_motion, equilibrium, linearise
+    from flexmb.plots.linear_plots import plot_branches, plot_eigenvalues
+    from flexmb.simulation.simulate import simulate
+
+    with yellow_warnings():
+        loaded = load_model(model)
+        mechanism = loaded.system.build()
+        state = None
+        if not start:
+            rest = equilibrium(mechanism)
+            say_text(rest)
+            state = rest.state
+        vibration = linearise(mechanism, state).modes()
+    say_text(vibration)
+    say_text(f"plot: {plot_eigenvalues(vibration, plot or Path(f'{model.stem}.modes.png'))}")
+    if along is not None:
+        with bars() as say:
+            result = simulate(mechanism, loaded.duration, **loaded.options, progress=lambda done: say("motion", done))
+            branches = along_motion(result, times=along, progress=lambda done: say("vibrations", done))
+        say_text(branches)
+        say_text(f"plot: {plot_branches(branches, Path(f'{model.stem}.along.png'))}")

@@ -1,0 +1,25 @@
+"""`flexmb periodic`: a motion that repeats itself, and its stability."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    period: Annotated[
+        float, typer.Option(help="That of the drivers; of a mechanism without functions of time, a guess.")
+    ],
+    plot: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.periodic.png).")] = None,
+) -> None:
+    """Find the periodic motion near the start; print and plot its Floquet multipliers."""
+    from flexmb.cli.screen import console, say_text, yellow_warnings
+    from flexmb.files.models.model_file import load_model
+    from flexmb.linear import periodic_motion
+    from flexmb.plots.linear_plots import plot_multipliers
+
+    with yellow_warnings(), console.status("shooting"):
+        found = periodic_motion(load_model(model).system, period)
+    say_text(found)
+    say_text(f"plot: {plot_multipliers(found, plot or Path(f'{model.stem}.periodic.png'))}")

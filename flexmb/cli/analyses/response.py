@@ -1,0 +1,45 @@
+"""`flexmb response`: answers of a mechanism to harmonic loads, torques and motions."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    inputs: Annotated[
+        list[str],
+        typer.Option("--input", help="A load, motor, spring, driven joint, or JOINT.x of a prescribed one. Repeat for several."),
+    ],
+    outputs: Annotated[
+        list[str],
+        typer.Option(
+            "--output",
+            help="KIND:NAME:AXIS (position, velocity, rotation, deflection of a marker; force, moment of a joint; x, y, z), or coordinate:JOINT. Repeat for several.",
+        ),
+    ],
+    band: Annotated[str, typer.Option(help="Frequencies FIRST:LAST or FIRST:LAST:COUNT, spaced evenly in their logarithm.")],
+    moving: Annotated[bool, typer.Option("--moving", help="About the steady motion at the speeds of the start.")] = False,
+    output: Annotated[Path | None, typer.Option("--table", help="Table to write (default: MODEL.response.csv).")] = None,
+) -> None:  # fmt: skip
+    """Find the equilibrium of a mechanism; write and plot its frequency responses there."""
+    import numpy as np
+
+    from flexmb.cli.screen import say_text, yellow_warnings
+    from flexmb.cli.vary import span_of
+    from flexmb.files.models.model_file import load_model
+    from flexmb.linear import equilibrium, frequency_response, linearise, steady_motion
+    from flexmb.plots.linear_plots import plot_response
+    from flexmb.results.measure import measure
+
+    first, last, count = span_of("--band", band, default=400)
+    measures = {text: measure(text) for text in outputs}
+    with yellow_warnings():
+        mechanism = load_model(model).system.build()
+        rest = (steady_motion if moving else equilibrium)(mechanism)
+        say_text(rest)
+        response = frequency_response(linearise(rest), np.geomspace(first, last, count), inputs, measures)
+    say_text(response)
+    table = response.write_csv(output or Path(f"{model.stem}.response.csv"))
+    say_text(f"table: {table}\nplot: {plot_response(response, table.with_suffix('.png'))}")

@@ -1,0 +1,54 @@
+"""`flexmb study`: a model file with other values, many times."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            help="KEY=V1,V2,... or KEY=FIRST:LAST:COUNT, a key of the model file such as bodies.rod.modal_damping or "
+            "joints.bearing.drive.speed. Repeat for every combination."
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Table to write (default: MODEL.study.csv).")
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="File that outcomes are kept in: started again, the study goes on there.")
+    ] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Measure to plot, as named in the table. Repeat for several.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one a core).")] = None,
+) -> None:
+    """Simulate every combination of changed values; write the table of largest forces, deflections and energies, and its plot."""
+    from flexmb.cli.screen import bars, say_text
+    from flexmb.cli.vary import values_of
+    from flexmb.files.models.model_file import load_model
+    from flexmb.plots.study_plots import plot_study
+    from flexmb.simulation.simulate import simulate
+    from flexmb.study import every_combination, peaks, simulate_many
+
+    varied = dict(values_of(text) for text in vary)
+    path = model.resolve()
+
+    def outcome(**changes: Any) -> dict[str, float]:
+        loaded = load_model(path, changes)
+        return peaks(simulate(loaded.system, loaded.duration, **loaded.options))
+
+    with bars() as say:
+        study = simulate_many(
+            outcome,
+            every_combination(**varied),
+            workers=workers,
+            keep=keep,
+            progress=lambda done: say("variants", done),
+        )
+    say_text(study)
+    table = study.write_csv(output or Path(f"{model.stem}.study.csv"))
+    say_text(f"table: {table}\nplot: {plot_study(study, table.with_suffix('.png'), measure or ())}")

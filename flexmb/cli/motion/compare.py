@@ -1,0 +1,38 @@
+"""`flexmb compare`: the same mechanism rigid and flexible, or at more fidelities."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    picture: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.comparison.png).")] = None,
+    joint: Annotated[
+        str | None, typer.Option(help="Joint whose force is plotted (default: the one that differs most).")
+    ] = None,
+    fidelity: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="rigid, linear, flexible, a number of elastic coordinates, or adapted N: N coordinates a body made for the motion. Repeat; the last is the reference (default: rigid, flexible)."
+        ),
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
+    step: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
+) -> None:
+    """Simulate a mechanism at several fidelities, rigid to flexible; print and plot the differences."""
+    from flexmb.analyses.compare import compare
+    from flexmb.cli.screen import bars, say_text
+    from flexmb.files.models.model_file import load_model
+    from flexmb.plots.pictures import plot_comparison
+
+    with bars() as say:
+        loaded = load_model(model)
+        options = loaded.options | ({} if step is None else {"step": step})
+        span = loaded.duration if duration is None else duration
+        chosen = [int(f) if f.isdigit() else f for f in fidelity or ("rigid", "flexible")]
+        comparison = compare(loaded.system, span, chosen, progress=lambda done: say("simulating", done), **options)
+    say_text(comparison)
+    say_text(f"\n{comparison.flexible.ledger}")
+    say_text(f"plot: {plot_comparison(comparison, picture or Path(f'{model.stem}.comparison.png'), joint)}")

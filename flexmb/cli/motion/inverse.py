@@ -1,0 +1,32 @@
+"""`flexmb inverse`: efforts of motors for a prescribed motion."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml) with [[servos]], see docs/model-files.md.")],
+    actuator: Annotated[list[str], typer.Option(help="A motor whose effort is asked for. Repeat: as many as servos.")],
+    step: Annotated[float, typer.Option(help="Time step of the efforts.")],
+    before: Annotated[float, typer.Option(min=0, help="Time before the motion in which efforts may already act.")] = 0.0,
+    after: Annotated[float, typer.Option(min=0, help="Time after it in which they may still act.")] = 0.0,
+    table: Annotated[Path | None, typer.Option(help="Table to write (default: MODEL.inverse.csv).")] = None,
+) -> None:  # fmt: skip
+    """Find the efforts with which a mechanism, flexible bodies included, moves as prescribed; write and plot them."""
+    import numpy as np
+
+    from flexmb.analyses.inverse_dynamics import inverse_dynamics
+    from flexmb.cli.screen import console, say_text, yellow_warnings
+    from flexmb.files.models.model_file import load_model
+    from flexmb.plots.linear_plots import plot_inverse
+
+    with yellow_warnings(), console.status("solving for all times"):
+        loaded = load_model(model)
+        found = inverse_dynamics(loaded.system, loaded.servos, actuator, loaded.duration, step, before=before, after=after)  # fmt: skip
+    say_text(found)
+    path = table or Path(f"{model.stem}.inverse.csv")
+    header = ",".join(["t", *found.actuators])
+    np.savetxt(path, np.column_stack([found.t, found.efforts]), delimiter=",", header=header, comments="")
+    say_text(f"table: {path}\nplot: {plot_inverse(found, path.with_suffix('.png'))}")

@@ -1,0 +1,29 @@
+"""`flexmb mobility`: degrees of freedom, unique reactions, the range of a joint."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    sweep: Annotated[
+        str | None, typer.Option(help="JOINT=FIRST:LAST:COUNT: move the mechanism through the range of a joint.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot of the sweep (default: MODEL.sweep.png).")] = None,
+) -> None:
+    """Count degrees of freedom and redundant joint equations; tell whose reactions are unique; find singular positions."""
+    from flexmb.analyses import kinematics, mobility
+    from flexmb.cli.screen import say_text, yellow_warnings
+    from flexmb.cli.vary import values_of
+    from flexmb.files.models.model_file import load_model
+    from flexmb.plots.linear_plots import plot_sweep
+
+    with yellow_warnings():
+        mechanism = load_model(model).system.build()
+        say_text(mobility.mobility(mechanism))
+        if sweep is not None:
+            found = kinematics.sweep(mechanism, *values_of(sweep, "--sweep"))
+            say_text(found)
+            say_text(f"plot: {plot_sweep(found, plot or Path(f'{model.stem}.sweep.png'))}")

@@ -1,0 +1,41 @@
+"""`flexmb run`: simulate a model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Result file (default: MODEL.result.h5 in the current folder)."),
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
+    step: Annotated[float | None, typer.Option(help="Instead of the file's; a fixed step has no largest one.")] = None,
+    max_step: Annotated[
+        float | None, typer.Option(help="Longest step that adapts, instead of the file's; the step then adapts.")
+    ] = None,
+) -> None:
+    """Simulate a mechanism; write its result and a plot of its energies."""
+    import flexmb
+    from flexmb.cli.screen import bars, say_text
+    from flexmb.files.models.model_file import load_model
+    from flexmb.files.results.result_file import save_result
+    from flexmb.files.storage.tree import require_own
+    from flexmb.plots.pictures import plot_energy
+
+    target = output or Path(f"{model.stem}.result.h5")
+    require_own(target, "result")
+    with bars() as say:
+        loaded = load_model(model)
+        options = loaded.options | ({} if step is None else {"step": step, "max_step": None})
+        options |= {} if max_step is None else {"max_step": max_step, "step": step}
+        span = loaded.duration if duration is None else duration
+        result = flexmb.simulate(loaded.system, span, progress=lambda done: say("simulating", done), **options)
+    say_text(result)
+    path = save_result(result, target)
+    say_text(
+        f"result: {path}\nenergies: {plot_energy(result, Path(f'{model.stem}.energy.png') if output is None else path.with_suffix('.energy.png'))}"
+    )

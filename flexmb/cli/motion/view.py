@@ -1,0 +1,51 @@
+"""`flexmb view`: pictures and animations of a result."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    result: Annotated[Path, typer.Argument(help="Result file (.h5) of `flexmb run`.")],
+    picture: Annotated[Path | None, typer.Option(help="Picture of the mechanism at --time (.png).")] = None,
+    animation: Annotated[Path | None, typer.Option(help="Animation: .gif, .mp4 or .html.")] = None,
+    energy: Annotated[Path | None, typer.Option(help="Plot of the energy ledger (.png).")] = None,
+    paraview: Annotated[Path | None, typer.Option(help="Folder for VTU files and a .pvd collection.")] = None,
+    time: Annotated[float | None, typer.Option(help="Time of the picture (default: the end).")] = None,
+    magnification: Annotated[float, typer.Option(help="Draw the deformation this many times its size.")] = 1.0,
+    stress: Annotated[bool, typer.Option("--stress", help="Colour flexible bodies by von Mises stress.")] = False,
+    table: Annotated[
+        Path | None, typer.Option(help="Table of paths, joints, deflections, energies (.csv, or .parquet with pandas).")
+    ] = None,
+) -> None:
+    """Print a result, draw it, animate it, or write it for ParaView."""
+    import numpy as np
+
+    from flexmb.cli.screen import bars, say_text
+    from flexmb.files.results.result_file import load_result
+    from flexmb.files.results.table_file import write_table
+    from flexmb.files.results.vtk_file import export_vtk
+    from flexmb.plots import pictures
+
+    loaded = load_result(result)
+    say_text(loaded)
+    with bars() as say:
+        if picture is not None:
+            index = -1 if time is None else int(np.abs(loaded.t - time).argmin())
+            say_text(f"picture: {pictures.picture_result(loaded, picture, index, magnification, stress)}")
+        if energy is not None:
+            say_text(f"energies: {pictures.plot_energy(loaded, energy)}")
+        if animation is not None:
+            path = pictures.animate(
+                loaded,
+                animation,
+                magnification=magnification,
+                stress=stress,
+                progress=lambda done: say("drawing", done),
+            )
+            say_text(f"animation: {path}")
+        if table is not None:
+            say_text(f"table: {write_table(loaded, table)}")
+        if paraview is not None:
+            say_text(f"ParaView: {export_vtk(loaded, paraview, every=max(1, len(loaded.t) // 200))}")

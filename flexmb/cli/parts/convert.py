@@ -1,0 +1,24 @@
+"""`flexmb convert`: a body from one format to another."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    source: Annotated[
+        Path, typer.Argument(help="Body file: .h5, .npz, .mat, .sid, .SID_FEM (Simpack ...), .fem (MBDyn).")
+    ],
+    output: Annotated[Path, typer.Argument(help="Body file to write, in the format of its ending.")],
+) -> None:
+    """Convert a flexible body between flexmb, numpy, MATLAB, SID and MBDyn."""
+    from flexmb.cli.screen import say_text
+    from flexmb.files.bodies.body_file import FORMATS, load_body, save_body
+    from flexmb.files.storage.tree import FileError
+
+    if output.suffix.lower() not in FORMATS:
+        raise FileError(f"Nothing is known of the ending of {output.name!r}; known are {', '.join(FORMATS)}.")
+    body = load_body(source)
+    say_text(body)
+    say_text(f"body: {save_body(body, output)}")

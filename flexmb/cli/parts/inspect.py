@@ -1,0 +1,36 @@
+"""`flexmb inspect`: what is in a mesh file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    mesh: Annotated[Path, typer.Argument(help="Mesh file: .msh, .inp, .vtu, .bdf, .med, ...")],
+    material: Annotated[
+        str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')
+    ] = "",
+    picture: Annotated[Path | None, typer.Option(help="Write a picture of the mesh here (.png).")] = None,
+) -> None:
+    """Show elements, sets, quality and mass properties of a mesh file, and draw it."""
+    import numpy as np
+
+    import fem
+    from fem.mesh.check import check_mesh
+    from flexmb.cli.parts.materials import material_from
+    from flexmb.cli.screen import say_text, yellow_warnings
+
+    with yellow_warnings():
+        loaded = fem.read_mesh(mesh)
+        say_text(loaded)
+        say_text(check_mesh(loaded))
+        if material:
+            part = fem.Model(loaded, material_from(material))
+            say_text(
+                f"mass {part.mass:.8g}, centre {np.round(part.centre_of_mass, 9)}, inertia about the centre\n{part.inertia()}"
+            )
+    if picture is not None:
+        from flexmb.plots.pictures import picture_mesh
+
+        say_text(f"picture: {picture_mesh(loaded, picture)}")

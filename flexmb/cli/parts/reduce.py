@@ -1,0 +1,110 @@
+"""`flexmb reduce`: from a mesh file to a body file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    mesh: Annotated[Path, typer.Argument(help="Mesh file.")],
+    material: Annotated[
+        str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
+    interface: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=SET or NAME=SET:average; for SET also plane/POINT/NORMAL, cylinder/POINT/AXIS/RADIUS, "
+            "sphere/CENTRE/RADIUS, box/LOW/HIGH, nearest/POINT with points as x,y,z. Repeat for each interface."
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Keyword of the mesh file that the body may do without, such as BOUNDARY, TIE, MATERIAL, or STEP for all that is in analysis steps. Repeat for several."
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help='"craig-bampton", "craig-chang", "herting", "modal", "krylov", "gramian", "balanced-truncation", "irka", or '
+            '"choose": the smallest of several that meets the tolerance.'
+        ),
+    ] = "craig-bampton",
+    modes: Annotated[
+        int | None, typer.Option(min=0, help="Modes or shapes to keep beside the static ones (default: 20).")
+    ] = None,
+    band: Annotated[
+        float | None,
+        typer.Option(help="Highest frequency of interest: the error of the response up to it is measured."),
+    ] = None,
+    tol: Annotated[
+        float | None,
+        typer.Option(help="With --band: as few shapes as this relative error allows, in place of --modes."),
+    ] = None,
+    attached_to: Annotated[
+        str | None, typer.Option(help="Interface that carries the body frame (default: mean axes).")
+    ] = None,
+    damping: Annotated[float, typer.Option(min=0, help="Modal damping ratio.")] = 0.0,
+    geometric_stiffness: Annotated[
+        str, typer.Option(help='"second-order" (stiffening by rotation and load) or "none".')
+    ] = "second-order",
+    plot: Annotated[
+        Path | None, typer.Option(help="With --band: write a plot of the error over the band here (.png).")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help='Budget, for instance "4GiB": a factor that exceeds it goes to disk.')
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            help="Directory where solutions are kept: started again after it was killed, the command goes on there. What it kept is removed at the end."
+        ),
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="Write a picture of the first modes here (.png).")] = None,
+) -> None:
+    """Reduce a part to a flexible body, report its quality, and write it."""
+    import fem
+    import flexmb
+    import reduction
+    from fem.errors import InterfaceError, MatrixError
+    from fem.linear_algebra.factorisations.kept import forget
+    from fem.mesh.selection import from_text
+    from flexmb.cli.parts.materials import material_from
+    from flexmb.cli.screen import at_work, say_text
+    from flexmb.files.bodies.body_file import require_replaceable, save_body
+
+    if plot is not None and band is None:
+        raise MatrixError("--plot draws the error over a band: give --band as well.")
+    require_replaceable(output)
+    interfaces = {}
+    for text in interface or []:
+        name, equals, spec = text.partition("=")
+        set_name, _, kind = spec.partition(":")
+        if not equals or not set_name:
+            raise InterfaceError(f"--interface expects NAME=SET or NAME=SET:average; found {text!r}.")
+        interfaces[name] = fem.Interface(from_text(set_name), kind=kind or "rigid")
+    with at_work("reducing"):
+        part = fem.Model(
+            fem.read_mesh(mesh, ignore=ignore or ()), material_from(material), name=mesh.stem
+        ).with_interfaces(**interfaces)
+        part = part.with_solver(memory, resume=resume)
+        reach = None if band is None else (0.0, band)
+        basis = reduction.reduce(part, method, modes, attached_to, band=reach, tol=tol)
+        body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)
+    say_text(basis)
+    with at_work("comparing with the full model"):
+        say_text(reduction.report(part, basis))
+    if plot is not None and reach is not None:
+        from flexmb.plots.reduction_plots import plot_response_errors
+
+        say_text(f"plot: {plot_response_errors([reduction.response_error(part, basis, reach)], plot, tol)}")
+    say_text(body)
+    say_text(f"body: {save_body(body, output)}")
+    if resume is not None:
+        forget(resume)
+    if picture is not None:
+        from flexmb.plots.pictures import picture_modes
+
+        say_text(f"picture: {picture_modes(body, picture)}")

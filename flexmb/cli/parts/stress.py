@@ -1,0 +1,56 @@
+"""`flexmb stress`: stresses of a simulated motion."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    result: Annotated[Path, typer.Argument(help="Result file (.h5) that `flexmb run` wrote.")],
+    body: Annotated[str | None, typer.Option(help="Body (default: every one that has stresses).")] = None,
+    point: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=X,Y,Z in the frame of --body: its stress history goes into the table. Repeat for several."),
+    ] = None,
+    table: Annotated[Path | None, typer.Option(help="Table of histories (default: RESULT.BODY.stress.csv).")] = None,
+    picture: Annotated[bool, typer.Option(help="Also a picture at the time of the largest stress.")] = True,
+    magnification: Annotated[float, typer.Option(help="Of the deformation in the picture.")] = 1.0,
+) -> None:  # fmt: skip
+    """Recover stresses: the largest von Mises stress over time with its place, histories at points, a coloured picture."""
+    from flexmb.cli.screen import say_text
+    from flexmb.files import load_result
+    from flexmb.plots.pictures import picture_result, plot_stress
+    from flexmb.results.stress import StressError, largest_stress, write_stress_csv
+
+    found = load_result(result)
+    having = [b.name for b in found.mechanism.bodies if b.stress is not None]
+    if not having and body is None:
+        raise StressError(f"No body in {result} has stresses: they need a flexible body made from a mesh.")
+    if point and body is None and len(having) > 1:
+        raise StressError(f"--point is in the frame of a body; say which with --body. Bodies with stresses: {having}.")
+    for name in [body] if body is not None else having:
+        largest = largest_stress(found, name)
+        say_text(largest)
+        stem = f"{result.stem}.{name}.stress"
+        say_text(f"plot: {plot_stress(largest, Path(f'{stem}.png'))}")
+        if point:
+            written = write_stress_csv(found, name, dict(map(_point, point)), table or Path(f"{stem}.csv"))
+            say_text(f"table: {written}")
+        if picture:
+            index = int(largest.values.argmax())
+            path = picture_result(found, Path(f"{stem}.picture.png"), index, magnification, stress=True)
+            say_text(f"picture: {path}")
+
+
+def _point(text: str) -> tuple[str, list[float]]:
+    from flexmb.results.stress import StressError
+
+    name, _, numbers = text.partition("=")
+    try:
+        coordinates = [float(x) for x in numbers.split(",")]
+    except ValueError:
+        coordinates = []
+    if not name or len(coordinates) != 3:
+        raise StressError(f"--point expects NAME=X,Y,Z; found {text!r}.")
+    return name, coordinates

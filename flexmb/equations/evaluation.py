@@ -1,0 +1,287 @@
+"""The equations of motion of a mechanism for integrators: the compiled residual with its arrays."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from fem.errors import ConvergenceError, FlexmbError
+from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread
+from flexmb.equations.snapshot import Snapshot
+from flexmb.kernels.base.data import ANGLE, SECOND_ORDER, TILT, Flat, Places, Terms, make_places, make_terms
+from flexmb.kernels.base.exponential import exponential_rates
+from flexmb.kernels.equations.rows import OPPOSED, add_turns, angles_at, angles_reached, place_markers, row_rates
+from flexmb.kernels.steps.solve import INACTIVE, solve_joints
+from flexmb.kernels.steps.step import displace, powers_of, residual
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.force_law import require_sound
+from flexmb.mechanism.mechanism import Mechanism, MechanismError
+
+OPEN = 1e-12
+"""How far joint equations may stay open, relative to their terms, before masses are looked at (`flexmb.equations.projection.on_saddle`)."""
+
+
+class MassRatioWarning(UserWarning):
+    """Masses are so far apart that an integrator leaves out joint equations."""
+
+
+class TiltError(ConvergenceError):
+    """The ends of a bushing are tilted by nearly half a turn against each other."""
+
+
+@dataclass
+class Equations:
+    """Residual, energies and powers at one state at a time; `terms` holds the blocks of the last one asked for.
+
+    `angles` (na,): those of the latest step, turns counted (see `State`); `expected` (na,): where they are expected next, which says in which turn those of the next residual are.
+    `mistaken`: the matrix of the joint equations has left out equations that geometry does not, because masses are too far apart.
+    """
+
+    mechanism: Mechanism
+    q: np.ndarray
+    angles: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    flat: Flat = field(init=False)
+    places: Places = field(init=False)
+    terms: Terms = field(init=False)
+    expected: np.ndarray = field(init=False)
+    mistaken: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self.flat = compiled(self.mechanism)
+        self.places, self.terms = make_places(self.flat), make_terms(self.flat)
+        for law in self.mechanism.laws:
+            law.forget()
+        self.angles = angles_near(self.mechanism, self.q, self.angles)
+        self.expected = self.angles.copy()
+
+    def residual(
+        self, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Unbalanced forces (nv,), overwritten by the next call, and energies (4,)."""
+        energies, out = np.zeros(4), self.terms.unbalanced
+        residual(self.flat, q, w, wdot, multipliers, functions, self.expected, self.places, self.terms, out, energies)
+        require_sound(self.mechanism.laws)
+        return out, energies
+
+    def expect(self, displacement: np.ndarray | None = None, since: np.ndarray | None = None) -> None:
+        """Expect the angles of the latest step (or `since`, (na,)) turned by a displacement (nv,) in what is evaluated next: whole turns too, where axes stay together on the way."""
+        self.expected[:] = self.angles if since is None else since
+        if displacement is not None:
+            add_turns(self.flat, displacement, 1.0, self.expected)
+
+    def angles_there(self, functions: np.ndarray) -> np.ndarray:
+        """The angles (na,), turns counted, where the residual was evaluated last."""
+        angles = np.empty_like(self.expected)
+        angles_reached(self.flat, functions, self.places, self.expected, angles)
+        return angles
+
+    def keep_angles(self, functions: np.ndarray) -> None:
+        """A step ends where the residual was evaluated last."""
+        angles_reached(self.flat, functions, self.places, self.expected, self.angles)
+        self.expected[:] = self.angles
+
+    def powers(self, functions: np.ndarray, w: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """Powers (4,) of drivers and loads, and heats, where the residual was evaluated last."""
+        powers = np.zeros(4)
+        powers_of(self.flat, functions, multipliers, w, self.terms, powers)
+        return powers
+
+    def accelerations(self, functions: np.ndarray, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations (nv,) and joint multipliers (nj,) of a state on the joints; `functions` (nf, 3) at its time.
+
+        Solves `M wdot + bias - forces + G^T lambda = 0` with the second derivative of the joint equations; the
+        velocity-dependent part of that derivative is taken along the motion by fourth-order differences.
+        """
+        wanted = self.wanted_accelerations(functions, q, w)
+        unbalanced, _ = self.residual(functions, q, w, np.zeros(len(w)), np.zeros(self.flat.joint_rows))
+        return self.on_joints(-unbalanced, wanted)
+
+    def wanted_accelerations(self, functions: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """What `G wdot` (nj,) must be for the joint equations to hold from now on: the second derivatives of drivers, without the part of velocities."""
+        flat, nj, nv = self.flat, self.flat.joint_rows, len(w)
+        nr = len(flat.row_kind)
+        none, still, rows = np.zeros(nj), np.zeros(nv), np.zeros(nr)
+        speed = (np.abs(w) * flat.weight).max(initial=0.0)
+        if nj and speed > 0:
+            eps, rates = 1e-3 / speed, np.zeros(nr)
+            for offset, weight in (
+                (1, 8.0),
+                (-1, -8.0),
+                (2, -1.0),
+                (-2, 1.0),
+            ):  # fourth-order difference of G w along w
+                moved, shifted = self.displaced(q, offset * eps * w), functions.copy()
+                shifted[:, 0] += offset * eps * functions[:, 1]
+                self.residual(shifted, moved, w, still, none)
+                row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.terms.G, w, rates)
+                rows[:nj] -= weight / (12 * eps) * rates[:nj]
+        driven = flat.row_function[:nj] >= 0
+        rows[:nj][driven] += functions[flat.row_function[:nj][driven], 2]
+        return rows[:nj]
+
+    def broken_rates(self, functions: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """By how much the velocities `w` break each joint equation (nj,), where the residual was evaluated last."""
+        flat, nj = self.flat, self.flat.joint_rows
+        rates = np.zeros(len(flat.row_kind))
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.terms.G, w, rates)
+        driven = flat.row_function[:nj] >= 0
+        rates[:nj][driven] -= functions[flat.row_function[:nj][driven], 1]
+        return rates[:nj]
+
+    def least_change(self, wanted: np.ndarray) -> np.ndarray:
+        """The change (nv,) of velocities, or displacement, of least kinetic energy that changes the joint equations by `wanted` (nj,)."""
+        return self.on_joints(np.zeros(len(self.flat.weight)), wanted)[0]
+
+    def on_joints(
+        self, force: np.ndarray, wanted: np.ndarray, without: Sequence[int] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`x` (nv,) and multipliers (nj,) with `M x + G^T multipliers = force` and `G x = wanted` (nj,), where the residual was evaluated last. The joint rows `without` take no part."""
+        nr, nj = len(self.flat.row_kind), self.flat.joint_rows
+        compliance, rows = np.full(nr, INACTIVE), np.zeros(nr)
+        compliance[:nj], rows[:nj] = 0.0, wanted
+        compliance[list(without)] = INACTIVE
+        x, multipliers = np.zeros(len(force)), np.zeros(nr)
+        self.terms.standing[:] = 0.0
+        dependent, worst = solve_joints(self.flat, self.terms, compliance, force, rows, x, multipliers)
+        if (dependent > 0 or worst > OPEN) and self.spread[0] < FAR_APART:
+            active = np.delete(np.arange(nj), list(without))
+            G = as_sparse(self.flat, self.terms.G)[active]
+            kept = independent_rows(G, self.flat)
+            self.mistaken = self.mistaken or dependent > np.sum(~kept)
+            x, multipliers[active] = on_saddle(G, kept, self.masses(), force, wanted[active], self.flat)
+        return x, multipliers[:nj]
+
+    @cached_property
+    def spread(self) -> tuple[float, int, int]:
+        """The smallest over the largest inertia of the mechanism, and the bodies they belong to (`flexmb.equations.projection.spread`)."""
+        return spread(self.flat)
+
+    def warn_far_apart(self) -> None:
+        """Warn when masses are so far apart that steps whose matrix has the inverse of the mass matrix leave joint equations out. The residual must have been evaluated."""
+        if not self.flat.joint_rows or self.spread[0] >= FAR_APART:
+            return
+        self.on_joints(np.zeros(len(self.flat.weight)), np.zeros(self.flat.joint_rows))
+        if self.mistaken:
+            ratio, light, heavy = self.spread
+            names = [self.mechanism.bodies[b].name for b in (light, heavy)]
+            warnings.warn(
+                f"The inertias of {names[0]!r} and {names[1]!r} of {self.mechanism.name!r} are a factor of {ratio:.0e} apart (of rotations, relative to the mechanism's length squared): the steps of this "
+                f"integrator take joint equations between such bodies for dependent on each other, and may fail or leave joints open. Take integrator='explicit' or 'radau', or give {names[0]!r} more mass.",
+                MassRatioWarning,
+                stacklevel=2,
+            )
+
+    def displaced(self, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """The configuration moved by twists and elastic increments `theta` (nv,)."""
+        moved = np.empty_like(q)
+        displace(self.flat, q, theta, moved)
+        return moved
+
+    def exponential_rates(self, theta: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Rates (nv,) of exponential coordinates `theta` of a configuration that moves with `w`."""
+        out = np.empty_like(w)
+        exponential_rates(self.flat.v_start, theta, w, out)
+        return out
+
+    def put_back(
+        self, t: float, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities on the joints, by the least change of both in the metric of the mass.
+
+        Source: Sofer, Bach, Brauchli, "Dynamics of constrained systems based on mass-orthogonal projections" (NATO ASI 1993).
+        """
+        nj = self.flat.joint_rows
+        functions = self.mechanism.function_values(t)
+        for _ in range(2 if nj else 1):
+            self.residual(functions, q, w, wdot, multipliers)
+            if nj:
+                q = self.displaced(q, self.least_change(-self.terms.values[:nj]))
+        if nj:
+            self.residual(functions, q, w, wdot, multipliers)
+            w = w - self.least_change(self.broken_rates(functions, w))
+        return q, w
+
+    def snapshot(self, t: float, q: np.ndarray, w: np.ndarray, work: np.ndarray) -> Snapshot:
+        """What is stored of a state on the joints."""
+        functions = self.mechanism.function_values(t)
+        wdot, multipliers = self.accelerations(functions, q, w)
+        energies = self.residual(functions, q, w, wdot, multipliers)[1]
+        return Snapshot(t, q, w, wdot, multipliers, work, energies, self.angles_there(functions))
+
+    def masses(self) -> list[np.ndarray]:
+        """The mass matrix (6+m, 6+m) of each body where the residual was evaluated last."""
+        flat, terms, masses = self.flat, self.terms, []
+        for b, m in enumerate(flat.modes):
+            Mrr, Mre, Mee = terms.Mrr[b], terms.Mre[b][:, :m], np.eye(m)
+            if flat.slices[b] == SECOND_ORDER and m:
+                at_rest = flat.rest_Mre[b][:, :m]
+                Mee += Mre.T @ np.linalg.solve(Mrr, Mre) - at_rest.T @ np.linalg.solve(flat.rest_Mrr[b], at_rest)
+            masses.append(np.block([[Mrr, Mre], [Mre.T, Mee]]))
+        return masses
+
+    def mass(self) -> sp.csr_matrix:
+        """The mass matrix (nv, nv) where the residual was evaluated last."""
+        return sp.csr_matrix(sp.block_diag(self.masses()))
+
+    def fastest_body(self, w: np.ndarray) -> str:
+        """The body of the largest velocity."""
+        place = int((np.abs(w) * self.flat.weight).argmax())
+        return self.mechanism.bodies[int(np.searchsorted(self.flat.v_start, place, side="right")) - 1].name
+
+    def no_mass(self, t: float) -> ConvergenceError:
+        """The error of a body that was deformed until its mass matrix lost its definiteness."""
+        return ConvergenceError(
+            f"At t = {t:.6g} the mass matrix of a body of {self.mechanism.name!r} lost its definiteness: its elastic deformation is far outside the range of the reduced body."
+        )
+
+    def diverged(self, t: float, h: float, w: np.ndarray) -> FlexmbError:
+        """The error of a step whose iteration failed, or of the user's law that made it fail."""
+        require_sound(self.mechanism.laws)
+        for law in self.mechanism.laws:
+            if law.failure is not None:
+                return law.failure
+        if over := self._turned_over():
+            return TiltError(
+                f"At t = {t:.6g} the two ends of {', '.join(map(repr, over))} of {self.mechanism.name!r} are tilted by nearly half a turn against each other, where a bushing has neither "
+                "a twist nor a direction of its tilt. Use stiffer springs, or a joint that allows the rotation, with springs in it."
+            )
+        return ConvergenceError(
+            f"The Newton iteration of {self.mechanism.name!r} fails at t = {t:.6g} with a step of {h:.3g}; the fastest body is {self.fastest_body(w)!r}. "
+            "Likely causes: the step is too large for the motion (give a smaller step=, or none to let it adapt), a driver jumps, "
+            "or a mechanism passes a position in which its joints lock."
+        )
+
+    def _turned_over(self) -> list[str]:
+        """Force elements about whose ends' z axes it cannot be said how they turn, because these are opposite to each other or nearly, where the residual was evaluated last."""
+        flat, axes = self.flat, self.places.axes
+        near = np.cos(np.pi - 2 * OPPOSED)
+        return [
+            name
+            for name, rows in self.mechanism.force_elements.items()
+            if any(
+                flat.row_kind[r] in (ANGLE, TILT)
+                and (flat.row_stiffness[r] or flat.row_damping[r])
+                and axes[flat.row_markers[r, 0]][:, 2] @ axes[flat.row_markers[r, 1]][:, 2] < near
+                for r in rows
+            )
+        ]
+
+
+def angles_near(mechanism: Mechanism, q: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """The angles (na,) of a mechanism at `q`, each in the turn next to the given one; within half a turn where `near` is empty."""
+    count = len(mechanism.turning)
+    if len(near) not in (0, count):
+        raise MechanismError(
+            f"A state of {mechanism.name!r} has {count} angles, of its joints that turn and of its bushings, or none at all; found {len(near)}. Is it a state of another mechanism?"
+        )
+    angles = np.array(near, dtype=float) if len(near) else np.zeros(count)
+    if not np.isfinite(angles).all():
+        raise MechanismError(f"The angles of a state of {mechanism.name!r} must be finite; found {angles}.")
+    if count:
+        flat, places = compiled(mechanism), make_places(compiled(mechanism))
+        place_markers(flat, q, places)
+        angles_at(flat, places, angles)
+    return angles

@@ -1,0 +1,201 @@
+"""Least changes of velocities or places that fulfil linear equations: least in the kinetic energy of the bodies, whatever frames and units they are given in.
+
+The kinetic energy of a change `x` of velocities is `x^T M x / 2`. With a root `W` of the inverse mass matrix (`W W^T = M^-1`, block by block), `x = W y` turns it into `|y|^2 / 2`, and
+the least solution of `J x = target` is that of `(J W) y = target` of least length. A body frame elsewhere changes `M`, `J` and `x` together, so that the motion found is the same.
+Which equations depend on each other is a matter of geometry, not of masses: ranks are those of `J` in the metric of displacements (`displacement_root`).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from fem.errors import MatrixError
+from flexmb.kernels.base.data import GROUND, Flat
+
+DEPENDENT = 1e-7
+"""Singular value of the scaled joint equations, relative to the largest, below which they count as dependent."""
+NEARLY_DEPENDENT = 1e-11
+"""Smallest pivot of `A A^T`, rows of length one, with which they are taken as independent without a look at singular values. In a chain of a thousand hinged bars it is 4e-9."""
+REFINEMENTS = 3
+"""Of solutions with the factor of `A A^T`, or of a saddle: each takes off all but the condition times the precision."""
+FAR_APART = 1e-6
+"""Ratio of the smallest to the largest inertia of a mechanism from which on the matrix of its joint equations, `J M^-1 J^T`, may say that equations depend on each other which do not."""
+
+
+def as_sparse(flat: Flat, G: np.ndarray) -> sp.csr_matrix:
+    """The Jacobian (nr, nv) of all rows from that of each row by its two bodies, `G` (nr, 2, 6+mmax)."""
+    bodies = flat.marker_body[flat.row_markers]
+    row, side = np.nonzero(bodies != GROUND)
+    first = flat.v_start[bodies[row, side]]
+    count = flat.v_start[bodies[row, side] + 1] - first
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    entries = G[np.repeat(row, count), np.repeat(side, count), within]
+    places = (np.repeat(row, count), np.repeat(first, count) + within)
+    return sp.csr_matrix((entries, places), shape=(len(G), int(flat.v_start[-1])))
+
+
+def masses_at_rest(flat: Flat) -> list[np.ndarray]:
+    """Mass matrices (6+m, 6+m) of the undeformed bodies."""
+    found = []
+    for b, m in enumerate(flat.modes):
+        Mre = flat.rest_Mre[b][:, :m]
+        found.append(np.block([[flat.rest_Mrr[b], Mre], [Mre.T, np.eye(m)]]))
+    return found
+
+
+def mass_root(masses: Sequence[np.ndarray], deform: bool) -> sp.csr_matrix:
+    """`W` (nv, n) with `W W^T` the inverse of the mass matrix; without `deform`, of the bodies held rigid: the elastic rates stay as they are."""
+    roots = []
+    for b, M in enumerate(masses):
+        n = len(M) if deform else 6
+        try:
+            factor = np.linalg.cholesky(M[:n, :n])
+        except np.linalg.LinAlgError:
+            raise MatrixError(
+                f"The mass matrix of body number {b + 1} of the mechanism is not positive definite: its inertia integrals are those of no distribution of mass, "
+                "or it is deformed far outside the range of the reduced body."
+            ) from None
+        root = scipy.linalg.solve_triangular(factor, np.eye(n), lower=True).T
+        roots.append(np.vstack([root, np.zeros((len(M) - n, n))]))
+    return sp.csr_matrix(sp.block_diag(roots))
+
+
+def displacement_root(flat: Flat) -> sp.csr_matrix:
+    """The same root of a metric that knows no masses: displacements of mass centres, rotations times the mechanism's length, elastic displacements in the mean over each body."""
+    length, roots = 1.0 / flat.weight[0], []
+    for b, m in enumerate(flat.modes):
+        root = np.eye(6 + m)
+        x, y, z = flat.s0[b] / flat.mass[b]
+        root[:3, 3:6] = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) / length  # v = v_c + c x omega
+        root[range(3, 6), range(3, 6)] = 1.0 / length
+        root[range(6, 6 + m), range(6, 6 + m)] = np.sqrt(flat.mass[b])
+        roots.append(root)
+    return sp.csr_matrix(sp.block_diag(roots))
+
+
+def unit_rows(J: sp.csr_matrix, root: sp.csr_matrix) -> tuple[sp.csr_matrix, np.ndarray]:
+    """`J root` with rows of length one, and what these were divided by."""
+    A = sp.csr_matrix(J @ root)
+    norms = spla.norm(A, axis=1)
+    norms[norms == 0] = 1.0
+    return sp.csr_matrix(sp.diags(1 / norms) @ A), norms
+
+
+def independent(A: sp.csr_matrix) -> spla.SuperLU | None:
+    """The factor of `A A^T`, rows of length one; None when rows are dependent, or nearly."""
+    try:
+        factor = spla.splu(
+            (A @ A.T).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+    except RuntimeError:  # exactly singular
+        return None
+    return factor if np.abs(factor.U.diagonal()).min(initial=1.0) > NEARLY_DEPENDENT else None
+
+
+def independent_rows(J: sp.csr_matrix, flat: Flat) -> np.ndarray:
+    """Rows (nj,) of a Jacobian (nj, nv) that are independent of each other: true for those, false for the others, which follow from them."""
+    kept = np.ones(J.shape[0], dtype=bool)
+    A = unit_rows(J, displacement_root(flat))[0]
+    if not len(kept) or independent(A) is not None:
+        return kept
+    R, order = scipy.linalg.qr(A.toarray().T, mode="r", pivoting=True)
+    rank = int((np.abs(np.diagonal(R)) > np.sqrt(NEARLY_DEPENDENT)).sum())
+    kept[order[rank:]] = False
+    return kept
+
+
+def least_change(
+    J: sp.csr_matrix, target: np.ndarray, flat: Flat, deform: bool = True, masses: Sequence[np.ndarray] | None = None
+) -> np.ndarray:
+    """`x` (nv,) of least kinetic energy with `J x = target`, in the least-squares sense where equations depend on each other.
+
+    - `deform`: elastic coordinates change too; without, bodies move as rigid ones.
+    - `masses`: mass matrix of each body, or whatever shall measure its change (default: that of the undeformed bodies).
+    """
+    root = mass_root(masses_at_rest(flat) if masses is None else masses, deform)
+    A, norms = unit_rows(J, root)
+    factor = independent(A)
+    if factor is None:
+        return _least_of_dependent(J, target, flat, root)
+    wanted = target / norms
+    y, rounding = A.T @ factor.solve(wanted), 4e-16 * np.abs(wanted).max(initial=0.0)
+    for k in range(REFINEMENTS):
+        left = wanted - A @ y
+        if (
+            k > 0 and (np.abs(left) <= rounding).all()
+        ):  # the first in any case, for targets far smaller than the largest
+            break
+        y += A.T @ factor.solve(left)
+    return np.asarray(root @ y)
+
+
+def _least_of_dependent(J: sp.csr_matrix, target: np.ndarray, flat: Flat, root: sp.csr_matrix) -> np.ndarray:
+    """The same by singular values: independent combinations of the equations first, by geometry alone; then the least change that fulfils them."""
+    movable = sp.diags((abs(root).sum(axis=1).A1 > 0).astype(float))
+    A, norms = unit_rows(J, sp.csr_matrix(movable @ displacement_root(flat)))
+    U, s, _ = np.linalg.svd(A.toarray(), full_matrices=False)
+    U, s = (x[..., s > DEPENDENT * s.max(initial=0.0)] for x in (U, s))
+    B = (U.T / s[:, None]) @ (J @ root / norms[:, None])
+    y = np.linalg.lstsq(B, U.T @ (target / norms) / s, rcond=None)[0]
+    return np.asarray(root @ y)
+
+
+def spread(flat: Flat) -> tuple[float, int, int]:
+    """The smallest over the largest inertia of a mechanism, rotations about mass centres over its length squared included, and the bodies they belong to."""
+    root, low, high = displacement_root(flat), [], []
+    for b, M in enumerate(masses_at_rest(flat)):
+        at = slice(int(flat.v_start[b]), int(flat.v_start[b + 1]))
+        W = root[at, at].toarray()
+        values = np.linalg.eigvalsh((W.T @ M @ W)[:6, :6])
+        low.append(values[0])
+        high.append(values[-1])
+    return float(min(low) / max(high)), int(np.argmin(low)), int(np.argmax(high))
+
+
+def on_saddle(
+    J: sp.csr_matrix, kept: np.ndarray, masses: Sequence[np.ndarray], force: np.ndarray, target: np.ndarray, flat: Flat
+) -> tuple[np.ndarray, np.ndarray]:
+    """`x` (nv,) and multipliers (nj,) with `M x + J^T multipliers = force`, `J x = target`, for masses however far apart: without the inverse of `M`, in which heavy bodies are lost beside light ones.
+
+    Lengths are relative to the mechanism's, masses to the largest: `[M J^T; J 0]` then has ones wherever a joint holds, and its elimination starts there. Joint equations but the
+    independent ones, `kept` (`independent_rows`), are left out; the multipliers are those of least norm, relative to the inertia that each equation sees.
+    """
+    root = displacement_root(flat)
+    A, norms = unit_rows(J, root)
+    M = sp.csr_matrix(root.T @ sp.block_diag(masses) @ root)
+    largest = M.diagonal().max()
+    K = sp.block_array([[M / largest, A[kept].T], [A[kept], None]], format="csc")
+    rhs = np.concatenate([root.T @ force / largest, (target / norms)[kept]])
+    factor = spla.splu(K)
+    y = factor.solve(rhs)
+    for _ in range(REFINEMENTS):
+        y += factor.solve(rhs - K @ y)
+    nv = len(force)
+    multipliers = np.zeros(len(target))
+    multipliers[kept] = y[nv:] * largest / norms[kept]
+    if not kept.all():
+        multipliers = _least_multipliers(
+            A, norms, kept, sp.block_diag([np.linalg.inv(m) for m in masses]), J, multipliers
+        )
+    return np.asarray(root @ y[:nv]), multipliers
+
+
+def _least_multipliers(
+    A: sp.csr_matrix,
+    norms: np.ndarray,
+    kept: np.ndarray,
+    mobility: sp.spmatrix,
+    J: sp.csr_matrix,
+    multipliers: np.ndarray,
+) -> np.ndarray:
+    """The multipliers of least norm that have the same effect: without their part along the combinations of rows of `A` that vanish."""
+    combined = np.zeros((int((~kept).sum()), len(kept)))
+    combined[:, kept] = -np.linalg.lstsq(A[kept].toarray().T, A[~kept].toarray().T, rcond=None)[0].T
+    combined[:, ~kept] = np.eye(len(combined))
+    size = np.sqrt(J.multiply(J @ mobility).sum(axis=1).A1)
+    idle = np.linalg.qr((combined / norms * size).T)[0]
+    scaled = multipliers * size
+    return np.asarray((scaled - idle @ (idle.T @ scaled)) / size)

@@ -1,0 +1,117 @@
+"""The tree of a mechanism: each body hangs on its parent by one joint; the others close loops. The coordinates that generalised-alpha integrates."""
+
+from collections import deque
+from collections.abc import Collection
+
+import numpy as np
+
+from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.base.pointed import fields_of, pointed
+from flexmb.kernels.equations.tree import FREE, Tree
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Joint, Mechanism
+from flexmb.spatial.layout import pose
+
+AXES = {
+    "fixed": (),
+    "revolute": (5,),
+    "prismatic": (2,),
+    "cylindrical": (2, 5),
+    "spherical": (3, 4, 5),
+    "planar": (0, 1, 5),
+}
+"""Free components of the twist [translation, rotation] on the axes of the joint. Other kinds are no groups of motions; they close loops."""
+ALL = (0, 1, 2, 3, 4, 5)
+COMMUTING = tuple(kind for kind in AXES if kind != "planar")
+"""Kinds whose translations do not turn with their rotations: uniform motion in them stays uniform."""
+HOLDING = ("fixed", "revolute", "spherical", "universal")
+"""Kinds of joints that hold a point of one body at a point of the other."""
+
+
+def tree_of(mechanism: Mechanism, kinds: Collection[str] = tuple(AXES)) -> Tree:
+    """The tree with the shortest branches, of joints of some kinds in the order of the model; a body that no such joint reaches is free."""
+    flat, bodies = compiled(mechanism), mechanism.bodies
+    near: dict[int, list[tuple[Joint, int, int]]] = {b: [] for b in range(GROUND, len(bodies))}
+    for joint in mechanism.joints:
+        if joint.kind in kinds:
+            a, b = joint.markers
+            near[mechanism.markers[a].body].append((joint, a, b))
+            near[mechanism.markers[b].body].append((joint, b, a))
+    order: list[int] = []
+    hung: dict[int, tuple[int, int, tuple[int, ...]]] = {}
+
+    def grow(root: int) -> None:
+        queue = deque([root])
+        while queue:
+            for joint, mine, other in near[queue.popleft()]:
+                body = mechanism.markers[other].body
+                if body != GROUND and body not in hung:
+                    hung[body] = (mine, other, AXES[joint.kind])
+                    order.append(body)
+                    queue.append(body)
+
+    grow(GROUND)
+    for b in range(len(bodies)):
+        if b not in hung:
+            hung[b] = (FREE, FREE, ALL)
+            order.append(b)
+            grow(b)
+    axes = [hung[b][2] for b in range(len(bodies))]
+    weights = []
+    for b, free in enumerate(axes):
+        start, end = flat.v_start[b], flat.v_start[b + 1]
+        weights += [flat.weight[start + np.array(free, dtype=np.int64)], flat.weight[start + 6 : end]]
+    counts = np.array([len(free) for free in axes], dtype=np.int64)
+    return pointed(Tree(
+        order=np.array(order, dtype=np.int64),
+        parent=np.array([hung[b][0] for b in range(len(bodies))], dtype=np.int64),
+        child=np.array([hung[b][1] for b in range(len(bodies))], dtype=np.int64),
+        start=np.concatenate([[0], np.cumsum(counts + flat.modes)]).astype(np.int64),
+        axis_start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        axes=np.array([axis for free in axes for axis in free], dtype=np.int64),
+        weight=np.concatenate(weights),
+        pivoted=np.zeros(len(bodies), dtype=bool),
+        pivot=np.zeros((len(bodies), 3)),
+    ))  # fmt: skip
+
+
+def integrated_tree(mechanism: Mechanism, coordinates: str) -> Tree:
+    """The coordinates, "absolute" or "joint", that generalised-alpha integrates: bodies without a joint move about pivots; absolute coordinates are those of a tree without joints."""
+    flat, nb = compiled(mechanism), len(mechanism.bodies)
+    if coordinates == "joint":
+        tree = tree_of(mechanism, COMMUTING)
+        return pointed(Tree(**fields_of(tree) | {"pivoted": tree.child == FREE, "pivot": pivots(mechanism)}))
+    every, free = np.arange(nb), np.full(nb, FREE)
+    return pointed(Tree(
+        order=every, parent=free, child=free, start=flat.v_start, axis_start=6 * np.arange(nb + 1), axes=np.tile(np.array(ALL), nb), weight=flat.weight,
+        pivoted=np.full(nb, True), pivot=pivots(mechanism),
+    ))  # fmt: skip
+
+
+def pivots(mechanism: Mechanism) -> np.ndarray:
+    """Points (nb, 3) of the bodies about which generalised-alpha turns them.
+
+    In a mechanism that stands on the ground, where the shortest branch holds a body: a crank turns exactly about its bearing. Welded bodies turn about the pivot of what they are welded to.
+    The mass centre otherwise: that of a free mechanism moves exactly on its parabola, because the sum of all momenta is a sum of pivots' velocities.
+    """
+    flat, q = compiled(mechanism), mechanism.initial.q
+    near: dict[int, list[tuple[str, int, int]]] = {b: [] for b in range(GROUND, len(mechanism.bodies))}
+    for joint in mechanism.joints:
+        a, b = (mechanism.markers[k].body for k in joint.markers)
+        near[a].append((joint.kind, b, joint.markers[1]))
+        near[b].append((joint.kind, a, joint.markers[0]))
+    found = np.array([body.centre for body in mechanism.bodies]).reshape(-1, 3)
+    reached, queue = {GROUND}, deque([GROUND])
+    while queue:
+        parent = queue.popleft()
+        for kind, body, marker in near[parent]:
+            if body in reached:
+                continue
+            reached.add(body)
+            queue.append(body)
+            if kind == "fixed" and parent != GROUND:
+                (r0, R0), (r, R) = pose(flat, q, parent), pose(flat, q, body)
+                found[body] = R.T @ (r0 + R0 @ found[parent] - r)
+            elif kind in HOLDING:
+                found[body] = flat.marker_point[marker]
+    return found

@@ -1,0 +1,189 @@
+"""Tangent matrices of the equations of motion, by differences: few evaluations, whatever the number of bodies.
+
+Bodies that share no row, and have no neighbour in common, are moved together (Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices, 1974): a chain of
+any length takes three groups.
+
+Iterations use plain central differences. Verdicts use differences of the fourth order with a bound of the error of every entry (`measured_tangent`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import null_space
+
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.projection import as_sparse
+from flexmb.kernels.base.data import ANGLE, GROUND, TILT, Flat
+from flexmb.kernels.steps.step import displace
+from flexmb.mechanism.scales import rate_at
+from flexmb.spatial.layout import elastic_places
+from flexmb.spatial.lie import skew
+
+DIFFERENCE = 1e-5
+"""Of a displacement relative to the mechanism's length, or an angle. Central differences of it leave errors of 1e-10 by curvature and by rounding."""
+MEASURED = 2e-4
+"""The same for differences of the fourth order, which leave errors of 1e-12 by rounding, less by curvature."""
+ROUNDING = 4e-16
+"""Relative rounding error of a force that is a sum of few terms."""
+DEPENDENT = 1e-9
+"""Singular value of the scaled joint equations, relative to the largest, below which they count as dependent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """Derivatives of the unbalanced forces by velocities `D` and by displacement `K` (nv, nv), and of the joint equations by displacement `G` (nj, nv)."""
+
+    D: sp.csr_matrix
+    K: sp.csr_matrix
+    G: sp.csr_matrix
+
+
+def tangent(
+    e: Equations,
+    functions: np.ndarray,
+    q: np.ndarray,
+    w: np.ndarray,
+    wdot: np.ndarray,
+    multipliers: np.ndarray,
+    difference: float = DIFFERENCE,
+) -> Tangent:
+    """At a state. `q` moves by twists of the bodies (body axes) and elastic increments. Cost: four residuals a group of bodies and dof of its largest body."""
+    flat, nv, nj = e.flat, len(w), e.flat.joint_rows
+    groups, reach, rows = _groups(e)
+    step = difference / flat.weight
+    rate = rate_at(e.flat, w, wdot)
+    moved = np.empty_like(q)
+
+    def at(shift: np.ndarray, change: np.ndarray) -> np.ndarray:
+        displace(flat, q, shift, moved)
+        out = e.residual(functions, moved, w + change, wdot, multipliers)[0]
+        return np.concatenate([out, e.terms.values[:nj]])
+
+    D, K, G = _Entries(nv, nv), _Entries(nv, nv), _Entries(nj, nv)
+    none = np.zeros(nv)
+    for group in groups:
+        for i in range(6 + int(flat.modes[group].max())):
+            columns = {b: flat.v_start[b] + i for b in group if i < 6 + flat.modes[b]}
+            places = list(columns.values())
+            shift = np.zeros(nv)
+            shift[places] = step[places]
+            by_place = at(shift, none) - at(-shift, none)
+            by_speed = at(none, rate * shift) - at(none, -rate * shift)
+            for b, column in columns.items():
+                K.add(reach[b], column, by_place[reach[b]] / (2 * step[column]))
+                D.add(reach[b], column, by_speed[reach[b]] / (2 * rate * step[column]))
+                G.add(rows[b], column, by_place[nv + rows[b]] / (2 * step[column]))
+    return Tangent(D.matrix(), K.matrix(), G.matrix())
+
+
+def measured_tangent(
+    e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
+) -> tuple[Tangent, Tangent]:
+    """The tangent at a state to the fourth order, and bounds of the error of each entry: what coarser differences give otherwise, and what rounding of the forces allows.
+
+    Cost: three times that of `tangent`.
+    """
+    fine, middle, coarse = (
+        tangent(e, functions, q, w, wdot, multipliers, factor * MEASURED) for factor in (1.0, 2.0, 4.0)
+    )
+    columns = sp.diags(e.flat.weight / MEASURED)
+    rate = rate_at(e.flat, w, wdot)
+    rounded = sp.diags(ROUNDING * forces(e, functions, q, w, wdot, multipliers))
+    best, bound = [], []
+    for a, b, c, by in ((fine.D, middle.D, coarse.D, 1 / rate), (fine.K, middle.K, coarse.K, 1.0)):
+        value = (4 * a - b) / 3
+        pattern = sp.csr_matrix((np.ones_like(value.data), value.indices, value.indptr), shape=value.shape)
+        floor = rounded @ pattern @ columns * by
+        best.append(value)
+        bound.append(sp.csr_matrix(abs(value - (4 * b - c) / 3) + ROUNDING * abs(value) + floor))
+    G = sp.csr_matrix((4 * fine.G - middle.G) / 3)
+    return Tangent(best[0], best[1], G), Tangent(bound[0], bound[1], ROUNDING * abs(G))
+
+
+def forces(
+    e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
+) -> np.ndarray:
+    """Sizes (nv,) of the forces that the residual sums up: inertia, gravity, elasticity, rows and loads, added without sign."""
+    flat, nj = e.flat, e.flat.joint_rows
+    e.residual(functions, q, w, wdot, multipliers)
+    mass = abs(e.mass())
+    felt = np.abs(wdot)
+    speed = np.abs(w)
+    for b, m in enumerate(flat.modes):
+        s = flat.v_start[b]
+        felt[s : s + 3] += np.linalg.norm(flat.gravity) + np.linalg.norm(w[s + 3 : s + 6]) * speed[s : s + 3].max()
+        felt[s + 3 : s + 6 + m] += np.linalg.norm(w[s + 3 : s + 6]) * speed[s + 3 : s + 6 + m]
+    reach = max((float(np.abs(q[s : s + 3]).max()) for s in flat.q_start[:-1]), default=0.0)
+    turning = np.isin(flat.row_kind, (ANGLE, TILT))
+    efforts = np.abs(e.terms.efforts) + flat.row_stiffness * (np.abs(e.terms.values) + np.where(turning, 1.0, reach))
+    efforts[:nj] = np.abs(multipliers)
+    efforts *= 1 + reach / e.mechanism.length  # levers are differences of places
+    rates, coordinates = elastic_places(flat)
+    elastic = np.zeros(len(w))
+    elastic[rates] = flat.stiffness * np.abs(q[coordinates]) + flat.damping * speed[rates]
+    return np.asarray(mass @ felt + abs(as_sparse(flat, e.terms.G)).T @ efforts + np.abs(e.terms.loads) + elastic)
+
+
+def allowed_motions(G: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Basis (nv, nf) of the motions that the joint equations `G` (nj, nv) allow; orthonormal in displacements."""
+    if not len(G):
+        return np.diag(1.0 / weight)
+    return np.asarray(null_space(unit_rows(G / weight), rcond=DEPENDENT) / weight[:, None])
+
+
+def unit_rows(A: np.ndarray) -> np.ndarray:
+    """The rows of `A` made of length one, whatever the units of each; rows of zeros stay."""
+    norms = np.linalg.norm(A, axis=1)
+    return np.asarray(A / np.where(norms > 0, norms, 1.0)[:, None])
+
+
+def carrying(flat: Flat, w: np.ndarray) -> sp.csr_matrix:
+    """`ad_w` (nv, nv): a displacement `x` that is carried along by the velocities `w` changes them by `x' + ad_w x`; zero for elastic coordinates."""
+    blocks = []
+    for b, m in enumerate(flat.modes):
+        s = flat.v_start[b]
+        v, omega = skew(w[s : s + 3]), skew(w[s + 3 : s + 6])
+        blocks.append(np.pad(np.block([[omega, v], [np.zeros((3, 3)), omega]]), (0, int(m))))
+    return sp.csr_matrix(sp.block_diag(blocks))
+
+
+class _Entries:
+    def __init__(self, rows: int, columns: int) -> None:
+        self._shape = rows, columns
+        self._rows, self._columns, self._values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+
+    def add(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
+        self._rows.append(rows)
+        self._columns.append(np.full(len(rows), column))
+        self._values.append(values)
+
+    def matrix(self) -> sp.csr_matrix:
+        places = np.concatenate(self._rows), np.concatenate(self._columns)
+        return sp.csr_matrix((np.concatenate(self._values), places), shape=self._shape)
+
+
+def _groups(e: Equations) -> tuple[list[list[int]], list[np.ndarray], list[np.ndarray]]:
+    """Groups of bodies that are moved together; for each body the forces that its motion changes, and the joint equations."""
+    flat = e.flat
+    near: list[set[int]] = [{b} for b in range(len(flat.modes))]
+    touched: list[set[int]] = [set() for _ in near]
+    for r, (a, b) in enumerate(flat.marker_body[flat.row_markers].tolist()):
+        for one, other in ((a, b), (b, a)):
+            if one != GROUND:
+                near[one] |= {other} - {GROUND}
+                touched[one] |= {r} if r < flat.joint_rows else set()
+    groups: list[list[int]] = []
+    taken: list[set[int]] = []
+    for b, close in enumerate(near):
+        for group, used in zip(groups, taken, strict=True):
+            if not close & used:
+                group.append(b)
+                used |= close
+                break
+        else:
+            groups.append([b])
+            taken.append(set(close))
+    spans = [np.arange(flat.v_start[b], flat.v_start[b + 1]) for b in range(len(near))]
+    reach = [np.concatenate([spans[c] for c in sorted(close)]) for close in near]
+    return groups, reach, [np.array(sorted(t), dtype=np.int64) for t in touched]

@@ -1,0 +1,235 @@
+"""Where the functions of time of a mechanism change, and how fast: what steps have to see.
+
+The functions of `flexmb.time_functions` know it. A user's function, or a force law, is sampled: at 2,049 evenly spaced times of the run its value and its rate are compared with the cubic through the ends
+of an interval; intervals are halved until the cubic is right to a fiftieth of the range of either, or no sample is left inside. What rises or falls by more than that, for longer than a thousandth
+of the run, is seen. What is shorter may lie between two samples: state its `feature` and `breakpoints`, or a largest step (`max_step`).
+"""
+
+import warnings
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexmb.equations.evaluation import Equations
+from flexmb.mechanism.force_law import Law
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.time_functions import NOTHING_AHEAD, Ahead
+
+HALVINGS = 11
+"""Of the run, between its samples."""
+PLAIN = 0.02
+"""Deviation from the cubic, over the range of the function, that is no feature."""
+NO_RANGE = 1e-12
+"""Range over magnitude below which a function is constant."""
+TWO = 0.5
+"""A step is at most this part of a feature."""
+SAME = 1e-12
+"""Of the run: times that are one, besides rounding of times:"""
+ROUNDING = 2e-15
+"""relative."""
+
+
+class UnresolvedWarning(UserWarning):
+    """A fixed step is too long to see what a function of time does."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function of time that acts on a mechanism: the elements it acts in, and what it does after a time."""
+
+    name: str
+    ahead: Callable[[float], Ahead]
+
+
+class Pace:
+    """How long the steps of an integrator may be from a time on, and where one of them has to end. Times closer than `same` are one."""
+
+    def __init__(self, sources: Iterable[Source], start: float, end: float, max_step: float | None = None) -> None:
+        self._sources, self._end = tuple(sources), end
+        self._longest = np.inf if max_step is None else max_step
+        self.same = SAME * (end - start) + ROUNDING * max(abs(start), abs(end))
+        self._known = (np.inf, -np.inf, np.inf)
+
+    def ahead(self, t: float) -> tuple[float, float]:
+        """The next time at which a step has to end, and the longest step until then."""
+        since, change, longest = self._known
+        if not since <= t < change - self.same:
+            seen = [source.ahead(t + self.same) for source in self._sources]
+            change = min([self._end, *(s.change for s in seen)])
+            longest = min([self._longest, *(TWO * s.feature for s in seen)])
+            self._known = t, change, longest
+        return change, longest
+
+    def step(self, t: float, size: float) -> float:
+        """A step of at most `size` that neither passes the next change nor leaves a small rest before it."""
+        change, longest = self.ahead(t)
+        left, h = change - t, min(size, longest)
+        count = np.ceil(left / h * (1 - 1e-9))
+        return float(left / count) if count < 4 else h
+
+
+def pace_of(mechanism: Mechanism, end: float, max_step: float | None) -> Pace:
+    """For steps of a mechanism from its start to at most `end`."""
+    start = mechanism.initial.t
+    return Pace(sources(mechanism, start, end), start, end, max_step)
+
+
+@dataclass(frozen=True)
+class Unresolved:
+    """A function of time that a step does not see: where it acts, its shortest feature, the step."""
+
+    name: str
+    feature: float
+    step: float
+
+    def __str__(self) -> str:
+        return f"{self.name} rises or falls within {self.feature:.3g}, which steps of {self.step:.3g} do not resolve"
+
+
+def unresolved(mechanism: Mechanism, end: float, step: float) -> list[Unresolved]:
+    """The functions of time that steps of one size, from the start of a mechanism to `end`, do not see: a step is longer than half of a feature."""
+    start, found = mechanism.initial.t, []
+    samples = step > (end - start) / 2**HALVINGS
+    for source in sources(mechanism, start, end, samples=samples):
+        shortest = min((a.feature for a in _parts(source, start, end)), default=np.inf)
+        if step > TWO * shortest * (1 + 1e-9):
+            found.append(Unresolved(source.name, shortest, step))
+    return found
+
+
+def warn_unresolved(mechanism: Mechanism, end: float, step: float) -> tuple[str, ...]:
+    """Name what fixed steps do not see: in a warning, and in the sentences that are returned."""
+    found = unresolved(mechanism, end, step)
+    if not found:
+        return ()
+    advice = f"Take steps of at most {TWO * min(u.feature for u in found):.3g}, or let the step adapt (no step=)."
+    warnings.warn(f"{mechanism.name!r}: {'; '.join(map(str, found))}. {advice}", UnresolvedWarning, stacklevel=3)
+    return tuple(f"{str(u)[0].upper()}{str(u)[1:]}. {advice}" for u in found)
+
+
+def _parts(source: Source, start: float, end: float) -> Iterator[Ahead]:
+    t, same = start, SAME * (end - start)
+    while t < end - same:
+        part = source.ahead(t + same)
+        yield part
+        t = part.change
+
+
+def sources(mechanism: Mechanism, start: float, end: float, *, samples: bool = True) -> list[Source]:
+    """The functions of time and the force laws that act; those that have to be sampled only with `samples`."""
+    found = []
+    for motion, names in zip(mechanism.functions, _users(mechanism), strict=True):
+        if names and (motion.ahead is not None or samples):
+            ahead = motion.ahead or sampled(motion.over, start, end)
+            name = f"{motion.description} of {', '.join(map(repr, names))}"
+            found.append(Source(name, _with_breakpoints(ahead, motion.breakpoints)))
+    return [*found, *(_laws(mechanism, start, end) if samples and mechanism.laws else ())]
+
+
+def _users(mechanism: Mechanism) -> list[list[str]]:
+    """For each function of time, the names of the joints, force elements and loads that it acts in."""
+    users: list[list[str]] = [[] for _ in mechanism.functions]
+    owners = {j.name: j.rows for j in mechanism.joints} | dict(mechanism.force_elements)
+    pairs = [(name, mechanism.rows[r].function) for name, rows in owners.items() for r in rows]
+    for name, function in [*pairs, *((load.name, load.function) for load in mechanism.loads)]:
+        if function >= 0 and name not in users[function]:
+            users[function].append(name)
+    return users
+
+
+def _laws(mechanism: Mechanism, start: float, end: float) -> Iterator[Source]:
+    """Force laws as functions of time, at the coordinates and rates of the start."""
+    state = mechanism.initial
+    e = Equations(mechanism, state.q)
+    none = np.zeros(mechanism.joint_rows)
+    e.residual(mechanism.function_values(start), state.q, state.w, np.zeros_like(state.w), none)
+    for r, row in enumerate(mechanism.rows):
+        if row.law >= 0:
+            law = mechanism.laws[row.law]
+            x, xdot = float(e.terms.values[r] - row.offset), float(e.terms.rates[r])
+
+            def over(times: np.ndarray, law: Law = law, x: float = x, xdot: float = xdot) -> np.ndarray:
+                return np.array([[float(law.function(float(t), x, xdot))] for t in times])
+
+            yield Source(f"the law of {law.name!r}", sampled(over, start, end))
+            law.forget()
+
+
+def _with_breakpoints(ahead: Callable[[float], Ahead], breakpoints: tuple[float, ...]) -> Callable[[float], Ahead]:
+    if not breakpoints:
+        return ahead
+
+    def both(t: float) -> Ahead:
+        change, feature = ahead(t)
+        k = bisect_right(breakpoints, t)
+        return Ahead(min(change, breakpoints[k]) if k < len(breakpoints) else change, feature)
+
+    return both
+
+
+# samples --------------------------------------------------------------------------------------------------------------
+
+
+def sampled(over: Callable[[np.ndarray], np.ndarray], start: float, end: float) -> Callable[[float], Ahead]:
+    """What a function does, by samples: `over(times)` (n, 1 or more) gives its values, or these and their derivatives one after another."""
+    count = 2**HALVINGS
+    times = np.linspace(start, end, count + 1)
+    table, spacing = _told(over, times), (end - start) / count
+    if table.shape[1] == 1:
+        table = np.column_stack([table, np.gradient(table[:, 0], spacing)])
+    lengths = np.full(count, count)
+    for k in range(table.shape[1] - 1):
+        lengths = np.minimum(lengths, _plain(table[:, k], table[:, k + 1], spacing))
+
+    def ahead(t: float) -> Ahead:
+        i = min(max(int((t - start) / spacing), 0), count - 1)
+        length = int(lengths[i])
+        return (
+            Ahead(start + (i // length + 1) * length * spacing, 2 * length * spacing)
+            if length < count
+            else NOTHING_AHEAD
+        )
+
+    return ahead
+
+
+def _told(over: Callable[[np.ndarray], np.ndarray], times: np.ndarray) -> np.ndarray:
+    """The samples. Where the function fails the last before it stands: the run, if it gets there, meets the failure and reports it."""
+    with np.errstate(all="ignore"):
+        try:
+            return over(times)
+        except Exception:
+            rows = [_one(over, t) for t in times]
+    width = max((len(row) for row in rows), default=1)
+    table = np.zeros((len(times), max(width, 1)))
+    for k, row in enumerate(rows):
+        table[k] = row if len(row) else table[max(k - 1, 0)]
+    return table
+
+
+def _one(over: Callable[[np.ndarray], np.ndarray], t: float) -> np.ndarray:
+    """One sample; nothing where the function fails."""
+    try:
+        return np.asarray(over(np.array([t]))[0])
+    except Exception:
+        return np.zeros(0)
+
+
+def _plain(y: np.ndarray, slope: np.ndarray, spacing: float) -> np.ndarray:
+    """For each of the intervals between samples, the length of the largest interval of halvings in it that a cubic describes, in samples."""
+    count, reach = len(y) - 1, np.ptp(y)
+    lengths = np.zeros(count, dtype=int)
+    if not reach > NO_RANGE * np.abs(y).max():
+        return np.full(count, count)
+    for halvings in range(HALVINGS + 1):
+        m = count >> halvings
+        s, a, b = np.arange(m) / m, np.arange(0, count, m), np.arange(m, count + 1, m)
+        cubic = (
+            np.outer(y[a], (1 + 2 * s) * (1 - s) ** 2) + np.outer(y[b], s * s * (3 - 2 * s))
+            + m * spacing * (np.outer(slope[a], s * (1 - s) ** 2) - np.outer(slope[b], s * s * (1 - s)))
+        )  # fmt: skip
+        right = np.abs(y[:-1].reshape(-1, m) - cubic).max(axis=1) <= PLAIN * reach
+        lengths = np.where((lengths == 0) & np.repeat(right, m), m, lengths)
+    return np.maximum(lengths, 1)

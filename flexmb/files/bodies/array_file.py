@@ -1,0 +1,111 @@
+"""Bodies as named arrays: numpy's `.npz` and MATLAB's `.mat`.
+
+The names are those of `flexmb.InertiaInvariants` and `flexmb.Body`; interfaces are stacked: `interface_names`, `interface_points` (k, 3),
+`interface_rows` (k, 6, m) and, where the body has them, `interface_second` (k, 6, m, m). The mesh, its shapes and its stresses are left out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+
+from flexmb.bodies.body import Body, BodyInterface
+from flexmb.bodies.invariants import InertiaInvariants
+from flexmb.files.storage.tree import FileError, write_whole
+
+_SHAPES = {
+    "s0": "3", "S1": "3m", "SG": "3mm", "J0": "33", "J1": "m33", "J2": "mm33", "h0": "3m", "h": "3mm", "PG": "33mm",
+    "stiffness": "m", "damping": "m", "deflection": "m", "interface_points": "k3", "interface_rows": "k6m", "interface_second": "k6mm",
+}  # fmt: skip
+"""MATLAB drops dimensions of length one; this is what they are."""
+
+
+def save_npz(body: Body, path: Path) -> Path:
+    """Write a body for numpy."""
+    content = BytesIO()
+    np.savez_compressed(content, **_arrays(body))
+    return write_whole(path, "body", content.getvalue())
+
+
+def load_npz(path: Path) -> Body:
+    """Read a body that `save_npz`, or numpy with the same names, wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            found = {key: file[key] for key in file.files}
+    except Exception as error:  # a damaged archive raises what its bytes happen to mean
+        raise FileError(f"{path} cannot be read as a file of numpy arrays: {error}.") from None
+    return _body(found, [str(name) for name in found.get("interface_names", ())], path)
+
+
+def save_mat(body: Body, path: Path) -> Path:
+    """Write a body for MATLAB (version 5 files, which every version reads)."""
+    arrays = _arrays(body)
+    arrays["interface_names"] = np.array([str(name) for name in body.interfaces], dtype=object)
+    content = BytesIO()
+    scipy.io.savemat(content, arrays, do_compression=True)
+    return write_whole(path, "body", content.getvalue())
+
+
+def load_mat(path: Path) -> Body:
+    """Read a body that `save_mat`, or MATLAB's `save` with the same names, wrote."""
+    try:
+        found = scipy.io.loadmat(path)
+    except Exception as error:  # a damaged file raises what its bytes happen to mean
+        raise FileError(
+            f"{path} cannot be read as a MATLAB file of version 5: {error} In MATLAB write save(..., '-v7')."
+        ) from None
+    names = [str(np.asarray(cell).reshape(-1)[0]) for cell in np.asarray(found.get("interface_names", ())).reshape(-1)]
+    return _body(found, names, path)
+
+
+def _arrays(body: Body) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": body.name}
+    found |= {f.name: getattr(body.invariants, f.name) for f in fields(InertiaInvariants)}
+    found |= {name: getattr(body, name) for name in ("stiffness", "damping", "deflection")}
+    interfaces, m = list(body.interfaces.values()), body.modes
+    found["interface_names"] = np.array([str(name) for name in body.interfaces], dtype="U")
+    found["interface_points"] = np.array([i.point for i in interfaces]).reshape(len(interfaces), 3)
+    found["interface_rows"] = np.array([i.rows for i in interfaces]).reshape(len(interfaces), 6, m)
+    if any(i.second is not None for i in interfaces):
+        second = [np.zeros((6, m, m)) if i.second is None else i.second for i in interfaces]
+        found["interface_second"] = np.array(second)
+    return found
+
+
+def _body(found: Mapping[str, Any], names: list[str], path: Path) -> Body:
+    optional = ("deflection", "interface_second")
+    missing = [name for name in ("mass", *_SHAPES) if name not in found and name not in optional]
+    if missing:
+        there = ", ".join(sorted(k for k in found if not k.startswith("__"))) or "nothing"
+        raise FileError(f"{path} is no body: {', '.join(missing)} missing; it holds {there}.")
+    sizes = {"m": np.asarray(found["stiffness"]).size, "k": len(names)}
+    arrays = {}
+    for name, shape in _SHAPES.items():
+        if name in found:
+            wanted = tuple(sizes[letter] if letter in sizes else int(letter) for letter in shape)
+            try:
+                value = np.asarray(found[name], dtype=float)
+            except (ValueError, TypeError):
+                raise FileError(f"{path}: {name} should hold numbers.") from None
+            if value.size != np.prod(wanted):
+                raise FileError(f"{path}: {name} has shape {value.shape}, expected {wanted}.")
+            arrays[name] = value.reshape(wanted)
+    second = arrays.get("interface_second", [None] * len(names))
+    return Body(
+        name=str(np.asarray(found.get("name", path.stem)).reshape(-1)[0]),
+        invariants=InertiaInvariants(
+            mass=float(np.asarray(found["mass"]).reshape(-1)[0]),
+            **{f.name: arrays[f.name] for f in fields(InertiaInvariants) if f.name != "mass"},
+        ),
+        stiffness=arrays["stiffness"],
+        damping=arrays["damping"],
+        deflection=arrays.get("deflection", np.zeros(sizes["m"])),
+        interfaces={
+            name: BodyInterface(*parts)
+            for name, *parts in zip(names, arrays["interface_points"], arrays["interface_rows"], second, strict=True)
+        },
+    )

@@ -1,0 +1,85 @@
+"""Bodies as trees of arrays: everything a simulation and its pictures need."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from fem.errors import FlexmbError
+from fem.mesh.mesh import CellBlock, Mesh
+from flexmb.bodies.body import Body, BodyInterface
+from flexmb.bodies.invariants import InertiaInvariants
+from flexmb.bodies.stress_modes import StressShapes
+from flexmb.bodies.validity import Gauge
+from flexmb.files.storage.sound import require_sound_body
+from flexmb.files.storage.tree import FileError, Tree
+from reduction.second_order_modes import QuadraticShapes
+
+
+def body_tree(body: Body) -> Tree:
+    """A body as a tree of arrays."""
+    inv = body.invariants
+    return {
+        "name": body.name,
+        "invariants": {f.name: getattr(inv, f.name) for f in fields(inv)},
+        "stiffness": body.stiffness,
+        "damping": body.damping,
+        "deflection": body.deflection,
+        "interfaces": {
+            key: {"point": i.point, "rows": i.rows, "second": i.second} for key, i in body.interfaces.items()
+        },
+        "mesh": None if body.mesh is None else _mesh_tree(body.mesh),
+        "Psi": body.Psi,
+        "quadratic": None
+        if body.quadratic is None
+        else {"pairs": body.quadratic.pairs, "shapes": body.quadratic.shapes},
+        "stress": None if body.stress is None else {f.name: getattr(body.stress, f.name) for f in fields(body.stress)},
+        "gauge": None if body.gauge is None else {f.name: getattr(body.gauge, f.name) for f in fields(body.gauge)},
+    }
+
+
+def body_from_tree(tree: Tree, path: str | Path) -> Body:
+    """The body of a tree; `path` is named when something is missing."""
+    try:
+        body = Body(
+            name=tree["name"],
+            invariants=InertiaInvariants(**tree["invariants"]),
+            stiffness=tree["stiffness"],
+            damping=tree["damping"],
+            deflection=tree["deflection"],
+            interfaces={
+                key: BodyInterface(i["point"], i["rows"], i["second"]) for key, i in tree["interfaces"].items()
+            },
+            mesh=None if tree["mesh"] is None else _mesh_from_tree(tree["mesh"]),
+            Psi=tree["Psi"],
+            quadratic=None if tree["quadratic"] is None else QuadraticShapes(**tree["quadratic"]),
+            stress=None if tree.get("stress") is None else StressShapes(**tree["stress"]),
+            gauge=None if tree["gauge"] is None else Gauge(**tree["gauge"]),
+        )
+        require_sound_body(body)
+        return body
+    except FlexmbError as error:
+        raise FileError(f"{path} holds no body that can be: {error}") from None
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise FileError(f"{path} does not hold a body as flexmb writes it: {error}.") from None
+
+
+def _mesh_tree(mesh: Mesh) -> Tree:
+    return {
+        "name": mesh.name,
+        "points": mesh.points,
+        "cells": [{"kind": b.kind, "connectivity": b.connectivity.astype(np.int32)} for b in mesh.cells],
+        "node_sets": dict(mesh.node_sets),
+        "cell_sets": dict(mesh.cell_sets),
+        "face_sets": dict(mesh.face_sets),
+        "node_ids": mesh.node_ids,
+        "notes": list(mesh.notes),
+    }
+
+
+def _mesh_from_tree(tree: Tree) -> Mesh:
+    blocks = tuple(CellBlock(b["kind"], b["connectivity"].astype(np.int64)) for b in tree["cells"])
+    sets = {key: tree[key] for key in ("node_sets", "cell_sets", "face_sets")}
+    return Mesh(
+        tree["points"], blocks, **sets, node_ids=tree["node_ids"], name=tree["name"], notes=tuple(tree["notes"])
+    )

@@ -1,0 +1,110 @@
+"""What formats of other programs hold of a flexible body: its mass integrals over any modes, and the way from there to a `Body`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from warnings import warn
+
+import numpy as np
+import scipy.linalg
+from jaxtyping import Float
+
+from fem.mesh.raw_mesh import MeshWarning
+from flexmb.bodies.body import Body, BodyInterface
+from flexmb.bodies.invariants import InertiaInvariants, inertia_of, second_moments
+from flexmb.files.storage.tree import FileError
+from flexmb.spatial.lie import skew
+
+COUPLED = 1e-6
+"""Relative size of off-diagonal damping that is worth a warning."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModalData:
+    """Mass integrals over `m` modes that need not be orthonormal, in the body frame.
+
+    Letters as in `InertiaInvariants`, but `J2` (m, m, 3, 3) is all that is quadratic in the inertia tensor, geometric terms included.
+    `M`, `K`, `D` (m, m): reduced matrices; `nodes`: name -> point (3,), rows (6, m), second (6, m, m) or None.
+    """
+
+    mass: float
+    s0: Float[np.ndarray, "3"]
+    S1: Float[np.ndarray, "3 m"]
+    J0: Float[np.ndarray, "3 3"]
+    J1: Float[np.ndarray, "m 3 3"]
+    J2: Float[np.ndarray, "m m 3 3"]
+    h0: Float[np.ndarray, "3 m"]
+    h: Float[np.ndarray, "3 m m"]
+    SG: Float[np.ndarray, "3 m m"]
+    M: Float[np.ndarray, "m m"]
+    K: Float[np.ndarray, "m m"]
+    D: Float[np.ndarray, "m m"]
+    nodes: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray | None]] = field(default_factory=dict)
+
+
+def data_of(body: Body) -> ModalData:
+    """The integrals of a body, its geometric terms merged into those of the same shape."""
+    inv = body.invariants
+    PG = inv.PG.transpose(2, 3, 0, 1)
+    return ModalData(
+        mass=inv.mass, s0=inv.s0, S1=inv.S1, J0=inv.J0, J1=inv.J1, J2=inv.J2 + inertia_of(PG),
+        h0=inv.h0, h=inv.h, SG=inv.SG, M=np.eye(body.modes), K=np.diag(body.stiffness), D=np.diag(body.damping),
+        nodes={name: (i.point, i.rows, i.second) for name, i in body.interfaces.items()},
+    )  # fmt: skip
+
+
+def body_of(data: ModalData, name: str, path: Path) -> Body:
+    """The body of a foreign data set; its modes are made mass-orthonormal and stiffness-diagonal.
+
+    Raises `FileError` for matrices that no free elastic body has; warns where damping couples the modes, of which the diagonal is kept.
+    """
+    for letter, matrix in (("mass", data.M), ("stiffness", data.K)):
+        if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-6 * np.abs(matrix).max(initial=1e-300):
+            raise FileError(f"{path}: the modal {letter} matrix is not symmetric.")
+    try:
+        stiffness, T = scipy.linalg.eigh(0.5 * (data.K + data.K.T), 0.5 * (data.M + data.M.T))
+    except (scipy.linalg.LinAlgError, ValueError) as error:
+        raise FileError(f"{path}: the modal mass matrix must be positive definite ({error}).") from None
+    if len(stiffness) and stiffness[0] <= 1e-10 * stiffness[-1]:
+        raise FileError(
+            f"{path}: the softest mode has the stiffness {stiffness[0]:.3g} (largest {stiffness[-1]:.3g}): a rigid motion is among the modes. "
+            "A flexible body moves rigidly with its frame: export it without the six rigid-body modes."
+        )
+    if np.allclose(data.M, np.eye(len(T)), rtol=0, atol=1e-12) and not (data.K - np.diag(np.diag(data.K))).any():
+        order = np.argsort(np.diag(data.K), kind="stable")  # such modes stay what they are, to the last digit
+        stiffness, T = np.diag(data.K)[order], np.eye(len(T))[:, order]
+    D = T.T @ data.D @ T
+    coupling = np.abs(D - np.diag(np.diag(D))).max(initial=0.0)
+    if coupling > COUPLED * np.abs(D).max(initial=1e-300):
+        warn(MeshWarning(f"{path}: damping couples the modes (off-diagonal up to {coupling:.2g}, diagonal up to {np.abs(D).max():.2g}); only its diagonal is kept."), stacklevel=2)  # fmt: skip
+    h = data.h
+    if not data.SG.any() and _round_off(h + h.swapaxes(1, 2), h):  # a symmetric part is geometric stiffness
+        h = 0.5 * (h - h.swapaxes(1, 2))
+    invariants = InertiaInvariants(
+        mass=data.mass, s0=data.s0, S1=data.S1, SG=data.SG, J0=data.J0, J1=data.J1, J2=0.5 * (data.J2 + data.J2.swapaxes(0, 1)), h0=data.h0, h=h,
+        PG=_across(0.5 * (h + h.swapaxes(1, 2)).transpose(1, 2, 0)).transpose(2, 3, 0, 1),
+    )  # fmt: skip
+    interfaces = {name: BodyInterface(*parts).over(T) for name, parts in data.nodes.items()}
+    return Body(
+        name=name, invariants=invariants.over(T), stiffness=stiffness, damping=np.diag(D).copy(), interfaces=interfaces,
+        deflection=np.max([np.zeros(len(T)), *(np.linalg.norm(i.rows[:3], axis=0) for i in interfaces.values())], axis=0),
+    )  # fmt: skip
+
+
+def first_moments(J1: Float[np.ndarray, "m 3 3"], h0: Float[np.ndarray, "3 m"]) -> Float[np.ndarray, "m 3 3"]:
+    """`P1_i = int X Psi_i^T`, from its symmetric part in the inertia tensor and its axial vector."""
+    return 0.5 * second_moments(J1) + _across(h0.T)
+
+
+def second_products(J2: Float[np.ndarray, "m m 3 3"], h: Float[np.ndarray, "3 m m"]) -> Float[np.ndarray, "m m 3 3"]:
+    """`P2_ij = int Psi_i Psi_j^T`: symmetric part from the inertia tensor, antisymmetric part from `h`."""
+    return second_moments(J2) + _across(0.5 * (h - h.swapaxes(1, 2)).transpose(1, 2, 0))
+
+
+def _across(axial: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n 3 3"]:
+    """The antisymmetric matrices P with `axial = (P_yz - P_zy, P_zx - P_xz, P_xy - P_yx)`."""
+    return -0.5 * np.einsum("...k,kab->...ab", axial, np.array([skew(e) for e in np.eye(3)]))
+
+
+def _round_off(part: np.ndarray, whole: np.ndarray) -> bool:
+    return bool(np.abs(part).max(initial=0.0) <= 1e-9 * np.abs(whole).max(initial=0.0))

@@ -1,0 +1,272 @@
+"""Mechanisms in TOML: read, checked against the schema, built. A model file runs no code."""
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+import fem
+import meshes
+import reduction
+from fem.errors import FlexmbError, unknown_name
+from fem.mesh.selection import from_text
+from flexmb.analyses.inverse_dynamics import Servo
+from flexmb.bodies.body import Body, flexible_body, rigid_body
+from flexmb.files.bodies.body_file import load_body
+from flexmb.files.models import schema
+from flexmb.files.models.changes import changed
+from flexmb.files.models.motion_keys import MotionKeys
+from flexmb.files.models.schema_errors import sentences
+from flexmb.mechanism.mechanism import MechanismError
+from flexmb.mechanism.system import BodyHandle, Place, System
+from flexmb.mechanism.time_functions import Motion
+from flexmb.results.measure import measure
+from flexmb.simulation.events import Action, End, Event, Lock, Release, stop
+
+
+class ModelFileError(FlexmbError, ValueError):
+    """A model file is not as it must be; the message names file and key."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """What a model file says: the system, the options for `flexmb.simulate`, and coordinates prescribed for `flexmb.analyses.inverse_dynamics`."""
+
+    system: System
+    duration: float
+    options: dict[str, Any]
+    servos: tuple[Servo, ...] = ()
+
+
+def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> ModelFile:
+    """Read a TOML model file (format: docs/model-files.md). Raises `ModelFileError` naming the file and the key.
+
+    `changes`: other values for some keys (see `flexmb.files.models.changes`). Meshes are read and reduced here, once in a process as long as file and keys stay the same;
+    file names in the model are looked up beside the model file.
+    """
+    path = Path(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise ModelFileError(f"There is no model file {str(path)!r} (looked in {path.resolve().parent}).") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelFileError(f"The model file {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ModelFileError(f"{path} is not valid TOML: {error}.") from None
+    with _naming(path, ""):
+        data = changed(data, changes or {})
+    try:
+        keys = schema.ModelKeys.model_validate(data)
+    except ValidationError as error:
+        raise ModelFileError(f"{path}: " + "\n  ".join(sentences(error, data))) from None
+    options = keys.simulation.model_dump()
+    if keys.stops or keys.events:
+        with _naming(path, "stops and events"):
+            options["events"] = [*map(_stop, keys.stops), *map(_event, keys.events)]
+    servos = tuple(Servo(s.marker, s.axis, s.motion.motion(path.parent)) for s in keys.servos)
+    return ModelFile(_build(keys, path), options.pop("duration"), options, servos)
+
+
+@dataclass(frozen=True)
+class _Site:
+    """A system being built: its bodies by name, and the folder in which the model file's names are looked up."""
+
+    system: System
+    folder: Path
+    handles: dict[str, BodyHandle]
+
+    def place(self, text: str) -> Place | BodyHandle:
+        """`"ground"`, `"body"`, `"body.interface"` or `"body.point"`."""
+        name, _, interface = text.partition(".")
+        if name == "ground":
+            return self.system.ground[interface] if interface else self.system.ground
+        if name not in self.handles:
+            raise MechanismError(unknown_name("body", name, [*self.handles, "ground"]))
+        return self.handles[name][interface] if interface else self.handles[name]
+
+    def motion(self, keys: MotionKeys | None) -> Motion | None:
+        """The function of time that a table of keys means."""
+        return None if keys is None else keys.motion(self.folder)
+
+
+def _build(keys: schema.ModelKeys, path: Path) -> System:
+    site = _Site(System(gravity=keys.gravity, name=keys.name), path.parent, {})
+    for name, body in keys.bodies.items():
+        with _naming(path, f"bodies.{name}"):
+            _add_body(site, name, body)
+    parts: tuple[tuple[str, Sequence[Any], Callable[[_Site, Any], None]], ...] = (
+        ("joints", keys.joints, _add_joint),
+        ("springs", keys.springs, _add_spring),
+        ("bushings", keys.bushings, _add_bushing),
+        ("joint_springs", keys.joint_springs, _add_joint_spring),
+        ("motors", keys.motors, _add_motor),
+        ("loads", keys.loads, _add_load),
+    )
+    for key, tables, add in parts:
+        for number, table in enumerate(tables, 1):
+            with _naming(path, f"{key}[{number}] ({table.name!r})"):
+                add(site, table)
+    return site.system
+
+
+@contextmanager
+def _naming(path: Path, key: str) -> Iterator[None]:
+    """Errors inside name the model file and the key."""
+    try:
+        yield
+    except FlexmbError as error:
+        raise ModelFileError(f"{path}: key '{key}': {error}" if key else f"{path}: {error}") from error
+
+
+# bodies -------------------------------------------------------------------------------------------------------------
+
+
+def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBody) -> None:
+    if isinstance(keys, schema.RigidBody):
+        points = {key: tuple(point) for key, point in keys.points.items()}
+        body = rigid_body(name, mass=keys.mass, inertia=keys.inertia, centre=keys.centre, points=points)
+    elif keys.file is not None:
+        body = load_body(site.folder / keys.file)
+    else:
+        mesh = _mesh_path(str(keys.mesh), site.folder)
+        changed_at = mesh.stat().st_mtime_ns if mesh.exists() else 0
+        text = keys.model_dump_json(exclude={"position", "orientation", "velocity", "angular_velocity"}, warnings=False)
+        body = _reduced(name, text, mesh, changed_at)
+    turn = keys.orientation
+    if isinstance(turn, schema.AxisAngle):
+        turn = list(np.deg2rad(turn.degrees) * np.array(turn.axis) / np.linalg.norm(turn.axis))
+    site.handles[name] = site.system.add(
+        body,
+        name=name,
+        position=keys.position,
+        orientation=turn,
+        velocity=keys.velocity,
+        angular_velocity=keys.angular_velocity,
+    )
+
+
+@lru_cache(maxsize=8)
+def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
+    """The flexible body of a mesh file as it was at a time, by its keys in JSON: all that it depends on."""
+    keys = schema.FlexibleBody.model_validate_json(text)
+    mesh = fem.read_mesh(path, ignore=keys.ignore)
+    material = (
+        {k: _material(m) for k, m in keys.material.items()}
+        if isinstance(keys.material, dict)
+        else _material(keys.material)
+    )
+    interfaces = {
+        key: from_text(spec) if isinstance(spec, str) else fem.Interface(from_text(spec.set), spec.kind, spec.point)
+        for key, spec in keys.interfaces.items()
+    }
+    part = fem.Model(mesh, material, name=name).with_interfaces(**interfaces)
+    how = keys.reduction
+    part = part if how.memory is None else part.with_solver(how.memory)
+    band = None if how.band is None else (0.0, how.band)
+    basis = reduction.reduce(part, how.method, how.modes, how.attached_to, band=band, tol=how.tolerance)
+    return flexible_body(
+        part, basis, name=name, modal_damping=keys.modal_damping, rayleigh=(keys.rayleigh[0], keys.rayleigh[1]),
+        geometric_stiffness=keys.geometric_stiffness,
+    )  # fmt: skip
+
+
+def _mesh_path(text: str, folder: Path) -> Path:
+    """`"flexmb:NAME"` is a mesh that ships with flexmb, anything else a file beside the model file."""
+    if not text.startswith("flexmb:"):
+        return folder / text
+    try:
+        return meshes.path(text.removeprefix("flexmb:"))
+    except FileNotFoundError as error:
+        raise MechanismError(str(error)) from None
+
+
+def _material(keys: str | schema.MaterialKeys | None) -> fem.Material:
+    if isinstance(keys, schema.MaterialKeys):
+        return fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
+    name, _, units = str(keys).partition(":")
+    makers = {"steel": fem.Material.steel, "aluminium": fem.Material.aluminium}
+    if name not in makers:
+        constants = "{ youngs_modulus = ..., poissons_ratio = ..., density = ... }"
+        raise MechanismError(f"{unknown_name('material', name, makers)} Or write its constants: {constants}.")
+    return makers[name](units=units or "m")
+
+
+# joints and forces --------------------------------------------------------------------------------------------------
+
+
+def _add_joint(site: _Site, joint: schema.JointKeys | schema.PrescribedKeys) -> None:
+    a, b = site.place(joint.a), site.place(joint.b)
+    if isinstance(joint, schema.PrescribedKeys):
+        parts = {key: site.motion(getattr(joint, key)) for key in ("x", "y", "z", "rotation")}
+        site.system.prescribe(joint.name, a, b, axis=joint.axis, at=joint.at, **parts)
+        return
+    site.system.joint(joint.kind, joint.name, a, b, axis=joint.axis, second_axis=joint.second_axis, at=joint.at)
+    if joint.drive is not None:
+        site.system.drive(joint.name, joint.drive.motion(site.folder), joint.along)
+    if joint.speed is not None:
+        site.system.set_speed(joint.name, joint.speed, joint.along)
+
+
+def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
+    ends = [site.place(text) for text in (keys.a, keys.b)]
+    if keys.at is not None:  # the place of the end on the ground
+        ends = [site.system.ground.at(keys.at) if end is site.system.ground else end for end in ends]
+        if not any(text == "ground" for text in (keys.a, keys.b)):
+            raise MechanismError("at = [x, y, z] is the place on the ground, but neither end is on the ground.")
+    if not all(isinstance(end, Place) for end in ends):
+        raise MechanismError(
+            "a spring needs two places: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
+        )
+    site.system.spring_damper(keys.name, *ends, stiffness=keys.stiffness, damping=keys.damping, length=keys.length)
+
+
+def _add_bushing(site: _Site, keys: schema.BushingKeys) -> None:
+    places = site.place(keys.a), site.place(keys.b)
+    site.system.bushing(keys.name, *places, stiffness=keys.stiffness, damping=keys.damping, axis=keys.axis, at=keys.at)
+
+
+def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
+    site.system.joint_spring(
+        keys.name, keys.joint, stiffness=keys.stiffness, damping=keys.damping, free=keys.free, along=keys.along
+    )
+
+
+def _add_motor(site: _Site, keys: schema.MotorKeys) -> None:
+    effort = keys.effort if isinstance(keys.effort, float | int) else keys.effort.motion(site.folder)
+    site.system.motor(keys.name, keys.joint, effort, drag=keys.drag, along=keys.along)
+
+
+def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
+    where = site.place(keys.place)
+    if isinstance(where, BodyHandle):
+        where = where.at((0.0, 0.0, 0.0))
+    site.system.load(
+        keys.name, where, force=keys.force, moment=keys.moment, factor=site.motion(keys.factor), follows=keys.follows
+    )
+
+
+# events ---------------------------------------------------------------------------------------------------------------
+
+
+def _stop(keys: schema.StopKeys) -> Event:
+    limit, upper = (keys.lower, False) if keys.upper is None else (keys.upper, True)
+    return stop(keys.name, keys.joint, limit or 0.0, upper=upper, restitution=keys.restitution, along=keys.along)
+
+
+def _event(keys: schema.EventKeys) -> Event:
+    value, sign = (keys.below, -1.0) if keys.above is None else (keys.above, 1.0)
+    measured = measure(keys.measure)
+    do: Action = None
+    if keys.lock is not None:
+        do = Lock(keys.lock)
+    elif keys.release is not None:
+        do = Release(keys.release)
+    elif keys.end:
+        do = End()
+    return Event(keys.name, lambda result: sign * (measured(result) - value), do)

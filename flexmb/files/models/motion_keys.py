@@ -1,0 +1,129 @@
+"""Functions of time in a model file: `{ kind = "...", ... }`."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from flexmb.files.models.keys import Keys, Positive, refusal
+from flexmb.mechanism import time_functions as motion
+from flexmb.mechanism.time_functions import Motion, MotionError
+
+
+class Polynomial(Keys):
+    """`c0 + c1 t + c2 t^2 + ...`"""
+
+    kind: Literal["polynomial"]
+    coefficients: Annotated[list[float], Field(min_length=1)]
+
+    def motion(self, folder: Path) -> Motion:
+        return motion.polynomial(*self.coefficients)
+
+
+class ConstantSpeed(Keys):
+    """`start + speed t`"""
+
+    kind: Literal["constant-speed"]
+    speed: float
+    start: float = 0.0
+
+    def motion(self, folder: Path) -> Motion:
+        return motion.constant_speed(self.speed, self.start)
+
+
+class Harmonic(Keys):
+    """`offset + amplitude sin(2 pi frequency t + phase)`"""
+
+    kind: Literal["harmonic"]
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    offset: float = 0.0
+
+    def motion(self, folder: Path) -> Motion:
+        return motion.harmonic(self.amplitude, self.frequency, self.phase, self.offset)
+
+
+class SmoothStep(Keys):
+    """From 0 to `height` between `start` and `start + duration`."""
+
+    kind: Literal["smooth-step"]
+    start: float = 0.0
+    duration: Positive
+    height: float
+
+    def motion(self, folder: Path) -> Motion:
+        return motion.smooth_step(self.start, self.duration, self.height)
+
+
+class SpinUp(Keys):
+    """Angle whose rate rises from 0 to `speed` over `duration`."""
+
+    kind: Literal["spin-up"]
+    speed: float
+    duration: Positive
+
+    def motion(self, folder: Path) -> Motion:
+        return motion.spin_up(self.speed, self.duration)
+
+
+class Pulse(Keys):
+    """A smooth pulse of `height`, repeated every `period` if given."""
+
+    kind: Literal["pulse"]
+    start: float = 0.0
+    duration: Positive
+    height: float
+    period: Positive | None = None
+
+    def motion(self, folder: Path) -> Motion:
+        return motion.pulse(self.start, self.duration, self.height, self.period)
+
+
+class Table(Keys):
+    """Cubic spline through points, given here or as a two-column CSV file beside the model file."""
+
+    kind: Literal["table"]
+    times: list[float] | None = None
+    values: list[float] | None = None
+    csv: str | None = None
+    feature: Positive | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        given = (self.times is not None, self.values is not None, self.csv is not None)
+        if given not in ((True, True, False), (False, False, True)):
+            raise refusal("a table needs times and values, or csv = (a file with two columns), not both")
+        return self
+
+    def motion(self, folder: Path) -> Motion:
+        if self.csv is None:
+            return motion.table(self.times or [], self.values or [], feature=self.feature)
+        return motion.table(*_columns(folder / self.csv), feature=self.feature)
+
+
+def _columns(path: Path) -> np.ndarray:
+    """Two columns (2, n) of a CSV file; lines that begin with `#` are comments."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MotionError(f"The table {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].strip()
+        if not words:
+            continue
+        try:
+            time, value = (float(word) for word in words.split(","))
+        except ValueError:
+            raise MotionError(
+                f"The table {path}, line {number}: expected two numbers separated by a comma, found {line!r}. Put a # before a title."
+            ) from None
+        rows.append((time, value))
+    return np.array(rows).reshape(-1, 2).T
+
+
+MotionKeys = Annotated[
+    Polynomial | ConstantSpeed | Harmonic | SmoothStep | SpinUp | Pulse | Table, Field(discriminator="kind")
+]

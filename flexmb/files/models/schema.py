@@ -1,0 +1,333 @@
+"""The keys of a model file (TOML): bodies, joints, forces, settings. A key that is not here is refused by name."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+
+from fem.errors import unknown_name
+from flexmb.files.models.keys import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
+from flexmb.files.models.motion_keys import MotionKeys
+from flexmb.mechanism.joints import JOINTS
+
+
+class MaterialKeys(Keys):
+    """An isotropic material."""
+
+    youngs_modulus: Positive
+    poissons_ratio: float
+    density: Positive
+
+
+def _sort_of_material(value: Any) -> str:
+    constants = isinstance(value, dict) and (not value or value.keys() & MaterialKeys.model_fields)
+    return "<constants>" if constants else sort_of(value)
+
+
+_MATERIAL = 'expected "steel", "aluminium" (":mm" behind it for mm, t, s), or { youngs_modulus = ..., poissons_ratio = ..., density = ... }'
+Material = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[MaterialKeys, Tag("<constants>")],
+    Discriminator(_sort_of_material, custom_error_type="material", custom_error_message=_MATERIAL),
+]
+Materials = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[MaterialKeys, Tag("<constants>")] | Annotated[dict[str, Material], Tag("<table>")],
+    Discriminator(
+        _sort_of_material, custom_error_type="material", custom_error_message=_MATERIAL + ", or a table of these, one for each cell set"
+    ),
+]  # fmt: skip
+
+
+class InterfaceKeys(Keys):
+    """A node or face set as interface."""
+
+    set: str
+    kind: Literal["rigid", "average"] = "rigid"
+    point: Vector | None = None
+
+
+Interface = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[InterfaceKeys, Tag("<table>")],
+    Discriminator(
+        sort_of, custom_error_type="interface", custom_error_message='expected the name of a set, or { set = "...", kind = "rigid" | "average", point = [x, y, z] }'
+    ),
+]  # fmt: skip
+
+
+class ReductionKeys(Keys):
+    """How the mesh is reduced."""
+
+    method: Literal[
+        "choose", "craig-bampton", "craig-chang", "herting", "modal", "krylov", "gramian", "balanced-truncation", "irka"
+    ] = "craig-bampton"
+    modes: Annotated[int, Field(ge=0)] | None = None
+    band: Annotated[float, Field(gt=0)] | None = None
+    tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
+    attached_to: str | None = None
+    memory: str | None = None
+
+
+class AxisAngle(Keys):
+    """A turn about an axis."""
+
+    axis: Direction
+    degrees: float
+
+
+Orientation = Annotated[
+    Annotated[AxisAngle, Tag("<table>")] | Annotated[list[float], Field(min_length=3, max_length=4), Tag("<list>")],
+    Discriminator(
+        sort_of, custom_error_type="orientation", custom_error_message="expected a rotation vector (3 numbers), a quaternion (4, scalar first), or { axis = [x, y, z], degrees = ... }"
+    ),
+]  # fmt: skip
+
+
+def _sort_of_inertia(value: Any) -> str:
+    return "<rows>" if isinstance(value, list) and value and isinstance(value[0], list) else sort_of(value)
+
+
+Inertia = Annotated[
+    Annotated[Vector, Tag("<list>")] | Annotated[list[Vector], Field(min_length=3, max_length=3), Tag("<rows>")],
+    Discriminator(
+        _sort_of_inertia, custom_error_type="inertia", custom_error_message="expected 3 principal moments, or 3 rows of 3 numbers"
+    ),
+]  # fmt: skip
+
+
+class _Body(Keys):
+    position: Vector = Field([0.0, 0.0, 0.0])
+    orientation: Orientation = Field([0.0, 0.0, 0.0])
+    velocity: Vector = Field([0.0, 0.0, 0.0])
+    angular_velocity: Vector = Field([0.0, 0.0, 0.0])
+
+
+class RigidBody(_Body):
+    """A rigid body from its mass properties."""
+
+    kind: Literal["rigid"]
+    mass: Positive
+    inertia: Inertia
+    centre: Vector = Field([0.0, 0.0, 0.0])
+    points: dict[str, Vector] = Field({})
+
+
+class FlexibleBody(_Body):
+    """A flexible body from a mesh, or from a file that `flexmb reduce` wrote."""
+
+    kind: Literal["flexible"]
+    file: str | None = None
+    mesh: str | None = None
+    ignore: list[str] = Field([])
+    material: Materials | None = None
+    interfaces: dict[str, Interface] = Field({})
+    reduction: ReductionKeys = ReductionKeys()
+    modal_damping: NotNegative = 0.0
+    rayleigh: Annotated[list[NotNegative], Field(min_length=2, max_length=2)] = Field([0.0, 0.0])
+    geometric_stiffness: Literal["second-order", "none"] = "second-order"
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        own = {*FlexibleBody.model_fields} - {*_Body.model_fields, "kind", "file"}
+        if self.file is not None and (both := sorted(own & self.model_fields_set)):
+            raise refusal(
+                f"the saved body in file = {self.file!r} is reduced already; remove {', '.join(both)}, or remove file"
+            )
+        if self.file is None and self.mesh is None:
+            raise refusal("a flexible body needs mesh = (a mesh file), or file = (a body that `flexmb reduce` wrote)")
+        if self.file is None and self.material is None:
+            raise refusal(f"the mesh {self.mesh!r} needs a material")
+        return self
+
+
+BodyKeys = Annotated[RigidBody | FlexibleBody, Field(discriminator="kind")]
+
+
+class _Between(Keys):
+    name: Name
+    a: str
+    b: str
+    at: Vector | None = None
+
+
+def _existing_kind(kind: str) -> str:
+    if kind not in JOINTS:
+        raise refusal(unknown_name("joint kind", kind, [*JOINTS, "prescribed"]))
+    return kind
+
+
+class JointKeys(_Between):
+    """A joint; `drive` prescribes its free motion, `speed` is its relative speed at the start."""
+
+    kind: Annotated[str, AfterValidator(_existing_kind)]
+    axis: Direction = Field([0.0, 0.0, 1.0])
+    second_axis: Direction | None = None
+    drive: MotionKeys | None = None
+    speed: float | None = None
+    along: Literal["rotation", "translation"] | None = None
+
+    @model_validator(mode="after")
+    def _used_keys(self) -> Self:
+        if self.second_axis is not None and self.kind != "universal":
+            raise refusal(f"second_axis belongs to a universal joint; this one is {self.kind!r}")
+        if self.along is not None and self.drive is None and self.speed is None:
+            raise refusal("along says which motion drive or speed means; there is neither")
+        return self
+
+
+class PrescribedKeys(_Between):
+    """The second body is carried along a prescribed motion; components without one are held."""
+
+    kind: Literal["prescribed"]
+    axis: Direction = Field([0.0, 0.0, 1.0])
+    x: MotionKeys | None = None
+    y: MotionKeys | None = None
+    z: MotionKeys | None = None
+    rotation: MotionKeys | None = None
+
+
+def _sort_of_joint(value: Any) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return "<prescribed>" if kind == "prescribed" else "<joint>"
+
+
+AnyJoint = Annotated[
+    Annotated[JointKeys, Tag("<joint>")] | Annotated[PrescribedKeys, Tag("<prescribed>")], Discriminator(_sort_of_joint)
+]
+
+
+class SpringKeys(_Between):
+    """A spring and damper along the line between two places."""
+
+    stiffness: NotNegative
+    damping: NotNegative = 0.0
+    length: NotNegative | None = None
+
+
+class BushingKeys(_Between):
+    """Six springs and dampers."""
+
+    stiffness: Annotated[list[NotNegative], Field(min_length=6, max_length=6)]
+    damping: Annotated[list[NotNegative], Field(min_length=6, max_length=6)] = Field([0.0] * 6)
+    axis: Direction = Field([0.0, 0.0, 1.0])
+
+
+class JointSpringKeys(Keys):
+    """A spring and damper in a joint's free motion."""
+
+    name: Name
+    joint: str
+    stiffness: NotNegative
+    damping: NotNegative = 0.0
+    free: float = 0.0
+    along: Literal["rotation", "translation"] | None = None
+
+
+Effort = Annotated[
+    Annotated[float, Tag("<number>")] | Annotated[MotionKeys, Tag("<table>")],
+    Discriminator(sort_of, custom_error_type="effort", custom_error_message="expected a number, or a motion such as { kind = \"harmonic\", ... }"),
+]  # fmt: skip
+
+
+class MotorKeys(Keys):
+    """A torque or force in a joint's free motion."""
+
+    name: Name
+    joint: str
+    effort: Effort
+    drag: NotNegative = 0.0
+    along: Literal["rotation", "translation"] | None = None
+
+
+class LoadKeys(Keys):
+    """A force and moment at a place."""
+
+    name: Name
+    place: str
+    force: Vector = Field([0.0, 0.0, 0.0])
+    moment: Vector = Field([0.0, 0.0, 0.0])
+    factor: MotionKeys | None = None
+    follows: bool = False
+
+
+class StopKeys(Keys):
+    """A stop at a value of a joint's free motion."""
+
+    name: Name
+    joint: str
+    upper: float | None = None
+    lower: float | None = None
+    restitution: Annotated[float, Field(ge=0, le=1)] = 0.0
+    along: Literal["rotation", "translation"] | None = None
+
+    @model_validator(mode="after")
+    def _one_side(self) -> Self:
+        if (self.upper is None) == (self.lower is None):
+            raise refusal("a stop has either upper = (a value of the joint) or lower = (one); make two stops for both")
+        return self
+
+
+class EventKeys(Keys):
+    """What happens when a measure rises (or falls) through a value: one of the actions, or a mere restart."""
+
+    name: Name
+    measure: str
+    above: float | None = None
+    below: float | None = None
+    lock: str | None = None
+    release: str | None = None
+    end: bool = False
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> Self:
+        if (self.above is None) == (self.below is None):
+            raise refusal("an event happens either above = (a value of the measure) or below = (one)")
+        if sum((self.lock is not None, self.release is not None, self.end)) > 1:
+            raise refusal("an event has one of lock, release, end")
+        return self
+
+
+class ServoKeys(Keys):
+    """A world coordinate of a marker that moves as prescribed, by the efforts of motors: for `flexmb inverse`."""
+
+    marker: str
+    axis: Literal["x", "y", "z"]
+    motion: MotionKeys
+
+
+class SimulationKeys(Keys):
+    """Options of `flexmb.simulate`."""
+
+    duration: Positive
+    step: Positive | None = None
+    tolerance: Annotated[float, Field(gt=0, lt=1)] = 1e-6
+    max_step: Positive | None = None
+    output_step: Positive | None = None
+    rho_inf: Annotated[float, Field(ge=0, le=1)] = 0.9
+    project: bool = False
+    integrator: Literal["generalised-alpha", "hht", "radau", "bdf", "explicit", "energy-momentum"] = "generalised-alpha"
+    coordinates: Literal["absolute", "joint"] = "absolute"
+
+
+class ModelKeys(Keys):
+    """A whole model file."""
+
+    name: str = "mechanism"
+    gravity: Vector = Field([0.0, 0.0, 0.0])
+    simulation: SimulationKeys
+    bodies: Annotated[dict[str, BodyKeys], Field(min_length=1)]
+    joints: list[AnyJoint] = Field([])
+    springs: list[SpringKeys] = Field([])
+    bushings: list[BushingKeys] = Field([])
+    joint_springs: list[JointSpringKeys] = Field([])
+    motors: list[MotorKeys] = Field([])
+    loads: list[LoadKeys] = Field([])
+    stops: list[StopKeys] = Field([])
+    events: list[EventKeys] = Field([])
+    servos: list[ServoKeys] = Field([])
+
+    @model_validator(mode="after")
+    def _body_names(self) -> Self:
+        for name in self.bodies:
+            if name in ("", "ground") or "." in name:
+                raise refusal(
+                    f"a body cannot be called {name!r}: 'ground' is the fixed world, and a dot separates a body from its interface"
+                )
+        return self

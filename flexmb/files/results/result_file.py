@@ -1,0 +1,177 @@
+"""Results in HDF5: motion, ledger, and the mechanism that moved."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import PPoly
+
+from fem.errors import FlexmbError
+from flexmb.files.bodies.body_file import body_from_tree, body_tree
+from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
+from flexmb.files.storage.tree import FileError, Tree, read_tree, write_tree
+from flexmb.kernels.base.data import ANGLE, TILT
+from flexmb.mechanism.force_law import Law
+from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row
+from flexmb.mechanism.state import State
+from flexmb.mechanism.time_functions import Motion, require_inside
+from flexmb.results.ledger import Ledger
+from flexmb.results.result import Happening, Result, Statistics, followed_angles
+
+_STORED = " (stored values)"
+
+
+def save_result(result: Result, path: str | Path) -> Path:
+    """Write a result; `load_result` gives back an equal one.
+
+    Functions of time are Python functions, and a file holds no code: stored are their descriptions and their values, rates
+    and accelerations at the stored times. The loaded mechanism interpolates these, and says so in the description.
+    """
+    tree = {name: getattr(result, name) for name in ("t", "q", "w", "wdot", "multipliers", "angles")}
+    tree["ledger"] = {f.name: getattr(result.ledger, f.name) for f in fields(result.ledger)}
+    tree["statistics"] = asdict(result.statistics)
+    tree["happened"] = [asdict(h) for h in result.happened]
+    tree["unresolved"] = list(result.unresolved)
+    tree["mechanism"] = _mechanism_tree(result.mechanism, result.t)
+    return write_tree(path, "result", tree)
+
+
+def load_result(path: str | Path) -> Result:
+    """Read a result that `save_result` wrote. Raises `FileError` for anything else."""
+    tree = read_tree(path, "result")
+    try:
+        mechanism = _mechanism_from_tree(tree["mechanism"], tree["t"], path)
+        require_sound_mechanism(mechanism)
+        rates = {name: tree[name] for name in ("w", "wdot", "multipliers")}
+        ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
+        require_sound_motion(mechanism, tree["t"], tree["q"], rates, ledger)
+        angles = tree["angles"] if "angles" in tree else followed_angles(mechanism, tree["q"])
+        require_numbers(angles, (len(tree["t"]), len(mechanism.turning)), "the angles")
+        return Result(
+            mechanism=mechanism,
+            t=tree["t"],
+            q=tree["q"],
+            **rates,
+            angles=angles,
+            ledger=ledger,
+            statistics=Statistics(**tree["statistics"]),
+            happened=tuple(Happening(**h) for h in tree.get("happened", [])),
+            unresolved=tuple(str(text) for text in tree.get("unresolved", [])),
+        )
+    except FlexmbError as error:
+        raise (
+            error if isinstance(error, FileError) else FileError(f"{path} holds no result that can be: {error}")
+        ) from None
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise FileError(f"{path} does not hold a result as flexmb writes it: {error}.") from None
+
+
+def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
+    return {
+        "name": m.name,
+        "gravity": m.gravity,
+        "bodies": [body_tree(b) for b in m.bodies],
+        "markers": _columns(m.markers, Marker),
+        "rows": _columns(m.rows, Row),
+        "joints": [{f.name: getattr(j, f.name) for f in fields(Joint)} for j in m.joints],
+        "force_elements": {name: np.array(rows) for name, rows in m.force_elements.items()},
+        "loads": _columns(m.loads, Load),
+        "functions": [{"description": f.description, "values": np.array([f(x) for x in t])} for f in m.functions],
+        "initial": asdict(m.initial),
+        "start_rows": _columns([row for row, _ in m.start_rows], Row),
+        "start_speeds": np.array([speed for _, speed in m.start_rows]),
+        "laws": [law.name for law in m.laws],
+    }
+
+
+def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechanism:
+    start_rows = tuple(_of_today(row) for row in _records(tree["start_rows"], Row))
+    return Mechanism(
+        name=tree["name"],
+        gravity=tree["gravity"],
+        bodies=tuple(body_from_tree(b, path) for b in tree["bodies"]),
+        markers=_records(tree["markers"], Marker),
+        rows=tuple(_of_today(row) for row in _records(tree["rows"], Row)),
+        joints=tuple(Joint(j["name"], j["kind"], tuple(j["markers"]), tuple(j["rows"])) for j in tree["joints"]),
+        force_elements={name: tuple(rows.tolist()) for name, rows in tree["force_elements"].items()},
+        loads=_records(tree["loads"], Load),
+        functions=tuple(_checked_motion(f["description"], t, f["values"]) for f in tree["functions"]),
+        initial=State(**tree["initial"]),
+        start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
+        laws=tuple(Law(_no_code, name) for name in tree["laws"]),
+    )
+
+
+def _of_today(row: Row) -> Row:
+    """A row of an older file, where drivers of rotations had the kind 2, and rotations of bushings were rotation vectors, of kind 5."""
+    if row.kind == 2 or (row.kind == 5 and row.axes[0] == 2):
+        return replace(row, kind=ANGLE)
+    return replace(row, kind=TILT) if row.kind == 5 else row
+
+
+def _no_code(t: float, x: float, xdot: float) -> float:
+    raise NotImplementedError(
+        "its function is not in the file it was read from; build the mechanism again to simulate it"
+    )
+
+
+def _columns(records: Sequence[Any], kind: type) -> Tree:
+    """Records of one kind as a table: field -> array over the records, or a list where some are texts."""
+    table: Tree = {}
+    for field in fields(kind):
+        values = [getattr(record, field.name) for record in records]
+        numbers = not any(value is None or isinstance(value, str) for value in values)
+        table[field.name] = np.array(values) if numbers else values
+    return table
+
+
+def _records(table: Tree, kind: type) -> tuple[Any, ...]:
+    """The records of a table that `_columns` made."""
+    made = []
+    for values in zip(*(table[field.name] for field in fields(kind)), strict=True):
+        made.append(kind(*(_plain(value) for value in values)))
+    return tuple(made)
+
+
+def _plain(value: Any) -> Any:
+    """A number as Python's, a pair of whole numbers as a tuple, other arrays as they are."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind == "i":
+        return tuple(value.tolist())
+    return value
+
+
+def _checked_motion(description: str, t: np.ndarray, values: np.ndarray) -> Motion:
+    require_numbers(t, (np.size(t),), "the stored times")
+    require_numbers(values, (len(t), 3), f"the function of time {description!r}")
+    return _stored_motion(str(description), t, values)
+
+
+def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> Motion:
+    """A function of time known with two derivatives at the stored times: exact there, quintic between them."""
+    curves = [_quintic(t, values).derivative(order) for order in range(3)]
+
+    def column(order: int) -> Callable[[Any], Any]:
+        def at(time: Any) -> Any:
+            require_inside(np.asarray(time), t, repr(text))
+            index = np.minimum(np.searchsorted(t, time), len(t) - 1)
+            return np.where(t[index] == time, values[index, order], curves[order](time))
+
+        return at
+
+    text = description if description.endswith(_STORED) else description + _STORED
+    return Motion(column(0), column(1), column(2), text)
+
+
+def _quintic(t: np.ndarray, values: np.ndarray) -> PPoly:
+    """Piecewise polynomial with the given value, rate and acceleration (nt, 3) at `t` (Hermite)."""
+    h = np.diff(t)
+    c0, c1, c2 = values[:-1, 0], h * values[:-1, 1], h**2 * values[:-1, 2] / 2
+    d = values[1:, 0] - c0 - c1 - c2
+    e = h * values[1:, 1] - c1 - 2 * c2
+    g = h**2 * values[1:, 2] - 2 * c2
+    c3, c4, c5 = 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
+    return PPoly(np.stack([c5 / h**5, c4 / h**4, c3 / h**3, c2 / h**2, c1 / h, c0]), t)

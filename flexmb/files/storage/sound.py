@@ -1,0 +1,200 @@
+"""What a body, a mechanism and a result of a file must be before compiled code gets them: shapes, places, finite numbers, physical sense.
+
+Compiled code takes indices as they are: one that is out of range reads memory that is not its own. A file can hold anything, also with the right checksum.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from flexmb.bodies.body import Body
+from flexmb.bodies.invariants import rigid_mass
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
+from flexmb.mechanism.mechanism import Load, Marker, Mechanism, Row
+from flexmb.mechanism.state import State
+from flexmb.results.ledger import Ledger
+
+UNIT = 1e-6
+"""By how much quaternions and axes may miss unit length."""
+DEFINITE = 1e-6
+"""Least part of the rigid mass that the elastic motion leaves."""
+KINDS = (TRANSLATION, DOT, DISTANCE, ANGLE, TILT)
+
+
+class UnsoundError(ValueError):
+    """What a file holds cannot be; the message says what."""
+
+
+def require(holds: Any, text: str) -> None:
+    """Raise `UnsoundError` where something does not hold."""
+    if not holds:
+        raise UnsoundError(text)
+
+
+def require_numbers(value: Any, shape: tuple[int, ...], what: str, finite: bool = True) -> None:
+    """An array of real numbers of a shape."""
+    require(isinstance(value, np.ndarray) and value.dtype.kind == "f", f"{what} should be an array of real numbers")
+    require(value.shape == shape, f"{what} has shape {value.shape}, expected {shape}")
+    require(not finite or np.isfinite(value).all(), f"{what} has numbers that are not finite")
+
+
+def require_places(value: Any, shape: tuple[int, ...], low: int, high: int, what: str) -> None:
+    """An array of whole numbers of a shape, from `low` to below `high`."""
+    require(isinstance(value, np.ndarray) and value.dtype.kind in "iu", f"{what} should be an array of whole numbers")
+    require(value.shape == shape, f"{what} has shape {value.shape}, expected {shape}")
+    require(not value.size or (value.min() >= low and value.max() < high), f"{what} go beyond {low} to {high - 1}")
+
+
+def _index(value: Any, low: int, high: int, what: str) -> None:
+    require(
+        type(value) is int and low <= value < high,
+        f"{what} is {value!r}, expected a whole number from {low} to {high - 1}",
+    )
+
+
+def _text(value: Any, what: str) -> None:
+    require(isinstance(value, str), f"{what} is {value!r}, expected a text")
+
+
+def _number(value: Any, what: str) -> None:
+    require(
+        isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value),
+        f"{what} is {value!r}, expected a finite number",
+    )
+
+
+# bodies ---------------------------------------------------------------------------------------------------------------
+
+
+def require_sound_body(body: Body) -> None:
+    """What `Body` and its parts do not check themselves: displacement fields, and that some distribution of matter has these integrals."""
+    m, inv = body.modes, body.invariants
+    _text(body.name, "the name of a body")
+    for what, value in (("J1", inv.J1), ("J2", inv.J2)):
+        require(
+            np.abs(value - value.swapaxes(-1, -2)).max(initial=0.0) <= UNIT * np.abs(value).max(initial=0.0),
+            f"{what} of {body.name!r} is not symmetric",
+        )
+    rigid, coupling = rigid_mass(inv.mass, inv.s0, inv.J0), np.vstack([inv.S1, inv.h0])
+    root = np.linalg.cholesky(rigid)
+    carried = np.linalg.svd(np.linalg.solve(root, coupling), compute_uv=False)
+    require(
+        carried.max(initial=0.0) < 1 + DEFINITE,
+        f"the elastic motion of {body.name!r} carries more than its mass (S1, h0)",
+    )
+    nodes = None if body.mesh is None else len(body.mesh.points)
+    if body.Psi is not None:
+        rows = 3 * nodes if nodes is not None else len(body.Psi)
+        require_numbers(body.Psi, (rows, m), f"Psi of {body.name!r}")
+    if body.quadratic is not None:
+        count = np.shape(body.quadratic.shapes)[-1]
+        require_numbers(body.quadratic.shapes, (nodes or 0, 3, count), f"the second-order shapes of {body.name!r}")
+        require_places(body.quadratic.pairs, (count, 2), 0, m, f"the pairs of shapes of {body.name!r}")
+    if body.stress is not None:
+        count = len(body.stress.nodes)
+        require_places(body.stress.nodes, (count,), -1, nodes or 0, f"the nodes of stresses of {body.name!r}")
+        require_numbers(body.stress.x, (count, 3), f"the places of stresses of {body.name!r}")
+        require_numbers(body.stress.rows, (count, 6, m), f"the stresses of {body.name!r}")
+    if body.gauge is not None:
+        count = len(body.gauge.x)
+        for key, shape in (("x", (count, 3)), ("rotation", (count, 3, m)), ("strain", (count, 6, m))):
+            require_numbers(getattr(body.gauge, key), shape, f"the gauge ({key}) of {body.name!r}")
+
+
+# mechanisms -----------------------------------------------------------------------------------------------------------
+
+
+def require_sound_mechanism(m: Mechanism) -> None:
+    """Indices in range, directions of unit length, numbers finite, rows of joints first."""
+    _text(m.name, "the name of the mechanism")
+    require_numbers(m.gravity, (3,), "gravity")
+    require(len(m.bodies) > 0, "there is no body")
+    for number, marker in enumerate(m.markers):
+        _require_marker(m, marker, f"marker {number}")
+    for row in (*m.rows, *(row for row, _ in m.start_rows)):
+        _require_row(m, row)
+    joints = [index for joint in m.joints for index in joint.rows]
+    require(
+        sorted(joints) == list(range(len(joints))) and len(joints) <= len(m.rows),
+        "the rows of the joints are not the first ones",
+    )
+    for joint in m.joints:
+        _text(joint.name, "the name of a joint")
+        _text(joint.kind, f"the kind of joint {joint.name!r}")
+        require(len(joint.markers) == 2, f"joint {joint.name!r} has {len(joint.markers)} markers")
+        for place in joint.markers:
+            _index(place, 0, len(m.markers), f"a marker of joint {joint.name!r}")
+    for name, rows in m.force_elements.items():
+        for index in rows:
+            _index(index, len(joints), len(m.rows), f"a row of {name!r}")
+    for load in m.loads:
+        _require_load(m, load)
+    for _, speed in m.start_rows:
+        _number(speed, "a speed at the start")
+    _require_state(m, m.initial, "the initial state")
+
+
+def _require_marker(m: Mechanism, marker: Marker, what: str) -> None:
+    _text(marker.name, f"the name of {what}")
+    _index(marker.body, GROUND, len(m.bodies), f"the body of {what}")
+    require_numbers(marker.point, (3,), f"the point of {what}")
+    require_numbers(marker.axes, (3, 3), f"the axes of {what}")
+    require(np.abs(marker.axes.T @ marker.axes - np.eye(3)).max() < UNIT, f"the axes of {what} are not orthonormal")
+    if marker.interface is not None:
+        require(
+            marker.body != GROUND and marker.interface in m.bodies[marker.body].interfaces,
+            f"{what} is at an interface {marker.interface!r} that its body has not",
+        )
+
+
+def _require_row(m: Mechanism, row: Row) -> None:
+    require(type(row.kind) is int and row.kind in KINDS, f"a row is of kind {row.kind!r}")
+    for pair, high, what in ((row.markers, len(m.markers), "a marker of a row"), (row.axes, 3, "an axis of a row")):
+        require(len(pair) == 2, f"{what}: found {len(pair)} of two")
+        for index in pair:
+            _index(index, 0, high, what)
+    _index(row.function, -1, len(m.functions), "the function of a row")
+    _index(row.law, -1, len(m.laws), "the law of a row")
+    for name in ("stiffness", "damping", "offset"):
+        _number(getattr(row, name), f"the {name} of a row")
+
+
+def _require_load(m: Mechanism, load: Load) -> None:
+    _text(load.name, "the name of a load")
+    _index(load.marker, 0, len(m.markers), f"the marker of load {load.name!r}")
+    require_numbers(load.wrench, (6,), f"load {load.name!r}")
+    require(isinstance(load.follows, bool), f"load {load.name!r} follows its body or not; found {load.follows!r}")
+    _index(load.function, -1, len(m.functions), f"the function of load {load.name!r}")
+
+
+def _require_state(m: Mechanism, state: State, what: str) -> None:
+    _number(state.t, f"the time of {what}")
+    require_configurations(m, state.q[None], state.w[None], what)
+    if len(state.angles):
+        require_numbers(state.angles, (len(m.turning),), f"the angles of {what}")
+
+
+def require_configurations(m: Mechanism, q: np.ndarray, w: np.ndarray, what: str) -> None:
+    """Configurations (nt, nq) and velocities (nt, nv) of a mechanism: finite, attitudes of unit length."""
+    modes = [body.modes for body in m.bodies]
+    nt, starts = len(q), np.concatenate([[0], np.cumsum([7 + k for k in modes])])
+    require_numbers(q, (nt, int(starts[-1])), f"the configuration of {what}")
+    require_numbers(w, (nt, int(starts[-1]) - len(modes)), f"the velocity of {what}")
+    for body, start in zip(m.bodies, starts, strict=False):
+        missed = np.abs(np.linalg.norm(q[:, start + 3 : start + 7], axis=1) - 1).max(initial=0.0)
+        require(missed < UNIT, f"an attitude of body {body.name!r} in {what} misses unit length by {missed:.2g}")
+
+
+def require_sound_motion(
+    m: Mechanism, t: np.ndarray, q: np.ndarray, rates: dict[str, np.ndarray], ledger: Ledger
+) -> None:
+    """Stored times that ascend, and as many states, velocities, accelerations, multipliers and energies."""
+    require(isinstance(t, np.ndarray) and t.ndim == 1 and len(t) > 0, "there are no stored times")
+    require_numbers(t, t.shape, "the stored times")
+    require((np.diff(t) > 0).all(), "the stored times do not ascend")
+    require(np.ndim(q) == 2 and len(q) == len(t), "the configurations are not as many as the stored times")
+    for key in ("w", "wdot"):
+        require_configurations(m, q, rates[key], f"the motion ({key})")
+    require_numbers(rates["multipliers"], (len(t), m.joint_rows), "the multipliers")
+    for key, values in vars(ledger).items():
+        require_numbers(values, t.shape, f"the ledger ({key})", finite=False)

@@ -1,0 +1,1 @@
+"""Vectors, dense matrices and the arrays that compiled code shares."""

@@ -1,0 +1,160 @@
+"""The flat arrays a mechanism compiles to."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmb.kernels.base.pointed import pointed
+
+GROUND = -1
+FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
+
+# Kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
+TRANSLATION, DOT, DISTANCE, ANGLE, TILT = 0, 1, 3, 4, 6  # 2 and 5 are kinds of older result files
+
+
+class Flat(NamedTuple):
+    """Bodies, markers, rows and loads of a mechanism as arrays; one record for all compiled functions.
+
+    Index conventions: body `b` owns `q[q_start[b]:q_start[b+1]]` = position (3), quaternion (4), eta (m), and
+    `w[v_start[b]:v_start[b+1]]` = v (3), omega (3), etadot (m). Rows `0..joint_rows-1` are joint equations, the
+    others are force elements. Marker body `GROUND` is the fixed world.
+    """
+
+    gravity: np.ndarray  # (3,)
+    q_start: np.ndarray  # (nb+1,)
+    v_start: np.ndarray  # (nb+1,)
+    modes: np.ndarray  # (nb,)
+    mass: np.ndarray  # (nb,)
+    s0: np.ndarray  # (nb, 3)
+    J0: np.ndarray  # (nb, 3, 3)
+    rest_Mrr: np.ndarray  # (nb, 6, 6) mass matrix of the undeformed body's rigid velocities
+    rest_Mre: np.ndarray  # (nb, 6, mmax) its coupling with the elastic rates
+    rest_moments: np.ndarray  # (nb, 3, 3) inverse of its second moments about the mass centre
+    rest_chol: np.ndarray  # (nb, 6, 6) the Cholesky factor of rest_Mrr, its diagonal inverted
+    linear_start: np.ndarray  # (nb,) into linear: 12 rows of m (S1 xyz, J1 xx yy zz xy yz zx, h0 xyz)
+    linear: np.ndarray
+    quadratic_start: (
+        np.ndarray
+    )  # (nb,) into quadratic: (m, slices, m), the columns of the slices J2 (6), h antisymmetric (3), SG (3), PG (9)
+    quadratic: np.ndarray
+    slices: np.ndarray  # (nb,) number of slices in use: FIRST_ORDER, or SECOND_ORDER with a second-order field
+    stiffness: np.ndarray  # concatenated over bodies, at e_start
+    damping: np.ndarray
+    weight: np.ndarray  # error weight of each entry of w: a displacement per unit
+    scales: np.ndarray  # (2,) length of the mechanism, and the rate at which it moves; see flexmb.mechanism.scales
+    marker_body: np.ndarray  # (nm,)
+    marker_point: np.ndarray  # (nm, 3)
+    marker_axes: np.ndarray  # (nm, 3, 3)
+    marker_moves: np.ndarray  # (nm,) whether the marker moves in its body when that deforms
+    marker_used: np.ndarray  # (nm,) whether a row or a load acts there
+    marker_rows: np.ndarray  # (nm, 6, mmax)
+    marker_second_of: np.ndarray  # (nm,) index into marker_second, -1: the interface moves linearly
+    marker_second: np.ndarray  # (n2, 6, mmax, mmax)
+    row_kind: np.ndarray  # (nr,)
+    row_markers: np.ndarray  # (nr, 2)
+    row_axes: np.ndarray  # (nr, 2)
+    row_function: np.ndarray  # (nr,) index of its function of time, -1 for none
+    row_stiffness: np.ndarray  # (nr,)
+    row_damping: np.ndarray  # (nr,)
+    row_law: np.ndarray  # (nr,) address of a force law, 0 for none
+    row_offset: np.ndarray  # (nr,) free length or angle
+    row_angle: np.ndarray  # (nr,) which of the angles it is the value of, -1 for none
+    angle_markers: np.ndarray  # (na, 2) between which each angle is measured, about their z axes
+    angle_driver: np.ndarray  # (na,) joint equation that prescribes it, -1 for none
+    angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
+    joint_rows: int
+    incident_start: np.ndarray  # (nb+1,) into the rows that act on each body
+    incident_row: np.ndarray
+    incident_side: np.ndarray
+    incident_size: int  # sum over bodies of (6 + m) (rows + 1)
+    incident_most: int  # rows of the body with most
+    row_place: np.ndarray  # (nr,) place of each row in the order of elimination
+    envelope_start: np.ndarray  # (nr+1,) where the lower triangle of each place begins: columns envelope_first[p] to p
+    envelope_first: np.ndarray  # (nr,)
+    load_marker: np.ndarray  # (nl,)
+    load_follows: np.ndarray  # (nl,) 1: directions turn with the marker, 0: fixed in the world
+    load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
+    load_function: np.ndarray  # (nl,) -1: factor one
+
+
+class Terms(NamedTuple):
+    """What the equations of motion are made of at one configuration, and scratch arrays of the solution."""
+
+    Mrr: np.ndarray  # (nb, 6, 6)
+    Mre: np.ndarray  # (nb, 6, mmax)
+    G: np.ndarray  # (nr, 2, 6+mmax)
+    values: np.ndarray  # (nr,) of the rows
+    loads: np.ndarray  # (nv,) generalised forces of the applied loads
+    efforts: np.ndarray  # (nr,)
+    rates: np.ndarray  # (nr,)
+    laws: np.ndarray  # (nr,) efforts of force laws
+    wrenches: np.ndarray  # (nl, 6) of the loads, in world axes
+    bias: np.ndarray  # (6+mmax,)
+    Lrr: np.ndarray  # (6, 6)
+    six: np.ndarray  # (2, 6)
+    scratch: np.ndarray  # of one body's elastic terms
+    E: np.ndarray  # (nv,)
+    chol: np.ndarray  # (nb, 6, 6)
+    chol0: np.ndarray  # (nb, 6, 6)
+    Z: np.ndarray  # (incident_size,)
+    sixes: np.ndarray  # (incident_most+1, 6)
+    S: np.ndarray  # the matrix of the rows within its envelope
+    L: np.ndarray  # its factor
+    scale: np.ndarray  # (nr,)
+    standing: np.ndarray  # (nr,) multipliers that a solution is added to, in the order of elimination
+    t: np.ndarray  # (nr,)
+    q: np.ndarray  # of the step being made
+    w: np.ndarray
+    wdot: np.ndarray
+    multipliers: np.ndarray
+    unbalanced: np.ndarray  # (nv,)
+    x: np.ndarray  # (nv,) Newton's correction
+    change: np.ndarray  # (nr,) and that of the multipliers
+    row_rhs: np.ndarray  # (nr,)
+    compliance: np.ndarray  # (nr,)
+    energies: np.ndarray  # (4,)
+
+
+def scratch_size(m: int) -> int:
+    """Numbers that `body_terms` needs for a body with `m` elastic coordinates."""
+    return (2 * SECOND_ORDER + 6) * m + SECOND_ORDER
+
+
+class Places(NamedTuple):
+    """Where all markers and bodies are at one configuration."""
+
+    body_point: np.ndarray  # (nm, 3) in the marker's body
+    tangent: np.ndarray  # (nm, 3, 3) tangent operator of its elastic rotation
+    position: np.ndarray  # (nm, 3) in the world
+    axes: np.ndarray  # (nm, 3, 3) in the world
+    attitude: np.ndarray  # (nb, 3, 3) of the bodies
+    rows: np.ndarray  # (nm, 6, mmax) derivatives of elastic translation and rotation vector by eta
+
+
+def make_places(flat: Flat) -> Places:
+    """Arrays for `place_markers`; what never changes is filled in."""
+    nm, nb = len(flat.marker_body), len(flat.modes)
+    tangent = np.tile(np.eye(3), (nm, 1, 1))
+    arrays = (
+        np.zeros((nm, 3)),
+        tangent,
+        np.zeros((nm, 3)),
+        np.zeros((nm, 3, 3)),
+        np.zeros((nb, 3, 3)),
+        flat.marker_rows.copy(),
+    )
+    return pointed(Places(*arrays))
+
+
+def make_terms(flat: Flat) -> Terms:
+    """Arrays of the right sizes."""
+    nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
+    shapes = {
+        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "laws": nr, "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6),
+        "six": (2, 6), "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
+        "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "standing": nr, "t": nr,
+        "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr,
+        "row_rhs": nr, "compliance": nr, "energies": 4,
+    }  # fmt: skip
+    return pointed(Terms(**{name: np.zeros(shape) for name, shape in shapes.items()}))

@@ -1,0 +1,1 @@
+"""Compiled: derivatives of steps, forward and adjoint."""

@@ -1,0 +1,377 @@
+"""The generalised-alpha method backwards: adjoint variables of all steps of a recorded motion, compiled.
+
+A step from `(q, w, wdot, a)` finds `a'` and the multipliers of (flexmb/integrators/generalised_alpha.py)
+
+    q' = q o exp(xi),  xi = h v + h^2 ((1/2 - beta) a + beta a'),      v' = v + h ((1 - gamma) a + gamma a'),
+    (1 - alpha_f) vdot' + alpha_f vdot = (1 - alpha_m) a' + alpha_m a,     residual(q', w', wdot', multipliers') = 0,     g(q') = 0,
+
+where `q` is seen as places of pivots, attitudes and elastic coordinates (flexmb/kernels/equations/pivots.py), `v` their velocities, and `w`, `wdot` follow from `v` and `vdot`.
+
+With costates Q, W, D, A of what a step leaves, all in these coordinates, multipliers `y` of its residual and `mu` of its joint equations, `Q* = Q + K^T y + G^T mu`, `W* = W + C^T y`, `D* = D + M y`
+(K, C, M: derivatives of the residual by q, w, wdot), `a'` and the multipliers of the joints leave the result unchanged to first order where
+
+    h^2 beta T^T Q* + h gamma W* + (1 - alpha_m)/(1 - alpha_f) D* + A = 0,     G y = -(derivative by the multipliers),
+
+with T the tangent operator of the step's increment `xi`. Divided by `h^2 beta T^T` that is the matrix of a Newton step, up to what that leaves out; its factors serve here, in an iteration. The
+costates of the step before follow.
+
+Source of the approach: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems on a Lie group" (2015); here discretised first, so the gradient is that of the computed motion.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.algebra import (
+    cross,
+    dot,
+    matrix,
+    minus,
+    part,
+    plus,
+    put,
+    put_matrix,
+    rotation_from_quaternion,
+    turn,
+    turn_back,
+)
+from flexmb.kernels.base.data import Flat
+from flexmb.kernels.base.dense import copy, inner
+from flexmb.kernels.base.pointed import pointed
+from flexmb.kernels.derivatives.transposed import transposed
+from flexmb.kernels.equations.pivots import (
+    BEFORE,
+    OF_INCREMENT,
+    UNWOUND,
+    add_slope_of_pivots,
+    carried_back,
+    forces_at_frames,
+    forces_at_pivots,
+    pivot_increment,
+)
+from flexmb.kernels.equations.rows import add_row_forces, row_rates
+from flexmb.kernels.steps.solve import solve_step
+from flexmb.kernels.steps.step import (
+    CONVERGED,
+    advance,
+    balance_body,
+    balance_rows,
+    largest,
+    law_slopes,
+    row_compliances,
+    step_factors,
+)
+
+ENOUGH = 1e-9
+"""What a correction leaves of the error of the solution, relative to it, by the contraction of the iteration as measured last: then it is the last one."""
+ROUNDING = 1e-14
+"""A correction, relative to the largest solution so far, that is the last in any case."""
+REMEASURE = 50
+"""Steps after which the contraction is measured again."""
+FASTEST = 1e-4
+"""Least contraction that is believed: it differs from one direction to another."""
+ITERATIONS = 50
+
+
+class Track(NamedTuple):
+    """A motion, step by step; what it started from first."""
+
+    q: np.ndarray  # (n+1, nq)
+    w: np.ndarray  # (n+1, nv)
+    wdot: np.ndarray  # (n+1, nv)
+    a: np.ndarray  # (n+1, nv)
+    multipliers: np.ndarray  # (n+1, nj)
+    angles: np.ndarray  # (n+1, nr) row values that unwrap the next ones
+
+
+class Costates(NamedTuple):
+    """Derivatives of the result by what a step leaves."""
+
+    q: np.ndarray  # (nv,)
+    w: np.ndarray
+    wdot: np.ndarray
+    a: np.ndarray
+
+
+class Sweep(NamedTuple):
+    """Arrays of `sweep`."""
+
+    to_q: np.ndarray  # (nv,)
+    to_w: np.ndarray
+    to_wdot: np.ndarray
+    q_force: np.ndarray  # the same by pivots and attitudes
+    w_force: np.ndarray
+    wdot_force: np.ndarray
+    term: np.ndarray
+    increment: np.ndarray
+    force: np.ndarray
+    before: np.ndarray
+    powers: np.ndarray  # (nr,)
+    efforts: np.ndarray  # (nr,)
+    gravity: np.ndarray  # (3,) derivative of the result by gravity
+    pivot: np.ndarray  # (nb, 3) and by the places of the pivots
+
+
+def make_track(flat: Flat, steps: int) -> Track:
+    """Room for some steps."""
+    nq, nv, n = int(flat.q_start[-1]), int(flat.v_start[-1]), steps + 1
+    widths = (nq, nv, nv, nv, flat.joint_rows, len(flat.angle_driver))
+    return pointed(Track(*(np.zeros((n, width)) for width in widths)))
+
+
+def make_costates(flat: Flat) -> Costates:
+    """Zeros."""
+    return pointed(Costates(*(np.zeros(int(flat.v_start[-1])) for _ in range(4))))
+
+
+def make_sweep(flat: Flat) -> Sweep:
+    """Arrays of the right sizes."""
+    nv, nr = int(flat.v_start[-1]), len(flat.row_kind)
+    return pointed(Sweep(*(np.zeros(n) for n in (*(nv,) * 10, nr, nr, 3, (len(flat.modes), 3)))))
+
+
+@njit(cache=True)
+def keep(motion, track, at):
+    """Write a motion where it is to the track."""
+    copy(motion.q, track.q[at])
+    copy(motion.w, track.w[at])
+    copy(motion.wdot, track.wdot[at])
+    copy(motion.a, track.a[at])
+    copy(motion.multipliers, track.multipliers[at])
+    copy(motion.angles, track.angles[at])
+
+
+@njit(cache=True)
+def advance_recorded(flat, tree, weight, scheme, h, functions, motion, places, terms, track, first):
+    """`advance` with fixed steps of size `h`, one for each row of `functions`; every one is written to the track, after place `first`."""
+    for step in range(len(functions)):
+        outcome, _ = advance(
+            flat, tree, weight, scheme, h, 1, np.inf, functions[step : step + 1], motion, places, terms
+        )
+        if outcome != CONVERGED:
+            return outcome, step
+        keep(motion, track, first + step + 1)
+    return CONVERGED, len(functions)
+
+
+@njit(cache=True)
+def extrapolate(y, step, known, out):
+    """The value before those of `y` from place `step` on, by a polynomial of degree `known - 1`, at most four, through them."""
+    for i in range(len(out)):
+        if known == 1:
+            out[i] = y[step, i]
+        elif known == 2:
+            out[i] = 2.0 * y[step, i] - y[step + 1, i]
+        elif known == 3:
+            out[i] = 3.0 * (y[step, i] - y[step + 1, i]) + y[step + 2, i]
+        elif known == 4:
+            out[i] = 4.0 * (y[step, i] + y[step + 2, i]) - 6.0 * y[step + 1, i] - y[step + 3, i]
+        elif known > 4:
+            out[i] = 5.0 * (y[step, i] - y[step + 3, i]) - 10.0 * (y[step + 1, i] - y[step + 2, i]) + y[step + 4, i]
+
+
+@njit(cache=True)
+def increment_of(flat, pivot, scheme, h, track, step, out):
+    """The increment (nv,) of pivots, attitudes and elastic coordinates in a step of a track."""
+    pivot_increment(flat, pivot, track.q[step - 1], track.w[step - 1], out)
+    for i in range(len(out)):
+        out[i] = h * out[i] + h * h * ((0.5 - scheme.beta) * track.a[step - 1, i] + scheme.beta * track.a[step, i])
+
+
+@njit(cache=True)
+def settled(step, corrected, previous, rate, size, most):
+    """Whether a correction is the last, by its size and that of the one before (0: none), of the solution and of the largest so far; and the contraction (0: unknown) as known now."""
+    if previous > 0.0:
+        rate = max(FASTEST, corrected / previous)
+    believed = rate > 0.0 and (previous > 0.0 or step % REMEASURE != 0)
+    return corrected <= max(ENOUGH * size / rate if believed else 0.0, ROUNDING * most), rate
+
+
+@njit(cache=True, inline="always")
+def _follow(flat, terms, functions, beta, gamma, x, rhs, change, arrays):
+    """What a last, small correction `x` does to the products, as far as the matrix of the step knows: `rhs = beta M x + gamma D x + K x + G^T change`, put where each part belongs."""
+    to_q, to_w, to_wdot, rest, efforts = arrays.to_q, arrays.to_w, arrays.to_wdot, arrays.term, arrays.efforts
+    copy(change, efforts)
+    rest[:] = 0.0
+    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, terms.G, efforts, rest)
+    for i in range(len(x)):
+        to_q[i] += rest[i]
+        rhs[i] -= rest[i]
+    if len(efforts) > flat.joint_rows:
+        for r in range(len(efforts)):
+            damping = flat.row_damping[r] + law_slopes(flat, terms, functions, r)[1] if r >= flat.joint_rows else 0.0
+            efforts[r] = change[r] * damping * max(terms.compliance[r], 0.0)
+        rest[:] = 0.0
+        add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, terms.G, efforts, rest)
+        for i in range(len(x)):
+            to_q[i] -= gamma * rest[i]
+            to_w[i] += rest[i]
+    for b in range(len(flat.modes)):
+        e = flat.v_start[b] + 6
+        first = flat.v_start[b] - 6 * b
+        for i in range(flat.modes[b]):
+            stiff, damped = flat.stiffness[first + i] * x[e + i], flat.damping[first + i] * x[e + i]
+            to_q[e + i] += stiff
+            to_w[e + i] += damped
+            rhs[e + i] -= stiff + gamma * damped
+    for i in range(len(x)):
+        to_wdot[i] += rhs[i] / beta
+
+
+@njit(cache=True)
+def _add_seeds(seeds, to_q, to_w, to_wdot):
+    """Add the derivatives of the result by configuration, velocities and accelerations at an instant."""
+    n = len(to_q)
+    for i in range(n):
+        to_q[i] += seeds[i]
+        to_w[i] += seeds[n + i]
+        to_wdot[i] += seeds[2 * n + i]
+
+
+@njit(cache=True)
+def _at_pivots(flat, pivot, q, w, wdot, costates, arrays):
+    """The derivatives by pivots and attitudes, with what later steps ask for."""
+    q_force, w_force, wdot_force = arrays.q_force, arrays.w_force, arrays.wdot_force
+    forces_at_pivots(flat, pivot, q, w, wdot, arrays.to_q, arrays.to_w, arrays.to_wdot, q_force, w_force, wdot_force)
+    for i in range(len(q_force)):
+        q_force[i] += costates.q[i]
+        w_force[i] += costates.w[i]
+        wdot_force[i] += costates.wdot[i]
+
+
+@njit(cache=True)
+def sweep(flat, pivot, scheme, h, functions, track, seeded, seeds, y, mu, places, terms, scratch, displaced, arrays, costates):  # fmt: skip
+    """Adjoint variables `y` (n, nv) and `mu` (n, nj) of the steps of a track, and the costates of what it started from.
+
+    `functions` (n, nf, 3) at the ends of the steps. `seeded` (ns,), increasing: the places in the track on which the result depends; `seeds` (ns, 3 nv + nj): its derivatives there by
+    configuration, velocities, accelerations and multipliers. Returns zero, or the number of the step whose iteration fails.
+    """
+    nv, nj = len(flat.weight), flat.joint_rows
+    beta, gamma, to_a = step_factors(scheme, h)
+    to_q, to_w, to_wdot, force, before = arrays.to_q, arrays.to_w, arrays.to_wdot, arrays.force, arrays.before
+    q_force, w_force, wdot_force = arrays.q_force, arrays.w_force, arrays.wdot_force
+    increment, powers, efforts = arrays.increment, arrays.powers, arrays.efforts
+    compliance, row_rhs, rhs, x, change, energies = (
+        terms.compliance, terms.row_rhs, terms.unbalanced, terms.x, terms.change, terms.energies,
+    )  # fmt: skip
+    seed = len(seeded) - 1
+    row_rhs[:], most, known, rate = 0.0, 0.0, 0, 0.0
+    was_given = False
+    for step in range(seeded[seed], 0, -1):
+        now, here, multipliers = functions[step - 1], y[step - 1], mu[step - 1]
+        given = seed >= 0 and seeded[seed] == step
+        if given != was_given:
+            known, was_given = 0, given
+        q, w, wdot, memory = track.q[step], track.w[step], track.wdot[step], track.angles[step]
+        balance_rows(flat, q, w, track.multipliers[step], now, memory, places, terms, x, energies)
+        row_compliances(flat, terms, now, gamma, compliance)
+        increment_of(flat, pivot, scheme, h, track, step, increment)
+        extrapolate(y, step, known, here)
+        extrapolate(mu, step, known, multipliers)
+        done, previous, idle = False, 0.0, np.zeros((0, 0))
+        for iteration in range(ITERATIONS):
+            transposed(flat, q, w, wdot, here, now, memory, places, terms, scratch, displaced, to_q, to_w, to_wdot)
+            efforts[nj:] = 0.0
+            copy(multipliers, efforts)
+            add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, terms.G, efforts, to_q)
+            if given:
+                _add_seeds(seeds[seed], to_q, to_w, to_wdot)
+            _at_pivots(flat, pivot, q, w, wdot, costates, arrays)
+            for i in range(nv):
+                force[i] = gamma * w_force[i] + beta * wdot_force[i] + to_a * costates.a[i]
+            carried_back(flat, increment, UNWOUND, force, rhs)
+            for i in range(nv):
+                rhs[i] = -(rhs[i] + q_force[i])
+            forces_at_frames(flat, pivot, q, rhs)
+            copy(rhs, before)
+            row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, here, powers)
+            for r in range(nj):
+                row_rhs[r] = -powers[r] - (seeds[seed, 3 * nv + r] if given else 0.0)
+                terms.standing[flat.row_place[r]] = multipliers[r]
+            outcome, idle = solve_step(
+                iteration == 0, idle, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, change
+            )
+            if outcome < 0:
+                return step
+            for i in range(nv):
+                here[i] += x[i]
+            for r in range(nj):
+                multipliers[r] += change[r]
+            size = largest(here, flat.weight)
+            most = max(most, size)
+            corrected = largest(x, flat.weight)
+            done, rate = settled(step, corrected, previous, rate, size, most)
+            previous = corrected
+            if done:
+                break
+        if not done:
+            return step
+        _follow(flat, terms, now, beta, gamma, x, before, change, arrays)
+        _at_pivots(flat, pivot, q, w, wdot, costates, arrays)
+        for b in range(len(flat.modes)):
+            vs = flat.v_start[b]
+            momentum = part(to_wdot, vs)
+            if given:
+                momentum = minus(momentum, part(seeds[seed], 2 * nv + vs))
+            put(arrays.gravity, 0, minus(part(arrays.gravity, 0), turn(matrix(places.attitude, b), momentum)))
+        add_slope_of_pivots(flat, w, wdot, to_q, to_w, to_wdot, arrays.pivot)
+        carried_back(flat, increment, OF_INCREMENT, q_force, force)
+        for i in range(nv):
+            costates.w[i] = h * force[i] + w_force[i]
+            costates.a[i] = h * h * (0.5 - scheme.beta) * force[i] + h * (1.0 - scheme.gamma) * w_force[i]
+            costates.a[i] += scheme.alpha_m / (1.0 - scheme.alpha_f) * wdot_force[i]
+            costates.wdot[i] = -scheme.alpha_f / (1.0 - scheme.alpha_f) * wdot_force[i]
+        carried_back(flat, increment, BEFORE, q_force, costates.q)
+        known += 1
+        if given:
+            seed -= 1
+    return 0
+
+
+@njit(cache=True)
+def rigid_slopes(flat, b, track, y, out):
+    """Derivatives `out` (13,) of `sum y . residual` over the steps of a track by the mass of a rigid body, its first moment (3) and, by rows, its inertia (9)."""
+    s, p = flat.v_start[b], flat.q_start[b] + 3
+    out[:] = 0.0
+    for k in range(len(y)):
+        q, w, wdot = track.q[k + 1], track.w[k + 1], track.wdot[k + 1]
+        R = rotation_from_quaternion((q[p], q[p + 1], q[p + 2], q[p + 3]))
+        v, omega, yv, yw = part(w, s), part(w, s + 3), part(y[k], s), part(y[k], s + 3)
+        acceleration, turning = minus(part(wdot, s), turn_back(R, part(flat.gravity, 0))), part(wdot, s + 3)
+        cv, cw = plus(cross(yv, omega), cross(yw, v)), cross(yw, omega)
+        out[0] += dot(yv, acceleration) + dot(cv, v)
+        first = plus(plus(cross(yv, turning), cross(acceleration, yw)), plus(cross(cv, omega), cross(v, cw)))
+        put(out, 1, plus(part(out, 1), first))
+        for i in range(3):
+            for j in range(3):
+                out[4 + 3 * i + j] += yw[i] * turning[j] + cw[i] * omega[j]
+
+
+@njit(cache=True)
+def _virtual_power(flat, acting, bodies, functions, track, step, y, mu, places, terms, out):
+    q, w, wdot, power = track.q[step], track.w[step], track.wdot[step], 0.0
+    if acting:
+        out[:] = 0.0
+        balance_rows(flat, q, w, track.multipliers[step], functions, track.angles[step], places, terms, out, terms.energies)  # fmt: skip
+        power += inner(mu, terms.values, flat.joint_rows) - inner(y, out, len(out))
+    for b in bodies:
+        vs, n, p = flat.v_start[b], 6 + flat.modes[b], flat.q_start[b] + 3
+        put_matrix(places.attitude, b, rotation_from_quaternion((q[p], q[p + 1], q[p + 2], q[p + 3])))
+        out[vs : vs + n] = 0.0
+        balance_body(flat, b, q, w, wdot, places, terms, out, terms.energies)
+        power += inner(y[vs:], out[vs:], n)
+    return power
+
+
+@njit(cache=True)
+def difference_of_work(low, high, acting, bodies, functions, others, track, y, mu, places, other_places, terms, out):  # fmt: skip
+    """What `sum y . residual + mu . g` over the steps of a track is more for the mechanism `high` than for `low`, with functions of time (n, nf, 3) of each.
+
+    Of the `bodies` in the list and, when there are any `acting`, of the rows and loads that the two have; `out` (nv,) is scratch.
+    """
+    total = 0.0
+    for k in range(len(y)):
+        total += _virtual_power(high, acting, bodies, others[k], track, k + 1, y[k], mu[k], other_places, terms, out)
+        total -= _virtual_power(low, acting, bodies, functions[k], track, k + 1, y[k], mu[k], places, terms, out)
+    return total

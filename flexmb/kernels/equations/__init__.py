@@ -1,0 +1,1 @@
+"""Compiled: equations of bodies, joints, forces and trees."""

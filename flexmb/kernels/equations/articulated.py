@@ -1,0 +1,250 @@
+"""Accelerations of an open tree of rigid bodies in joint coordinates, by recursion: O(bodies), one unknown a free axis of a joint.
+
+Each body's articulated inertia, what its parent feels of it and of all that hangs on it, is its own and that of its children with the free axes of their joints eliminated, one after the
+other. In axes of the bodies; gravity is an acceleration of the ground.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.algebra import (
+    NOTHING,
+    compose,
+    cross,
+    dot,
+    matrix,
+    minus,
+    part,
+    plus,
+    product,
+    put,
+    put_matrix,
+    rotation_from_quaternion,
+    times,
+    transposed,
+    turn,
+    turn_back,
+    vector,
+)
+from flexmb.kernels.base.data import GROUND, Flat
+from flexmb.kernels.base.exponential import bernoulli_rates
+from flexmb.kernels.base.pointed import pointed
+from flexmb.kernels.equations.tree import FREE, Tree, joint_twist
+
+FAST = {"contract"}
+
+
+class Articulated(NamedTuple):
+    """What the recursion needs and leaves; S is constant."""
+
+    parent: np.ndarray  # (nb,) body, GROUND for none
+    place: np.ndarray  # (nb, 3, 3) axes of the parent's marker, in the parent
+    point: np.ndarray  # (nb, 3) and its point
+    back: np.ndarray  # (nb, 3, 3) axes of the body's own marker, transposed
+    own: np.ndarray  # (nb, 3) and its point
+    S: np.ndarray  # (na, 6) twist of each body for each free axis of its joint
+    attitude: np.ndarray  # (nb, 3, 3) of the body in its parent
+    arm: np.ndarray  # (nb, 3) position of its frame there
+    twist: np.ndarray  # (nb, 6)
+    drift: np.ndarray  # (nb, 6) acceleration without that of the joint and of the parent
+    inertia: np.ndarray  # (nb, 3, 3, 3): blocks vv, v-omega, omega-omega
+    force: np.ndarray  # (nb, 6)
+    acceleration: np.ndarray  # (nb, 6)
+    U: np.ndarray  # (na, 6)
+    D: np.ndarray  # (na,) inverse
+    u: np.ndarray  # (na,)
+
+
+def make_articulated(flat: Flat, tree: Tree) -> Articulated:
+    """Of a tree of rigid bodies."""
+    nb, axes = len(tree.order), []
+    place, point, back, own = np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3)), np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3))  # fmt: skip
+    parent = np.full(nb, GROUND)
+    for b in range(nb):
+        k, child = tree.parent[b], tree.child[b]
+        if k != FREE:
+            parent[b], place[b], point[b] = flat.marker_body[k], flat.marker_axes[k], flat.marker_point[k]
+        if child != FREE:
+            back[b], own[b] = flat.marker_axes[child].T, flat.marker_point[child]
+        for axis in tree.axes[tree.axis_start[b] : tree.axis_start[b + 1]]:
+            direction = back[b][axis % 3]
+            if axis < 3:
+                axes.append(np.concatenate([direction, np.zeros(3)]))
+            else:
+                axes.append(np.concatenate([np.cross(own[b], direction), direction]))
+    na = len(axes)
+    sizes = ((nb, 3, 3), (nb, 3), (nb, 6), (nb, 6), (nb, 3, 3, 3), (nb, 6), (nb, 6), (na, 6), (na,), (na,))
+    rest = (np.zeros(size) for size in sizes)
+    return pointed(Articulated(parent, place, point, back, own, np.array(axes).reshape(na, 6), *rest))
+
+
+@njit(cache=True, fastmath=FAST)
+def _six(a, k):
+    """Row k of an array (n, 6): its two halves."""
+    return (a[k, 0], a[k, 1], a[k, 2]), (a[k, 3], a[k, 4], a[k, 5])
+
+
+@njit(cache=True)
+def _put_six(a, k, v, w):
+    a[k, 0], a[k, 1], a[k, 2], a[k, 3], a[k, 4], a[k, 5] = v[0], v[1], v[2], w[0], w[1], w[2]
+
+
+@njit(cache=True)
+def _add_nine(a, k, i, X):
+    a[k, i, 0, 0] += X[0]
+    a[k, i, 0, 1] += X[1]
+    a[k, i, 0, 2] += X[2]
+    a[k, i, 1, 0] += X[3]
+    a[k, i, 1, 1] += X[4]
+    a[k, i, 1, 2] += X[5]
+    a[k, i, 2, 0] += X[6]
+    a[k, i, 2, 1] += X[7]
+    a[k, i, 2, 2] += X[8]
+
+
+@njit(cache=True, fastmath=FAST)
+def _less_outer(X, a, b):
+    """`X - a b^T`."""
+    return (
+        X[0] - a[0] * b[0], X[1] - a[0] * b[1], X[2] - a[0] * b[2],
+        X[3] - a[1] * b[0], X[4] - a[1] * b[1], X[5] - a[1] * b[2],
+        X[6] - a[2] * b[0], X[7] - a[2] * b[1], X[8] - a[2] * b[2],
+    )  # fmt: skip
+
+
+@njit(cache=True, fastmath=FAST)
+def _crossed(X, r):
+    """`X skew(r)`."""
+    x, y, z = r
+    return (
+        X[1] * z - X[2] * y, X[2] * x - X[0] * z, X[0] * y - X[1] * x,
+        X[4] * z - X[5] * y, X[5] * x - X[3] * z, X[3] * y - X[4] * x,
+        X[7] * z - X[8] * y, X[8] * x - X[6] * z, X[6] * y - X[7] * x,
+    )  # fmt: skip
+
+
+@njit(cache=True, fastmath=FAST)
+def _difference(X, Y):
+    return (X[0] - Y[0], X[1] - Y[1], X[2] - Y[2], X[3] - Y[3], X[4] - Y[4], X[5] - Y[5], X[6] - Y[6], X[7] - Y[7], X[8] - Y[8])  # fmt: skip
+
+
+@njit(cache=True, fastmath=FAST)
+def _outward(flat, tree, pose, v, t):
+    """Places, twists and own inertia forces of all bodies."""
+    for k in range(len(tree.order)):
+        b = tree.order[k]
+        y, first, last = tree.start[b], tree.axis_start[b], tree.axis_start[b + 1]
+        p = t.parent[b]
+        turned = rotation_from_quaternion((pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]))
+        A = matrix(t.place, b)
+        R = product(product(A, turned), matrix(t.back, b))
+        r = minus(plus(vector(t.point, b), turn(A, (pose[b, 0], pose[b, 1], pose[b, 2]))), turn(R, vector(t.own, b)))
+        put_matrix(t.attitude, b, R)
+        put(t.arm[b], 0, r)
+        own_v, own_w = NOTHING, NOTHING
+        for a in range(first, last):
+            s, w = _six(t.S, a)
+            own_v, own_w = plus(own_v, times(v[y + a - first], s)), plus(own_w, times(v[y + a - first], w))
+        velocity, omega = own_v, own_w
+        if p != GROUND:
+            u, w = _six(t.twist, p)
+            velocity = plus(velocity, turn_back(R, plus(u, cross(w, r))))
+            omega = plus(omega, turn_back(R, w))
+        _put_six(t.twist, b, velocity, omega)
+        _put_six(t.drift, b, plus(cross(omega, own_v), cross(velocity, own_w)), cross(omega, own_w))
+        mass, s, J = flat.mass[b], vector(flat.s0, b), matrix(flat.J0, b)
+        l = plus(times(mass, velocity), cross(omega, s))
+        pi = plus(cross(s, velocity), turn(J, omega))
+        f, m = _six(t.force, b)
+        _put_six(t.force, b, minus(cross(omega, l), f), minus(plus(cross(omega, pi), cross(velocity, l)), m))
+        put_matrix(t.inertia[b], 0, (mass, 0.0, 0.0, 0.0, mass, 0.0, 0.0, 0.0, mass))
+        put_matrix(t.inertia[b], 1, (0.0, s[2], -s[1], -s[2], 0.0, s[0], s[1], -s[0], 0.0))
+        put_matrix(t.inertia[b], 2, J)
+
+
+@njit(cache=True, fastmath=FAST)
+def _inward(tree, t):
+    """Articulated inertias and forces, joints eliminated."""
+    for k in range(len(tree.order) - 1, -1, -1):
+        b = tree.order[k]
+        A, B, C = matrix(t.inertia[b], 0), matrix(t.inertia[b], 1), matrix(t.inertia[b], 2)
+        f, m = _six(t.force, b)
+        for a in range(tree.axis_start[b], tree.axis_start[b + 1]):
+            s, w = _six(t.S, a)
+            n, l = plus(turn(A, s), turn(B, w)), plus(turn_back(B, s), turn(C, w))
+            inverse = 1.0 / (dot(s, n) + dot(w, l))
+            effort = -(dot(s, f) + dot(w, m))
+            _put_six(t.U, a, n, l)
+            t.D[a], t.u[a] = inverse, effort
+            p, q = times(inverse, n), times(inverse, l)
+            A, B, C = _less_outer(A, n, p), _less_outer(B, n, q), _less_outer(C, l, q)
+            f, m = plus(f, times(effort, p)), plus(m, times(effort, q))
+        parent = t.parent[b]
+        if parent == GROUND:
+            continue
+        d, e = _six(t.drift, b)
+        f = plus(f, plus(turn(A, d), turn(B, e)))
+        m = plus(m, plus(turn_back(B, d), turn(C, e)))
+        R, r = matrix(t.attitude, b), vector(t.arm, b)
+        back = transposed(R)
+        A, B, C = product(product(R, A), back), product(product(R, B), back), product(product(R, C), back)
+        f, m = turn(R, f), turn(R, m)
+        moved = _difference(B, _crossed(A, r))
+        inner = _difference(C, _crossed(transposed(B), r))
+        # skew(r) X, by the transposed of X
+        outer = _crossed(transposed(moved), r)
+        _add_nine(t.inertia, parent, 0, A)
+        _add_nine(t.inertia, parent, 1, moved)
+        _add_nine(t.inertia, parent, 2, _difference(inner, transposed(outer)))
+        g, h = _six(t.force, parent)
+        _put_six(t.force, parent, plus(g, f), plus(h, plus(m, cross(r, f))))
+
+
+@njit(cache=True, fastmath=FAST)
+def tree_accelerations(flat, tree, pose, v, t, vdot):
+    """Accelerations `vdot` (ny,) of the joints at their motions `pose` (nb, 7) and velocities `v` (ny,); `t.force` (nb, 6): applied forces on the bodies in their axes, which are used up."""
+    _outward(flat, tree, pose, v, t)
+    _inward(tree, t)
+    ground = times(-1.0, part(flat.gravity, 0))
+    for k in range(len(tree.order)):
+        b = tree.order[k]
+        y, first, last, p = tree.start[b], tree.axis_start[b], tree.axis_start[b + 1], t.parent[b]
+        R, r = matrix(t.attitude, b), vector(t.arm, b)
+        above, turning = ground, NOTHING
+        if p != GROUND:
+            above, turning = _six(t.acceleration, p)
+        a, alpha = turn_back(R, plus(above, cross(turning, r))), turn_back(R, turning)
+        d, e = _six(t.drift, b)
+        a, alpha = plus(a, d), plus(alpha, e)
+        for i in range(last - 1, first - 1, -1):
+            n, l = _six(t.U, i)
+            rate = (t.u[i] - dot(n, a) - dot(l, alpha)) * t.D[i]
+            vdot[y + i - first] = rate
+            s, w = _six(t.S, i)
+            a, alpha = plus(a, times(rate, s)), plus(alpha, times(rate, w))
+        _put_six(t.acceleration, b, a, alpha)
+
+
+@njit(cache=True)
+def moved_joints(tree, pose, increment, out):
+    """The motions `out` (nb, 7) of the joints after increments (ny,) on their free axes."""
+    for b in range(len(tree.order)):
+        rho, theta = joint_twist(tree, b, increment, tree.start[b])
+        d, p = compose(part(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
+        put(out[b], 0, d)
+        out[b, 3], out[b, 4], out[b, 5], out[b, 6] = p
+
+
+@njit(cache=True)
+def joint_exponential_rates(tree, theta, v, out):
+    """`exponential_rates` of the joints' increments `theta` (ny,): free axes are groups, so nothing leaves them."""
+    for b in range(len(tree.order)):
+        y, first, last = tree.start[b], tree.axis_start[b], tree.axis_start[b + 1]
+        linear, angular = bernoulli_rates(joint_twist(tree, b, theta, y), joint_twist(tree, b, v, y))
+        for a in range(first, last):
+            axis = tree.axes[a]
+            out[y + a - first] = linear[axis] if axis < 3 else angular[axis - 3]

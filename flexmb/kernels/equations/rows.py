@@ -1,0 +1,361 @@
+"""Markers and the scalar rows that couple them: joint equations and force elements.
+
+A row is a relative coordinate `delta` of marker `b` against marker `a` with the covector `(n_v, n_w)`, resolved
+in marker `a`, that maps relative velocity to its rate: `deltadot = n_v . d' + n_w . omega_ab`, with `d'` the rate
+of the relative position seen in `a`. Its transpose maps a scalar force to the wrenches on both bodies.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.algebra import (
+    NOTHING,
+    cross,
+    dot,
+    left_jacobian,
+    matrix,
+    minus,
+    part,
+    plus,
+    product,
+    put,
+    put_matrix,
+    relative,
+    rotation_exp,
+    rotation_from_quaternion,
+    times,
+    turn,
+    turn_back,
+    vector,
+)
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TRANSLATION
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _elastic_motion(linear, second, quadratic, eta, rows):
+    """Elastic displacement and rotation vector of a marker; `rows` (6, m) become their derivatives by eta."""
+    m = len(eta)
+    c = NOTHING
+    theta = NOTHING
+    for r in range(6):
+        moved = 0.0
+        if second >= 0:
+            for i in range(m):
+                change = 0.0
+                for j in range(m):
+                    change += quadratic[second, r, i, j] * eta[j]
+                rows[r, i] = linear[r, i] + change
+                moved += (linear[r, i] + 0.5 * change) * eta[i]
+        else:
+            for i in range(m):
+                moved += linear[r, i] * eta[i]
+        if r == 0:
+            c = (moved, c[1], c[2])
+        elif r == 1:
+            c = (c[0], moved, c[2])
+        elif r == 2:
+            c = (c[0], c[1], moved)
+        elif r == 3:
+            theta = (moved, theta[1], theta[2])
+        elif r == 4:
+            theta = (theta[0], moved, theta[2])
+        else:
+            theta = (theta[0], theta[1], moved)
+    return c, theta
+
+
+@njit(cache=True)
+def turn_bodies(flat, q, places):
+    """Attitudes of the bodies."""
+    for b in range(len(flat.modes)):
+        k = flat.q_start[b] + 3
+        put_matrix(places.attitude, b, rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3])))
+
+
+@njit(cache=True)
+def place_marker(flat, q, places, k):
+    """Place marker `k`, its body turned: point in the body, tangent operator of its elastic rotation, world position and axes.
+
+    Its rows in `places` become the derivatives of its elastic translation and rotation vector by eta, where those are not constant.
+    """
+    b, c, local = flat.marker_body[k], vector(flat.marker_point, k), matrix(flat.marker_axes, k)
+    if b == GROUND:
+        put(places.body_point[k], 0, c)
+        put(places.position[k], 0, c)
+        put_matrix(places.axes, k, local)
+        return
+    start, m = flat.q_start[b], flat.modes[b]
+    if flat.marker_moves[k]:
+        moved, theta = _elastic_motion(
+            flat.marker_rows[k],
+            flat.marker_second_of[k],
+            flat.marker_second,
+            q[start + 7 : start + 7 + m],
+            places.rows[k],
+        )
+        c = plus(c, moved)
+        local = product(rotation_exp(theta), local)
+        put_matrix(places.tangent, k, left_jacobian(theta))
+    put(places.body_point[k], 0, c)
+    R = matrix(places.attitude, b)
+    put(places.position[k], 0, plus(part(q, start), turn(R, c)))
+    put_matrix(places.axes, k, product(R, local))
+
+
+@njit(cache=True)
+def place_markers(flat, q, places):
+    """Place the bodies and all markers: also those without rows or loads."""
+    turn_bodies(flat, q, places)
+    for k in range(len(flat.marker_body)):
+        place_marker(flat, q, places, k)
+
+
+@njit(cache=True, inline="always")
+def _axis(i):
+    return (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0)
+
+
+TWO_PI = 2.0 * math.pi
+OPPOSED = 0.1
+"""Radians between the z axis of one marker and the opposite of that of the other below which springs about and across them have no definition: their values are not numbers."""
+MOST_TILTED = -math.cos(OPPOSED)
+SMALLEST_SWING = 1e-9
+"""Of `1 + cos(tilt)` and of `sin(tilt)`: keeps what has no definition there finite."""
+
+
+@njit(cache=True, inline="always")
+def _twist(sine, cosine, near):
+    """The angle with these sine and cosine (of any common length), in the turn that brings it next to `near`."""
+    angle = math.atan2(sine, cosine)
+    return angle + TWO_PI * np.round((near - angle) / TWO_PI)
+
+
+@njit(cache=True)
+def _tilt(i, z):
+    """Component `i` (x or y) of the tilt `f (-z_y, z_x)`, `f = angle / sin(angle)`: the rotation vector (in the xy plane) that takes the z axis of `a` to the direction `z` of that of `b`; and its covector."""
+    c, s2 = z[2], z[0] * z[0] + z[1] * z[1]
+    if s2 < 1e-4 and c > 0.0:
+        f = 1.0 + s2 * (1.0 / 6.0 + s2 * (3.0 / 40.0 + s2 * 5.0 / 112.0))
+        slope = -1.0 / 3.0 - s2 * (2.0 / 15.0 + s2 * (8.0 / 105.0 + s2 * 16.0 / 315.0))
+    else:
+        s = math.sqrt(s2)
+        f = math.atan2(s, c) / max(s, SMALLEST_SWING)
+        slope = (c * f - 1.0) / max(s2, SMALLEST_SWING * SMALLEST_SWING)
+    if i == 0:
+        return -f * z[1], cross(z, (0.0, -f, -slope * z[1]))
+    return f * z[0], cross(z, (f, 0.0, slope * z[0]))
+
+
+@njit(cache=True)
+def row_geometry(kind, i, j, given, near, xa, A, xb, B):
+    """Value of a row between markers at `xa`, `xb` with axes `A`, `B` (tuples): its coordinate minus the `given` one; and its covector `nv`, `nw`.
+
+    An angle is the twist of `b` about the z axes, what is left of the rotation when the shortest one that takes one z axis to the other is taken off; of all turns it is in that next to `near`.
+    """
+    if kind == TRANSLATION:
+        d = turn_back(A, minus(xb, xa))
+        return d[i] - given, _axis(i), NOTHING
+    if kind == DISTANCE:
+        d = turn_back(A, minus(xb, xa))
+        length = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+        return length - given, times(1.0 / length, d), NOTHING
+    S = relative(A, B)
+    if kind == DOT:
+        e = _axis(i)
+        return S[3 * i + j], NOTHING, cross((S[j], S[3 + j], S[6 + j]), e)
+    if kind == ANGLE:
+        over = 1.0 / max(1.0 + S[8], SMALLEST_SWING)
+        return _twist(S[3] - S[1], S[0] + S[4], near) - given, NOTHING, (over * S[2], over * S[5], 1.0)
+    value, nw = _tilt(i, (S[2], S[5], S[8]))  # TILT
+    return value, NOTHING, nw
+
+
+@njit(cache=True, inline="always")
+def _opposed(A, B):
+    """Whether the z axes point in opposite directions, within `OPPOSED`: neither twist nor tilt has a definition there."""
+    return A[2] * B[2] + A[5] * B[5] + A[8] * B[8] < MOST_TILTED
+
+
+@njit(cache=True, inline="always")
+def _acts(flat, r):
+    """Whether a force element's row does anything."""
+    return (
+        flat.row_stiffness[r] != 0.0 or flat.row_damping[r] != 0.0 or flat.row_law[r] != 0 or flat.row_function[r] >= 0
+    )
+
+
+@njit(cache=True)
+def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out):
+    """Generalised force (6+m,) on a body of a wrench in world axes at a marker; it `moves` with eta by its elastic `rows` (6, m)."""
+    f = turn_back(attitude, force)
+    t = turn_back(attitude, moment)
+    put(out, 0, f)
+    put(out, 3, plus(cross(point, f), t))
+    if moves:
+        t = turn_back(tangent, t)
+        for i in range(m):
+            out[6 + i] = (
+                rows[0, i] * f[0] + rows[1, i] * f[1] + rows[2, i] * f[2]
+                + rows[3, i] * t[0] + rows[4, i] * t[1] + rows[5, i] * t[2]
+            )  # fmt: skip
+    else:
+        for i in range(m):
+            out[6 + i] = 0.0
+
+
+@njit(cache=True, inline="always")
+def all_rows(flat, q, functions, angles, places, values, G):
+    """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies; the `angles` (na,) say in which turn each of them is, unless a driver does."""
+    rows_from(flat, 0, q, functions, angles, places, values, G)
+
+
+@njit(cache=True)
+def rows_from(flat, first, q, functions, angles, places, values, G):
+    """The same, of the rows from number `first` on."""
+    turn_bodies(flat, q, places)
+    for k in range(len(flat.marker_body)):
+        if flat.marker_used[k]:
+            place_marker(flat, q, places, k)
+    body_point, tangent, position, axes = places.body_point, places.tangent, places.position, places.axes
+    attitude, rows = places.attitude, places.rows
+    for r in range(first, len(values)):
+        a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
+        given = functions[flat.row_function[r], 0] if r < flat.joint_rows and flat.row_function[r] >= 0 else 0.0
+        near = angles[flat.row_angle[r]] if r >= flat.joint_rows and flat.row_angle[r] >= 0 else given
+        A = matrix(axes, a)
+        xa, xb = vector(position, a), vector(position, b)
+        value, nv, nw = row_geometry(
+            flat.row_kind[r],
+            flat.row_axes[r, 0],
+            flat.row_axes[r, 1],
+            given,
+            near,
+            xa,
+            A,
+            xb,
+            matrix(axes, b),
+        )
+        if r >= flat.joint_rows and flat.row_kind[r] >= ANGLE and _opposed(A, matrix(axes, b)):
+            value = np.nan if _acts(flat, r) else 0.0
+        values[r] = value
+        force = turn(A, nv)
+        moment = turn(A, nw)
+        n = flat.marker_body[b]
+        if n != GROUND:
+            wrench_to_body(
+                force,
+                moment,
+                vector(body_point, b),
+                matrix(tangent, b),
+                flat.marker_moves[b],
+                rows[b],
+                matrix(attitude, n),
+                flat.modes[n],
+                G[r, 1],
+            )
+        n = flat.marker_body[a]
+        if n != GROUND:
+            moment = plus(moment, cross(minus(xb, xa), force))
+            wrench_to_body(
+                times(-1.0, force), times(-1.0, moment), vector(body_point, a), matrix(tangent, a), flat.marker_moves[a], rows[a], matrix(attitude, n),
+                flat.modes[n], G[r, 0],
+            )  # fmt: skip
+
+
+@njit(cache=True)
+def add_turns(flat, x, factor, angles):
+    """Add to the `angles` (na,) what bodies turn about their z axes that are displaced by `factor x` (nv,): exact where the axes stay together on the way."""
+    for k in range(len(angles)):
+        for side in range(2):
+            b = flat.marker_body[flat.angle_markers[k, side]]
+            if b != GROUND:
+                turned = dot(vector(flat.angle_axes[k], side), part(x, flat.v_start[b] + 3))
+                angles[k] += factor * turned if side == 1 else -factor * turned
+
+
+@njit(cache=True)
+def as_driven(flat, functions, angles):
+    """Put into the `angles` (na,) those that drivers prescribe."""
+    for k in range(len(angles)):
+        r = flat.angle_driver[k]
+        if r >= 0:
+            angles[k] = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+
+
+@njit(cache=True)
+def angles_at(flat, places, angles):
+    """The angles (na,) where the markers were placed last, in place of those that say in which turn each is."""
+    for k in range(len(angles)):
+        A, B = matrix(places.axes, flat.angle_markers[k, 0]), matrix(places.axes, flat.angle_markers[k, 1])
+        S = relative(A, B)
+        angles[k] = _twist(S[3] - S[1], S[0] + S[4], angles[k])
+
+
+@njit(cache=True)
+def angles_reached(flat, functions, places, expected, angles):
+    """The angles (na,) where the markers were placed last: those that drivers prescribe, and those in the turn nearest to the `expected` ones."""
+    angles[:] = expected
+    as_driven(flat, functions, angles)
+    angles_at(flat, places, angles)
+
+
+@njit(cache=True)
+def load_wrenches(flat, functions, places, wrenches):
+    """Forces and moments (nl, 6) of the loads in world axes. Markers must have been placed."""
+    for l in range(len(flat.load_marker)):
+        factor = functions[flat.load_function[l], 0] if flat.load_function[l] >= 0 else 1.0
+        force = times(factor, part(flat.load_wrench[l], 0))
+        moment = times(factor, part(flat.load_wrench[l], 3))
+        if flat.load_follows[l] == 1:
+            A = matrix(places.axes, flat.load_marker[l])
+            force, moment = turn(A, force), turn(A, moment)
+        put(wrenches[l], 0, force)
+        put(wrenches[l], 3, moment)
+
+
+@njit(cache=True)
+def add_wrenches(flat, wrenches, places, out, forces):
+    """Add the wrenches (nl, 6) at the markers of the loads, in world axes, to the generalised `forces`. Markers must have been placed; `out` (6+mmax,) is scratch."""
+    for l in range(len(flat.load_marker)):
+        k = flat.load_marker[l]
+        b = flat.marker_body[k]
+        wrench_to_body(
+            part(wrenches[l], 0),
+            part(wrenches[l], 3),
+            vector(places.body_point, k),
+            matrix(places.tangent, k),
+            flat.marker_moves[k],
+            places.rows[k],
+            matrix(places.attitude, b),
+            flat.modes[b],
+            out,
+        )
+        start = flat.v_start[b]
+        for i in range(6 + flat.modes[b]):
+            forces[start + i] += out[i]
+
+
+@njit(cache=True)
+def row_rates(row_markers, marker_body, v_start, G, w, rates):
+    """Rates (nr,) of the rows' coordinates: `G w` over their two bodies (without the rates of functions of time)."""
+    for r in range(len(rates)):
+        total = 0.0
+        for side in range(2):
+            b = marker_body[row_markers[r, side]]
+            if b != GROUND:
+                for i in range(v_start[b], v_start[b + 1]):
+                    total += G[r, side, i - v_start[b]] * w[i]
+        rates[r] = total
+
+
+@njit(cache=True)
+def add_row_forces(row_markers, marker_body, v_start, G, efforts, forces):
+    """`forces += sum_r efforts_r G_r^T` over the two bodies of every row."""
+    for r in range(len(efforts)):
+        for side in range(2):
+            b = marker_body[row_markers[r, side]]
+            if b != GROUND:
+                for i in range(v_start[b], v_start[b + 1]):
+                    forces[i] += efforts[r] * G[r, side, i - v_start[b]]

@@ -1,0 +1,284 @@
+"""Joint coordinates: bodies placed and moved along the tree of their joints, from the ground outwards.
+
+The joint of a body is a rigid motion `H` of a marker of its own seen from a marker of its parent, within a subgroup: along and about some of the axes of its marker. Its velocities
+`u` are the twist `[xi_v, xi_w]` on these axes, in axes of the body's marker. A body without a joint has one with the ground, on all axes, or moves about a pivot (flexmb/kernels/equations/pivots.py).
+Absolute coordinates are those of a tree without joints.
+
+Sources: Wittenburg, Dynamics of Multibody Systems (2008), chapter 5; Featherstone, Rigid Body Dynamics Algorithms (2008), chapters 4 and 5. The dynamics are solved in the
+matrix of the joint equations, of which these coordinates fulfil those of the tree: the same elimination along the chain.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.algebra import (
+    NOTHING,
+    ONE,
+    compose,
+    cross,
+    dot,
+    left_jacobian,
+    matrix,
+    minus,
+    part,
+    plus,
+    product,
+    put,
+    relative,
+    rotation_exp,
+    rotation_from_quaternion,
+    times,
+    transposed,
+    turn,
+    turn_back,
+    vector,
+)
+from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.base.dense import three_rows
+from flexmb.kernels.equations.pivots import place_about_pivot, velocity_of_pivot
+
+FREE = -1
+"""Marker of a body, and of the ground, where there is no joint: its frame."""
+
+
+class Tree(NamedTuple):
+    """The tree of a mechanism. Velocities `v` (ny,) in joint coordinates: of body b from `start[b]` on those of its joint, then etadot."""
+
+    order: np.ndarray  # (nb,) bodies, parents first
+    parent: np.ndarray  # (nb,) marker of the parent, FREE for none
+    child: np.ndarray  # (nb,) marker of the body itself, FREE for none
+    start: np.ndarray  # (nb+1,) into v
+    axis_start: np.ndarray  # (nb+1,) into axes
+    axes: np.ndarray  # numbers 0 to 5 of the components of the twist that are free
+    weight: np.ndarray  # (ny,) error weight: a displacement per unit
+    pivoted: np.ndarray  # (nb,) whether a body without a joint moves as flexmb/kernels/equations/pivots.py says; its velocities are those of a frame otherwise
+    pivot: np.ndarray  # (nb, 3) in the body
+
+
+@njit(cache=True)
+def _curved(quadratic, k, x, y, m):
+    """Forms k to k + 2 of (6, m, m) of x and y."""
+    out = NOTHING
+    for r in range(3):
+        total = 0.0
+        for i in range(m):
+            row = 0.0
+            for j in range(m):
+                row += quadratic[k + r, i, j] * y[j]
+            total += x[i] * row
+        out = (total, out[1], out[2]) if r == 0 else ((out[0], total, out[2]) if r == 1 else (out[0], out[1], total))
+    return out
+
+
+@njit(cache=True)
+def _turning(theta, rate, rate2):
+    """Angular velocity and acceleration of `exp(theta)` seen from outside, of the rotation vector's two rates."""
+    T = left_jacobian(theta)
+    x2, along = dot(theta, theta), dot(theta, rate)
+    if x2 < 1e-4:
+        b, c = 0.5 - x2 / 24.0, 1.0 / 6.0 - x2 / 120.0
+        db, dc = -along / 12.0 * (1.0 - x2 / 30.0), -along / 60.0 * (1.0 - x2 / 42.0)
+    else:
+        x = np.sqrt(x2)
+        sine, cosine = np.sin(x), np.cos(x)
+        b, c = (1.0 - cosine) / x2, (x - sine) / (x2 * x)
+        db = along * (sine / x - 2.0 * b) / x2
+        dc = along * ((1.0 - cosine) / x2 - 3.0 * c) / x2
+    twisted = cross(theta, rate)
+    second = plus(plus(times(db, twisted), times(dc, cross(theta, twisted))), times(c, cross(rate, twisted)))
+    return turn(T, rate), plus(turn(T, rate2), second)
+
+
+@njit(cache=True)
+def _elastic_marker(flat, k, eta, rate, rate2, m):
+    """Of marker k in its body: place and axes, and the rates and accelerations of place and attitude by the body's deformation, in body axes."""
+    c, axes = vector(flat.marker_point, k), matrix(flat.marker_axes, k)
+    if not flat.marker_moves[k]:
+        return c, axes, NOTHING, NOTHING, NOTHING, NOTHING
+    rows, second = flat.marker_rows[k], flat.marker_second_of[k]
+    theta, cdot, cddot = three_rows(rows, 3, eta, m), three_rows(rows, 0, rate, m), three_rows(rows, 0, rate2, m)
+    c = plus(c, three_rows(rows, 0, eta, m))
+    thetadot, thetaddot = three_rows(rows, 3, rate, m), three_rows(rows, 3, rate2, m)
+    if second >= 0:
+        Q = flat.marker_second[second]
+        c = plus(c, times(0.5, _curved(Q, 0, eta, eta, m)))
+        theta = plus(theta, times(0.5, _curved(Q, 3, eta, eta, m)))
+        cdot, thetadot = plus(cdot, _curved(Q, 0, rate, eta, m)), plus(thetadot, _curved(Q, 3, rate, eta, m))
+        cddot = plus(cddot, plus(_curved(Q, 0, rate2, eta, m), _curved(Q, 0, rate, rate, m)))
+        thetaddot = plus(thetaddot, plus(_curved(Q, 3, rate2, eta, m), _curved(Q, 3, rate, rate, m)))
+    spin, spinning = _turning(theta, thetadot, thetaddot)
+    return c, product(rotation_exp(theta), axes), cdot, spin, cddot, spinning
+
+
+@njit(cache=True)
+def _quaternion(R, near):
+    """Unit quaternion of a rotation matrix, of the two the one nearer to `near`."""
+    trace = R[0] + R[4] + R[8]
+    if trace >= R[0] and trace >= R[4] and trace >= R[8]:
+        p = (1.0 + trace, R[7] - R[5], R[2] - R[6], R[3] - R[1])
+    elif R[0] >= R[4] and R[0] >= R[8]:
+        p = (R[7] - R[5], 1.0 + R[0] - R[4] - R[8], R[1] + R[3], R[2] + R[6])
+    elif R[4] >= R[8]:
+        p = (R[2] - R[6], R[1] + R[3], 1.0 - R[0] + R[4] - R[8], R[5] + R[7])
+    else:
+        p = (R[3] - R[1], R[2] + R[6], R[5] + R[7], 1.0 - R[0] - R[4] + R[8])
+    s = 1.0 / np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+    if p[0] * near[0] + p[1] * near[1] + p[2] * near[2] + p[3] * near[3] < 0.0:
+        s = -s
+    return (s * p[0], s * p[1], s * p[2], s * p[3])
+
+
+@njit(cache=True)
+def _moved_marker(flat, k, q, w, wdot):
+    """Place, axes, velocity, angular velocity, and their rates, of marker k in the world."""
+    if k == FREE:
+        return NOTHING, ONE, NOTHING, NOTHING, NOTHING, NOTHING
+    b = flat.marker_body[k]
+    if b == GROUND:
+        return vector(flat.marker_point, k), matrix(flat.marker_axes, k), NOTHING, NOTHING, NOTHING, NOTHING
+    s, e, m = flat.v_start[b], flat.q_start[b], flat.modes[b]
+    eta, rate, rate2 = q[e + 7 : e + 7 + m], w[s + 6 : s + 6 + m], wdot[s + 6 : s + 6 + m]
+    c, local, cdot, spin, cddot, spinning = _elastic_marker(flat, k, eta, rate, rate2, m)
+    R = rotation_from_quaternion((q[e + 3], q[e + 4], q[e + 5], q[e + 6]))
+    v, omega, vdot, omegadot = part(w, s), part(w, s + 3), part(wdot, s), part(wdot, s + 3)
+    carried = plus(cross(omega, c), cdot)
+    velocity = plus(v, carried)
+    acceleration = plus(plus(vdot, cross(omega, velocity)), plus(plus(cross(omegadot, c), cross(omega, cdot)), cddot))
+    turning = plus(plus(omegadot, spinning), cross(omega, spin))
+    return (
+        plus(part(q, e), turn(R, c)),
+        product(R, local),
+        turn(R, velocity),
+        turn(R, plus(omega, spin)),
+        turn(R, acceleration),
+        turn(R, turning),
+    )
+
+
+@njit(cache=True)
+def joint_twist(tree, b, values, offset):
+    """The twist of a body's joint from the values on its free axes."""
+    out = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for k in range(tree.axis_start[b], tree.axis_start[b + 1]):
+        value, axis = values[offset + k - tree.axis_start[b]], tree.axes[k]
+        out = (
+            value if axis == 0 else out[0], value if axis == 1 else out[1], value if axis == 2 else out[2],
+            value if axis == 3 else out[3], value if axis == 4 else out[4], value if axis == 5 else out[5],
+        )  # fmt: skip
+    return (out[0], out[1], out[2]), (out[3], out[4], out[5])
+
+
+@njit(cache=True)
+def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wdot):
+    """Absolute configuration and velocities `q`, `w`, `wdot` of all bodies, from joint coordinates.
+
+    `pose` (nb, 7) of the joints and, in the configuration `q0`, elastic coordinates and bodies with a pivot, moved by `increment` (ny,), with velocities `v` and accelerations `vdot` (ny,).
+    `moved` (nb, 7): the joints after it. Quaternions are taken near those of the configuration `near`.
+    """
+    for place in range(len(tree.order)):
+        b = tree.order[place]
+        y, s, e, m = tree.start[b], flat.v_start[b], flat.q_start[b], flat.modes[b]
+        free = tree.axis_start[b + 1] - tree.axis_start[b]
+        for i in range(m):
+            q[e + 7 + i] = q0[e + 7 + i] + increment[y + free + i]
+            w[s + 6 + i], wdot[s + 6 + i] = v[y + free + i], vdot[y + free + i]
+        if tree.pivoted[b]:
+            place_about_pivot(vector(tree.pivot, b), s, e, y, pose[b], q0, increment, v, vdot, moved[b], q, w, wdot)
+            continue
+        rho, theta = joint_twist(tree, b, increment, y)
+        d, p = compose(part(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
+        put(moved[b], 0, d)
+        moved[b, 3], moved[b, 4], moved[b, 5], moved[b, 6] = p
+        x, A, velocity, spin, acceleration, spinning = _moved_marker(flat, tree.parent[b], q, w, wdot)
+        xi, tau = joint_twist(tree, b, v, y)
+        xidot, taudot = joint_twist(tree, b, vdot, y)
+        B = product(A, rotation_from_quaternion(p))
+        r, xi, tau = turn(A, d), turn(B, xi), turn(B, tau)
+        omega = plus(spin, tau)
+        drift = plus(cross(spin, r), xi)
+        x = plus(x, r)
+        acceleration = plus(
+            plus(acceleration, cross(spinning, r)), plus(cross(spin, drift), plus(turn(B, xidot), cross(omega, xi)))
+        )
+        spinning = plus(spinning, plus(turn(B, taudot), cross(omega, tau)))
+        velocity = plus(velocity, drift)
+        # from the body's own marker to its frame
+        k = tree.child[b]
+        c, local, cdot, own, cddot, owning = NOTHING, ONE, NOTHING, NOTHING, NOTHING, NOTHING
+        if k != FREE:
+            eta, rate, rate2 = q[e + 7 : e + 7 + m], w[s + 6 : s + 6 + m], wdot[s + 6 : s + 6 + m]
+            c, local, cdot, own, cddot, owning = _elastic_marker(flat, k, eta, rate, rate2, m)
+        R = product(B, transposed(local))
+        put(q, e, minus(x, turn(R, c)))
+        q[e + 3], q[e + 4], q[e + 5], q[e + 6] = _quaternion(R, (near[e + 3], near[e + 4], near[e + 5], near[e + 6]))
+        omega = minus(turn_back(R, omega), own)
+        velocity = turn_back(R, velocity)
+        omegadot = minus(turn_back(R, spinning), plus(owning, cross(omega, own)))
+        carried = plus(plus(cross(omega, velocity), cross(omegadot, c)), plus(cross(omega, cdot), cddot))
+        put(w, s, minus(velocity, plus(cross(omega, c), cdot)))
+        put(w, s + 3, omega)
+        put(wdot, s, minus(turn_back(R, acceleration), carried))
+        put(wdot, s + 3, omegadot)
+
+
+@njit(cache=True)
+def marker_velocity(flat, k, places, x):
+    """Velocity and angular velocity in the world of marker k by the generalised velocities `x`, where the markers were placed last."""
+    if k == FREE or flat.marker_body[k] == GROUND:
+        return NOTHING, NOTHING
+    b = flat.marker_body[k]
+    s, m = flat.v_start[b], flat.modes[b]
+    v, omega, R = part(x, s), part(x, s + 3), matrix(places.attitude, b)
+    v = plus(v, cross(omega, vector(places.body_point, k)))
+    if flat.marker_moves[k]:
+        rows = places.rows[k]
+        v = plus(v, three_rows(rows, 0, x[s + 6 :], m))
+        omega = plus(omega, turn(matrix(places.tangent, k), three_rows(rows, 3, x[s + 6 :], m)))
+    return turn(R, v), turn(R, omega)
+
+
+@njit(cache=True)
+def joint_velocities(flat, tree, places, q, x, out):
+    """Velocities `out` (ny,) in joint coordinates of the generalised velocities `x` (nv,), where the markers were placed last, at `q`; what joints block is left out."""
+    for b in range(len(tree.order)):
+        s, e, y, k, parent = flat.v_start[b], flat.q_start[b], tree.start[b], tree.child[b], tree.parent[b]
+        if tree.pivoted[b]:
+            velocity_of_pivot(vector(tree.pivot, b), matrix(places.attitude, b), x, s, out, y)
+            for i in range(6, 6 + flat.modes[b]):
+                out[y + i] = x[s + i]
+            continue
+        velocity, spin = marker_velocity(flat, parent, places, x)
+        if k == FREE:
+            B, own, turning, r = matrix(places.attitude, b), part(x, s), part(x, s + 3), part(q, e)
+            own, turning = turn(B, own), turn(B, turning)
+        else:
+            B = matrix(places.axes, k)
+            own, turning = marker_velocity(flat, k, places, x)
+            r = minus(vector(places.position, k), vector(places.position, parent))
+        xi = turn_back(B, minus(own, plus(velocity, cross(spin, r))))
+        tau = turn_back(B, minus(turning, spin))
+        free = tree.axis_start[b + 1] - tree.axis_start[b]
+        for i in range(free):
+            axis = tree.axes[tree.axis_start[b] + i]
+            out[y + i] = xi[axis] if axis < 3 else tau[axis - 3]
+        for i in range(flat.modes[b]):
+            out[y + free + i] = x[s + 6 + i]
+
+
+@njit(cache=True)
+def joint_poses(flat, tree, places, q, pose):
+    """Rigid motions `pose` (nb, 7) of the joints, and places of pivots, where the markers were placed last, at `q`."""
+    for b in range(len(tree.order)):
+        k, parent, e = tree.child[b], tree.parent[b], flat.q_start[b]
+        if k == FREE:
+            for i in range(7):
+                pose[b, i] = q[e + i]
+            if tree.pivoted[b]:
+                put(pose[b], 0, plus(part(q, e), turn(matrix(places.attitude, b), vector(tree.pivot, b))))
+            continue
+        A = matrix(places.axes, parent)
+        put(pose[b], 0, turn_back(A, minus(vector(places.position, k), vector(places.position, parent))))
+        p = _quaternion(relative(A, matrix(places.axes, k)), (1.0, 0.0, 0.0, 0.0))
+        pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6] = p

@@ -1,0 +1,1 @@
+"""Compiled: linear solutions and time steps."""

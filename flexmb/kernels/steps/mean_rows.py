@@ -1,0 +1,57 @@
+"""Mean Jacobian of all rows over a step in which every body moves by a constant twist: a discrete derivative.
+
+The rate of a row's coordinate along the step is `G(t) . D`, so the mean of G over the step gives the change of the coordinate, whatever the step (McLachlan, Quispel, Robidoux, "Geometric
+integration using discrete gradients", 1999: the mean value discrete gradient). Each `G(t)` is a pair of opposite wrenches; resolved in the axes of the middle of the step, by the flow of the
+body's own twist, which leaves that twist as it is, their mean is such a pair too.
+"""
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.algebra import cross, left_jacobian, part, plus, put, rotation_exp, times, turn, turn_back
+from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.equations.rows import all_rows
+from flexmb.kernels.steps.step import displace
+
+ENOUGH = 1e-17
+"""Error of the quadrature relative to the mean."""
+MOST = 12
+"""Points of a quadrature, enough for four turns in a step."""
+
+
+def quadrature(angle: float) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss points in [0, 1] and weights that integrate trigonometric functions of up to an `angle` to round-off."""
+    bound, n = 1.0, 1
+    while n < MOST:
+        n += 1  # (angle/2)^(2n) over (2n)! is above the error of n points
+        bound = (0.5 * angle) ** (2 * n) / float(np.prod(np.arange(1.0, 2 * n + 1)))
+        if n >= 3 and bound < ENOUGH:
+            break
+    x, weights = np.polynomial.legendre.leggauss(n)
+    return 0.5 * (1 + x), 0.5 * weights
+
+
+@njit(cache=True)
+def mean_rows(flat, q0, D, nodes, weights, functions, angle_memory, places, values, q, moved, G, mean):
+    """Fill `mean` (nr, 2, 6+mmax) over the step by `D` (nv,) from `q0`; `values` (nr,), `q` (nq,), `moved` (nv,) and `G` (nr, 2, 6+mmax) are scratch."""
+    mean[:] = 0.0
+    for p in range(len(nodes)):
+        for i in range(len(D)):
+            moved[i] = nodes[p] * D[i]
+        displace(flat, q0, moved, q)
+        all_rows(flat, q, functions, angle_memory, places, values, G)
+        for r in range(len(values)):
+            for side in range(2):
+                b = flat.marker_body[flat.row_markers[r, side]]
+                if b == GROUND:
+                    continue
+                s, row, out = flat.v_start[b], G[r, side], mean[r, side]
+                back = 0.5 - nodes[p]
+                theta = times(back, part(D, s + 3))
+                shift = turn(left_jacobian(theta), times(back, part(D, s)))
+                force, R = part(row, 0), rotation_exp(theta)
+                moment = turn_back(R, plus(part(row, 3), cross(force, shift)))
+                put(out, 0, plus(part(out, 0), times(weights[p], turn_back(R, force))))
+                put(out, 3, plus(part(out, 3), times(weights[p], moment)))
+                for i in range(6, 6 + flat.modes[b]):
+                    out[i] += weights[p] * row[i]

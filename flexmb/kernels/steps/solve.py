@@ -1,0 +1,387 @@
+"""Linear algebra of one Newton step.
+
+The matrix is `[A G^T; G -C]`: `A` block diagonal over bodies, `G` the rows, `C` their compliance (zero for
+joints, one over the effective stiffness for springs). Inside a body the elastic stiffness is diagonal,
+
+    A_b = [ beta M_rr      beta M_re                     ]
+          [ beta M_re^T    beta M_ff + gamma D + K       ]
+
+with `M_ff = I` or, for bodies with a second-order field, `M_ff = I - M_re0^T M_rr0^-1 M_re0 + M_re^T M_rr^-1 M_re` (see
+flexmb/kernels/equations/bodies.py): both are eliminated in O(m), then the bodies, and a matrix of the size of the rows is left, of which only the envelope is held: rows that share no
+body, directly or by way of those eliminated before them, do not meet.
+A numerically dependent row (a redundant or momentarily singular mechanism) is met by the solution of least norm.
+"""
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.data import GROUND, SECOND_ORDER
+from flexmb.kernels.base.dense import (
+    FAST,
+    add_back,
+    add_coupled,
+    add_transposed,
+    cholesky,
+    copy,
+    inner,
+    solve6_all,
+)
+from flexmb.kernels.equations.bodies import add_elastic_inertia, lower_factor
+
+DEPENDENT = 1e-11  # relative size of a pivot below which rows count as dependent
+CLOSED, CORRECTIONS = (
+    1e-14,
+    5,
+)  # what a joint equation may stay open, relative to its terms, and corrections made to get there
+INACTIVE = -1.0  # compliance of a row that takes no part
+
+
+@njit(cache=True)
+def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
+    """Fill the inverses `E` of the diagonals `beta + stiff (gamma D + K)` (nv,) and the 6x6 Cholesky factors `chol` of every body.
+
+    Without a second-order field: of `beta M_rr - beta^2 M_re E M_re^T`. With one: of `beta M_rr`, and `chol0` of
+    `beta M_rr0 - beta^2 M_re0 E M_re0^T`. Returns 0, or b + 1 when that of body b is not positive definite.
+    """
+    for b in range(len(flat.modes)):
+        m = flat.modes[b]
+        e = flat.v_start[b] + 6
+        first = flat.v_start[b] - 6 * b
+        for i in range(m):
+            E[e + i] = 1.0 / (beta + stiff * (gamma * flat.damping[first + i] + flat.stiffness[first + i]))
+        if flat.slices[b] == SECOND_ORDER:
+            for r in range(6):
+                for c in range(r + 1):
+                    chol[b, r, c] = beta * Mrr[b, r, c]
+            _reduce(flat.rest_Mrr[b], flat.rest_Mre[b], m, beta, E[e : e + m], chol0[b])
+            if not (cholesky(chol[b]) and cholesky(chol0[b])):
+                return b + 1
+        else:
+            _reduce(Mrr[b], Mre[b], m, beta, E[e : e + m], chol[b])
+            if not cholesky(chol[b]):
+                return b + 1
+    return 0
+
+
+@njit(cache=True, fastmath=FAST)
+def _reduce(Mrr, Mre, m, beta, E, out):
+    """Lower triangle of `beta M_rr - beta^2 M_re E M_re^T`."""
+    for r in range(len(Mrr)):  # of unknown length to the compiler, which otherwise writes out all 21 loops
+        for c in range(r + 1):
+            total = 0.0
+            for i in range(m):
+                total += Mre[r, i] * E[i] * Mre[c, i]
+            out[r, c] = beta * Mrr[r, c] - beta * beta * total
+
+
+@njit(cache=True)
+def solve_body(m, second, beta, Mre, Mre0, E, L, L0, six, X):
+    """Overwrite the rows of X (k, 6+m) by `A_b^-1` times them; coupling now and at rest, inverse elastic diagonal `E` (m,), factors of this body, scratch `six` (k, 6)."""
+    count = len(X)
+    for j in range(count):
+        for i in range(m):
+            X[j, 6 + i] *= E[i]
+    if not second:
+        for j in range(count):
+            add_coupled(Mre, m, -beta, X[j, 6:], X[j])
+        solve6_all(L, X)
+        for j in range(count):
+            add_back(Mre, m, -beta, X[j], E, X[j, 6:])
+        return
+    # with y = wdot_r + M_rr^-1 M_re etaddot:  beta M_rr y = x_r,  (1/E - beta M_re0^T M_rr0^-1 M_re0) etaddot = x_e - beta M_re^T y
+    solve6_all(L, X)
+    for j in range(count):
+        add_back(Mre, m, -beta, X[j], E, X[j, 6:])
+        six[j] = 0.0
+        add_coupled(Mre0, m, -beta, X[j, 6:], six[j])
+    solve6_all(L0, six)
+    for j in range(count):
+        add_back(Mre0, m, -beta, six[j], E, X[j, 6:])
+        six[j] = 0.0
+        add_coupled(Mre, m, -beta, X[j, 6:], six[j])
+    solve6_all(L, six)
+    for j in range(count):
+        for r in range(6):
+            X[j, r] += six[j, r]
+
+
+@njit(cache=True, fastmath=FAST)
+def _row_product(S, a, b, count):
+    total = 0.0
+    for k in range(count):
+        total += S[a + k] * S[b + k]
+    return total
+
+
+@njit(cache=True)
+def _factor_envelope(start, first, S, scale):
+    """Cholesky factor of a symmetric matrix within its envelope, in place, with its diagonal inverted; rows scaled to ones on the diagonal before.
+
+    Row r holds the columns `first[r]` to r, at `start[r]`. A row that depends on those before it is left out: the inverse of its diagonal is zero. Returns how many there are, -1 when
+    something is not finite.
+    """
+    n, dependent = len(first), 0
+    for r in range(n):
+        scale[r] = 1.0 / np.sqrt(S[start[r + 1] - 1])
+        for c in range(first[r], r + 1):
+            S[start[r] + c - first[r]] *= scale[r] * scale[c]
+    for r in range(n):
+        row = start[r] - first[r]
+        for c in range(first[r], r + 1):
+            low = max(first[r], first[c])
+            total = S[row + c] - _row_product(S, row + low, start[c] - first[c] + low, c - low)
+            if c < r:
+                S[row + c] = total * S[start[c + 1] - 1]
+            elif total > DEPENDENT:
+                S[row + c] = 1.0 / np.sqrt(total)
+            elif np.isfinite(total):
+                S[row + c] = 0.0
+                dependent += 1
+            else:
+                return -1
+    return dependent
+
+
+@njit(cache=True)
+def _solve_envelope(start, first, L, t):
+    """Overwrite `t` by the solution, with the factor of `_factor_envelope`; zero in the rows left out."""
+    n = len(t)
+    for r in range(n):
+        total = t[r]
+        for c in range(first[r], r):
+            total -= L[start[r] + c - first[r]] * t[c]
+        t[r] = total * L[start[r + 1] - 1]
+    for r in range(n - 1, -1, -1):
+        t[r] *= L[start[r + 1] - 1]
+        for c in range(first[r], r):
+            t[c] -= L[start[r] + c - first[r]] * t[r]
+
+
+@njit(cache=True)
+def _combinations_without_effect(start, first, S, L, scale, count):
+    """Orthonormal rows (count, n) that the scaled matrix takes to zero: one for each row left out of its factor, made orthogonal one after the other."""
+    n, k = len(first), 0
+    Q = np.zeros((count, n))
+    for r in range(n):
+        if L[start[r + 1] - 1] != 0.0:
+            continue
+        q = Q[k]
+        for c in range(first[r], r):
+            q[c] = S[start[r] + c - first[r]] * scale[r] * scale[c]
+        for c in range(r + 1, n):
+            if first[c] <= r:
+                q[c] = S[start[c] + r - first[c]] * scale[r] * scale[c]
+        _solve_envelope(start, first, L, q)
+        q[r] = -1.0
+        for _ in range(2):
+            for i in range(k):
+                _subtract_part(Q[i], q)
+        length = 1.0 / np.sqrt(inner(q, q, n))
+        for c in range(n):
+            q[c] *= length
+        k += 1
+    return Q
+
+
+@njit(cache=True)
+def _subtract_part(unit, x):
+    """Take the part along a unit vector out of `x`."""
+    along = inner(unit, x, len(x))
+    for i in range(len(x)):
+        x[i] -= along * unit[i]
+
+
+@njit(cache=True, inline="always")
+def _factor_symmetric(start, first, S, L, scale):
+    """Factor `S`, symmetric positive semi-definite within its envelope, into `L`; returns the combinations of rows (d, n) it takes to zero."""
+    copy(S, L)
+    dependent = _factor_envelope(start, first, L, scale)
+    if dependent < 0:
+        L[:] = np.nan
+    return _combinations_without_effect(start, first, S, L, scale, max(dependent, 0))
+
+
+@njit(cache=True, inline="always")
+def _solve_symmetric(start, first, L, scale, idle, standing, t):
+    """Overwrite `t` by `S^{-1} t`, with what `_factor_symmetric` left and returned.
+
+    When rows are dependent, the solution, for the nearest right-hand side that has one, is that with which `standing + t` has the least norm, in the scale of the rows: what stands
+    from earlier solutions would otherwise grow, because what is without effect turns with the mechanism.
+    """
+    n, dependent = len(t), len(idle)
+    for r in range(n):
+        t[r] *= scale[r]
+    for k in range(dependent):
+        _subtract_part(idle[k], t)
+    _solve_envelope(start, first, L, t)
+    if dependent > 0:
+        for r in range(n):
+            t[r] += standing[r] / scale[r]
+        for k in range(dependent):
+            _subtract_part(idle[k], t)
+        for r in range(n):
+            t[r] -= standing[r] / scale[r]
+    for r in range(n):
+        t[r] *= scale[r]
+
+
+@njit(cache=True)
+def mass_times(flat, terms, x, out):
+    """`out = M x` (nv,) with the mass blocks in `terms`."""
+    for b in range(len(flat.modes)):
+        m, s = flat.modes[b], flat.v_start[b]
+        Mrr, Mre = terms.Mrr[b], terms.Mre[b]
+        for i in range(6):
+            out[s + i] = inner(Mrr[i], x[s:], 6)
+        if m == 0:
+            continue
+        elastic, result = x[s + 6 : s + 6 + m], out[s + 6 : s + 6 + m]
+        result[:] = 0.0
+        if flat.slices[b] == SECOND_ORDER:
+            lower_factor(Mrr, terms.Lrr)
+        add_elastic_inertia(flat, b, terms.Lrr, Mre, elastic, terms.six, result)
+        add_coupled(Mre, m, 1.0, elastic, out[s:])
+        add_transposed(Mre, m, 1.0, x[s:], result)
+
+
+@njit(cache=True)
+def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, multipliers):
+    """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]`, with the blocks in `terms`; the factors stay there for `solve_again`.
+
+    `stiff` is 1 to include stiffness and damping in A, 0 for the mass alone. Rows of compliance `INACTIVE` take no part (multiplier 0). Dependent rows take the solution of least norm,
+    `terms.standing` included. Returns 0, 1 when rows are dependent, or -(b+1) when the mass matrix of body `b` is not positive definite; and the combinations of rows (d, nr) without effect.
+    Cost O(sum m), and for the rows that of their envelope: linear in the bodies of a chain.
+    """
+    place, start, first, S, t, G = flat.row_place, flat.envelope_start, flat.envelope_first, terms.S, terms.t, terms.G
+    bad = factor_bodies(flat, beta, gamma, stiff, terms.Mrr, terms.Mre, terms.E, terms.chol, terms.chol0)
+    if bad > 0:
+        return -bad, np.zeros((0, 0))
+    S[:] = 0.0
+    for r in range(len(place)):
+        inactive = compliance[r] == INACTIVE
+        S[start[place[r] + 1] - 1] = 1.0 if inactive else compliance[r]
+        t[place[r]] = 0.0 if inactive else -row_rhs[r]
+    offset = 0
+    for b in range(len(flat.modes)):
+        vs, m = flat.v_start[b], flat.modes[b]
+        n, low, k = 6 + m, flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
+        X = terms.Z[offset : offset + n * (k + 1)].reshape(k + 1, n)
+        offset += n * (k + 1)
+        for j in range(k):
+            r, side = flat.incident_row[low + j], flat.incident_side[low + j]
+            active = 0.0 if compliance[r] == INACTIVE else 1.0
+            for i in range(n):
+                X[j, i] = active * G[r, side, i]
+        copy(rhs[vs : vs + n], X[k])
+        solve_body(
+            m, flat.slices[b] == SECOND_ORDER, beta, terms.Mre[b], flat.rest_Mre[b], terms.E[vs + 6 : vs + n], terms.chol[b], terms.chol0[b], terms.sixes[: k + 1], X,
+        )  # fmt: skip
+        copy(X[k], x[vs : vs + n])
+        for j in range(k):
+            r = flat.incident_row[low + j]
+            if compliance[r] == INACTIVE:
+                continue
+            row, at = G[r, flat.incident_side[low + j]], start[place[r]] - first[place[r]]
+            t[place[r]] += inner(row, X[k], n)
+            for p in range(k):
+                c = place[flat.incident_row[low + p]]
+                if c <= place[r]:
+                    S[at + c] += inner(row, X[p], n)
+    idle = _factor_symmetric(start, first, S, terms.L, terms.scale)
+    _multipliers(flat, terms, idle, x, multipliers)
+    return min(len(idle), 1), idle
+
+
+@njit(cache=True)
+def solve_again(flat, terms, idle, beta, compliance, rhs, row_rhs, x, multipliers):
+    """The same with another right-hand side and the factors that `solve_rows` left; `idle`: the combinations it returned, `beta` and `compliance` as there. The blocks in `terms` may have changed a little."""
+    place, t = flat.row_place, terms.t
+    for r in range(len(place)):
+        t[place[r]] = 0.0 if compliance[r] == INACTIVE else -row_rhs[r]
+    offset = 0
+    for b in range(len(flat.modes)):
+        vs, m = flat.v_start[b], flat.modes[b]
+        n, low, k = 6 + m, flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
+        solved = x[vs : vs + n]
+        copy(rhs[vs : vs + n], solved)
+        for j in range(k):
+            t[place[flat.incident_row[low + j]]] += inner(terms.Z[offset + j * n :], solved, n)
+        offset += n * (k + 1)
+        solve_body(
+            m, flat.slices[b] == SECOND_ORDER, beta, terms.Mre[b], flat.rest_Mre[b], terms.E[vs + 6 : vs + n], terms.chol[b], terms.chol0[b], terms.sixes[:1], solved.reshape(1, n),
+        )  # fmt: skip
+    _multipliers(flat, terms, idle, x, multipliers)
+
+
+@njit(cache=True)
+def open_rows(flat, G, compliance, row_rhs, x, out):
+    """How far `x` leaves each active row open, `out = row_rhs - G x`; returns the largest, relative to the sum of the sizes of the row's terms."""
+    worst = 0.0
+    for r in range(len(out)):
+        total, size = row_rhs[r], abs(row_rhs[r])
+        for side in range(2):
+            b = flat.marker_body[flat.row_markers[r, side]]
+            if b != GROUND:
+                for i in range(flat.v_start[b], flat.v_start[b + 1]):
+                    term = G[r, side, i - flat.v_start[b]] * x[i]
+                    total -= term
+                    size += abs(term)
+        out[r] = 0.0 if compliance[r] == INACTIVE else total
+        if abs(out[r]) > worst * size:
+            worst = abs(out[r]) / size
+    return worst
+
+
+@njit(cache=True)
+def solve_joints(flat, terms, compliance, rhs, row_rhs, x, multipliers):
+    """Solve `[M G^T; G 0] [x; multipliers] = [rhs; row_rhs]` for the joints, the rows of compliance zero, until they are closed to `CLOSED`. Returns how many rows are left out as dependent (negative: the outcome of `solve_rows`), and how far they stay open (`open_rows`).
+
+    Between a light body and a heavy one, the mass of the heavy one is rounded off in the matrix of the rows; corrections with the same factor bring it back, up to some ten decades.
+    """
+    outcome, idle = solve_rows(flat, terms, 1.0, 0.0, 0.0, compliance, rhs, row_rhs, x, multipliers)
+    if outcome < 0:
+        return outcome, np.inf
+    place, n = flat.row_place, len(flat.row_place)
+    left, change, correction, none = np.empty(n), np.empty(n), np.empty(len(x)), np.zeros(len(x))
+    worst = open_rows(flat, terms.G, compliance, row_rhs, x, left)
+    for _ in range(CORRECTIONS):
+        if worst <= CLOSED:
+            break
+        for r in range(n):
+            terms.standing[place[r]] = multipliers[r]
+        solve_again(flat, terms, idle, 1.0, compliance, none, left, correction, change)
+        for i in range(len(x)):
+            x[i] += correction[i]
+        for r in range(n):
+            multipliers[r] += change[r]
+        previous, worst = worst, open_rows(flat, terms.G, compliance, row_rhs, x, left)
+        if worst > 0.5 * previous:
+            break
+    return len(idle), worst
+
+
+@njit(cache=True)
+def _multipliers(flat, terms, idle, x, multipliers):
+    """The multipliers from the right-hand side `terms.t` of the rows, and what they do to the solution `x` without them."""
+    place, t = flat.row_place, terms.t
+    _solve_symmetric(flat.envelope_start, flat.envelope_first, terms.L, terms.scale, idle, terms.standing, t)
+    offset = 0
+    for b in range(len(flat.modes)):
+        vs = flat.v_start[b]
+        n, low, k = 6 + flat.modes[b], flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
+        for j in range(k):
+            multiplier, X = t[place[flat.incident_row[low + j]]], terms.Z[offset + j * n :]
+            for i in range(n):
+                x[vs + i] -= X[i] * multiplier
+        offset += n * (k + 1)
+    for r in range(len(place)):
+        multipliers[r] = t[place[r]]
+
+
+@njit(cache=True, inline="always")
+def solve_step(anew, idle, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, multipliers):
+    """`solve_rows` with the matrix of a step when `anew`, otherwise `solve_again`; the outcome, and the combinations for the next time."""
+    if anew:
+        return solve_rows(flat, terms, beta, gamma, 1.0, compliance, rhs, row_rhs, x, multipliers)
+    solve_again(flat, terms, idle, beta, compliance, rhs, row_rhs, x, multipliers)
+    return 0, idle

@@ -1,0 +1,460 @@
+"""Residual of the equations of motion and the generalised-alpha time loop, compiled."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.algebra import compose, cross, dot, matrix, part, put, turn_back
+from flexmb.kernels.base.call import call_law
+from flexmb.kernels.base.data import ANGLE
+from flexmb.kernels.base.dense import FAST, add_coupled, copy, inner
+from flexmb.kernels.equations.bodies import add_elastic_inertia, body_terms
+from flexmb.kernels.equations.rows import (
+    add_row_forces,
+    add_turns,
+    add_wrenches,
+    all_rows,
+    angles_at,
+    as_driven,
+    load_wrenches,
+    row_rates,
+)
+from flexmb.kernels.equations.tree import joint_velocities, place_bodies
+from flexmb.kernels.steps.solve import INACTIVE, solve_step
+
+KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
+DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
+
+BELOW_ERROR = 3e4  # the scale of Newton's tolerance over the local error: with a tolerance of 1e-8 corrections end at 3e-4 of the error of the step
+ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's length, that rounding allows
+STALLED = 1e-8  # the same where the joints are all but dependent (a mechanism that passes a singular position) and corrections stop to shrink: a motion they hardly feel
+
+SLOPE, NEAR = 1e-6, 1e-3
+"""Step of the differences that give the slopes of force laws, relative to a coordinate (or its rate), and the part of the mechanism's length or of an angle of one (times the mechanism's rate) below which it does not fall with it."""
+
+CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED = 0, 1, 2, 3, 4
+"""Outcomes of `advance`: steps done; Newton's iteration failed; a mass matrix is not positive definite; the error of a step, not taken, is too large; that of a step, taken, is so far
+from the tolerance that the next should have another size."""
+SUITED = (0.42, 0.85)
+"""Errors over the tolerance that call for no other step size: it would change by less than 5 % down or 20 % up."""
+
+SLOW = 0.1  # contraction above which a new matrix is made within a step
+REMEASURE = 20  # steps after which the contraction of the iteration is measured again
+
+
+class Scheme(NamedTuple):
+    """Coefficients of the generalised-alpha method."""
+
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+    error_constant: float  # |1/6 - beta - (alpha_m - alpha_f)/2|: local error of the position over h^2 da
+    tolerance: float  # of the Newton corrections, relative to h^2 times the accelerations, or to BELOW_ERROR times the local error
+    iterations: int
+
+
+class Motion(NamedTuple):
+    """Everything a step advances, in place, and what it becomes."""
+
+    q: np.ndarray
+    w: np.ndarray
+    wdot: np.ndarray
+    v: np.ndarray  # (ny,) velocities of the coordinates that are integrated
+    vdot: np.ndarray
+    a: np.ndarray  # (ny,) the algorithm's own accelerations
+    pose: np.ndarray  # (nb, 7) of the joints of the tree
+    next_v: np.ndarray
+    next_vdot: np.ndarray
+    next_a: np.ndarray
+    next_pose: np.ndarray
+    increment: np.ndarray  # (ny,)
+    correction: np.ndarray  # (ny,)
+    multipliers: np.ndarray  # (joint_rows,)
+    angles: np.ndarray  # (na,) at the end of the latest step, turns counted
+    expected: np.ndarray  # (na,) near which those of the step being made are
+    powers: np.ndarray  # (2, 4) at the present and at the previous step
+    work: np.ndarray  # (4,) their integrals
+    past: np.ndarray  # (DEGREE, ny) `a` of earlier steps of the same size, the latest first
+    last: np.ndarray  # (8,) see below
+
+
+SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE = range(8)
+"""Entries of `Motion.last`: the step size that `a` belongs to; the error of the last step; iterations so far; the size of the step before the last (0: none); how many rows of
+`past` are in use; the degree of the best prediction; the contraction of the iteration (0: unknown) and the steps since it was measured."""
+DEGREE = 3
+"""Highest degree of the polynomials that predict accelerations."""
+
+
+@njit(cache=True, fastmath=FAST)
+def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, g, out):
+    """Elastic part of the residual of a body, in place of its applied forces `out`; returns its strain energy."""
+    a, b, c = acceleration[0] - g[0], acceleration[1] - g[1], acceleration[2] - g[2]
+    d, e, f = acceleration[3], acceleration[4], acceleration[5]
+    energy = 0.0
+    for i in range(m):
+        coupled = Mre[0, i] * a + Mre[1, i] * b + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
+        force = stiffness[i] * eta[i]
+        out[i] = bias[6 + i] + force + damping[i] * rate[i] - out[i] + coupled
+        energy += force * eta[i]
+    return 0.5 * energy
+
+
+@njit(cache=True, inline="always")
+def balance_rows(flat, q, w, multipliers, functions, angles, places, terms, out, energies):
+    """Values, Jacobians and efforts of all rows in `terms`; `out` (nv,) becomes the generalised forces of rows and loads."""
+    values, G, efforts, rates = terms.values, terms.G, terms.efforts, terms.rates
+    all_rows(flat, q, functions, angles, places, values, G)
+    terms.loads[:] = 0.0
+    load_wrenches(flat, functions, places, terms.wrenches)
+    add_wrenches(flat, terms.wrenches, places, terms.bias, terms.loads)
+    copy(terms.loads, out)
+    nj = flat.joint_rows
+    if len(values) > nj:
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
+    for r in range(nj, len(values)):
+        stretch = values[r] - flat.row_offset[r]
+        effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+        if flat.row_law[r] != 0:
+            terms.laws[r] = call_law(flat.row_law[r], functions[len(functions) - 1, 0], stretch, rates[r])
+            effort += terms.laws[r]
+        efforts[r] = effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rates[r]
+        energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
+    for r in range(nj):
+        efforts[r] = -multipliers[r]
+    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, out)
+
+
+@njit(cache=True, inline="always")
+def balance_body(flat, b, q, w, wdot, places, terms, out, energies):
+    """Unbalanced forces of body `b` in place of the forces on it in `out` (nv,), and its blocks in `terms`. Bodies must have been placed."""
+    m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
+    first = vs - 6 * b
+    Mrr, Mre, mass, bias = terms.Mrr[b], terms.Mre[b], flat.mass[b], terms.bias
+    eta = q[qs + 7 : qs + 7 + m]
+    wb, acceleration = w[vs : vs + 6 + m], wdot[vs : vs + 6 + m]
+    kinetic, s = body_terms(flat, b, eta, wb, terms.scratch, Mrr, terms.Lrr, Mre, terms.six, bias)
+    gravity = part(flat.gravity, 0)
+    g = turn_back(matrix(places.attitude, b), gravity)
+    torque = cross(s, g)
+    energies[KINETIC] += kinetic
+    energies[GRAVITY] -= mass * dot(gravity, part(q, qs)) + dot(g, s)
+    for i in range(6):
+        total = bias[i] - out[vs + i]
+        for k in range(6):
+            total += Mrr[i, k] * acceleration[k]
+        out[vs + i] = total
+    for i in range(3):
+        out[vs + i] -= mass * g[i]
+        out[vs + 3 + i] -= torque[i]
+    if m > 0:
+        add_coupled(Mre, m, 1.0, acceleration[6:], out[vs:])
+        add_elastic_inertia(flat, b, terms.Lrr, Mre, acceleration[6:], terms.six, bias[6 : 6 + m])
+        energies[ELASTIC] += _balance_elastic(
+            m, bias, flat.stiffness[first:], flat.damping[first:], eta, wb[6:], Mre, acceleration, g, out[vs + 6 :]
+        )
+
+
+@njit(cache=True)
+def residual(flat, q, w, wdot, multipliers, functions, angles, places, terms, out, energies):
+    """Unbalanced generalised forces `out` (nv,) and, in `terms`, the row values and all blocks of the equations; energies on the way.
+
+    `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `values[:joint_rows]` are the joint equations.
+    """
+    energies[:] = 0.0
+    balance_rows(flat, q, w, multipliers, functions, angles, places, terms, out, energies)
+    for b in range(len(flat.modes)):
+        balance_body(flat, b, q, w, wdot, places, terms, out, energies)
+
+
+@njit(cache=True, fastmath=FAST)
+def _heat(damping, rate, m):
+    total = 0.0
+    for i in range(m):
+        total += damping[i] * rate[i] * rate[i]
+    return total
+
+
+@njit(cache=True)
+def powers_of(flat, functions, multipliers, w, terms, powers):
+    """Powers of drivers and loads and heats, at the velocities `w` and the configuration of `terms`."""
+    powers[:] = 0.0
+    nj, nr = flat.joint_rows, len(flat.row_kind)
+    powers[LOAD] = inner(terms.loads, w, len(w))
+    for r in range(nj):
+        if flat.row_function[r] >= 0:
+            powers[DRIVER] -= multipliers[r] * functions[flat.row_function[r], 1]
+    if nr > nj:
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, w, terms.rates)
+    for r in range(nj, nr):
+        effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+        powers[DAMPER_HEAT] += flat.row_damping[r] * terms.rates[r] * terms.rates[r]
+        powers[LOAD] += (effort + terms.laws[r]) * terms.rates[r]
+    for b in range(len(flat.modes)):
+        start = flat.v_start[b]
+        powers[MODAL_HEAT] += _heat(flat.damping[start - 6 * b :], w[start + 6 :], flat.modes[b])
+
+
+@njit(cache=True)
+def displace(flat, q, increment, out):
+    """`out = q o exp(increment)`: configuration moved by twists (6 per body) and elastic increments."""
+    for b in range(len(flat.modes)):
+        qs, vs, m = flat.q_start[b], flat.v_start[b], flat.modes[b]
+        quaternion = (q[qs + 3], q[qs + 4], q[qs + 5], q[qs + 6])
+        r, p = compose(part(q, qs), quaternion, part(increment, vs), part(increment, vs + 3))
+        put(out, qs, r)
+        out[qs + 3], out[qs + 4], out[qs + 5], out[qs + 6] = p
+        for i in range(m):
+            out[qs + 7 + i] = q[qs + 7 + i] + increment[vs + 6 + i]
+
+
+@njit(cache=True)
+def largest(x, weight):
+    """Largest weighted entry; not a number if one is not."""
+    size = 0.0
+    for i in range(len(x)):
+        value = abs(x[i]) * weight[i]
+        if not value < np.inf:
+            return np.nan
+        size = max(size, value)
+    return size
+
+
+@njit(cache=True)
+def fastest_turn(flat, w):
+    """Largest component of an angular velocity: the speed of a motion that no uniform translation changes."""
+    size = 0.0
+    for b in range(len(flat.modes)):
+        s = flat.v_start[b] + 3
+        size = max(size, abs(w[s]), abs(w[s + 1]), abs(w[s + 2]))
+    return size
+
+
+@njit(cache=True)
+def move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot):
+    """Displacement, velocities and accelerations at the end of a step, from the method's accelerations `a`."""
+    scale = 1.0 / (1.0 - alpha_f)
+    for i in range(len(v)):
+        increment[i] = h * v0[i] + h * h * ((0.5 - beta) * a0[i] + beta * a[i])
+        v[i] = v0[i] + h * ((1.0 - gamma) * a0[i] + gamma * a[i])
+        vdot[i] = ((1.0 - alpha_m) * a[i] + alpha_m * a0[i] - alpha_f * vdot0[i]) * scale
+
+
+@njit(cache=True)
+def law_slopes(flat, terms, functions, r):
+    """Stiffness and damping of the force law of row r where the residual was evaluated last, by differences."""
+    if flat.row_law[r] == 0:
+        return 0.0, 0.0
+    t, x, xdot = functions[len(functions) - 1, 0], terms.values[r] - flat.row_offset[r], terms.rates[r]
+    unit = 1.0 if flat.row_kind[r] == ANGLE else flat.scales[0]
+    dx, dv = SLOPE * (NEAR * unit + abs(x)), SLOPE * (NEAR * unit * flat.scales[1] + abs(xdot))
+    law = flat.row_law[r]
+    k = (call_law(law, t, x - dx, xdot) - call_law(law, t, x + dx, xdot)) / (2.0 * dx)
+    d = (call_law(law, t, x, xdot - dv) - call_law(law, t, x, xdot + dv)) / (2.0 * dv)
+    return k, d
+
+
+@njit(cache=True)
+def row_compliances(flat, terms, functions, gamma, compliance):
+    """Compliance (nr,) of every row in the matrix of a step: zero for joints, else one over its stiffness with `gamma` times its damping."""
+    compliance[: flat.joint_rows] = 0.0
+    for r in range(flat.joint_rows, len(compliance)):
+        stiffness, damping = law_slopes(flat, terms, functions, r)
+        total = flat.row_stiffness[r] + stiffness + gamma * (flat.row_damping[r] + damping)
+        compliance[r] = 1.0 / total if total > 0.0 else INACTIVE
+
+
+@njit(cache=True)
+def step_factors(scheme, h):
+    """What a change of the displacement at the end of a step is multiplied by for that of the accelerations, of the velocities, and of the method's own accelerations."""
+    to_a = 1.0 / (scheme.beta * h * h)
+    return (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f) * to_a, scheme.gamma / (scheme.beta * h), to_a
+
+
+@njit(cache=True, inline="always")
+def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, powers, rate, idle):
+    """Iterate one step to convergence; `motion.next_a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate).
+
+    The matrix of the first correction serves the others while they shrink fast. `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
+    (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8).
+    """
+    q, w, wdot, multipliers = terms.q, terms.w, terms.wdot, terms.multipliers
+    v, vdot, a, increment, correction = (
+        motion.next_v,
+        motion.next_vdot,
+        motion.next_a,
+        motion.increment,
+        motion.correction,
+    )
+    unbalanced, x, change = terms.unbalanced, terms.x, terms.change
+    row_rhs, compliance, energies = terms.row_rhs, terms.compliance, terms.energies
+    nv, nj = len(w), flat.joint_rows
+    beta, gamma, to_a = step_factors(scheme, h)
+    row_compliances(flat, terms, functions, gamma, compliance)
+    row_rhs[:] = 0.0
+    q0, v0, a0, vdot0 = motion.q, motion.v, motion.a, motion.vdot
+    expected, values = motion.expected, terms.values
+    copy(motion.angles, expected)
+    add_turns(flat, motion.w, h, expected)
+    as_driven(flat, functions, expected)
+    fastest, strongest = fastest_turn(flat, motion.w), largest(vdot0, weight)
+    scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
+    tolerance = max(scheme.tolerance * scale, ROUNDING)
+    previous, slow = np.inf, True
+    for iteration in range(1, scheme.iterations + 1):
+        move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
+        place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
+        if iteration > 1 and previous <= tolerance:
+            powers_of(flat, functions, multipliers, w, terms, powers)
+            return CONVERGED, iteration - 1, rate
+        residual(flat, q, w, wdot, multipliers, functions, expected, places, terms, unbalanced, energies)
+        for i in range(nv):
+            unbalanced[i] = -unbalanced[i]
+        for r in range(nj):
+            row_rhs[r] = -values[r]
+            terms.standing[flat.row_place[r]] = multipliers[r]
+        outcome, idle = solve_step(slow, idle, flat, terms, beta, gamma, compliance, unbalanced, row_rhs, x, change)
+        if outcome < 0:
+            return NO_MASS, iteration, rate
+        joint_velocities(flat, tree, places, q, x, correction)
+        size = largest(correction, weight)
+        for i in range(len(a)):
+            a[i] += to_a * correction[i]
+        for r in range(nj):
+            multipliers[r] += change[r]
+        if not np.isfinite(size):
+            return DIVERGED, iteration, rate
+        slow = size > SLOW * previous
+        if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
+            size = tolerance  # what is left is known to be small enough
+        elif iteration == 2 and previous > 0.0:
+            rate = max(size / previous, 1e-8)
+        if size > tolerance and iteration > 3 and size > 0.7 * previous:
+            if size < (1e3 * ROUNDING if iteration <= 6 else STALLED):  # nothing more to gain
+                size = tolerance
+            elif iteration > 6:
+                return DIVERGED, iteration, rate
+        elif iteration > 1 and size < 0.1 * previous and size * size < tolerance * previous:
+            size = tolerance  # at this rate the next correction is below the tolerance
+        previous = size
+    return DIVERGED, scheme.iterations, rate
+
+
+@njit(cache=True, inline="always")
+def _integrate_powers(motion, h, powers):
+    """Add the work of one step: parabola through three steps (third order), trapezoid at the start."""
+    last = motion.last[BEFORE]
+    for k in range(4):
+        p1, p0 = motion.powers[0, k], motion.powers[1, k]
+        p2 = powers[k]
+        if last == 0.0:
+            motion.work[k] += 0.5 * h * (p1 + p2)
+        else:
+            curvature = ((p2 - p1) / h - (p1 - p0) / last) / (h + last)
+            motion.work[k] += 0.5 * h * (p1 + p2) - curvature * h**3 / 6.0
+        motion.powers[1, k] = p1
+        motion.powers[0, k] = p2
+
+
+@njit(cache=True, inline="always")
+def _predict(order, alpha_m, vdot, now, past, out):
+    """Accelerations of the next step: by the method's own rule (order 0), or a polynomial of degree 1 to 3 through the latest steps."""
+    for i in range(len(now)):
+        if order == 0:
+            out[i] = (vdot[i] - alpha_m * now[i]) / (1.0 - alpha_m)
+        elif order == 1:
+            out[i] = 2.0 * now[i] - past[0, i]
+        elif order == 2:
+            out[i] = 3.0 * (now[i] - past[0, i]) + past[1, i]
+        else:
+            out[i] = 4.0 * (now[i] + past[1, i]) - 6.0 * past[0, i] - past[2, i]
+
+
+@njit(cache=True, inline="always")
+def _best_order(weight, alpha_m, vdot, now, past, known, a):
+    """The prediction (see `_predict`) that would have come closest to the accelerations `a` of the step just made, with `known` rows of `past`.
+
+    Motion that the step resolves is extrapolated; where fast vibration is left to the method's damping, its own rule is better.
+    """
+    own, line, parabola, cubic = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(a)):
+        own = max(own, abs(a[i] - (vdot[i] - alpha_m * now[i]) / (1.0 - alpha_m)) * weight[i])
+        off = a[i] - 2.0 * now[i] + past[0, i]
+        line = max(line, abs(off) * weight[i])
+        off -= now[i] - 2.0 * past[0, i] + past[1, i]
+        parabola = max(parabola, abs(off) * weight[i])
+        off -= now[i] - 3.0 * (past[0, i] - past[1, i]) - past[2, i]
+        cubic = max(cubic, abs(off) * weight[i])
+    best, order = own, 0
+    if known > 0 and line < best:
+        best, order = line, 1
+    if known > 1 and parabola < best:
+        best, order = parabola, 2
+    if known > 2 and cubic < best:
+        order = 3
+    return order
+
+
+@njit(cache=True, inline="always")
+def _count_turns(flat, h, functions, motion, places, terms):
+    """The angles at the end of a step: next to where the mean of the rates at both ends takes them, so that steps may be longer than half a turn."""
+    angles = motion.angles
+    add_turns(flat, motion.w, 0.5 * h, angles)
+    add_turns(flat, terms.w, 0.5 * h, angles)
+    as_driven(flat, functions, angles)
+    angles_at(flat, places, angles)
+    copy(angles, motion.expected)
+
+
+@njit(cache=True)
+def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, places, terms):
+    """Advance `motion` in place by `steps` steps of size `h`, the size its accelerations belong to.
+
+    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `tree`: of the coordinates that are integrated, `weight`: their error weight. `places`, `terms`: arrays of `make_places` and `make_terms`.
+
+    Generalised-alpha on the Lie group of the tree's motions, index 3 (Bruls, Cardona, Arnold 2012, eqs 12-16).
+    Returns `(outcome, steps done)`; when a step fails or is refused, `motion` stays at the last good step.
+    """
+    a, multipliers = motion.next_a, terms.multipliers
+    powers = np.empty(4)
+    a0, past, last, change, idle = motion.a, motion.past, motion.last, motion.increment, np.zeros((0, 0))
+    for step in range(steps):
+        now = functions[step]
+        copy(motion.multipliers, multipliers)  # not extrapolated: of redundant joints a part is never corrected
+        _predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
+        measured = last[RATE] if last[AGE] < REMEASURE else 0.0
+        outcome, iterations, rate = _newton(
+            flat, tree, weight, scheme, h, now, motion, places, terms, powers, measured, idle
+        )
+        last[ITERATIONS] += iterations
+        if outcome != CONVERGED:
+            return outcome, step
+        last[AGE] = last[AGE] + 1.0 if rate == last[RATE] else 0.0
+        last[RATE] = rate
+        for i in range(len(a)):
+            change[i] = a[i] - a0[i]
+        last[ERROR] = scheme.error_constant * h * h * largest(change, weight)
+        if not last[ERROR] <= tolerance:
+            return TOO_LARGE, step
+        _integrate_powers(motion, h, powers)
+        last[ORDER] = _best_order(weight, scheme.alpha_m, motion.vdot, a0, past, int(last[KNOWN]), a)
+        last[KNOWN] = min(last[KNOWN] + 1.0, DEGREE)
+        for k in range(DEGREE - 1, 0, -1):
+            copy(past[k - 1], past[k])
+        copy(a0, past[0])
+        last[SIZE] = h
+        last[BEFORE] = h
+        _count_turns(flat, h, now, motion, places, terms)
+        copy(terms.q, motion.q)
+        copy(terms.w, motion.w)
+        copy(terms.wdot, motion.wdot)
+        copy(a, motion.a)
+        copy(motion.next_v, motion.v)
+        copy(motion.next_vdot, motion.vdot)
+        for b in range(len(tree.order)):
+            copy(motion.next_pose[b], motion.pose[b])
+        copy(multipliers, motion.multipliers)
+        if tolerance < np.inf and not SUITED[0] * tolerance < last[ERROR] < SUITED[1] * tolerance:
+            return UNSUITED, step + 1
+    return CONVERGED, steps

@@ -1,0 +1,157 @@
+"""From a mechanism to the arrays of the compiled loop."""
+
+from typing import Any
+
+import numpy as np
+
+from flexmb.bodies.body import Body
+from flexmb.bodies.invariants import inverse_moments, rigid_mass
+from flexmb.kernels.base.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, Flat
+from flexmb.kernels.base.pointed import fields_of, pointed
+from flexmb.mechanism.elimination import elimination_of
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.scales import rate_of
+from flexmb.spatial.layout import starts_of
+
+
+def _pack_linear(body: Body) -> np.ndarray:
+    inv = body.invariants
+    J1 = [inv.J1[:, r, c] for r, c in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))]
+    return np.concatenate([inv.S1.ravel(), *J1, inv.h0.ravel()])
+
+
+def _pack_quadratic(body: Body) -> np.ndarray:
+    inv = body.invariants
+    J2 = [inv.J2[:, :, r, c] for r, c in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))]
+    antisymmetric = 0.5 * (inv.h - inv.h.transpose(0, 2, 1))
+    slices = [*J2, *antisymmetric]
+    if inv.second_order:
+        slices += [*inv.SG, *inv.PG.reshape(9, *inv.SG.shape[1:])]
+    return np.ascontiguousarray(np.stack(slices).transpose(2, 0, 1)).ravel()
+
+
+def _padded(rows: np.ndarray, width: int) -> np.ndarray:
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+
+
+def _with_inverse_diagonal(L: np.ndarray) -> np.ndarray:
+    k = np.arange(6)
+    L[:, k, k] = 1.0 / L[:, k, k]
+    return L
+
+
+def _deflection(body: Body) -> np.ndarray:
+    """Displacement per unit of each elastic coordinate: at least the root of its mean square over the body, which for unit modal mass is one over the root of the mass; the nodes of a
+    beam do not move when it twists."""
+    return np.maximum(body.deflection, 1 / np.sqrt(body.invariants.mass))
+
+
+def compiled(mechanism: Mechanism) -> Flat:
+    """The arrays of a mechanism for the compiled loop; made once, and kept with the mechanism."""
+    known = mechanism.__dict__.get("_compiled")
+    if known is None:
+        known = mechanism.__dict__["_compiled"] = _compile(mechanism)
+    return known
+
+
+def _compile(mechanism: Mechanism) -> Flat:
+    """All of `Flat`, in the order of the mechanism's bodies, markers, rows and loads."""
+    bodies = mechanism.bodies
+    modes = np.array([b.modes for b in bodies], dtype=np.int64)
+    qs, vs = starts_of(modes)
+    mmax = int(modes.max(initial=0))
+    linear = [_pack_linear(b) for b in bodies]
+    quadratic = [_pack_quadratic(b) for b in bodies]
+    marker_rows = np.zeros((len(mechanism.markers), 6, mmax))
+    second_of = np.full(len(mechanism.markers), -1)
+    second: list[np.ndarray] = []
+    for k, marker in enumerate(mechanism.markers):
+        if marker.body != GROUND and marker.interface is not None:
+            interface = bodies[marker.body].interface(marker.interface)
+            m = interface.rows.shape[1]
+            marker_rows[k, :, :m] = interface.rows
+            if interface.second is not None and interface.second.any():
+                second_of[k] = len(second)
+                second.append(np.pad(interface.second, ((0, 0), (0, mmax - m), (0, mmax - m))))
+    length = mechanism.length
+    weight = np.concatenate(
+        [np.concatenate([np.full(3, 1 / length), np.ones(3), _deflection(b) / length]) for b in bodies]
+    )
+    at_rest = [rigid_mass(b.invariants.mass, b.invariants.s0, b.invariants.J0) for b in bodies]
+    rest = np.array(at_rest).reshape(-1, 6, 6)
+    rows, loads, markers = mechanism.rows, mechanism.loads, mechanism.markers
+    elimination = elimination_of([[markers[k].body for k in row.markers] for row in rows], modes)
+    return pointed(Flat(
+        gravity=np.array(mechanism.gravity, dtype=float),
+        q_start=qs, v_start=vs, modes=modes,
+        mass=np.array([b.invariants.mass for b in bodies], dtype=float),
+        s0=np.array([b.invariants.s0 for b in bodies]).reshape(-1, 3),
+        J0=np.array([b.invariants.J0 for b in bodies]).reshape(-1, 3, 3),
+        rest_Mrr=rest,
+        rest_Mre=np.array([_padded(np.vstack([b.invariants.S1, b.invariants.h0]), mmax) for b in bodies]).reshape(len(bodies), 6, mmax),
+        rest_moments=np.array([inverse_moments(b.invariants) for b in bodies]).reshape(-1, 3, 3),
+        rest_chol=_with_inverse_diagonal(np.linalg.cholesky(rest)),
+        linear_start=np.concatenate([[0], np.cumsum([len(x) for x in linear])])[:-1].astype(np.int64),
+        linear=np.concatenate(linear) if linear else np.zeros(0),
+        quadratic_start=np.concatenate([[0], np.cumsum([len(x) for x in quadratic])])[:-1].astype(np.int64),
+        quadratic=np.concatenate(quadratic) if quadratic else np.zeros(0),
+        slices=np.array([SECOND_ORDER if b.invariants.second_order else FIRST_ORDER for b in bodies], dtype=np.int64),
+        stiffness=np.concatenate([b.stiffness for b in bodies]) if bodies else np.zeros(0),
+        damping=np.concatenate([b.damping for b in bodies]) if bodies else np.zeros(0),
+        weight=weight, scales=np.array([length, rate_of(mechanism, weight)]),
+        marker_body=np.array([m.body for m in markers], dtype=np.int64),
+        marker_point=np.array([m.point for m in markers]).reshape(-1, 3),
+        marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
+        marker_moves=marker_rows.any(axis=(1, 2)) | (second_of >= 0),
+        marker_used=np.isin(np.arange(len(markers)), [*(k for row in rows for k in row.markers), *(x.marker for x in loads)]),
+        marker_rows=marker_rows,
+        marker_second_of=second_of,
+        marker_second=np.array(second).reshape(len(second), 6, mmax, mmax),
+        row_kind=np.array([r.kind for r in rows], dtype=np.int64),
+        row_markers=np.array([r.markers for r in rows], dtype=np.int64).reshape(-1, 2),
+        row_axes=np.array([r.axes for r in rows], dtype=np.int64).reshape(-1, 2),
+        row_function=np.array([r.function for r in rows], dtype=np.int64),
+        row_stiffness=np.array([r.stiffness for r in rows], dtype=float),
+        row_damping=np.array([r.damping for r in rows], dtype=float),
+        row_law=np.array([mechanism.laws[r.law].address if r.law >= 0 else 0 for r in rows], dtype=np.int64),
+        row_offset=np.array([r.offset for r in rows], dtype=float),
+        joint_rows=mechanism.joint_rows,
+        **_angles(mechanism),
+        **elimination,
+        load_marker=np.array([x.marker for x in loads], dtype=np.int64),
+        load_follows=np.array([int(x.follows) for x in loads], dtype=np.int64),
+        load_wrench=np.array([x.wrench for x in loads], dtype=float).reshape(-1, 6),
+        load_function=np.array([x.function for x in loads], dtype=np.int64),
+    ))  # fmt: skip
+
+
+def _angles(mechanism: Mechanism) -> dict[str, Any]:
+    """The angles of the mechanism, which rows show them, and which joint equations prescribe them."""
+    pairs = mechanism.turning
+    number = {pair: k for k, pair in enumerate(pairs)}
+    of_row = np.array([number[r.markers] if r.kind == ANGLE else -1 for r in mechanism.rows], dtype=np.int64)
+    driver = np.full(len(pairs), -1)
+    for r in range(mechanism.joint_rows):
+        if of_row[r] >= 0:
+            driver[of_row[r]] = r
+    axes = [[mechanism.markers[k].axes[:, 2] for k in pair] for pair in pairs]
+    return {
+        "row_angle": of_row,
+        "angle_markers": np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        "angle_driver": driver,
+        "angle_axes": np.array(axes, dtype=float).reshape(-1, 2, 3),
+    }
+
+
+def part_of(flat: Flat, rows: np.ndarray, loads: np.ndarray) -> Flat:
+    """A mechanism's arrays with some of its rows, in their order, and some of its loads: enough to evaluate these, not to eliminate them."""
+    values = fields_of(flat)
+    for name in ("row_kind", "row_markers", "row_axes", "row_function", "row_stiffness", "row_damping", "row_law", "row_offset", "row_angle"):  # fmt: skip
+        values[name] = np.ascontiguousarray(values[name][rows])
+    for name in ("load_marker", "load_follows", "load_wrench", "load_function"):
+        values[name] = np.ascontiguousarray(values[name][loads])
+    used = np.zeros(len(flat.marker_body), dtype=bool)
+    used[values["row_markers"].ravel()] = used[values["load_marker"]] = True
+    values["angle_driver"] = np.full_like(flat.angle_driver, -1)
+    values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
+    return pointed(Flat(**values))

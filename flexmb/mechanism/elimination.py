@@ -1,0 +1,43 @@
+"""The order in which the rows of a mechanism are eliminated: by its connections, so that chains and trees cost what their bodies do.
+
+Rows that share a body meet in the matrix of the rows. In the order of Cuthill and McKee, reversed, the matrix has a small envelope (George and Liu, Computer Solution of Large
+Sparse Positive Definite Systems, 1981, chapter 4); a closed loop widens it by the rows of one joint.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from flexmb.kernels.base.data import GROUND
+
+
+def elimination_of(bodies_of_row: list[list[int]], modes: np.ndarray) -> dict[str, Any]:
+    """The entries of `Flat` for the elimination of rows, given the two bodies of each and the modes of all bodies; kept for mechanisms that are built again with other numbers."""
+    return _elimination_of(tuple(map(tuple, bodies_of_row)), tuple(modes.tolist()))
+
+
+@lru_cache(maxsize=64)
+def _elimination_of(bodies_of_row: tuple[tuple[int, ...], ...], modes_of_body: tuple[int, ...]) -> dict[str, Any]:
+    modes = np.array(modes_of_body, dtype=np.int64)
+    nr, nb = len(bodies_of_row), len(modes)
+    touching = [(b, r, side) for r, pair in enumerate(bodies_of_row) for side, b in enumerate(pair) if b != GROUND]
+    touching.sort()
+    body, row, side = np.array(touching, dtype=np.int64).reshape(-1, 3).T
+    counts = np.bincount(body, minlength=nb)
+    meets = sp.csr_matrix((np.ones(len(row)), (row, body)), shape=(nr, nb))
+    graph = (meets @ meets.T + sp.identity(nr)).tocsr()
+    order = reverse_cuthill_mckee(graph, symmetric_mode=True) if nr else np.zeros(0, dtype=np.int64)
+    place = np.empty(nr, dtype=np.int64)
+    place[order] = np.arange(nr)
+    first = np.arange(nr)
+    pairs = graph.tocoo()
+    np.minimum.at(first, place[pairs.row], place[pairs.col])
+    return {
+        "incident_start": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        "incident_row": np.ascontiguousarray(row), "incident_side": np.ascontiguousarray(side),
+        "incident_size": int(((6 + modes) * (counts + 1)).sum()), "incident_most": int(counts.max(initial=0)),
+        "row_place": place, "envelope_start": np.concatenate([[0], np.cumsum(np.arange(nr) - first + 1)]).astype(np.int64), "envelope_first": first,
+    }  # fmt: skip

@@ -1,0 +1,53 @@
+"""The same mechanism at other fidelities: rigid, with fewer elastic coordinates, without geometric stiffness."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from fem.errors import unknown_name
+from flexmb.bodies.body import Body
+from flexmb.bodies.subspace import in_subspace
+from flexmb.mechanism.mechanism import Mechanism, MechanismError
+
+Fidelity = str | int
+"""`"rigid"`, a number of elastic coordinates for each flexible body, `"linear"` (no geometric stiffness), or `"flexible"`: as it is. In comparisons also `"adapted 3"`: so many coordinates a body, made
+for the rigid motion (see `flexmb.analyses.adapted`)."""
+
+NAMED = ("rigid", "linear", "flexible")
+
+
+def with_fidelity(mechanism: Mechanism, fidelity: Fidelity) -> Mechanism:
+    """The mechanism with other bodies, starting from the same places and velocities."""
+    if isinstance(fidelity, str) and fidelity not in NAMED:
+        raise MechanismError(
+            f"{unknown_name('fidelity', fidelity, NAMED)} Or give a number of elastic coordinates; in comparisons also 'adapted N'."
+        )
+    if fidelity == "rigid":
+        return mechanism.rigid()
+    if fidelity == "linear":
+        return replace(mechanism, bodies=tuple(without_second_order(b) for b in mechanism.bodies))
+    if fidelity == "flexible":
+        return mechanism
+    return mechanism.with_bodies(tuple(with_modes(b, int(fidelity)) for b in mechanism.bodies))
+
+
+def with_modes(body: Body, modes: int) -> Body:
+    """The body with its lowest `modes` elastic coordinates; as it is when it has no more.
+
+    What the others contribute to the response to joint forces is lost with them: a body reduced to so few from its mesh is better.
+    """
+    if modes < 1:
+        raise MechanismError(f"A flexible body keeps at least one elastic coordinate, or is rigid; found {modes}.")
+    return body if body.modes <= modes else in_subspace(body, np.eye(body.modes)[:, :modes])
+
+
+def without_second_order(body: Body) -> Body:
+    """The body with displacements linear in its elastic coordinates: it does not stiffen under rotation or load."""
+    inv = body.invariants
+    if not inv.second_order:
+        return body
+    linear = replace(
+        inv, SG=np.zeros_like(inv.SG), PG=np.zeros_like(inv.PG), h=0.5 * (inv.h - inv.h.transpose(0, 2, 1))
+    )
+    interfaces = {name: replace(i, second=None) for name, i in body.interfaces.items()}
+    return replace(body, invariants=linear, interfaces=interfaces, quadratic=None)

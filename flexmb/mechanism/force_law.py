@@ -1,0 +1,172 @@
+"""Force laws: efforts that a user's function gives from time, a relative coordinate and its rate."""
+
+import ctypes
+import math
+import sys
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from fem.errors import FlexmbError
+from flexmb.kernels.base.call import KNOWN
+
+SIGNATURE = "float64(float64, float64, float64)"
+
+
+class LawError(FlexmbError, RuntimeError):
+    """A user's force law failed."""
+
+
+class Law:
+    """`effort = function(t, x, xdot)`: controllers, nonlinear springs, friction smoothed by its author.
+
+    A function compiled with `numba.njit` is called at the price of an addition; a plain Python function takes about a microsecond, three to eight times a step.
+    An exception, or a value that is not finite, ends the simulation with an error that names the law; the exception is its cause.
+    `KeyboardInterrupt` and `SystemExit` stop the simulation as they would stop any program.
+
+    Compiled code cannot pass an exception on: an evaluation that fails gives a value that is no number, which no step survives, and leaves its reason here.
+    """
+
+    def __init__(self, function: Callable[[float, float, float], float], name: str) -> None:
+        self.function: Any = function
+        self.name = name
+        self.stopped: BaseException | None = None
+        self._failure: LawError | None = None
+        self._refused = np.zeros(4)  # of a compiled function: 1 after a failure, and its arguments
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Law, (self.function, self.name)
+
+    def __call__(self, t: float, x: float, xdot: float) -> float:
+        """The effort; not a number where the function fails, which is kept in `failure`, and after the run was stopped."""
+        try:
+            if self.stopped is not None:
+                return math.nan
+            effort = float(self.function(t, x, xdot))
+        except Exception as error:
+            self._failure = LawError(
+                f"The law of {self.name!r} failed at {_where(t, x, xdot)}: {type(error).__name__}: {error}."
+            )
+            self._failure.__cause__ = error
+            return math.nan
+        except BaseException as error:  # Ctrl-C, sys.exit()
+            self.stopped = error
+            return math.nan
+        if not math.isfinite(effort) and math.isfinite(x) and math.isfinite(xdot):
+            self._failure = LawError(f"The law of {self.name!r} is {effort} at {_where(t, x, xdot)}.")
+        return effort
+
+    def forget(self) -> None:
+        """No failure is known: a run begins."""
+        self.stopped = self._failure = None
+        self._refused[:] = 0.0
+
+    @property
+    def failure(self) -> LawError | None:
+        """Why the evaluation that failed last did; it may belong to a trial step that was not kept."""
+        if self._refused[0]:
+            _, t, x, xdot = self._refused.tolist()
+            self._refused[0] = 0.0
+            self(t, x, xdot)  # once more, where its exception can be caught
+        return self._failure
+
+    @cached_property
+    def _callback(self) -> Any:
+        if hasattr(self.function, "py_func"):
+            try:
+                self.function.compile(SIGNATURE)
+                in_python = any(made.lifted for made in self.function.overloads.values())
+                if not in_python:
+                    return _guarded(self.function, self._refused.ctypes.data).ctypes
+            except numba.core.errors.NumbaError as error:
+                raise LawError(
+                    f"The law of {self.name!r} cannot be compiled for (t, x, xdot) as floats: {str(error).splitlines()[0]}"
+                ) from None
+        return ctypes.CFUNCTYPE(*[ctypes.c_double] * 4)(self)
+
+    @property
+    def address(self) -> int:
+        """Where compiled code finds it, as long as this object lives."""
+        address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        KNOWN[address] = self
+        _listen()
+        return address
+
+
+def _where(t: float, x: float, xdot: float) -> str:
+    return f"t = {t:.6g}, x = {x:.6g}, xdot = {xdot:.6g}"
+
+
+@intrinsic
+def _stored(typingctx: Any, address: Any, value: Any) -> Any:
+    """Put a number to an address."""
+
+    def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], builder.inttoptr(arguments[0], ir.DoubleType().as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float64), make
+
+
+_store: Any = _stored
+
+
+def _guarded(function: Any, refused: int) -> Any:
+    """A compiled function that gives no number where `function` raises, and leaves 1 and its arguments at the address `refused` where its value is not finite."""
+
+    def call(t: float, x: float, xdot: float) -> float:
+        effort = np.nan
+        try:  # noqa: SIM105 (compiled code)
+            effort = function(t, x, xdot)
+        except Exception:
+            pass
+        if not np.isfinite(effort):
+            _store(refused, 1.0)
+            _store(refused + 8, t)
+            _store(refused + 16, x)
+            _store(refused + 24, xdot)
+        return effort
+
+    return numba.cfunc(SIGNATURE)(call)
+
+
+def require_sound(laws: Iterable[Law]) -> None:
+    """Raise what stopped one of the laws: Ctrl-C, `sys.exit()`, or an exception of a compiled law."""
+    for law in laws:
+        if law.stopped is not None:
+            error, law.stopped = law.stopped, None
+            raise error
+
+
+_listening: Callable[[Any], Any] | None = None
+
+
+def _listen() -> None:
+    """Hear of exceptions that ctypes drops: those raised before the first line of `Law.__call__`, where a signal may arrive.
+
+    Python reports them to `sys.unraisablehook` only, with the object that was called.
+    """
+    global _listening
+    if sys.unraisablehook is _listening:
+        return
+    before = sys.unraisablehook
+
+    def hear(dropped: Any) -> None:
+        law = next((law for law in list(KNOWN.values()) if _called(law, dropped)), None)
+        if isinstance(law, Law):
+            law.stopped = law.stopped or dropped.exc_value
+        else:
+            before(dropped)
+
+    sys.unraisablehook = _listening = hear
+
+
+def _called(law: Any, dropped: Any) -> bool:
+    """Whether an exception was dropped when `law` was called; Python 3.13 and later names it in the message only."""
+    return dropped.object is law or (dropped.object is None and repr(law) in (dropped.err_msg or ""))

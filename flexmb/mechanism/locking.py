@@ -1,0 +1,74 @@
+"""A mechanism with coordinates of joints held, and joints taken away."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from flexmb.mechanism.joints import free_motion
+from flexmb.mechanism.mechanism import Joint, Mechanism, MechanismError, Row, driver_row
+from flexmb.mechanism.time_functions import Motion, constant
+
+HOLD, EVENT = "hold", "event"
+"""Kinds of joints that hold a coordinate: always, or at those times of a result at which an event does."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hold:
+    """The free motion of a joint held at a value, or led by a motion: one more joint equation, under its own name."""
+
+    name: str
+    joint: str
+    value: float | Motion = 0.0
+    along: str | None = None
+
+
+def held_row(mechanism: Mechanism, joint: str, along: str | None) -> Row:
+    """The equation that holds the free motion of a joint, without its function."""
+    record = mechanism.joint(joint)
+    return driver_row(record.markers, free_motion(joint, record.kind, along))
+
+
+def with_holds(
+    mechanism: Mechanism, holds: Sequence[Hold], without: Collection[str] = (), undriven: Collection[str] = (), kind: str = HOLD
+) -> Mechanism:  # fmt: skip
+    """The mechanism with the holds as joints of a `kind` after its own, `without` some joints, and `undriven` ones without the drivers of their free motion."""
+    for name in (*without, *undriven):
+        mechanism.joint(name)
+    functions, joints = list(mechanism.functions), []
+    rows: list[Row] = []
+
+    def add(name: str, kind: str, markers: tuple[int, int], own: list[Row]) -> None:
+        joints.append(Joint(name, kind, markers, tuple(range(len(rows), len(rows) + len(own)))))
+        rows.extend(own)
+
+    for joint in mechanism.joints:
+        if joint.name not in without:
+            own = [mechanism.rows[r] for r in joint.rows]
+            add(
+                joint.name,
+                joint.kind,
+                joint.markers,
+                [row for row in own if joint.name not in undriven or row.function < 0],
+            )
+    for hold in holds:
+        row = held_row(mechanism, hold.joint, hold.along)
+        add(hold.name, kind, row.markers, [replace(row, function=len(functions))])
+        functions.append(hold.value if isinstance(hold.value, Motion) else constant(hold.value))
+    forces = {}
+    for name, numbers in mechanism.force_elements.items():
+        forces[name] = tuple(range(len(rows), len(rows) + len(numbers)))
+        rows += [mechanism.rows[r] for r in numbers]
+    made = replace(
+        mechanism, rows=tuple(rows), joints=tuple(joints), functions=tuple(functions), force_elements=forces, start_rows=()
+    )  # fmt: skip
+    angles = made.angles_of(mechanism, mechanism.initial.angles)
+    return replace(made, initial=replace(mechanism.initial, angles=angles))
+
+
+def require_no_events(mechanism: Mechanism) -> None:
+    """Raises `MechanismError` for the mechanism of a result with events: what these hold does not act at all times, and nothing else says when."""
+    names = [joint.name for joint in mechanism.joints if joint.kind == EVENT]
+    if names:
+        raise MechanismError(
+            f"{mechanism.name!r} is the mechanism of a result with the events {', '.join(map(repr, names))}, which hold coordinates at some times of that result only. Take the mechanism that was "
+            "simulated; it goes on from a stored state with replace(system.build(), initial=result.state(-1), start_rows=()), and the events again."
+        )

@@ -1,0 +1,192 @@
+"""`Mechanism`: the frozen model that a `System` compiles to, and the state it moves through."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from fem.errors import FlexmbError, unknown_name
+from flexmb.bodies.body import Body
+from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION
+from flexmb.mechanism.force_law import Law
+from flexmb.mechanism.joints import turns
+from flexmb.mechanism.state import State
+from flexmb.mechanism.time_functions import Motion
+from flexmb.spatial.layout import starts_of
+from flexmb.spatial.lie import rotation_from_quaternion
+
+
+class MechanismError(FlexmbError, ValueError):
+    """A mechanism cannot be built or asked as requested."""
+
+
+@dataclass(frozen=True, eq=False)
+class Marker:
+    """A connection frame: `body` (-1: ground), `point` (3,) and `axes` (3, 3) in the undeformed body, interface name or None."""
+
+    name: str
+    body: int
+    point: Float[np.ndarray, "3"]
+    axes: Float[np.ndarray, "3 3"]
+    interface: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One scalar row between two markers: a joint equation, or a force element with stiffness, damping, effort (a function of time) and law (of its coordinate)."""
+
+    kind: int
+    markers: tuple[int, int]
+    axes: tuple[int, int] = (0, 0)
+    function: int = -1
+    stiffness: float = 0.0
+    damping: float = 0.0
+    offset: float = 0.0
+    law: int = -1
+
+
+def driver_row(markers: tuple[int, int], along: str, function: int = -1) -> Row:
+    """The equation that makes the free motion of a joint, "rotation" or "translation", follow a function of time."""
+    if along == "rotation":
+        return Row(ANGLE, markers, (0, 0), function)
+    return Row(TRANSLATION, markers, (2, 0), function)
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A named joint: kind, its two markers, the indices of its rows, and the row each driver acts on."""
+
+    name: str
+    kind: str
+    markers: tuple[int, int]
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A wrench at a marker: directions (6,) for a factor of one, fixed in the world or following the marker."""
+
+    name: str
+    marker: int
+    wrench: Float[np.ndarray, "6"]
+    follows: bool
+    function: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """Bodies, joints, force elements and loads, frozen; with the initial state as the user gave it.
+
+    `joint_speeds`: joint row index -> relative speed wanted at the start. Joint rows come first in `rows`.
+    """
+
+    name: str
+    gravity: Float[np.ndarray, "3"]
+    bodies: tuple[Body, ...]
+    markers: tuple[Marker, ...]
+    rows: tuple[Row, ...]
+    joints: tuple[Joint, ...]
+    force_elements: Mapping[str, tuple[int, ...]]
+    loads: tuple[Load, ...]
+    functions: tuple[Motion, ...]
+    initial: State
+    start_rows: tuple[tuple[Row, float], ...] = ()
+    laws: tuple[Law, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the arrays of the compiled loop: they hold addresses of this process."""
+        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
+
+    @property
+    def joint_rows(self) -> int:
+        """Number of scalar joint equations."""
+        return sum(len(j.rows) for j in self.joints)
+
+    @cached_property
+    def turning(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of markers between which angles are counted: of joints that turn about their axis, in their order, then of bushings and motors."""
+        pairs = [joint.markers for joint in self.joints if turns(joint.kind)]
+        return tuple(dict.fromkeys([*pairs, *(row.markers for row in self.rows if row.kind == ANGLE)]))
+
+    def angles_of(self, other: "Mechanism", angles: Float[np.ndarray, "na"]) -> Float[np.ndarray, "nb"]:
+        """The angles that this mechanism counts, from those of another one with the same markers; those that the other does not count within half a turn."""
+        if not len(angles) or not len(self.turning):
+            return np.zeros(0)
+        known = dict(zip(other.turning, angles, strict=True))
+        return np.array([known.get(pair, 0.0) for pair in self.turning])
+
+    @cached_property
+    def length(self) -> float:
+        """A length of the mechanism: the scale of every tolerance (marker and mass-centre distances)."""
+        reach = [np.linalg.norm(m.point - self.bodies[m.body].centre) for m in self.markers if m.body != GROUND]
+        reach += [np.linalg.norm(i.point - b.centre) for b in self.bodies for i in b.interfaces.values()]
+        radius = [np.sqrt(np.trace(_central(b)) / (2 * b.invariants.mass)) for b in self.bodies]
+        return float(max([*reach, *radius]))
+
+    def body_index(self, name: str) -> int:
+        """Index of the body called `name`."""
+        names = [b.name for b in self.bodies]
+        if name not in names:
+            raise MechanismError(unknown_name("body", name, names))
+        return names.index(name)
+
+    def joint(self, name: str) -> Joint:
+        """The joint called `name`."""
+        for joint in self.joints:
+            if joint.name == name:
+                return joint
+        raise MechanismError(unknown_name("joint", name, [j.name for j in self.joints]))
+
+    def interface_markers(self) -> list[str]:
+        """Names of the markers at the interfaces of bodies, "body.interface", those of joints left out."""
+        return [m.name for m in self.markers if m.interface and m.name == f"{self.bodies[m.body].name}.{m.interface}"]
+
+    def marker_index(self, name: str) -> int:
+        """Index of the marker called `name` ("body.interface" for interfaces)."""
+        names = [m.name for m in self.markers]
+        if name not in names:
+            raise MechanismError(unknown_name("marker", name, names))
+        return names.index(name)
+
+    def function_values(self, t: float) -> Float[np.ndarray, "nf 3"]:
+        """Value, rate and acceleration of every function of time at `t`; time itself is the last one."""
+        if not self.functions:
+            return np.array([[t, 1.0, 0.0]])
+        return self.function_table(np.array([t]))[0]
+
+    def function_table(self, times: Float[np.ndarray, "nt"]) -> Float[np.ndarray, "nt nf 3"]:
+        """`function_values` at many times."""
+        clock = np.column_stack([times, np.ones_like(times), np.zeros_like(times)])
+        table = np.stack([*(f.over(times) for f in self.functions), clock], axis=1)
+        if not np.isfinite(table).all():
+            at, number = np.argwhere(~np.isfinite(table).all(axis=2))[0]
+            motion = self.functions[number].description
+            raise MechanismError(f"The motion {motion!r} is not finite at t = {times[at]}.")
+        return table
+
+    def rigid(self) -> "Mechanism":
+        """The same mechanism with every flexible body made rigid, starting from the same places and velocities."""
+        return self.with_bodies(tuple(b.rigid() for b in self.bodies))
+
+    def with_bodies(self, bodies: tuple[Body, ...]) -> "Mechanism":
+        """The same mechanism with other bodies in the places of its own, and as many of their elastic coordinates at the start as they have."""
+        modes = np.array([b.modes for b in self.bodies])
+        kept = np.minimum(modes, [b.modes for b in bodies])
+        qs, vs = (starts[:-1] for starts in starts_of(modes))
+        q = np.concatenate([self.initial.q[s : s + 7 + m] for s, m in zip(qs, kept, strict=True)])
+        w = np.concatenate([self.initial.w[s : s + 6 + m] for s, m in zip(vs, kept, strict=True)])
+        return replace(self, bodies=bodies, initial=State(self.initial.t, q, w, self.initial.angles))
+
+
+def _central(body: Body) -> np.ndarray:
+    c = body.centre
+    return body.invariants.J0 - body.invariants.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+def body_frame(mechanism: Mechanism, state: State, body: int) -> tuple[np.ndarray, np.ndarray]:
+    """World position (3,) of a body's frame and its attitude `R` (3, 3), body to world."""
+    start = starts_of(np.array([b.modes for b in mechanism.bodies]))[0][body]
+    return state.q[start : start + 3].copy(), rotation_from_quaternion(state.q[start + 3 : start + 7])

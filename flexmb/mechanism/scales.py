@@ -1,0 +1,55 @@
+"""Scales of a mechanism: the sizes that thresholds and steps of differences are relative to, so that no answer depends on the unit system.
+
+Lengths are relative to `Mechanism.length`, displacements and velocities to `Flat.weight` (a displacement over that length, or an angle, per unit of each entry of `w`), times to one over `rate_of`, which is `Flat.scales[1]`.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.kernels.base.data import ANGLE, TRANSLATION, Flat
+from flexmb.mechanism.mechanism import Mechanism
+
+
+def speed_of(w: Float[np.ndarray, "nv"], weight: Float[np.ndarray, "nv"]) -> float:
+    """The speed of a motion: the largest of its velocities, in lengths of the mechanism, or radians, per unit of time."""
+    return float((np.abs(w) * weight).max(initial=0.0))
+
+
+def rate_of(mechanism: Mechanism, weight: Float[np.ndarray, "nv"]) -> float:
+    """How fast a mechanism moves: the largest of its speeds at the start, drivers included, and of the square roots of the accelerations that gravity and loads give it.
+
+    Where there are none, the slowest vibration of its elastic coordinates and springs, or the slowest decay of its dampers. One per unit of time where the model has no time at all.
+    """
+    length, mass = mechanism.length, sum(b.invariants.mass for b in mechanism.bodies)
+    speeds = [speed_of(mechanism.initial.w, weight)]
+    speeds += [abs(speed) / (length if row.kind == TRANSLATION else 1.0) for row, speed in mechanism.start_rows]
+    accelerations = [float(np.linalg.norm(mechanism.gravity)) / length]
+    for load in mechanism.loads:
+        accelerations.append(float(np.linalg.norm(load.wrench[:3])) / (mass * length))
+        accelerations.append(float(np.linalg.norm(load.wrench[3:])) / (mass * length**2))
+    functions = mechanism.function_values(mechanism.initial.t) if mechanism.joint_rows else np.zeros((0, 3))
+    for row in mechanism.rows[: mechanism.joint_rows]:
+        if row.function >= 0:
+            unit = length if row.kind == TRANSLATION else 1.0
+            speeds.append(abs(functions[row.function, 1]) / unit)
+            accelerations.append(abs(functions[row.function, 2]) / unit)
+    moving = max(*speeds, *np.sqrt(accelerations))
+    if moving > 0:
+        return float(moving)
+    slow = [np.sqrt(k) for b in mechanism.bodies for k in b.stiffness]
+    for row in mechanism.rows[mechanism.joint_rows :]:
+        inertia = mass if row.kind != ANGLE else mass * length**2
+        slow += [np.sqrt(row.stiffness / inertia), row.damping / inertia]
+    return float(min((x for x in slow if x > 0), default=1.0))
+
+
+def rate_at(flat: Flat, w: Float[np.ndarray, "nv"], wdot: Float[np.ndarray, "nv"]) -> float:
+    """The rate of a mechanism at a state, the scale of changes of velocity there: the largest of its speed, of the root of its accelerations, and of its rate at the start."""
+    return max(speed_of(w, flat.weight), speed_of(wdot, flat.weight) ** 0.5, float(flat.scales[1]))
+
+
+def force_units(flat: Flat) -> Float[np.ndarray, "nj"]:
+    """What the multiplier of each joint equation is measured in: one for forces, the mechanism's length for moments."""
+    length = flat.scales[0]
+    kinds = flat.row_kind[: flat.joint_rows]
+    return np.where(kinds == TRANSLATION, 1.0, length)

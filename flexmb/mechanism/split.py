@@ -1,0 +1,60 @@
+"""One part as several flexible bodies welded to each other: the way out when a single body leaves its range."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import fem
+from fem.model import Model
+from flexmb.bodies.body import flexible_body
+from flexmb.mechanism.attachments import BodyHandle, Place
+from flexmb.mechanism.mechanism import MechanismError
+from flexmb.mechanism.system import System
+from reduction.basis import Basis
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The pieces of a part in a `System`, by their handles; `pieces["tip"]` is an interface of the part, wherever it lies."""
+
+    name: str
+    handles: tuple[BodyHandle, ...]
+    homes: Mapping[str, BodyHandle]
+
+    def __getitem__(self, interface: str) -> Place:
+        if interface not in self.homes:
+            raise MechanismError(fem.errors.unknown_name(f"interface of {self.name!r}", interface, self.homes))
+        return self.homes[interface][interface]
+
+
+def split(
+    system: System,
+    model: Model,
+    pieces: int,
+    reduce: Callable[[Model], Basis],
+    *,
+    placement: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Pieces:
+    """Add the part of `model` to `system` as `pieces` bodies, welded where they were cut: the same mechanism, bending less in each.
+
+    - `reduce` makes the basis of one piece, for instance `lambda part: reduction.craig_bampton(part, modes=6)`;
+    - `placement`: `position`, `orientation`, `velocity`, `angular_velocity` of the whole part, as in `System.add`;
+    - `options`: those of `flexible_body` (damping, geometric stiffness).
+
+    Bodies are called "NAME 1", "NAME 2", ...; welds "NAME cut 1", .... Interfaces of the part must lie in one piece each; see `fem.split`.
+    """
+    parts = fem.split(model, pieces)
+    handles = tuple(
+        system.add(flexible_body(part, reduce(part), name=part.name, **options), **(placement or {})) for part in parts
+    )
+    for k in range(pieces - 1):
+        cut = f"cut {k + 1}"
+        system.fixed(f"{model.name} {cut}", handles[k][cut], handles[k + 1][cut])
+    homes = {
+        name: handle
+        for part, handle in zip(parts, handles, strict=True)
+        for name in part.interfaces
+        if name in model.interfaces
+    }
+    return Pieces(model.name, handles, homes)

@@ -1,0 +1,465 @@
+"""`System`: the friendly builder of a mechanism.
+
+Everything is given as drawn at the start: positions, orientations, joint places and axes are world
+coordinates of the initial configuration. `build()` freezes it into a `Mechanism`.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem.errors import unknown_name
+from flexmb.bodies.body import Body
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
+from flexmb.mechanism.attachments import BodyHandle, Place, non_negative, rotation_matrix, vector
+from flexmb.mechanism.force_law import Law
+from flexmb.mechanism.joints import JointError, free_motion, joint_kind
+from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, MechanismError, Row, driver_row
+from flexmb.mechanism.state import State
+from flexmb.mechanism.time_functions import Motion, check_derivatives, constant
+from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation
+
+Effort = Callable[[float, float, float], float]
+"""`effort(t, x, xdot)`."""
+
+
+class System:
+    """A mechanism under construction: bodies, joints, drivers, force elements and loads.
+
+        system = flexmb.System(gravity=(0, -9.81, 0))
+        crank = system.add(flexmb.uniform_rod("crank", mass=1, length=0.1))
+        system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
+        system.drive("bearing", flexmb.time_functions.constant_speed(100.0))
+
+    A joint takes two places. A bare body stands for "the same place as the partner". `axis` is a world
+    direction in the initial configuration. Units: consistent.
+    """
+
+    def __init__(self, gravity: ArrayLike = (0.0, 0.0, 0.0), name: str = "mechanism") -> None:
+        self.name = name
+        self.gravity = vector(gravity, "gravity")
+        self.ground = BodyHandle(GROUND, None)
+        self._bodies: list[Body] = []
+        self._frames: list[tuple[np.ndarray, np.ndarray]] = []  # world position and attitude
+        self._initial: list[tuple[np.ndarray, np.ndarray]] = []  # q and w of each body
+        self._markers: list[Marker] = []
+        self._joints: dict[str, tuple[str, tuple[int, int], list[Row]]] = {}
+        self._forces: dict[str, list[Row]] = {}
+        self._loads: dict[str, Load] = {}
+        self._functions: list[Motion] = []
+        self._start_rows: list[tuple[Row, float]] = []
+        self._laws: list[Law] = []
+
+    # bodies ------------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        body: Body,
+        *,
+        name: str | None = None,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = (0.0, 0.0, 0.0),
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        eta: ArrayLike | None = None,
+    ) -> BodyHandle:
+        """Put `body` into the mechanism.
+
+        `position` (3,) of the body-frame origin in the world; `orientation` as rotation vector, quaternion or
+        matrix (body to world); `velocity` of the body-frame origin and `angular_velocity`, both in world axes;
+        `eta` (m,) initial elastic coordinates (default: undeformed).
+        """
+        name = name or body.name
+        if name in [b.name for b in self._bodies]:
+            raise MechanismError(f"A body named {name!r} exists already; give this one another name=.")
+        what = f"Body {name!r}"
+        r = vector(position, f"{what}, position")
+        R = rotation_matrix(orientation, f"{what}, orientation")
+        v = R.T @ vector(velocity, f"{what}, velocity")
+        omega = R.T @ vector(angular_velocity, f"{what}, angular_velocity")
+        elastic = np.zeros(body.modes) if eta is None else vector(eta, f"{what}, eta", body.modes)
+        body = replace(body, name=name)
+        self._bodies.append(body)
+        self._frames.append((r, R))
+        self._initial.append(
+            (
+                np.concatenate([r, quaternion_from_rotation(R), elastic]),
+                np.concatenate([v, omega, np.zeros(body.modes)]),
+            )
+        )
+        return BodyHandle(len(self._bodies) - 1, body)
+
+    def _world(self, place: Place) -> np.ndarray:
+        if place.body == GROUND:
+            return place.point
+        r, R = self._frames[place.body]
+        return r + R @ place.point
+
+    def _places(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None
+    ) -> tuple[Place, Place]:
+        """Both places of a joint; a bare body is placed at `at`, or where its partner is."""
+        point = None if at is None else vector(at, f"{name!r}, at")
+        for place in (a, b):
+            if point is None and isinstance(place, Place):
+                point = self._world(place)
+        if point is None:
+            raise MechanismError(
+                f"{name!r}: two bodies do not say where they meet. Give at=(x, y, z) in the world, or a place such as body['interface'] or body.at(point)."
+            )
+
+        def resolve(x: Place | BodyHandle) -> Place:
+            if isinstance(x, Place):
+                return x
+            if not isinstance(x, BodyHandle):
+                raise MechanismError(f"{name!r}: expected a body or a place of one, found {type(x).__name__} {x!r}.")
+            if x.body is None:
+                return Place(GROUND, point)
+            r, R = self._frames[x.index]
+            return x.at(R.T @ (point - r))
+
+        a, b = resolve(a), resolve(b)
+        if a.body == b.body:
+            raise JointError(
+                f"{name!r} connects {'the ground' if a.body == GROUND else repr(self._bodies[a.body].name)} to itself."
+            )
+        return a, b
+
+    def _marker(self, name: str, place: Place, world_axes: np.ndarray) -> int:
+        if place.body == GROUND:
+            self._markers.append(Marker(name, GROUND, place.point, world_axes))
+        else:
+            R = self._frames[place.body][1]
+            self._markers.append(Marker(name, place.body, place.point, R.T @ world_axes, place.interface))
+        return len(self._markers) - 1
+
+    def _pair(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None, axes: np.ndarray
+    ) -> tuple[int, int]:
+        if name in {*self._joints, *self._forces, *self._loads}:
+            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        first, second = self._places(name, a, b, at)
+        return self._marker(f"{name}.a", first, axes), self._marker(f"{name}.b", second, axes)
+
+    def _function(self, motion: Motion | float | None) -> int:
+        if motion is None:
+            return -1
+        motion = motion if isinstance(motion, Motion) else constant(float(motion))
+        self._functions.append(motion)
+        return len(self._functions) - 1
+
+    # joints ------------------------------------------------------------------------------------------------------
+
+    def _law(self, name: str, effort: Effort) -> int:
+        if not callable(effort):
+            raise MechanismError(
+                f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found {type(effort).__name__}."
+            )
+        self._laws.append(Law(effort, name))
+        return len(self._laws) - 1
+
+    def joint(
+        self,
+        kind: str,
+        name: str,
+        a: Place | BodyHandle,
+        b: Place | BodyHandle,
+        *,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        second_axis: ArrayLike | None = None,
+        at: ArrayLike | None = None,
+    ) -> None:
+        """A joint of the given `kind` (see `flexmb.mechanism.joints.JOINTS`) between two places.
+
+        `axis` (3,) world direction: the joint's z axis; the universal joint has `axis` fixed in body `a` and
+        `second_axis` (perpendicular to it) fixed in body `b`. `at`: world point for bare bodies.
+        """
+        rows = joint_kind(kind).equations
+        direction = vector(axis, f"Joint {name!r}, axis")
+        if not np.linalg.norm(direction) > 0:
+            raise JointError(f"Joint {name!r}: the axis has no direction, found {axis!r}.")
+        if kind == "universal":
+            other = vector(
+                second_axis if second_axis is not None else frame_with_axis(direction)[:, 0],
+                f"Joint {name!r}, second_axis",
+            )
+            if abs(direction @ other) > 1e-6 * np.linalg.norm(direction) * np.linalg.norm(other):
+                raise JointError(
+                    f"Joint {name!r}: the axes of a universal joint must be perpendicular; found {axis!r} and {second_axis!r}."
+                )
+            axes = frame_with_axis(np.cross(direction, other), direction)  # x: axis of a, y: axis of b
+        else:
+            axes = frame_with_axis(direction)
+        pair = self._pair(name, a, b, at, axes)
+        sorts = {"translation": TRANSLATION, "dot": DOT}
+        made = [Row(sorts[row[0]], pair, (row[1], row[2] if len(row) > 2 else 0)) for row in rows]
+        self._joints[name] = (kind, pair, made)
+
+    def fixed(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, at: ArrayLike | None = None) -> None:
+        """Welds two places together in their initial relative attitude."""
+        self.joint("fixed", name, a, b, at=at)
+
+    def revolute(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+    ) -> None:
+        """A hinge about `axis`."""
+        self.joint("revolute", name, a, b, axis=axis, at=at)
+
+    def prismatic(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+    ) -> None:
+        """A slider along `axis`, without rotation."""
+        self.joint("prismatic", name, a, b, axis=axis, at=at)
+
+    def cylindrical(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+    ) -> None:
+        """Slides along and turns about `axis`."""
+        self.joint("cylindrical", name, a, b, axis=axis, at=at)
+
+    def spherical(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, at: ArrayLike | None = None
+    ) -> None:
+        """A ball joint."""
+        self.joint("spherical", name, a, b, at=at)
+
+    def universal(
+        self,
+        name: str,
+        a: Place | BodyHandle,
+        b: Place | BodyHandle,
+        *,
+        axis: ArrayLike,
+        second_axis: ArrayLike,
+        at: ArrayLike | None = None,
+    ) -> None:
+        """A cardan joint: `axis` fixed in `a`, `second_axis` fixed in `b`."""
+        self.joint("universal", name, a, b, axis=axis, second_axis=second_axis, at=at)
+
+    def planar(
+        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, normal: ArrayLike, at: ArrayLike | None = None
+    ) -> None:
+        """Keeps `b` in the plane through `a` with the given `normal`."""
+        self.joint("planar", name, a, b, axis=normal, at=at)
+
+    def prescribe(
+        self,
+        name: str,
+        a: Place | BodyHandle,
+        b: Place | BodyHandle,
+        *,
+        x: Motion | None = None,
+        y: Motion | None = None,
+        z: Motion | None = None,
+        rotation: Motion | None = None,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Carries `b` along a prescribed motion relative to `a`: translation in `a`'s axes, rotation about `axis`.
+
+        Components without a motion are held. The axes x, y, z are those of `frame_with_axis(axis)`; for the
+        default axis they are the world axes of the initial configuration.
+        """
+        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Joint {name!r}, axis")))
+        rows = [Row(TRANSLATION, pair, (i, 0), self._checked(name, f)) for i, f in enumerate((x, y, z))]
+        rows += [
+            Row(DOT, pair, (0, 2)),
+            Row(DOT, pair, (1, 2)),
+            Row(ANGLE, pair, (0, 0), self._checked(name, rotation)),
+        ]
+        self._joints[name] = ("prescribed", pair, rows)
+
+    def _checked(self, name: str, motion: Motion | None) -> int:
+        if motion is not None:
+            check_derivatives(motion)
+        return self._function(motion)
+
+    def _free_axis(self, joint: str, along: str | None) -> tuple[str, tuple[int, int], str]:
+        """Kind and markers of a joint, and the free motion meant by `along` (default: the only one)."""
+        if joint not in self._joints:
+            raise JointError(unknown_name("joint", joint, self._joints))
+        kind, pair, _ = self._joints[joint]
+        return kind, pair, free_motion(joint, kind, along)
+
+    def drive(self, joint: str, motion: Motion, along: str | None = None) -> None:
+        """Prescribe the free motion of a joint, measured from the initial configuration (angle, turns counted, or displacement).
+
+        A motion that starts elsewhere than there moves the mechanism before the start: the shortest way round, in small steps, so that loops stay on their branch.
+
+        `along`: "rotation" or "translation" where the joint has both.
+        """
+        _, pair, along = self._free_axis(joint, along)
+        row = driver_row(pair, along, self._checked(joint, motion))
+        self._joints[joint][2].append(row)
+
+    def set_speed(self, joint: str, speed: float, along: str | None = None) -> None:
+        """Start with this relative speed in a joint's free motion; the other velocities follow from the constraints."""
+        _, pair, along = self._free_axis(joint, along)
+        self._start_rows.append(
+            (Row(ANGLE, pair) if along == "rotation" else Row(TRANSLATION, pair, (2, 0)), float(speed))
+        )
+
+    # force elements and loads ------------------------------------------------------------------------------------
+
+    def spring_damper(
+        self,
+        name: str,
+        a: Place | BodyHandle,
+        b: Place | BodyHandle,
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        length: float | None = None,
+        law: Effort | None = None,
+    ) -> None:
+        """A spring and damper along the line between two places; `length`: free length (default: the initial distance).
+
+        `law(t, stretch, rate)`: a further force with which it pushes its ends apart; plain Python or compiled with `numba.njit`.
+        """
+        if not (isinstance(a, Place) and isinstance(b, Place)):
+            raise MechanismError(f"Spring {name!r} needs two places, such as body['interface'] or body.at(point).")
+        distance = float(np.linalg.norm(self._world(b) - self._world(a)))
+        if not distance > 0:
+            raise MechanismError(
+                f"Spring {name!r}: its ends coincide at {self._world(a)}, so it has no direction. Use a bushing."
+            )
+        pair = self._pair(name, a, b, None, np.eye(3))
+        self._forces[name] = [
+            Row(
+                DISTANCE,
+                pair,
+                stiffness=non_negative(stiffness, name),
+                damping=non_negative(damping, name),
+                offset=distance if length is None else float(length),
+                law=-1 if law is None else self._law(name, law),
+            )
+        ]
+
+    def bushing(
+        self,
+        name: str,
+        a: Place | BodyHandle,
+        b: Place | BodyHandle,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike = (0.0,) * 6,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`).
+
+        Rotation z is the twist of `b` about its own z axis, turns counted; x and y are the components in the axes of `a` of the tilt, the shortest rotation that takes the z axis of `a` to that of
+        `b`. Twist and tilt do not change each other, at any size; at small rotations they are those about x, y and z. The z axes must not come within 0.1 rad of opposite directions.
+        """
+        k = [non_negative(s, name) for s in vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
+        c = [non_negative(s, name) for s in vector(damping, f"Bushing {name!r}, damping", 6)]
+        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Bushing {name!r}, axis")))
+        self._forces[name] = [
+            Row(kind, pair, (i % 3, 0), stiffness=k[i], damping=c[i])
+            for i, kind in enumerate((TRANSLATION, TRANSLATION, TRANSLATION, TILT, TILT, ANGLE))
+        ]
+
+    def joint_spring(
+        self,
+        name: str,
+        joint: str,
+        *,
+        stiffness: float,
+        damping: float = 0.0,
+        free: float = 0.0,
+        along: str | None = None,
+    ) -> None:
+        """A spring and damper in a joint's free motion, e.g. a torsion spring in a hinge; `free`: its relaxed value."""
+        self._joint_force(name, joint, along, stiffness, damping, free, None)
+
+    def motor(
+        self, name: str, joint: str, effort: Motion | float | Effort, *, drag: float = 0.0, along: str | None = None
+    ) -> None:
+        """A torque (or force) `effort - drag * speed` between the two bodies of a joint, about (along) its axis.
+
+        `effort`: a number, a function of time, or any function `effort(t, x, xdot)` of time, joint coordinate (angles go on beyond a turn) and its rate: a controller, a stop, a
+        nonlinear spring; plain Python or compiled with `numba.njit` (see `flexmb.mechanism.force_law.Law`). It must be smooth at the scale of a step.
+        """
+        self._joint_force(name, joint, along, 0.0, drag, 0.0, effort)
+
+    def _joint_force(
+        self,
+        name: str,
+        joint: str,
+        along: str | None,
+        stiffness: float,
+        damping: float,
+        free: float,
+        effort: Motion | float | Effort | None,
+    ) -> None:
+        _, pair, along = self._free_axis(joint, along)
+        if name in {*self._joints, *self._forces, *self._loads}:
+            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        function, law = -1, -1
+        if effort is None or isinstance(effort, Motion | float | int):
+            function = self._function(effort)
+        else:
+            law = self._law(name, effort)
+        kind, axis = (ANGLE, 0) if along == "rotation" else (TRANSLATION, 2)
+        self._forces[name] = [
+            Row(
+                kind,
+                pair,
+                (axis, 0),
+                function,
+                non_negative(stiffness, name),
+                non_negative(damping, name),
+                free,
+                law,
+            )
+        ]
+
+    def load(
+        self,
+        name: str,
+        place: Place,
+        *,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        moment: ArrayLike = (0.0, 0.0, 0.0),
+        factor: Motion | None = None,
+        follows: bool = False,
+    ) -> None:
+        """A force and a moment at a place, in world axes, times `factor(t)`; `follows=True`: turning with the body."""
+        if not isinstance(place, Place) or place.body == GROUND:
+            raise MechanismError(f"Load {name!r} needs a place on a body, such as body['interface'] or body.at(point).")
+        if name in {*self._joints, *self._forces, *self._loads}:
+            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        wrench = np.concatenate([vector(force, f"Load {name!r}, force"), vector(moment, f"Load {name!r}, moment")])
+        self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follows, self._function(factor))
+
+    # result ------------------------------------------------------------------------------------------------------
+
+    def build(self) -> Mechanism:
+        """The frozen mechanism. Every body gets a marker for each of its interfaces, named "body.interface"."""
+        if not self._bodies:
+            raise MechanismError("The system has no body. Add one with system.add(body).")
+        markers = list(self._markers)
+        for index, body in enumerate(self._bodies):
+            markers += [
+                Marker(f"{body.name}.{key}", index, i.point, np.eye(3), key) for key, i in body.interfaces.items()
+            ]
+        rows: list[Row] = []
+        joints = []
+        for name, (kind, pair, own) in self._joints.items():
+            joints.append(Joint(name, kind, pair, tuple(range(len(rows), len(rows) + len(own)))))
+            rows += own
+        forces = {}
+        for name, own in self._forces.items():
+            forces[name] = tuple(range(len(rows), len(rows) + len(own)))
+            rows += own
+        q, w = (np.concatenate(x) for x in zip(*self._initial, strict=True))
+        return Mechanism(
+            name=self.name, gravity=self.gravity, bodies=tuple(self._bodies), markers=tuple(markers), rows=tuple(rows),
+            joints=tuple(joints), force_elements=forces, loads=tuple(self._loads.values()), functions=tuple(self._functions),
+            initial=State(0.0, q, w), start_rows=tuple(self._start_rows), laws=tuple(self._laws),
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, force elements {list(self._forces)}, loads {list(self._loads)}"

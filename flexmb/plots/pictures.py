@@ -1,0 +1,472 @@
+"""Pictures: meshes, modes, mechanisms in motion, energy and comparison plots. All off screen, to files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import cycle
+from pathlib import Path
+
+import imageio.v3 as imageio
+import matplotlib.pyplot as plt
+import numpy as np
+import pyvista as pv
+from matplotlib.figure import Figure
+from vtkmodules.vtkCommonCore import vtkLogger
+
+from fem.elements import LINE, element
+from fem.errors import FlexmbError
+from fem.mesh.mesh import Mesh
+from flexmb.analyses.compare import Comparison
+from flexmb.bodies.body import Body
+from flexmb.kernels.base.data import GROUND
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.result import Result
+from flexmb.results.stress import LargestStress, largest_stress, nodal_von_mises
+from flexmb.spatial.lie import rotation_from_quaternion
+
+vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)  # a machine without a screen is no reason for a warning
+
+INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
+COLOURS = (BLUE, ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a", "#8d6e63", GREY)
+SET_COLOURS = (ORANGE, GREEN, BLUE, "#a23b72", "#7a5195", "#00858a")
+BODY_COLOURS = ("#8fa3b8", "#c9a66b", "#7fa08a", "#b58a9c", "#8d8bb8", "#b0b0a0")
+_TUBES = {"line_width": 8, "render_lines_as_tubes": True}
+"""How line cells are drawn."""
+STRESS = "von Mises stress"
+PIXELS, GIF_PIXELS = (1280, 720), (720, 405)
+
+
+class PictureError(FlexmbError, RuntimeError):
+    """A picture or an animation cannot be made or written."""
+
+
+_PARTS = {
+    # polygons that draw a face with its mid-side nodes: places in the face's node list
+    3: ((0, 1, 2),),
+    4: ((0, 1, 2, 3),),
+    6: ((0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)),
+    8: ((0, 4, 7), (4, 1, 5), (5, 2, 6), (6, 3, 7), (4, 5, 6, 7)),
+}
+
+
+def polygons(mesh: Mesh, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """VTK polygon list over mesh nodes that draws `faces` (nf, 2), and the face each polygon belongs to."""
+    drawn, owner = [], []
+    first = 0
+    for block in mesh.cells:
+        for number, local in enumerate(element(block.kind).faces):
+            inside = (faces[:, 0] >= first) & (faces[:, 0] < first + len(block)) & (faces[:, 1] == number)
+            chosen = np.flatnonzero(inside)
+            nodes = block.connectivity[faces[chosen, 0] - first][:, list(local)]
+            for part in _PARTS[len(local)]:
+                drawn.append(np.column_stack([np.full(len(chosen), len(part)), nodes[:, list(part)]]).ravel())
+                owner.append(chosen)
+        first += len(block)
+    order = np.concatenate(owner)
+    return np.concatenate(drawn), order
+
+
+def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
+    """Skin of a mesh (mid-side nodes included) and its line cells, and the node number (n,) of each of its points."""
+    nodes = mesh.skin_nodes
+    lookup = np.full(len(mesh.points), -1)
+    lookup[nodes] = np.arange(len(nodes))
+    lines = [b.connectivity for b in mesh.cells if b.kind == LINE]
+    drawn = {}
+    if lines:
+        cells = np.concatenate(lines)
+        drawn["lines"] = np.column_stack([np.full(len(cells), 2), lookup[cells]]).ravel()
+    if mesh.solids:
+        faces, _ = polygons(mesh, mesh.boundary_faces)
+        place = 0
+        while place < len(faces):
+            count = faces[place]
+            faces[place + 1 : place + 1 + count] = lookup[faces[place + 1 : place + 1 + count]]
+            place += count + 1
+        drawn["faces"] = faces
+    return pv.PolyData(mesh.points[nodes], **drawn), nodes
+
+
+# meshes and modes -------------------------------------------------------------------------------------------------
+
+
+def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
+    """A picture of a mesh, its face sets in colour, the edges of its cells drawn."""
+    if not mesh.solids:
+        return _picture_lines(mesh, path)
+    faces = mesh.boundary_faces
+    drawn, owner = polygons(mesh, faces)
+    colours = np.tile(np.array(pv.Color(BODY_COLOURS[0]).int_rgb, dtype=np.uint8), (len(faces), 1))
+    place = {tuple(face): k for k, face in enumerate(faces.tolist())}
+    named = []
+    for k, (name, members) in enumerate(mesh.face_sets.items()):
+        colour = SET_COLOURS[k % len(SET_COLOURS)]
+        named.append((name, colour))
+        rows = [place[tuple(face)] for face in members.tolist() if tuple(face) in place]
+        colours[rows] = pv.Color(colour).int_rgb
+    skin = pv.PolyData(mesh.points, drawn)
+    skin.cell_data["colour"] = colours[owner]
+    plotter = _plotter()
+    plotter.add_mesh(skin, scalars="colour", rgb=True, specular=0.2)
+    if len(faces) < 30000:
+        corners = [mesh.face_corners(int(c), int(f)) for c, f in faces]
+        edges = np.unique(
+            np.sort(np.concatenate([np.column_stack([c, np.roll(c, -1)]) for c in corners]), axis=1), axis=0
+        )
+        plotter.add_mesh(_edge_lines(mesh, edges), color="#42505f", line_width=1)
+    for k, (name, colour) in enumerate(named[:8]):
+        plotter.add_text(name, position=(20, PIXELS[1] - 50 - 34 * k), color=colour, font_size=12)
+    plotter.view_isometric()
+    plotter.camera.zoom(1.4)
+    return _save(plotter, path)
+
+
+def _picture_lines(mesh: Mesh, path: str | Path) -> Path:
+    """A picture of a mesh of beams, its nodes as dots."""
+    plotter = _plotter()
+    plotter.add_mesh(surface(mesh)[0], color=BODY_COLOURS[0], **_TUBES)
+    plotter.add_mesh(pv.PolyData(mesh.points), color=INK, point_size=9, render_points_as_spheres=True)
+    plotter.view_isometric()
+    return _save(plotter, path)
+
+
+def _edge_lines(mesh: Mesh, edges: np.ndarray) -> pv.PolyData:
+    """Lines along cell edges, through their mid-side nodes where there are any."""
+    middle: dict[tuple[int, int], int] = {}
+    for block in mesh.cells:
+        for a, b, m in element(block.kind).edges:
+            pairs = np.sort(block.connectivity[:, [a, b]], axis=1)
+            middle.update(zip(map(tuple, pairs.tolist()), block.connectivity[:, m].tolist(), strict=True))
+    lines = [(3, a, middle[a, b], b) if (a, b) in middle else (2, a, b) for a, b in edges.tolist()]
+    return pv.PolyData(mesh.points, lines=np.concatenate([np.array(line) for line in lines]))
+
+
+def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
+    """The first elastic coordinates of a flexible body, drawn with a visible amplitude and their frequencies."""
+    if body.mesh is None or body.Psi is None or not body.is_flexible:
+        raise PictureError(f"Body {body.name!r} has no mesh or no modes to draw.")
+    count = min(count, body.modes)
+    columns = min(3, count)
+    rows = -(-count // columns)
+    skin, nodes = surface(body.mesh)
+    size = np.linalg.norm(np.ptp(body.mesh.points, axis=0))
+    plotter = pv.Plotter(off_screen=True, shape=(rows, columns), window_size=(480 * columns, 340 * rows), border=False)
+    for k in range(count):
+        plotter.subplot(k // columns, k % columns)
+        shape = body.Psi[:, k].reshape(-1, 3)[nodes].astype(float)
+        amplitude = np.linalg.norm(shape, axis=1)
+        bent = skin.copy()
+        bent.points = skin.points + shape * (0.08 * size / amplitude.max())
+        bent["displacement"] = amplitude / amplitude.max()
+        plotter.add_mesh(skin, color=GREY, opacity=0.15, **_TUBES)
+        plotter.add_mesh(
+            bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False, **_TUBES
+        )
+        plotter.add_text(f"{k + 1}:  {body.frequencies[k]:.5g}", font_size=10, color=INK)
+        plotter.view_isometric()
+        plotter.camera.zoom(1.35)
+    plotter.set_background("white", all_renderers=True)
+    return _save(plotter, path)
+
+
+# mechanisms -------------------------------------------------------------------------------------------------------
+
+
+class _Scene:
+    """A mechanism in a plotter whose bodies can be moved to any stored time."""
+
+    def __init__(self, mechanism: Mechanism, plotter: pv.Plotter, magnification: float, stress: float | None) -> None:
+        self.flat = compiled(mechanism)
+        self.mechanism = mechanism
+        self.magnification = magnification
+        self.coloured: list[bool] = []
+        self.bodies: list[tuple[int, pv.PolyData, np.ndarray, np.ndarray | None]] = []
+        for k, body in enumerate(mechanism.bodies):
+            skin, nodes = (_stick(mechanism, k), None) if body.mesh is None else surface(body.mesh)
+            shown = skin.copy()
+            coloured = stress is not None and nodes is not None and body.stress is not None
+            if coloured:
+                shown.point_data[STRESS] = np.zeros(shown.n_points)
+                plotter.add_mesh(shown, scalars=STRESS, clim=(0.0, stress), cmap="turbo", specular=0.2, **_TUBES)
+            else:
+                colour = BODY_COLOURS[k % len(BODY_COLOURS)]
+                plotter.add_mesh(shown, color=colour, smooth_shading=body.mesh is None, specular=0.3, **_TUBES)
+            self.coloured.append(coloured)
+            self.bodies.append((k, shown, np.array(skin.points, dtype=float), nodes))
+
+    def move(self, q: np.ndarray) -> None:
+        for (k, shown, points, nodes), coloured in zip(self.bodies, self.coloured, strict=True):
+            s = self.flat.q_start[k]
+            body, eta = self.mechanism.bodies[k], q[s + 7 : s + 7 + self.flat.modes[k]]
+            bends = nodes is not None and body.is_flexible and body.Psi is not None
+            local = points + self.magnification * body.displacements(eta, nodes) if bends else points
+            if coloured and nodes is not None:
+                shown.point_data[STRESS] = np.nan_to_num(nodal_von_mises(body, eta)[nodes])
+            shown.points = (q[s : s + 3] + local @ rotation_from_quaternion(q[s + 3 : s + 7]).T).astype(np.float32)
+
+
+def _stick(mechanism: Mechanism, body: int) -> pv.PolyData:
+    """A body without a mesh: tubes from its first marker or mass centre to its other markers, or a small cube."""
+    record = mechanism.bodies[body]
+    points = [m.point for m in mechanism.markers if m.body == body]
+    unique = list({tuple(np.round(p, 9)): p for p in points}.values())
+    radius = 0.035 * mechanism.length
+    if (
+        len(unique) < 2
+        and np.linalg.norm((unique[0] if unique else record.centre) - record.centre) < 1e-6 * mechanism.length
+    ):
+        return pv.Cube(
+            center=record.centre, x_length=5 * radius, y_length=5 * radius, z_length=5 * radius
+        ).triangulate()
+    ends = unique if len(unique) > 1 else [*unique, record.centre]
+    parts = [
+        pv.Cylinder(
+            center=(a + ends[0]) / 2,
+            direction=a - ends[0],
+            radius=radius,
+            height=float(np.linalg.norm(a - ends[0])),
+            resolution=24,
+        )
+        for a in ends[1:]
+    ]
+    return (
+        pv.merge(
+            [p.extract_surface(algorithm="dataset_surface") if not isinstance(p, pv.PolyData) else p for p in parts]
+        )
+        .extract_surface(algorithm="dataset_surface")
+        .triangulate()
+    )
+
+
+def _stage(
+    result: Result, magnification: float, pixels: tuple[int, int] = PIXELS, stress: bool = False
+) -> tuple[pv.Plotter, _Scene]:
+    """A plotter whose camera holds the whole motion; with `stress`, one scale of colours for all of it."""
+    plotter = _plotter(pixels)
+    scale = None
+    if stress:
+        having = [b.name for b in result.mechanism.bodies if b.stress is not None and b.mesh is not None]
+        if not having:
+            raise PictureError(f"No body of {result.mechanism.name!r} has stresses: make one from a mesh.")
+        scale = max(float(largest_stress(result, name).values.max()) for name in having)
+    scene = _Scene(result.mechanism, plotter, magnification, scale)
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for q in result.q[:: max(1, len(result.q) // 60)]:
+        scene.move(q)
+        for _, shown, _, _ in scene.bodies:
+            low, high = np.minimum(low, shown.points.min(axis=0)), np.maximum(high, shown.points.max(axis=0))
+    for marker in result.mechanism.markers:
+        if marker.body == GROUND:
+            plotter.add_mesh(pv.Sphere(radius=0.03 * result.mechanism.length, center=marker.point), color=INK)
+    span = high - low
+    flat_axis = int(np.argmin(span))
+    view = np.array([0.35, 0.3, 0.35])
+    view[flat_axis] = 1.0 if flat_axis != 1 else -1.0
+    up = np.array([0.0, 0.0, 1.0]) if flat_axis != 2 else np.array([0.0, 1.0, 0.0])
+    gravity = result.mechanism.gravity
+    if np.linalg.norm(gravity) > 0 and abs(gravity[flat_axis]) < 0.9 * np.linalg.norm(gravity):
+        up = -gravity / np.linalg.norm(gravity)
+    centre = (low + high) / 2
+    plotter.camera_position = [centre + view / np.linalg.norm(view) * 2.4 * np.linalg.norm(span), centre, up]
+    plotter.reset_camera(bounds=(low[0], high[0], low[1], high[1], low[2], high[2]))
+    plotter.camera.zoom(1.55)
+    return plotter, scene
+
+
+def picture_result(
+    result: Result, path: str | Path, index: int = -1, magnification: float = 1.0, stress: bool = False
+) -> Path:
+    """The mechanism at one stored time; deformation drawn `magnification` times its size; `stress`: coloured by von Mises stress."""
+    plotter, scene = _stage(result, magnification, stress=stress)
+    scene.move(result.q[index])
+    plotter.add_text(_caption(result, index, magnification), font_size=11, color=INK)
+    return _save(plotter, path)
+
+
+def _caption(result: Result, index: int, magnification: float) -> str:
+    return f"t = {result.t[index]:.4g}" + (f"    deformation x {magnification:g}" if magnification != 1 else "")
+
+
+def animate(
+    result: Result,
+    path: str | Path,
+    *,
+    frames: int = 120,
+    frames_per_second: int = 25,
+    magnification: float = 1.0,
+    stress: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> Path:
+    """An animation of the motion: `.gif`, `.mp4`, or `.html` (one self-contained page), chosen by the ending of `path`; `stress`: coloured by von Mises stress."""
+    path = Path(path)
+    if path.suffix not in (".gif", ".mp4", ".html"):
+        raise PictureError(f"An animation is written as .gif, .mp4 or .html; found {path.name!r}.")
+    small = path.suffix == ".gif"
+    plotter, scene = _stage(result, magnification, GIF_PIXELS if small else PIXELS, stress)
+    picked = np.unique(np.linspace(0, len(result.t) - 1, frames).round().astype(int))
+    images = []
+    for k, index in enumerate(picked):
+        scene.move(result.q[index])
+        plotter.add_text(
+            _caption(result, index, magnification), font_size=7 if small else 11, color=INK, name="caption"
+        )
+        images.append(np.asarray(plotter.screenshot(return_img=True)))
+        if progress is not None:
+            progress((k + 1) / len(picked))
+    plotter.close()
+    try:
+        if path.suffix == ".html":
+            path.write_text(_page(images, frames_per_second))
+        elif path.suffix == ".gif":
+            imageio.imwrite(path, images, duration=1000 / frames_per_second, loop=0)
+        else:
+            imageio.imwrite(path, images, fps=frames_per_second, macro_block_size=16)
+    except OSError as error:
+        raise PictureError(f"The animation cannot be written to {path}: {error}.") from error
+    return path
+
+
+def _page(images: list[np.ndarray], frames_per_second: int) -> str:
+    """One HTML page that plays JPEG frames, with a slider; nothing is loaded from elsewhere."""
+    import base64
+
+    data = [
+        base64.b64encode(imageio.imwrite("<bytes>", image, extension=".jpg", quality=85)).decode() for image in images
+    ]
+    frames = ",".join(f'"{d}"' for d in data)
+    return (
+        "<!doctype html><meta charset='utf-8'><title>flexmb</title><body style='margin:0;font-family:sans-serif;text-align:center'>"
+        "<img id='v' style='max-width:100%'><br><input id='s' type='range' min='0' value='0' style='width:80%'>"
+        f"<script>const f=[{frames}];let k=0,held=false;const v=document.getElementById('v'),s=document.getElementById('s');"
+        "s.max=f.length-1;s.oninput=()=>{held=true;k=+s.value;show()};s.onchange=()=>{held=false};"
+        "function show(){v.src='data:image/jpeg;base64,'+f[k];s.value=k}"
+        f"setInterval(()=>{{if(!held){{k=(k+1)%f.length;show()}}}},{1000 // frames_per_second});show()</script>"
+    )
+
+
+# plots ------------------------------------------------------------------------------------------------------------
+
+
+def plot_energy(result: Result, path: str | Path) -> Path:
+    """The energy ledger: the parts over time, and the residual beside the strain energy on a logarithmic scale."""
+    ledger = result.ledger
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(3, 2), layout="constrained")
+    parts = (
+        ("kinetic", ledger.kinetic, BLUE), ("elastic", ledger.elastic, ORANGE), ("gravity", ledger.gravity, GREEN), ("springs", ledger.springs, "#a23b72"),
+        ("work of drivers", ledger.driver_work, "#444444"), ("work of loads", ledger.load_work, "#8d6e63"), ("heat", ledger.modal_heat + ledger.damper_heat, "#c0392b"),
+        ("lost in impacts", ledger.impacts, "#7f8c8d"),
+    )  # fmt: skip
+    for name, values, colour in parts:
+        if values.any():
+            top.plot(result.t, values, color=colour, label=name, lw=1.4, ls="--" if name.startswith("work") else "-")
+    top.set(ylabel="energy", title=f"{result.mechanism.name}: energy ledger")
+    top.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    floor = np.finfo(float).tiny
+    bottom.semilogy(result.t[1:], np.abs(ledger.residual[1:]) + floor, color=INK, lw=1, label="|residual|")
+    if ledger.elastic.max() > 0:
+        bottom.semilogy(result.t[1:], ledger.elastic[1:] + floor, color=ORANGE, lw=1, label="elastic energy")
+    bottom.semilogy(result.t[1:], ledger.kinetic[1:] + floor, color=BLUE, lw=1, alpha=0.6, label="kinetic energy")
+    top_value = max(ledger.kinetic.max(), ledger.elastic.max(), floor)
+    bottom.set(
+        xlabel="time",
+        ylabel="energy",
+        ylim=(max(np.abs(ledger.residual[1:]).max() * 1e-3, top_value * 1e-16), top_value * 3),
+    )
+    bottom.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    return save_figure(figure, path)
+
+
+def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None = None) -> Path:
+    """A joint force (the one that differs most) over time and its spectrum, paths, stresses and energies, for every fidelity."""
+    joint = joint or comparison.most_different_joint()
+    names = list(comparison.results)
+    others = (ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a")
+    colours = {name: others[k % len(others)] for k, name in enumerate(n for n in names[:-1] if n != "rigid")}
+    colours |= {names[-1]: BLUE} | ({"rigid": GREY} if "rigid" in names else {})
+    stressed = comparison.stressed_bodies()
+    figure, grid = plt.subplots(2, 2, figsize=(13, 8), layout="constrained")
+    force, spectrum, paths, last = grid.ravel()
+    for name, values in comparison.forces(joint).items():
+        force.plot(comparison.t, values, color=colours[name], lw=2.5 if name == "rigid" else 1.0, label=name)
+    force.set(xlabel="time", ylabel="force", title=f"{comparison.reference.mechanism.name}: force in joint {joint!r}")
+    if comparison.evenly_spaced:
+        frequencies, amplitudes = comparison.spectra(lambda r: np.linalg.norm(r.reaction(joint)[:, :3], axis=1))
+        for name, values in amplitudes.items():
+            spectrum.semilogy(frequencies[1:], values[1:], color=colours[name], lw=2.5 if name == "rigid" else 1.0)
+    spectrum.set(xlabel="frequency", ylabel="amplitude", title="its spectrum")
+    tracks = {
+        (marker, name): np.linalg.norm(comparison.difference(marker, name), axis=1)
+        for marker in comparison.moving_markers()
+        for name in names[:-1]
+    }
+    top = max((off.max() for off in tracks.values()), default=0.0) or 1.0
+    shown = {key: off for key, off in tracks.items() if off.max() > 1e-6 * top}
+    styles = dict(zip(dict.fromkeys(marker for marker, _ in shown), cycle(("-", "--", ":", "-."))))
+    for (marker, name), off in shown.items():
+        label = f"{marker}, {name}"
+        paths.semilogy(comparison.t[1:], off[1:] + 1e-300, color=colours[name], ls=styles[marker], lw=1.1, label=label)
+    paths.set(xlabel="time", ylabel="distance", title=f"paths of the interfaces: distance from {names[-1]!r}")
+    paths.set_ylim(1e-6 * top, 2 * top)
+    if stressed:
+        for name, found in comparison.stresses(stressed[0]).items():
+            last.plot(found.t, found.values, color=colours[name], lw=1.0, label=name)
+        last.set(xlabel="time", ylabel="stress", title=f"largest von Mises stress of {stressed[0]!r}")
+    else:
+        for name, result in comparison.results.items():
+            last.plot(result.t, result.ledger.elastic, color=colours[name], lw=1.0, label=name)
+        last.set(xlabel="time", ylabel="energy", title="elastic energy")
+    for axis in grid.ravel():
+        axis.grid(alpha=0.25)
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(loc="upper left", frameon=False, fontsize=8)
+    return save_figure(figure, path)
+
+
+def plot_stress(found: LargestStress, path: str | Path) -> Path:
+    """The largest von Mises stress of a body over time, and how its places rank over the whole time."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), width_ratios=(3, 2), layout="constrained")
+    left.plot(found.t, found.values, color=BLUE, lw=1.1)
+    k = int(found.values.argmax())
+    left.plot(found.t[k], found.values[k], "o", color=ORANGE, ms=6)
+    left.set(
+        xlabel="time",
+        ylabel="largest von Mises stress",
+        title=f"{found.body}: {found.values[k]:.4g} at t = {found.t[k]:.4g}",
+    )
+    right.plot(np.linspace(0, 100, len(found.envelope)), np.sort(found.envelope)[::-1], color=INK, lw=1.2)
+    right.set(xlabel="part of all places (%)", ylabel="largest over time", title="how much of the body is loaded")
+    for axis in (left, right):
+        axis.set_ylim(0, None)
+        axis.grid(alpha=0.25)
+    return save_figure(figure, path)
+
+
+def _plotter(pixels: tuple[int, int] = PIXELS) -> pv.Plotter:
+    plotter = pv.Plotter(off_screen=True, window_size=pixels)
+    plotter.set_background("white", top="#dfe7ef")
+    plotter.enable_anti_aliasing("ssaa")
+    return plotter
+
+
+def _save(plotter: pv.Plotter, path: str | Path) -> Path:
+    path = Path(path)
+    try:
+        plotter.screenshot(str(path))
+    except (OSError, ValueError) as error:
+        raise PictureError(f"The picture cannot be written to {path}: {error}.") from error
+    finally:
+        plotter.close()
+    return path
+
+
+def save_figure(figure: Figure, path: str | Path) -> Path:
+    """Write and close a figure; a path that cannot be written is a PictureError."""
+    path = Path(path)
+    try:
+        figure.savefig(path, dpi=130)
+    except (OSError, ValueError) as error:
+        raise PictureError(f"The plot cannot be written to {path}: {error}.") from error
+    finally:
+        plt.close(figure)
+    return path

@@ -1,0 +1,24 @@
+"""Work-precision diagrams."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+from flexmb.analyses.work_precision import Precision
+from flexmb.plots.pictures import COLOURS, PictureError, save_figure
+
+
+def plot_work_precision(runs: Sequence[Precision], path: str | Path) -> Path:
+    """CPU time over error, a line for each integrator."""
+    if not runs:
+        raise PictureError("There is no run to draw.")
+    figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
+    for name, colour in zip(dict.fromkeys(run.integrator for run in runs), COLOURS, strict=False):
+        line = sorted((run.error, run.cpu_seconds) for run in runs if run.integrator == name)
+        axis.loglog(*zip(*line, strict=True), "o-", color=colour, ms=4, lw=1.3, label=name)
+    axis.set(xlabel="largest error, relative", ylabel="CPU seconds")
+    axis.invert_xaxis()
+    axis.grid(alpha=0.25, which="both")
+    axis.legend(frameon=False)
+    return save_figure(figure, path)

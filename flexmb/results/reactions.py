@@ -1,0 +1,24 @@
+"""Reactions of joints from the multipliers."""
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.kernels.base.data import make_places
+from flexmb.kernels.equations.recall import row_wrenches
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+
+
+def joint_reaction(
+    mechanism: Mechanism,
+    joint: str,
+    t: Float[np.ndarray, "nt"],
+    q: Float[np.ndarray, "nt nq"],
+    multipliers: Float[np.ndarray, "nt nj"],
+) -> Float[np.ndarray, "nt 6"]:
+    """Force and moment on the second body of `joint` at its marker, world axes, for every stored time."""
+    flat, rows = compiled(mechanism), np.array(mechanism.joint(joint).rows, dtype=np.int64)
+    out = np.zeros((len(t), 6))
+    functions = mechanism.function_table(np.array(t))
+    row_wrenches(flat, rows, q, functions, multipliers, make_places(flat), out)
+    return out

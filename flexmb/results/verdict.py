@@ -1,0 +1,168 @@
+"""The verdict on a simulation: whether its energy balance closes, its joints stay closed, its bodies stay in their range."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.bodies.validity import RangeWarning, out_of_range
+from flexmb.equations.time_features import UnresolvedWarning
+from flexmb.kernels.base.data import DISTANCE, TRANSLATION, make_places
+from flexmb.kernels.equations.recall import largest_violations
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.ledger import Ledger, strain_verdict
+
+CLOSED, OPEN = 1e-3, 1e-1
+"""Largest |residual| over the energy exchanged up to which the balance closes, and beyond which it does not."""
+ROUND_OFF = 1e-12
+"""Energy, over the work of the largest reaction along the mechanism's length, that is rounding: a mechanism at rest exchanges nothing else."""
+DRIFT = 1e-4
+"""Largest opening of a joint, relative to the mechanism's length or in rad, that passes; noise of mesh coordinates in redundant joints reaches a tenth of it."""
+LENGTHS = (TRANSLATION, DISTANCE)
+"""Rows whose values are lengths; those of the others are angles, or sines of angles."""
+LOOKS = 1000
+"""Stored times, evenly spread, at which joints are measured."""
+
+
+class EnergyBalanceWarning(UserWarning):
+    """The energy balance of a simulation does not close: its motion is not a solution of the equations of motion."""
+
+
+class JointDriftWarning(UserWarning):
+    """A joint opened during a simulation."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Largest opening of a joint, relative to the mechanism's length or in rad, and the time at which it is reached."""
+
+    joint: str
+    opening: float
+    t: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What can be said against a simulation.
+
+    `imbalance`: largest |residual| of the energy ledger over the energy exchanged. `strain_ratio`: the same over the largest strain energy (0 where nothing is elastic). `drift`: of the
+    joint that opened most. `findings`: a category and a sentence for each thing that is wrong; none for a sound simulation.
+    """
+
+    imbalance: float
+    strain_ratio: float
+    drift: Drift | None
+    findings: tuple[tuple[type[Warning], str], ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    def __str__(self) -> str:
+        lines = [f"verdict: {balance_verdict(self.imbalance)}"]
+        if self.strain_ratio > 0:
+            lines[0] += f"; {strain_verdict(self.strain_ratio)}"
+        if self.drift is not None:
+            lines.append(f"joints stay closed to {self.drift.opening:.1e} of the mechanism's length or rad ({self.drift.joint!r} at t = {self.drift.t:.6g})")  # fmt: skip
+        lines += [f"- {text}" for _, text in self.findings]
+        return "\n".join(lines)
+
+
+def judge(
+    mechanism: Mechanism,
+    ledger: Ledger,
+    q: Float[np.ndarray, "nt nq"],
+    multipliers: Float[np.ndarray, "nt nj"],
+    angles: Float[np.ndarray, "nt na"],
+    unresolved: Sequence[str] = (),
+) -> Verdict:
+    """The verdict on a motion `q`, `angles` of `mechanism` at the times of its `ledger`; joints without `multipliers` at a time do not act then (events release and lock them). `unresolved`: what its steps pass over.
+
+    Cost: some microseconds a joint and stored time, at most `LOOKS` of them.
+    """
+    findings: list[tuple[type[Warning], str]] = []
+    residual = ledger.residual
+    worst = int(np.abs(residual).argmax())
+    imbalance = ledger.imbalance if abs(residual[worst]) > round_off_energy(mechanism, multipliers) else 0.0
+    if imbalance > OPEN:
+        findings.append((
+            EnergyBalanceWarning,
+            f"The energy balance of {mechanism.name!r} does not close: {residual[worst]:.3g} at t = {ledger.t[worst]:.6g} of {ledger.exchange:.3g} exchanged is neither energy, work nor heat "
+            f"(at most {OPEN:.0%} expected). Reduce the step or the tolerance, resolve the load that changes fastest, or choose another integrator.",
+        ))  # fmt: skip
+    drift = joint_drift(mechanism, ledger.t, q, multipliers, angles)
+    if drift is not None and drift.opening > DRIFT:
+        findings.append((
+            JointDriftWarning,
+            f"Joint {drift.joint!r} of {mechanism.name!r} is open by {drift.opening:.3g} of the mechanism's length (or rad) at t = {drift.t:.6g}; at most {DRIFT:g} expected. "
+            "Reduce the step or the tolerance, or choose another integrator.",
+        ))  # fmt: skip
+    for body, start in zip(mechanism.bodies, compiled(mechanism).q_start[:-1], strict=True):
+        if body.gauge is not None and body.is_flexible:
+            eta = q[:, start + 7 : start + 7 + body.modes]
+            left = out_of_range(body.name, body.gauge, body.invariants.second_order, ledger.t, eta)
+            findings += [(RangeWarning, text) for text in left]
+    findings += [(UnresolvedWarning, text) for text in unresolved]
+    return Verdict(imbalance, ledger.strain_ratio, drift, tuple(findings))
+
+
+def round_off_energy(mechanism: Mechanism, multipliers: Float[np.ndarray, "nt nj"]) -> float:
+    """The energy below which a balance is rounding: of weights, loads and reactions along the mechanism's length."""
+    moments = ~np.isin(compiled(mechanism).row_kind[: mechanism.joint_rows], LENGTHS)
+    work = np.abs(multipliers).max(axis=0, initial=0.0) * np.where(moments, 1.0, mechanism.length)
+    weight = sum(b.invariants.mass for b in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
+    loads = sum(float(np.linalg.norm(x.wrench[:3])) * mechanism.length + float(np.linalg.norm(x.wrench[3:])) for x in mechanism.loads)  # fmt: skip
+    return ROUND_OFF * (float(work.max(initial=0.0)) + weight * mechanism.length + loads)
+
+
+def balance_verdict(ratio: float) -> str:
+    """What the residual over the energy exchanged says about a motion as a whole."""
+    if ratio <= CLOSED:
+        return "the energy balance closes"
+    if ratio <= OPEN:
+        return "the energy balance closes coarsely: reduce the step or the tolerance"
+    return "the energy balance does not close: reduce the step or the tolerance, or check the model"
+
+
+def joint_drift(
+    mechanism: Mechanism,
+    t: Float[np.ndarray, "nt"],
+    q: Float[np.ndarray, "nt nq"],
+    multipliers: Float[np.ndarray, "nt nj"],
+    angles: Float[np.ndarray, "nt na"],
+) -> Drift | None:
+    """The joint that opens most over the stored times, None without joints; a joint whose `multipliers` are all zero does not act."""
+    nj = mechanism.joint_rows
+    if nj == 0:
+        return None
+    looks = np.unique(np.linspace(0, len(t) - 1, min(len(t), LOOKS)).round().astype(int))
+    flat, functions = compiled(mechanism), mechanism.function_table(np.asarray(t)[looks])
+    acts = np.zeros((len(looks), nj), dtype=bool)
+    for joint in mechanism.joints:
+        acts[:, joint.rows] = multipliers[np.ix_(looks, np.array(joint.rows))].any(axis=1)[:, None]
+    worst, when = np.zeros(nj), np.zeros(nj, dtype=np.int64)
+    largest_violations(
+        flat,
+        np.ascontiguousarray(q[looks]),
+        functions,
+        np.ascontiguousarray(angles[looks]),
+        acts,
+        make_places(flat),
+        worst,
+        when,
+    )
+    lengths = np.isin(flat.row_kind[:nj], LENGTHS)
+    worst = np.where(lengths, worst / mechanism.length, worst)
+    row = int(worst.argmax())
+    owner = next(joint.name for joint in mechanism.joints if row in joint.rows)
+    return Drift(owner, float(worst[row]), float(t[looks[when[row]]]))
+
+
+def warn(findings: Sequence[tuple[type[Warning], str]], stacklevel: int) -> None:
+    """One warning for each finding."""
+    for category, text in findings:
+        warnings.warn(text, category, stacklevel=stacklevel + 1)

@@ -1,0 +1,1 @@
+"""Simulations in time: from consistent initial conditions through events to a result."""

@@ -1,0 +1,525 @@
+"""An integration that looks for events, finds their instants, carries them out and goes on.
+
+**Looking.** Between two looks no body moves farther than a quarter of a radian, or of the mechanism's length, however far apart the stored times are (within bounds of cost, `FEWEST` and `MOST_LOOKS`).
+A measure that rises and falls back between two looks is found by its rates at both.
+
+**Finding.** The integration starts again from the latest look and ends at trial times, until the first instant at which a measure has passed its level is known to round-off.
+
+**Carrying out.** All that happens at one instant happens together: releases first, then locks, then impacts, which close all contacts that touch (`flexmb.simulation.contacts`); then forces decide which of
+the contacts last. Measures are then looked at again: what the jump of velocities makes pass its level happens at the same instant.
+
+**Arming.** An event happens once; it is armed again when its measure has been negative. A stop is always armed: as long as it is free it must not be passed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.initial_conditions import Start, quiet_start
+from flexmb.equations.snapshot import Snapshot
+from flexmb.integrators.integrator import Integrator
+from flexmb.integrators.method import Method
+from flexmb.kernels.steps.step import displace
+from flexmb.mechanism.joints import free_motion
+from flexmb.mechanism.locking import EVENT, Hold, held_row, with_holds
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
+from flexmb.mechanism.time_functions import Motion
+from flexmb.results.result import Happening, Result, Statistics, followed_angles, result_of_states
+from flexmb.simulation.contacts import Contacts, Force
+from flexmb.simulation.events import Bounce, End, Event, EventError, Lock, Release
+from flexmb.simulation.instants import Sight, first_instant, peak
+
+LOOK = 0.25
+"""Motion between two looks, in lengths of the mechanism and radians."""
+FEWEST, MOST_LOOKS = 200, 20_000
+"""Looks in a simulation, besides those at the stored times."""
+NEAR = 1e-4
+"""Of the time to the next look: how far rates of measures look back and forth."""
+ROUND = 2e-15
+"""Of the largest time of the simulation: how well instants are found."""
+TOUCHING = 1e-9
+"""Distance of a contact, relative to the mechanism's length for displacements, in radians for rotations, at which it touches; and of other measures, relative to their largest value so far, at
+which they have not been negative."""
+GRAZING, BACK = 1e-3, 1e-6
+"""Of the touching distance: how far a contact that leaves with an acceleration, or with a speed, may come back before it closes again: rounding."""
+CARRIED, LEAVING = 1e-9, 0.25
+"""Pull of a contact that is rounding, relative to its strongest force; and the part of it with which it leaves at an instant at which something else happens."""
+CLEAR = 1e-3
+"""Of its strongest force so far: with more than this a contact lasts beyond doubt."""
+COLLAPSE = 50
+"""Rounds of impacts at one instant, and ten for every contact, after which they are plastic."""
+MOST_AT_ONCE = 100
+"""Rounds of events at one instant."""
+MOST = 10_000
+"""Events in one simulation."""
+
+
+class Leg(NamedTuple):
+    """The integration between two events: its mechanism, and the works (4,) and losses before it."""
+
+    run: Integrator
+    mechanism: Mechanism
+    work: np.ndarray
+
+
+class Look(NamedTuple):
+    """The motion at one time, and values and rates (n,) of all events' measures."""
+
+    snapshot: Snapshot
+    values: np.ndarray
+    rates: np.ndarray
+
+
+class Watched:
+    """See above; it gives what an integrator gives."""
+
+    def __init__(
+        self, mechanism: Mechanism, begin: Start, events: Sequence[Event], method: Method, end: float, longest: float
+    ) -> None:
+        self._base, self._events, self._method = mechanism, tuple(events), method
+        self._longest, self._span, self._end = longest, end - begin.state.t, end
+        self._round = ROUND * max(abs(end), abs(begin.state.t))
+        _require_names(mechanism, self._events)
+        self._stops = {e.name: e.do for e in self._events if isinstance(e.do, Bounce)}
+        self._history = {e.name: _Values() for e in self._events if isinstance(e.do, Lock | Bounce)}
+        holds = [self._hold(name, values.motion()) for name, values in self._history.items()]
+        self.mechanism = with_holds(mechanism, holds, kind=EVENT)
+        self._held: dict[str, float] = {}  # values of what is locked, and of contacts that last
+        self._released: set[str] = set()
+        self._fastest: dict[str, float] = {}  # impact of each stop
+        self._strongest: dict[str, float] = {}  # force of each contact
+        self._armed = np.array([isinstance(e.do, Bounce) for e in self._events])
+        self._levels, self._largest = np.zeros(len(events)), np.zeros(len(events))
+        self._turned = begin.state.angles  # at the last look, of everything that turns
+        self.happened: list[Happening] = []
+        self.ended, self._lost, self._statistics = False, 0.0, list[Statistics]()
+        self._prepared = False
+        self._leg = Leg(method.run(mechanism, begin, end, longest), mechanism, np.zeros(4))
+        self._looked(self._look(self._leg, self._leg.run.now()))
+        self._begin()
+
+    # what an integrator gives ----------------------------------------------------------------------------------------
+
+    @property
+    def equations(self) -> Equations:
+        """Of the mechanism as it is now."""
+        return self._leg.run.equations
+
+    def now(self) -> Snapshot:
+        """The motion where it is."""
+        return self._at.snapshot
+
+    def prepare(self) -> None:
+        """Compile what needs it, and start; what began with an event has started."""
+        if not self._prepared:
+            self._leg.run.prepare()
+
+    def to(self, target: float) -> Snapshot:
+        """To a later time, through the events on the way."""
+        while not self.ended and self._at.snapshot.t < target - self._round:
+            time = self._next_look(target)
+            look = self._look(self._leg, self._leg.run.to(time)._replace(t=time))
+            low, high = self._sight(self._at), self._sight(look)
+            again = _Again(self)
+            hidden = high if high.passed(self._round).any() else self._between(again, low, high)
+            if hidden is None:
+                self._looked(look)
+            else:
+                self._meet(again, low, hidden.t)
+        return self._at.snapshot
+
+    def statistics(self, cpu: float) -> Statistics:
+        """Of all its integrations."""
+        parts = [p for p in (*self._statistics, self._leg.run.statistics(0.0)) if p.steps]
+        sizes = [size for p in parts for size in (p.smallest_step, p.largest_step)]
+        steps, rejected, iterations = (sum(getattr(p, n) for p in parts) for n in ("steps", "rejected", "iterations"))
+        return Statistics(steps, rejected, iterations, cpu, min(sizes, default=0.0), max(sizes, default=0.0))
+
+    # looking ---------------------------------------------------------------------------------------------------------
+
+    def _spacing(self, s: Snapshot) -> float:
+        """Time in which the mechanism moves by `LOOK`, within bounds."""
+        weight = self._leg.run.equations.flat.weight
+        speed, rate = (float((np.abs(x) * weight).max(initial=0.0)) for x in (s.w, s.wdot))
+        time = min(LOOK / speed if speed > 0 else np.inf, np.sqrt(2 * LOOK / rate) if rate > 0 else np.inf)
+        return float(np.clip(time, self._span / MOST_LOOKS, self._span / FEWEST))
+
+    def _next_look(self, target: float) -> float:
+        """When to look next; fixed steps stay as they are."""
+        t, spacing, step = self._at.snapshot.t, self._spacing(self._at.snapshot), self._method.step
+        left = target - t
+        if step is None:
+            count = int(np.ceil(left / spacing * (1 - 1e-9)))
+            return target if count <= 1 else t + left / count
+        steps = int(np.ceil(left / step * (1 - 1e-9)))
+        together = max(1, int(spacing * steps / left))
+        return target if together >= steps else t + left * together / steps
+
+    def _look(self, leg: Leg, s: Snapshot) -> Look:
+        wide = self._wide(leg, s)
+        wide = wide._replace(q=wide.q.copy(), w=wide.w.copy(), wdot=wide.wdot.copy())
+        return Look(wide, *self._measures(leg, wide))
+
+    def _wide(self, leg: Leg, s: Snapshot) -> Snapshot:
+        """With places for the reactions of everything that can be held, and the works of all integrations."""
+        multipliers = np.zeros(self.mechanism.joint_rows)
+        multipliers[[r for j in leg.mechanism.joints for r in self.mechanism.joint(j.name).rows]] = s.multipliers
+        known = dict(zip(leg.mechanism.turning, s.angles, strict=True))
+        near = [known.get(pair, before) for pair, before in zip(self.mechanism.turning, self._turned, strict=True)]
+        angles = followed_angles(self.mechanism, s.q[None], np.array([near]))[0]  # of released joints too
+        return s._replace(multipliers=multipliers, work=leg.work + s.work, angles=angles, lost=self._lost)
+
+    def _measures(self, leg: Leg, s: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+        """Values and rates of all events that can happen; of contacts that last their pull, whose rate is not known."""
+        near, flat = NEAR * self._spacing(s), leg.run.equations.flat
+        states = []
+        for shift in (0.0, -near, near):
+            q = np.empty_like(s.q)
+            displace(flat, s.q, shift * s.w, q)
+            states.append((s.t + shift, q, s.w + shift * s.wdot, s.wdot, s.multipliers))
+        columns = [np.array(x) for x in zip(*states, strict=True)]
+        angles = followed_angles(self.mechanism, columns[1], np.tile(s.angles, (3, 1)))
+        seen = result_of_states(self.mechanism, *columns, angles=angles)
+        values, rates = np.full(len(self._events), np.nan), np.full(len(self._events), np.nan)
+        pulls = self._pulls(leg, s)
+        for k, event in enumerate(self._events):
+            if event.name in pulls:
+                values[k] = pulls[event.name]
+            elif not self._idle(event):
+                value = np.asarray(event.when(seen), dtype=float)
+                if value.shape != (3,) or not np.isfinite(value).all():
+                    raise EventError(
+                        f"Event {event.name!r}: its measure must be one finite number for each time of a result; found {value!r} for three times near t = {s.t:.6g}."
+                    )
+                values[k], rates[k] = value[0], (value[2] - value[1]) / (2 * near)
+        return values, rates
+
+    def _pulls(self, leg: Leg, s: Snapshot) -> dict[str, float]:
+        """Of contacts that last: the force that would be needed to hold them, less the force that pushes them apart."""
+        pressing = [name for name in self._held if name in self._stops]
+        pushes = {n: self._sign(n) * float(s.multipliers[self.mechanism.joint(n).rows[0]]) for n in pressing}
+        for name, push in pushes.items():
+            self._strongest[name] = max(self._strongest.get(name, 0.0), push)
+        if all(push > CLEAR * self._strongest[name] for name, push in pushes.items()):
+            return {name: -push for name, push in pushes.items()}
+        contacts = Contacts(leg.mechanism, self._state_of(leg.mechanism, s), {n: -self._sign(n) for n in pressing})
+        response = contacts.response_of(pressing)
+        forces = contacts.forces(s.w, [], pressing)
+        return {n: f.rate / response[n] - f.push if response[n] else -f.push for n, f in forces.items()}
+
+    def _idle(self, event: Event) -> bool:
+        """Whether it cannot happen: what it holds is held, what it would release is not there, or its stop has been taken away."""
+        if isinstance(event.do, Release):
+            name = event.do.joint
+            return name in self._released or (
+                name in self._history and name not in self._stops and name not in self._held
+            )
+        return event.name in self._held or event.name in self._released
+
+    def _sight(self, look: Look) -> Sight:
+        above = np.where(self._armed, look.values - self._levels, np.nan)
+        return Sight(look.snapshot.t, above, look.rates)
+
+    def _looked(self, look: Look) -> None:
+        """Nothing happened up to here; what has been negative is armed again."""
+        self._at, self._turned = look, look.snapshot.angles
+        known = ~np.isnan(look.values)
+        self._largest[known] = np.maximum(self._largest[known], np.abs(look.values[known]))
+        for k, event in enumerate(self._events):
+            band = self._reach(event.name) if event.name in self._stops else TOUCHING * self._largest[k]
+            if known[k] and event.name not in self._held and look.values[k] < -band:
+                self._armed[k], self._levels[k] = True, 0.0
+
+    def _reach(self, stop: str) -> float:
+        """Distance at which a stop touches."""
+        do = self._stops[stop]
+        along = free_motion(do.joint, self._base.joint(do.joint).kind, do.along)
+        return TOUCHING * (self._base.length if along == "translation" else 1.0)
+
+    # finding ---------------------------------------------------------------------------------------------------------
+
+    def _between(self, again: "_Again", low: Sight, high: Sight, depth: int = 3) -> Sight | None:
+        """Where a measure has passed its level between two looks that do not show it."""
+        times = [t for k in range(len(self._events)) if (t := peak(low, high, k)) is not None]
+        if not times or not depth or high.t - low.t <= self._round:
+            return None
+        sight = again(min(times))
+        if sight.passed(self._round).any():
+            return sight
+        return self._between(again, low, sight, depth - 1) or self._between(again, sight, high, depth - 1)
+
+    def _meet(self, again: "_Again", low: Sight, time: float) -> None:
+        """Find the first of the events between the last look and `time`, and let it happen."""
+        high = again(time)
+        if high.passed(self._round).any():
+            found = first_instant(again, low, high, self._round)
+            look = self._go_on(again, found.t)
+            self._happen(look, found.passed(self._round))
+        else:  # another sequence of steps does not come that far: it is the one that goes on
+            self._looked(self._go_on(again, time))
+
+    def _go_on(self, again: "_Again", time: float) -> Look:
+        """Where a trial ended, the integration continues."""
+        self._statistics.append(self._leg.run.statistics(0.0))
+        self._leg, look = again.tried[time]
+        return look
+
+    # happening -------------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Events at the start: measures that rise from zero, and stops that touch."""
+        values, rates = self._at.values, self._at.rates
+        for k, event in enumerate(self._events):
+            if event.name in self._stops and values[k] > self._reach(event.name):
+                raise EventError(
+                    f"{self._base.name!r} starts beyond the stop {event.name!r} by {values[k]:.3g}. Move its start, or the stop."
+                )
+        stops = np.array([e.name in self._stops for e in self._events])
+        reach = np.array([self._reach(e.name) if e.name in self._stops else 0.0 for e in self._events])
+        touching = stops & (values >= -reach)
+        rising = ~stops & (np.abs(values) <= np.abs(rates) * self._round) & (rates > 0)
+        if (touching | rising).any():
+            self._happen(self._at, rising)
+
+    def _happen(self, look: Look, passed: np.ndarray) -> None:
+        """All events of an instant, and those that they cause."""
+        for _ in range(MOST_AT_ONCE):
+            self._armed[passed & ~np.isin([e.name for e in self._events], list(self._stops))] = False
+            state = self._carry_out([e for e, yes in zip(self._events, passed, strict=True) if yes], look)
+            if len(self.happened) > MOST:
+                raise EventError(
+                    f"More than {MOST} events happened until t = {state.t:.6g}, the last of them {self.happened[-1].event!r}. Give a stop less restitution, or a larger rest speed."
+                )
+            self._statistics.append(self._leg.run.statistics(0.0))
+            self._leg = self._start_from(state, look.snapshot.work)()
+            look = self._look(self._leg, self._leg.run.now())
+            self._leave(look)
+            self._looked(look)
+            passed = self._sight(look).passed(self._round)
+            if self.ended or not passed.any():
+                return
+        names = ", ".join(repr(e.name) for e, yes in zip(self._events, passed, strict=True) if yes)
+        raise EventError(
+            f"At t = {look.snapshot.t:.6g} the events {names} cause each other without end. Let one of them happen at another value."
+        )
+
+    def _leave(self, look: Look) -> None:
+        """Stops that touch and are free start from where they are."""
+        for k, event in enumerate(self._events):
+            if event.name in self._stops and not self._idle(event) and abs(look.values[k]) <= self._reach(event.name):
+                self._levels[k] += max(look.values[k], 0.0)
+
+    def _carry_out(self, events: Sequence[Event], look: Look) -> State:
+        """Releases, then locks and impacts; the state after them."""
+        s = look.snapshot
+        state = State(s.t, s.q.copy(), s.w.copy(), s.angles)
+        for event in events:
+            if isinstance(event.do, Release):
+                self._release(event.do.joint)
+        events = [e for e in events if isinstance(e.do, Release) or e.name not in self._released]
+        lost = {e.name: 0.0 for e in events}
+        locks = [e.name for e in events if isinstance(e.do, Lock)]
+        touching = self._touching(look, lost)
+        if locks or touching:
+            state = self._impact(state, locks, touching, lost)
+        self.ended = any(isinstance(e.do, End) for e in events)
+        self._lost += sum(lost.values())
+        self.happened += [Happening(float(s.t), e.name, lost[e.name]) for e in self._events if e.name in lost]
+        return state
+
+    def _release(self, name: str) -> None:
+        """A joint, with its locks and stops, goes; or what a lock holds, or a stop."""
+        gone = [name] if name in self._history else [n for n in self._history if self._hold(n, 0.0).joint == name]
+        for held in gone:
+            self._held.pop(held, None)
+        if name not in self._history:
+            self._released |= {name, *gone}
+        elif name in self._stops:
+            self._released.add(name)
+
+    def _touching(self, look: Look, passed: Mapping[str, float]) -> list[str]:
+        """Stops in contact."""
+        near = {e.name: value for e, value in zip(self._events, look.values, strict=True)}
+        return [
+            name
+            for name in self._stops
+            if name not in self._released
+            and (name in self._held or name in passed or abs(near[name]) <= self._reach(name))
+        ]
+
+    def _impact(self, state: State, locks: Sequence[str], stops: Sequence[str], lost: dict[str, float]) -> State:
+        """The state after locks and impacts, whose losses are added to those of their events; which contacts last from now on."""
+        seen = result_of_states(self.mechanism, np.array([state.t]), state.q[None], state.w[None], state.w[None], np.zeros((1, self.mechanism.joint_rows)), angles=state.angles[None])  # fmt: skip
+        values = {name: self._held.get(name, self._coordinate(seen, name)) for name in (*locks, *stops)}
+        lasted = [name for name in stops if name in self._held]
+        for name in lasted:
+            del self._held[name]
+        mechanism = self._mechanism_with({**self._held, **values})
+        contacts = Contacts(mechanism, self._state_of(mechanism, state), {n: -self._sign(n) for n in values})
+        w = contacts.on_joints(state.w, lasted)
+        for name in values:
+            if (rate := contacts.led(w, name)) < 0 or (rate and name in locks):
+                raise EventError(
+                    f"At t = {state.t:.6g} joints and drivers lead the coordinate of {name!r} on with a speed of {abs(rate):.3g}; no impact can stop it. Drive something else, or remove the event."
+                )
+        forces = contacts.forces(w, [], lasted)
+        response = contacts.response_of(stops)
+        lasting = [name for name, force in forces.items() if force.push * response[name] > force.noise]
+        for k, name in enumerate(locks):
+            w, losses = contacts.locked(w, name, locks[:k], lasting)
+            _add(lost, losses, (name,))
+        w = self._bounce(contacts, w, locks, stops, lasting, lost)
+        resting = [n for n in stops if response[n] and contacts.separation(w, n) <= contacts.noise(n)]
+        forces = contacts.forces(w, locks, resting)
+        levels = {n: self._level(n, f, response[n], n in lasted and n in lost) for n, f in forces.items()}
+        staying = [name for name, force in forces.items() if force.rate <= LEAVING * levels[name] * response[name]]
+        for name in {*staying} ^ {*lasted}:
+            lost.setdefault(name, 0.0)
+        for name in (*locks, *staying):
+            self._held[name] = values[name]
+            self._history[name].note(state.t, values[name])
+        for k, event in enumerate(self._events):
+            if event.name in staying:
+                self._levels[k], self._strongest[event.name] = levels[event.name], forces[event.name].push
+            elif event.name in stops:
+                self._levels[k] = (
+                    BACK if contacts.separation(w, event.name) > contacts.noise(event.name) else GRAZING
+                ) * self._reach(event.name)
+        return replace(state, w=w)
+
+    def _level(self, name: str, force: Force, response: float, pulled: bool) -> float:
+        """Pull at which a contact leaves: what is rounding beside the forces that it has carried, twice that where it has just stood it."""
+        if not response:
+            return np.inf
+        before = 2 * self._levels[[e.name for e in self._events].index(name)] if pulled else 0.0
+        slow = 2 * self._reach(name) / self._span**2  # moves less than the touching distance in all the time
+        return max(max(force.noise, slow) / response, CARRIED * max(force.push, self._strongest.get(name, 0.0)), before)
+
+    def _bounce(self, contacts: Contacts, w: np.ndarray, locks: Sequence[str], stops: Sequence[str], lasting: Sequence[str], lost: dict[str, float]) -> np.ndarray:  # fmt: skip
+        """Impacts until no contact closes: those that close at once together with those that last, then those that are closed by these."""
+        rounds = 0
+        while True:
+            speeds = {name: -contacts.separation(w, name) for name in stops}
+            closing = [name for name in stops if speeds[name] > contacts.noise(name)]
+            if not closing:
+                return w
+            if rounds > COLLAPSE + 10 * len(stops):
+                meeting = dict.fromkeys(stops, 0.0)
+            else:
+                meeting = {name: self._restitution(name, speeds[name]) for name in closing}
+                meeting |= {n: 0.0 for n in lasting if abs(speeds[n]) <= contacts.noise(n)}
+            w, losses = contacts.bounced(w, meeting, locks)
+            _add(lost, losses, closing)
+            rounds += 1
+
+    def _restitution(self, stop: str, speed: float) -> float:
+        """None for an impact that is slow beside the fastest one so far."""
+        do = self._stops[stop]
+        self._fastest[stop] = max(self._fastest.get(stop, 0.0), speed)
+        return do.restitution if speed > do.rest * self._fastest[stop] else 0.0
+
+    # the mechanism as it is now --------------------------------------------------------------------------------------
+
+    def _sign(self, name: str) -> float:
+        """Of the motion that a stop ends; of a lock, whatever."""
+        return -1.0 if name in self._stops and not self._stops[name].upper else 1.0
+
+    def _coordinate(self, seen: Result, name: str) -> float:
+        do = next(e.do for e in self._events if e.name == name)
+        assert isinstance(do, Lock | Bounce)
+        return float(seen.coordinate(do.joint, do.along)[0])
+
+    def _hold(self, name: str, value: float | Motion) -> Hold:
+        do = next(e.do for e in self._events if e.name == name)
+        assert isinstance(do, Lock | Bounce)
+        return Hold(name, do.joint, value, do.along)
+
+    def _mechanism_with(self, held: Mapping[str, float]) -> Mechanism:
+        holds = [self._hold(name, held[name]) for name in self._history if name in held]
+        return with_holds(self._base, holds, without=self._released - {*self._history})
+
+    def _state_of(self, mechanism: Mechanism, s: State | Snapshot) -> State:
+        """With the angles that this variant of the mechanism counts."""
+        return State(s.t, s.q, s.w, mechanism.angles_of(self.mechanism, s.angles))
+
+    def _start_from(self, state: State, work: np.ndarray) -> Callable[[], Leg]:
+        """Integrations from a state, with the joints as they are."""
+        if self._held and (self._method.integrator, self._method.coordinates) == ("explicit", "joint"):
+            raise EventError(
+                f"From t = {state.t:.6g} on, {', '.join(map(repr, self._held))} holds a coordinate, which explicit steps in joint coordinates cannot do. Use coordinates='absolute', or generalised-alpha."
+            )
+        variant = self._mechanism_with(self._held)
+        variant = replace(variant, initial=self._state_of(variant, state))
+        begin = quiet_start(variant)
+
+        def leg() -> Leg:
+            run = self._method.run(variant, begin, self._end, self._longest)
+            if state.t < self._end - self._round:
+                run.prepare()
+            self._prepared = True
+            return Leg(run, variant, work)
+
+        return leg
+
+
+class _Again:
+    """Integrations from the last look to other times; `tried`: where they ended."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched, self._from = watched, watched._at
+        self.tried: dict[float, tuple[Leg, Look]] = {}
+
+    @cached_property
+    def _leg(self) -> Callable[[], Leg]:
+        s = self._from.snapshot
+        return self._watched._start_from(State(s.t, s.q, s.w, s.angles), s.work)
+
+    def __call__(self, t: float) -> Sight:
+        """What is seen at `t`."""
+        leg = self._leg()
+        look = self._watched._look(leg, leg.run.to(t)._replace(t=t))
+        self.tried[t] = leg, look
+        return self._watched._sight(look)
+
+
+class _Values:
+    """The value at which something was held, over time: what files and reactions need."""
+
+    def __init__(self) -> None:
+        self._times, self._values = [-np.inf], [0.0]
+
+    def note(self, t: float, value: float) -> None:
+        """Held from now on."""
+        self._times.append(t)
+        self._values.append(value)
+
+    def motion(self) -> Motion:
+        """As a function of time."""
+
+        def value(t: np.ndarray) -> np.ndarray:
+            return np.asarray(self._values)[np.searchsorted(self._times, t, side="right") - 1]
+
+        return Motion(value, np.zeros_like, np.zeros_like, "held")
+
+
+def _add(lost: dict[str, float], losses: Mapping[str, float], names: Sequence[str]) -> None:
+    for name in names:
+        lost[name] = lost.get(name, 0.0) + losses[name]
+
+
+def _require_names(mechanism: Mechanism, events: Sequence[Event]) -> None:
+    names = [e.name for e in events]
+    taken = {*names} & {*(j.name for j in mechanism.joints), *mechanism.force_elements}
+    taken |= {n for n in names if names.count(n) > 1}
+    if taken:
+        raise EventError(f"Events need names of their own; these are taken: {sorted(taken)}.")
+    for event in events:
+        if isinstance(event.do, Lock | Bounce):
+            held_row(mechanism, event.do.joint, event.do.along)
+        elif isinstance(event.do, Release) and event.do.joint not in names:
+            mechanism.joint(event.do.joint)

@@ -1,0 +1,135 @@
+"""What is stored of a motion: tables of a known size, in memory or in a file.
+
+A history file begins with `HEADER` bytes: the word `MAGIC`, and one line of JSON with the number of stored times and the widths of the tables.
+The tables follow one after the other, rows of doubles in the byte order of the machine, room for all times that were asked for in each.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from fem.errors import FlexmbError
+from flexmb.equations.snapshot import Snapshot
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.ledger import Ledger
+from flexmb.results.result import Happening, Result, Statistics
+
+CHUNK = 2**21
+"""Numbers written at a time."""
+HEADER = 4096
+MAGIC = b"flexmb history\n"
+
+
+class HistoryError(FlexmbError, OSError):
+    """A history cannot be kept in a file."""
+
+
+class History:
+    """A table for each quantity, one row a time.
+
+    In a file, whose whole size is taken at the start, a row costs a copy: the operating system writes it when it has time, and memory stays free for others,
+    however long the run. The file is written beside `path` and takes that name in `result`, so what was there stays until the run is complete; leaving the
+    context with an exception removes it. Of a process that died the file `.NAME.*.part` remains, with rows of zeros after the last stored time.
+    """
+
+    def __init__(self, mechanism: Mechanism, count: int, path: str | Path | None = None) -> None:
+        first = mechanism.initial
+        widths = np.array(
+            [1, len(first.q), len(first.w), len(first.w), mechanism.joint_rows, 4, 4, len(mechanism.turning), 1]
+        )
+        numbers = count * int(widths.sum())
+        self._file = None if path is None else _HistoryFile(Path(path), numbers)
+        whole = np.zeros(numbers) if self._file is None else self._file.numbers
+        parts = np.split(whole, np.cumsum(count * widths)[:-1])
+        self._tables = [part.reshape(count, width) for part, width in zip(parts, widths, strict=True)]
+        self._mechanism, self._filled = mechanism, 0
+
+    def __enter__(self) -> "History":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and self._file is not None:
+            self._file.remove()
+
+    def store(self, snapshot: Snapshot) -> None:
+        """The next row of every table."""
+        for table, value in zip(self._tables, snapshot, strict=True):
+            table[self._filled] = value
+        self._filled += 1
+
+    def result(self, statistics: Statistics, happened: Sequence[Happening] = ()) -> Result:
+        """All that was stored; arrays are the tables. The file, if there is one, takes its name."""
+        if self._file is not None:
+            self._file.publish(
+                self._filled, dict(zip(Snapshot._fields, (t.shape[1] for t in self._tables), strict=True))
+            )
+        t, q, w, wdot, multipliers, work, energies, angles, lost = (table[: self._filled] for table in self._tables)
+        ledger = Ledger(t[:, 0], *np.hstack([energies, work, lost]).T)
+        return Result(self._mechanism, t[:, 0], q, w, wdot, multipliers, angles, ledger, statistics, tuple(happened))
+
+
+class _HistoryFile:
+    """A file of `numbers`, under a name of its own until it is published."""
+
+    def __init__(self, path: Path, count: int) -> None:
+        self._path = path.resolve()
+        require_own(self._path)
+        self._part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.part")
+        size = HEADER + 8 * count
+        try:
+            with self._part.open("xb") as file:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, size)
+                else:  # no such call: write it once
+                    for first in range(0, size, 8 * CHUNK):
+                        file.write(bytes(min(8 * CHUNK, size - first)))
+        except OSError as error:
+            self.remove()
+            raise HistoryError(
+                f"The history of {1e-6 * size:.3g} MB cannot be kept in {path}: {error.strerror}. Free space there, name another file, or store fewer times (output_step)."
+            ) from None
+        self._bytes = np.memmap(self._part, dtype=np.uint8, mode="r+", shape=(size,))
+        self._bytes[: len(MAGIC)] = np.frombuffer(MAGIC, np.uint8)
+        self.numbers = self._bytes[HEADER:].view(float)
+
+    def publish(self, times: int, widths: dict[str, int]) -> None:
+        """Complete the header and give the file its name, in place of an older history."""
+        header = MAGIC + json.dumps({"format": 1, "times": times, "widths": widths}).encode()
+        self._bytes[: len(header)] = np.frombuffer(header, np.uint8)
+        self._bytes.flush()
+        require_own(self._path)
+        try:
+            self._part.replace(self._path)
+        except OSError as error:
+            raise HistoryError(f"The history cannot take the name {self._path}: {error.strerror}.") from None
+
+    def remove(self) -> None:
+        """Leave nothing behind; what lies at the path stays."""
+        self._part.unlink(missing_ok=True)
+
+
+def require_own(path: str | Path | None) -> None:
+    """Refuse a path at which something lies that is not a history: a new history would replace it."""
+    if path is None or not os.path.lexists(path):
+        return
+    if not _is_history(Path(path)):
+        raise HistoryError(
+            f"{path} exists and is not a history of flexmb; a history there would replace it. Nothing was changed. Name another file (history=...), or move that one away."
+        )
+
+
+def _is_history(path: Path) -> bool:
+    if not path.is_file():  # a folder, a device, a link to nothing
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False

@@ -1,0 +1,136 @@
+"""A simulation that keeps every step: what derivatives of it are taken from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import process_time
+
+import numpy as np
+import psutil
+
+from flexmb.equations.initial_conditions import Start, quiet_start, start
+from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
+from flexmb.integrators.integrator import IntegratorError
+from flexmb.kernels.base.announce import announced
+from flexmb.kernels.derivatives.adjoint import Track, advance_recorded, keep, make_track
+from flexmb.kernels.steps.step import Scheme
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.result import Result
+from flexmb.simulation.history import History
+from flexmb.simulation.times import check_times, output_times
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A motion in equal steps `h`: the result that a simulation gives, every step of it with the functions of time (n, nf, 3) at its end, and the steps (nt,) that were stored."""
+
+    result: Result
+    run: "Recorded"
+    h: float
+    stored: np.ndarray
+
+    @property
+    def track(self) -> Track:
+        """What every step left; the start first."""
+        return self.run.track
+
+    @property
+    def times(self) -> np.ndarray:
+        """Ends (n,) of the steps."""
+        return np.asarray(self.result.t[0] + self.h * np.arange(1, self.stored[-1] + 1))
+
+    @property
+    def functions(self) -> np.ndarray:
+        """Of time, at the ends of the steps."""
+        return self.run.functions
+
+
+class Recorded(GeneralisedAlpha):
+    """Fixed steps of the generalised-alpha method, written to a track."""
+
+    def __init__(self, mechanism: Mechanism, begin: Start, scheme: Scheme, step: float, steps: int) -> None:
+        super().__init__(mechanism, begin, scheme, step=step, tolerance=1.0, longest=step)
+        self.track, self.steps_done = make_track(self.flat, steps), 0
+        self.functions = np.zeros((steps, *self._at_end.shape))
+
+    def prepare(self) -> None:
+        """Compile, and start."""
+        super().prepare()
+        keep(self.motion, self.track, 0)
+
+    def _run(self, h: float, functions: np.ndarray, tolerance: float = np.inf) -> tuple[int, int]:
+        e, first = self.equations, self.steps_done
+        outcome: tuple[int, int] = advance_recorded(
+            self.flat,
+            self.tree,
+            self.weight,
+            self.scheme,
+            h,
+            functions,
+            self.motion,
+            e.places,
+            e.terms,
+            self.track,
+            first,
+        )
+        self.functions[first : first + outcome[1]] = functions[: outcome[1]]
+        self.steps_done += outcome[1]
+        return outcome
+
+
+def record(
+    mechanism: Mechanism,
+    duration: float,
+    step: float,
+    output_step: float | None,
+    rho_inf: float,
+    newton_tolerance: float,
+    progress: Callable[[float], None],
+) -> Recording:
+    """`simulate` with generalised-alpha and fixed steps; every step is kept. `progress` is called with the part done, some hundred times.
+
+    Raises `IntegratorError` when the steps do not fit into the memory that is free.
+    """
+    check_times(duration, step)
+    scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance)
+    with announced():
+        begin = start(mechanism, compiled(mechanism))
+        times = begin.state.t + output_times(duration, step, output_step)
+        _require_equal_steps(np.diff(times), step)
+        steps = int(np.ceil(np.diff(times) / step * (1 - 1e-9)).sum())
+        h, size = (times[-1] - times[0]) / steps, 8 * steps * (len(begin.state.q) + 5 * len(begin.state.w))
+        size += 8 * steps * (len(mechanism.rows) + 2 * mechanism.joint_rows + 3 * (1 + len(mechanism.functions)))
+        if size > (free := psutil.virtual_memory().available):
+            raise IntegratorError(
+                f"The {steps} steps of {mechanism.name!r} take {size / 1e9:.3g} GB, which derivatives need at once; {free / 1e9:.3g} GB are free. Use longer steps or a shorter duration."
+            )
+        run = Recorded(mechanism, begin, scheme, h, steps)
+        history = History(mechanism, len(times))
+        history.store(run.now())
+        run.prepare()
+    stored, clock = [0], process_time()
+    count = len(times) - 1
+    for k, target in enumerate(times[1:]):
+        history.store(run.to(target))
+        stored.append(run.steps_done)
+        if (k * 100) // count != ((k + 1) * 100) // count:
+            progress((k + 1) / count)
+    return Recording(history.result(run.statistics(process_time() - clock)), run, h, np.array(stored))
+
+
+def _require_equal_steps(spans: np.ndarray, step: float) -> None:
+    """Raises `IntegratorError` where the steps between stored times differ, as they do before an end that is no multiple of `output_step`."""
+    sizes = spans / np.ceil(spans / step * (1 - 1e-9))
+    if np.ptp(sizes) > 1e-9 * sizes.max():
+        raise IntegratorError(
+            f"Derivatives need equal steps; steps of {step} between stored times {spans[0]:.9g} apart, the last {spans[-1]:.9g}, are from {sizes.min():.9g} to {sizes.max():.9g} long. "
+            "Give an output_step that is a multiple of step and divides the duration."
+        )
+
+
+def begun(mechanism: Mechanism, like: Recording) -> tuple[Start, Recorded]:
+    """Another mechanism at its start, with the method and the step of a recording."""
+    begin = quiet_start(mechanism)
+    run = Recorded(mechanism, begin, like.run.scheme, like.h, 0)
+    run.prepare()
+    return begin, run

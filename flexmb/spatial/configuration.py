@@ -1,0 +1,52 @@
+"""The displacement between two configurations: twists of the bodies and elastic increments, their size, their tangent operator."""
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from flexmb.kernels.base.algebra import left_jacobian_inverse, rotation_log
+from flexmb.kernels.base.data import Flat
+from flexmb.spatial.layout import elastic_places, pose
+from flexmb.spatial.lie import skew
+
+
+def difference(flat: Flat, a: Float[np.ndarray, "nq"], b: Float[np.ndarray, "nq"]) -> Float[np.ndarray, "nv"]:
+    """`x` with `b = a o exp(x)`: twists of the bodies in their axes, rotations within half a turn, and elastic increments."""
+    x = np.zeros(len(flat.weight))
+    for k in range(len(flat.modes)):
+        s = flat.v_start[k]
+        (r0, R0), (r, R) = pose(flat, a, k), pose(flat, b, k)
+        theta = rotation_log(tuple(np.ravel(R0.T @ R)))
+        x[s : s + 3] = np.reshape(left_jacobian_inverse(theta), (3, 3)) @ (R0.T @ (r - r0))
+        x[s + 3 : s + 6] = theta
+    rates, coordinates = elastic_places(flat)
+    x[rates] = b[coordinates] - a[coordinates]
+    return x
+
+
+def extent(flat: Flat, x: Float[np.ndarray, "nv"]) -> float:
+    """How far twists and elastic increments `x` move the bodies: the largest displacement of a mass centre and elastic displacement, over the mechanism's length, and the largest angle.
+
+    Wherever body frames are.
+    """
+    parts = [np.abs(x * flat.weight)[elastic_places(flat)[0]].max(initial=0.0)]
+    for b in range(len(flat.modes)):
+        v, phi = np.split(x[flat.v_start[b] : flat.v_start[b] + 6], 2)
+        parts += [np.linalg.norm(v + np.cross(phi, flat.s0[b] / flat.mass[b])) * flat.weight[0], np.linalg.norm(phi)]
+    return float(max(parts))
+
+
+def tangent_operator(flat: Flat, x: Float[np.ndarray, "nv"]) -> sp.csr_matrix:
+    """`T` (nv, nv) with `exp(x + dx) = exp(x) o exp(T dx)` to first order, `T = (1 - exp(-ad_x)) / ad_x`, of all bodies."""
+    blocks = []
+    for b, m in enumerate(flat.modes):
+        v, phi = (skew(part) for part in np.split(x[flat.v_start[b] : flat.v_start[b] + 6], 2))
+        ad = np.block([[phi, v], [np.zeros((3, 3)), phi]])
+        T, term = np.eye(6), np.eye(6)
+        for k in range(2, 40):
+            term = -term @ ad / k
+            T = T + term
+            if np.abs(term).max() <= 1e-17 * np.abs(T).max():
+                break
+        blocks += [T, np.eye(m)] if m else [T]
+    return sp.csr_matrix(sp.block_diag(blocks))

@@ -1,0 +1,53 @@
+"""Rotations as arrays, for everything but the compiled loop; the formulas are those of `flexmb.kernels.base.algebra`.
+
+Quaternions are scalar-first `(w, x, y, z)` of unit norm; `R` maps body to world.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexmb.kernels.base import algebra
+
+Numbers = Sequence[float] | np.ndarray
+
+
+def skew(a: Numbers) -> np.ndarray:
+    """Matrix (3, 3) with `skew(a) @ b = a x b`."""
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+def rotation_from_quaternion(p: Numbers) -> np.ndarray:
+    """Rotation matrix (3, 3) of the unit quaternion `p` (w, x, y, z)."""
+    return np.reshape(algebra.rotation_from_quaternion(_floats(p)), (3, 3))
+
+
+def rotation_exp(theta: Numbers) -> np.ndarray:
+    """Rotation matrix (3, 3) of the rotation vector `theta`."""
+    return np.reshape(algebra.rotation_exp(_floats(theta)), (3, 3))
+
+
+def quaternion_from_rotation(R: np.ndarray) -> np.ndarray:
+    """Unit quaternion (4,) with non-negative scalar part of the rotation matrix `R` (3, 3)."""
+    return np.array(algebra.quaternion_exp(algebra.rotation_log(_floats(np.ravel(R)))))
+
+
+def frame_with_axis(axis: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
+    """Rotation matrix (3, 3) whose third column is `axis`; its first column is as close to `second` as can be.
+
+    Without `second` the first column is made from a field of directions that changes smoothly with `axis`: x where that is y or z, y where it is x. No field is smooth everywhere; this one
+    is not along the directions (1, 0.66, 0.26) and their opposites, which drawings do not have.
+    """
+    z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    if second is None:
+        second = np.array([1.0, z[0] ** 2, 0.6 * z[0] * z[1]])
+        if np.linalg.norm(np.cross(z, second)) < 1e-8:
+            second = np.eye(3)[2]
+    x = np.asarray(second, dtype=float)
+    x = x - z * (x @ z)
+    x = x / np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _floats(numbers: Numbers) -> tuple[float, ...]:
+    return tuple(float(x) for x in numbers)

@@ -1,0 +1,1 @@
+"""Gradients of what is measured of a motion with respect to parameters."""

@@ -1,0 +1,44 @@
+"""What a motion starts from with a parameter moved, over the elastic coordinates of the mechanism that was simulated."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmb.kernels.base.data import Flat
+from flexmb.simulation.recorded import Recording, begun
+from flexmb.spatial.configuration import difference
+from flexmb.spatial.layout import pose
+from flexmb.study.gradients.aligned import Aligned
+
+
+class Begun(NamedTuple):
+    """The start as it is stored, with multipliers; or as the method has it: velocities of its coordinates, its own accelerations `a`, and the pivots in the bodies (nb, 3)."""
+
+    q: np.ndarray
+    w: np.ndarray
+    wdot: np.ndarray
+    a: np.ndarray
+    multipliers: np.ndarray
+    pivot: np.ndarray
+
+
+def start_of(neighbour: Aligned, recording: Recording) -> tuple[Begun, Begun]:
+    """The stored start and that of the method, by the method and the step of a recording; of the mechanism as it was built, whose stiffness is diagonal."""
+    begin, run = begun(neighbour.built, recording)
+    state, motion = begin.state, run.motion
+
+    def turned(q: np.ndarray, w: np.ndarray, wdot: np.ndarray, a: np.ndarray, multipliers: np.ndarray) -> Begun:
+        w, wdot, a = (neighbour.turned(x, 6) for x in (w, wdot, a))
+        return Begun(neighbour.turned(q, 7), w, wdot, a, multipliers, run.tree.pivot)
+
+    stored = turned(state.q, state.w, begin.wdot, begin.wdot, begin.multipliers)
+    return stored, turned(motion.q, motion.v, motion.vdot, motion.a, motion.multipliers)
+
+
+def starts_apart(flat: Flat, x: Begun, y: Begun) -> tuple[np.ndarray, ...]:
+    """What the second of two starts of the method differs by: places of pivots with attitudes and elastic coordinates, velocities, accelerations, those of the method; and pivots in their bodies (nb, 3)."""
+    moved = difference(flat, x.q, y.q)
+    for b, s in enumerate(flat.v_start[:-1]):
+        ends = [r + R @ begun.pivot[b] for begun in (x, y) for r, R in [pose(flat, begun.q, b)]]
+        moved[s : s + 3] = ends[1] - ends[0]
+    return moved, y.w - x.w, y.wdot - x.wdot, y.a - x.a, y.pivot - x.pivot

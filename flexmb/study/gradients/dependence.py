@@ -1,0 +1,134 @@
+"""What a parameter does along a recorded motion: the virtual work of the parts of a mechanism that depend on it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from flexmb.kernels.base.data import make_places, make_terms
+from flexmb.kernels.base.pointed import pointed
+from flexmb.kernels.derivatives.adjoint import Track, difference_of_work, rigid_slopes
+from flexmb.mechanism.compile import compiled, part_of
+from flexmb.simulation.recorded import Recording
+from flexmb.spatial.layout import elastic_places
+from flexmb.study.gradients.rates import Rates
+
+BODY = ("mass", "s0", "J0", "rest_Mrr", "rest_Mre")
+ROW = ("row_stiffness", "row_damping", "row_offset")
+MOVED = 4e-3
+"""Part of its size by which a number is moved to both sides: so much that positions do not feel their rounding, which acts on multipliers over the square of the step."""
+MARKER = ("marker_point", "marker_axes", "marker_rows")
+
+
+class Work:
+    """`sum y . residual + mu . g` over the steps of a recorded motion, and how it changes with the numbers of its mechanism."""
+
+    def __init__(self, recording: Recording, y: np.ndarray, mu: np.ndarray, by_gravity: np.ndarray) -> None:
+        self._recording, self._y, self._mu, self._by_gravity = recording, y, mu, by_gravity
+        self._by_inertia: dict[int, np.ndarray] = {}
+        self._mechanism, self._flat = recording.result.mechanism, compiled(recording.result.mechanism)
+        rates, coordinates = elastic_places(self._flat)
+        track, n = recording.track, len(y)
+        self._by_stiffness = np.einsum("ti,ti->i", y[:, rates], track.q[1 : n + 1, coordinates])
+        self._by_damping = np.einsum("ti,ti->i", y[:, rates], track.w[1 : n + 1, rates])
+        self._rates, self._coordinates = rates, coordinates
+
+    def slope(self, rates: Rates) -> float:
+        """Its derivative by the parameter."""
+        flat, d = self._flat, rates.arrays
+        bodies = self._bodies(d)
+        rigid, bodies = bodies[flat.modes[bodies] == 0], bodies[flat.modes[bodies] > 0]
+        still = np.ones(len(flat.stiffness), dtype=bool)  # of the others, stiffness and damping are taken along
+        for b in bodies:
+            first = flat.v_start[b] - 6 * b
+            still[first : first + flat.modes[b]] = False
+        slope = 0.0
+        for name, by in (("stiffness", self._by_stiffness * still), ("damping", self._by_damping * still), ("gravity", self._by_gravity)):  # fmt: skip
+            slope += by @ d[name] if name in d else 0.0
+        for k in rigid:
+            own = [
+                np.ravel(d[name][k]) if name in d else np.zeros(n) for name, n in (("mass", 1), ("s0", 3), ("J0", 9))
+            ]
+            slope += self._slopes(int(k)) @ np.concatenate(own)
+        slope += self._coupled(rates)
+        rows, loads = self._rows(rates), self._loads(rates)
+        if len(bodies) or len(rows) or len(loads):
+            slope += self._difference(rates, bodies, rows, loads)
+        return float(slope)
+
+    def _coupled(self, rates: Rates) -> float:
+        """That of stiffness and damping between elastic coordinates."""
+        slope, n, track = 0.0, len(self._y), self._recording.track
+        for b, (stiffness, damping) in rates.couplings.items():
+            first = self._flat.v_start[b] - 6 * b
+            own = slice(first, first + self._flat.modes[b])
+            y = self._y[:, self._rates[own]]
+            slope += np.einsum("ti,ij,tj->", y, stiffness, track.q[1 : n + 1, self._coordinates[own]])
+            slope += np.einsum("ti,ij,tj->", y, damping, track.w[1 : n + 1, self._rates[own]])
+        return float(slope)
+
+    def _slopes(self, body: int) -> np.ndarray:
+        """Derivatives (13,) by the mass, first moment and inertia of a rigid body."""
+        if body not in self._by_inertia:
+            self._by_inertia[body] = np.zeros(13)
+            rigid_slopes(self._flat, body, self._recording.track, self._y, self._by_inertia[body])
+        return self._by_inertia[body]
+
+    def _bodies(self, d: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Bodies whose inertia changes."""
+        flat, change = self._flat, _changing(d, BODY, len(self._flat.modes))
+        for k, m in enumerate(flat.modes):
+            for name, count in (("linear", 12 * m), ("quadratic", int(flat.slices[k]) * m * m)):
+                start = getattr(flat, f"{name}_start")[k]
+                change[k] |= name in d and bool(d[name][start : start + count].any())
+        return np.flatnonzero(change)
+
+    def _markers(self, d: Mapping[str, np.ndarray]) -> np.ndarray:
+        change = _changing(d, MARKER, len(self._flat.marker_body))
+        return change | (self._flat.marker_second_of >= 0) if "marker_second" in d else change
+
+    def _rows(self, rates: Rates) -> np.ndarray:
+        flat, d = self._flat, rates.arrays
+        change = _changing(d, ROW, len(flat.row_kind)) | self._markers(d)[flat.row_markers].any(axis=1)
+        change |= np.isin(flat.row_function, list(rates.functions))
+        change[rates.laws] = True
+        acts = (flat.row_stiffness != 0) | (flat.row_damping != 0) | (flat.row_law != 0) | (flat.row_function >= 0)
+        acts[: flat.joint_rows] = True
+        return np.flatnonzero(change & (acts | _changing(d, ROW, len(acts))))
+
+    def _loads(self, rates: Rates) -> np.ndarray:
+        flat, d = self._flat, rates.arrays
+        change = _changing(d, ("load_wrench",), len(flat.load_marker)) | self._markers(d)[flat.load_marker]
+        return np.flatnonzero(change | np.isin(flat.load_function, list(rates.functions)))
+
+    def _difference(self, rates: Rates, bodies: np.ndarray, rows: np.ndarray, loads: np.ndarray) -> float:
+        """The derivative of some bodies, rows and loads, by evaluating them on both sides; where they are not linear in what changes, at two distances."""
+        joint = rows[rows < self._flat.joint_rows]
+        track = self._recording.track
+        of_rows = pointed(Track(
+            q=track.q, w=track.w, wdot=track.wdot, a=track.a, multipliers=np.ascontiguousarray(track.multipliers[:, joint]),
+            angles=track.angles,
+        ))  # fmt: skip
+        mu, out, acting = np.ascontiguousarray(self._mu[:, joint]), np.zeros(len(self._flat.weight)), len(rows) + len(loads)  # fmt: skip
+
+        def central(size: float) -> float:
+            table = self._recording.functions[: len(self._y)]
+            (a, functions), (b, others) = (rates.moved(self._mechanism, table, sign * size) for sign in (-1.0, 1.0))
+            low, high = (part_of(flat, rows, loads) for flat in (a, b))
+            change: float = difference_of_work(
+                low, high, acting, bodies, functions, others, of_rows, self._y, mu, make_places(low), make_places(high), make_terms(low), out,
+            )  # fmt: skip
+            return change / (2 * size)
+
+        size = rates.size(self._mechanism, MOVED)
+        if not rates.bends:
+            return central(size)
+        return (4 * central(0.5 * size) - central(size)) / 3
+
+
+def _changing(d: Mapping[str, np.ndarray], names: tuple[str, ...], count: int) -> np.ndarray:
+    """Which entries of any of the arrays change."""
+    change = np.zeros(count, dtype=bool)
+    for name in names:
+        if name in d:
+            change |= d[name].reshape(count, -1).any(axis=1)
+    return change

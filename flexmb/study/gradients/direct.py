@@ -1,0 +1,131 @@
+"""Derivatives of everything measured by few parameters: how the motion changes with each of them, step by step."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from flexmb.kernels.base.announce import announced
+from flexmb.kernels.base.data import make_places, make_terms
+from flexmb.kernels.derivatives.variation import make_variation, vary
+from flexmb.results.result import Result, followed_angles, result_of_states
+from flexmb.simulation.recorded import Recording, record
+from flexmb.study.gradients.begun import start_of, starts_apart
+from flexmb.study.gradients.model import Model, mechanism_of
+from flexmb.study.gradients.rates import Rates, rates_of
+from flexmb.study.gradients.sensitivity import Gradient
+from flexmb.study.gradients.trust import error_of, other_step, suspicious, warn_of_errors
+from flexmb.study.parameters import Progress, StudyError, checked_values, nothing
+from flexmb.study.peaks import Measure, peaks_of_states
+
+MOVED = 4e-3
+"""Part of its size by which a number that residuals bend with is moved to both sides, and half of it: so much that positions do not feel their rounding, which acts on multipliers over the square of the step."""
+
+
+def direct_gradient(
+    model: Model,
+    at: Mapping[str, float],
+    duration: float,
+    *,
+    step: float,
+    measure: Measure = peaks_of_states,
+    output_step: float | None = None,
+    rho_inf: float = 0.9,
+    newton_tolerance: float = 1e-8,
+    relative_step: float = 1e-4,
+    progress: Progress = nothing,
+) -> Gradient:
+    """Derivatives of all that `measure` gives by every parameter of `model(**parameters)` at the values `at`, exact for the motion as computed.
+
+    Beside the motion its change with a parameter is computed, a linear problem in every step with the matrix of that step: as exact as the adjoint, for any number of measures, at some two and
+    a half runs a parameter. `flexmb.study.gradient` takes four, and works with every integrator, adaptive steps and events; `flexmb.study.adjoint_gradient` takes three in all, for one number.
+
+    - `measure(result)`: numbers by name, of the states alone: there are no energies of a changed motion. Largest values over time have the derivative of the instant at which they are largest.
+    - `step`, `output_step`, `rho_inf`, `newton_tolerance`: of `flexmb.simulate`, with generalised-alpha in absolute coordinates, fixed steps, no events. All steps are kept in memory.
+    - `relative_step`, `progress`: as of `adjoint_gradient`.
+
+    Source of the approach: Bruls, Eberhard, "Sensitivity analysis for dynamic mechanical systems with finite rotations" (2008), section 3: derivatives of the discrete equations.
+    """
+    values = checked_values(at)
+
+    def ask(step: float, progress: Progress) -> tuple[Recording, dict[str, float], dict[str, np.ndarray], bool]:
+        whole = 1.0 + 2.5 * len(values)
+        base = mechanism_of(model, values)
+        recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(x / whole))
+        outcome, doubted = dict(measure(recording.result)), False
+        derivatives = {name: np.zeros(len(values)) for name in outcome}
+        for k, parameter in enumerate(values):
+            rates = rates_of(model, values, parameter, relative_step, base, recording.times)
+            with announced():
+                *results, growth = neighbours(recording, rates)
+            below, above = (measure(result) for result in results)
+            for name in outcome:
+                derivatives[name][k] = (above[name] - below[name]) / rates.distance
+            doubted |= suspicious(recording, growth)
+            progress((1.0 + 2.5 * (k + 1)) / whole)
+        return recording, outcome, derivatives, doubted
+
+    recording, outcome, derivatives, doubted = ask(step, progress)
+    errors = {name: np.full(len(values), np.nan) for name in outcome}
+    if doubted:
+        second = other_step(recording)
+        others = ask(second, nothing)[2]
+        errors = {name: error_of(derivatives[name], others[name], second / recording.h) for name in outcome}
+        warn_of_errors(values, derivatives, errors, recording.h, recording.result.t)
+    return Gradient(values, outcome, derivatives, errors)
+
+
+def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.ndarray]:
+    """The motions of the two mechanisms on both sides of that of a recording, to first order in what they differ by, and how large their difference is at the stored times."""
+    e, result, distance = recording.run.equations, recording.result, rates.distance
+    (first, below), (second, above) = (start_of(mechanism, recording) for mechanism in (rates.below, rates.above))
+    change = starts_apart(e.flat, below, above)
+    variation = make_variation(e.flat, *(x / distance for x in change))
+    size = rates.size(result.mechanism, MOVED)
+    neighbouring = [rates.moved(result.mechanism, recording.functions, part * size) for part in (-1.0, 1.0, -0.5, 0.5)]
+    flats, tables = (tuple(x) for x in zip((e.flat, recording.functions), *neighbouring, strict=True))
+    places, terms, scratch = tuple(make_places(flat) for flat in flats), make_terms(e.flat), make_terms(e.flat)
+    couplings, speed = _couplings(recording, rates), _speed(recording)
+    names = ("w", "wdot", "multipliers")
+    sides = [[result.q.copy()] + [getattr(result, name).copy() for name in names] for _ in range(2)]
+    for states, begin in zip(sides, (first, second), strict=True):
+        for table, value in zip(states, (begin.q, begin.w, begin.wdot, begin.multipliers), strict=True):
+            table[0] = value
+    growth = np.zeros(len(result.t))
+    for k in range(1, len(result.t)):
+        failed = vary(
+            flats, recording.run.tree.pivot, size, rates.bends, speed, recording.run.scheme, recording.h, tables, couplings, recording.track, int(recording.stored[k - 1]), int(recording.stored[k]), variation, places, terms, scratch,
+        )  # fmt: skip
+        if failed:
+            raise StudyError(
+                f"The change of {result.mechanism.name!r} with a parameter does not converge at t = {result.t[0] + failed * recording.h:.6g}: the step {recording.h:.3g} is too long for the motion. Take a shorter one."
+            )
+        growth[k] = np.abs(variation.next_q * e.flat.weight).max(initial=0.0)
+        growth[k] += np.abs(variation.next_w * e.flat.weight).max(initial=0.0) / speed
+        for states, part in zip(sides, (-0.5 * distance, 0.5 * distance), strict=True):
+            states[0][k] = e.displaced(result.q[k], part * variation.next_q)
+            states[1][k] += part * variation.next_w
+            states[2][k] += part * variation.next_wdot
+            states[3][k] += part * variation.multipliers[0]
+    one, other = (
+        result_of_states(m, result.t, *states, angles=followed_angles(m, states[0], result.angles))
+        for m, states in zip((rates.low, rates.high), sides, strict=True)
+    )
+    return one, other, growth
+
+
+def _couplings(recording: Recording, rates: Rates) -> np.ndarray:
+    """Forces (n, nv), by the parameter, of stiffness and damping between elastic coordinates."""
+    track, flat = recording.track, recording.run.equations.flat
+    forces = np.zeros((len(recording.functions), len(flat.weight)))
+    n = len(forces)
+    for b, (stiffness, damping) in rates.couplings.items():
+        i, j, m = flat.q_start[b] + 7, flat.v_start[b] + 6, flat.modes[b]
+        own = slice(j, j + m)
+        forces[:, own] = track.q[1 : n + 1, i : i + m] @ stiffness + track.w[1 : n + 1, own] @ damping
+    return forces
+
+
+def _speed(recording: Recording) -> float:
+    """The largest velocity of the motion, in lengths of the mechanism; of one that stays at rest, a length in its duration."""
+    speed = float(np.abs(recording.track.w * recording.run.equations.flat.weight).max(initial=0.0))
+    return speed or 1.0 / float(recording.result.t[-1] - recording.result.t[0])

@@ -1,0 +1,60 @@
+"""The size of every number that a mechanism is made of: what its changes are compared with."""
+
+import numpy as np
+
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+
+OWN = ("mass", "stiffness", "damping", "row_stiffness", "row_damping")
+"""Numbers that stand alone: compared with themselves, however large their neighbours are."""
+
+
+def scale_of(name: str, mechanism: Mechanism) -> np.ndarray:
+    """An array of the shape of `Flat.name`: of numbers that stand alone their own size; of components of a vector, a tensor, a shape, the largest of these; of places the mechanism's length; of directions one."""
+    flat = compiled(mechanism)
+    value = np.asarray(getattr(flat, name), dtype=float)
+    length, size = mechanism.length, np.abs(value)
+    if not value.size:
+        return size
+    if name in OWN:
+        return size
+    if name == "row_offset":
+        return np.maximum(size, np.where(np.isin(flat.row_kind, (0, 3)), length, 1.0))
+    if name == "marker_axes":
+        return np.ones_like(value)
+    if name == "marker_point":
+        return np.full_like(value, length)
+    if name in ("s0", "J0"):
+        power = 1 if name == "s0" else 2
+        return np.ones_like(value) * (flat.mass * length**power).reshape(-1, *[1] * power)
+    if name in ("load_wrench", "marker_rows"):  # forces and moments, translations and rotations
+        return _largest(value.reshape(len(value), 2, -1)).reshape(value.shape)
+    if name in ("linear", "quadratic"):
+        return _of_inertia(name, mechanism)
+    if name == "gravity":
+        return np.full_like(value, np.linalg.norm(value))
+    return _largest(value)
+
+
+def _largest(value: np.ndarray) -> np.ndarray:
+    """Of every block beyond the first axis (of the last one, where that has but one more), its largest entry."""
+    if not value.size:
+        return np.abs(value)
+    beyond = tuple(range(2 if value.ndim == 3 and value.shape[1] == 2 else 1, value.ndim))
+    return np.broadcast_to(np.abs(value).max(axis=beyond, keepdims=True), value.shape)
+
+
+def _of_inertia(name: str, mechanism: Mechanism) -> np.ndarray:
+    """Of the packed integrals of every flexible body: its largest of each kind."""
+    flat = compiled(mechanism)
+    value = np.abs(getattr(flat, name))
+    out = np.zeros_like(value)
+    for b, m in enumerate(flat.modes):
+        start = getattr(flat, f"{name}_start")[b]
+        shape = (1, 12, m) if name == "linear" else (m, int(flat.slices[b]), m)
+        part = value[start : start + int(np.prod(shape))].reshape(shape)
+        largest = part.max(axis=(0, 2), keepdims=True, initial=0.0)
+        for kind in ((0, 3), (3, 9), (9, 12)) if name == "linear" else ((0, 6), (6, 9), (9, 12), (12, 21)):
+            largest[:, kind[0] : kind[1]] = largest[:, kind[0] : kind[1]].max(initial=0.0)
+        out[start : start + part.size] = np.broadcast_to(largest, shape).ravel()
+    return out

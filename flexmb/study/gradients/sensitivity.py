@@ -1,0 +1,157 @@
+"""Sensitivities: derivatives of anything measured by the parameters of a model, with an estimate of their error."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from jaxtyping import Float
+
+from fem.errors import unknown_name
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.system import System
+from flexmb.results.result import Result
+from flexmb.study.gradients.aligned import Aligned, aligned, near_of
+from flexmb.study.gradients.model import Model as Build
+from flexmb.study.gradients.model import mechanism_of
+from flexmb.study.many import Model, simulate_many
+from flexmb.study.parameters import StudyError, checked_values
+from flexmb.study.peaks import Measure, peaks
+
+AROUND, ABOVE = (1.0, -1.0, 0.5, -0.5), (0.25, 0.5, 0.75, 1.0)
+"""Where a parameter is moved to, in steps: to both sides; from zero, to one."""
+ROUNDING = 1e-15
+"""Of a measure, relative."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Derivatives (np,) of each measure by the parameters `at` their values, and what they are uncertain by (not numbers where that is not estimated); `outcome`: the measures there."""
+
+    at: Mapping[str, float]
+    outcome: Mapping[str, float]
+    derivatives: Mapping[str, Float[np.ndarray, "np"]]
+    errors: Mapping[str, Float[np.ndarray, "np"]]
+
+    def of(self, measure: str) -> Float[np.ndarray, "np"]:
+        """Derivatives of one measure, in the order of the parameters."""
+        if measure not in self.derivatives:
+            raise StudyError(unknown_name("measure", measure, self.derivatives))
+        return self.derivatives[measure]
+
+    def relative(self, measure: str) -> Float[np.ndarray, "np"]:
+        """Per cent that the measure changes by for one per cent of each parameter; not a number where the measure is zero."""
+        value = self.outcome[measure]
+        slopes = self.of(measure) * np.array(list(self.at.values()))
+        return slopes / value if value != 0 else np.full(len(slopes), np.nan)
+
+    def certain(self) -> list[str]:
+        """Measures that are not zero and whose largest relative derivative is ten times its error, or more, where that is known."""
+        known = []
+        for measure, value in self.outcome.items():
+            scale = np.array(list(self.at.values()))
+            slopes, errors = (
+                np.abs(self.derivatives[measure] * scale),
+                np.abs(np.nan_to_num(self.errors[measure]) * scale),
+            )
+            if value != 0 and slopes.max() > 10 * errors.max():
+                known.append(measure)
+        return known
+
+    def __str__(self) -> str:
+        wide = max(20, *(len(name) + 2 for name in self.at))
+        lines = [f"at {', '.join(f'{name} = {value:.6g}' for name, value in self.at.items())}"]
+        lines.append(f"{'derivative of':36}" + "".join(f"{name:>{wide}}" for name in self.at))
+        for measure, values in self.derivatives.items():
+            cells = [
+                f"{v:.5g}" + (f" +- {e:.0e}" if np.isfinite(e) else "")
+                for v, e in zip(values, self.errors[measure], strict=True)
+            ]
+            lines.append(f"{measure:36}" + "".join(f"{cell:>{wide}}" for cell in cells))
+        return "\n".join(lines)
+
+
+def gradient(
+    model: Model,
+    at: Mapping[str, float],
+    duration: float | None = None,
+    *,
+    measure: Measure = peaks,
+    relative_step: float = 1e-3,
+    **options: Any,
+) -> Gradient:
+    """Derivatives of everything that `measure` gives, by every parameter of `model(**parameters)` at the values `at`.
+
+    Central differences at two distances (`relative_step` of each value, and half of it), extrapolated: exact to the fourth power of the distance; what the extrapolation changes is the error told. Runs go over
+    processes as in `simulate_many`, whose other options are taken too. Simulate with a fixed `step=`, so that all runs make the same steps; largest values over time have a derivative only
+    as long as the same peak is the largest: the error tells where not. A parameter that is zero is moved to one side only. Elastic coordinates are those of the mechanism at the values `at`, whatever signs, order and
+    mixtures the modes of flexible bodies take when they are built again. Cost: four runs a parameter.
+    """
+    values = checked_values(at)
+    if not 0 < relative_step < 0.5:
+        raise StudyError(f"relative_step is a part of each parameter, between 0 and 0.5; found {relative_step}.")
+    sizes = {name: relative_step * (abs(value) or 1.0) for name, value in values.items()}
+    variants = [dict(values)]
+    variants += [
+        {**values, name: values[name] + k * sizes[name]} for name in values for k in (AROUND if values[name] else ABOVE)
+    ]
+    if duration is not None:
+        over = _Over(model, measure, values, near_of(relative_step))
+        model, measure = over.built, over.measured
+    study = simulate_many(model, variants, duration, measure=measure, **options)
+    if study.failed:
+        raise StudyError(f"A run for the sensitivities failed at {study.failed[0].parameters}: {study.failed[0].error}")
+    derivatives, errors = {}, {}
+    for name in study.measures:
+        base, *others = study.measure(name)
+        f, h = np.reshape(others, (len(values), 4)), np.array(list(sizes.values()))
+        far, near = (f[:, 0] - f[:, 1]) / (2 * h), (f[:, 2] - f[:, 3]) / h
+        best, other = (4 * near - far) / 3, near
+        from_zero = np.array(list(values.values())) == 0
+        if from_zero.any():
+            g, quarter = np.column_stack([np.full(len(f), base), f])[from_zero], h[from_zero] / 4
+            best[from_zero] = g @ [-25, 48, -36, 16, -3] / (12 * quarter)
+            other[from_zero] = g @ [-11, 18, -9, 2, 0] / (6 * quarter)
+        derivatives[name] = best
+        errors[name] = np.abs(best - other) + np.abs(f).max() * ROUNDING / h
+    return Gradient(values, dict(study.rows[0].outcome or {}), derivatives, errors)
+
+
+class _Over:
+    """A model and a measure over the elastic coordinates of the mechanism at some values, where they are found again in the others."""
+
+    def __init__(self, model: Model, measure: Measure, values: Mapping[str, float], near: float) -> None:
+        self._model, self._measure, self._values, self._near = model, measure, values, near
+        self._first: Mechanism | None = None  # built where it is needed, in every process
+
+    def built(self, **values: float) -> Mechanism | Mapping[str, float]:
+        """What the model makes; initial elastic coordinates mean those of the mechanism at the first values."""
+        made = self._model(**values)
+        if not isinstance(made, System | Mechanism):
+            return made
+        mechanism = made.build() if isinstance(made, System) else made
+        found = self._aligned(mechanism)
+        return mechanism if found is None else found.built
+
+    def measured(self, result: Result) -> Mapping[str, float]:
+        """The measure of a result that is turned to these coordinates."""
+        found = self._aligned(result.mechanism)
+        if found is None:
+            return self._measure(result)
+        start = result.mechanism.initial
+        initial = replace(start, q=found.turned(start.q, 7), w=found.turned(start.w, 6))
+        mechanism = replace(found.mechanism, initial=initial)
+        q, w, wdot = (found.turned(x, n) for x, n in ((result.q, 7), (result.w, 6), (result.wdot, 6)))
+        return self._measure(replace(result, mechanism=mechanism, q=q, w=w, wdot=wdot))
+
+    def _aligned(self, mechanism: Mechanism) -> Aligned | None:
+        """None where nothing is to be turned, or bodies are not found again: differences are those of what was built, and their errors tell."""
+        if not any(body.modes for body in mechanism.bodies):
+            return None
+        if self._first is None:
+            self._first = mechanism_of(cast(Build, self._model), self._values)
+        try:
+            found = aligned(mechanism, self._first, self._near)
+        except StudyError:
+            return None
+        return None if found.mechanism is mechanism else found

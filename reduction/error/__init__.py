@@ -1,0 +1,1 @@
+"""Error bounds, error estimates and comparisons of reduced models."""

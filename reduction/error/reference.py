@@ -1,0 +1,85 @@
+"""Reference conditions: how the body frame follows a deforming body, and bases without rigid motion.
+
+`mean-axis`: shapes M-orthogonal to the rigid motions. Attached: shapes that vanish at one interface. The two differ by
+rigid motions of each shape, so together with the rigid motions they span the same space.
+Source: Agrawal and Shabana, "Application of deformable-body mean axis to flexible multibody system dynamics",
+Comput. Methods Appl. Mech. Eng. 56 (1986) 217-245.
+"""
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import cholesky, eigh, qr, solve_triangular
+
+from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.model import Model
+from reduction.solutions.orthonormal import projection
+
+DEPENDENT = 1e-14
+"""Smallest eigenvalue, a column, of a scaled mass matrix whose shapes count as independent."""
+ROUND_OFF = 1e-15
+"""Smallest ratio, a column, of an elastic eigenvalue to the largest one that is not round-off."""
+RIGID = 1e-5
+"""Largest ratio of a rigid motion's eigenvalue to the first elastic one that still counts as none."""
+
+Shapes = Float[np.ndarray, "ndof m"]
+Values = Float[np.ndarray, " m"]
+
+
+def require_interface(model: Model, name: str | None) -> None:
+    """Refuse an `attached_to` that names no interface; None (mean-axis) is always there."""
+    if name is not None and name not in model.interfaces:
+        raise InterfaceError(f"Model {model.name!r}: " + unknown_name("interface", name, model.interfaces))
+
+
+def diagonalise(
+    model: Model, V: Float[np.ndarray, "ndof n"], rigid: Float[np.ndarray, "n 6"] | None = None
+) -> tuple[Shapes, Values]:
+    """Psi (ndof, m) with `Psi^T M Psi = I`, `Psi^T K Psi = diag(eigenvalues)`, ascending, in the span of V.
+
+    `rigid` (n, 6): coordinates of the rigid motions in V; they are then removed, M-orthogonally, and m = n - 6.
+    Raises MatrixError when V's columns are dependent, or when rigid motion is left in their span. Cost: a product of M
+    and of K with V, and dense problems of size n.
+    """
+    M, K = projection(model.M, V), projection(model.K, V)
+    mass = np.diag(M)
+    if not (mass > 0).all():
+        raise MatrixError(f"Model {model.name!r}: a shape of the basis has no mass; check the densities in M.")
+    scale = 1.0 / np.sqrt(mass)
+    M, K = (A * np.outer(scale, scale) for A in (M, K))
+    (smallest,), vector = eigh(M, subset_by_index=[0, 0])
+    if smallest < DEPENDENT * len(M):
+        involved = np.flatnonzero(np.abs(vector[:, 0]) > 0.1 * np.abs(vector).max())
+        raise MatrixError(
+            f"Model {model.name!r}: the {len(M)} shapes of the basis are dependent (smallest eigenvalue of their scaled "
+            f"mass matrix: {smallest:.1e}; columns involved, counted from 0: {', '.join(map(str, involved[:8]))}). Ask for fewer modes, or "
+            "remove an interface that others imply."
+        )
+    L = cholesky(M, lower=True)
+    K = solve_triangular(L, solve_triangular(L, K, lower=True).T, lower=True)
+    C = np.eye(len(M))
+    if rigid is not None:
+        C = qr(L.T @ (rigid / scale[:, None]))[0][:, 6:]
+    values, W = eigh(C.T @ (0.5 * (K + K.T)) @ C)
+    if len(values) and values[0] <= ROUND_OFF * len(M) * values[-1]:
+        raise MatrixError(
+            f"Model {model.name!r}: the basis holds a motion without stiffness (eigenvalues {values[0]:.1e} to "
+            f"{values[-1]:.1e}). The body has a hinge or a loose part: connect it, or make its parts separate bodies."
+        )
+    return V @ (scale[:, None] * solve_triangular(L, C @ W, lower=True, trans="T")), values
+
+
+def attach(model: Model, name: str, V: Float[np.ndarray, "ndof n"]) -> Float[np.ndarray, "ndof n"]:
+    """V seen from a frame that rides on interface `name`: each shape less the rigid motion of that interface."""
+    interface = model.interfaces[name]
+    return V - model.rigid_modes(interface.point) @ (interface.motion_rows(model).T @ V)
+
+
+def require_elastic(model: Model, R: Float[np.ndarray, "ndof 6"], eigenvalues: Values) -> None:
+    """Refuse a basis whose lowest elastic eigenvalue is not well above those of the M-orthonormal rigid motions R."""
+    largest = float(np.abs(np.linalg.eigvalsh(R.T @ (model.K @ R))).max())
+    rounding = 10 * np.finfo(float).eps * float((np.abs(R) * (abs(model.K) @ np.abs(R))).sum(axis=0).max())
+    if largest > max(RIGID * eigenvalues[0], rounding):  # a thin part has stiffness far above its bending
+        raise MatrixError(
+            f"Model {model.name!r}: rigid motion is not free of stiffness (eigenvalue {largest:.2g} beside {eigenvalues[0]:.2g} "
+            "of the first elastic mode). The body is held softly, or K was written with too few digits."
+        )

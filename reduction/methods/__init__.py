@@ -1,0 +1,1 @@
+"""Reduction methods, one a file."""

@@ -1,0 +1,1 @@
+"""Static and dynamic solutions of a finite element model that reductions are made of."""

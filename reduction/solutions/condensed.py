@@ -1,0 +1,61 @@
+"""The full model with its rigid interfaces condensed to six motions each, as sparse matrices: what shifted solves need."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from fem.linear_algebra.factor import Factor, factor
+from reduction.solutions.statics import Statics, free_displacement
+
+Solve = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Condensed:
+    """`u = T y` with T (ndof, n) sparse; `K`, `M` (n, n): `T^T K T`, `T^T M T`."""
+
+    body: Statics
+    T: sp.csr_matrix
+    K: sp.csr_matrix
+    M: sp.csr_matrix
+
+    @contextmanager
+    def dynamic(self, stiffness: complex, mass: complex) -> Iterator[Solve]:
+        """Within a `with`: the solver of `(stiffness K + mass M) u = F` for elastic displacements of the free body.
+
+        The rigid part of the loads is left out and u is in mean axes. Complex coefficients make a complex-symmetric system. `mass = 0` uses
+        the factor of `body`; any other value is one factorisation, given back at the end.
+        """
+        body = self.body
+        if mass == 0:
+            yield lambda F: free_displacement(body, F) / stiffness
+            return
+        A = stiffness * self.K + mass * self.M
+        kind = "complex-symmetric" if np.iscomplexobj(A) else "symmetric"
+        with factor(A, kind, solver=body.model.solver) as inverse:
+            yield partial(self.elastic_displacement, inverse)
+
+    def elastic_displacement(self, inverse: Factor, F: np.ndarray) -> np.ndarray:
+        """Displacements in mean axes under the elastic part of loads F, by the factor of a matrix of the condensed body."""
+        body = self.body
+        U = self.T @ inverse.solve(self.T.T @ (F - body.MR @ (body.R.T @ F)))
+        return np.asarray(U - body.R @ (body.MR.T @ U))
+
+
+def condense(body: Statics) -> Condensed:
+    """Matrices of the body in the motions of its rigid interfaces and the displacements of all other nodes."""
+    model = body.model
+    rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
+    n, held = model.ndof, np.concatenate([i.dofs for i in rigid]) if rigid else np.zeros(0, dtype=np.int64)
+    free = np.setdiff1d(np.arange(n), held)
+    T = sp.csr_matrix((np.ones(len(free)), (free, np.arange(len(free)))), shape=(n, len(free)))
+    if rigid:
+        columns = np.zeros((n, 6 * len(rigid)))
+        for k, interface in enumerate(rigid):
+            columns[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_map(model)
+        T = sp.hstack([T, sp.csr_matrix(columns)], format="csr")
+    return Condensed(body, T, (T.T @ model.K @ T).tocsr(), (T.T @ model.M @ T).tocsr())

@@ -1,0 +1,156 @@
+"""Static solutions of a free body, all from one positive-definite factorisation.
+
+Held at its rigid interfaces (or, without any, at six pinned dofs that hold it isostatically), the body's stiffness
+matrix is positive definite; G is its inverse there, zero at the held dofs. With Phi the static shapes of the held
+motions q, every static displacement under loads f is
+
+    u = G f + Phi q,    S q = Phi^T f,    S = Phi^T K Phi
+
+Pinned dofs carry no reaction as long as the loads are in equilibrium: there Phi is the rigid motion and S = 0.
+Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319; Farhat and Geradin, Comput. Struct. 68 (1998) 85-96 (solution
+of floating bodies with their rigid motions as unknowns).
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.linalg import qr, solve_triangular
+
+from fem.errors import FactorisationError, InterfaceError, MatrixError
+from fem.linear_algebra.factor import Factor, factor
+from fem.model import Model
+from reduction.solutions.connectivity import require_one_part
+
+
+@dataclass(frozen=True, eq=False)
+class Statics:
+    """One factorisation of a body, and what static solutions need beside it.
+
+    - `interior`: dofs of the factor `inverse` (None when there are none: every node belongs to a rigid interface); `pinned`: held at six dofs, the model having no rigid interface.
+    - `Phi` (ndof, nb), `S` (nb, nb): static shapes of the held motions and their stiffness. nb is 6 for each rigid
+      interface, in the order of the model, or 6 for the pinned dofs.
+    - `R` (ndof, 6), `MR`: rigid motions about the mass centre, `R^T M R = I`, and M R.
+    - `seconds`: wall time it took to make.
+    """
+
+    model: Model
+    interior: Int[np.ndarray, " i"]
+    inverse: Factor | None
+    pinned: bool
+    Phi: Float[np.ndarray, "ndof nb"]
+    S: Float[np.ndarray, "nb nb"]
+    R: Float[np.ndarray, "ndof 6"]
+    MR: Float[np.ndarray, "ndof 6"]
+    seconds: float
+
+    def release(self) -> None:
+        """Give the memory of the factor back."""
+        if self.inverse is not None:
+            self.inverse.release()
+
+    @property
+    def free_modes_available(self) -> int:
+        """How many elastic modes the free body has."""
+        return len(self.interior) + self.Phi.shape[1] - 6
+
+
+def statics(model: Model) -> Statics:
+    """Factorise `model` once, with its rigid interfaces condensed to six motions each (RBE2, exact).
+
+    Raises MatrixError when the body falls into parts, InterfaceError when its rigid interfaces leave nothing to deform,
+    FactorisationError. Cost: one factorisation of K and 6 solves for each rigid interface.
+    """
+    start = perf_counter()
+    require_one_part(model)
+    rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
+    held = np.concatenate([i.dofs for i in rigid]) if rigid else _pins(model)
+    interior = np.setdiff1d(np.arange(model.ndof), held)
+    if len(interior) == 0 and len(rigid) < 2:
+        raise InterfaceError(f"Model {model.name!r}: every node belongs to a rigid interface, so nothing can deform.")
+    inverse = _factor(model, interior) if len(interior) else None
+    R, MR = orthonormal_rigid_motions(model)
+    if rigid:
+        Phi = np.zeros((model.ndof, 6 * len(rigid)))
+        for k, interface in enumerate(rigid):
+            Phi[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_map(model)
+        if inverse is not None:
+            Phi[interior] = -inverse.solve((model.K @ Phi)[interior])
+        S = Phi.T @ (model.K @ Phi)
+        S = 0.5 * (S + S.T)
+    else:
+        Phi, S = R @ np.linalg.inv(R[held]), np.zeros((6, 6))
+    return Statics(model, interior, inverse, not rigid, Phi, S, R, MR, perf_counter() - start)
+
+
+def held_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
+    """`G F`: displacements under loads F with the rigid interfaces, or the pinned dofs, at rest."""
+    U = np.zeros(F.shape)
+    if body.inverse is not None:
+        U[body.interior] = body.inverse.solve(F[body.interior])
+    return U
+
+
+def free_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
+    """Displacements under loads F of the free body relative to its mean axes (inertia relief).
+
+    The loads are balanced by rigid-body inertia forces and the displacements made M-orthogonal to the rigid motions:
+    symmetric and positive semidefinite in F; the inverse of K between mean-axis displacements and balanced loads.
+    """
+    F = F - body.MR @ (body.R.T @ F)
+    U = held_displacement(body, F)
+    if not body.pinned and len(body.S) > 6:  # the first rigid interface stays, the others move
+        U += body.Phi[:, 6:] @ np.linalg.solve(body.S[6:, 6:], body.Phi[:, 6:].T @ F)
+    return elastic(body, U)
+
+
+def elastic(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
+    """U without its rigid motion, in mean axes."""
+    return U - body.R @ (body.MR.T @ U)
+
+
+def _factor(model: Model, interior: np.ndarray) -> Factor:
+    try:
+        return factor(model.K, "positive-definite", solver=model.solver, keep=interior)
+    except FactorisationError as error:
+        hinge = (
+            " A hinge (parts that meet in one node or one edge) does this too." if "Likely causes" in str(error) else ""
+        )
+        raise FactorisationError(
+            f"Model {model.name!r}, held at its rigid interfaces or at six pinned dofs: {error}{hinge}"
+        ) from error
+
+
+def orthonormal_rigid_motions(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """R (ndof, 6) about the mass centre with `R^T M R = I`, and M R."""
+    R = model.rigid_modes(model.centre_of_mass)
+    MR = model.M @ R
+    L = np.linalg.cholesky(R.T @ MR)
+    return solve_triangular(L, R.T, lower=True).T, solve_triangular(L, MR.T, lower=True).T
+
+
+def _pins(model: Model) -> np.ndarray:
+    """Six dofs at three nodes far apart that hold the body isostatically; away from interfaces where it can be."""
+    everywhere = np.arange(len(model.points))
+    taken = [i.nodes for i in model.interfaces.values()]
+    outside = np.setdiff1d(everywhere, np.concatenate(taken)) if taken else everywhere
+    for nodes in (outside, everywhere):
+        x = model.points[nodes]
+        turning = np.flatnonzero(np.isin(model.rotation_nodes, nodes))
+        if len(turning):  # a node of a beam holds all six motions
+            k = turning[0]
+            own = (3 * model.rotation_nodes[k], 3 * (len(model.points) + k))
+            return np.concatenate([start + np.arange(3) for start in own])
+        if len(x) < 3:
+            continue
+        a = np.linalg.norm(x - x.mean(axis=0), axis=1).argmax()
+        b = np.linalg.norm(x - x[a], axis=1).argmax()
+        c = np.linalg.norm(np.cross(x - x[a], x[b] - x[a]), axis=1).argmax()
+        dofs = (3 * nodes[[a, b, c]][:, None] + np.arange(3)).ravel()
+        length = np.linalg.norm(x[b] - x[a])
+        rigid = model.rigid_modes(x[a])[dofs] / np.repeat([1.0, length], 3)
+        _, triangle, order = qr(rigid.T, pivoting=True)
+        if abs(triangle[5, 5]) > 1e-3:
+            return np.sort(dofs[order[:6]])
+    raise MatrixError(f"Model {model.name!r}: its nodes lie on one line; a solid body's do not.")

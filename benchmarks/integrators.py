@@ -15,15 +15,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "generalised-alpha, step 2e-3": {"step": 2e-3},
     "generalised-alpha, step 1e-2": {"step": 1e-2},
     "generalised-alpha, step 2e-4": {"step": 2e-4},
-    "hht, step 2e-3": {"step": 2e-3, "integrator": "hht"},
-    "radau, tolerance 1e-5": {"integrator": "radau", "tolerance": 1e-5},
-    "radau, tolerance 1e-7": {"integrator": "radau", "tolerance": 1e-7},
-    "radau, tolerance 1e-9": {"integrator": "radau", "tolerance": 1e-9},
-    "bdf, tolerance 1e-5": {"integrator": "bdf", "tolerance": 1e-5},
-    "bdf, tolerance 1e-7": {"integrator": "bdf", "tolerance": 1e-7},
-    "explicit, tolerance 1e-7": {"integrator": "explicit", "tolerance": 1e-7},
-    "energy-momentum, step 1e-2": {"step": 1e-2, "integrator": "energy-momentum"},
-    "energy-momentum, step 2e-3": {"step": 2e-3, "integrator": "energy-momentum"},
+    "hht, step 2e-3": {"step": 2e-3, "method": "hht"},
+    "radau, tolerance 1e-5": {"method": "radau", "tolerance": 1e-5},
+    "radau, tolerance 1e-7": {"method": "radau", "tolerance": 1e-7},
+    "radau, tolerance 1e-9": {"method": "radau", "tolerance": 1e-9},
+    "bdf, tolerance 1e-5": {"method": "bdf", "tolerance": 1e-5},
+    "bdf, tolerance 1e-7": {"method": "bdf", "tolerance": 1e-7},
+    "explicit, tolerance 1e-7": {"method": "explicit", "tolerance": 1e-7},
+    "energy-momentum, step 1e-2": {"step": 1e-2, "method": "energy-momentum"},
+    "energy-momentum, step 2e-3": {"step": 2e-3, "method": "energy-momentum"},
 }
 
 
@@ -32,7 +32,7 @@ def run() -> list[Row]:
     import flexmb
 
     system = pendulum()
-    exact = flexmb.simulate(system, DURATION, integrator="radau", tolerance=1e-12, output_step=OUTPUT)
+    exact = flexmb.simulate(system, DURATION, method="radau", tolerance=1e-12, output_step=OUTPUT)
     found = {}
     for name, options in SETTINGS.items():
         result = flexmb.simulate(system, DURATION, output_step=OUTPUT, **options)

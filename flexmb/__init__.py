@@ -6,7 +6,12 @@ from flexmb.bodies.body import Body, BodyInterface, flexible_body, rigid_body, u
 from flexmb.bodies.validity import RangeWarning
 from flexmb.equations.initial_conditions import AssemblyWarning
 from flexmb.equations.time_features import UnresolvedWarning
-from flexmb.integrators.generalised_alpha import RingingReactionsWarning
+from flexmb.integrators.bdf import BDF
+from flexmb.integrators.energy_momentum import EnergyMomentum
+from flexmb.integrators.explicit import Explicit
+from flexmb.integrators.generalised_alpha import HHT, GeneralisedAlpha, RingingReactionsWarning
+from flexmb.integrators.method import Method
+from flexmb.integrators.radau import Radau
 from flexmb.mechanism import time_functions
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.split import Pieces, split
@@ -21,17 +26,24 @@ from flexmb.study import Study, every_combination, simulate_many
 from flexmb.study.gradients.trust import SensitivityWarning
 
 __all__ = [
+    "BDF",
+    "HHT",
     "AssemblyWarning",
     "Body",
     "BodyInterface",
     "Comparison",
     "ConvergenceError",
     "EnergyBalanceWarning",
+    "EnergyMomentum",
+    "Explicit",
     "FlexmbError",
+    "GeneralisedAlpha",
     "JointDriftWarning",
     "Ledger",
     "Mechanism",
+    "Method",
     "Pieces",
+    "Radau",
     "RangeWarning",
     "Result",
     "RingingReactionsWarning",

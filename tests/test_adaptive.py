@@ -18,14 +18,14 @@ from validation.bricard import build as bricard
 from validation.n_four_bar import build as windows
 
 ADAPTIVE = [
-    {"integrator": "generalised-alpha"},
-    {"integrator": "generalised-alpha", "coordinates": "joint"},
-    {"integrator": "hht"},
-    {"integrator": "radau"},
-    {"integrator": "bdf"},
-    {"integrator": "explicit"},
+    {"method": "generalised-alpha"},
+    {"method": "generalised-alpha", "coordinates": "joint"},
+    {"method": "hht"},
+    {"method": "radau"},
+    {"method": "bdf"},
+    {"method": "explicit"},
 ]
-TREE = {"integrator": "explicit", "coordinates": "joint"}
+TREE = {"method": "explicit", "coordinates": "joint"}
 
 
 def name(options):
@@ -195,7 +195,7 @@ def test_a_fixed_step_that_sees_no_feature_warns_by_name(factor):
 MODEL = """
 [simulation]
 duration = 4.0
-integrator = "bdf"
+method = "bdf"
 {options}
 [bodies.rod]
 kind = "rigid"
@@ -236,13 +236,11 @@ def test_model_files_and_the_command_line_take_the_largest_step(tmp_path):
 # what is stored -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "options", [{"step": 0.01}, {"step": 0.007}, {}, {"integrator": "radau"}, {"integrator": "bdf"}]
-)
+@pytest.mark.parametrize("options", [{"step": 0.01}, {"step": 0.007}, {}, {"method": "radau"}, {"method": "bdf"}])
 def test_multiples_of_the_output_step_are_stored_and_the_end(options):
     result = flexmb.simulate(double_pendulum(), 1.0, output_step=0.3, **options)
     np.testing.assert_allclose(result.t, [0, 0.3, 0.6, 0.9, 1.0], atol=1e-14)
-    exact = flexmb.simulate(double_pendulum(), 1.0, output_step=0.1, integrator="radau", tolerance=1e-9)
+    exact = flexmb.simulate(double_pendulum(), 1.0, output_step=0.1, method="radau", tolerance=1e-9)
     np.testing.assert_allclose(result.q, exact.q[[0, 3, 6, 9, 10]], atol=2e-3)
 
 
@@ -350,7 +348,7 @@ def apart(a, b):
 
 
 def check(which, integrator, tolerance, exact, factor):
-    result = motion_of(which, integrator=integrator, tolerance=tolerance)
+    result = motion_of(which, method=integrator, tolerance=tolerance)
     assert apart(result, exact) < factor * tolerance
     ledger = result.ledger
     assert np.abs(ledger.residual).max() < 3 * factor * tolerance * max(ledger.exchange, ledger.kinetic.max())
@@ -360,7 +358,7 @@ def check(which, integrator, tolerance, exact, factor):
 @pytest.mark.parametrize("which", [w if w in QUICK else pytest.param(w, marks=pytest.mark.long) for w in MECHANISMS])
 def test_errors_of_bdf_and_radau_follow_the_tolerance(which):
     """Over the way that the mechanism travels, and of the energy ledger and the work of drivers too; also where joints are redundant, or a body turns often."""
-    exact = motion_of(which, integrator="radau", tolerance=1e-10)
+    exact = motion_of(which, method="radau", tolerance=1e-10)
     for integrator, tolerance in (("bdf", 1e-4), ("bdf", 1e-7), ("radau", 1e-5)):
         check(which, integrator, tolerance, exact, 10)
 
@@ -368,7 +366,7 @@ def test_errors_of_bdf_and_radau_follow_the_tolerance(which):
 @pytest.mark.long
 @pytest.mark.parametrize("which", ["driven slider-crank", "free body", "travelling wheel"])
 def test_errors_of_bdf_follow_further_tolerances(which):
-    exact = motion_of(which, integrator="radau", tolerance=1e-11)
+    exact = motion_of(which, method="radau", tolerance=1e-11)
     for tolerance in (1e-3, 1e-5):
         check(which, "bdf", tolerance, exact, 20)
 
@@ -377,7 +375,7 @@ def test_positions_between_steps_of_bdf_are_right_at_any_spin():
     """A body that turns sixty radians a second about a free axis: the attitude is known at every stored time."""
     system = flexmb.System()
     system.add(flexmb.rigid_body("top", mass=1.0, inertia=(0.1, 0.1, 0.2)), angular_velocity=(0, 0, 60.0))
-    result = flexmb.simulate(system, 1.0, integrator="bdf", output_step=0.025)
+    result = flexmb.simulate(system, 1.0, method="bdf", output_step=0.025)
     turned = result.frame("top")[1]
     angle = 60.0 * result.t
     np.testing.assert_allclose(turned[:, 0, 0], np.cos(angle), atol=1e-9)
@@ -386,12 +384,12 @@ def test_positions_between_steps_of_bdf_are_right_at_any_spin():
 
 def test_a_fixed_step_of_bdf_that_turns_a_body_too_far_is_refused_by_name():
     with pytest.raises(IntegratorError, match=r"turns by 3 rad .*'rod'.*smaller step"):
-        flexmb.simulate(spinning_pendulum(), 1.0, integrator="bdf", step=0.05)
+        flexmb.simulate(spinning_pendulum(), 1.0, method="bdf", step=0.05)
 
 
 def test_redundant_loops_do_not_stall_radau():
     """Bricard's mechanism: beside its joints all their equations together leave it no mobility, which refused half of the steps."""
-    result = motion_of("bricard", integrator="radau", tolerance=1e-6)
+    result = motion_of("bricard", method="radau", tolerance=1e-6)
     assert result.statistics.rejected <= 3
     assert result.statistics.steps < 60
     assert np.abs(result.ledger.residual).max() < 1e-6 * result.ledger.exchange

@@ -11,10 +11,10 @@ from fem.errors import ConvergenceError
 @pytest.mark.parametrize("make", [double_pendulum, lambda: flexible_pendulum(np.random.default_rng(1), second_order=True, damping=1.0)])  # fmt: skip
 def test_order_is_five_in_positions_velocities_and_reactions(make):
     mechanism = make().build()
-    exact = flexmb.simulate(mechanism, 0.4, integrator="radau", tolerance=1e-13, output_step=0.1)
+    exact = flexmb.simulate(mechanism, 0.4, method="radau", tolerance=1e-13, output_step=0.1)
     steps, errors = np.array([0.004, 0.002, 0.001]), []
     for step in steps:
-        result = flexmb.simulate(mechanism, 0.4, integrator="bdf", step=step, output_step=0.1)
+        result = flexmb.simulate(mechanism, 0.4, method="bdf", step=step, output_step=0.1)
         joint = mechanism.joints[0].name
         pairs = ((result.q, exact.q), (result.w, exact.w), (result.reaction(joint), exact.reaction(joint)))
         errors.append([np.abs(a - b).max() / np.abs(b).max() for a, b in pairs])
@@ -25,8 +25,8 @@ def test_order_is_five_in_positions_velocities_and_reactions(make):
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
 def test_errors_follow_the_tolerance_and_joints_stay_closed(tolerance):
     mechanism = turning_loop().build()
-    exact = flexmb.simulate(mechanism, 0.4, integrator="radau", tolerance=1e-11, output_step=0.02)
-    ours = flexmb.simulate(mechanism, 0.4, integrator="bdf", tolerance=tolerance, output_step=0.02)
+    exact = flexmb.simulate(mechanism, 0.4, method="radau", tolerance=1e-11, output_step=0.02)
+    ours = flexmb.simulate(mechanism, 0.4, method="bdf", tolerance=tolerance, output_step=0.02)
     assert np.abs(ours.q - exact.q).max() < 20 * tolerance
     assert np.abs(ours.ledger.residual).max() < 300 * tolerance * ours.ledger.exchange
     mechanism = ours.mechanism
@@ -42,7 +42,7 @@ def test_it_steps_over_vibration_that_has_died_away():
     rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
     system.joint_spring("stiff", "hinge", stiffness=1e5, damping=1e4)
-    runs = {name: flexmb.simulate(system, 1.0, integrator=name, tolerance=1e-6) for name in ("bdf", "radau")}
+    runs = {name: flexmb.simulate(system, 1.0, method=name, tolerance=1e-6) for name in ("bdf", "radau")}
     rest = runs["bdf"].coordinate("hinge")[-1]
     assert rest == pytest.approx(9.81 * 0.5 / 1e5, rel=1e-3)
     assert rest == pytest.approx(runs["radau"].coordinate("hinge")[-1], rel=1e-3)
@@ -58,7 +58,7 @@ def test_it_starts_again_after_an_impact():
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
     stops = [stop("floor", "hinge", 0.8, restitution=0.6)]
     runs = [
-        flexmb.simulate(system, 0.9, integrator=name, tolerance=1e-8, output_step=0.01, events=stops) for name in ("bdf", "radau")
+        flexmb.simulate(system, 0.9, method=name, tolerance=1e-8, output_step=0.01, events=stops) for name in ("bdf", "radau")
     ]  # fmt: skip
     for run in runs:
         np.testing.assert_allclose(run.t, 0.01 * np.arange(91), atol=1e-12)
@@ -69,4 +69,4 @@ def test_it_starts_again_after_an_impact():
 
 def test_a_step_that_is_too_long_is_told():
     with pytest.raises(ConvergenceError, match="Newton iteration"):
-        flexmb.simulate(double_pendulum(), 10.0, integrator="bdf", step=2.0)
+        flexmb.simulate(double_pendulum(), 10.0, method="bdf", step=2.0)

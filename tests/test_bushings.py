@@ -81,7 +81,7 @@ def test_a_torsion_pendulum_winds_a_bushing_up_beyond_half_a_turn(integrator, co
     for speed in (6.4, 64.0):
         axis = np.array([1.0, 2.0, 2.0]) / 3
         system = mounted(axis=axis, inertia=(0.7, 0.7, 0.7), angular_velocity=speed * axis)
-        settings = options | {"integrator": integrator, "coordinates": coordinates, "output_step": 0.5}
+        settings = options | {"method": integrator, "coordinates": coordinates, "output_step": 0.5}
         first = flexmb.simulate(system, 0.5, **settings)
         second = flexmb.simulate(replace(first.mechanism, initial=first.state(-1)), 0.5, **settings)
         for result in (first, second):
@@ -107,7 +107,7 @@ def test_the_tilt_stiffness_of_a_turning_shaft_does_not_vary(twist):
 def test_the_energy_of_large_tilts_and_twists_is_kept(integrator, coordinates, options):
     """A body that tumbles on its bushing, twist and tilt of some radians, all stiffnesses different."""
     system = mounted(axis=(0.2, -0.5, 1.0), angular_velocity=(2.5, 1.5, 6.0))
-    settings = options | {"integrator": integrator, "coordinates": coordinates, "output_step": 0.05}
+    settings = options | {"method": integrator, "coordinates": coordinates, "output_step": 0.05}
     result = flexmb.simulate(system, 1.0, **settings)
     assert np.abs(result.angles).max() > 2.0
     assert np.abs(result.ledger.residual).max() < 2e-4 * result.ledger.kinetic[0]
@@ -115,7 +115,7 @@ def test_the_energy_of_large_tilts_and_twists_is_kept(integrator, coordinates, o
 
 def test_damping_of_twist_and_tilt_is_heat():
     system = mounted(damping=(5.0, 5, 5, 0.3, 0.2, 0.4), angular_velocity=(2.0, 1.0, 7.0))
-    result = flexmb.simulate(system, 1.0, integrator="radau", tolerance=1e-9, output_step=0.1)
+    result = flexmb.simulate(system, 1.0, method="radau", tolerance=1e-9, output_step=0.1)
     assert (np.diff(result.ledger.damper_heat) > 0).all()
     assert np.abs(result.ledger.residual).max() < 1e-6 * result.ledger.kinetic[0]
 
@@ -125,7 +125,7 @@ def test_a_bushing_turned_over_is_refused(integrator):
     """Axes in opposite directions: neither twist nor tilt has a definition. Without stiffness in them it may be so."""
     step = {"step": 2e-3} if integrator in ("generalised-alpha", "energy-momentum") else {}
     with pytest.raises(ConvergenceError, match=r"'bush'.*tilted"):
-        flexmb.simulate(mounted(angular_velocity=(12.0, 0, 0)), 1.0, integrator=integrator, output_step=0.5, **step)
+        flexmb.simulate(mounted(angular_velocity=(12.0, 0, 0)), 1.0, method=integrator, output_step=0.5, **step)
     free = mounted(stiffness=(200.0, 200, 200, 0, 0, 0), angular_velocity=(12.0, 0, 0))
-    result = flexmb.simulate(free, 1.0, integrator=integrator, output_step=0.5, **step)
+    result = flexmb.simulate(free, 1.0, method=integrator, output_step=0.5, **step)
     assert np.abs(result.ledger.residual).max() < 1e-6 * result.ledger.kinetic[0]

@@ -12,7 +12,7 @@ from flexmb.mechanism.mechanism import body_frame
 
 
 def conserving(system, duration, step, **options):
-    return flexmb.simulate(system, duration, step=step, integrator="energy-momentum", **{"output_step": step} | options)
+    return flexmb.simulate(system, duration, step=step, method="energy-momentum", **{"output_step": step} | options)
 
 
 def total_momenta(result):
@@ -80,7 +80,7 @@ def driven():
 def test_the_balance_closes_at_any_step_and_errors_fall_with_its_square(name):
     """Positions, velocities and reactions against Radau; loops, drivers, laws, loads, damped flexible bodies."""
     system = MECHANISMS[name]()
-    exact = flexmb.simulate(system, 0.6, integrator="radau", tolerance=1e-11, output_step=0.03)
+    exact = flexmb.simulate(system, 0.6, method="radau", tolerance=1e-11, output_step=0.03)
     errors = []
     steps = (0.005, 0.0025)
     for step in (0.03, *steps):
@@ -179,22 +179,22 @@ def test_a_wound_up_spring_counts_its_turns():
 
 def test_it_wants_a_step():
     with pytest.raises(IntegratorError, match="takes fixed steps"):
-        flexmb.simulate(double_pendulum(), 1.0, integrator="energy-momentum")
+        flexmb.simulate(double_pendulum(), 1.0, method="energy-momentum")
 
 
 def test_hht_is_of_second_order_with_its_own_damping():
     """Positions, velocities and reactions of a double pendulum; more damping than generalised-alpha of the same radius."""
-    exact = flexmb.simulate(double_pendulum(), 0.6, integrator="radau", tolerance=1e-11, output_step=0.03)
+    exact = flexmb.simulate(double_pendulum(), 0.6, method="radau", tolerance=1e-11, output_step=0.03)
     errors = []
     for step in (2e-3, 1e-3):
-        found = flexmb.simulate(double_pendulum(), 0.6, step=step, output_step=0.03, integrator="hht", rho_inf=0.8)
+        found = flexmb.simulate(double_pendulum(), 0.6, step=step, output_step=0.03, method="hht", rho_inf=0.8)
         errors.append([np.abs(getattr(found, x) - getattr(exact, x)).max() for x in ("q", "w", "multipliers")])
     np.testing.assert_allclose(np.log2(np.array(errors[0]) / np.array(errors[1])), 2.0, atol=0.1)
     system = flexible_pendulum(np.random.default_rng(5))
     lost = [
-        -flexmb.simulate(system, 2.0, step=0.02, integrator=name, rho_inf=0.6).ledger.residual[-1]
+        -flexmb.simulate(system, 2.0, step=0.02, method=name, rho_inf=0.6).ledger.residual[-1]
         for name in ("generalised-alpha", "hht")
     ]
     assert lost[1] > lost[0] > 0
     with pytest.raises(IntegratorError, match=r"from 0\.5 to 1"):
-        flexmb.simulate(system, 1.0, step=0.01, integrator="hht", rho_inf=0.2)
+        flexmb.simulate(system, 1.0, step=0.01, method="hht", rho_inf=0.2)

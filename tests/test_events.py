@@ -31,7 +31,7 @@ def falling():
 def test_a_ball_bounces_at_its_times_and_comes_to_rest(restitution, integrator):
     """Instants of the bounces to round-off; what is lost is `(1 - e^2)` of the speed's energy; at rest the floor carries the weight."""
     floor = stop("floor", "guide", -1.0, upper=False, restitution=restitution)
-    options = {"step": 1e-3} if integrator == "generalised-alpha" else {"integrator": integrator}
+    options = {"step": 1e-3} if integrator == "generalised-alpha" else {"method": integrator}
     result = flexmb.simulate(falling(), 2.0, output_step=0.01, events=[floor], **options)
     first = np.sqrt(2 / G)
     expected = [first * (1 + 2 * sum(restitution**j for j in range(1, k + 1))) for k in range(len(result.happened))]
@@ -75,7 +75,7 @@ def test_a_lock_keeps_the_angular_momentum_and_loses_the_rest():
     system.set_speed("hinge", 1.0)
     system.set_speed("elbow", 2.0)
     lock = Event("latch", lambda r: r.coordinate("elbow") - 0.3, Lock("elbow"))
-    result = flexmb.simulate(system, 1.0, integrator="radau", tolerance=1e-10, output_step=0.01, events=[lock])
+    result = flexmb.simulate(system, 1.0, method="radau", tolerance=1e-10, output_step=0.01, events=[lock])
     (latched,) = result.happened
     bodies = result.mechanism.bodies
     J = bodies[0].invariants.J0[2, 2]
@@ -107,7 +107,7 @@ def test_what_was_released_flies_on():
     rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
     let_go = Event("let go", lambda r: r.coordinate("hinge") - np.pi / 2, Release("hinge"))
-    result = flexmb.simulate(system, 1.5, integrator="radau", tolerance=1e-10, output_step=0.01, events=[let_go])
+    result = flexmb.simulate(system, 1.5, method="radau", tolerance=1e-10, output_step=0.01, events=[let_go])
     J = result.mechanism.bodies[0].invariants.J0[1, 1]
     speed = np.sqrt(G / J)  # all of the weight's work is energy of rotation about the hinge
     free = result.t > result.happened[0].t
@@ -152,7 +152,7 @@ def test_the_restart_is_of_second_order():
         latch = Event("latch", lambda r: r.coordinate("elbow") - 0.2, Lock("elbow"))
         return flexmb.simulate(double_pendulum(), 1.2, output_step=0.02, events=[latch], **options)
 
-    exact = end(integrator="radau", tolerance=1e-11)
+    exact = end(method="radau", tolerance=1e-11)
     runs = [end(step=h) for h in (2e-3, 1e-3)]
     for seen in (
         lambda r: r.position("second.end")[-1],
@@ -250,12 +250,12 @@ INTEGRATORS = {
     "generalised-alpha": {"step": 2e-3},
     "adaptive": {},
     "joint": {"coordinates": "joint", "step": 2e-3},
-    "hht": {"integrator": "hht", "step": 2e-3},
-    "radau": {"integrator": "radau"},
-    "bdf": {"integrator": "bdf", "tolerance": 1e-8},
-    "explicit": {"integrator": "explicit"},
-    "explicit joint": {"integrator": "explicit", "coordinates": "joint"},
-    "energy-momentum": {"integrator": "energy-momentum", "step": 1e-2},
+    "hht": {"method": "hht", "step": 2e-3},
+    "radau": {"method": "radau"},
+    "bdf": {"method": "bdf", "tolerance": 1e-8},
+    "explicit": {"method": "explicit"},
+    "explicit joint": {"method": "explicit", "coordinates": "joint"},
+    "energy-momentum": {"method": "energy-momentum", "step": 1e-2},
 }
 
 
@@ -417,7 +417,7 @@ def test_a_contact_without_force_lasts_and_lets_go_when_it_is_pulled(integrator)
     system.set_speed("axle", 1.0)
     back = flexmb.time_functions.smooth_step(3.0, 0.5, 1.0)
     system.load("pull", wheel.at((0, 0, 0)), moment=(0, 0, -0.1), factor=back)
-    options = {"step": 2e-3} if integrator == "generalised-alpha" else {"integrator": integrator}
+    options = {"step": 2e-3} if integrator == "generalised-alpha" else {"method": integrator}
     result = flexmb.simulate(system, 4.0, output_step=0.05, events=[stop("stop", "axle", 0.5)], **options)
     touched, left = result.happened
     assert (touched.t, touched.lost) == (pytest.approx(0.5), pytest.approx(0.5))
@@ -460,7 +460,7 @@ def test_a_stop_that_is_hardly_reached_is_hit(depth):
 
 @pytest.mark.parametrize("limit", [3.3, pytest.param(4.0, marks=pytest.mark.long), 10.0])
 @pytest.mark.parametrize("upper", [True, False])
-@pytest.mark.parametrize("options", [{"step": 2e-3}, {"integrator": "radau"}], ids=["generalised-alpha", "radau"])
+@pytest.mark.parametrize("options", [{"step": 2e-3}, {"method": "radau"}], ids=["generalised-alpha", "radau"])
 def test_stops_beyond_half_a_turn(limit, upper, options):
     """A wheel runs freely to a stop in its first or second turn, comes back, and meets one on the other side."""
     side = 1.0 if upper else -1.0
@@ -557,7 +557,7 @@ def test_the_mechanism_of_a_result_with_events_does_not_move_on_without_them():
 
 @pytest.mark.parametrize("pulled", ["upper", "lower"])
 @pytest.mark.parametrize(
-    "options", [{"step": 1e-2}, {}, {"integrator": "radau"}], ids=["generalised-alpha", "adaptive", "radau"]
+    "options", [{"step": 1e-2}, {}, {"method": "radau"}], ids=["generalised-alpha", "adaptive", "radau"]
 )
 def test_a_mass_on_another_is_pulled_off(pulled, options):
     """Of two masses on each other at rest: a lift of the upper one that grows past its weight, or of the lower one past both; the other contact does not let go."""
@@ -581,7 +581,7 @@ def test_a_mass_on_another_is_pulled_off(pulled, options):
 def test_explicit_steps_in_joint_coordinates_refuse_what_lasts():
     floor = stop("floor", "guide", -1.0, upper=False)
     with pytest.raises(EventError, match=r"'floor' holds a coordinate.*coordinates='absolute'"):
-        flexmb.simulate(falling(), 1.0, integrator="explicit", coordinates="joint", events=[floor])
+        flexmb.simulate(falling(), 1.0, method="explicit", coordinates="joint", events=[floor])
 
 
 def test_a_driver_that_leads_into_a_stop_is_told():

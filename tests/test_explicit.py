@@ -16,10 +16,10 @@ RNG = np.random.default_rng(3)
 @pytest.mark.parametrize("make", [double_pendulum, turning_loop])
 def test_order_is_five_in_positions_velocities_and_reactions(make):
     mechanism = make().build()
-    exact = flexmb.simulate(mechanism, 0.4, integrator="radau", tolerance=1e-13, output_step=0.1)
+    exact = flexmb.simulate(mechanism, 0.4, method="radau", tolerance=1e-13, output_step=0.1)
     steps, errors = np.array([0.02, 0.01, 0.005]), []
     for step in steps:
-        result = flexmb.simulate(mechanism, 0.4, integrator="explicit", step=step, output_step=0.1)
+        result = flexmb.simulate(mechanism, 0.4, method="explicit", step=step, output_step=0.1)
         joint = mechanism.joints[0].name
         pairs = ((result.q, exact.q), (result.w, exact.w), (result.reaction(joint), exact.reaction(joint)))
         errors.append([np.abs(a - b).max() / np.abs(b).max() for a, b in pairs])
@@ -31,7 +31,7 @@ def test_order_is_five_in_positions_velocities_and_reactions(make):
 
 def test_it_agrees_with_radau_and_keeps_joints_and_energy():
     mechanism = turning_loop().build()
-    ours, theirs = (flexmb.simulate(mechanism, 1.0, integrator=name, tolerance=1e-9, output_step=0.01) for name in ("explicit", "radau"))  # fmt: skip
+    ours, theirs = (flexmb.simulate(mechanism, 1.0, method=name, tolerance=1e-9, output_step=0.01) for name in ("explicit", "radau"))  # fmt: skip
     assert np.abs(ours.q - theirs.q).max() < 1e-7
     assert np.abs(ours.ledger.residual).max() < 1e-7 * ours.ledger.exchange
     e = Equations(mechanism, ours.q[0])
@@ -95,4 +95,4 @@ def test_a_stiff_mechanism_is_refused_with_a_reason():
     system.joint_spring("stiff", "hinge", stiffness=1e12, damping=1e7)
     system.set_speed("hinge", 1.0)
     with pytest.raises(ConvergenceError, match="fails at t"):
-        flexmb.simulate(system, 1.0, integrator="explicit", step=1e-3)
+        flexmb.simulate(system, 1.0, method="explicit", step=1e-3)

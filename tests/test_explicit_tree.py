@@ -61,8 +61,8 @@ def test_the_recursion_gives_the_accelerations_of_the_joint_equations():
 
 def test_motion_reactions_and_energies_are_those_of_radau():
     mechanism = branched().build()
-    exact = flexmb.simulate(mechanism, 0.3, integrator="radau", tolerance=1e-11, output_step=0.05)
-    ours = flexmb.simulate(mechanism, 0.3, integrator="explicit", coordinates="joint", tolerance=1e-11, output_step=0.05)  # fmt: skip
+    exact = flexmb.simulate(mechanism, 0.3, method="radau", tolerance=1e-11, output_step=0.05)
+    ours = flexmb.simulate(mechanism, 0.3, method="explicit", coordinates="joint", tolerance=1e-11, output_step=0.05)  # fmt: skip
     assert np.abs(ours.q - exact.q).max() < 1e-8
     assert np.abs(ours.multipliers - exact.multipliers).max() < 1e-6 * np.abs(exact.multipliers).max()
     assert np.abs(ours.ledger.residual).max() < 1e-8 * ours.ledger.exchange
@@ -70,9 +70,9 @@ def test_motion_reactions_and_energies_are_those_of_radau():
 
 def test_the_order_is_five_or_more():
     mechanism = branched().build()
-    exact = flexmb.simulate(mechanism, 1.0, integrator="explicit", coordinates="joint", step=2e-3, output_step=0.5)
+    exact = flexmb.simulate(mechanism, 1.0, method="explicit", coordinates="joint", step=2e-3, output_step=0.5)
     steps = np.array([0.1, 0.05, 0.025])
-    runs = [flexmb.simulate(mechanism, 1.0, integrator="explicit", coordinates="joint", step=h, output_step=0.5) for h in steps]  # fmt: skip
+    runs = [flexmb.simulate(mechanism, 1.0, method="explicit", coordinates="joint", step=h, output_step=0.5) for h in steps]  # fmt: skip
     errors = [[np.abs(r.q - exact.q).max(), np.abs(r.w - exact.w).max()] for r in runs]
     np.testing.assert_array_less(4.7, np.polyfit(np.log(steps), np.log(errors), 1)[0])
 
@@ -80,11 +80,11 @@ def test_the_order_is_five_or_more():
 def test_what_it_cannot_do_is_told():
     for make, what in ((slider_crank, "close loops"), (lambda: flexible_pendulum(np.random.default_rng(1)), "flexible bodies: 'random'")):  # fmt: skip
         with pytest.raises(IntegratorError, match=what):
-            flexmb.simulate(make(), 0.1, integrator="explicit", coordinates="joint")
+            flexmb.simulate(make(), 0.1, method="explicit", coordinates="joint")
     driven = double_pendulum()
     driven.drive("hinge", flexmb.time_functions.constant_speed(1.0))
     with pytest.raises(IntegratorError, match="driven joints: 'hinge'"):
-        flexmb.simulate(driven, 0.1, integrator="explicit", coordinates="joint")
+        flexmb.simulate(driven, 0.1, method="explicit", coordinates="joint")
 
 
 def test_it_is_faster_than_with_joint_equations():
@@ -93,7 +93,7 @@ def test_it_is_faster_than_with_joint_equations():
 
     mechanism, least = chain(6), []
     for coordinates in ("absolute", "joint"):
-        options = {"integrator": "explicit", "coordinates": coordinates, "step": 1e-3, "output_step": 0.1}
+        options = {"method": "explicit", "coordinates": coordinates, "step": 1e-3, "output_step": 0.1}
         flexmb.simulate(mechanism, 0.1, **options)
         times = []
         for _ in range(3):

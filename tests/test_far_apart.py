@@ -107,7 +107,7 @@ def test_explicit_steps_do_not_see_the_mass_of_a_light_body():
     ends = []
     for ratio in (1e-7, 1e-13):
         result = flexmb.simulate(
-            built(chain([1, ratio, 1])[0]), 0.1, integrator="explicit", tolerance=1e-8, output_step=0.05
+            built(chain([1, ratio, 1])[0]), 0.1, method="explicit", tolerance=1e-8, output_step=0.05
         )
         assert result.verdict.sound
         ends.append(result.frame("b2")[0][-1])

@@ -35,7 +35,7 @@ def test_a_wheel_in_free_flight_keeps_its_path(coordinates, centre, integrator):
     wheel = flexmb.rigid_body("wheel", mass=2.0, inertia=(0.1, 0.1, 0.2), centre=centre)
     start = np.cross((0, 0, 100.0), centre)
     system.add(wheel, velocity=np.array([30.0, 0, 5.0]) - start, angular_velocity=(0, 0, 100.0))
-    result = flexmb.simulate(system, 1.0, step=1e-3, output_step=0.1, coordinates=coordinates, integrator=integrator)
+    result = flexmb.simulate(system, 1.0, step=1e-3, output_step=0.1, coordinates=coordinates, method=integrator)
     t = result.t[:, None]
     expected = np.array(centre) + t * [30.0, 0, 5.0] - t**2 * [0, 0, 0.5 * 9.81]
     np.testing.assert_allclose(mass_centre(result), expected, atol=1e-11)
@@ -95,10 +95,10 @@ def test_a_uniform_velocity_changes_no_reaction(name, coordinates):
 @pytest.mark.parametrize("name", ["free pair", "on a rail"])
 def test_reactions_are_of_second_order_from_the_first_steps(name, integrator, coordinates):
     """Largest error over the first 20 steps, against Radau: it must fall with the square of the step, at high speed."""
-    exact = flexmb.simulate(CARRIED[name](0.0), 0.04, integrator="radau", tolerance=1e-12, output_step=5e-4)
+    exact = flexmb.simulate(CARRIED[name](0.0), 0.04, method="radau", tolerance=1e-12, output_step=5e-4)
     errors = []
     for h, every in ((2e-3, 4), (1e-3, 2), (5e-4, 1)):
-        found = flexmb.simulate(CARRIED[name](300.0), 20 * h, step=h, output_step=h, integrator=integrator, coordinates=coordinates)  # fmt: skip
+        found = flexmb.simulate(CARRIED[name](300.0), 20 * h, step=h, output_step=h, method=integrator, coordinates=coordinates)  # fmt: skip
         errors.append(np.abs(found.multipliers - exact.multipliers[: 20 * every + 1 : every]).max())
     assert np.log2(errors[0] / errors[1]) > 1.8
     assert np.log2(errors[1] / errors[2]) > 1.8
@@ -116,7 +116,7 @@ def test_a_free_mechanism_moves_on_its_parabola(coordinates):
 
 def test_projected_velocities_leave_the_reactions_alone():
     """`project` is of what is stored: reactions of second order, velocities on the joints."""
-    exact = flexmb.simulate(double_pendulum(), 0.4, integrator="radau", tolerance=1e-11, output_step=0.02)
+    exact = flexmb.simulate(double_pendulum(), 0.4, method="radau", tolerance=1e-11, output_step=0.02)
     errors = [np.abs(flexmb.simulate(double_pendulum(), 0.4, step=h, output_step=0.02, project=True).multipliers - exact.multipliers).max() for h in (2e-3, 1e-3)]  # fmt: skip
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
     plain, projected = (flexmb.simulate(double_pendulum(), 0.4, step=2e-3, project=p) for p in (False, True))

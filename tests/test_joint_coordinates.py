@@ -77,7 +77,7 @@ def test_velocities_and_accelerations_along_the_tree_are_derivatives(kind, turne
 @pytest.mark.parametrize("make", [double_pendulum, two_flexible_bodies, free_loop, free_flight])
 def test_the_motion_is_the_same_and_converges_with_order_two(make):
     """To that of Radau IIA, in positions, velocities and multipliers; also adaptively, and projected."""
-    reference = flexmb.simulate(make(), 0.4, integrator="radau", tolerance=1e-10, output_step=0.4)
+    reference = flexmb.simulate(make(), 0.4, method="radau", tolerance=1e-10, output_step=0.4)
 
     def errors(**options):
         found = flexmb.simulate(make(), 0.4, output_step=0.4, coordinates="joint", **options)
@@ -133,6 +133,6 @@ def test_the_tree_hangs_bodies_on_groups_of_motions_only():
 
 def test_joint_coordinates_are_for_generalised_alpha():
     with pytest.raises(IntegratorError, match="joint ones with generalised-alpha, hht or explicit only"):
-        flexmb.simulate(double_pendulum(), 1.0, integrator="radau", coordinates="joint")
+        flexmb.simulate(double_pendulum(), 1.0, method="radau", coordinates="joint")
     with pytest.raises(IntegratorError, match="absolute or joint"):
         flexmb.simulate(double_pendulum(), 1.0, coordinates="natural")

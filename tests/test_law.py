@@ -38,7 +38,7 @@ def by_law(law):
 
 
 @pytest.mark.parametrize("law", [spring, compiled_spring])
-@pytest.mark.parametrize("options", [{"step": 1e-3}, {"step": 1e-3, "coordinates": "joint"}, {"integrator": "radau"}])
+@pytest.mark.parametrize("options", [{"step": 1e-3}, {"step": 1e-3, "coordinates": "joint"}, {"method": "radau"}])
 def test_a_law_that_is_a_spring_moves_like_a_spring(law, options):
     """In every integrator; what the element counts as spring energy and heat is work of the law."""
     ours = flexmb.simulate(by_law(law), 1.0, output_step=0.1, **options)
@@ -84,7 +84,7 @@ def failing(t, x, xdot):
     return 0.0
 
 
-@pytest.mark.parametrize("options", [{"step": 1e-2}, {"tolerance": 1e-6}, {"integrator": "radau"}])
+@pytest.mark.parametrize("options", [{"step": 1e-2}, {"tolerance": 1e-6}, {"method": "radau"}])
 def test_a_law_that_fails_ends_the_run_and_is_named(options):
     with pytest.raises(LawError, match=r"law of 'elbow spring' failed at t = 0.1.*ZeroDivisionError: no more"):
         flexmb.simulate(by_law(failing), 1.0, **options)
@@ -133,11 +133,11 @@ EVERY_METHOD = [
     {"step": 1e-2},
     {"tolerance": 1e-6, "output_step": 0.02},
     {"step": 1e-2, "coordinates": "joint"},
-    {"integrator": "radau", "output_step": 0.02},
-    {"integrator": "bdf", "output_step": 0.02},
-    {"integrator": "explicit", "output_step": 0.02},
-    {"integrator": "explicit", "coordinates": "joint", "output_step": 0.02},
-    {"integrator": "energy-momentum", "step": 1e-2},
+    {"method": "radau", "output_step": 0.02},
+    {"method": "bdf", "output_step": 0.02},
+    {"method": "explicit", "output_step": 0.02},
+    {"method": "explicit", "coordinates": "joint", "output_step": 0.02},
+    {"method": "energy-momentum", "step": 1e-2},
 ]
 
 

@@ -101,7 +101,7 @@ def test_the_linear_motion_is_the_limit_of_the_nonlinear_one():
     q = np.empty_like(rest.state.q)
     displace(compiled(rest.mechanism), rest.state.q, 1e-3 * shape / np.abs(shape).max(), q)
     moved = replace(rest.mechanism, initial=replace(rest.state, q=q))
-    result = flexmb.simulate(moved, 2.2 * period, integrator="radau", tolerance=1e-9, output_step=period / 200)
+    result = flexmb.simulate(moved, 2.2 * period, method="radau", tolerance=1e-9, output_step=period / 200)
     kinetic = result.ledger.kinetic
     peaks = [k for k in range(1, len(kinetic) - 1) if kinetic[k - 1] < kinetic[k] >= kinetic[k + 1]]
     assert 2 * np.diff(result.t[peaks]).mean() == pytest.approx(period, rel=5e-3)

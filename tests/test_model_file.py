@@ -49,7 +49,7 @@ def test_the_example_of_the_manual_equals_the_same_calls_in_python(tmp_path):
         "max_step": None,
         "rho_inf": 0.9,
         "project": False,
-        "integrator": "generalised-alpha",
+        "method": "generalised-alpha",
         "coordinates": "absolute",
     }
 
@@ -198,7 +198,7 @@ def test_every_table_of_the_format_arrives_where_it_belongs(tmp_path):
         "max_step": None,
         "rho_inf": 0.5,
         "project": True,
-        "integrator": "generalised-alpha",
+        "method": "generalised-alpha",
         "coordinates": "absolute",
     }
 

@@ -58,7 +58,7 @@ def test_order_is_five_in_positions_velocities_and_reactions(make):
     joint = make().build().joints[0].name
 
     def run(step):
-        result = flexmb.simulate(make(), 0.4, step=step, integrator="radau", output_step=0.4)
+        result = flexmb.simulate(make(), 0.4, step=step, method="radau", output_step=0.4)
         return result.q[-1], result.w[-1], result.reaction(joint)[-1]
 
     reference = run(1e-3)
@@ -76,7 +76,7 @@ def test_both_integrators_give_the_same_flexible_motion(second_order):
     system.spring_damper("spring", system.ground.at((1.0, 1.0, 0.0)), body["end"], stiffness=40.0, damping=1.0)
     system.load("push", body["end"], force=(0, 0, 0.2), factor=flexmb.time_functions.harmonic(1.0, 3.0))
     system.motor("motor", "hinge", flexmb.time_functions.smooth_step(0.0, 0.2, 0.5))
-    radau = flexmb.simulate(system, 0.3, integrator="radau", tolerance=1e-9, output_step=0.01)
+    radau = flexmb.simulate(system, 0.3, method="radau", tolerance=1e-9, output_step=0.01)
     alpha = [flexmb.simulate(system, 0.3, step=h, output_step=0.01) for h in (2e-4, 1e-4)]
     for name in ("q", "w", "multipliers"):
         exact, errors = getattr(radau, name), [np.abs(getattr(a, name) - getattr(radau, name)).max() for a in alpha]
@@ -91,8 +91,8 @@ def test_both_integrators_give_the_same_flexible_motion(second_order):
 
 def test_between_its_steps_the_motion_is_as_accurate_as_at_them():
     """Also on the joints, in positions and velocities."""
-    exact = flexmb.simulate(double_pendulum(), 1.0, integrator="radau", tolerance=1e-11, output_step=0.01)
-    found = flexmb.simulate(double_pendulum(), 1.0, integrator="radau", tolerance=1e-5, output_step=0.01)
+    exact = flexmb.simulate(double_pendulum(), 1.0, method="radau", tolerance=1e-11, output_step=0.01)
+    found = flexmb.simulate(double_pendulum(), 1.0, method="radau", tolerance=1e-5, output_step=0.01)
     assert found.statistics.steps < 100  # fewer than stored times
     error = np.linalg.norm(found.position("second.end") - exact.position("second.end"), axis=1)
     assert error.max() < 1e-4
@@ -101,10 +101,10 @@ def test_between_its_steps_the_motion_is_as_accurate_as_at_them():
 
 
 def test_a_smaller_tolerance_makes_a_smaller_error():
-    exact = flexmb.simulate(double_pendulum(), 1.0, integrator="radau", tolerance=1e-12, output_step=1.0)
+    exact = flexmb.simulate(double_pendulum(), 1.0, method="radau", tolerance=1e-12, output_step=1.0)
     errors = []
     for tolerance in (1e-4, 1e-6, 1e-8):
-        found = flexmb.simulate(double_pendulum(), 1.0, integrator="radau", tolerance=tolerance, output_step=1.0)
+        found = flexmb.simulate(double_pendulum(), 1.0, method="radau", tolerance=tolerance, output_step=1.0)
         errors.append(np.abs(found.q - exact.q).max())
         assert errors[-1] < 100 * tolerance
     assert errors[0] > 10 * errors[1] > 100 * errors[2]
@@ -126,7 +126,7 @@ def test_redundant_joints_are_no_obstacle():
     system.revolute("D", system.ground.at((2, 0, 0)), bars[2], axis=(0, 1, 0))
     system.set_speed("A", 1.0)
     with pytest.warns(flexmb.mechanism.joints.RedundantConstraintWarning):
-        found = flexmb.simulate(system, 0.5, integrator="radau", tolerance=1e-8, output_step=0.1)
+        found = flexmb.simulate(system, 0.5, method="radau", tolerance=1e-8, output_step=0.1)
     with pytest.warns(flexmb.mechanism.joints.RedundantConstraintWarning):
         other = flexmb.simulate(system, 0.5, step=1e-3, output_step=0.1)
     np.testing.assert_allclose(found.q, other.q, atol=1e-5)
@@ -136,12 +136,12 @@ def test_redundant_joints_are_no_obstacle():
 def test_a_mechanism_that_locks_says_where():
     system = slider_crank(speed=10.0, crank_length=0.3, rod_length=0.2)
     with pytest.raises(flexmb.ConvergenceError, match=r"fails at t = 0.07.*lock"):
-        flexmb.simulate(system, 1.0, integrator="radau")
+        flexmb.simulate(system, 1.0, method="radau")
 
 
 def test_an_unknown_integrator_is_told_the_existing_ones():
     with pytest.raises(IntegratorError, match="generalised-alpha, hht, radau, bdf, explicit, energy-momentum"):
-        flexmb.simulate(double_pendulum(), 1.0, integrator="rungekutta")
+        flexmb.simulate(double_pendulum(), 1.0, method="rungekutta")
 
 
 def test_a_history_in_a_file_is_the_history(tmp_path):
@@ -252,7 +252,7 @@ def test_the_header_of_a_history_tells_its_tables(tmp_path):
 
 
 def test_work_and_precision(tmp_path):
-    settings = [{"step": 2e-3}, {"step": 1e-3}, {"integrator": "radau", "tolerance": 1e-6}]
+    settings = [{"step": 2e-3}, {"step": 1e-3}, {"method": "radau", "tolerance": 1e-6}]
     runs = work_precision(double_pendulum(), 0.5, lambda r: r.position("second.end"), settings, output_step=0.1)
     assert runs[0].error / runs[1].error == pytest.approx(4.0, abs=0.3)
     assert runs[2].error < 1e-6

@@ -10,12 +10,12 @@ from flexmb.integrators.travel import flying
 from flexmb.mechanism.compile import compiled
 
 FIXED = [
-    {"integrator": "generalised-alpha"},
-    {"integrator": "generalised-alpha", "coordinates": "joint"},
-    {"integrator": "hht"},
-    {"integrator": "energy-momentum"},
-    {"integrator": "radau"},
-    {"integrator": "bdf"},
+    {"method": "generalised-alpha"},
+    {"method": "generalised-alpha", "coordinates": "joint"},
+    {"method": "hht"},
+    {"method": "energy-momentum"},
+    {"method": "radau"},
+    {"method": "bdf"},
 ]
 
 
@@ -42,7 +42,7 @@ def off_the_straight_line(result, centre):
 @pytest.mark.parametrize("centre", [(0.0, 0.0, 0.0), (0.2, 0.1, 0.0)], ids=["centred", "off centre"])
 def test_a_wheel_that_spins_flies_straight(options, adapts, centre):
     """Half a radian a step, or as the method likes."""
-    step = None if adapts and options["integrator"] != "energy-momentum" else 5e-3
+    step = None if adapts and options["method"] != "energy-momentum" else 5e-3
     result = flexmb.simulate(wheel(centre), 0.2, output_step=0.02, step=step, **options)
     assert off_the_straight_line(result, centre) < 1e-10
     assert np.abs(result.ledger.residual).max() < 1e-10 * result.ledger.kinetic[0]
@@ -69,7 +69,7 @@ def pair(velocity, flexible, load):
 
 @pytest.mark.filterwarnings("ignore::flexmb.AssemblyWarning")
 @pytest.mark.filterwarnings("ignore::flexmb.EnergyBalanceWarning")
-@pytest.mark.parametrize("options", [o for o in FIXED if o["integrator"] != "energy-momentum"], ids=name)
+@pytest.mark.parametrize("options", [o for o in FIXED if o["method"] != "energy-momentum"], ids=name)
 @pytest.mark.parametrize("flexible", [False, True], ids=["rigid", "flexible"])
 def test_a_uniform_velocity_changes_nothing(options, flexible):
     velocity = np.array([30.0, -4.0, 2.0])
@@ -88,11 +88,11 @@ def test_a_uniform_velocity_changes_nothing(options, flexible):
 @pytest.mark.filterwarnings("ignore::flexmb.AssemblyWarning")
 @pytest.mark.parametrize("flexible", [False, True], ids=["rigid", "flexible"])
 def test_energy_momentum_keeps_all_momenta_and_the_balance_of_what_travels(flexible):
-    result = flexmb.simulate(pair((30.0, -4.0, 2.0), flexible, False), 0.5, step=0.02, integrator="energy-momentum")
+    result = flexmb.simulate(pair((30.0, -4.0, 2.0), flexible, False), 0.5, step=0.02, method="energy-momentum")
     found = total_momenta(result)
     assert np.abs(found - found[0]).max() < 1e-12 * np.abs(found[0]).max()
     assert np.abs(result.ledger.residual).max() < 1e-13 * result.ledger.kinetic.max()
-    pushed = flexmb.simulate(pair((30.0, -4.0, 2.0), flexible, True), 0.5, step=0.02, integrator="energy-momentum")
+    pushed = flexmb.simulate(pair((30.0, -4.0, 2.0), flexible, True), 0.5, step=0.02, method="energy-momentum")
     assert np.abs(pushed.ledger.load_work).max() > 1
     assert np.abs(pushed.ledger.residual).max() < 1e-13 * pushed.ledger.kinetic.max()
 
@@ -105,7 +105,7 @@ def test_energy_momentum_keeps_the_momenta_and_the_balance_of_a_flexible_body_th
     body = system.add(body, velocity=(30.0, -4.0, 2.0), angular_velocity=(1.0, 2.0, -9.0), eta=(0.05, 0, 0.02))
     if load:
         system.load("push", body["end"], force=(0, 3.0, 1.0), factor=flexmb.time_functions.harmonic(1.0, 3.0))
-    result = flexmb.simulate(system, 0.3, step=0.01, integrator="energy-momentum")
+    result = flexmb.simulate(system, 0.3, step=0.01, method="energy-momentum")
     assert np.abs(result.ledger.residual).max() < 1e-13 * result.ledger.kinetic.max()
     found = total_momenta(result)
     assert load or np.abs(found - found[0]).max() < 1e-12 * np.abs(found[0]).max()

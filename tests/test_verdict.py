@@ -13,11 +13,11 @@ from flexmb.files import load_result, save_result
 METHODS = [
     {"step": 1e-3},
     {"step": 1e-3, "coordinates": "joint"},
-    {"step": 1e-3, "integrator": "hht"},
-    {"integrator": "radau"},
-    {"integrator": "bdf"},
-    {"integrator": "explicit"},
-    {"step": 1e-2, "integrator": "energy-momentum"},
+    {"step": 1e-3, "method": "hht"},
+    {"method": "radau"},
+    {"method": "bdf"},
+    {"method": "explicit"},
+    {"step": 1e-2, "method": "energy-momentum"},
 ]
 
 

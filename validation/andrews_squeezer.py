@@ -70,7 +70,7 @@ def angles(result: flexmb.Result) -> np.ndarray:
 
 def run() -> list[Row | Plot]:
     """Angles and rates at 0.03 s, by Radau and by the default method."""
-    exact = flexmb.simulate(build(), DURATION, integrator="radau", tolerance=1e-11, output_step=1e-4)
+    exact = flexmb.simulate(build(), DURATION, method="radau", tolerance=1e-11, output_step=1e-4)
     found = angles(exact)
     rows: list[Row | Plot] = []
     for k, name in enumerate(NAMES):

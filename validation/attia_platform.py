@@ -74,7 +74,7 @@ def exact(times: np.ndarray) -> np.ndarray:
 def run() -> list[Row | Plot]:
     """The platform's motion, each way."""
     found = {
-        "Radau": flexmb.simulate(build(), DURATION, integrator="radau", tolerance=1e-11),
+        "Radau": flexmb.simulate(build(), DURATION, method="radau", tolerance=1e-11),
         "absolute coordinates, generalised-alpha": flexmb.simulate(build(), DURATION, step=5e-5),
         "joint coordinates": flexmb.simulate(build(), DURATION, step=5e-5, coordinates="joint"),
         "joint coordinates, other joints cut": flexmb.simulate(build(1), DURATION, step=5e-5, coordinates="joint"),

@@ -36,7 +36,7 @@ def run() -> list[Row | Plot]:
         )
 
     (m1, e1), (m2, e2) = errors(2e-4), errors(1e-4)
-    kept = flexmb.simulate(system, 10.0, step=1e-2, integrator="energy-momentum", output_step=2e-2)
+    kept = flexmb.simulate(system, 10.0, step=1e-2, method="energy-momentum", output_step=2e-2)
     start = _angular_momentum(kept, 0)
     lost = max(float(np.linalg.norm(_angular_momentum(kept, k) - start)) for k in range(len(kept.t))) / float(np.linalg.norm(start))  # fmt: skip
     gained = float(np.abs(kept.ledger.residual).max() / kept.ledger.kinetic[0])

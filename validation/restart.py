@@ -19,7 +19,7 @@ def run() -> list[Row | Plot]:
     rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
     system.set_speed("hinge", 2.0)
-    exact = flexmb.simulate(system, 0.48, integrator="radau", tolerance=1e-12, output_step=0.02)
+    exact = flexmb.simulate(system, 0.48, method="radau", tolerance=1e-12, output_step=0.02)
     seen = {
         "positions": lambda r: r.position("rod.end"),
         "velocities": lambda r: r.velocity("rod.end"),
@@ -36,7 +36,7 @@ def run() -> list[Row | Plot]:
         order = float(np.polyfit(np.log(steps), np.log(found), 1)[0])
         rows.append(Row(CASE, f"order of {name}", 2.0, "exact", order, abs(order - 2), 0.1))
     first = flexmb.simulate(system, 0.0025, step=0.0025, rho_inf=0.6, output_step=0.0025)
-    after = flexmb.simulate(system, 0.0025, integrator="radau", tolerance=1e-12, output_step=0.0025)
+    after = flexmb.simulate(system, 0.0025, method="radau", tolerance=1e-12, output_step=0.0025)
     jump = float(np.abs(first.reaction("hinge") - after.reaction("hinge"))[-1].max() / np.abs(after.reaction("hinge")[-1]).max())  # fmt: skip
     rows.append(Row(CASE, "error of the reaction after the first step of 0.0025 / reaction", 0.0, "exact", jump, jump, 1e-3))  # fmt: skip
     lines = {name: (np.array(steps), np.array(found)) for name, found in errors.items()}

@@ -45,7 +45,7 @@ def build(elastic: bool) -> flexmb.System:
 
 def swing(step: float, elastic: bool) -> tuple[float, float, float, tuple[np.ndarray, np.ndarray]]:
     """Period, largest angle (degrees), energy drift over the kinetic energy, times and angles, in twenty seconds."""
-    result = flexmb.simulate(build(elastic), 20.0, step=step, output_step=step, integrator="energy-momentum")
+    result = flexmb.simulate(build(elastic), 20.0, step=step, output_step=step, method="energy-momentum")
     angle = result.coordinate("hinge")
     up = np.flatnonzero((angle[:-1] < 0) & (angle[1:] >= 0))
     t = result.t

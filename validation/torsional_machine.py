@@ -98,7 +98,7 @@ def _about_end(mass: float, length: float) -> float:
 
 def run() -> list[Row | Plot]:
     """All five angles over a second."""
-    result = flexmb.simulate(build(), DURATION, integrator="radau", tolerance=1e-12)
+    result = flexmb.simulate(build(), DURATION, method="radau", tolerance=1e-12)
     reference = exact(np.array(result.t))
     turned = []
     for body in ("pulley", "crank", "coupler", "rocker", "wheel"):

@@ -23,9 +23,10 @@ class Precision:
     error: float
 
     @property
-    def integrator(self) -> str:
-        """By which it was made."""
-        return str(self.options.get("integrator", "generalised-alpha"))
+    def method(self) -> str:
+        """The name of the method by which it was made."""
+        used = self.options.get("method", "generalised-alpha")
+        return used if isinstance(used, str) else used.name
 
     def __str__(self) -> str:
         told = ", ".join(f"{key} {value}" for key, value in self.options.items())
@@ -48,7 +49,7 @@ def work_precision(
     """
     mechanism = system.build() if isinstance(system, System) else system
     common: dict[str, Any] = {"output_step": output_step}
-    exact: Mapping[str, Any] = reference or {"integrator": "radau", "tolerance": 1e-11}
+    exact: Mapping[str, Any] = reference or {"method": "radau", "tolerance": 1e-11}
     truth = np.asarray(observe(simulate(mechanism, duration, **common, **exact)))
     scale, runs = np.abs(truth).max(), []
     for options in settings:

@@ -169,7 +169,7 @@ class Equations:
             names = [self.mechanism.bodies[b].name for b in (light, heavy)]
             warnings.warn(
                 f"The inertias of {names[0]!r} and {names[1]!r} of {self.mechanism.name!r} are a factor of {ratio:.0e} apart (of rotations, relative to the mechanism's length squared): the steps of this "
-                f"integrator take joint equations between such bodies for dependent on each other, and may fail or leave joints open. Take integrator='explicit' or 'radau', or give {names[0]!r} more mass.",
+                f"integrator take joint equations between such bodies for dependent on each other, and may fail or leave joints open. Take method='explicit' or 'radau', or give {names[0]!r} more mass.",
                 MassRatioWarning,
                 stacklevel=2,
             )

@@ -8,7 +8,8 @@ Sources: Gear, Gupta, Leimkuhler, J. Comput. Appl. Math. 12 (1985) 77-90 (index 
 V.1 and VII.3; Brayton, Gustavson, Hachtel, Proc. IEEE 60 (1972) 98-108 (coefficients and error of variable steps).
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.integrators.integrator import IntegratorError, Steps, first_step, whole
-from flexmb.integrators.radau import Radau
+from flexmb.integrators.method import AdaptiveMethod, register
+from flexmb.integrators.radau import RadauRun
 from flexmb.integrators.saddle import blocks_of
 from flexmb.integrators.travel import Travel, flying
 from flexmb.mechanism.mechanism import Mechanism
@@ -42,7 +44,18 @@ LOBATTO = 0.5 + 0.5 * np.array([-1.0, -((3 / 7) ** 0.5), 0.0, (3 / 7) ** 0.5, 1.
 """Nodes of a step at which powers are evaluated: between its ends by the polynomial of the positions."""
 
 
-class Bdf:
+@register("bdf")
+@dataclass(frozen=True, kw_only=True)
+class BDF(AdaptiveMethod):
+    """Backward differentiation of orders 1 to 5, as in classical programs; of order 5 at fixed steps. Absolute coordinates; at least six steps a turn of the fastest body."""
+
+    order: ClassVar[int] = 5
+
+    def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "BDFRun":
+        return BDFRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
+
+
+class BDFRun:
     """A running integration; see `simulate`. With fixed steps the order is five; Radau IIA makes the first steps."""
 
     def __init__(
@@ -64,7 +77,7 @@ class Bdf:
         self._factor: Any = None
         self._kept, self._most, self._factored, self._age = np.ones(0, dtype=bool), 0, 0.0, TOO_OLD
         self._spins = np.concatenate([start + np.arange(3, 6) for start in e.flat.v_start[:-1]]).astype(int)
-        self._starter = Radau(mechanism, begin, step=step, tolerance=tolerance, end=end, pace=pace) if step else None
+        self._starter = RadauRun(mechanism, begin, step=step, tolerance=tolerance, end=end, pace=pace) if step else None
 
     def prepare(self) -> None:
         """Let what it needs be compiled before the clock runs."""

@@ -14,8 +14,8 @@ Sources: Crisfield, Shi, An energy conserving co-rotational procedure (NATO ASI 
 Gonzalez, Time integration and discrete Hamiltonian systems (1996) for discrete derivatives; Betsch, Uhlar, Energy-momentum conserving integration of multibody dynamics (2007) for joints.
 """
 
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg as la
@@ -26,7 +26,9 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.projection import as_sparse
 from flexmb.equations.snapshot import Snapshot
-from flexmb.integrators.integrator import Steps
+from flexmb.equations.time_features import Pace
+from flexmb.integrators.integrator import IntegratorError, Steps
+from flexmb.integrators.method import Method, register
 from flexmb.integrators.travel import Travel, flying
 from flexmb.kernels.base.algebra import left_jacobian, rotation_exp
 from flexmb.kernels.base.data import GROUND, make_places
@@ -83,7 +85,26 @@ class _Step(NamedTuple):
     after: np.ndarray
 
 
-class EnergyMomentum:
+@register("energy-momentum")
+@dataclass(frozen=True, kw_only=True)
+class EnergyMomentum(Method):
+    """Order 2, fixed steps, absolute coordinates: energy balance and momenta to round-off, milliseconds a step. Vibration that a step does not resolve stays, with its energy."""
+
+    order: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.step is None:
+            raise IntegratorError("The energy-momentum scheme takes fixed steps: give step=.")
+
+    def begin(
+        self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
+    ) -> "EnergyMomentumRun":
+        assert self.step is not None
+        return EnergyMomentumRun(mechanism, start, self.step)
+
+
+class EnergyMomentumRun:
     """A running integration of fixed steps; see `simulate`."""
 
     def __init__(self, mechanism: Mechanism, begin: Start, step: float) -> None:

@@ -1,134 +1,39 @@
-"""Explicit Runge-Kutta steps with projection: for mechanisms without fast vibration.
+"""The explicit Runge-Kutta method of Dormand and Prince, in absolute coordinates or in those of the joints."""
 
-The joint equations are solved for accelerations; after every step positions and velocities are put back on the joints by the least change in the metric of the mass, which does no work on what
-the joints allow. Rigid motions are integrated in exponential coordinates of each step.
+from dataclasses import dataclass
+from typing import ClassVar
 
-Sources: Dormand and Prince, J. Comput. Appl. Math. 6 (1980) 19-26 (order 5 with an error estimate of order 4); Sofer, Bach, Brauchli, "Dynamics of constrained systems based on mass-orthogonal
-projections" (NATO ASI 1993); Munthe-Kaas, High order Runge-Kutta methods on manifolds (1999).
-"""
-
-import numpy as np
-from scipy.integrate import RK45
-
-from fem.errors import FlexmbError
-from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
-from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.integrator import Steps, first_step
+from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
+from flexmb.integrators.explicit_joint import ExplicitJointRun
+from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, require_coordinates
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.results.result import Statistics
-
-A, B, C, E = RK45.A, RK45.B, RK45.C, RK45.E
-"""The tableau of Dormand and Prince: stages, weights, nodes, and weights of the error estimate (the last that of the step's end)."""
-FARTHEST = 10.0
-"""Rotation, elastic motion and departure from uniform motion within a step, in lengths of the mechanism or radians, beyond which it has run away."""
-UNSTABLE = 10_000
-"""Steps for one stored time, but for those as long as functions of time allow, beyond which vibration that the method cannot step over is suspected."""
 
 
-def translations(v_start: np.ndarray) -> np.ndarray:
-    """Which velocities (nv,) are translations of body frames."""
-    found = np.zeros(v_start[-1], dtype=bool)
-    for start in v_start[:-1]:
-        found[start : start + 3] = True
-    return found
+@register("explicit")
+@dataclass(frozen=True, kw_only=True)
+class Explicit(AdaptiveMethod):
+    """Dormand and Prince, order 5, with projection on the joints: for rigid mechanisms without stiff springs.
 
+    - `coordinates`: "absolute", or "joint" for open trees of rigid bodies on joints that move freely, which it moves some ten times faster so.
+    """
 
-class Explicit:
-    """A running integration; see `simulate`. Steps end at the times asked for."""
+    order: ClassVar[int] = 5
 
-    def __init__(
-        self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
-    ) -> None:
-        state = begin.state
-        self.equations = e = Equations(mechanism, state.q, state.angles)
-        self.tolerance, self.end, self.fixed, self.pace = tolerance, end, step, pace
-        self.t, self.q, self.v, self.weight = state.t, state.q.copy(), state.w.copy(), e.flat.weight
-        self._wdot, self._multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
-        self._size = step or first_step(state.w, begin.wdot, e.flat.weight, tolerance, end - state.t)
-        self._steps = Steps()
-        self._uniform = translations(e.flat.v_start)
+    coordinates: Coordinates = "absolute"
 
-    def prepare(self) -> None:
-        """Let what it needs be compiled before the clock runs."""
-        self._rates(self.t, np.zeros_like(self.v), self.v)
-        self._take(np.zeros_like(self.v), self.v)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_coordinates(self.coordinates)
 
-    def now(self) -> Snapshot:
-        """The motion at the end of the latest step."""
-        self.equations.expect()
-        return self.equations.snapshot(self.t, self.q, self.v, self.work)
+    @property
+    def may_lock(self) -> bool:
+        """In joint coordinates there are no equations that could hold a joint."""
+        return self.coordinates == "absolute"
 
-    def statistics(self, cpu: float) -> Statistics:
-        """What was done in `cpu` seconds."""
-        return self._steps.statistics(cpu)
-
-    def to(self, target: float) -> Snapshot:
-        """Steps of which the last ends at `target`."""
-        taken = 0
-        while self.t < target - self.pace.same:
-            change, longest = self.pace.ahead(self.t)
-            left, free = min(target, change) - self.t, min(self._size, longest)
-            h = left / np.ceil(left / free * (1 - 1e-9))
-            error = self._step(h)
-            taken += free < longest
-            lost = self.fixed is not None and error > 1
-            if lost or np.isnan(error) or h < 0.1 * self.pace.same or taken > UNSTABLE:
-                raise self._lost(h)
-            self._steps.rejected += error > 1
-            if self.fixed is None:
-                growth = float(np.clip(0.9 * max(error, 1e-6) ** -0.2, 0.2, 5.0))
-                self._size = h * growth if error > 1 else max(self._size, h) if 1 <= growth < 1.1 else h * growth
-        return self.now()
-
-    def _step(self, h: float) -> float:
-        """Try one step; its error over the tolerance, 0 for fixed steps, infinite where the motion runs away. A step with an error above 1 is not taken."""
-        nv, weight = len(self.v), self.weight
-        theta, velocity, work = np.zeros((7, nv)), np.zeros((7, nv)), np.zeros((7, 4))
-        for stage in range(6):
-            offset = h * (A[stage, :stage] @ theta[:stage]) if stage else np.zeros(nv)
-            v = self.v + h * (A[stage, :stage] @ velocity[:stage]) if stage else self.v
-            if self._runs_away(h, v):
-                return np.inf
-            theta[stage], velocity[stage], work[stage] = self._rates(self.t + C[stage] * h, offset, v)
-        moved, faster = h * (B @ theta[:6]), self.v + h * (B @ velocity[:6])
-        if self._runs_away(h, faster):
-            return np.inf
-        error = 0.0
-        if self.fixed is None:
-            theta[6], velocity[6], _ = self._rates(self.t + h, moved, faster)
-            error = float(
-                max((np.abs(h * (E @ theta)) * weight).max(), h * (np.abs(h * (E @ velocity)) * weight).max())
-            )
-            error /= self.tolerance
-        if error > 1.0:
-            return error
-        self.t += h
-        self.work = self.work + h * (B @ work[:6])
-        self._take(moved, faster)
-        self._steps.take(1, h)
-        return error
-
-    def _runs_away(self, h: float, v: np.ndarray) -> bool:
-        """Whether a step with velocities `v` goes too far; a uniform translation goes as far as it likes."""
-        return not h * (np.abs(v - self._uniform * self.v) * self.weight).max(initial=0.0) < FARTHEST
-
-    def _take(self, moved: np.ndarray, faster: np.ndarray) -> None:
-        """Positions moved by exponential coordinates, with other velocities, put back on the joints."""
-        e = self.equations
-        e.expect(moved)
-        self.q, self.v = e.put_back(self.t, e.displaced(self.q, moved), faster, self._wdot, self._multipliers)
-        e.keep_angles(e.mechanism.function_values(self.t))
-
-    def _lost(self, h: float) -> FlexmbError:
-        return self.equations.diverged(self.t, h, self.v)
-
-    def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rates of exponential coordinates and velocities (nv,), and powers (4,)."""
-        e = self.equations
-        functions = e.mechanism.function_values(t)
-        q = e.displaced(self.q, theta)
-        e.expect(theta)
-        wdot, multipliers = e.accelerations(functions, q, w)  # which leaves the residual evaluated there
-        return e.exponential_rates(theta, w), wdot, e.powers(functions, w, multipliers)
+    def begin(
+        self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
+    ) -> ExplicitAbsoluteRun:
+        kind = ExplicitJointRun if self.coordinates == "joint" else ExplicitAbsoluteRun
+        return kind(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)

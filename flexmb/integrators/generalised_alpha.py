@@ -6,7 +6,8 @@ second order.
 """
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,8 +18,9 @@ from flexmb.equations.projection import as_sparse, least_change
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.explicit import Explicit
+from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.integrators.integrator import IntegratorError, Steps, first_step
+from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, require_coordinates
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.equations.tree import joint_poses, joint_velocities, place_bodies
@@ -85,7 +87,60 @@ def coefficients(
     return Scheme(alpha_m, alpha_f, beta, gamma, error, newton_tolerance, iterations)
 
 
-class GeneralisedAlpha:
+@register("generalised-alpha")
+@dataclass(frozen=True, kw_only=True)
+class GeneralisedAlpha(AdaptiveMethod):
+    """Generalised-alpha (Chung and Hulbert 1993; on Lie groups Bruels, Cardona and Arnold 2012), order 2, compiled: the choice for flexible bodies, whose high-frequency modes are damped, not resolved.
+
+    - `rho_inf`: spectral radius at infinite frequency, from 1 (no numerical damping: not with joint equations, see docs/time.md) to 0.
+    - `coordinates`: "absolute" (positions of all bodies, joints as equations), or "joint" (motions in the joints along the tree of the mechanism; only joints that close loops are equations, so
+      those of the tree stay closed to round-off at any step).
+    - `project`: project the stored velocities on the constraints.
+    - `newton_tolerance`: error of the accelerations that the Newton iteration leaves, relative to the largest.
+    """
+
+    order: ClassVar[int] = 2
+    hht: ClassVar[bool] = False
+
+    rho_inf: float = 0.9
+    coordinates: Coordinates = "absolute"
+    project: bool = False
+    newton_tolerance: float = 1e-8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_coordinates(self.coordinates)
+        self.scheme()
+
+    def scheme(self) -> Scheme:
+        """Its coefficients."""
+        return coefficients(self.rho_inf, newton_tolerance=self.newton_tolerance, hht=self.hht)
+
+    def begin(
+        self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
+    ) -> "GeneralisedAlphaRun":
+        return GeneralisedAlphaRun(
+            mechanism,
+            start,
+            self.scheme(),
+            step=self.step,
+            tolerance=self.tolerance,
+            longest=longest,
+            project=self.project,
+            coordinates=self.coordinates,
+            pace=pace,
+        )
+
+
+@register("hht")
+@dataclass(frozen=True, kw_only=True)
+class HHT(GeneralisedAlpha):
+    """Generalised-alpha with the coefficients of Hilber, Hughes and Taylor (1977), which damp low frequencies more for the same `rho_inf`, from 0.5 to 1."""
+
+    hht: ClassVar[bool] = True
+
+
+class GeneralisedAlphaRun:
     """A running integration: the arrays that `advance` moves. With `step` fixed steps, otherwise the local error of the positions stays below `tolerance`."""
 
     def __init__(
@@ -334,7 +389,7 @@ class GeneralisedAlpha:
     def _leap(self, target: float) -> None:
         """A span far shorter than a step: its square divides the rounding of the joint equations in the method's accelerations, so that explicit steps take it."""
         state = self._here()
-        run = Explicit(
+        run = ExplicitAbsoluteRun(
             self.equations.mechanism, self._started(state), step=None, tolerance=LEAP_TOLERANCE, end=target, pace=Pace((), state.t, target)
         )  # fmt: skip
         s = run.to(target)

@@ -1,70 +1,146 @@
-"""The integration method that a simulation asks for, checked."""
+"""`Method`: an integration method with its options, as a frozen record; and the registry that finds methods by name.
 
-from dataclasses import dataclass
+A method is one file: a record registered under its name, and the integration that it begins. What is registered appears by itself in `simulate(method="name")`, in the schema of model
+files, in the table of docs/time.md and in the contract tests (`tests/test_method_contracts.py`).
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar, Literal, TypeVar
 
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.bdf import Bdf
-from flexmb.integrators.energy_momentum import EnergyMomentum
-from flexmb.integrators.explicit import Explicit
-from flexmb.integrators.explicit_tree import ExplicitTree
-from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
 from flexmb.integrators.integrator import Integrator, IntegratorError
-from flexmb.integrators.radau import Radau
-from flexmb.kernels.steps.step import Scheme
 from flexmb.mechanism.mechanism import Mechanism
 
-INTEGRATORS = ("generalised-alpha", "hht", "radau", "bdf", "explicit", "energy-momentum")
+Coordinates = Literal["absolute", "joint"]
 COORDINATES = ("absolute", "joint")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Method:
-    """Options of `simulate` that say how steps are made."""
+    """How steps are made. `name` is that of the registry.
 
-    integrator: str
-    coordinates: str
-    step: float | None
-    tolerance: float
-    scheme: Scheme
-    project: bool
-    pace: Pace
+    - `step`: fixed time step, in units of time of the model; it is made smaller, by less than one step in the span between two stored times, where it does not divide that span. None: steps adapt.
+    """
 
-    @staticmethod
-    def of(
-        integrator: str, coordinates: str, step: float | None, tolerance: float, rho_inf: float, newton_tolerance: float, project: bool, pace: Pace
-    ) -> "Method":  # fmt: skip
-        """Raises `IntegratorError` for what cannot be."""
-        if not 0 < tolerance < 1:
+    name: ClassVar[str] = ""
+    order: ClassVar[int] = 0
+    """Of the errors of positions, in the step."""
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.step is not None and not 0 < self.step < float("inf"):
+            raise IntegratorError(f"step is a time above 0; found {self.step}.")
+
+    @property
+    def may_lock(self) -> bool:
+        """Whether events may lock coordinates of joints during the integration."""
+        return True
+
+    @property
+    def longest_step(self) -> float | None:
+        """The bound of steps that adapt, where one was given."""
+        return None
+
+    def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> Integrator:
+        """A running integration from a consistent start to at most the time `end`, with first steps of at most `longest`. `pace` says where functions of time change."""
+        raise NotImplementedError(f"{type(self).__name__} begins no integration.")
+
+    def __str__(self) -> str:
+        given = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveMethod(Method):
+    """A method whose steps adapt unless `step` is given.
+
+    - `tolerance`: bound of the local error of positions in a step, relative to the length of the mechanism.
+    - `max_step`: the longest step that may adapt. Steps end where a function of time begins or ends to change, and are at most half as long as its shortest feature.
+    """
+
+    tolerance: float = 1e-6
+    max_step: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.tolerance < 1:
             raise IntegratorError(
-                f"tolerance is relative to the length of the mechanism, between 0 and 1; found {tolerance}."
+                f"tolerance is relative to the length of the mechanism, between 0 and 1; found {self.tolerance}."
             )
-        if integrator not in INTEGRATORS:
-            raise IntegratorError(f"There is no integrator {integrator!r}; existing: {', '.join(INTEGRATORS)}.")
-        if coordinates not in COORDINATES or (
-            coordinates == "joint" and integrator not in ("generalised-alpha", "hht", "explicit")
-        ):
-            raise IntegratorError(
-                f"Coordinates are {' or '.join(COORDINATES)} (joint ones with generalised-alpha, hht or explicit only); found {coordinates!r} with {integrator!r}."
-            )
-        if integrator == "energy-momentum" and step is None:
-            raise IntegratorError("The energy-momentum scheme takes fixed steps: give step=.")
-        scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance, hht=integrator == "hht")
-        return Method(integrator, coordinates, step, tolerance, scheme, project, pace)
+        if self.max_step is not None and not 0 < self.max_step < float("inf"):
+            raise IntegratorError(f"max_step is a time above 0; found {self.max_step}.")
+        if self.step is not None and self.max_step is not None:
+            raise IntegratorError("max_step bounds steps that adapt; with a fixed step= there are none.")
 
-    def run(self, mechanism: Mechanism, begin: Start, end: float, longest: float) -> Integrator:
-        """A running integration from a start to at most `end`, with first steps of at most `longest`."""
-        if self.integrator == "radau":
-            return Radau(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end, pace=self.pace)
-        if self.integrator == "bdf":
-            return Bdf(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end, pace=self.pace)
-        if self.integrator == "explicit":
-            kind = ExplicitTree if self.coordinates == "joint" else Explicit
-            return kind(mechanism, begin, step=self.step, tolerance=self.tolerance, end=end, pace=self.pace)
-        if self.integrator == "energy-momentum":
-            assert self.step is not None
-            return EnergyMomentum(mechanism, begin, self.step)
-        return GeneralisedAlpha(
-            mechanism, begin, self.scheme, step=self.step, tolerance=self.tolerance, longest=longest, project=self.project,
-            coordinates=self.coordinates, pace=self.pace,
-        )  # fmt: skip
+    @property
+    def longest_step(self) -> float | None:
+        return self.max_step
+
+
+def require_coordinates(coordinates: str) -> None:
+    """Raises `IntegratorError` for coordinates that do not exist."""
+    if coordinates not in COORDINATES:
+        raise IntegratorError(f"coordinates are {' or '.join(map(repr, COORDINATES))}; found {coordinates!r}.")
+
+
+_REGISTERED: dict[str, type[Method]] = {}
+M = TypeVar("M", bound=type[Method])
+
+
+def register(name: str) -> Callable[[M], M]:
+    """Class decorator: the method is found by this name from now on.
+
+    Raises `IntegratorError` for a name that is taken and for what is no frozen dataclass.
+    """
+
+    def keep(method: M) -> M:
+        known = _REGISTERED.get(name)
+        if known is not None and known.__qualname__ != method.__qualname__:
+            raise IntegratorError(f"There is a method {name!r} already: {known.__name__}.")
+        if not is_dataclass(method) or not issubclass(method, Method):
+            raise IntegratorError(f"A method is a frozen dataclass derived from Method; {method!r} is none.")
+        method.name = name
+        _REGISTERED[name] = method
+        return method
+
+    return keep
+
+
+def methods() -> Mapping[str, type[Method]]:
+    """All methods by name: those of this folder, and those registered elsewhere."""
+    folder = __name__.rpartition(".")[0]
+    for module in pkgutil.iter_modules(importlib.import_module(folder).__path__):
+        importlib.import_module(f"{folder}.{module.name}")
+    return dict(sorted(_REGISTERED.items()))
+
+
+def method_of(method: str | Method, options: Mapping[str, Any]) -> Method:
+    """The record that `simulate` is asked for: by a record, or by a name and options.
+
+    Raises `IntegratorError` for a name that is not registered, an option that the method does not have, and options beside a record.
+    """
+    if isinstance(method, Method):
+        if options:
+            raise IntegratorError(
+                f"{', '.join(map(repr, options))}: options belong into the record, such as {type(method).__name__}({', '.join(f'{k}={v!r}' for k, v in options.items())})."
+            )
+        return method
+    known = methods()
+    if "integrator" in options:
+        raise IntegratorError(f"'integrator' is now called 'method': method={options['integrator']!r}.")
+    if method not in known:
+        raise IntegratorError(f"There is no method {method!r}; existing: {', '.join(known)}.")
+    record = known[method]
+    names = [f.name for f in fields(record)]
+    foreign = [key for key in options if key not in names]
+    if foreign:
+        having = [n for n, m in known.items() if foreign[0] in [f.name for f in fields(m)]]
+        hint = f" It belongs to {', '.join(having)}." if having else ""
+        raise IntegratorError(
+            f"Method {method!r} has no option {foreign[0]!r}; its options are {', '.join(names)}.{hint}"
+        )
+    return record(**options)

@@ -7,7 +7,8 @@ Sources: Hairer and Wanner, Solving Ordinary Differential Equations II (1996), s
 Munthe-Kaas, High order Runge-Kutta methods on manifolds (1999).
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.integrators.integrator import Steps, first_step, whole
+from flexmb.integrators.method import AdaptiveMethod, register
 from flexmb.integrators.saddle import blocks_of
 from flexmb.integrators.travel import Travel, flying
 from flexmb.mechanism.mechanism import Mechanism
@@ -47,7 +49,18 @@ ROUNDING, LEAST, STUCK = 1e-12, 1e-17, 1e-13
 """of the displacement by the accelerations of a step, or of the mechanism's length; corrections this small that do not get smaller are round-off."""
 
 
-class Radau:
+@register("radau")
+@dataclass(frozen=True, kw_only=True)
+class Radau(AdaptiveMethod):
+    """Radau IIA of order 5: far fewer, dearer steps than generalised-alpha; the choice for a reference solution. Absolute coordinates. Vibration that a step does not resolve is damped away."""
+
+    order: ClassVar[int] = 5
+
+    def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "RadauRun":
+        return RadauRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
+
+
+class RadauRun:
     """A running integration; see `simulate`."""
 
     def __init__(

@@ -74,14 +74,14 @@ def periodic_motion(
 
     `period`: that of the drivers and loads. A mechanism in which nothing depends on time (no function of time changes, no force law uses its time) finds its own, near the given one: a
     swing, a clock, an oscillator that excites itself. Turning by whole turns counts as coming back.
-    `correct=False` takes the start as periodic. `steps`: of a period; `options` are those of `simulate` (`integrator="radau", tolerance=1e-9` for the last digits).
+    `correct=False` takes the start as periodic. `steps`: of a period; `options` are those of `simulate` (`method="radau", tolerance=1e-9` for the last digits).
     Cost: four simulations of a period for each degree of freedom and iteration.
     Source: Nayfeh, Balachandran, Applied Nonlinear Dynamics (1995), sections 5.2 (shooting) and 7.2 (monodromy matrix).
     """
     if not (np.isfinite(period) and period > 0):
         raise LinearError(f"period must be positive and finite; found {period}.")
     mechanism = system.build() if isinstance(system, System) else system
-    options = ({} if "integrator" in options else {"step": period / steps}) | options
+    options = ({} if "method" in options else {"step": period / steps}) | options
     mechanism = replace(mechanism, initial=quiet_start(mechanism).state, start_rows=())
     own: bool | None = None
     closing = np.inf

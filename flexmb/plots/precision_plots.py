@@ -14,8 +14,8 @@ def plot_work_precision(runs: Sequence[Precision], path: str | Path) -> Path:
     if not runs:
         raise PictureError("There is no run to draw.")
     figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
-    for name, colour in zip(dict.fromkeys(run.integrator for run in runs), COLOURS, strict=False):
-        line = sorted((run.error, run.cpu_seconds) for run in runs if run.integrator == name)
+    for name, colour in zip(dict.fromkeys(run.method for run in runs), COLOURS, strict=False):
+        line = sorted((run.error, run.cpu_seconds) for run in runs if run.method == name)
         axis.loglog(*zip(*line, strict=True), "o-", color=colour, ms=4, lw=1.3, label=name)
     axis.set(xlabel="largest error, relative", ylabel="CPU seconds")
     axis.invert_xaxis()

@@ -21,6 +21,7 @@ import numpy as np
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start, quiet_start
 from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.time_features import Pace
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method
 from flexmb.kernels.steps.step import displace
@@ -79,9 +80,16 @@ class Watched:
     """See above; it gives what an integrator gives."""
 
     def __init__(
-        self, mechanism: Mechanism, begin: Start, events: Sequence[Event], method: Method, end: float, longest: float
+        self,
+        mechanism: Mechanism,
+        begin: Start,
+        events: Sequence[Event],
+        method: Method,
+        pace: Pace,
+        end: float,
+        longest: float,
     ) -> None:
-        self._base, self._events, self._method = mechanism, tuple(events), method
+        self._base, self._events, self._method, self._pace = mechanism, tuple(events), method, pace
         self._longest, self._span, self._end = longest, end - begin.state.t, end
         self._round = ROUND * max(abs(end), abs(begin.state.t))
         _require_names(mechanism, self._events)
@@ -99,7 +107,7 @@ class Watched:
         self.happened: list[Happening] = []
         self.ended, self._lost, self._statistics = False, 0.0, list[Statistics]()
         self._prepared = False
-        self._leg = Leg(method.run(mechanism, begin, end, longest), mechanism, np.zeros(4))
+        self._leg = Leg(method.begin(mechanism, begin, end=end, longest=longest, pace=pace), mechanism, np.zeros(4))
         self._looked(self._look(self._leg, self._leg.run.now()))
         self._begin()
 
@@ -449,16 +457,16 @@ class Watched:
 
     def _start_from(self, state: State, work: np.ndarray) -> Callable[[], Leg]:
         """Integrations from a state, with the joints as they are."""
-        if self._held and (self._method.integrator, self._method.coordinates) == ("explicit", "joint"):
+        if self._held and not self._method.may_lock:
             raise EventError(
-                f"From t = {state.t:.6g} on, {', '.join(map(repr, self._held))} holds a coordinate, which explicit steps in joint coordinates cannot do. Use coordinates='absolute', or generalised-alpha."
+                f"From t = {state.t:.6g} on, {', '.join(map(repr, self._held))} holds a coordinate, which {self._method} cannot do. Use coordinates='absolute', or generalised-alpha."
             )
         variant = self._mechanism_with(self._held)
         variant = replace(variant, initial=self._state_of(variant, state))
         begin = quiet_start(variant)
 
         def leg() -> Leg:
-            run = self._method.run(variant, begin, self._end, self._longest)
+            run = self._method.begin(variant, begin, end=self._end, longest=self._longest, pace=self._pace)
             if state.t < self._end - self._round:
                 run.prepare()
             self._prepared = True

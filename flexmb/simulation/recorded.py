@@ -8,7 +8,7 @@ import numpy as np
 import psutil
 
 from flexmb.equations.initial_conditions import Start, quiet_start, start
-from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
+from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients
 from flexmb.integrators.integrator import IntegratorError
 from flexmb.kernels.base.announce import announced
 from flexmb.kernels.derivatives.adjoint import Track, advance_recorded, keep, make_track
@@ -45,7 +45,7 @@ class Recording:
         return self.run.functions
 
 
-class Recorded(GeneralisedAlpha):
+class Recorded(GeneralisedAlphaRun):
     """Fixed steps of the generalised-alpha method, written to a track."""
 
     def __init__(self, mechanism: Mechanism, begin: Start, scheme: Scheme, step: float, steps: int) -> None:

@@ -5,12 +5,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
-from typing import Literal
+from typing import Any
 
 from flexmb.equations.initial_conditions import start
 from flexmb.equations.time_features import Pace, UnresolvedWarning, pace_of, warn_unresolved
 from flexmb.integrators.integrator import Integrator
-from flexmb.integrators.method import Method
+from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -30,54 +30,44 @@ def simulate(
     system: System | Mechanism,
     duration: float,
     *,
-    step: float | None = None,
-    tolerance: float = 1e-6,
-    max_step: float | None = None,
+    method: str | Method = "generalised-alpha",
     output_step: float | None = None,
-    integrator: Literal[
-        "generalised-alpha", "hht", "radau", "bdf", "explicit", "energy-momentum"
-    ] = "generalised-alpha",
-    coordinates: Literal["absolute", "joint"] = "absolute",
-    rho_inf: float = 0.9,
-    project: bool = False,
-    newton_tolerance: float = 1e-8,
     history: str | Path | None = None,
     events: Sequence[Event] = (),
     progress: Progress | None = None,
+    **options: Any,
 ) -> Result:
-    """Move a mechanism for `duration` from its consistent start.
+    """Simulate a mechanism for `duration` from consistent initial conditions.
 
-    - `step`: fixed time step; without it the step adapts so that the local error of the positions stays below
-      `tolerance` times the length of the mechanism.
-      It is made smaller, by less than one step in the span between two stored times, where it does not divide that span.
-    - `max_step`: the longest step that may adapt. Steps end where a function of time begins or ends to change, and are at most half as long as its shortest feature; functions and force laws
-      of your own are sampled for theirs (see `flexmb.equations.time_features`).
+    - `method`: a record such as `flexmb.Radau(tolerance=1e-9)`, or its name with `options` beside it (`method="radau", tolerance=1e-9`):
+        - "generalised-alpha" (`flexmb.GeneralisedAlpha`): order 2, compiled; the choice for flexible bodies, whose high-frequency modes are damped, not resolved. Options `step`, `tolerance`,
+          `max_step`, `rho_inf`, `coordinates`, `project`, `newton_tolerance`.
+        - "hht" (`flexmb.HHT`): the same with the coefficients of Hilber, Hughes and Taylor.
+        - "radau" (`flexmb.Radau`): Radau IIA of order 5; the choice for a reference solution. Options `step`, `tolerance`, `max_step`, as of "bdf".
+        - "bdf" (`flexmb.BDF`): backward differentiation of order 1 to 5, as in classical programs.
+        - "explicit" (`flexmb.Explicit`): Dormand and Prince, order 5, for rigid mechanisms without stiff springs. Options as of "radau", and `coordinates`.
+        - "energy-momentum" (`flexmb.EnergyMomentum`): order 2, energy balance and momenta to round-off. Option `step`, which it needs.
+
+      With `step` steps are fixed; without it they adapt, so that the local error of the positions stays below `tolerance` times the length of the mechanism.
     - `output_step`: spacing of the stored times (default: about 1,000 of them). The end is stored too, where it is no multiple.
-    - `integrator`: "generalised-alpha" (second order, compiled: the choice for flexible bodies, whose fast vibration it steps over), "hht" (the same with the coefficients of Hilber, Hughes and
-      Taylor), "radau" (Radau IIA of order 5: far fewer, dearer steps; the choice for a reference solution), "bdf" (backward differentiation of order 1 to 5, as in classical programs), "explicit" (Dormand and Prince, order 5, with projection on
-      the joints: for rigid mechanisms without stiff springs), or "energy-momentum" (order 2, fixed steps: energy balance and momenta to
-      round-off, milliseconds a step).
-    - `coordinates`, of generalised-alpha and the explicit method (there of open trees of rigid bodies, which it moves some ten times faster so): "absolute" (positions of all bodies, joints as equations), or "joint" (motions in the joints along the tree of the mechanism; only joints that close
-      loops are equations, so those of the tree stay closed to round-off at any step).
-    - `rho_inf`, `project`, `newton_tolerance`, of generalised-alpha: spectral radius at infinite frequency, 1 (no numerical damping: not with joint equations, see docs/time.md) to 0; stored velocities are projected on
-      the constraints; accuracy of the Newton iteration. Its steps land on the stored times.
-    - `events`: what happens when a measure passes zero: joints lock or are released, hit stops, the simulation ends (see `flexmb.simulation.events`). They are found at any spacing of the stored
-      times, to round-off; all that happens at one instant happens.
+    - `events`: what happens when a measure passes zero: joints lock or are released, hit stops, the simulation ends (see `flexmb.simulation.events`). Event times are located to machine
+      precision at any spacing of the stored times; all events of one instant happen.
     - `history`: a file that the motion is stored in, for runs whose motion does not fit the memory; the result's arrays then live in the file. It replaces an older history
       when the run is complete, and nothing else.
 
-    Raises `AssemblyError` when the joints cannot be closed, `ConvergenceError` when the Newton iteration fails
-    at a step that cannot be made smaller; the message names time and cause.
+    Raises `IntegratorError` for an option that the method does not have or outside its range, `AssemblyError` when the joints cannot be closed, `ConvergenceError` when the Newton iteration
+    fails at a step that cannot be made smaller; the message names time and cause.
     Cost per step: O(m^2) per flexible body for its inertia terms, O(m) for the solve; for the joints, linear in the length of a chain, quadratic in the rows that
     closed loops and branches carry along.
     """
     mechanism = system.build() if isinstance(system, System) else system
-    check_times(duration, step, max_step)
+    method = method_of(method, options)
+    step = method.step
+    check_times(duration, step)
     require_own(history)
     times = mechanism.initial.t + output_times(duration, step, output_step)
     unresolved = warn_unresolved(mechanism, times[-1], step) if step is not None else ()
-    pace = pace_of(mechanism, times[-1], max_step) if step is None else Pace((), times[0], times[-1])
-    method = Method.of(integrator, coordinates, step, tolerance, rho_inf, newton_tolerance, project, pace)
+    pace = pace_of(mechanism, times[-1], method.longest_step) if step is None else Pace((), times[0], times[-1])
     count = len(times) - 1
     longest = times[1] - times[0]
     run: Integrator
@@ -85,10 +75,10 @@ def simulate(
         with announced():
             begin = start(mechanism, compiled(mechanism))
             if events:
-                watched = Watched(mechanism, begin, events, method, times[-1], longest)
+                watched = Watched(mechanism, begin, events, method, pace, times[-1], longest)
                 run, mechanism, happened = watched, watched.mechanism, watched.happened
             else:
-                run, happened = method.run(mechanism, begin, times[-1], longest), []
+                run, happened = method.begin(mechanism, begin, end=times[-1], longest=longest, pace=pace), []
             stored = open_files.enter_context(History(mechanism, count + 1, history))
             stored.store(run.now())
             run.prepare()

@@ -8,18 +8,12 @@ ROUND = 1e-9
 """Relative: a step that divides a duration but for this divides it."""
 
 
-def check_times(duration: float, step: float | None, max_step: float | None = None) -> None:
-    """Raises `IntegratorError` for a duration, a fixed step or a largest step that cannot be."""
+def check_times(duration: float, step: float | None) -> None:
+    """Raises `IntegratorError` for a duration or a fixed step that cannot be."""
     if not (np.isfinite(duration) and duration > 0):
         raise IntegratorError(f"duration must be positive and finite; found {duration}.")
     if step is not None and not 0 < step <= duration:
         raise IntegratorError(f"step must be positive and at most the duration {duration}; found {step}.")
-    if max_step is not None and not max_step > 0:
-        raise IntegratorError(f"max_step must be positive; found {max_step}.")
-    if max_step is not None and step is not None:
-        raise IntegratorError(
-            f"max_step limits steps that adapt, and step={step} fixes them; found max_step={max_step}. Leave one of them out."
-        )
 
 
 def output_times(duration: float, step: float | None, output_step: float | None) -> np.ndarray:

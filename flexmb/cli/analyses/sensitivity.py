@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from flexmb.study.gradients.model import Model
     from flexmb.study.parameters import Progress
 
-PLAIN = {"integrator": "generalised-alpha", "coordinates": "absolute", "project": False, "events": None}
+PLAIN = {"method": "generalised-alpha", "coordinates": "absolute", "project": False, "events": None}
 """Options of a model file that the adjoint and the direct method know."""
 
 

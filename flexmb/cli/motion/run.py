@@ -30,7 +30,9 @@ def command(
     require_own(target, "result")
     with bars() as say:
         loaded = load_model(model)
-        options = loaded.options | ({} if step is None else {"step": step, "max_step": None})
+        options = loaded.options | (
+            {} if step is None else {"step": step} | ({"max_step": None} if "max_step" in loaded.options else {})
+        )
         options |= {} if max_step is None else {"max_step": max_step, "step": step}
         span = loaded.duration if duration is None else duration
         result = flexmb.simulate(loaded.system, span, progress=lambda done: say("simulating", done), **options)

@@ -13,6 +13,10 @@ def refusal(text: str) -> PydanticCustomError:
     return PydanticCustomError("refused", "{text}", {"text": text})
 
 
+_RENAMED = {"integrator": "method"}
+"""Keys of older model files, and their names now."""
+
+
 class Keys(BaseModel):
     """A table with known keys: no other key, no text for a number, no infinity."""
 
@@ -23,6 +27,8 @@ class Keys(BaseModel):
     def _only_known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
             for key in data:
+                if key in _RENAMED and key not in cls.model_fields:
+                    raise refusal(f"{key!r} is now called {_RENAMED[key]!r}")
                 if key not in cls.model_fields:
                     raise refusal(unknown_name("key", key, cls.model_fields))
         return data

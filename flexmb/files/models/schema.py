@@ -1,12 +1,15 @@
 """The keys of a model file (TOML): bodies, joints, forces, settings. A key that is not here is refused by name."""
 
-from typing import Annotated, Any, Literal, Self
+from dataclasses import fields
+from typing import Annotated, Any, Literal, Self, Union, get_type_hints
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from fem.errors import unknown_name
 from flexmb.files.models.keys import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.motion_keys import MotionKeys
+from flexmb.integrators.integrator import IntegratorError
+from flexmb.integrators.method import Method, method_of, methods
 from flexmb.mechanism.joints import JOINTS
 
 
@@ -292,18 +295,51 @@ class ServoKeys(Keys):
     motion: MotionKeys
 
 
-class SimulationKeys(Keys):
-    """Options of `flexmb.simulate`."""
+DEFAULT_METHOD = "generalised-alpha"
+
+
+class _SimulationKeys(Keys):
+    """Duration, stored times and the method of `flexmb.simulate`; one table for each method adds the fields of its record."""
 
     duration: Positive
-    step: Positive | None = None
-    tolerance: Annotated[float, Field(gt=0, lt=1)] = 1e-6
-    max_step: Positive | None = None
     output_step: Positive | None = None
-    rho_inf: Annotated[float, Field(ge=0, le=1)] = 0.9
-    project: bool = False
-    integrator: Literal["generalised-alpha", "hht", "radau", "bdf", "explicit", "energy-momentum"] = "generalised-alpha"
-    coordinates: Literal["absolute", "joint"] = "absolute"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_own_options(cls, data: Any) -> Any:
+        for key in data if isinstance(data, dict) else ():
+            having = [name for name, record in methods().items() if key in [f.name for f in fields(record)]]
+            if key not in cls.model_fields and having:
+                name = data.get("method", DEFAULT_METHOD)
+                raise refusal(f"method {name!r} has no option {key!r}, which belongs to {', '.join(having)}")
+        return data
+
+    @model_validator(mode="after")
+    def _sound_options(self) -> Self:
+        given = self.model_dump(exclude={"duration", "output_step"})
+        try:
+            method_of(given.pop("method"), given)
+        except IntegratorError as error:
+            raise refusal(str(error)) from None
+        return self
+
+
+def _method_keys(name: str, record: type[Method]) -> type[_SimulationKeys]:
+    """The table of one method."""
+    types = get_type_hints(record)
+    options: dict[str, Any] = {f.name: (types[f.name], f.default) for f in fields(record)}
+    options["method"] = (Literal[name], name)
+    return create_model(f"{record.__name__}Keys", __base__=_SimulationKeys, **options)
+
+
+def _method_in(data: Any) -> Any:
+    return f"<{data.get('method', DEFAULT_METHOD)}>" if isinstance(data, dict) else f"<{DEFAULT_METHOD}>"
+
+
+SimulationKeys: Any = Annotated[
+    Union[tuple(Annotated[_method_keys(name, record), Tag(f"<{name}>")] for name, record in methods().items())],  # noqa: UP007
+    Discriminator(_method_in),
+]
 
 
 class ModelKeys(Keys):

@@ -27,7 +27,9 @@ def _sentence(item: ErrorDetails, data: dict[str, Any]) -> str:
         choices = ': "rigid" or "flexible"' if item["loc"][0] == "bodies" else ""
         return f"key {key[:-1]}.kind' is missing{choices}."
     if sort == "union_tag_invalid":
-        existing = [word.strip(" '") for word in item["ctx"]["expected_tags"].split(",")]
+        existing = [word.strip(" '<>") for word in item["ctx"]["expected_tags"].split(",")]
+        if item["loc"] == ("simulation",):
+            return f"key 'simulation.method': {unknown_name('method', str(item['ctx']['tag']).strip('<>'), existing)}"
         return f"key {key}: {unknown_name('kind', str(item['ctx']['tag']), existing)}"
     if sort == "refused":
         return f"key {key}: {text.rstrip('.')}." if key != "''" else f"{text.rstrip('.')}."

@@ -7,7 +7,7 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.explicit import Explicit
+from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.integrators.integrator import IntegratorError
 from flexmb.kernels.base.data import make_places, make_terms
 from flexmb.kernels.equations.articulated import (
@@ -24,8 +24,8 @@ from flexmb.mechanism.force_law import require_sound
 from flexmb.mechanism.mechanism import Mechanism
 
 
-class ExplicitTree(Explicit):
-    """A running integration; see `Explicit`. Accelerations by recursion (flexmb/kernels/equations/articulated.py), a microsecond for some seven bodies."""
+class ExplicitJointRun(ExplicitAbsoluteRun):
+    """A running integration; see `ExplicitAbsoluteRun`. Accelerations by recursion (flexmb/kernels/equations/articulated.py), a microsecond for some seven bodies."""
 
     def __init__(
         self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace

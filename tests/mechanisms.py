@@ -7,6 +7,11 @@ from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants
 
 
+def chosen(coordinates):
+    """The option of a method that takes these coordinates; methods that know absolute ones only have none."""
+    return {} if coordinates == "absolute" else {"coordinates": coordinates}
+
+
 def random_flexible_body(rng, modes=3, name="random", damping=0.0, second_order=False, stiffness=(300.0, 900.0)):
     """A flexible body of random point masses with random modes and two interfaces: every integral a plain sum."""
     n = 12

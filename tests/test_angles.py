@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mechanisms import double_pendulum, slider_crank
+from mechanisms import chosen, double_pendulum, slider_crank
 
 import flexmb
 from flexmb.equations.initial_conditions import AssemblyError, quiet_start
@@ -172,7 +172,7 @@ def test_a_torsion_spring_winds_up_over_many_turns_and_goes_on_from_a_stored_sta
     """Closed form: 60 rad/s against 4 N m/rad winds a disc of 0.5 kg m2 up by 21.2 rad; the run is cut where it is wound up."""
     stiffness, inertia, speed = 4.0, 0.5, 60.0
     omega = np.sqrt(stiffness / inertia)
-    options = options | {"method": integrator, "coordinates": coordinates, "output_step": 0.25}
+    options = options | {"method": integrator} | chosen(coordinates) | {"output_step": 0.25}
     system = spun(speed, stiffness=stiffness)
     first = flexmb.simulate(system, 0.75, **options)
     second = flexmb.simulate(replace(first.mechanism, initial=first.state(-1), start_rows=()), 0.75, **options)
@@ -190,7 +190,7 @@ def test_an_angle_is_right_at_any_spacing_of_stored_times_and_any_step(integrato
     """400 rad at 400 rad/s, stored at two times; steps turn by 0.8 to 4 rad, and more where they adapt."""
     longest = 2e-3 if coordinates == "absolute" and "step" in options else 1e-2  # the iteration of longer ones diverges
     options = {key: longest if key == "step" else value for key, value in options.items()}
-    run = flexmb.simulate(spun(400.0), 1.0, output_step=1.0, method=integrator, coordinates=coordinates, **options)
+    run = flexmb.simulate(spun(400.0), 1.0, output_step=1.0, method=integrator, **options, **chosen(coordinates))
     np.testing.assert_allclose(run.coordinate("hinge"), 400.0 * run.t, atol=1e-5)
 
 

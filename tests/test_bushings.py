@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mechanisms import chosen
 from test_angles import NAMES, RUNS
 
 import flexmb
@@ -81,7 +82,7 @@ def test_a_torsion_pendulum_winds_a_bushing_up_beyond_half_a_turn(integrator, co
     for speed in (6.4, 64.0):
         axis = np.array([1.0, 2.0, 2.0]) / 3
         system = mounted(axis=axis, inertia=(0.7, 0.7, 0.7), angular_velocity=speed * axis)
-        settings = options | {"method": integrator, "coordinates": coordinates, "output_step": 0.5}
+        settings = options | {"method": integrator} | chosen(coordinates) | {"output_step": 0.5}
         first = flexmb.simulate(system, 0.5, **settings)
         second = flexmb.simulate(replace(first.mechanism, initial=first.state(-1)), 0.5, **settings)
         for result in (first, second):
@@ -107,7 +108,7 @@ def test_the_tilt_stiffness_of_a_turning_shaft_does_not_vary(twist):
 def test_the_energy_of_large_tilts_and_twists_is_kept(integrator, coordinates, options):
     """A body that tumbles on its bushing, twist and tilt of some radians, all stiffnesses different."""
     system = mounted(axis=(0.2, -0.5, 1.0), angular_velocity=(2.5, 1.5, 6.0))
-    settings = options | {"method": integrator, "coordinates": coordinates, "output_step": 0.05}
+    settings = options | {"method": integrator} | chosen(coordinates) | {"output_step": 0.05}
     result = flexmb.simulate(system, 1.0, **settings)
     assert np.abs(result.angles).max() > 2.0
     assert np.abs(result.ledger.residual).max() < 2e-4 * result.ledger.kinetic[0]

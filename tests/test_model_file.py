@@ -51,6 +51,7 @@ def test_the_example_of_the_manual_equals_the_same_calls_in_python(tmp_path):
         "project": False,
         "method": "generalised-alpha",
         "coordinates": "absolute",
+        "newton_tolerance": 1e-8,
     }
 
 
@@ -200,6 +201,7 @@ def test_every_table_of_the_format_arrives_where_it_belongs(tmp_path):
         "project": True,
         "method": "generalised-alpha",
         "coordinates": "absolute",
+        "newton_tolerance": 1e-8,
     }
 
 

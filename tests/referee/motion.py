@@ -48,7 +48,9 @@ class Seen:
 def run(description, how, duration, *, units=SI, frame=HERE, output_step=None, disturbed=0.0):
     """The result of a run, in its own units and frame. `disturbed`: a relative change of all start velocities."""
     mechanism = build(description, units, frame).build()
-    options = {"method": how.integrator, "coordinates": how.coordinates}
+    options = {"method": how.integrator}
+    if how.coordinates != "absolute":
+        options["coordinates"] = how.coordinates
     if how.step is not None:
         options["step"] = float(units.of(how.step, time=1))
     else:

@@ -4,6 +4,14 @@ from fem.errors import ConvergenceError, FlexmbError
 from flexmb.analyses.compare import Comparison, compare
 from flexmb.bodies.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
 from flexmb.bodies.validity import RangeWarning
+from flexmb.equations.evaluate import (
+    Evaluation,
+    accelerations,
+    constraint_jacobian,
+    constraint_values,
+    evaluate,
+    mass_matrix,
+)
 from flexmb.equations.initial_conditions import AssemblyWarning
 from flexmb.equations.time_features import UnresolvedWarning
 from flexmb.integrators.bdf import BDF
@@ -35,6 +43,7 @@ __all__ = [
     "ConvergenceError",
     "EnergyBalanceWarning",
     "EnergyMomentum",
+    "Evaluation",
     "Explicit",
     "FlexmbError",
     "GeneralisedAlpha",
@@ -53,10 +62,15 @@ __all__ = [
     "System",
     "UnresolvedWarning",
     "Verdict",
+    "accelerations",
     "compare",
+    "constraint_jacobian",
+    "constraint_values",
+    "evaluate",
     "every_combination",
     "flexible_body",
     "lie",
+    "mass_matrix",
     "rigid_body",
     "simulate",
     "simulate_many",

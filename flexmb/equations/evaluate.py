@@ -1,0 +1,127 @@
+"""The equations of motion at a state, evaluated without memory: every function takes a mechanism and a state, and leaves nothing behind.
+
+    M(q) wdot + G(q)^T lambda = f(t, q, w),    G(q) wdot = gamma(t, q, w)                                               (1)
+
+`w` holds velocities in body axes and elastic rates (`flexmb.State`), so that `G` is the Jacobian of the joint equations in displacements of that kind: their rate is `G w` less the rate of
+drivers. Forces `f` hold gravity, springs, laws, motors, loads, elastic and damping forces, and the inertia forces that depend on velocities.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.projection import as_sparse
+from flexmb.kernels.base.data import make_places
+from flexmb.kernels.equations.rows import all_rows
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.mechanism.state import State
+from flexmb.mechanism.system import System
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Energies of a state, in units of the model: kinetic, elastic (strain energy of bodies), of gravity (zero in the origin), of springs."""
+
+    kinetic: float
+    elastic: float
+    gravity: float
+    springs: float
+
+    @property
+    def total(self) -> float:
+        """Their sum."""
+        return self.kinetic + self.elastic + self.gravity + self.springs
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """All of (1) at one state.
+
+    - `mass_matrix` (nv, nv), sparse, and `forces` (nv,).
+    - `constraint_values` (nj,): what the joint equations lack of being fulfilled, lengths and angles; `constraint_rates` (nj,), their rates; `constraint_jacobian` (nj, nv), sparse.
+    - `accelerations` (nv,), rates of `w`, and `multipliers` (nj,), forces and moments of the joint equations, of a state on the joints.
+    - `energies`; `angles` (na,) of joints, turns counted.
+    """
+
+    mass_matrix: sp.csr_matrix
+    forces: Float[np.ndarray, "nv"]
+    constraint_values: Float[np.ndarray, "nj"]
+    constraint_rates: Float[np.ndarray, "nj"]
+    constraint_jacobian: sp.csr_matrix
+    accelerations: Float[np.ndarray, "nv"]
+    multipliers: Float[np.ndarray, "nj"]
+    energies: Energies
+    angles: Float[np.ndarray, "na"]
+
+
+def evaluate(system: System | Mechanism, state: State) -> Evaluation:
+    """All terms of the equations of motion of a mechanism at a state. Raises `MechanismError` for a state of another mechanism."""
+    mechanism, e, functions = _at(system, state)
+    nj, nv = mechanism.joint_rows, len(state.w)
+    unbalanced, energies = e.residual(functions, state.q, state.w, np.zeros(nv), np.zeros(nj))
+    forces, mass = -unbalanced, e.mass()
+    angles, rates = e.angles_there(functions), e.broken_rates(functions, state.w)
+    values, jacobian = _constraints(mechanism, state, e, functions)
+    wdot, multipliers = e.accelerations(functions, state.q, state.w)
+    return Evaluation(mass, forces, values, rates, jacobian, wdot, multipliers, Energies(*map(float, energies)), angles)
+
+
+def mass_matrix(system: System | Mechanism, state: State) -> sp.csr_matrix:
+    """The mass matrix (nv, nv) at a state."""
+    mechanism, e, functions = _at(system, state)
+    e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(mechanism.joint_rows))
+    return e.mass()
+
+
+def forces(system: System | Mechanism, state: State) -> Float[np.ndarray, "nv"]:
+    """The generalised forces (nv,) at a state, `f` in (1): in body axes, and of elastic coordinates."""
+    mechanism, e, functions = _at(system, state)
+    return -e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(mechanism.joint_rows))[0]
+
+
+def accelerations(system: System | Mechanism, state: State) -> tuple[Float[np.ndarray, "nv"], Float[np.ndarray, "nj"]]:
+    """The rates (nv,) of the velocities, and the multipliers (nj,) of the joint equations, at a state on the joints."""
+    _, e, functions = _at(system, state)
+    return e.accelerations(functions, state.q, state.w)
+
+
+def constraint_values(system: System | Mechanism, state: State) -> Float[np.ndarray, "nj"]:
+    """What the joint equations (nj,) lack of being fulfilled at a state: lengths, and angles in radians."""
+    mechanism, e, functions = _at(system, state)
+    return _constraints(mechanism, state, e, functions)[0]
+
+
+def constraint_jacobian(system: System | Mechanism, state: State) -> sp.csr_matrix:
+    """The Jacobian `G` (nj, nv) of the joint equations at a state: their rates are `G w` less the rates of drivers."""
+    mechanism, e, functions = _at(system, state)
+    return _constraints(mechanism, state, e, functions)[1]
+
+
+def energies(system: System | Mechanism, state: State) -> Energies:
+    """The energies of a state."""
+    mechanism, e, functions = _at(system, state)
+    zeros = np.zeros(len(state.w)), np.zeros(mechanism.joint_rows)
+    return Energies(*map(float, e.residual(functions, state.q, state.w, *zeros)[1]))
+
+
+def _at(system: System | Mechanism, state: State) -> tuple[Mechanism, Equations, np.ndarray]:
+    mechanism = system.build() if isinstance(system, System) else system
+    sizes = [len(mechanism.initial.q), len(mechanism.initial.w)]
+    if [len(state.q), len(state.w)] != sizes:
+        raise MechanismError(
+            f"A state of {mechanism.name!r} has {sizes[0]} coordinates and {sizes[1]} velocities; found {len(state.q)} and {len(state.w)}. Is it a state of another mechanism?"
+        )
+    return mechanism, Equations(mechanism, state.q, state.angles), mechanism.function_values(state.t)
+
+
+def _constraints(
+    mechanism: Mechanism, state: State, e: Equations, functions: np.ndarray
+) -> tuple[np.ndarray, sp.csr_matrix]:
+    flat, nr, nj = compiled(mechanism), len(mechanism.rows), mechanism.joint_rows
+    values, G = np.zeros(nr), np.zeros((nr, 2, 6 + e.flat.marker_rows.shape[2]))
+    all_rows(flat, state.q, functions, e.angles, make_places(flat), values, G)
+    return values[:nj], as_sparse(flat, G)[:nj]

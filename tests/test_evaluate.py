@@ -1,0 +1,84 @@
+"""The equations of motion at a state, without memory."""
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum, flexible_pendulum, slider_crank
+
+import flexmb
+from flexmb.equations.evaluate import (
+    accelerations,
+    constraint_jacobian,
+    constraint_values,
+    energies,
+    evaluate,
+    forces,
+    mass_matrix,
+)  # fmt: skip
+from flexmb.equations.initial_conditions import quiet_start
+from flexmb.kernels.steps.step import displace
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import MechanismError
+from flexmb.mechanism.state import State
+
+RNG = np.random.default_rng(3)
+SYSTEMS = {
+    "double pendulum": double_pendulum(),
+    "slider crank": slider_crank(speed=5.0),
+    "flexible pendulum": flexible_pendulum(RNG, second_order=True),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_equations_hold_and_the_parts_agree_with_the_whole(name):
+    system = SYSTEMS[name]
+    mechanism = system.build()
+    state = quiet_start(mechanism).state
+    whole = evaluate(system, state)
+    scale = np.abs(whole.forces).max()
+    balance = whole.mass_matrix @ whole.accelerations + whole.constraint_jacobian.T @ whole.multipliers - whole.forces
+    np.testing.assert_allclose(balance, 0.0, atol=1e-10 * scale)
+    np.testing.assert_allclose(whole.constraint_values, 0.0, atol=1e-10)
+    np.testing.assert_allclose(whole.constraint_rates, 0.0, atol=1e-10)
+    np.testing.assert_array_equal(mass_matrix(mechanism, state).toarray(), whole.mass_matrix.toarray())
+    np.testing.assert_array_equal(forces(mechanism, state), whole.forces)
+    np.testing.assert_array_equal(constraint_values(mechanism, state), whole.constraint_values)
+    np.testing.assert_array_equal(constraint_jacobian(mechanism, state).toarray(), whole.constraint_jacobian.toarray())
+    for found, wanted in zip(accelerations(mechanism, state), (whole.accelerations, whole.multipliers), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    kinetic = 0.5 * state.w @ whole.mass_matrix @ state.w
+    assert energies(mechanism, state).kinetic == pytest.approx(kinetic, rel=1e-12, abs=1e-30)
+    assert whole.energies.total == pytest.approx(energies(mechanism, state).total)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_jacobian_is_the_derivative_of_the_values(name):
+    mechanism = SYSTEMS[name].build()
+    state, flat = quiet_start(mechanism).state, compiled(mechanism)
+    x, h = RNG.normal(size=len(state.w)), 1e-6
+    moved = []
+    for sign in (1, -1):
+        q = state.q.copy()
+        displace(flat, state.q, sign * h * x, q)
+        moved.append(constraint_values(mechanism, State(state.t, q, state.w, state.angles)))
+    found = (moved[0] - moved[1]) / (2 * h)
+    np.testing.assert_allclose(constraint_jacobian(mechanism, state) @ x, found, atol=1e-8)
+
+
+def test_nothing_is_left_behind():
+    """Another state in between changes no digit, and neither state is written to."""
+    mechanism = double_pendulum().build()
+    result = flexmb.simulate(mechanism, 0.5, step=1e-2)
+    first, other = result.state(20), result.state(-1)
+    kept = first.q.copy(), first.w.copy()
+    before = evaluate(mechanism, first)
+    evaluate(mechanism, other)
+    after = evaluate(mechanism, first)
+    np.testing.assert_array_equal(before.accelerations, after.accelerations)
+    np.testing.assert_array_equal(before.forces, after.forces)
+    np.testing.assert_array_equal(first.q, kept[0])
+    np.testing.assert_array_equal(first.w, kept[1])
+
+
+def test_a_state_of_another_mechanism_is_refused():
+    with pytest.raises(MechanismError, match="Is it a state of another mechanism"):
+        evaluate(double_pendulum(), quiet_start(SYSTEMS["slider crank"].build()).state)

@@ -140,7 +140,7 @@ def test_a_mechanism_that_locks_says_where():
 
 
 def test_an_unknown_integrator_is_told_the_existing_ones():
-    with pytest.raises(IntegratorError, match="generalised-alpha, hht, radau, bdf, explicit, energy-momentum"):
+    with pytest.raises(IntegratorError, match="bdf, energy-momentum, explicit, generalised-alpha, hht, radau"):
         flexmb.simulate(double_pendulum(), 1.0, method="rungekutta")
 
 
@@ -256,5 +256,5 @@ def test_work_and_precision(tmp_path):
     runs = work_precision(double_pendulum(), 0.5, lambda r: r.position("second.end"), settings, output_step=0.1)
     assert runs[0].error / runs[1].error == pytest.approx(4.0, abs=0.3)
     assert runs[2].error < 1e-6
-    assert [run.integrator for run in runs] == ["generalised-alpha", "generalised-alpha", "radau"]
+    assert [run.method for run in runs] == ["generalised-alpha", "generalised-alpha", "radau"]
     assert is_picture(plot_work_precision(runs, tmp_path / "precision.png"))

@@ -14,6 +14,7 @@ from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
@@ -31,6 +32,7 @@ def simulate(
     duration: float,
     *,
     method: str | Method = "generalised-alpha",
+    initial_state: State | None = None,
     output_step: float | None = None,
     history: str | Path | None = None,
     events: Sequence[Event] = (),
@@ -49,6 +51,7 @@ def simulate(
         - "energy-momentum" (`flexmb.EnergyMomentum`): order 2, energy balance and momenta to round-off. Option `step`, which it needs.
 
       With `step` steps are fixed; without it they adapt, so that the local error of the positions stays below `tolerance` times the length of the mechanism.
+    - `initial_state`: start there, for instance at `result.state(-1)` to go on with a motion; by default at the initial conditions of the system. It is put on the joints where it is off them.
     - `output_step`: spacing of the stored times (default: about 1,000 of them). The end is stored too, where it is no multiple.
     - `events`: what happens when a measure passes zero: joints lock or are released, hit stops, the simulation ends (see `flexmb.simulation.events`). Event times are located to machine
       precision at any spacing of the stored times; all events of one instant happen.
@@ -61,6 +64,8 @@ def simulate(
     closed loops and branches carry along.
     """
     mechanism = system.build() if isinstance(system, System) else system
+    if initial_state is not None:
+        mechanism = replace(mechanism, initial=initial_state, start_rows=())
     method = method_of(method, options)
     step = method.step
     check_times(duration, step)

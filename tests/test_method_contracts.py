@@ -1,0 +1,117 @@
+"""What every integration method promises, whichever is registered: order, energy, momentum, reactions, events, going on from a state, refusals."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum
+
+import flexmb
+from flexmb.integrators.integrator import IntegratorError
+from flexmb.integrators.method import AdaptiveMethod, Method, method_of, methods, register
+from flexmb.simulation.events import End, Event, stop
+
+METHODS = methods()
+STEP = {"explicit": 2e-2, "radau": 1e-2, "bdf": 2e-3}
+"""Fixed steps at which a method's errors are far above round-off and follow their order; 4e-3 for others."""
+
+
+def fixed(name, factor=1.0, **options):
+    return METHODS[name](step=factor * STEP.get(name, 4e-3), **options)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return flexmb.simulate(double_pendulum(), 0.4, method="radau", tolerance=1e-12, output_step=0.4)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_errors_fall_with_the_order(name, reference):
+    exact = reference.position("second.end")[-1]
+    steps = (1.0, 0.5)
+    errors = [
+        np.abs(flexmb.simulate(double_pendulum(), 0.4, method=fixed(name, f), output_step=0.4).position("second.end")[-1] - exact).max()
+        for f in steps
+    ]  # fmt: skip
+    assert np.log2(errors[0] / errors[1]) > METHODS[name].order - 0.35
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_energy_balance_closes(name):
+    result = flexmb.simulate(double_pendulum(), 0.4, method=fixed(name), output_step=0.05)
+    assert np.abs(result.ledger.residual).max() < 2e-4 * np.ptp(result.ledger.kinetic)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_reactions_carry_the_weight_and_the_inertia(name):
+    """Newton's second law of the whole pendulum: the hinge carries what gravity and the acceleration of the mass centre ask for."""
+    result = flexmb.simulate(double_pendulum(), 0.2, method=fixed(name, 0.5), output_step=2e-3)
+    momentum = np.zeros((len(result.t), 3))
+    for body in ("first", "second"):
+        centre = 0.5 * (result.position(f"{body}.end") + result.position(f"{body}.start"))
+        momentum += np.gradient(centre, result.t, axis=0)
+    force = np.gradient(momentum, result.t, axis=0) - 2.0 * np.array([0, -9.81, 0])
+    np.testing.assert_allclose(result.reaction("hinge")[10:-10, :3], force[10:-10], atol=0.02 * np.abs(force).max())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_motion_goes_on_from_a_stored_state(name):
+    whole = flexmb.simulate(double_pendulum(), 0.4, method=fixed(name), output_step=0.2)
+    first = flexmb.simulate(double_pendulum(), 0.2, method=fixed(name), output_step=0.2)
+    second = flexmb.simulate(double_pendulum(), 0.2, method=fixed(name), output_step=0.2, initial_state=first.state(-1))
+    assert second.t[0] == first.t[-1]
+    np.testing.assert_allclose(second.position("second.end")[-1], whole.position("second.end")[-1], atol=2e-4)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_events_end_a_simulation_and_stops_hold(name):
+    falls = Event("low", lambda r: -0.5 - r.coordinate("hinge"), End())
+    result = flexmb.simulate(double_pendulum(), 1.0, method=fixed(name), events=[falls])
+    assert result.coordinate("hinge")[-1] == pytest.approx(-0.5, abs=1e-9)
+    floor = stop("floor", "hinge", -0.3, upper=False, restitution=0.5)
+    result = flexmb.simulate(double_pendulum(), 0.4, method=fixed(name), events=[floor], output_step=0.01)
+    assert result.coordinate("hinge").min() > -0.3 - 1e-6
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_name_stands_for_the_record_and_foreign_options_are_refused(name):
+    given = {"step": 1e-3}
+    assert method_of(name, given) == METHODS[name](step=1e-3)
+    names = [f.name for f in fields(METHODS[name])]
+    with pytest.raises(
+        IntegratorError, match=rf"Method '{name}' has no option 'speed'; its options are {', '.join(names)}"
+    ):
+        flexmb.simulate(double_pendulum(), 0.1, method=name, speed=3, **given)
+    with pytest.raises(IntegratorError, match="options belong into the record"):
+        flexmb.simulate(double_pendulum(), 0.1, method=METHODS[name](**given), step=1e-3)
+
+
+def test_an_option_of_another_method_says_whose_it_is():
+    with pytest.raises(IntegratorError, match=r"'radau' has no option 'rho_inf'.*belongs to generalised-alpha, hht"):
+        flexmb.simulate(double_pendulum(), 0.1, method="radau", rho_inf=0.5)
+    with pytest.raises(IntegratorError, match="'integrator' is now called 'method': method='radau'"):
+        flexmb.simulate(double_pendulum(), 0.1, integrator="radau")
+
+
+def test_a_method_of_a_user_is_found_by_its_name():
+    """One class, in one file of the user's: here Radau with another default."""
+
+    @register("careful")
+    @dataclass(frozen=True, kw_only=True)
+    class Careful(AdaptiveMethod):
+        """Radau IIA, to nine digits unless told otherwise."""
+
+        tolerance: float = 1e-9
+
+        def begin(self, mechanism, start, **options):
+            return flexmb.Radau(tolerance=self.tolerance).begin(mechanism, start, **options)
+
+    try:
+        assert isinstance(method_of("careful", {}), Method)
+        result = flexmb.simulate(double_pendulum(), 0.1, method="careful")
+        same = flexmb.simulate(double_pendulum(), 0.1, method="radau", tolerance=1e-9)
+        np.testing.assert_array_equal(result.q, same.q)
+    finally:
+        from flexmb.integrators import method
+
+        del method._REGISTERED["careful"]

@@ -9,7 +9,7 @@ from scipy.special import ellipk
 import flexmb
 from flexmb.bodies.dynamics import momenta
 from flexmb.equations.initial_conditions import accelerations, row_jacobian, start
-from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
+from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients
 from flexmb.kernels.base.algebra import quaternion_product
 from flexmb.kernels.steps.step import BEFORE, Motion, _integrate_powers
 from flexmb.mechanism.compile import compiled
@@ -175,7 +175,7 @@ def test_a_change_of_the_step_leaves_no_trace_in_the_reactions():
     def reactions(steps):
         mechanism = double_pendulum().build()
         begin = start(mechanism, compiled(mechanism))
-        run = GeneralisedAlpha(mechanism, begin, coefficients(0.9), step=steps[0], tolerance=1.0, longest=1.0)
+        run = GeneralisedAlphaRun(mechanism, begin, coefficients(0.9), step=steps[0], tolerance=1.0, longest=1.0)
         run.prepare()
         for h in steps:
             run.fixed(run.t + h, h)

@@ -40,6 +40,8 @@ ESTIMATE = REAL / 3 * np.array([-13 - 7 * ROOT, -13 + 7 * ROOT, -1.0])
 """Weights of the stages in the error estimate (Hairer and Wanner, eq. IV.8.19, in our scale)."""
 LAGRANGE = np.linalg.inv(np.vander(NODES, 3, increasing=True))
 """Column k: coefficients of the polynomial that is one at node k and zero at the others."""
+TURN = 3.0
+"""Rotation (rad) of the fastest body in a step that adapts, below half a turn: beyond it the rotation of a step is not unique, and near a whole turn its rates are singular."""
 ITERATIONS = 25
 SLOW, TOO_OLD = 5, 20
 """Iterations after which factors are made anew, and steps."""
@@ -73,7 +75,7 @@ class RadauRun:
         self.wdot, self.multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
         span = end - state.t
         self._size = whole(step, span) if step else first_step(state.w, begin.wdot, e.flat.weight, tolerance, span)
-        self._steps = Steps()
+        self._steps, self._spins = Steps(), np.add.outer(e.flat.v_start[:-1], np.arange(3, 6))
         self._travel = Travel(e.flat, flying(e.flat))
         self._take_along()
         self._stages = np.tile(np.concatenate([self._rate, self.multipliers]), (3, 1))
@@ -125,7 +127,7 @@ class RadauRun:
         rejected = self._steps.rejected
         self._take_along()
         while True:
-            h = self.pace.step(self.t, self._size)
+            h = self.pace.step(self.t, self._largest())
             if h < (0.01 if self._steps.rejected == rejected else 1.0) * self.pace.same:
                 raise self.equations.diverged(self.t, h, self.w)
             solved = self._solve(h)
@@ -161,6 +163,11 @@ class RadauRun:
         if self.fixed is None:
             proposed = h * min(5.0, growth) if not 1.0 <= growth < 1.2 else h
             self._size = proposed if h > 0.9 * self._size else max(proposed, self._size)
+
+    def _largest(self) -> float:
+        """The step that the error allows, if it adapts no longer than the fastest body takes for `TURN`: rotations of whole turns within a step are no longer unique."""
+        fastest = np.linalg.norm(self.w[self._spins], axis=1).max(initial=0.0)
+        return self._size if self.fixed is not None or fastest * self._size <= TURN else TURN / float(fastest)
 
     def _solve(self, h: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Exponential coordinates (3, nv), accelerations and multipliers (3, nv + nj) and powers (3, 4) of the stages; None where the iteration fails."""

@@ -16,7 +16,7 @@ from fem.files.mesh_files import read_mesh, write_mesh
 from fem.files.nastran_matrices import read_nastran
 from fem.interface import Interface
 from fem.join import join
-from fem.linear_algebra.factorisations.storage import Solver
+from fem.linear_algebra.factorisations.storage import SolverOptions
 from fem.loads import gravity, point_force, pressure
 from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
@@ -46,7 +46,7 @@ __all__ = [
     "Model",
     "PointMass",
     "Section",
-    "Solver",
+    "SolverOptions",
     "Spring",
     "UnitWarning",
     "check_mesh",

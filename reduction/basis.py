@@ -97,7 +97,7 @@ class Basis:
 
 def interface_rows(model: Model, Psi: Float[np.ndarray, "ndof m"]) -> dict[str, np.ndarray]:
     """`B^T Psi` (6, m) of every interface of the model."""
-    return {name: np.asarray(i.motion_rows(model).T @ Psi) for name, i in model.interfaces.items()}
+    return {name: np.asarray(i.interface_matrix(model).T @ Psi) for name, i in model.interfaces.items()}
 
 
 def check(basis: Basis, model: Model) -> None:
@@ -118,18 +118,18 @@ def check(basis: Basis, model: Model) -> None:
         ),
     }
     for name, interface in model.interfaces.items():
-        rows = interface.motion_rows(model).T @ Psi
-        length = np.abs(interface.motion_rows(model)).max()
+        rows = interface.interface_matrix(model).T @ Psi
+        length = np.abs(interface.interface_matrix(model)).max()
         errors[f"rows of interface {name!r} = B^T Psi"] = _largest(rows - basis.interface_rows[name]) / (size * length)
         if interface.kind == "rigid":
-            left = Psi[interface.dofs] - interface.rigid_map(model) @ rows
+            left = Psi[interface.dofs] - interface.rigid_body_modes(model) @ rows
             errors[f"the nodes of rigid interface {name!r} move as one"] = _largest(left) / size
     if basis.attached_to is None:
-        R = model.rigid_modes(model.centre_of_mass)
+        R = model.rigid_body_modes(model.centre_of_mass)
         unit = np.sqrt(np.einsum("ij,ij->j", R, model.M @ R))
         errors["R^T M Psi = 0 (mean-axis frame)"] = _largest(R.T @ MPsi / unit[:, None])
     else:
-        B = model.interfaces[basis.attached_to].motion_rows(model)
+        B = model.interfaces[basis.attached_to].interface_matrix(model)
         errors[f"B^T Psi = 0 at {basis.attached_to!r}"] = _largest(B.T @ Psi) / (size * np.abs(B).max())
     for what, error in errors.items():
         if not error <= TOLERANCE:

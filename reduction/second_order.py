@@ -59,8 +59,8 @@ def second_order(model: Model, basis: Basis) -> SecondOrder:
     """
     body = statics(model)
     names = list(model.interfaces)
-    translations = model.rigid_modes()[:, :3]
-    rows = [model.interfaces[name].motion_rows(model).toarray() for name in names]
+    translations = model.rigid_body_modes()[:, :3]
+    rows = [model.interfaces[name].interface_matrix(model).toarray() for name in names]
     loads = np.column_stack([model.M @ translations, model.moment_loads(), *rows])
     values = _works(body, basis, loads)
     interfaces = {}
@@ -91,7 +91,7 @@ def _prestress(body: Statics, basis: Basis, loads: np.ndarray) -> tuple[np.ndarr
     if basis.attached_to is None:
         return loads - body.MR @ (body.R.T @ loads), free_displacement(body, loads)
     interface = model.interfaces[basis.attached_to]
-    B, R = interface.motion_rows(model), model.rigid_modes(interface.point)
+    B, R = interface.interface_matrix(model), model.rigid_body_modes(interface.point)
     loads = loads - B @ (R.T @ loads)
     U = free_displacement(body, loads)
     return loads, U - R @ (B.T @ U)

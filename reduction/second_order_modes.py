@@ -54,7 +54,7 @@ def quadratic_shapes(body: Statics, basis: Basis, pairs: Int[np.ndarray, "p 2"])
         g -= body.R @ (body.MR.T @ g)
     else:
         interface = model.interfaces[basis.attached_to]
-        g -= model.rigid_modes(interface.point) @ (interface.motion_rows(model).T @ g)
+        g -= model.rigid_body_modes(interface.point) @ (interface.interface_matrix(model).T @ g)
     return QuadraticShapes(pairs, model.displacements(g).astype(np.float32))
 
 

@@ -50,12 +50,12 @@ def synthesise(
                 f"The basis of part {name!r} has {len(basis.Psi)} dofs and the interfaces {list(basis.interface_rows)}; the part has {part.ndof} dofs "
                 f"and {list(part.interfaces)}."
             )
-        R = part.rigid_modes(part.centre_of_mass)
+        R = part.rigid_body_modes(part.centre_of_mass)
         local = np.zeros((joined.ndof, 6 + basis.modes))
         local[dofs[name]] = np.hstack([R, basis.Psi])
         columns.append(local)
         for key, interface in part.interfaces.items():
-            rows = np.hstack([interface.motion_rows(part).T @ R, basis.interface_rows[key]])
+            rows = np.hstack([interface.interface_matrix(part).T @ R, basis.interface_rows[key]])
             motions[f"{name} {key}"] = (start, rows, interface.point)
         start += 6 + basis.modes
     conditions = []
@@ -76,7 +76,7 @@ def synthesise(
 
 
 def reanalyse(basis: Basis, model: Model, attached_to: str | None = None) -> Basis:
-    """`basis` for a changed `model` of the same nodes and interfaces: other materials, added masses or springs (`Model.with_added`).
+    """`basis` for a changed `model` of the same nodes and interfaces: other materials, added masses or springs (`Model.with_point_masses`, `Model.with_springs`).
 
     Accurate as far as the old shapes hold the new ones: the static shapes of the interfaces carry changes at interfaces. Compare with a new reduction by
     `response_error`. Raises MatrixError when the model has other dofs.

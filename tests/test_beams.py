@@ -78,7 +78,7 @@ def test_an_offset_is_a_lever():
 @pytest.mark.parametrize("offset", [(0.0, 0.0), (0.01, -0.02)])
 def test_rigid_motion_is_free_and_has_the_mass_of_a_rod(offset):
     model, rotation = cantilever(3, offset=offset)
-    R = model.rigid_modes((0.1, 0.2, 0.3))
+    R = model.rigid_body_modes((0.1, 0.2, 0.3))
     assert np.abs(model.K @ R).max() < 1e-9 * np.abs(model.K).max()
     mass = DENSITY * SECTION.area * LENGTH
     assert model.mass == pytest.approx(mass, rel=1e-12)
@@ -233,7 +233,7 @@ def test_projected_geometric_stiffness_is_that_of_the_matrix():
         pairs = np.array([[0, 0], [0, 2], [1, 2]])
         works = model.quadratic_strain_loads(V, pairs).T @ U[:, k]
         np.testing.assert_allclose(works, found[k][tuple(pairs.T)], rtol=1e-9, atol=1e-9 * np.abs(found[k]).max())
-    translation = model.rigid_modes()[:, :3]
+    translation = model.rigid_body_modes()[:, :3]
     assert np.abs(model.geometric_stiffness(U[:, 0]) @ translation).max() < 1e-12 * np.abs(found).max()
 
 

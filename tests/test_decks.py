@@ -114,7 +114,7 @@ def test_all_that_is_in_steps_is_accepted_by_one_word(tmp_path):
     path = deck(tmp_path, OBEYED + "*BOUNDARY\nroot, 3\n" + step)
     mesh = quietly(path, ignore=["step"])
     assert [(u.keyword, u.group) for u in mesh.unread] == [("BOUNDARY", "")]
-    assert any("not obeyed, as accepted: CLOAD" in note for note in mesh.notes)
+    assert any("not obeyed, as accepted: CLOAD" in note for note in mesh.warnings)
     assert quietly(path, ignore=["STEP", "Boundary"]).unread == ()
 
 

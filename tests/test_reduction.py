@@ -225,7 +225,7 @@ def test_check_sees_a_rigid_interface_that_deforms():
 
 
 def _with_rows_of(basis, model):
-    rows = {name: i.motion_rows(model).T @ basis.Psi for name, i in model.interfaces.items()}
+    rows = {name: i.interface_matrix(model).T @ basis.Psi for name, i in model.interfaces.items()}
     return Basis(basis.Psi, basis.eigenvalues, basis.method, None, rows)
 
 

@@ -282,7 +282,7 @@ def test_other_loads_are_inputs_too(method):
 def test_gravity_held_at_an_interface_is_exact_where_it_was_asked_for():
     """The deflection of a held body under its weight: Craig-Bampton has it with the input "gravity", free-interface methods always."""
     model = part(("rigid", "rigid"), (6, 2, 1))
-    weight = model.M @ model.rigid_modes()[:, 2]
+    weight = model.M @ model.rigid_body_modes()[:, 2]
     exact = dense.static_shapes(model, weight[:, None], dense.motion(model, "end 0").T, np.zeros((6, 1)))[:, 0]
     size = np.abs(exact).max()
     for basis, good in (

@@ -35,7 +35,7 @@ def constraint_and_particular(model, basis):
             continue
         free[interface.dofs] = False
         column = np.zeros((model.ndof, 6))
-        column[interface.dofs] = interface.rigid_map(model)
+        column[interface.dofs] = interface.rigid_body_modes(model)
         columns.append(column)
         theta = basis.interface_rows[name][3:]
         for node in interface.nodes:
@@ -56,11 +56,11 @@ def explicit_fields(model, basis):
     for k in range(model.ndof):
         load[k] = -Psi.T @ (model.geometric_stiffness(np.eye(model.ndof)[k]) @ Psi)
     right = (load - np.einsum("dk,kij->dij", K, p)).reshape(model.ndof, -1)
-    R = model.rigid_modes(model.centre_of_mass)
+    R = model.rigid_body_modes(model.centre_of_mass)
     if basis.attached_to is None:
         conditions = R.T @ model.M  # against mean axes
     else:
-        conditions = model.interfaces[basis.attached_to].motion_rows(model).toarray().T
+        conditions = model.interfaces[basis.attached_to].interface_matrix(model).toarray().T
     matrix = np.block([[T.T @ K @ T, T.T @ conditions.T], [conditions @ T, np.zeros((6, 6))]])
     reference = -conditions @ p.reshape(model.ndof, -1)
     solution = np.linalg.solve(matrix, np.vstack([T.T @ right, reference]))[: T.shape[1]]
@@ -90,7 +90,7 @@ def test_integrals_equal_those_of_explicit_fields(kind, interface, attached_to):
             for i, j in np.ndindex(basis.modes, basis.modes):
                 a, b = theta[:, i], theta[:, j]
                 turned[3 * node : 3 * node + 3, i, j] = (np.cross(a, np.cross(b, x)) + np.cross(b, np.cross(a, x))) / 2
-        expected = np.einsum("dk,dij->kij", end.motion_rows(model).toarray(), g - turned)
+        expected = np.einsum("dk,dij->kij", end.interface_matrix(model).toarray(), g - turned)
         scale = np.abs(g).max() + np.abs(expected).max()
         np.testing.assert_allclose(found.interfaces[name], expected, atol=1e-9 * scale)
 

@@ -37,7 +37,7 @@ def modes_of_the_whole() -> tuple[np.ndarray, np.ndarray]:
     foot = model.interfaces["foot"]
     keep = np.setdiff1d(np.arange(model.ndof), foot.dofs)
     T = np.zeros((model.ndof, 6 + len(keep)))  # the rigid interface moves as one
-    T[foot.dofs, :6] = foot.rigid_map(model)
+    T[foot.dofs, :6] = foot.rigid_body_modes(model)
     T[keep, 6 + np.arange(len(keep))] = 1.0
     values, shapes = sl.eigh(T.T @ (model.K @ T), T.T @ (model.M @ T))
     return values[6:], (T @ shapes)[:, 6:]
@@ -46,7 +46,7 @@ def modes_of_the_whole() -> tuple[np.ndarray, np.ndarray]:
 def balanced_loads() -> np.ndarray:
     """Wrenches at the interfaces that leave the free body at rest (ndof, 6)."""
     model = bracket()
-    B = np.hstack([i.motion_rows(model).toarray() for i in model.interfaces.values()])
+    B = np.hstack([i.interface_matrix(model).toarray() for i in model.interfaces.values()])
     balance = rigid_motion(model.points, model.centre_of_mass).T @ B
     return np.asarray(B @ np.linalg.svd(balance)[2][6:].T)
 
@@ -73,9 +73,9 @@ def run() -> list[Row | Plot]:
     ends = np.vstack(list(basis.interface_rows.values()))
     loads = basis.Psi.T @ F
     reduced = ends @ (loads / basis.eigenvalues[:, None])
-    motions = np.vstack([np.asarray(i.motion_rows(model).T @ shapes) for i in model.interfaces.values()])
+    motions = np.vstack([np.asarray(i.interface_matrix(model).T @ shapes) for i in model.interfaces.values()])
     whole = motions @ ((shapes.T @ F) / values[:, None])
-    R = np.vstack([np.asarray(i.motion_rows(model).T @ rigid_motion(model.points, model.centre_of_mass)) for i in model.interfaces.values()])  # fmt: skip
+    R = np.vstack([np.asarray(i.interface_matrix(model).T @ rigid_motion(model.points, model.centre_of_mass)) for i in model.interfaces.values()])  # fmt: skip
     off = reduced - whole
     off = off - R @ np.linalg.lstsq(R, off, rcond=None)[0]  # up to a rigid motion
     error = float(np.abs(off).max() / np.abs(whole).max())

@@ -82,7 +82,7 @@ def report(model: Model, basis: Basis, count: int | None = None) -> Report:
     free, reduced_values = diagonalise(model, elastic(body, np.asarray(basis.Psi)))
     masses, rigid = {}, {}
     for name, interface in model.interfaces.items():
-        motion = model.rigid_modes(interface.point)
+        motion = model.rigid_body_modes(interface.point)
         base = model.M @ motion
         rigid[name] = np.einsum("ij,ij->j", base, motion)
         masses[name] = (diagonalise(model, attach(model, name, basis.Psi))[0].T @ base) ** 2

@@ -71,7 +71,7 @@ def diagonalise(
 def attach(model: Model, name: str, V: Float[np.ndarray, "ndof n"]) -> Float[np.ndarray, "ndof n"]:
     """V seen from a frame that rides on interface `name`: each shape less the rigid motion of that interface."""
     interface = model.interfaces[name]
-    return V - model.rigid_modes(interface.point) @ (interface.motion_rows(model).T @ V)
+    return V - model.rigid_body_modes(interface.point) @ (interface.interface_matrix(model).T @ V)
 
 
 def require_elastic(model: Model, R: Float[np.ndarray, "ndof 6"], eigenvalues: Values) -> None:

@@ -56,6 +56,6 @@ def condense(body: Statics) -> Condensed:
     if rigid:
         columns = np.zeros((n, 6 * len(rigid)))
         for k, interface in enumerate(rigid):
-            columns[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_map(model)
+            columns[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_body_modes(model)
         T = sp.hstack([T, sp.csr_matrix(columns)], format="csr")
     return Condensed(body, T, (T.T @ model.K @ T).tocsr(), (T.T @ model.M @ T).tocsr())

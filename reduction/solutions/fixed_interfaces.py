@@ -56,7 +56,7 @@ def fix_interfaces(body: Statics) -> FixedInterfaces:
     if not average:
         none = np.zeros((model.ndof, 0))
         return FixedInterfaces(body, sp.csr_matrix(none), none, Phi, np.zeros(0), (np.zeros((0, 0)), np.zeros(0)))
-    B = sp.hstack([i.motion_rows(model) for i in average], format="csr")
+    B = sp.hstack([i.interface_matrix(model) for i in average], format="csr")
     GB = held_displacement(body, B.toarray())
     A = np.zeros((Phi.shape[1] + B.shape[1],) * 2)
     q = Phi.shape[1]

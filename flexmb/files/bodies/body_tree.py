@@ -73,7 +73,7 @@ def _mesh_tree(mesh: Mesh) -> Tree:
         "cell_sets": dict(mesh.cell_sets),
         "face_sets": dict(mesh.face_sets),
         "node_ids": mesh.node_ids,
-        "notes": list(mesh.notes),
+        "notes": list(mesh.warnings),
     }
 
 
@@ -81,5 +81,5 @@ def _mesh_from_tree(tree: Tree) -> Mesh:
     blocks = tuple(CellBlock(b["kind"], b["connectivity"].astype(np.int64)) for b in tree["cells"])
     sets = {key: tree[key] for key in ("node_sets", "cell_sets", "face_sets")}
     return Mesh(
-        tree["points"], blocks, **sets, node_ids=tree["node_ids"], name=tree["name"], notes=tuple(tree["notes"])
+        tree["points"], blocks, **sets, node_ids=tree["node_ids"], name=tree["name"], warnings=tuple(tree["notes"])
     )

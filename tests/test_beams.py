@@ -246,7 +246,7 @@ def test_lateral_buckling_by_a_tip_force(elements):
     section = fem.Section.rectangle(0.04, 0.002)
     model = fem.Model(line((0, 0, 0), (1, 0, 0), elements), fem.Beam(STEEL, section))
     model = model.with_interfaces(root="start", tip="end")
-    basis = reduction.craig_bampton(model, modes=6 * (elements - 1), attached_to="root")
+    basis = reduction.craig_bampton(model, modes=6 * (elements - 1), reference_frame="root")
     second = reduction.second_order(model, basis).interfaces["tip"]
     inverse = sl.eigvals(second[1], np.diag(basis.eigenvalues))
     critical = 1 / np.abs(inverse.real).max()
@@ -265,8 +265,8 @@ def test_solid_and_beam_tied_by_an_interface():
     end = np.append(np.flatnonzero(np.abs(solid.points[:, 0] - 0.6) < 1e-9), n)
     model = model.with_interfaces(root=np.flatnonzero(solid.points[:, 0] < 1e-9), joint=end, tip=[n + 2])
     assert model.mass == pytest.approx(DENSITY * SECTION.area * 1.2)
-    basis = reduction.craig_bampton(model, modes=0, attached_to="root")
-    flexibility = basis.interface_rows["tip"] @ np.diag(1 / basis.eigenvalues) @ basis.interface_rows["tip"].T
+    basis = reduction.craig_bampton(model, modes=0, reference_frame="root")
+    flexibility = basis.interface_modes["tip"] @ np.diag(1 / basis.eigenvalues) @ basis.interface_modes["tip"].T
     shear = 1.2 / (5 / 6 * E / 2 * SECTION.area)
     assert flexibility[1, 1] == pytest.approx(1.2**3 / (3 * E * SECTION.Iz) + shear, rel=5e-3)
     assert flexibility[2, 2] == pytest.approx(1.2**3 / (3 * E * SECTION.Iy) + shear, rel=5e-3)

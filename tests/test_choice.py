@@ -92,7 +92,7 @@ def test_the_true_error_is_within_tolerance_and_estimate(name, tolerance, reach)
     """`reach`: the band over the first natural frequency."""
     model = PARTS[name]()
     band = (0, reach * float(reduction.modal(model, 1).frequencies[0]))
-    basis = reduction.choose(model, band=band, tol=tolerance)
+    basis = reduction.choose(model, band=band, tolerance=tolerance)
     reduction.check(basis, model)
     estimate = reduction.response_error(model, basis, band, tolerance=0.02 * tolerance)
     picked = np.unique(

@@ -94,7 +94,7 @@ def test_reduce_finds_the_smallest_body_for_a_tolerance(tmp_path):
         "choose",
         "--band",
         "3000",
-        "--tol",
+        "--tolerance",
         "0.02",
         "-o",
         str(tmp_path / "rod.h5"),

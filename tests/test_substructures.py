@@ -82,7 +82,7 @@ def test_synthesis_converges_from_above():
     for modes in (2, 6, 12):
         bases = {k: reduction.craig_bampton(p, modes) for k, p in parts().items()}
         basis = reduction.synthesise(whole(), parts(), bases, WELDS)
-        assert basis.modes == sum(b.modes for b in bases.values()) + 12 - 6 - 6
+        assert basis.n_modes == sum(b.n_modes for b in bases.values()) + 12 - 6 - 6
         errors.append(basis.eigenvalues[:8] / exact - 1)
         assert errors[-1].min() > -1e-9
     assert (errors[2] < errors[0]).all()
@@ -139,7 +139,7 @@ def test_reanalysis_in_the_old_span():
     old = reduction.craig_bampton(arm, 12)
     new = reduction.reanalyse(old, changed, "root")
     reduction.check(new, changed)
-    assert new.attached_to == "root"
+    assert new.reference_frame == "root"
     free = reduction.reanalyse(old, changed).frequencies[:6]
     assert (free >= exact * (1 - 1e-9)).all()
     np.testing.assert_allclose(free, exact, rtol=5e-3)

@@ -33,7 +33,7 @@ def build(elastic: bool) -> flexmb.System:
             warnings.simplefilter("ignore", UnitWarning)
             model = fem.Model(mesh, material, name="bar").with_interfaces(top="x0", tip="x1")
         model = model.with_point_masses({"tip": fem.PointMass(MASS, (500.0, 500.0, 500.0))})
-        bar = flexmb.flexible_body(model, reduction.craig_bampton(model, 0, attached_to="top"))
+        bar = flexmb.flexible_body(model, reduction.craig_bampton(model, 0, reference_frame="top"))
         placed = system.add(bar, orientation=down)
         system.revolute("hinge", system.ground.at((0, 0, 0)), placed["top"], axis=(0, 0, 1))
     else:

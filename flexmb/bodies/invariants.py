@@ -69,7 +69,7 @@ class InertiaInvariants:
         """Number `m` of elastic coordinates."""
         return self.S1.shape[1]
 
-    def over(self, T: Float[np.ndarray, "m k"]) -> "InertiaInvariants":
+    def transformed(self, T: Float[np.ndarray, "m k"]) -> "InertiaInvariants":
         """The integrals over other elastic coordinates z, `eta = T z`; the elastic mass matrix is the identity where T is orthonormal."""
 
         def both(A: np.ndarray) -> np.ndarray:
@@ -152,7 +152,7 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
 
     Reference: Shabana, Dynamics of Multibody Systems (2013), section 5.4 (inertia shape integrals).
     """
-    m, M = basis.modes, model.solid_mass
+    m, M = basis.n_modes, model.solid_mass
     rigid = rigid_motion(model.points, np.zeros(3))
     T, R = rigid[:, :3], rigid[:, 3:]
     MT, MR = M @ T, M @ R

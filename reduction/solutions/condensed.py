@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.linear_algebra.factor import Factor, factor
-from reduction.solutions.statics import Statics, free_displacement
+from reduction.solutions.statics import Statics, inertia_relief_solution
 
 Solve = Callable[[np.ndarray], np.ndarray]
 
@@ -32,7 +32,7 @@ class Condensed:
         """
         body = self.body
         if mass == 0:
-            yield lambda F: free_displacement(body, F) / stiffness
+            yield lambda F: inertia_relief_solution(body, F) / stiffness
             return
         A = stiffness * self.K + mass * self.M
         kind = "complex-symmetric" if np.iscomplexobj(A) else "symmetric"

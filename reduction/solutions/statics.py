@@ -84,7 +84,7 @@ def statics(model: Model) -> Statics:
     return Statics(model, interior, inverse, not rigid, Phi, S, R, MR, perf_counter() - start)
 
 
-def held_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
+def constrained_solution(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
     """`G F`: displacements under loads F with the rigid interfaces, or the pinned dofs, at rest."""
     U = np.zeros(F.shape)
     if body.inverse is not None:
@@ -92,14 +92,14 @@ def held_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np
     return U
 
 
-def free_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
+def inertia_relief_solution(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
     """Displacements under loads F of the free body relative to its mean axes (inertia relief).
 
     The loads are balanced by rigid-body inertia forces and the displacements made M-orthogonal to the rigid motions:
     symmetric and positive semidefinite in F; the inverse of K between mean-axis displacements and balanced loads.
     """
     F = F - body.MR @ (body.R.T @ F)
-    U = held_displacement(body, F)
+    U = constrained_solution(body, F)
     if not body.pinned and len(body.S) > 6:  # the first rigid interface stays, the others move
         U += body.Phi[:, 6:] @ np.linalg.solve(body.S[6:, 6:], body.Phi[:, 6:].T @ F)
     return elastic(body, U)

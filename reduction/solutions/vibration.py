@@ -17,7 +17,7 @@ from fem.linear_algebra.slicing import ShiftedProblem, extend_modes
 from fem.model import Model
 from reduction.solutions.condensed import Condensed, condense
 from reduction.solutions.fixed_interfaces import FixedInterfaces, fix_interfaces, fixed_interface_displacement
-from reduction.solutions.statics import Statics, free_displacement, statics
+from reduction.solutions.statics import Statics, inertia_relief_solution, statics
 
 FIRST = 16
 """Modes of the first trial when a band is asked for."""
@@ -55,7 +55,10 @@ def free_vibration(body: Statics) -> Vibration:
     """Elastic modes of the free body, in mean axes."""
     small = cache(partial(condense, body))
     return Vibration(
-        body.model, partial(free_displacement, body), body.free_modes_available, partial(_free_at, body.model, small)
+        body.model,
+        partial(inertia_relief_solution, body),
+        body.free_modes_available,
+        partial(_free_at, body.model, small),
     )
 
 

@@ -39,11 +39,11 @@ def command(
         float | None,
         typer.Option(help="Highest frequency of interest: the error of the response up to it is measured."),
     ] = None,
-    tol: Annotated[
+    tolerance: Annotated[
         float | None,
         typer.Option(help="With --band: as few shapes as this relative error allows, in place of --modes."),
     ] = None,
-    attached_to: Annotated[
+    reference_frame: Annotated[
         str | None, typer.Option(help="Interface that carries the body frame (default: mean axes).")
     ] = None,
     damping: Annotated[float, typer.Option(min=0, help="Modal damping ratio.")] = 0.0,
@@ -91,15 +91,15 @@ def command(
         ).with_interfaces(**interfaces)
         part = part.with_solver(memory, checkpoint=checkpoint)
         reach = None if band is None else (0.0, band)
-        basis = reduction.reduce(part, method, modes, attached_to, band=reach, tol=tol)
+        basis = reduction.reduce(part, method, modes, reference_frame, band=reach, tolerance=tolerance)
         body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)
     say_text(basis)
     with at_work("comparing with the full model"):
-        say_text(reduction.report(part, basis))
+        say_text(reduction.compare_modes(part, basis))
     if plot is not None and reach is not None:
         from flexmb.plots.reduction_plots import plot_response_errors
 
-        say_text(f"plot: {plot_response_errors([reduction.response_error(part, basis, reach)], plot, tol)}")
+        say_text(f"plot: {plot_response_errors([reduction.response_error(part, basis, reach)], plot, tolerance)}")
     say_text(body)
     say_text(f"body: {save_body(body, output)}")
     if checkpoint is not None:

@@ -13,7 +13,7 @@ from flexmb.bodies.stress_modes import StressShapes
 from flexmb.bodies.validity import Gauge
 from flexmb.files.storage.sound import require_sound_body
 from flexmb.files.storage.tree import FileError, Tree
-from reduction.second_order_modes import QuadraticShapes
+from reduction.second_order_modes import SecondOrderModes
 
 
 def body_tree(body: Body) -> Tree:
@@ -52,7 +52,7 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             },
             mesh=None if tree["mesh"] is None else _mesh_from_tree(tree["mesh"]),
             Psi=tree["Psi"],
-            quadratic=None if tree["quadratic"] is None else QuadraticShapes(**tree["quadratic"]),
+            quadratic=None if tree["quadratic"] is None else SecondOrderModes(**tree["quadratic"]),
             stress=None if tree.get("stress") is None else StressShapes(**tree["stress"]),
             gauge=None if tree["gauge"] is None else Gauge(**tree["gauge"]),
         )

@@ -61,7 +61,7 @@ class ReductionKeys(Keys):
     modes: Annotated[int, Field(ge=0)] | None = None
     band: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
-    attached_to: str | None = None
+    reference_frame: str | None = None
     memory: str | None = None
 
 

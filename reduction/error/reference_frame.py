@@ -26,7 +26,7 @@ Values = Float[np.ndarray, " m"]
 
 
 def require_interface(model: Model, name: str | None) -> None:
-    """Refuse an `attached_to` that names no interface; None (mean-axis) is always there."""
+    """Refuse an `reference_frame` that names no interface; None (mean-axis) is always there."""
     if name is not None and name not in model.interfaces:
         raise InterfaceError(f"Model {model.name!r}: " + unknown_name("interface", name, model.interfaces))
 

@@ -26,6 +26,7 @@ from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.raw_mesh import MeshWarning
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.model import Model, UnitWarning
+from fem.renamed import refuse_old_names
 from fem.split import split
 
 __all__ = [
@@ -72,3 +73,5 @@ __all__ = [
     "structured_meshes",
     "write_mesh",
 ]
+
+refuse_old_names(__name__)

@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from fem.errors import InterfaceError, MeshError, unknown_name
 from fem.mesh.face_area import lumped_area
 from fem.mesh.mesh import Mesh
+from fem.renamed import renamed
 
 KINDS = ("rigid", "average")
 COLLINEAR = 1e-6
@@ -37,6 +38,7 @@ class HasPoints(Protocol):
     def rotation_nodes(self) -> Any: ...
 
 
+@renamed(motion_rows="interface_matrix", rigid_map="rigid_body_modes")
 @dataclass(frozen=True, eq=False)
 class Interface:
     """A set of nodes and the reference point that stands for it.

@@ -23,6 +23,7 @@ from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.mesh import Mesh
 from fem.mesh.unread import Declared, Unread, require_obeyed
+from fem.renamed import renamed
 
 
 class UnitWarning(UserWarning):
@@ -86,6 +87,7 @@ class _Imported:
         return self.M
 
 
+@renamed(with_added="with_point_masses with_springs", rigid_modes="rigid_body_modes")
 @dataclass(frozen=True, eq=False, init=False)
 class Model:
     """A part: nodes, mass and stiffness matrix, interfaces. Units: consistent.
@@ -234,6 +236,7 @@ class Model:
         copy._set(**{**self.__dict__, "interfaces": made})
         return copy
 
+    @renamed(resume="checkpoint")
     def with_solver(
         self, memory: int | str | None = None, backend: str = "auto", scratch: Any = None, checkpoint: Any = None
     ) -> "Model":

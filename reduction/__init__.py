@@ -1,5 +1,6 @@
 """From a finite element model to a small basis of elastic shapes."""
 
+from fem.renamed import refuse_old_names
 from reduction.basis import Basis, check
 from reduction.choose import choose
 from reduction.error.mode_comparison import ModeComparison, compare_modes
@@ -46,3 +47,5 @@ __all__ = [
     "strain_modes",
     "synthesise",
 ]
+
+refuse_old_names(__name__)

@@ -9,10 +9,12 @@ from jaxtyping import Float
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.model import Model
+from fem.renamed import renamed
 
 TOLERANCE = 1e-8
 
 
+@renamed(modes="n_modes", attached_to="reference_frame", interface_rows="interface_modes")
 @dataclass(frozen=True, eq=False)
 class Basis:
     """Elastic shapes `Psi` of a body, mass-orthonormal and stiffness-diagonal, without rigid motion.

@@ -6,6 +6,7 @@ from typing import Any
 
 from fem.errors import ConvergenceError, MatrixError, unknown_name
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import (
     DEFAULT_TOLERANCE,
@@ -35,6 +36,7 @@ FAMILIES: dict[str, Callable[[ReductionContext, SizeSpec], ShapeGenerator]] = {
 """In the order in which they are tried; of equal sizes the first wins."""
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def choose(
     model: Model, reference_frame: str | None = None, *,
     band: Band, tolerance: float = DEFAULT_TOLERANCE, inputs: Sequence[Load] | None = None, methods: Sequence[str] | None = None,

@@ -5,6 +5,7 @@ from typing import Any
 
 from fem.errors import MatrixError, unknown_name
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load
 from reduction.choose import choose
@@ -29,6 +30,7 @@ METHODS: dict[str, Callable[..., Basis]] = {
 }
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def reduce(
     model: Model, method: str, modes: int | None = None, reference_frame: str | None = None, *,
     band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,

@@ -15,12 +15,14 @@ from fem.errors import MatrixError, unknown_name
 from fem.interface import rigid_motion
 from fem.join import part_dofs
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis, interface_modes
 from reduction.error.reference_frame import attach, diagonalise, require_elastic, require_interface
 from reduction.solutions.orthonormal import new_directions
 from reduction.solutions.statics import orthonormal_rigid_motions
 
 
+@renamed(attached_to="reference_frame")
 def synthesise(
     joined: Model,
     parts: Mapping[str, Model],
@@ -75,6 +77,7 @@ def synthesise(
     )
 
 
+@renamed(attached_to="reference_frame")
 def reanalyse(basis: Basis, model: Model, reference_frame: str | None = None) -> Basis:
     """`basis` for a changed `model` of the same nodes and interfaces: other materials, added masses or springs (`Model.with_point_masses`, `Model.with_springs`).
 

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from fem.elements import LINE, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.unread import Declared, Unread, listed
+from fem.renamed import renamed
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class CellBlock:
         return len(self.connectivity)
 
 
+@renamed(notes="warnings")
 @dataclass(frozen=True, eq=False)
 class Mesh:
     """A mesh of solid cells, and of line cells for beams. Units are the user's.

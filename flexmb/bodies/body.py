@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.mesh.mesh import Mesh
 from fem.model import Model
+from fem.renamed import renamed
 from flexmb.bodies.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
 from flexmb.bodies.stress_modes import StressShapes, stress_shapes
 from flexmb.bodies.validity import Gauge, gauge
@@ -20,6 +21,7 @@ SECOND_ORDER, NO_SECOND_ORDER = "second-order", "none"
 """Choices of `geometric_stiffness`."""
 
 
+@renamed(over="transformed")
 @dataclass(frozen=True, eq=False)
 class BodyInterface:
     """A place of a body where joints and forces attach, with its elastic motion.

@@ -9,6 +9,7 @@ from fem.errors import MatrixError
 from fem.interface import rigid_motion
 from fem.matrices.beam_matrices import LineMass
 from fem.model import Model
+from fem.renamed import renamed
 from flexmb.spatial.lie import skew
 from reduction.basis import Basis
 from reduction.second_order import SecondOrder
@@ -19,6 +20,7 @@ _SPIN = np.array(
 """`_SPIN[k] @ a = e_k x a`."""
 
 
+@renamed(over="transformed")
 @dataclass(frozen=True, eq=False)
 class InertiaInvariants:
     """Mass integrals of a body in its own frame, over `m` elastic coordinates (theory.md section 2).

@@ -20,6 +20,7 @@ from scipy.linalg import eigh
 
 from fem.errors import ConvergenceError, MatrixError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, build, reduction_context, size_spec, static_responses
 from reduction.error.reference_response import ReferenceResponse
@@ -36,6 +37,7 @@ COMPRESS = 1e-9
 """Relative singular value below which directions of the low-rank factor are dropped."""
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def balanced_truncation(
     model: Model, modes: int | None = None, reference_frame: str | None = None, *,
     band: Band, tolerance: float | None = None, inputs: Sequence[Load] | None = None, static: bool = True,

@@ -7,6 +7,7 @@ import numpy as np
 
 from fem.errors import InterfaceError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, SizeSpec, build, reduction_context, size_spec
 from reduction.shape_sequence import ShapeGenerator, ShapeSequence, static_shapes, vibration
@@ -19,6 +20,7 @@ BAND_FACTOR = 2.0
 the edge of the band and 0.5 % in its lower half (with 1.5: 9 %; with 3 and twice the modes: 0.6 %)."""
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def craig_bampton(
     model: Model, modes: int | None = None, reference_frame: str | None = None, *,
     band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
@@ -55,6 +57,7 @@ def craig_bampton(
     return build(context, spec, "Craig-Bampton", craig_bampton_shape_generator(context, spec), reference_frame)
 
 
+@renamed(attached_to="reference_frame")
 def guyan(model: Model, reference_frame: str | None = None, *, band: Band | None = None) -> Basis:
     """Static shapes of the interfaces alone (Guyan, AIAA J. 3 (1965) 380): `craig_bampton` without vibration modes, m = 6 (ni - 1)."""
     return craig_bampton(model, 0, reference_frame, band=band)

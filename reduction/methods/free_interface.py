@@ -5,12 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, build, reduction_context, size_spec, static_responses
 from reduction.shape_sequence import ShapeGenerator, free_modes, static_shapes
 from reduction.solutions.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def craig_chang(
     model: Model, modes: int | None = None, reference_frame: str | None = None, *,
     band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
@@ -36,6 +38,7 @@ def craig_chang_shape_generator(context: ReductionContext) -> ShapeGenerator:
     return free_modes(context.body, context.reference, static_responses(context))
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def herting(
     model: Model, modes: int | None = None, reference_frame: str | None = None, *,
     band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,

@@ -25,6 +25,7 @@ from scipy.linalg import eigh
 
 from fem.errors import MatrixError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, build, reduction_context, size_spec, static_responses
 from reduction.error.reference_response import ReferenceResponse
@@ -34,6 +35,7 @@ QUADRATURE = 1e-6
 """Relative accuracy of the Gramian's quadrature."""
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def gramian(
     model: Model, modes: int | None = None, reference_frame: str | None = None, *,
     band: Band, tolerance: float | None = None, inputs: Sequence[Load] | None = None, static: bool = True,

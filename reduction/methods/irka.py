@@ -18,6 +18,7 @@ from scipy.linalg import eigh
 
 from fem.errors import MatrixError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, build, reduction_context, size_spec, static_responses
 from reduction.error.reference_response import ReferenceResponse
@@ -28,6 +29,7 @@ ITERATIONS, SETTLED = 100, 1e-6
 """Iterations at most, and the relative change of the reduced eigenvalues that ends them."""
 
 
+@renamed(attached_to="reference_frame")
 def irka(
     model: Model, modes: int, reference_frame: str | None = None, *,
     band: Band, inputs: Sequence[Load] | None = None, static: bool = True,

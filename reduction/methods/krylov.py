@@ -22,6 +22,7 @@ from scipy.linalg import eigh
 
 from fem.errors import MatrixError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import (
     Band,
@@ -48,6 +49,7 @@ TOGETHER = 0.1
 factorisations."""
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def krylov(
     model: Model, modes: int | None = None, reference_frame: str | None = None, *,
     band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,

@@ -6,12 +6,14 @@ import numpy as np
 
 from fem.errors import MatrixError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, SizeSpec, build, reduction_context, size_spec
 from reduction.shape_sequence import ShapeGenerator, ShapeSequence, free_modes, static_shapes
 from reduction.solutions.statics import inertia_relief_solution
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def modal(
     model: Model, modes: int | None = None, reference_frame: str | None = None, *,
     band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,

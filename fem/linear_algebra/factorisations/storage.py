@@ -18,6 +18,7 @@ import psutil
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from fem.errors import FactorisationError, MatrixError
+from fem.renamed import renamed
 
 PREFIX = "flexmb-factor-"
 MEGABYTE = 2**20
@@ -25,6 +26,7 @@ ALL_MEMORY = 0.9
 """Without a budget a factor goes out of core when the process would take more than this part of the machine's memory."""
 
 
+@renamed(resume="checkpoint")
 @dataclass(frozen=True)
 class SolverOptions:
     """How matrices are factorised.

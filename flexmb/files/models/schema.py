@@ -1,6 +1,6 @@
 """The keys of a model file (TOML): bodies, joints, forces, settings. A key that is not here is refused by name."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
@@ -55,6 +55,7 @@ Interface = Annotated[
 class ReductionKeys(Keys):
     """How the mesh is reduced."""
 
+    renamed: ClassVar = {"attached_to": "reference_frame"}
     method: Literal[
         "choose", "craig-bampton", "craig-chang", "herting", "modal", "krylov", "gramian", "balanced-truncation", "irka"
     ] = "craig-bampton"

@@ -153,7 +153,7 @@ def pendulum(m: int) -> object:
 
     mesh = structured_meshes.block("hexahedron", (1.0, 0.1, 0.1), (20, 3, 3))
     part = Model(mesh, Material.isotropic(2e9, 0.3, 1000.0)).with_interfaces(hub="x0")
-    basis = reduction.craig_bampton(part, m, attached_to="hub")
+    basis = reduction.craig_bampton(part, m, reference_frame="hub")
     system = flexmb.System(gravity=(0, 0, -9.81))
     body = system.add(flexmb.flexible_body(part, basis, geometric_stiffness="none"))
     system.revolute("hinge", system.ground.at(body["hub"].point), body["hub"], axis=(0, 1, 0))

@@ -58,7 +58,7 @@ def pendulum() -> Any:
     soft = fem.Material.isotropic(5e7, 0.45, 1100.0)
     part = fem.Model(block("hexahedron20", (1.0, 0.1, 0.1), (10, 1, 1)), soft, name="rubber")
     part = part.with_interfaces(root="x0", tip="x1")
-    body = with_modes(flexmb.flexible_body(part, reduction.craig_bampton(part, 4, attached_to="root")), 3)
+    body = with_modes(flexmb.flexible_body(part, reduction.craig_bampton(part, 4, reference_frame="root")), 3)
     system = flexmb.System(gravity=(0, 0, -9.81), name="pendulum")
     placed = system.add(body)
     system.revolute("hinge", system.ground, placed["root"], axis=(0, 1, 0))

@@ -50,11 +50,11 @@ def main() -> None:
     }
     who = sys.argv[1]
     start = time.process_time()
-    basis = methods[who]() if who in methods else reduction.reduce(part, who, band=BAND, tol=TOLERANCE)
+    basis = methods[who]() if who in methods else reduction.reduce(part, who, band=BAND, tolerance=TOLERANCE)
     method = time.process_time() - start
     print(
         json.dumps(
-            {"method": method, "factor": factor, "coordinates": basis.modes, "error": basis.options.get("error")}
+            {"method": method, "factor": factor, "coordinates": basis.n_modes, "error": basis.options.get("error")}
         )
     )
 

@@ -58,7 +58,7 @@ def flexmb_paths() -> Any:
     from fem import Interface
 
     made = part().with_interfaces(hub="x0", tip=Interface("x1", kind="average"))
-    basis = reduction.craig_bampton(made, MODES, attached_to="hub")
+    basis = reduction.craig_bampton(made, MODES, reference_frame="hub")
     body = flexmb.flexible_body(made, basis, geometric_stiffness="none")
     system = flexmb.System(gravity=GRAVITY)
     crank = system.add(body, name="crank")

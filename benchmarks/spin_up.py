@@ -48,7 +48,7 @@ def flexmb_run() -> dict:
     from validation import spin_up
 
     part = spin_up.solid()
-    basis = reduction.craig_bampton(part, modes=MODES, attached_to="hub")
+    basis = reduction.craig_bampton(part, modes=MODES, reference_frame="hub")
     system = flexmb.System()
     beam = system.add(flexmb.flexible_body(part, basis))
     system.revolute("hub", system.ground.at((0, 0, 0)), beam["hub"], axis=(0, 0, 1))

@@ -59,7 +59,7 @@ def flexmb_run(field: str, hinge: str) -> dict:
 
     if hinge == "frame":
         made = part().with_interfaces(hub="x0", tip="x1")
-        basis = reduction.craig_bampton(made, MODES, attached_to="hub")
+        basis = reduction.craig_bampton(made, MODES, reference_frame="hub")
     else:
         made = part().with_interfaces(hub=Interface("x0", kind="average"), tip=Interface("x1", kind="average"))
         basis = reduction.craig_bampton(made, MODES)

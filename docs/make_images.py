@@ -70,7 +70,7 @@ def precision() -> None:
     from flexmb.plots.precision_plots import plot_work_precision
 
     settings = [{"step": h} for h in (2e-5, 1e-5, 5e-6, 2e-6, 1e-6)]
-    settings += [{"method": "radau", "tolerance": tol} for tol in (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)]
+    settings += [{"method": "radau", "tolerance": tolerance} for tolerance in (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)]
     runs = work_precision(demo.build(), 0.02, lambda r: r.position("rod.small"), settings, output_step=1e-3)
     plot_work_precision(runs, HERE / "precision.png")
 

@@ -16,7 +16,7 @@ from fem.files.mesh_files import read_mesh, write_mesh
 from fem.files.nastran_matrices import read_nastran
 from fem.interface import Interface
 from fem.join import join
-from fem.linear_algebra.factorisations.storage import Solver
+from fem.linear_algebra.factorisations.storage import SolverOptions
 from fem.loads import gravity, point_force, pressure
 from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
@@ -26,6 +26,7 @@ from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.raw_mesh import MeshWarning
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.model import Model, UnitWarning
+from fem.renamed import refuse_old_names
 from fem.split import split
 
 __all__ = [
@@ -46,7 +47,7 @@ __all__ = [
     "Model",
     "PointMass",
     "Section",
-    "Solver",
+    "SolverOptions",
     "Spring",
     "UnitWarning",
     "check_mesh",
@@ -72,3 +73,5 @@ __all__ = [
     "structured_meshes",
     "write_mesh",
 ]
+
+refuse_old_names(__name__)

@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from fem.errors import InterfaceError, MeshError, unknown_name
 from fem.mesh.face_area import lumped_area
 from fem.mesh.mesh import Mesh
+from fem.renamed import renamed
 
 KINDS = ("rigid", "average")
 COLLINEAR = 1e-6
@@ -37,6 +38,7 @@ class HasPoints(Protocol):
     def rotation_nodes(self) -> Any: ...
 
 
+@renamed(motion_rows="interface_matrix", rigid_map="rigid_body_modes")
 @dataclass(frozen=True, eq=False)
 class Interface:
     """A set of nodes and the reference point that stands for it.
@@ -89,15 +91,15 @@ class Interface:
         """All dofs of the nodes: displacements, then the rotations of nodes of beams."""
         return np.concatenate([self.translation_dofs, np.asarray(self.rotation_dofs, dtype=np.int64)])
 
-    def rigid_map(self, model: HasPoints) -> Float[np.ndarray, "d 6"]:
+    def rigid_body_modes(self, model: HasPoints) -> Float[np.ndarray, "d 6"]:
         """Motion of the `dofs` for unit translations x, y, z of the set and unit rotations about `point`."""
         turned = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.rotation_dofs) // 3, 1))
         return np.vstack([rigid_motion(model.points[self.nodes], self.point), turned])
 
-    def motion_rows(self, model: HasPoints) -> sp.csr_matrix:
+    def interface_matrix(self, model: HasPoints) -> sp.csr_matrix:
         """B (ndof, 6), sparse: `B^T u = [t; theta]`, the motion of the interface for nodal displacements u.
 
-        Minimises `sum_k w_k |u_k - t - theta x (x_k - p)|^2` over t and theta, so `B^T L = I` for L = `rigid_map`:
+        Minimises `sum_k w_k |u_k - t - theta x (x_k - p)|^2` over t and theta, so `B^T L = I` for L = `rigid_body_modes`:
         rigid motion is met exactly. `B f` spreads a wrench f = [force; moment about `point`] over the nodes. A rigid
         interface uses equal weights, any weights giving the same answer there. Cost: linear in the number of nodes.
 
@@ -122,7 +124,7 @@ class Interface:
         extent = np.ptp(model.points[self.nodes], axis=0).max()
         turning = np.full(len(self.rotation_dofs), (extent if extent > 0 else 1.0) ** 2 / len(w))
         W = np.concatenate([np.repeat(w, 3), turning])
-        L = self.rigid_map(model)
+        L = self.rigid_body_modes(model)
         rows = W[:, None] * L @ np.linalg.inv(L.T @ (W[:, None] * L))
         dof, direction = np.repeat(self.dofs, 6), np.tile(np.arange(6), len(rows))
         return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.ndof, 6))

@@ -19,7 +19,7 @@ def gravity(model: Model, acceleration: Any) -> Force:
     g = _vectors(acceleration, "the gravity acceleration")
     if g.shape != (3,):
         raise MatrixError(f"Gravity needs an acceleration with 3 components; found shape {g.shape}.")
-    return model.M @ (model.rigid_modes()[:, :3] @ g)
+    return model.M @ (model.rigid_body_modes()[:, :3] @ g)
 
 
 def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -> Force:

@@ -87,7 +87,7 @@ def added_mass(model: HasPoints, interfaces: Mapping[str, Interface], masses: Ma
             raise InterfaceError(
                 f"Interface {name!r} has nodes of beams: attach a rigid body there instead of adding mass."
             )
-        B = interface.motion_rows(model)
+        B = interface.interface_matrix(model)
         total = total + B @ sp.csr_matrix(lump.matrix(name)) @ B.T
     return sp.csr_matrix(total)
 
@@ -101,7 +101,7 @@ def added_stiffness(model: HasPoints, interfaces: Mapping[str, Interface], sprin
         moved[:3, 3:] = rigid_motion(np.asarray(b.point)[None], np.asarray(a.point))[
             :, 3:
         ]  # motion of b when it moves with a
-        C = b.motion_rows(model) - a.motion_rows(model) @ sp.csr_matrix(moved.T)
+        C = b.interface_matrix(model) - a.interface_matrix(model) @ sp.csr_matrix(moved.T)
         total = total + C @ sp.csr_matrix(spring.matrix()) @ C.T
     return sp.csr_matrix(total)
 

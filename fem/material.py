@@ -133,7 +133,7 @@ DIMENSIONLESS = ((1e-2, 1e2), (0.0, 1e4))
 DENSE, DENSE_SPEED = 2.5e3, 4e2  # kg/m^3, m/s: among the metals lead is the slowest, with 700 m/s
 
 
-def unit_suspicion(material: Material, size: float) -> str | None:
+def check_units(material: Material, size: float) -> str | None:
     """A hint when modulus, density and the `size` of the part (its bounding box's diagonal) fit no system of units, else None.
 
     Physical solids leave a narrow window in each system of `SYSTEMS`; constants that are off by 1e3, 1e6, 1e9 or 1e12

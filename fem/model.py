@@ -13,9 +13,9 @@ from jaxtyping import Float, Int
 from fem.beam import Beam
 from fem.errors import MaterialError, MatrixError
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
-from fem.linear_algebra.factorisations.storage import Solver
+from fem.linear_algebra.factorisations.storage import SolverOptions
 from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
-from fem.material import Material, unit_suspicion
+from fem.material import Material, check_units
 from fem.matrices import assembly
 from fem.matrices.beam_matrices import Beams, LineMass
 from fem.matrices.matrix_check import checked_free_matrices
@@ -23,6 +23,7 @@ from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.mesh import Mesh
 from fem.mesh.unread import Declared, Unread, require_obeyed
+from fem.renamed import renamed
 
 
 class UnitWarning(UserWarning):
@@ -86,6 +87,7 @@ class _Imported:
         return self.M
 
 
+@renamed(with_added="with_point_masses with_springs", rigid_modes="rigid_body_modes")
 @dataclass(frozen=True, eq=False, init=False)
 class Model:
     """A part: nodes, mass and stiffness matrix, interfaces. Units: consistent.
@@ -102,7 +104,7 @@ class Model:
     mesh: Mesh | None
     materials: assembly.Materials
     name: str
-    solver: Solver
+    solver: SolverOptions
     _matrices: _Assembly | _Imported = field(repr=False)
 
     def __init__(
@@ -126,7 +128,7 @@ class Model:
             material_of = np.zeros(mesh.cell_count, dtype=int)
         materials = tuple(by_set.values())
         for m in materials:
-            hint = unit_suspicion(m.material if isinstance(m, Beam) else m, mesh.size)
+            hint = check_units(m.material if isinstance(m, Beam) else m, mesh.size)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)
         self._set(
@@ -135,7 +137,7 @@ class Model:
             mesh=mesh,
             materials=materials,
             name=name or mesh.name,
-            solver=Solver(),
+            solver=SolverOptions(),
             _matrices=_Assembly(mesh, materials, material_of),
         )
 
@@ -158,7 +160,7 @@ class Model:
         matrices = _Imported(*checked_free_matrices(M, K, points, name))
         model = Model.__new__(Model)
         model._set(
-            points=points, interfaces={}, mesh=None, materials=(), name=name, solver=Solver(), _matrices=matrices
+            points=points, interfaces={}, mesh=None, materials=(), name=name, solver=SolverOptions(), _matrices=matrices
         )
         return model
 
@@ -234,20 +236,31 @@ class Model:
         copy._set(**{**self.__dict__, "interfaces": made})
         return copy
 
+    @renamed(resume="checkpoint")
     def with_solver(
-        self, memory: int | str | None = None, backend: str = "auto", scratch: Any = None, resume: Any = None
+        self, memory: int | str | None = None, backend: str = "auto", scratch: Any = None, checkpoint: Any = None
     ) -> "Model":
-        """The same part whose matrices are factorised within a memory budget (see `fem.Solver`): `part.with_solver(memory="4GiB", resume="run/")`."""
+        """The same part whose matrices are factorised within a memory budget (see `fem.SolverOptions`): `part.with_solver(memory="4GiB", checkpoint="run/")`."""
         copy = Model.__new__(Model)
-        copy._set(**{**self.__dict__, "solver": Solver(memory, backend, scratch, resume)})
+        copy._set(**{**self.__dict__, "solver": SolverOptions(memory, backend, scratch, checkpoint)})
         return copy
 
-    def with_added(self, masses: Mapping[str, PointMass] | None = None, springs: Sequence[Spring] = ()) -> "Model":
-        """The same part with rigid lumps at interfaces (`masses`: interface to `fem.PointMass`) and springs between them (`fem.Spring`).
+    def with_point_masses(self, masses: Mapping[str, PointMass]) -> "Model":
+        """The same part with rigid lumps at interfaces, beside those it has: `masses` from interface to `fem.PointMass`.
 
-        Geometric stiffness leaves the springs out. Raises InterfaceError and MatrixError. Cost: that of assembling K.
+        Raises InterfaceError and MatrixError. Cost: a sum of sparse matrices.
         """
-        dM = added_mass(self, self.interfaces, masses or {})
+        return self._with_lumped_elements(masses, ())
+
+    def with_springs(self, springs: Sequence[Spring]) -> "Model":
+        """The same part with springs between its interfaces (`fem.Spring`), beside those it has. Geometric stiffness leaves them out.
+
+        Raises InterfaceError and MatrixError. Cost: a sum of sparse matrices.
+        """
+        return self._with_lumped_elements({}, springs)
+
+    def _with_lumped_elements(self, masses: Mapping[str, PointMass], springs: Sequence[Spring]) -> "Model":
+        dM = added_mass(self, self.interfaces, masses)
         dK = added_stiffness(self, self.interfaces, springs)
         source: _Assembly | _Imported = self._matrices
         if isinstance(source, _Imported):
@@ -259,7 +272,7 @@ class Model:
         copy._set(**{**{k: v for k, v in self.__dict__.items() if k != "_rigid_mass"}, "_matrices": source})
         return copy
 
-    def rigid_modes(self, about: Any = (0.0, 0.0, 0.0)) -> Float[np.ndarray, "ndof 6"]:
+    def rigid_body_modes(self, about: Any = (0.0, 0.0, 0.0)) -> Float[np.ndarray, "ndof 6"]:
         """Displacements for unit translations along x, y, z and unit rotations about them through `about`."""
         moved = rigid_motion(self.points, np.asarray(about, dtype=float))
         turned = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.rotation_nodes), 1))
@@ -366,7 +379,7 @@ class Model:
 
     @cached_property
     def _rigid_mass(self) -> np.ndarray:
-        R = self.rigid_modes()
+        R = self.rigid_body_modes()
         return R.T @ (self.M @ R)
 
     @property

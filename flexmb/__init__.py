@@ -1,6 +1,7 @@
 """flexmb: flexible bodies inside moving mechanisms, with the energy balance as witness."""
 
 from fem.errors import ConvergenceError, FlexmbError
+from fem.renamed import refuse_old_names
 from flexmb.analyses.compare import Comparison, compare
 from flexmb.bodies.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
 from flexmb.bodies.validity import RangeWarning
@@ -78,3 +79,5 @@ __all__ = [
     "time_functions",
     "uniform_rod",
 ]
+
+refuse_old_names(__name__)

@@ -1,8 +1,9 @@
 """From a finite element model to a small basis of elastic shapes."""
 
+from fem.renamed import refuse_old_names
 from reduction.basis import Basis, check
 from reduction.choose import choose
-from reduction.error.quality import Report, report
+from reduction.error.mode_comparison import ModeComparison, compare_modes
 from reduction.error.response_error import ResponseError, response_error
 from reduction.frequency_response import FrequencyResponse, frequency_response
 from reduction.methods.balanced_truncation import balanced_truncation
@@ -15,19 +16,20 @@ from reduction.methods.modal import modal
 from reduction.registry import METHODS, reduce
 from reduction.second_order import SecondOrder, second_order
 from reduction.solutions.vibration import count_modes
-from reduction.strain import strain_rows
+from reduction.strain import strain_modes
 from reduction.substructures import reanalyse, synthesise
 
 __all__ = [
     "METHODS",
     "Basis",
     "FrequencyResponse",
-    "Report",
+    "ModeComparison",
     "ResponseError",
     "SecondOrder",
     "balanced_truncation",
     "check",
     "choose",
+    "compare_modes",
     "count_modes",
     "craig_bampton",
     "craig_chang",
@@ -40,9 +42,10 @@ __all__ = [
     "modal",
     "reanalyse",
     "reduce",
-    "report",
     "response_error",
     "second_order",
-    "strain_rows",
+    "strain_modes",
     "synthesise",
 ]
+
+refuse_old_names(__name__)

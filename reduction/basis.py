@@ -9,10 +9,12 @@ from jaxtyping import Float
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.model import Model
+from fem.renamed import renamed
 
 TOLERANCE = 1e-8
 
 
+@renamed(modes="n_modes", attached_to="reference_frame", interface_rows="interface_modes")
 @dataclass(frozen=True, eq=False)
 class Basis:
     """Elastic shapes `Psi` of a body, mass-orthonormal and stiffness-diagonal, without rigid motion.
@@ -20,9 +22,9 @@ class Basis:
     - `Psi` (ndof, m): nodal displacements for unit elastic coordinates; `Psi^T M Psi = I`.
     - `eigenvalues` (m,), ascending: `Psi^T K Psi = diag(eigenvalues)`, squares of angular frequencies (1/time^2).
     - `method`: "Craig-Bampton", "modal", ...
-    - `attached_to`: the interface that the body frame rides on, where all shapes vanish; None for a mean-axis frame
+    - `reference_frame`: the interface that the body frame rides on, where all shapes vanish; None for a mean-axis frame
       (shapes M-orthogonal to the six rigid motions; Buckens, Tisserand).
-    - `interface_rows`: for each interface (6, m), `B^T Psi`: translation of its point and rotation for unit elastic
+    - `interface_modes`: for each interface (6, m), `B^T Psi`: translation of its point and rotation for unit elastic
       coordinates, in the axes of the mesh.
     - `options`: how it was made (method's arguments, model, solver, wall times in seconds); plain values only.
 
@@ -32,8 +34,8 @@ class Basis:
     Psi: Float[np.ndarray, "ndof m"]
     eigenvalues: Float[np.ndarray, " m"]
     method: str
-    attached_to: str | None
-    interface_rows: Mapping[str, Float[np.ndarray, "6 m"]]
+    reference_frame: str | None
+    interface_modes: Mapping[str, Float[np.ndarray, "6 m"]]
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -48,17 +50,17 @@ class Basis:
                 f"{what}: eigenvalues must be positive and ascending, found {self.eigenvalues}. A value that is not "
                 "positive means that a rigid motion is left in the basis."
             )
-        for name, rows in self.interface_rows.items():
+        for name, rows in self.interface_modes.items():
             if rows.shape != (6, m):
                 raise MatrixError(f"{what}: rows of interface {name!r} have shape {rows.shape}, expected (6, {m}).")
             rows.setflags(write=False)
-        if self.attached_to is not None and self.attached_to not in self.interface_rows:
-            raise InterfaceError(f"{what}: " + unknown_name("interface", self.attached_to, self.interface_rows))
+        if self.reference_frame is not None and self.reference_frame not in self.interface_modes:
+            raise InterfaceError(f"{what}: " + unknown_name("interface", self.reference_frame, self.interface_modes))
         self.Psi.setflags(write=False)
         self.eigenvalues.setflags(write=False)
 
     @property
-    def modes(self) -> int:
+    def n_modes(self) -> int:
         """Number m of elastic coordinates."""
         return len(self.eigenvalues)
 
@@ -68,23 +70,25 @@ class Basis:
         return np.sqrt(self.eigenvalues) / (2.0 * np.pi)
 
     def __str__(self) -> str:
-        frame = "mean-axis frame" if self.attached_to is None else f"frame attached to {self.attached_to!r}"
+        frame = "mean-axis frame" if self.reference_frame is None else f"frame attached to {self.reference_frame!r}"
         f = self.frequencies
         shown = " ".join(f"{value:.5g}" for value in f[:8]) + (f" ... {f[-1]:.5g}" if len(f) > 8 else "")
         lines = [
-            f"{self.method} basis of {self.options.get('model') or 'a model'}: {self.modes} elastic coordinates for "
+            f"{self.method} basis of {self.options.get('model') or 'a model'}: {self.n_modes} elastic coordinates for "
             f"{len(self.Psi)} dofs, {frame}",
             f"  frequencies (cycles per unit of time): {shown}",
         ]
         kinds = self.options.get("interfaces", {})
-        lines += [f"  interface {name!r} ({kinds.get(name, 'unknown kind')})" for name in self.interface_rows]
+        lines += [f"  interface {name!r} ({kinds.get(name, 'unknown kind')})" for name in self.interface_modes]
         if "error" in self.options:
             band, tolerance = self.options["band"][1], self.options["tolerance"]
             asked = f", {tolerance:.2g} was asked for" if tolerance else ""
             lines.append(
                 f"  response over (0, {band:.5g}) within {self.options['error']:.2g} of the full model, at {self.options['error_at']:.5g}{asked}"
             )
-            lines += [f"  not among the inputs: {k!r}, within {v:.2g}" for k, v in self.options["left_out"].items()]
+            lines += [
+                f"  not among the inputs: {k!r}, within {v:.2g}" for k, v in self.options["unmeasured_inputs"].items()
+            ]
         for row in self.options.get("candidates", []):
             size = row["coordinates"] or f"more than {row['tried']}"
             lines.append(f"  {row['method']:>14}: {size} coordinates ({row['seconds']:.1f} s)")
@@ -95,9 +99,9 @@ class Basis:
         return "\n".join(lines)
 
 
-def interface_rows(model: Model, Psi: Float[np.ndarray, "ndof m"]) -> dict[str, np.ndarray]:
+def interface_modes(model: Model, Psi: Float[np.ndarray, "ndof m"]) -> dict[str, np.ndarray]:
     """`B^T Psi` (6, m) of every interface of the model."""
-    return {name: np.asarray(i.motion_rows(model).T @ Psi) for name, i in model.interfaces.items()}
+    return {name: np.asarray(i.interface_matrix(model).T @ Psi) for name, i in model.interfaces.items()}
 
 
 def check(basis: Basis, model: Model) -> None:
@@ -112,25 +116,25 @@ def check(basis: Basis, model: Model) -> None:
     MPsi = model.M @ Psi
     size = np.abs(Psi).max()
     errors = {
-        "Psi^T M Psi = I": _largest(Psi.T @ MPsi - np.eye(basis.modes)),
+        "Psi^T M Psi = I": _largest(Psi.T @ MPsi - np.eye(basis.n_modes)),
         "Psi^T K Psi = diag(eigenvalues)": _largest(
-            (Psi.T @ (model.K @ Psi)) / np.outer(scale, scale) - np.eye(basis.modes)
+            (Psi.T @ (model.K @ Psi)) / np.outer(scale, scale) - np.eye(basis.n_modes)
         ),
     }
     for name, interface in model.interfaces.items():
-        rows = interface.motion_rows(model).T @ Psi
-        length = np.abs(interface.motion_rows(model)).max()
-        errors[f"rows of interface {name!r} = B^T Psi"] = _largest(rows - basis.interface_rows[name]) / (size * length)
+        rows = interface.interface_matrix(model).T @ Psi
+        length = np.abs(interface.interface_matrix(model)).max()
+        errors[f"rows of interface {name!r} = B^T Psi"] = _largest(rows - basis.interface_modes[name]) / (size * length)
         if interface.kind == "rigid":
-            left = Psi[interface.dofs] - interface.rigid_map(model) @ rows
+            left = Psi[interface.dofs] - interface.rigid_body_modes(model) @ rows
             errors[f"the nodes of rigid interface {name!r} move as one"] = _largest(left) / size
-    if basis.attached_to is None:
-        R = model.rigid_modes(model.centre_of_mass)
+    if basis.reference_frame is None:
+        R = model.rigid_body_modes(model.centre_of_mass)
         unit = np.sqrt(np.einsum("ij,ij->j", R, model.M @ R))
         errors["R^T M Psi = 0 (mean-axis frame)"] = _largest(R.T @ MPsi / unit[:, None])
     else:
-        B = model.interfaces[basis.attached_to].motion_rows(model)
-        errors[f"B^T Psi = 0 at {basis.attached_to!r}"] = _largest(B.T @ Psi) / (size * np.abs(B).max())
+        B = model.interfaces[basis.reference_frame].interface_matrix(model)
+        errors[f"B^T Psi = 0 at {basis.reference_frame!r}"] = _largest(B.T @ Psi) / (size * np.abs(B).max())
     for what, error in errors.items():
         if not error <= TOLERANCE:
             raise MatrixError(f"{basis.method} basis: {what} fails by {error:.1e}, allowed {TOLERANCE:.0e}.")

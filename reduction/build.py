@@ -1,4 +1,4 @@
-"""From a method's ladder of shapes to its basis: the part that all methods share."""
+"""From a method's sequence of shapes to its basis: the part that all methods share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from jaxtyping import Float
 
 from fem.errors import MatrixError
 from fem.model import Model
-from reduction.basis import Basis, interface_rows
-from reduction.error.certificate import Certificate, certify
+from reduction.basis import Basis, interface_modes
 from reduction.error.inputs import Inputs, resolve_inputs
-from reduction.error.reference import attach, diagonalise, require_elastic, require_interface
+from reduction.error.reference_frame import attach, diagonalise, require_elastic, require_interface
+from reduction.error.reference_response import ReferenceResponse, reference_response
 from reduction.error.response_error import SHARE, measure
-from reduction.shape_sequence import Climb, Ladder, independent, smallest, static_shapes
+from reduction.shape_sequence import ShapeGenerator, ShapeSequence, independent, smallest, static_shapes
 from reduction.solutions.record import options
-from reduction.solutions.statics import Statics, free_displacement, statics
+from reduction.solutions.statics import Statics, inertia_relief_solution, statics
 from reduction.solutions.vibration import require_band
 
 Band = tuple[float | int, float | int]
@@ -30,15 +30,15 @@ DEFAULT_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """What the reduction of a part works with: its statics and its inputs and, where there is a band, the certified response over it.
+class ReductionContext:
+    """What the reduction of a part works with: its statics and its inputs and, where there is a band, the reference response over it.
 
-    `clock`: when the certificate was begun and finished, in seconds of `time.perf_counter`.
+    `clock`: when the reference response was begun and finished, in seconds of `time.perf_counter`.
     """
 
     body: Statics
     inputs: Inputs
-    certificate: Certificate | None
+    reference: ReferenceResponse | None
     clock: tuple[float, float]
 
     @property
@@ -46,17 +46,17 @@ class Part:
         return self.body.model
 
     @property
-    def certified(self) -> Certificate:
-        """The certificate, for methods that were given a band and inputs."""
-        if self.certificate is None:
+    def required_reference(self) -> ReferenceResponse:
+        """The reference response, for methods that were given a band and inputs."""
+        if self.reference is None:
             raise MatrixError(
                 f"Model {self.model.name!r}: this needs a band=(0, f) and something that drives the part."
             )
-        return self.certificate
+        return self.reference
 
 
 @dataclass(frozen=True)
-class Request:
+class SizeSpec:
     """What was asked for: a number of shapes beyond the static ones, or a tolerance over a band, or (both None) the method's own choice."""
 
     modes: int | None
@@ -64,114 +64,125 @@ class Request:
     tolerance: float | None
 
 
-def request(
+def size_spec(
     modes: int | None,
     band: Band | None,
-    tol: float | None,
+    tolerance: float | None,
     *,
     least: int,
     default: int | None = 20,
     own_rule: bool = False,
-) -> Request:
+) -> SizeSpec:
     """Check how the size of a basis is asked for. Nothing: `default` modes; a band alone: the method's `own_rule`, or a tolerance of 1 %."""
     if band is not None:
         require_band(band)
-    if tol is not None and not (np.isfinite(tol) and FINEST <= tol < 1):
+    if tolerance is not None and not (np.isfinite(tolerance) and FINEST <= tolerance < 1):
         raise MatrixError(
-            f"A tolerance is a relative error between {FINEST:.0e} (round-off of the full model) and 1; found {tol}."
+            f"A tolerance is a relative error between {FINEST:.0e} (round-off of the full model) and 1; found {tolerance}."
         )
-    if tol is not None and band is None:
-        raise MatrixError(f"tol={tol} needs a band=(0, f) to hold over.")
-    if tol is not None and modes is not None:
-        raise MatrixError(f"Give modes={modes} or tol={tol}, not both.")
+    if tolerance is not None and band is None:
+        raise MatrixError(f"tolerance={tolerance} needs a band=(0, f) to hold over.")
+    if tolerance is not None and modes is not None:
+        raise MatrixError(f"Give modes={modes} or tolerance={tolerance}, not both.")
     if modes is not None and (isinstance(modes, bool) or not isinstance(modes, int | np.integer) or modes < least):
         raise MatrixError(f"The number of modes must be an integer of at least {least}; found {modes!r}.")
     if modes is None and band is None:
         modes = default
-    if modes is None and tol is None and not own_rule:
-        tol = DEFAULT_TOLERANCE
-    return Request(None if modes is None else int(modes), band, tol)
+    if modes is None and tolerance is None and not own_rule:
+        tolerance = DEFAULT_TOLERANCE
+    return SizeSpec(None if modes is None else int(modes), band, tolerance)
 
 
-def prepare(model: Model, asked: Request, inputs: Sequence[Load] | None, attached_to: str | None) -> Part:
-    """Statics and inputs, and where there is a band the certified response."""
+def reduction_context(
+    model: Model, spec: SizeSpec, inputs: Sequence[Load] | None, reference_frame: str | None
+) -> ReductionContext:
+    """Statics and inputs, and where there is a band the reference response."""
     model.require_obeyed()
-    require_interface(model, attached_to)
+    require_interface(model, reference_frame)
     resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
     body = statics(model)
     made = resolve_inputs(model, inputs)
-    certificate = None
+    reference = None
     clock = perf_counter()
     driving = made.deforming
-    if asked.band is not None and (driving.labels or asked.tolerance is not None):
-        certificate = certify(body, driving, asked.band, SHARE * (asked.tolerance or DEFAULT_TOLERANCE))
-    return Part(body, made, certificate, (clock, perf_counter()))
+    if spec.band is not None and (driving.labels or spec.tolerance is not None):
+        reference = reference_response(body, driving, spec.band, SHARE * (spec.tolerance or DEFAULT_TOLERANCE))
+    return ReductionContext(body, made, reference, (clock, perf_counter()))
 
 
-def static_responses(part: Part, wanted: bool = True) -> Float[np.ndarray, "ndof s"]:
+def static_responses(context: ReductionContext, wanted: bool = True) -> Float[np.ndarray, "ndof s"]:
     """The static responses of the free body to its inputs, M-orthonormal; none unless `wanted`."""
     if not wanted:
-        return np.zeros((part.model.ndof, 0))
-    return static_shapes(part.body, free_displacement(part.body, part.inputs.deforming.loads))
+        return np.zeros((context.model.ndof, 0))
+    return static_shapes(context.body, inertia_relief_solution(context.body, context.inputs.deforming.loads))
 
 
-def build(part: Part, asked: Request, method: str, climb: Climb, attached_to: str | None, **given: Any) -> Basis:
-    """The basis of the size that was asked for, its error measured where the part has a certificate."""
-    model = part.model
-    if asked.tolerance is not None and part.certificate is not None:
-        steps, count = smallest(part.certificate, model, climb, asked.tolerance)
+def build(
+    context: ReductionContext,
+    spec: SizeSpec,
+    method: str,
+    generate: ShapeGenerator,
+    reference_frame: str | None,
+    **given: Any,
+) -> Basis:
+    """The basis of the size that was asked for, its error measured where the part has a reference response."""
+    model = context.model
+    if spec.tolerance is not None and context.reference is not None:
+        sequence, count = smallest(context.reference, model, generate, spec.tolerance)
     else:
-        steps = climb(asked.modes)
-        taken = steps.shapes.shape[1] if asked.modes is None else asked.modes
-        count = independent(model, steps, taken)
-    basis = finish(part, asked, method, steps, count, attached_to, **given)
-    part.body.release()
+        sequence = generate(spec.modes)
+        taken = sequence.shapes.shape[1] if spec.modes is None else spec.modes
+        count = independent(model, sequence, taken)
+    basis = basis_of_shapes(context, spec, method, sequence, count, reference_frame, **given)
+    context.body.release()
     return basis
 
 
-def finish(
-    part: Part,
-    asked: Request,
+def basis_of_shapes(
+    context: ReductionContext,
+    spec: SizeSpec,
     method: str,
-    steps: Ladder,
+    sequence: ShapeSequence,
     count: int,
-    attached_to: str | None,
+    reference_frame: str | None,
     **given: Any,
 ) -> Basis:
-    """The basis of the first `count` shapes of a ladder."""
-    model, body = part.model, part.body
-    if part.certificate is None:
+    """The basis of the first `count` shapes of a sequence."""
+    model, body = context.model, context.body
+    if context.reference is None:
         body.release()  # nothing is left to solve
-    V = steps.columns(count)
+    V = sequence.columns(count)
     if V.shape[1] == 0:
-        hint = "" if asked.band is None else f", or raise the band above {asked.band[1]:.4g}"
+        hint = "" if spec.band is None else f", or raise the band above {spec.band[1]:.4g}"
         raise MatrixError(f"Model {model.name!r}: a basis of no shapes; ask for at least one mode{hint}.")
     free, values = diagonalise(model, V)
     require_elastic(model, body.R, values)
-    error = _errors(part, method, free, values)
-    Psi, values = (free, values) if attached_to is None else diagonalise(model, attach(model, attached_to, free))
+    error = _errors(context, method, free, values)
+    Psi, values = (
+        (free, values) if reference_frame is None else diagonalise(model, attach(model, reference_frame, free))
+    )
     return Basis(
-        Psi, values, method, attached_to, interface_rows(model, Psi),
+        Psi, values, method, reference_frame, interface_modes(model, Psi),
         options(
-            body, modes=count, static=steps.first.shape[1], band=asked.band, seconds={"certificate": part.clock[1] - part.clock[0], "shapes": perf_counter() - part.clock[1]},
-            inputs=list(part.inputs.labels),
-            shape_frequencies=np.sqrt(steps.eigenvalues[:count]) / (2 * np.pi), tolerance=asked.tolerance or 0.0, **given, **error,
+            body, modes=count, static=sequence.first.shape[1], band=spec.band, seconds={"reference response": context.clock[1] - context.clock[0], "shapes": perf_counter() - context.clock[1]},
+            inputs=list(context.inputs.labels),
+            shape_frequencies=np.sqrt(sequence.eigenvalues[:count]) / (2 * np.pi), tolerance=spec.tolerance or 0.0, **given, **error,
         ),
     )  # fmt: skip
 
 
-def _errors(part: Part, method: str, free: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+def _errors(context: ReductionContext, method: str, free: np.ndarray, values: np.ndarray) -> dict[str, Any]:
     """The measured error over the band, and that of each interface that was not among the inputs."""
-    certificate = part.certificate
-    if certificate is None:
+    reference = context.reference
+    if reference is None:
         return {}
-    found = measure(certificate, method, values, certificate.inputs.loads.T @ free)
+    found = measure(reference, method, values, reference.inputs.loads.T @ free)
     left = {}
-    for name in part.model.interfaces:
-        if f"{name} Fx" not in certificate.inputs.labels:
-            other = certify(part.body, resolve_inputs(part.model, [name]), (0, certificate.band), SHARE)
+    for name in context.model.interfaces:
+        if f"{name} Fx" not in reference.inputs.labels:
+            other = reference_response(context.body, resolve_inputs(context.model, [name]), (0, reference.band), SHARE)
             left[name] = measure(other, method, values, other.inputs.loads.T @ free).worst
     return {
         "error": found.worst, "error_at": found.at, "error_known_to": float(found.bound.max()),
-        "error_by_input": found.by_input, "left_out": left,
+        "error_by_input": found.by_input, "unmeasured_inputs": left,
     }  # fmt: skip

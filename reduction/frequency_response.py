@@ -1,4 +1,4 @@
-"""Frequency response of a part: of the full model by direct solves, of the full model over a band, certified, or of a basis."""
+"""Frequency response of a part: of the full model by direct solves, of the full model over a band with a bound, or of a basis."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from jaxtyping import Complex, Float
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.error.certificate import LOSS_FACTOR, certify, modal_response
 from reduction.error.inputs import resolve_inputs
-from reduction.error.reference import diagonalise
+from reduction.error.reference_frame import diagonalise
+from reduction.error.reference_response import LOSS_FACTOR, modal_response, reference_response
 from reduction.solutions.condensed import condense
 from reduction.solutions.statics import orthonormal_rigid_motions, statics
 
@@ -67,7 +67,7 @@ def frequency_response(
 
     - `frequencies`: those; with `basis` of the reduced body, without of the full model by a direct solve at each (one complex factorisation each).
     - `band = (0, f)`: of the full model, known to `tolerance`, at frequencies that resolve every resonance; one factorisation in all
-      (see `reduction.error.certificate`).
+      (see `reduction.error.reference_response`).
     """
     if (frequencies is None) == (band is None):
         raise MatrixError("Give frequencies=..., or band=(0, f) for a grid that resolves every resonance; one of them.")
@@ -79,12 +79,10 @@ def frequency_response(
         if basis is not None:
             raise MatrixError("A band is for the full model; give the basis the frequencies of that response.")
         body = statics(model)
-        certificate = certify(body, made, band, tolerance, loss_factor)
+        reference = reference_response(body, made, band, tolerance, loss_factor)
         body.release()
-        grid = certificate.grid()
-        return FrequencyResponse(
-            f"{model.name}, full", grid, certificate.response(grid), *rest, certificate.bound(grid)
-        )
+        grid = reference.grid()
+        return FrequencyResponse(f"{model.name}, full", grid, reference.response(grid), *rest, reference.bound(grid))
     f = np.asarray(frequencies, dtype=float)
     if f.ndim != 1 or not len(f) or not np.isfinite(f).all() or f.min() < 0:
         raise MatrixError(f"Frequencies must be finite and not negative; found {frequencies!r}.")
@@ -93,7 +91,7 @@ def frequency_response(
             raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")
         free, values = diagonalise(model, basis.Psi - R @ ((model.M @ R).T @ basis.Psi))
         elastic = modal_response(values, made.loads.T @ free, f, loss_factor)
-        return FrequencyResponse(f"{model.name}, {basis.method}, {basis.modes}", f, elastic, *rest)
+        return FrequencyResponse(f"{model.name}, {basis.method}, {basis.n_modes}", f, elastic, *rest)
     body = statics(model)
     condensed = condense(body)
     elastic = np.empty((len(f), *rest[0].shape), dtype=complex)

@@ -5,6 +5,7 @@ from typing import Any
 
 from fem.errors import MatrixError, unknown_name
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load
 from reduction.choose import choose
@@ -29,20 +30,21 @@ METHODS: dict[str, Callable[..., Basis]] = {
 }
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def reduce(
-    model: Model, method: str, modes: int | None = None, attached_to: str | None = None, *,
-    band: Band | None = None, tol: float | None = None, inputs: Sequence[Load] | None = None,
+    model: Model, method: str, modes: int | None = None, reference_frame: str | None = None, *,
+    band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
 ) -> Basis:  # fmt: skip
     """The basis that the method called `method` makes; what is None is left to the method. Names: `METHODS`."""
     model.require_obeyed()
     if method not in METHODS:
         raise MatrixError(unknown_name("reduction method", method, METHODS))
-    given: dict[str, Any] = {"modes": modes, "tol": tol, "band": band}
+    given: dict[str, Any] = {"modes": modes, "tolerance": tolerance, "band": band}
     if method == "choose" and modes is not None:
         raise MatrixError('"choose" finds the number of modes; give it a band and a tolerance, or name a method.')
-    if method == "irka" and (modes is None or tol is not None):
+    if method == "irka" and (modes is None or tolerance is not None):
         raise MatrixError('"irka" needs the number of modes, and takes no tolerance.')
     if band is None and method in ("choose", "gramian", "balanced-truncation", "irka"):
         raise MatrixError(f"Reduction by {method!r} needs a band, (0, highest frequency of interest).")
     given = {key: value for key, value in given.items() if value is not None}
-    return METHODS[method](model, attached_to=attached_to, inputs=inputs, **given)
+    return METHODS[method](model, reference_frame=reference_frame, inputs=inputs, **given)

@@ -31,8 +31,8 @@ from jaxtyping import Float
 
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.second_order_modes import QuadraticShapes, leading_pairs, quadratic_shapes
-from reduction.solutions.statics import Statics, free_displacement, statics
+from reduction.second_order_modes import SecondOrderModes, leading_pairs, second_order_modes
+from reduction.solutions.statics import Statics, inertia_relief_solution, statics
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class SecondOrder:
     first: Float[np.ndarray, "3 m m"]
     moments: Float[np.ndarray, "3 3 m m"]
     interfaces: Mapping[str, Float[np.ndarray, "6 m m"]]
-    shapes: QuadraticShapes
+    shapes: SecondOrderModes
 
 
 def second_order(model: Model, basis: Basis) -> SecondOrder:
@@ -59,16 +59,16 @@ def second_order(model: Model, basis: Basis) -> SecondOrder:
     """
     body = statics(model)
     names = list(model.interfaces)
-    translations = model.rigid_modes()[:, :3]
-    rows = [model.interfaces[name].motion_rows(model).toarray() for name in names]
+    translations = model.rigid_body_modes()[:, :3]
+    rows = [model.interfaces[name].interface_matrix(model).toarray() for name in names]
     loads = np.column_stack([model.M @ translations, model.moment_loads(), *rows])
     values = _works(body, basis, loads)
     interfaces = {}
     for k, name in enumerate(names):
         turned = _particular_work(model, name, basis, rows[k])
         interfaces[name] = values[12 + 6 * k : 18 + 6 * k] - turned
-    moments = values[3:12].reshape(3, 3, basis.modes, basis.modes)
-    shapes = quadratic_shapes(body, basis, leading_pairs(basis.eigenvalues))
+    moments = values[3:12].reshape(3, 3, basis.n_modes, basis.n_modes)
+    shapes = second_order_modes(body, basis, leading_pairs(basis.eigenvalues))
     body.release()
     return SecondOrder(values[:3], moments, interfaces, shapes)
 
@@ -88,19 +88,19 @@ def _works(body: Statics, basis: Basis, loads: np.ndarray) -> np.ndarray:
 def _prestress(body: Statics, basis: Basis, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Loads in equilibrium with the reactions of the body frame, and their static solutions in that frame."""
     model = body.model
-    if basis.attached_to is None:
-        return loads - body.MR @ (body.R.T @ loads), free_displacement(body, loads)
-    interface = model.interfaces[basis.attached_to]
-    B, R = interface.motion_rows(model), model.rigid_modes(interface.point)
+    if basis.reference_frame is None:
+        return loads - body.MR @ (body.R.T @ loads), inertia_relief_solution(body, loads)
+    interface = model.interfaces[basis.reference_frame]
+    B, R = interface.interface_matrix(model), model.rigid_body_modes(interface.point)
     loads = loads - B @ (R.T @ loads)
-    U = free_displacement(body, loads)
+    U = inertia_relief_solution(body, loads)
     return loads, U - R @ (B.T @ U)
 
 
 def _particular_work(model: Model, name: str, basis: Basis, forces: np.ndarray) -> np.ndarray:
     """`sum f . p_ij` (k, m, m) of `forces` (ndof, k) over the nodes of an interface, `p_ij = theta_i x (theta_j x x)` symmetrised."""
     interface = model.interfaces[name]
-    theta = basis.interface_rows[name][3:]
+    theta = basis.interface_modes[name][3:]
     x = model.points[interface.nodes] - interface.point
     F = np.einsum("na,nbk->kab", x, forces[interface.translation_dofs].reshape(len(x), 3, -1))
     F = 0.5 * (F + F.transpose(0, 2, 1)) - np.trace(F, axis1=1, axis2=2)[:, None, None] * np.eye(3)

@@ -11,7 +11,7 @@ from jaxtyping import Float, Float32, Int
 
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.solutions.statics import Statics, free_displacement
+from reduction.solutions.statics import Statics, inertia_relief_solution
 
 SMALLEST = 1e-2
 """Pairs that displace, at equal strain energy, less than about this fraction of the softest pair are left out ..."""
@@ -20,7 +20,7 @@ PER_MODE = 2
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticShapes:
+class SecondOrderModes:
     """Nodal displacements of second order: `1/2 sum_p weight_p shapes_p eta_i eta_j` over `pairs` (i, j), i <= j; weight 2 for i < j.
 
     `shapes` (n, 3, p), in the frame of the basis. Units: consistent.
@@ -44,18 +44,18 @@ def leading_pairs(eigenvalues: Float[np.ndarray, " m"]) -> Int[np.ndarray, "p 2"
     return pairs[order[weight[order] >= SMALLEST]]
 
 
-def quadratic_shapes(body: Statics, basis: Basis, pairs: Int[np.ndarray, "p 2"]) -> QuadraticShapes:
+def second_order_modes(body: Statics, basis: Basis, pairs: Int[np.ndarray, "p 2"]) -> SecondOrderModes:
     """Solve equation (1) of `reduction.second_order` for each of `pairs`. Cost: one static solve each, in one block."""
     model = body.model
     particular = _particular(model, basis, pairs)
     loads = model.quadratic_strain_loads(np.asarray(basis.Psi), pairs) + model.K @ particular
-    g = particular - free_displacement(body, loads)
-    if basis.attached_to is None:
+    g = particular - inertia_relief_solution(body, loads)
+    if basis.reference_frame is None:
         g -= body.R @ (body.MR.T @ g)
     else:
-        interface = model.interfaces[basis.attached_to]
-        g -= model.rigid_modes(interface.point) @ (interface.motion_rows(model).T @ g)
-    return QuadraticShapes(pairs, model.displacements(g).astype(np.float32))
+        interface = model.interfaces[basis.reference_frame]
+        g -= model.rigid_body_modes(interface.point) @ (interface.interface_matrix(model).T @ g)
+    return SecondOrderModes(pairs, model.displacements(g).astype(np.float32))
 
 
 def _particular(model: Model, basis: Basis, pairs: np.ndarray) -> np.ndarray:
@@ -64,7 +64,7 @@ def _particular(model: Model, basis: Basis, pairs: np.ndarray) -> np.ndarray:
     for name, interface in model.interfaces.items():
         if interface.kind != "rigid":
             continue
-        a, b = (basis.interface_rows[name][3:, k] for k in pairs.T)
+        a, b = (basis.interface_modes[name][3:, k] for k in pairs.T)
         turn = 0.5 * (np.einsum("ap,bp->abp", a, b) + np.einsum("ap,bp->abp", b, a))
         turn -= np.einsum("cp,cp->p", a, b) * np.eye(3)[..., None]
         x = model.points[interface.nodes] - interface.point

@@ -8,7 +8,7 @@ from fem.model import Model
 from reduction.basis import Basis
 
 
-def strain_rows(
+def strain_modes(
     model: Model, basis: Basis, point: Float[np.ndarray, "3"] | list[float] | tuple[float, ...]
 ) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "6 m"]]:
     """Where, and rows such that `rows @ eta` is the strain there: xx, yy, zz, xy, yz, zx in the axes of the mesh, tensor components.
@@ -20,7 +20,7 @@ def strain_rows(
     at = np.asarray(point, dtype=float)
     if at.shape != (3,) or not np.isfinite(at).all():
         raise MeshError(f"Model {model.name!r}: a strain is asked for at {point!r}; give three finite coordinates.")
-    nearest, found, place = np.inf, np.zeros((3, 3, basis.modes)), at
+    nearest, found, place = np.inf, np.zeros((3, 3, basis.n_modes)), at
     for x, H in model.gradients(basis.Psi):
         distance = np.linalg.norm(x - at, axis=1)
         k = int(distance.argmin())

@@ -15,18 +15,20 @@ from fem.errors import MatrixError, unknown_name
 from fem.interface import rigid_motion
 from fem.join import part_dofs
 from fem.model import Model
-from reduction.basis import Basis, interface_rows
-from reduction.error.reference import attach, diagonalise, require_elastic, require_interface
+from fem.renamed import renamed
+from reduction.basis import Basis, interface_modes
+from reduction.error.reference_frame import attach, diagonalise, require_elastic, require_interface
 from reduction.solutions.orthonormal import new_directions
 from reduction.solutions.statics import orthonormal_rigid_motions
 
 
+@renamed(attached_to="reference_frame")
 def synthesise(
     joined: Model,
     parts: Mapping[str, Model],
     bases: Mapping[str, Basis],
     welds: Mapping[str, tuple[str, ...] | list[str]],
-    attached_to: str | None = None,
+    reference_frame: str | None = None,
 ) -> Basis:
     """The basis of an assembly from the bases of its parts (component mode synthesis).
 
@@ -37,7 +39,7 @@ def synthesise(
     Raises MatrixError for bases that do not belong to the parts.
     """
     joined.require_obeyed()
-    require_interface(joined, attached_to)
+    require_interface(joined, reference_frame)
     missing = [name for name in parts if name not in bases]
     if missing:
         raise MatrixError(unknown_name("basis of a part", missing[0], bases))
@@ -45,19 +47,19 @@ def synthesise(
     dofs = part_dofs(parts)
     for name, part in parts.items():
         basis = bases[name]
-        if len(basis.Psi) != part.ndof or set(basis.interface_rows) != set(part.interfaces):
+        if len(basis.Psi) != part.ndof or set(basis.interface_modes) != set(part.interfaces):
             raise MatrixError(
-                f"The basis of part {name!r} has {len(basis.Psi)} dofs and the interfaces {list(basis.interface_rows)}; the part has {part.ndof} dofs "
+                f"The basis of part {name!r} has {len(basis.Psi)} dofs and the interfaces {list(basis.interface_modes)}; the part has {part.ndof} dofs "
                 f"and {list(part.interfaces)}."
             )
-        R = part.rigid_modes(part.centre_of_mass)
-        local = np.zeros((joined.ndof, 6 + basis.modes))
+        R = part.rigid_body_modes(part.centre_of_mass)
+        local = np.zeros((joined.ndof, 6 + basis.n_modes))
         local[dofs[name]] = np.hstack([R, basis.Psi])
         columns.append(local)
         for key, interface in part.interfaces.items():
-            rows = np.hstack([interface.motion_rows(part).T @ R, basis.interface_rows[key]])
+            rows = np.hstack([interface.interface_matrix(part).T @ R, basis.interface_modes[key]])
             motions[f"{name} {key}"] = (start, rows, interface.point)
-        start += 6 + basis.modes
+        start += 6 + basis.n_modes
     conditions = []
     for ends in welds.values():
         reference = motions[ends[0]][2]
@@ -70,24 +72,25 @@ def synthesise(
         joined,
         V,
         "component mode synthesis",
-        attached_to,
-        {"parts": {k: f"{b.method}, {b.modes}" for k, b in bases.items()}},
+        reference_frame,
+        {"parts": {k: f"{b.method}, {b.n_modes}" for k, b in bases.items()}},
     )
 
 
-def reanalyse(basis: Basis, model: Model, attached_to: str | None = None) -> Basis:
-    """`basis` for a changed `model` of the same nodes and interfaces: other materials, added masses or springs (`Model.with_added`).
+@renamed(attached_to="reference_frame")
+def reanalyse(basis: Basis, model: Model, reference_frame: str | None = None) -> Basis:
+    """`basis` for a changed `model` of the same nodes and interfaces: other materials, added masses or springs (`Model.with_point_masses`, `Model.with_springs`).
 
     Accurate as far as the old shapes hold the new ones: the static shapes of the interfaces carry changes at interfaces. Compare with a new reduction by
     `response_error`. Raises MatrixError when the model has other dofs.
     """
     model.require_obeyed()
-    require_interface(model, attached_to)
+    require_interface(model, reference_frame)
     if len(basis.Psi) != model.ndof:
         raise MatrixError(
             f"The basis has {len(basis.Psi)} dofs, the changed model {model.name!r} has {model.ndof}; it must keep its nodes."
         )
-    return _rayleigh_ritz(model, np.asarray(basis.Psi), f"{basis.method}, reanalysed", attached_to, {})
+    return _rayleigh_ritz(model, np.asarray(basis.Psi), f"{basis.method}, reanalysed", reference_frame, {})
 
 
 def _placed(motion: tuple[int, np.ndarray, np.ndarray], reference: np.ndarray, size: int) -> np.ndarray:
@@ -101,17 +104,19 @@ def _placed(motion: tuple[int, np.ndarray, np.ndarray], reference: np.ndarray, s
 
 
 def _rayleigh_ritz(
-    model: Model, V: np.ndarray, method: str, attached_to: str | None, given: dict[str, object]
+    model: Model, V: np.ndarray, method: str, reference_frame: str | None, given: dict[str, object]
 ) -> Basis:
     """The basis of the span of V and the rigid motions."""
     R, MR = orthonormal_rigid_motions(model)
     elastic, _ = new_directions(model.M, R, MR, V)
     free, values = diagonalise(model, elastic)
     require_elastic(model, R, values)
-    Psi, values = (free, values) if attached_to is None else diagonalise(model, attach(model, attached_to, free))
+    Psi, values = (
+        (free, values) if reference_frame is None else diagonalise(model, attach(model, reference_frame, free))
+    )
     options = {
         "model": model.name,
         "ndof": model.ndof,
         "interfaces": {name: i.kind for name, i in model.interfaces.items()},
     }
-    return Basis(Psi, values, method, attached_to, interface_rows(model, Psi), options | given)
+    return Basis(Psi, values, method, reference_frame, interface_modes(model, Psi), options | given)

@@ -78,7 +78,7 @@ def test_an_offset_is_a_lever():
 @pytest.mark.parametrize("offset", [(0.0, 0.0), (0.01, -0.02)])
 def test_rigid_motion_is_free_and_has_the_mass_of_a_rod(offset):
     model, rotation = cantilever(3, offset=offset)
-    R = model.rigid_modes((0.1, 0.2, 0.3))
+    R = model.rigid_body_modes((0.1, 0.2, 0.3))
     assert np.abs(model.K @ R).max() < 1e-9 * np.abs(model.K).max()
     mass = DENSITY * SECTION.area * LENGTH
     assert model.mass == pytest.approx(mass, rel=1e-12)
@@ -233,7 +233,7 @@ def test_projected_geometric_stiffness_is_that_of_the_matrix():
         pairs = np.array([[0, 0], [0, 2], [1, 2]])
         works = model.quadratic_strain_loads(V, pairs).T @ U[:, k]
         np.testing.assert_allclose(works, found[k][tuple(pairs.T)], rtol=1e-9, atol=1e-9 * np.abs(found[k]).max())
-    translation = model.rigid_modes()[:, :3]
+    translation = model.rigid_body_modes()[:, :3]
     assert np.abs(model.geometric_stiffness(U[:, 0]) @ translation).max() < 1e-12 * np.abs(found).max()
 
 
@@ -246,7 +246,7 @@ def test_lateral_buckling_by_a_tip_force(elements):
     section = fem.Section.rectangle(0.04, 0.002)
     model = fem.Model(line((0, 0, 0), (1, 0, 0), elements), fem.Beam(STEEL, section))
     model = model.with_interfaces(root="start", tip="end")
-    basis = reduction.craig_bampton(model, modes=6 * (elements - 1), attached_to="root")
+    basis = reduction.craig_bampton(model, modes=6 * (elements - 1), reference_frame="root")
     second = reduction.second_order(model, basis).interfaces["tip"]
     inverse = sl.eigvals(second[1], np.diag(basis.eigenvalues))
     critical = 1 / np.abs(inverse.real).max()
@@ -265,8 +265,8 @@ def test_solid_and_beam_tied_by_an_interface():
     end = np.append(np.flatnonzero(np.abs(solid.points[:, 0] - 0.6) < 1e-9), n)
     model = model.with_interfaces(root=np.flatnonzero(solid.points[:, 0] < 1e-9), joint=end, tip=[n + 2])
     assert model.mass == pytest.approx(DENSITY * SECTION.area * 1.2)
-    basis = reduction.craig_bampton(model, modes=0, attached_to="root")
-    flexibility = basis.interface_rows["tip"] @ np.diag(1 / basis.eigenvalues) @ basis.interface_rows["tip"].T
+    basis = reduction.craig_bampton(model, modes=0, reference_frame="root")
+    flexibility = basis.interface_modes["tip"] @ np.diag(1 / basis.eigenvalues) @ basis.interface_modes["tip"].T
     shear = 1.2 / (5 / 6 * E / 2 * SECTION.area)
     assert flexibility[1, 1] == pytest.approx(1.2**3 / (3 * E * SECTION.Iz) + shear, rel=5e-3)
     assert flexibility[2, 2] == pytest.approx(1.2**3 / (3 * E * SECTION.Iy) + shear, rel=5e-3)

@@ -49,9 +49,8 @@ def welded():
 
 def loaded():
     part = solid(partial(block, "hexahedron", (0.8, 0.1, 0.02), (16, 2, 1)), a="x0", b="x1")
-    return part.with_added(
-        {"b": fem.PointMass(3.0, (0.01, 0.01, 0.01), (0.02, 0.0, 0.0))}, [fem.Spring("a", "b", [1e5] * 3 + [1e2] * 3)]
-    )
+    part = part.with_point_masses({"b": fem.PointMass(3.0, (0.01, 0.01, 0.01), (0.02, 0.0, 0.0))})
+    return part.with_springs([fem.Spring("a", "b", [1e5] * 3 + [1e2] * 3)])
 
 
 def imported():
@@ -93,7 +92,7 @@ def test_the_true_error_is_within_tolerance_and_estimate(name, tolerance, reach)
     """`reach`: the band over the first natural frequency."""
     model = PARTS[name]()
     band = (0, reach * float(reduction.modal(model, 1).frequencies[0]))
-    basis = reduction.choose(model, band=band, tol=tolerance)
+    basis = reduction.choose(model, band=band, tolerance=tolerance)
     reduction.check(basis, model)
     estimate = reduction.response_error(model, basis, band, tolerance=0.02 * tolerance)
     picked = np.unique(

@@ -94,7 +94,7 @@ def test_reduce_finds_the_smallest_body_for_a_tolerance(tmp_path):
         "choose",
         "--band",
         "3000",
-        "--tol",
+        "--tolerance",
         "0.02",
         "-o",
         str(tmp_path / "rod.h5"),
@@ -127,7 +127,7 @@ def test_reduce_writes_the_body_and_tells_its_quality(rod_file):
 def test_a_reduction_is_resumed_and_what_it_kept_removed(tmp_path, monkeypatch):
     """The first run fails while it writes; the second has its solutions already."""
     words = ["reduce", CONROD, "--material", "steel", "--interface", "big=BIG_END", "--modes", "4"]
-    words += ["-o", str(tmp_path / "rod.h5"), "--resume", str(tmp_path / "run"), "--geometric-stiffness", "none"]
+    words += ["-o", str(tmp_path / "rod.h5"), "--checkpoint", str(tmp_path / "run"), "--geometric-stiffness", "none"]
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine.txt").write_text("not the command's")
     monkeypatch.setattr(

@@ -21,7 +21,7 @@ def names_of(page):
 
 def test_the_reduction_of_the_manual_meets_its_tolerance():
     names = names_of("reduction.md")
-    assert names["rod"].modes == names["basis"].modes
+    assert names["rod"].modes == names["basis"].n_modes
     assert names["basis"].options["error"] <= 0.01
 
 

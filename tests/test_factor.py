@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from fem.errors import FactorisationError, MatrixError
 from fem.linear_algebra.factor import factor
 from fem.linear_algebra.factorisations import BACKENDS, matrix
-from fem.linear_algebra.factorisations.matrix import stored
+from fem.linear_algebra.factorisations.matrix import prepare
 
 AVAILABLE = [
     pytest.param(
@@ -256,8 +256,8 @@ def test_a_part_of_a_matrix_needs_no_matrix_of_its_own(kind, monkeypatch):
     A = grid().tocsr()
     keep = np.flatnonzero(np.random.default_rng(3).random(A.shape[0]) > 0.3)
     expected = A[keep][:, keep]
-    np.testing.assert_array_equal(stored(A, kind, keep).whole().toarray(), expected.toarray())
-    np.testing.assert_array_equal(stored(A, kind).whole().toarray(), A.toarray())
+    np.testing.assert_array_equal(prepare(A, kind, keep).whole().toarray(), expected.toarray())
+    np.testing.assert_array_equal(prepare(A, kind).whole().toarray(), A.toarray())
     B = np.random.default_rng(4).standard_normal((len(keep), 3))
     np.testing.assert_allclose(factor(A, kind, keep=keep).solve(B), np.linalg.solve(expected.toarray(), B), rtol=1e-9)
 
@@ -309,8 +309,8 @@ def test_failed_factors_leave_no_memory(kind):
 def test_libraries_get_every_diagonal_entry_and_their_own_copy(kind):
     """The manual asks for diagonals of symmetric matrices even where they are zero; later solves may read values again."""
     A = saddle()
-    kept = stored(A, kind)
-    assert not np.shares_memory(kept.part.data, A.data)
+    prepared = prepare(A, kind)
+    assert not np.shares_memory(prepared.part.data, A.data)
     if kind == "symmetric":
-        np.testing.assert_array_equal(kept.part.indices[kept.part.indptr[:-1]], np.arange(150))
-    np.testing.assert_array_equal(kept.whole().toarray(), A.toarray())
+        np.testing.assert_array_equal(prepared.part.indices[prepared.part.indptr[:-1]], np.arange(150))
+    np.testing.assert_array_equal(prepared.whole().toarray(), A.toarray())

@@ -57,7 +57,7 @@ def small_mesh():
         face_sets={"wall": np.array([[0, 2], [1, 0]])},
         node_ids=np.arange(9) + 100,
         name="brick",
-        notes=("one line was dropped", ""),
+        warnings=("one line was dropped", ""),
     )
 
 

@@ -62,7 +62,7 @@ def test_decks_of_calculix(name, held, tmp_path):
     assert (tmp_path / "mesh.png").stat().st_size > 10_000
     done = CliRunner().invoke(
         app,
-        ["reduce", str(deck), "--material", "210000,0.3,7.8e-9", "--interface", f"root={held}", "--ignore", "BOUNDARY", "--attached-to", "root", "--modes", "10", "-o", str(tmp_path / "body.h5")],
+        ["reduce", str(deck), "--material", "210000,0.3,7.8e-9", "--interface", f"root={held}", "--ignore", "BOUNDARY", "--reference-frame", "root", "--modes", "10", "-o", str(tmp_path / "body.h5")],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     body = load_body(tmp_path / "body.h5")
@@ -120,7 +120,7 @@ def test_the_mesh_of_the_pyvista_wheel(tmp_path):
     mesh = fem.read_mesh(pyvista.examples.hexbeamfile)
     assert fem.check_mesh(mesh).volume == pytest.approx(5.0)
     part = fem.Model(mesh, fem.Material.aluminium()).with_interfaces(root=fem.on_plane((0, 0, 0), (0, 0, 1)))
-    quality = reduction.report(part, reduction.modal(part, modes=8))
+    quality = reduction.compare_modes(part, reduction.modal(part, modes=8))
     assert quality.relative_errors.max() < 1e-8
     (tmp_path / "model.toml").write_text(f"""
 name = "beam of a wheel"
@@ -135,7 +135,7 @@ kind = "flexible"
 mesh = "{pyvista.examples.hexbeamfile}"
 material = "aluminium"
 interfaces = {{ root = "plane/0,0,0/0,0,1", tip = "nearest/0.5,0.5,5/4" }}
-reduction = {{ modes = 6, attached_to = "root" }}
+reduction = {{ modes = 6, reference_frame = "root" }}
 
 [[joints]]
 name = "hinge"

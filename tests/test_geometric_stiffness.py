@@ -118,7 +118,7 @@ def test_rigid_motion_of_a_stressed_part(kind):
     """Objectivity, differentiated: K_G(u) t = 0 and K_G(u) r = r x f - K (r x u), for a translation t, a rotation r, and f = K u."""
     model = part(kind)
     u = np.random.default_rng(8).normal(size=model.ndof)
-    R = model.rigid_modes()
+    R = model.rigid_body_modes()
     whole, stress = model.geometric_stiffness(u, initial_displacement=True), model.geometric_stiffness(u)
     scale = np.abs(whole).max()
     assert np.abs(whole @ R[:, :3]).max() < 1e-11 * scale

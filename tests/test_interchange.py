@@ -24,7 +24,7 @@ FORMATS = (".h5", ".npz", ".mat", ".sid", ".SID_FEM", ".fem")
 def body(request):
     model = fem.Model(block("hexahedron20", (1.0, 0.1, 0.06), (6, 1, 1)), fem.Material.steel())
     model = model.with_interfaces(root="x0", tip=fem.Interface("x1", kind="average"))
-    basis = reduction.craig_bampton(model, 4, attached_to="root")
+    basis = reduction.craig_bampton(model, 4, reference_frame="root")
     return flexmb.flexible_body(
         model, basis, name="bar", modal_damping=0.01, geometric_stiffness=request.param, rayleigh=(1.0, 0.0)
     )

@@ -25,10 +25,10 @@ def test_rows_return_rigid_motion_exactly(kind, interface):
     motion = np.random.default_rng(0).standard_normal(6)
     t, theta = motion[:3], motion[3:]
     u = np.array([t + np.cross(theta, x - end.point) for x in model.points]).ravel()
-    B = end.motion_rows(model)
+    B = end.interface_matrix(model)
     assert B.shape == (model.ndof, 6)
     np.testing.assert_allclose(B.T @ u, motion, rtol=1e-11)
-    np.testing.assert_allclose(end.rigid_map(model) @ motion, u[end.dofs], atol=1e-13)
+    np.testing.assert_allclose(end.rigid_body_modes(model) @ motion, u[end.dofs], atol=1e-13)
 
 
 @pytest.mark.parametrize("weights", [None, "uneven"])
@@ -44,13 +44,13 @@ def test_average_motion_is_the_weighted_least_squares_fit(weights):
     A = np.stack([c.ravel() for c in columns], axis=1)
     root = np.sqrt(np.repeat(end.weights, 3))
     fit = np.linalg.lstsq(root[:, None] * A, root * u.reshape(-1, 3)[nodes].ravel(), rcond=None)[0]
-    np.testing.assert_allclose(end.motion_rows(model).T @ u, fit, rtol=1e-10)
+    np.testing.assert_allclose(end.interface_matrix(model).T @ u, fit, rtol=1e-10)
 
 
 def test_a_wrench_is_spread_with_the_same_resultant():
     model = part("tetra10").with_interfaces(end=Interface("x1", "average", point=(7.0, 1.0, 0.0)))
     wrench = np.array([1.0, -2.0, 3.0, 0.5, 4.0, -1.0])
-    forces = (model.interfaces["end"].motion_rows(model) @ wrench).reshape(-1, 3)
+    forces = (model.interfaces["end"].interface_matrix(model) @ wrench).reshape(-1, 3)
     np.testing.assert_allclose(forces.sum(axis=0), wrench[:3], atol=1e-12)
     arms = model.points - model.interfaces["end"].point
     np.testing.assert_allclose(np.cross(arms, forces).sum(axis=0), wrench[3:], atol=1e-11)
@@ -130,7 +130,7 @@ def test_resolved_records_are_read_only_and_print():
     with pytest.raises(ValueError, match="read-only"):
         end.nodes[0] = 2
     assert "rigid interface 'end'" in str(end)
-    assert sp.issparse(end.motion_rows(part()))
+    assert sp.issparse(end.interface_matrix(part()))
 
 
 REFUSED = {

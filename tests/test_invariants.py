@@ -20,10 +20,10 @@ def part(kind="tetra10"):
 
 
 @pytest.mark.parametrize("kind", ["tetra10", "hexahedron20"])
-@pytest.mark.parametrize("attached_to", [None, "a"])
-def test_kinetic_energy_equals_quadrature_over_the_moving_mesh(kind, attached_to):
+@pytest.mark.parametrize("reference_frame", [None, "a"])
+def test_kinetic_energy_equals_quadrature_over_the_moving_mesh(kind, reference_frame):
     model = part(kind)
-    basis = reduction.craig_bampton(model, modes=3, attached_to=attached_to)
+    basis = reduction.craig_bampton(model, modes=3, reference_frame=reference_frame)
     body = flexmb.flexible_body(model, basis, geometric_stiffness="none")
     rng = np.random.default_rng(0)
     eta, w = 0.05 * rng.normal(size=body.modes), rng.normal(size=6 + body.modes)
@@ -48,7 +48,7 @@ def test_mean_axes_have_no_coupling_and_attached_modes_vanish_at_their_interface
     scale = np.sqrt(free.invariants.mass)
     assert np.abs(free.invariants.S1).max() < 1e-9 * scale
     assert np.abs(free.invariants.h0).max() < 1e-9 * scale
-    held = flexmb.flexible_body(model, reduction.craig_bampton(model, modes=3, attached_to="a"))
+    held = flexmb.flexible_body(model, reduction.craig_bampton(model, modes=3, reference_frame="a"))
     assert np.abs(held.interfaces["a"].rows).max() < 1e-9 * np.abs(held.interfaces["b"].rows).max()
 
 
@@ -66,8 +66,10 @@ def test_motion_does_not_depend_on_the_reference_conditions():
     """The same reduced space with its frame on an interface and with mean axes gives the same swinging part."""
     model = part()
     tips = []
-    for attached_to in (None, "a"):
-        body = flexmb.flexible_body(model, reduction.craig_bampton(model, modes=4, attached_to=attached_to), name="bar")
+    for reference_frame in (None, "a"):
+        body = flexmb.flexible_body(
+            model, reduction.craig_bampton(model, modes=4, reference_frame=reference_frame), name="bar"
+        )
         soft = flexmb.Body(
             body.name, body.invariants, body.stiffness * 1e-3, body.damping, body.interfaces, body.deflection
         )

@@ -24,7 +24,7 @@ def link(name, length, side):
     model = fem.Model(line((0, 0, 0), (length, 0, 0), 6), fem.Beam(alu, fem.Section.rectangle(side, side)))
     model = model.with_interfaces(root="start", tip="end")
     return flexmb.flexible_body(
-        model, reduction.craig_bampton(model, 2, attached_to="root"), name=name, modal_damping=0.005
+        model, reduction.craig_bampton(model, 2, reference_frame="root"), name=name, modal_damping=0.005
     )
 
 

@@ -132,7 +132,9 @@ def test_the_tree_hangs_bodies_on_groups_of_motions_only():
 
 
 def test_joint_coordinates_are_for_generalised_alpha():
-    with pytest.raises(IntegratorError, match="'radau' has no option 'coordinates'.*belongs to explicit, generalised-alpha, hht"):
+    with pytest.raises(
+        IntegratorError, match=r"'radau' has no option 'coordinates'.*belongs to explicit, generalised-alpha, hht"
+    ):
         flexmb.simulate(double_pendulum(), 1.0, method="radau", coordinates="joint")
     with pytest.raises(IntegratorError, match="'absolute' or 'joint'"):
         flexmb.simulate(double_pendulum(), 1.0, coordinates="natural")

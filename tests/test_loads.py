@@ -24,7 +24,7 @@ def part(kind):
 def test_gravity_has_the_weight_and_its_moment(kind):
     model = part(kind)
     g = np.array([0.3, -9.81, 2.0])
-    wrench = model.rigid_modes().T @ gravity(model, g)
+    wrench = model.rigid_body_modes().T @ gravity(model, g)
     weight = 2.0 * SIZE.prod() * g
     np.testing.assert_allclose(wrench, [*weight, *np.cross(SIZE / 2, weight)], rtol=1e-12, atol=1e-12)
 
@@ -60,7 +60,7 @@ def test_a_closed_skin_under_pressure_is_in_balance_curved_or_not(kind):
     model = part(kind)
     moved = model.points + 0.03 * np.random.default_rng(2).normal(size=model.points.shape) * SIZE / 4
     model = Model(replace(model.mesh, points=moved), MATERIAL)
-    wrench = model.rigid_modes().T @ pressure(model, model.mesh.boundary_faces, 1.0)
+    wrench = model.rigid_body_modes().T @ pressure(model, model.mesh.boundary_faces, 1.0)
     assert np.abs(wrench).max() < 1e-13 * len(moved)
 
 

@@ -260,8 +260,8 @@ RUBBER = "{ youngs_modulus = 2.0, poissons_ratio = 0.3, density = 1.5 }"
 FLEXIBLE_BODIES = {
     "plain": (f"material = {RUBBER}\nreduction = {{ modes = 5 }}", {"modes": 5}, {}, {}),
     "method": (f'material = {RUBBER}\nreduction = {{ method = "modal", modes = 3 }}', {"modes": 3}, {}, {}),
-    "frame": (f'material = {RUBBER}\nreduction = {{ modes = 2, attached_to = "root" }}', {"modes": 2, "attached_to": "root"}, {}, {}),
-    "tolerance": (f'material = {RUBBER}\nreduction = {{ method = "choose", band = 0.3, tolerance = 0.05 }}', {"band": (0, 0.3), "tol": 0.05}, {}, {}),
+    "frame": (f'material = {RUBBER}\nreduction = {{ modes = 2, reference_frame = "root" }}', {"modes": 2, "reference_frame": "root"}, {}, {}),
+    "tolerance": (f'material = {RUBBER}\nreduction = {{ method = "choose", band = 0.3, tolerance = 0.05 }}', {"band": (0, 0.3), "tolerance": 0.05}, {}, {}),
     "damping": (f"material = {RUBBER}\nreduction = {{ modes = 5 }}\nmodal_damping = 0.02\nrayleigh = [0.1, 0.3]", {"modes": 5}, {}, {"modal_damping": 0.02, "rayleigh": (0.1, 0.3)}),
     "two materials": (f'material = {{ LEFT = {RUBBER}, RIGHT = "aluminium:mm" }}\nreduction = {{ modes = 5 }}', {"modes": 5}, {"RIGHT": fem.Material.aluminium("mm")}, {}),
 }  # fmt: skip

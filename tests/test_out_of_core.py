@@ -18,7 +18,7 @@ import reduction
 from fem.errors import FactorisationError, MatrixError
 from fem.linear_algebra.factor import factor
 from fem.linear_algebra.factorisations import BACKENDS, forecast, storage
-from fem.linear_algebra.factorisations.storage import PREFIX, Solver
+from fem.linear_algebra.factorisations.storage import PREFIX, SolverOptions
 from fem.mesh.structured_meshes import block
 
 ON_DISK = [
@@ -57,7 +57,7 @@ def tight(monkeypatch, backend, scratch, room=24 * MEGABYTE, needed=True):
     """A solver whose budget leaves little `room`: the process is said to hold nothing, so that the test does not depend on it."""
     module = BACKENDS[backend]
     monkeypatch.setattr(module, "resident", lambda: 0)
-    return Solver(memory=room if needed else 10**12, backend=backend, scratch=scratch)
+    return SolverOptions(memory=room if needed else 10**12, backend=backend, scratch=scratch)
 
 
 @EACH
@@ -106,7 +106,7 @@ def test_a_budget_too_small_is_answered_with_one_that_works(backend, tmp_path, m
         factor(matrix(), solver=tight(monkeypatch, backend, tmp_path, MEGABYTE // 2))
     assert list(tmp_path.iterdir()) == []
     advice = str(caught.value).split("Give at least ")[1].rstrip(".")
-    inverse = factor(matrix(), solver=Solver(memory=advice, backend=backend, scratch=tmp_path))
+    inverse = factor(matrix(), solver=SolverOptions(memory=advice, backend=backend, scratch=tmp_path))
     assert inverse.record.disk > 0
 
 
@@ -121,7 +121,7 @@ def test_a_full_disk_is_told_before_the_work(backend, tmp_path, monkeypatch):
 
 @EACH
 def test_a_place_that_does_not_exist_is_told(backend, tmp_path, monkeypatch):
-    with pytest.raises(FactorisationError, match=r"cannot be written to .*nowhere.*Solver\(scratch"):
+    with pytest.raises(FactorisationError, match=r"cannot be written to .*nowhere.*SolverOptions\(scratch"):
         factor(matrix(), solver=tight(monkeypatch, backend, tmp_path / "nowhere"))
 
 
@@ -129,26 +129,26 @@ def test_a_place_that_does_not_exist_is_told(backend, tmp_path, monkeypatch):
 def test_mumps_takes_over_where_a_factor_goes_to_disk(tmp_path, monkeypatch):
     for name in ("pardiso", "mumps"):
         monkeypatch.setattr(BACKENDS[name], "resident", lambda: 0)
-    assert factor(matrix(), solver=Solver(24 * MEGABYTE, scratch=tmp_path)).backend == "mumps"
-    assert factor(matrix(), solver=Solver(10**12, scratch=tmp_path)).backend == "pardiso"
+    assert factor(matrix(), solver=SolverOptions(24 * MEGABYTE, scratch=tmp_path)).backend == "mumps"
+    assert factor(matrix(), solver=SolverOptions(10**12, scratch=tmp_path)).backend == "pardiso"
 
 
 def test_superlu_refuses_a_budget():
     with pytest.raises(FactorisationError, match="cannot keep to a memory budget"):
-        factor(matrix(), solver=Solver(memory="1GiB", backend="superlu"))
+        factor(matrix(), solver=SolverOptions(memory="1GiB", backend="superlu"))
 
 
 @pytest.mark.parametrize("memory", ["much", "", -1, 0, "0B"])
 def test_senseless_budgets_are_refused(memory):
     with pytest.raises(MatrixError, match="memory budget is a number of bytes"):
-        Solver(memory=memory)
+        SolverOptions(memory=memory)
 
 
 def test_budgets_are_read():
-    assert Solver(memory="4GiB").budget == 4 * 2**30
-    assert Solver(memory="800MB").budget == 800 * 10**6
-    assert Solver(memory=12345).budget == 12345
-    assert Solver().budget > 2**28
+    assert SolverOptions(memory="4GiB").budget == 4 * 2**30
+    assert SolverOptions(memory="800MB").budget == 800 * 10**6
+    assert SolverOptions(memory=12345).budget == 12345
+    assert SolverOptions().budget > 2**28
 
 
 @EACH
@@ -156,9 +156,9 @@ def test_a_killed_process_leaves_nothing_after_the_next_start(backend, tmp_path,
     script = f"""
         import os, sys
         sys.path.insert(0, {str(Path(__file__).parent)!r})
-        from test_out_of_core import matrix, BACKENDS, Solver, factor
+        from test_out_of_core import matrix, BACKENDS, SolverOptions, factor
         BACKENDS[{backend!r}].resident = lambda: 0
-        inverse = factor(matrix(), solver=Solver(24 * 2**20, {backend!r}, {str(tmp_path)!r}))
+        inverse = factor(matrix(), solver=SolverOptions(24 * 2**20, {backend!r}, {str(tmp_path)!r}))
         assert inverse.record.disk
         os.kill(os.getpid(), 9)
     """

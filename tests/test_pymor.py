@@ -6,7 +6,7 @@ import scipy.linalg as sl
 from test_response import modal_of, part
 
 import reduction
-from reduction.build import prepare, request
+from reduction.build import reduction_context, size_spec
 from reduction.error.inputs import resolve_inputs
 from reduction.methods.balanced_truncation import position_factor
 
@@ -28,14 +28,14 @@ def scaled(model):
 
 def test_balanced_truncation_is_pymors_position_velocity_balancing():
     model = part(("rigid", "rigid"), (3, 1, 1))
-    ready = prepare(model, request(3, BAND, None, least=0), None, None)
+    context = reduction_context(model, size_spec(3, BAND, None, least=0), None, None)
     values, rows, unit = scaled(model)
     damping = ALPHA / unit + BETA * unit * values
     peer = SecondOrderModel.from_matrices(np.eye(len(values)), np.diag(damping), np.diag(values), rows.T, rows)
     theirs = peer.pvsv()
     while isinstance(theirs, tuple):
         theirs = theirs[0]
-    Z, _ = position_factor(ready, ALPHA, BETA)
+    Z, _ = position_factor(context, ALPHA, BETA)
     squares, turn = sl.eigh(Z.T @ (model.M @ Z))
     np.testing.assert_allclose(squares[::-1][:8] * unit**3, theirs[:8], rtol=1e-4)
     reduced = SOBTpvReductor(peer).reduce(KEPT)

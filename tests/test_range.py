@@ -27,8 +27,8 @@ def strip(kind="solid"):
 def test_gauge_of_a_bent_strip(kind):
     """Tip force on a cantilever: the rotation at the tip and the bending strain at the root are those of the beam."""
     part = strip(kind)
-    basis = reduction.craig_bampton(part, modes=0, attached_to="root")
-    force = basis.interface_rows["tip"][1] * 0.01
+    basis = reduction.craig_bampton(part, modes=0, reference_frame="root")
+    force = basis.interface_modes["tip"][1] * 0.01
     eta = force / basis.eigenvalues
     inertia = 0.02**4 / 12
     record = gauge(part, basis)

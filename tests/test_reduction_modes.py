@@ -9,13 +9,13 @@ from test_reduction import METHODS, part
 
 import fem
 from fem.errors import InterfaceError, MatrixError
-from reduction import craig_bampton, modal, report
+from reduction import compare_modes, craig_bampton, modal
 
 
 def test_default_is_twenty_modes():
     model = part("rigid-rigid", "hexahedron", (6, 2, 2))
-    assert modal(model).modes == 20
-    assert craig_bampton(model).modes == 26
+    assert modal(model).n_modes == 20
+    assert craig_bampton(model).n_modes == 26
 
 
 def test_static_shapes_alone_are_guyan_reduction():
@@ -36,12 +36,12 @@ def test_band_keeps_what_lies_inside(setup):
     fixed = np.sqrt(dense.eigenvalues(model, list(model.interfaces))) / (2 * np.pi)
     for count in (3, 16, 17, 40):  # below, at and above the first trial
         edge = (free[count - 1] + free[count]) / 2
-        assert modal(model, band=(0, edge)).modes == count
+        assert modal(model, band=(0, edge)).n_modes == count
         edge = (fixed[count - 1] + fixed[count]) / 2 / 2.0
         basis = craig_bampton(model, band=(0, edge))
         assert basis.options["modes"] == count
         assert basis.options["band"] == [0.0, edge]
-    assert modal(model, band=(0, 2 * free[-1])).modes == len(free)
+    assert modal(model, band=(0, 2 * free[-1])).n_modes == len(free)
 
 
 def test_band_of_craig_bampton_is_accurate_inside():
@@ -69,9 +69,9 @@ REFUSED = {
     "negative": ({"modes": -1}, "integer of at least"),
     "fraction": ({"modes": 2.5}, r"integer.*found 2\.5"),
     "truth": ({"modes": True}, r"integer.*found True"),
-    "both": ({"modes": 3, "band": (0, 10.0), "tol": 0.1}, "not both"),
-    "tolerance of nothing": ({"band": (0, 10.0), "tol": 0.0}, r"between 1e-08 .* and 1; found 0"),
-    "tolerance without a band": ({"tol": 0.1}, r"needs a band=\(0, f\)"),
+    "both": ({"modes": 3, "band": (0, 10.0), "tolerance": 0.1}, "not both"),
+    "tolerance of nothing": ({"band": (0, 10.0), "tolerance": 0.0}, r"between 1e-08 .* and 1; found 0"),
+    "tolerance without a band": ({"tolerance": 0.1}, r"needs a band=\(0, f\)"),
     "band from above zero": ({"band": (5.0, 10.0)}, r"\(0, highest frequency\)"),
     "band of infinity": ({"band": (0, np.inf)}, r"\(0, highest frequency\)"),
     "band of nothing": ({"band": (0, 0.0)}, r"\(0, highest frequency\)"),
@@ -91,7 +91,7 @@ def test_a_basis_of_nothing_is_refused():
     bare = fem.Model(fem.structured_meshes.block("hexahedron", (4, 1, 1), (4, 1, 1)), fem.Material.steel())
     with pytest.raises(InterfaceError, match=r"has no interface.*with_interfaces.*modal\(\)"):
         craig_bampton(bare, 4)
-    assert modal(bare, 4).interface_rows == {}
+    assert modal(bare, 4).interface_modes == {}
     with pytest.raises(MatrixError, match="at least one mode"):
         craig_bampton(part("rigid"), 0)
     with pytest.raises(MatrixError, match=r"at least one mode, or raise the band above 0\.001"):
@@ -106,7 +106,7 @@ def test_a_basis_of_nothing_is_refused():
 def test_report_measures_frequencies_against_the_full_model(frame):
     model = part("average-rigid")
     exact = np.sqrt(dense.eigenvalues(model)[6:]) / (2 * np.pi)
-    made = report(model, craig_bampton(model, 4, frame), 8)
+    made = compare_modes(model, craig_bampton(model, 4, frame), 8)
     np.testing.assert_allclose(made.full_frequencies, exact[:8], rtol=1e-9)
     assert made.relative_errors.min() > -1e-10
     assert made.relative_errors[-1] > 1e-3
@@ -114,7 +114,7 @@ def test_report_measures_frequencies_against_the_full_model(frame):
     assert made.mac[0, 0] > 0.99
     assert made.mac.max() < 1 + 1e-9
     assert (made.mac.sum(axis=0) < 1 + 1e-9).all()
-    exact_basis = report(model, modal(model, 8, frame))
+    exact_basis = compare_modes(model, modal(model, 8, frame))
     np.testing.assert_allclose(exact_basis.relative_errors, 0, atol=1e-9)
     np.testing.assert_allclose(exact_basis.mac, np.eye(8), atol=1e-6)
 
@@ -123,7 +123,7 @@ def test_effective_masses_add_up():
     """A full basis moves all mass but that of the held nodes: M_total - M_ib M_bb^-1 M_bi in brute force."""
     model = part("rigid-average-rigid", "hexahedron", (4, 1, 1))
     full = modal(model, len(dense.eigenvalues(model)) - 6)
-    made = report(model, full, 1)
+    made = compare_modes(model, full, 1)
     for name, interface in model.interfaces.items():
         R = dense.rigid_columns(model.points, interface.point)
         rows = np.vstack([dense.stiff_sets(model), dense.motion(model, name).T])
@@ -138,20 +138,20 @@ def test_effective_masses_add_up():
 def test_report_prints_and_refuses():
     model = part("average-rigid")
     basis = craig_bampton(model, 4)
-    text = str(report(model, basis, 3))
+    text = str(compare_modes(model, basis, 3))
     assert re.search(r"1 +\d+\.?\d* +\d+\.?\d* +\d\.\de[-+]\d\d +\d\.\d{4}", text)
     assert "effective mass held at 'small': x " in text
     with pytest.raises(MatrixError, match="has 10 modes to compare; asked for 11"):
-        report(model, basis, 11)
+        compare_modes(model, basis, 11)
     with pytest.raises(MatrixError, match=r"the model .* has"):
-        report(part("average-rigid", "tetra10"), basis)
+        compare_modes(part("average-rigid", "tetra10"), basis)
 
 
 def test_repeated_modes_are_matched_as_a_pair():
     """A square bar: its bending modes come in pairs, and any combination of a pair is a mode."""
     model = fem.Model(fem.structured_meshes.block("hexahedron", (4.0, 0.5, 0.5), (8, 2, 2)), fem.Material.steel())
     model = model.with_interfaces(a="x0", b=fem.Interface("x1", kind="average"))
-    made = report(model, craig_bampton(model, 12), 6)
+    made = compare_modes(model, craig_bampton(model, 12), 6)
     assert np.ptp(made.full_frequencies[:2]) < 1e-6 * made.full_frequencies[0]
     assert made.matched[:4].min() > 0.99
     assert made.matched.max() < 1 + 1e-9

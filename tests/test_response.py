@@ -1,4 +1,4 @@
-"""The certified response and every error measured by it, against direct solves, dense algebra and closed forms."""
+"""The reference response and every error measured by it, against direct solves, dense algebra and closed forms."""
 
 from functools import cache
 
@@ -12,9 +12,9 @@ import fem
 import reduction
 from fem.errors import ConvergenceError, MatrixError
 from fem.mesh.structured_meshes import block, line
-from reduction.build import prepare, request
-from reduction.error.certificate import certify, modal_response
+from reduction.build import reduction_context, size_spec
 from reduction.error.inputs import resolve_inputs
+from reduction.error.reference_response import modal_response, reference_response
 from reduction.methods.balanced_truncation import position_factor
 from reduction.methods.gramian import position_gramian, singular_values
 from reduction.solutions.statics import statics
@@ -43,7 +43,7 @@ KINDS = [("rigid", "average"), ("rigid", "rigid"), ("average", "average"), ("rig
 
 
 @pytest.mark.parametrize("kinds", KINDS)
-def test_certified_response_is_the_direct_one_within_its_bound(kinds):
+def test_reference_response_is_the_direct_one_within_its_bound(kinds):
     model = part(kinds, (6, 2, 1))
     for tolerance in (1e-1, 1e-3, 1e-6):
         found = reduction.frequency_response(model, band=BAND, tolerance=tolerance)
@@ -91,12 +91,12 @@ SIZED = {
 @pytest.mark.parametrize("method", SIZED)
 @pytest.mark.parametrize("kinds", KINDS[:2])
 def test_every_method_meets_its_tolerance(method, kinds):
-    """Sized by the certificate, judged by direct solves at the frequencies of the largest estimates and between."""
+    """Sized by the reference response, judged by direct solves at the frequencies of the largest estimates and between."""
     model, tolerance = part(kinds, (6, 2, 1)), 0.2 if method == "modal" else 0.05
     if method == "choose":
-        basis = reduction.choose(model, band=BAND, tol=tolerance)
+        basis = reduction.choose(model, band=BAND, tolerance=tolerance)
     else:
-        basis = SIZED[method](model, band=BAND, tol=tolerance)
+        basis = SIZED[method](model, band=BAND, tolerance=tolerance)
     reduction.check(basis, model)
     estimate = reduction.response_error(model, basis, BAND)
     assert estimate.worst <= tolerance
@@ -114,19 +114,19 @@ def test_every_method_meets_its_tolerance(method, kinds):
 
 def test_choice_is_the_smallest_of_its_table():
     model = part(("rigid", "rigid"), (6, 2, 1))
-    basis = reduction.choose(model, band=BAND, tol=0.02, attached_to="end 0")
+    basis = reduction.choose(model, band=BAND, tolerance=0.02, reference_frame="end 0")
     rows = basis.options["candidates"]
     sizes = [row["coordinates"] for row in rows if row["coordinates"]]
-    assert basis.modes == min(sizes)
+    assert basis.n_modes == min(sizes)
     assert {row["method"] for row in rows} == {"Craig-Chang", "Gramian", "Krylov", "Herting", "Craig-Bampton", "modal"}
-    assert basis.attached_to == "end 0"
+    assert basis.reference_frame == "end 0"
     assert "Gramian:" in str(basis)
-    only = reduction.choose(model, band=BAND, tol=0.02, methods=["Krylov"])
+    only = reduction.choose(model, band=BAND, tolerance=0.02, methods=["Krylov"])
     assert only.method == "Krylov"
     with pytest.raises(MatrixError, match=r"no reduction method named 'Krilov'\. Did you mean 'Krylov'"):
         reduction.choose(model, band=BAND, methods=["Krilov"])
     with pytest.raises(ConvergenceError, match="no method meets"):
-        reduction.choose(part(("rigid", "rigid"), (10, 3, 2), "tetra10"), band=BAND, tol=0.01, methods=["modal"])
+        reduction.choose(part(("rigid", "rigid"), (10, 3, 2), "tetra10"), band=BAND, tolerance=0.01, methods=["modal"])
 
 
 STATIC = {k: v for k, v in SIZED.items() if k not in ("modal", "choose")}
@@ -158,7 +158,7 @@ def test_frequencies_come_from_above(method):
     model = part()
     exact = dense.eigenvalues(model)[6:]
     basis = STATIC[method](model, 6, **({"band": BAND} if method in ("Gramian", "balanced truncation") else {}))
-    assert (basis.eigenvalues / exact[: basis.modes] - 1).min() > -1e-8
+    assert (basis.eigenvalues / exact[: basis.n_modes] - 1).min() > -1e-8
 
 
 def test_full_basis_is_the_full_model():
@@ -200,9 +200,9 @@ def test_krylov_matches_moments_in_extended_precision(shifts, moments):
 def test_gramian_equals_dense_integral():
     model = part(("rigid", "rigid"), (3, 1, 1))
     body = statics(model)
-    certificate = certify(body, resolve_inputs(model, None), BAND, 1e-6)
+    reference = reference_response(body, resolve_inputs(model, None), BAND, 1e-6)
     values, rows = modal_of(model)
-    damped = values * (1 + 1j * certificate.loss_factor)
+    damped = values * (1 + 1j * reference.loss_factor)
     upper = 2 * np.pi * BAND[1]
 
     def integral(a):  # of 1 / (a - omega^2), from 0 to the end of the band
@@ -214,23 +214,23 @@ def test_gramian_equals_dense_integral():
     exact = (rows.T @ rows) * ((I[:, None] - integral(damped.conj())[None, :]) / difference).real / upper
     # in the coordinates of all modes
     everything = reduction.modal(model, len(values)).Psi
-    turn = certificate.shapes.T @ (model.M @ everything)
-    found = turn.T @ position_gramian(certificate) @ turn
+    turn = reference.shapes.T @ (model.M @ everything)
+    found = turn.T @ position_gramian(reference) @ turn
     assert np.abs(found - exact).max() < 1e-5 * np.abs(exact).max()
     largest = np.linalg.eigvalsh(exact)[::-1][:6]
-    np.testing.assert_allclose(singular_values(position_gramian(certificate))[:6], largest, rtol=1e-4)
+    np.testing.assert_allclose(singular_values(position_gramian(reference))[:6], largest, rtol=1e-4)
 
 
 def small_system(alpha, beta):
     model = part(("rigid", "rigid"), (3, 1, 1))
-    ready = prepare(model, request(3, BAND, None, least=0), None, None)
+    context = reduction_context(model, size_spec(3, BAND, None, least=0), None, None)
     values, rows = modal_of(model)
-    return model, ready, values, rows
+    return model, context, values, rows
 
 
 def test_low_rank_gramian_equals_the_dense_lyapunov_solution():
     alpha, beta = 300.0, 2e-5
-    model, ready, values, rows = small_system(alpha, beta)
+    model, context, values, rows = small_system(alpha, beta)
     N = len(values)
     scale = np.sqrt(values[0])  # time in units of the first period: the dense solver needs it
     lam = values / scale**2
@@ -238,7 +238,7 @@ def test_low_rank_gramian_equals_the_dense_lyapunov_solution():
     B = np.vstack([np.zeros_like(rows.T), rows.T / scale**2])
     P = sl.solve_continuous_lyapunov(A, -B @ B.T)[:N, :N] / scale
     P = P * scale**2 / scale**2
-    Z, _ = position_factor(ready, alpha, beta)
+    Z, _ = position_factor(context, alpha, beta)
     turn = reduction.modal(model, N).Psi.T @ (model.M @ Z)
     found = turn @ turn.T
     np.testing.assert_allclose(found / found[0, 0], P / P[0, 0], atol=2e-3)
@@ -257,11 +257,11 @@ def test_irka_interpolates_and_beats_plain_modes():
 
 def test_inputs_left_out_are_reported():
     model = part(("rigid", "average"), (6, 2, 1))
-    basis = reduction.gramian(model, band=BAND, tol=0.02, inputs=["end 0"])
+    basis = reduction.gramian(model, band=BAND, tolerance=0.02, inputs=["end 0"])
     assert basis.options["error"] <= 0.02
-    assert basis.options["left_out"]["end 1"] > 0.02
+    assert basis.options["unmeasured_inputs"]["end 1"] > 0.02
     assert "not among the inputs: 'end 1'" in str(basis)
-    assert reduction.gramian(model, band=BAND, tol=0.02).options["left_out"] == {}
+    assert reduction.gramian(model, band=BAND, tolerance=0.02).options["unmeasured_inputs"] == {}
 
 
 @pytest.mark.parametrize("method", ["modal", "Craig-Bampton", "Craig-Chang", "Herting", "Krylov", "Gramian"])
@@ -282,7 +282,7 @@ def test_other_loads_are_inputs_too(method):
 def test_gravity_held_at_an_interface_is_exact_where_it_was_asked_for():
     """The deflection of a held body under its weight: Craig-Bampton has it with the input "gravity", free-interface methods always."""
     model = part(("rigid", "rigid"), (6, 2, 1))
-    weight = model.M @ model.rigid_modes()[:, 2]
+    weight = model.M @ model.rigid_body_modes()[:, 2]
     exact = dense.static_shapes(model, weight[:, None], dense.motion(model, "end 0").T, np.zeros((6, 1)))[:, 0]
     size = np.abs(exact).max()
     for basis, good in (
@@ -299,7 +299,7 @@ def test_gravity_held_at_an_interface_is_exact_where_it_was_asked_for():
 
 
 def test_dependent_columns_are_named():
-    from reduction.error.reference import diagonalise
+    from reduction.error.reference_frame import diagonalise
 
     model = part(("rigid", "average"))
     V = reduction.modal(model, 5).Psi
@@ -334,7 +334,7 @@ WRONG = {
     "shifts and modes": ({"shifts": [10.0], "modes": 4}, "not both"),
     "negative shift": ({"shifts": [-10.0]}, "not negative"),
     "no moment": ({"shifts": [10.0], "moments": 0, "static": False}, "At least one moment"),
-    "tolerance over one": ({"band": BAND, "tol": 2.0}, "between 1e-08 .* and 1; found 2"),
+    "tolerance over one": ({"band": BAND, "tolerance": 2.0}, "between 1e-08 .* and 1; found 2"),
 }
 
 

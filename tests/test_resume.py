@@ -13,13 +13,13 @@ import fem.linear_algebra.factor
 import reduction
 from fem.errors import FactorisationError
 from fem.linear_algebra.factor import factor
-from fem.linear_algebra.factorisations import kept
+from fem.linear_algebra.factorisations import solution_cache
 from fem.mesh.structured_meshes import block
 
 
 def part(tmp_path, **solver):
     model = fem.Model(block("tetra10", (1.0, 0.3, 0.1), (10, 3, 2)), fem.Material.steel())
-    return model.with_interfaces(a="x0", b="x1").with_solver(resume=tmp_path / "kept", **solver)
+    return model.with_interfaces(a="x0", b="x1").with_solver(checkpoint=tmp_path / "kept", **solver)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ KILLED = """
 
     fem.linear_algebra.factor._made = deadly
     model = fem.Model(block("tetra10", (1.0, 0.3, 0.1), (10, 3, 2)), fem.Material.steel())
-    model = model.with_interfaces(a="x0", b="x1").with_solver(resume={kept!r})
+    model = model.with_interfaces(a="x0", b="x1").with_solver(checkpoint={kept!r})
     reduction.krylov(model, shifts=(500.0, 1500.0, 2500.0), moments=1)
 """
 
@@ -105,7 +105,7 @@ def test_modes_go_on_within_one_factorisation(tmp_path, work):
 
 def test_a_place_that_cannot_be_written_to_is_told(tmp_path):
     (tmp_path / "kept").write_text("a file")
-    with pytest.raises(FactorisationError, match=r"Solutions cannot be kept in .*kept.*Solver\(resume"):
+    with pytest.raises(FactorisationError, match=r"Solutions cannot be kept in .*kept.*SolverOptions\(checkpoint"):
         reduction.craig_bampton(part(tmp_path), 4)
 
 
@@ -123,7 +123,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device")
         save(file, array)
 
-    monkeypatch.setattr(kept.np, "save", failing)
+    monkeypatch.setattr(solution_cache.np, "save", failing)
     full[0] = True
     with pytest.raises(
         FactorisationError, match=r"could not be kept .* No space left on device.*What was kept before stays"

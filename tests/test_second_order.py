@@ -28,16 +28,16 @@ def part(kind="hexahedron20", interface="rigid", divisions=(3, 1, 1)):
 def constraint_and_particular(model, basis):
     """T (ndof, nq) of the linear rigid interfaces, and `p_ij` (ndof, m, m), by plain loops over nodes."""
     free = np.ones(model.ndof, dtype=bool)
-    columns, m = [], basis.modes
+    columns, m = [], basis.n_modes
     p = np.zeros((model.ndof, m, m))
     for name, interface in model.interfaces.items():
         if interface.kind != "rigid":
             continue
         free[interface.dofs] = False
         column = np.zeros((model.ndof, 6))
-        column[interface.dofs] = interface.rigid_map(model)
+        column[interface.dofs] = interface.rigid_body_modes(model)
         columns.append(column)
-        theta = basis.interface_rows[name][3:]
+        theta = basis.interface_modes[name][3:]
         for node in interface.nodes:
             x = model.points[node] - interface.point
             for i in range(m):
@@ -49,33 +49,33 @@ def constraint_and_particular(model, basis):
 
 def explicit_fields(model, basis):
     """`g_ij` (ndof, m, m): equation (1) solved for every pair, with the reference conditions of the basis."""
-    m = basis.modes
+    m = basis.n_modes
     T, p = constraint_and_particular(model, basis)
     K, Psi = model.K.toarray(), basis.Psi
     load = np.zeros((model.ndof, m, m))
     for k in range(model.ndof):
         load[k] = -Psi.T @ (model.geometric_stiffness(np.eye(model.ndof)[k]) @ Psi)
     right = (load - np.einsum("dk,kij->dij", K, p)).reshape(model.ndof, -1)
-    R = model.rigid_modes(model.centre_of_mass)
-    if basis.attached_to is None:
+    R = model.rigid_body_modes(model.centre_of_mass)
+    if basis.reference_frame is None:
         conditions = R.T @ model.M  # against mean axes
     else:
-        conditions = model.interfaces[basis.attached_to].motion_rows(model).toarray().T
+        conditions = model.interfaces[basis.reference_frame].interface_matrix(model).toarray().T
     matrix = np.block([[T.T @ K @ T, T.T @ conditions.T], [conditions @ T, np.zeros((6, 6))]])
     reference = -conditions @ p.reshape(model.ndof, -1)
     solution = np.linalg.solve(matrix, np.vstack([T.T @ right, reference]))[: T.shape[1]]
     return p + (T @ solution).reshape(p.shape)
 
 
-@pytest.mark.parametrize("attached_to", [None, "root", "tip"])
+@pytest.mark.parametrize("reference_frame", [None, "root", "tip"])
 @pytest.mark.parametrize("interface", ["rigid", "average"])
 @pytest.mark.parametrize("kind", ["tetra", "hexahedron", "tetra10"])
-def test_integrals_equal_those_of_explicit_fields(kind, interface, attached_to):
+def test_integrals_equal_those_of_explicit_fields(kind, interface, reference_frame):
     model = part(kind, interface, (2, 1, 1))
-    basis = reduction.craig_bampton(model, modes=2, attached_to=attached_to)
+    basis = reduction.craig_bampton(model, modes=2, reference_frame=reference_frame)
     g = explicit_fields(model, basis)
     found = reduction.second_order(model, basis)
-    Mg = np.einsum("dk,kij->dij", model.M.toarray(), g).reshape(-1, 3, basis.modes, basis.modes)
+    Mg = np.einsum("dk,kij->dij", model.M.toarray(), g).reshape(-1, 3, basis.n_modes, basis.n_modes)
     moments = np.einsum("na,nbij->abij", model.points, Mg)
     np.testing.assert_allclose(found.first, Mg.sum(axis=0), atol=1e-9 * np.abs(Mg).sum())
     np.testing.assert_allclose(found.moments, moments, atol=1e-9 * np.abs(moments).max())
@@ -83,14 +83,14 @@ def test_integrals_equal_those_of_explicit_fields(kind, interface, attached_to):
     for k, (i, j) in enumerate(found.shapes.pairs):
         np.testing.assert_allclose(shapes[..., k].ravel(), g[:, i, j], atol=1e-6 * np.abs(g).max())  # kept in float32
     for name, end in model.interfaces.items():
-        theta = basis.interface_rows[name][3:]
+        theta = basis.interface_modes[name][3:]
         turned = np.zeros_like(g)
         for node in end.nodes:
             x = model.points[node] - end.point
-            for i, j in np.ndindex(basis.modes, basis.modes):
+            for i, j in np.ndindex(basis.n_modes, basis.n_modes):
                 a, b = theta[:, i], theta[:, j]
                 turned[3 * node : 3 * node + 3, i, j] = (np.cross(a, np.cross(b, x)) + np.cross(b, np.cross(a, x))) / 2
-        expected = np.einsum("dk,dij->kij", end.motion_rows(model).toarray(), g - turned)
+        expected = np.einsum("dk,dij->kij", end.interface_matrix(model).toarray(), g - turned)
         scale = np.abs(g).max() + np.abs(expected).max()
         np.testing.assert_allclose(found.interfaces[name], expected, atol=1e-9 * scale)
 
@@ -109,13 +109,13 @@ def green_strain_energy(model, u):
     return (density * np.linalg.det(J) * w).sum()
 
 
-@pytest.mark.parametrize("attached_to", [None, "root"])
-def test_strain_energy_is_quadratic_to_third_order_with_the_field_only(attached_to):
+@pytest.mark.parametrize("reference_frame", [None, "root"])
+def test_strain_energy_is_quadratic_to_third_order_with_the_field_only(reference_frame):
     """The nonlinear solid is the judge: along `Psi eta + g(eta, eta) / 2` its energy has no cubic term, bending and stretching mixed."""
     model = part("hexahedron20", "rigid", (3, 1, 1))
-    basis = reduction.craig_bampton(model, modes=1, attached_to=attached_to)
+    basis = reduction.craig_bampton(model, modes=1, reference_frame=reference_frame)
     g = explicit_fields(model, basis)
-    eta = np.random.default_rng(2).normal(size=basis.modes) / np.sqrt(basis.eigenvalues)
+    eta = np.random.default_rng(2).normal(size=basis.n_modes) / np.sqrt(basis.eigenvalues)
     eta *= 0.05 / np.abs(basis.Psi @ eta).max()
     quadratic = 0.5 * basis.eigenvalues @ eta**2
 
@@ -143,18 +143,18 @@ LENGTH, SIDE = 10.0, np.sqrt(0.006)
 SLENDER = fem.Material.isotropic(2.8e7 / 0.006, 0.0, 200.0)
 
 
-def slender(attached_to="root", modes=8):
+def slender(reference_frame="root", modes=8):
     """Meijaard's beam as a solid: EI 14000, EA 2.8e7, 1.2 of mass a length."""
     mesh = block("hexahedron20", (LENGTH, SIDE, SIDE), (40, 1, 1))
     model = fem.Model(mesh, SLENDER).with_interfaces(root="x0", tip=fem.Interface("x1", kind="average"))
-    return model, reduction.craig_bampton(model, modes=modes, attached_to=attached_to)
+    return model, reduction.craig_bampton(model, modes=modes, reference_frame=reference_frame)
 
 
 def test_a_beam_shortens_by_half_the_square_of_its_slope():
     model, basis = slender(modes=0)
     edge = np.flatnonzero((model.points[:, 1] == 0) & (model.points[:, 2] == 0))
     edge = edge[np.argsort(model.points[edge, 0])]
-    x, w = model.points[edge, 0], basis.Psi.reshape(-1, 3, basis.modes)[edge]
+    x, w = model.points[edge, 0], basis.Psi.reshape(-1, 3, basis.n_modes)[edge]
     slope = np.gradient(w[:, 1:, 0], x, axis=0)
     tip = reduction.second_order(model, basis).interfaces["tip"]
     assert tip[0, 0, 0] == pytest.approx(-np.trapezoid((slope**2).sum(axis=1), x), rel=2e-3)
@@ -168,7 +168,7 @@ def test_pictures_of_a_bent_beam_keep_its_length(mesh, tmp_path):
     else:
         beam = fem.Beam(SLENDER, fem.Section.rectangle(SIDE, SIDE))
         model = fem.Model(line((0, 0, 0), (LENGTH, 0, 0), 40), beam).with_interfaces(root="start", tip="end")
-        basis = reduction.craig_bampton(model, modes=2, attached_to="root")
+        basis = reduction.craig_bampton(model, modes=2, reference_frame="root")
     stations = np.unique(np.round(model.points[:, 0], 9))
 
     def length(points):  # the solid's four edges, averaged, are its centre line

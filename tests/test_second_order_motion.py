@@ -17,7 +17,7 @@ MATERIAL = fem.Material.isotropic(2e9, 0.3, 1500.0)
 
 
 @cache
-def bodies(kind, attached_to, tip=True):
+def bodies(kind, reference_frame, tip=True):
     """The same part with and without the second-order field."""
     if kind == "beam":
         part = fem.Model(line((0, 0, 0), (1, 0, 0), 6), fem.Beam(MATERIAL, fem.Section.rectangle(0.03, 0.02)))
@@ -26,16 +26,16 @@ def bodies(kind, attached_to, tip=True):
         part = fem.Model(block("hexahedron20", (1.0, 0.03, 0.02), (8, 1, 1)), MATERIAL)
         ends = {"root": "x0", "tip": "x1"}
     part = part.with_interfaces(**(ends if tip else {"root": ends["root"]}))
-    basis = reduction.craig_bampton(part, modes=2, attached_to=attached_to)
+    basis = reduction.craig_bampton(part, modes=2, reference_frame=reference_frame)
     choices = ("second-order", "none")
     return {choice: flexmb.flexible_body(part, basis, name="rod", geometric_stiffness=choice) for choice in choices}
 
 
-@pytest.mark.parametrize("attached_to", ["root", None])
+@pytest.mark.parametrize("reference_frame", ["root", None])
 @pytest.mark.parametrize("kind", ["beam", "solid"])
-def test_a_tumbling_body_keeps_its_momenta_and_energy_to_round_off(kind, attached_to):
+def test_a_tumbling_body_keeps_its_momenta_and_energy_to_round_off(kind, reference_frame):
     """The continuous equations, integrated far more finely than any simulation: 1e-12 of the largest values."""
-    body = bodies(kind, attached_to, tip=False)["second-order"]
+    body = bodies(kind, reference_frame, tip=False)["second-order"]
     m = body.modes
 
     def rates(t, y):

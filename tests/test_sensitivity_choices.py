@@ -10,7 +10,7 @@ import pytest
 from mechanisms import random_flexible_body
 
 import flexmb
-from flexmb.bodies.subspace import over
+from flexmb.bodies.subspace import transformed
 from flexmb.spatial.lie import frame_with_axis, rotation_exp
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
 from flexmb.study.gradients.aligned import aligned
@@ -61,7 +61,7 @@ def rebuilt(E, split, count, double):
         V[:, :2] = V[:, :2] @ rotation_exp((0, 0, rng.uniform(0, 6)))[:2, :2]
     V = V * rng.choice([-1.0, 1.0], 3)
     D = V.T @ np.diag(body.damping) @ V
-    return replace(over(body, V), stiffness=k, damping=np.diag(D) if not double else 0.02 * np.sqrt(k))
+    return replace(transformed(body, V), stiffness=k, damping=np.diag(D) if not double else 0.02 * np.sqrt(k))
 
 
 def swinging(body):
@@ -144,7 +144,7 @@ def test_bodies_are_aligned_whatever_their_signs_order_and_mixtures():
         V = np.eye(3)
         V[:2, :2] = rotation_exp((0, 0, rng.uniform(0, 6)))[:2, :2]
         V = V[:, rng.permutation(3)] * rng.choice([-1.0, 1.0], 3)
-        other = replace(over(body, V), stiffness=np.einsum("ai,a,ai->i", V, body.stiffness, V))
+        other = replace(transformed(body, V), stiffness=np.einsum("ai,a,ai->i", V, body.stiffness, V))
         found = aligned(swinging(other).build(), swinging(body).build(), 1e-3)
         np.testing.assert_allclose(V @ found.turns[0], np.eye(3), atol=1e-9, err_msg=str(seed))
         np.testing.assert_allclose(found.mechanism.bodies[0].invariants.S1, body.invariants.S1, atol=1e-9)

@@ -11,7 +11,7 @@ import fem.linear_algebra.slicing
 from fem.errors import ConvergenceError, FactorisationError, MatrixError
 from fem.linear_algebra.eigen import Modes, lowest_modes
 from fem.linear_algebra.factor import factor
-from fem.linear_algebra.slicing import Shifted, modes_beyond
+from fem.linear_algebra.slicing import ShiftedProblem, extend_modes
 from fem.mesh.structured_meshes import block
 from reduction import count_modes
 from reduction.solutions import vibration
@@ -83,7 +83,7 @@ def dense(values):
     @contextmanager
     def shift(s):
         inverse = inv(K - s * M)
-        yield Shifted(s, lambda F: np.asfortranarray(inverse @ F), int((values < s).sum()))
+        yield ShiftedProblem(s, lambda F: np.asfortranarray(inverse @ F), int((values < s).sum()))
 
     return K, M, shift
 
@@ -95,7 +95,7 @@ def test_a_mode_that_the_first_run_missed_is_found():
     lowest = lowest_modes(lambda F: np.asfortranarray(np.linalg.solve(K, F)), M, 40)
     seen = np.delete(np.arange(40), [4, 8])
     first = Modes(lowest.eigenvalues[seen], lowest.vectors[:, seen].copy(), lowest.residuals[seen], 0)
-    found = modes_beyond(first, shift, M, count=150)
+    found = extend_modes(first, shift, M, count=150)
     np.testing.assert_allclose(found.eigenvalues, values[:150], rtol=1e-9)
     np.testing.assert_allclose(found.vectors.T @ M @ found.vectors, np.eye(150), atol=1e-7)
 
@@ -105,7 +105,7 @@ def test_a_gap_and_a_crowd_of_modes():
     values = np.concatenate([np.linspace(1.0, 2.0, 60), np.linspace(50.0, 50.5, 300), np.linspace(90.0, 400.0, 140)])
     K, M, shift = dense(values)
     first = lowest_modes(lambda F: np.asfortranarray(np.linalg.solve(K, F)), M, 30)
-    found = modes_beyond(first, shift, M, cutoff=95.0)
+    found = extend_modes(first, shift, M, cutoff=95.0)
     np.testing.assert_allclose(found.eigenvalues, values[values <= 95.0], rtol=1e-9)
 
 
@@ -116,11 +116,11 @@ def test_an_inertia_that_contradicts_the_modes_is_told():
     @contextmanager
     def wrong(s):
         with shift(s) as at:
-            yield Shifted(s, at.solve, at.below - 3)
+            yield ShiftedProblem(s, at.solve, at.below - 3)
 
     first = lowest_modes(lambda F: np.asfortranarray(np.linalg.solve(K, F)), M, 30)
     with pytest.raises(ConvergenceError, match=r"modes more were found below .* than K - s M has negative pivots"):
-        modes_beyond(first, wrong, M, count=100)
+        extend_modes(first, wrong, M, count=100)
 
 
 def test_a_shift_on_an_eigenvalue_is_moved():

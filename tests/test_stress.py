@@ -46,7 +46,7 @@ def loaded(body):
 def test_a_bent_block_has_the_stress_of_a_beam(kind, divisions, tolerance):
     """`M h / 2 I` on its outer face; linear cells see it a cell's half depth inside, one part in eight of it here."""
     model = cantilever(kind, divisions)
-    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 6, attached_to="root"), name="beam")
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 6, reference_frame="root"), name="beam")
     result = loaded(body)
     for x in (0.25, 0.5, 0.75):
         place, stress = stress_at(result, "beam", (x, B / 2, H))
@@ -59,7 +59,7 @@ def test_a_beam_has_the_stress_of_its_section():
     section = fem.Section.circle(0.04)
     model = fem.Model(line((0, 0, 0), (L, 0, 0), 10), fem.Beam(fem.Material.steel(), section))
     model = model.with_interfaces(root="start", tip="end")
-    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 4, attached_to="root"), name="beam")
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 4, reference_frame="root"), name="beam")
     found = largest_stress(loaded(body), "beam")
     moment = FORCE * (L - found.x[0, 0])
     radius = np.abs(found.x[0, 2])
@@ -70,7 +70,7 @@ def test_a_beam_has_the_stress_of_its_section():
 def test_reduced_stresses_are_those_of_the_full_model():
     """A static load that the basis contains: the same stresses at every node of the skin."""
     model = cantilever("tetra10", (10, 2, 2))
-    basis = reduction.craig_bampton(model, 4, attached_to="root")
+    basis = reduction.craig_bampton(model, 4, reference_frame="root")
     body = flexmb.flexible_body(model, basis, name="beam", geometric_stiffness="none")
     result = loaded(body)
     u = basis.Psi @ result.elastic("beam")[0]
@@ -109,7 +109,7 @@ def swinging():
     model = fem.Model(block("hexahedron20", (L, B, H), (10, 1, 2)), soft, name="bar").with_interfaces(
         root="x0", tip="x1"
     )
-    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 6, attached_to="root"))
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 6, reference_frame="root"))
     system = flexmb.System(gravity=(0, 0, -9.81), name="swing")
     placed = system.add(body)
     system.revolute("hinge", system.ground, placed["root"], axis=(0, 1, 0))

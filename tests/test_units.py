@@ -189,14 +189,16 @@ def bar(units):
 
 
 @UNITS
-@pytest.mark.parametrize("attached_to", [None, "left"])
+@pytest.mark.parametrize("reference_frame", [None, "left"])
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of sizes and moduli that are unusual for a part in SI
-def test_a_reduced_part_is_the_same_in_every_unit_system(units, attached_to):
+def test_a_reduced_part_is_the_same_in_every_unit_system(units, reference_frame):
     """Frequencies, mass, inertia and the motion of its interfaces, to 1e-9."""
 
     def reduced(u):
         model = bar(u)
-        body = flexmb.flexible_body(model, reduction.craig_bampton(model, modes=4, attached_to=attached_to), name="bar")
+        body = flexmb.flexible_body(
+            model, reduction.craig_bampton(model, modes=4, reference_frame=reference_frame), name="bar"
+        )
         i = body.invariants
         rows = np.abs(body.interface("right").rows) * np.repeat([1, u.length], 3)[:, None] * np.sqrt(u.mass)
         rigid = i.mass / u.mass, i.J0 / (u.mass * u.length**2), i.s0 / (u.mass * u.length)

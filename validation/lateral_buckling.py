@@ -24,7 +24,7 @@ def critical_force(elements: int) -> float:
     """Smallest force along y at the tip of a cantilever of unit length at which it buckles sideways."""
     beam = fem.Beam(fem.Material.isotropic(E, E / (2 * G) - 1, 7800.0), SECTION, theory="euler-bernoulli")
     part = fem.Model(line((0, 0, 0), (1, 0, 0), elements), beam).with_interfaces(root="start", tip="end")
-    basis = reduction.craig_bampton(part, modes=min(6 * (elements - 1), 18), attached_to="root")
+    basis = reduction.craig_bampton(part, modes=min(6 * (elements - 1), 18), reference_frame="root")
     second = reduction.second_order(part, basis).interfaces["tip"][1]
     return float(1 / np.abs(sl.eigvals(second, np.diag(basis.eigenvalues)).real).max())
 

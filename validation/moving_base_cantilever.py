@@ -36,7 +36,7 @@ def build(poissons_ratio: float = 0.0) -> flexmb.System:
     """The beam on its moving base: hex20, rigid clamp, averaging tip, Craig-Bampton attached to the clamp."""
     mesh = block("hexahedron20", (LENGTH, HEIGHT, WIDTH), (40, 2, 2))
     part = Model(mesh, steel(poissons_ratio)).with_interfaces(clamp="x0", tip=Interface("x1", kind="average"))
-    beam = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=8, attached_to="clamp"), name="beam")
+    beam = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=8, reference_frame="clamp"), name="beam")
     system = flexmb.System(name=CASE)
     handle = system.add(beam)
     place = handle["clamp"]

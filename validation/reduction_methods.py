@@ -91,13 +91,13 @@ def run() -> list[Row | Plot]:
             )
         )
     for name, (model, high) in parts().items():
-        basis = reduction.choose(model, band=(0.0, high), tol=TOLERANCE)
+        basis = reduction.choose(model, band=(0.0, high), tolerance=TOLERANCE)
         estimate = reduction.response_error(model, basis, (0.0, high))
         f = np.concatenate([estimate.frequencies[np.argsort(estimate.relative)[-3:]], np.linspace(0.1 * high, high, 7)])
         full, reduced = (reduction.frequency_response(model, f, basis=b) for b in (None, basis))
         true = float((np.linalg.norm(full.elastic - reduced.elastic, axis=(1, 2)) / full.magnitude).max())
         what = (
-            f"{name}: {basis.method}, {basis.modes} coordinates chosen for {TOLERANCE:g}: true error by direct solves"
+            f"{name}: {basis.method}, {basis.n_modes} coordinates chosen for {TOLERANCE:g}: true error by direct solves"
         )
         rows.append(Row(CASE, what, 0.0, "recomputed", true, true, TOLERANCE))
     plots = []

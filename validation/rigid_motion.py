@@ -26,7 +26,7 @@ def stressed(kind: str) -> tuple[float, float]:
     mesh = block(kind, (1.0, 0.4, 0.3), (3, 2, 1))
     model = fem.Model(mesh, fem.Material.steel())
     u = np.random.default_rng(8).normal(size=model.ndof)
-    R, K_G = model.rigid_modes(), model.geometric_stiffness(u, initial_displacement=True)
+    R, K_G = model.rigid_body_modes(), model.geometric_stiffness(u, initial_displacement=True)
     scale = np.abs(K_G).max()
     translation = np.abs(K_G @ R[:, :3]).max() / scale
     turns = [K_G @ R[:, 3 + k] - _turned(k, model.K @ u) + model.K @ _turned(k, u) for k in range(3)]

@@ -73,7 +73,7 @@ def plate() -> flexmb.Body:
     mesh = block("hexahedron20", (SIDE, SIDE, THICKNESS), (20, 20, 1))
     mesh = replace(mesh, points=mesh.points ** [2, 1, 1])
     model = fem.Model(mesh, MATERIAL).with_interfaces(root="x0")
-    return flexmb.flexible_body(model, reduction.craig_bampton(model, modes=16, attached_to="root"), name="plate")
+    return flexmb.flexible_body(model, reduction.craig_bampton(model, modes=16, reference_frame="root"), name="plate")
 
 
 def frequencies(body: flexmb.Body, speed: float) -> np.ndarray:

@@ -49,10 +49,10 @@ def beams(count: int) -> fem.Model:
 
 
 def simulate(
-    part: fem.Model, attached_to: str | None = "hub", geometric_stiffness: str = "second-order", step: float = 2e-3
+    part: fem.Model, reference_frame: str | None = "hub", geometric_stiffness: str = "second-order", step: float = 2e-3
 ) -> Result:
     """The beam (12 fixed-interface modes) on its driven hub."""
-    basis = reduction.craig_bampton(part, modes=12, attached_to=attached_to)
+    basis = reduction.craig_bampton(part, modes=12, reference_frame=reference_frame)
     system = flexmb.System(name=CASE)
     beam = system.add(flexmb.flexible_body(part, basis, geometric_stiffness=geometric_stiffness))
     system.revolute("hub", system.ground.at((0, 0, 0)), beam["hub"], axis=(0, 0, 1))

@@ -92,7 +92,7 @@ def cantilever(modes: int = 16) -> Body:
     """The beam as one reduced solid (80 hex20 cells)."""
     mesh = block("hexahedron20", (LENGTH, SIDE, SIDE), (80, 1, 1))
     part = fem.Model(mesh, BEAM).with_interfaces(root="x0", tip=fem.Interface("x1", kind="average"))
-    return flexmb.flexible_body(part, reduction.craig_bampton(part, modes=modes, attached_to="root"), name="beam")
+    return flexmb.flexible_body(part, reduction.craig_bampton(part, modes=modes, reference_frame="root"), name="beam")
 
 
 def run() -> list[Row | Plot]:

@@ -32,8 +32,8 @@ def build(elastic: bool) -> flexmb.System:
         with warnings.catch_warnings():  # of no solid: the stiffness of the paper and next to no mass
             warnings.simplefilter("ignore", UnitWarning)
             model = fem.Model(mesh, material, name="bar").with_interfaces(top="x0", tip="x1")
-        model = model.with_added({"tip": fem.PointMass(MASS, (500.0, 500.0, 500.0))})
-        bar = flexmb.flexible_body(model, reduction.craig_bampton(model, 0, attached_to="top"))
+        model = model.with_point_masses({"tip": fem.PointMass(MASS, (500.0, 500.0, 500.0))})
+        bar = flexmb.flexible_body(model, reduction.craig_bampton(model, 0, reference_frame="top"))
         placed = system.add(bar, orientation=down)
         system.revolute("hinge", system.ground.at((0, 0, 0)), placed["top"], axis=(0, 0, 1))
     else:

@@ -44,7 +44,7 @@ def root_strain() -> tuple[np.ndarray, np.ndarray]:
     system.joint_spring("bearing 2", "joint 2", stiffness=0.1, damping=0.098, free=-RELEASE)
     result = flexmb.simulate(system, 10.0, step=5e-4, output_step=5e-3)
     eta = result.elastic("link 2")
-    (near, a), (far, b) = (reduction.strain_rows(part, basis, (x, 0.0, SIDE)) for x in (0.0, 0.1))
+    (near, a), (far, b) = (reduction.strain_modes(part, basis, (x, 0.0, SIDE)) for x in (0.0, 0.1))
     slope = (eta @ (b[0] - a[0])) / (far[0] - near[0])  # the bending moment is linear along an element
     return result.t, eta @ a[0] - slope * near[0]
 

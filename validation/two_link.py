@@ -28,7 +28,7 @@ def build(modes: int = 4, theta: tuple[float, float] = (1.5, -1.0)) -> flexmb.Sy
     part = Model(square_tube(1.02, 12.7e-3, 1.6e-3, 40), ALUMINIUM).with_interfaces(
         root="x0", tip=Interface("x1", kind="rigid")
     )
-    tube = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=modes, attached_to="root"), name="link 2")
+    tube = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=modes, reference_frame="root"), name="link 2")
     R1 = rotation_exp(np.array([0.0, theta[0], 0.0]))
     system = flexmb.System(gravity=(0, -9.81, 0), name=CASE)
     first = system.add(link_1(), orientation=R1)

@@ -28,7 +28,7 @@ def build(geometric_stiffness: str = "none", damping: float = 0.0) -> flexmb.Sys
     """The mechanism released at rest; y is vertical, the axis of joint 1."""
     part = fem.Model(line((0, 0, 0), (LENGTH, 0, 0), 1), fem.Beam(ALUMINIUM, TUBE, theory="euler-bernoulli"))
     part = part.with_interfaces(root="start", tip="end")
-    basis = reduction.craig_bampton(part, modes=0, attached_to="root")
+    basis = reduction.craig_bampton(part, modes=0, reference_frame="root")
     tube = flexmb.flexible_body(part, basis, name="link 2", rayleigh=(0.0, damping), geometric_stiffness=geometric_stiffness)  # fmt: skip
     first = rotation_exp(np.array([0.0, THETA[0], 0.0]))
     second = first @ rotation_exp(np.array([0.0, 0.0, THETA[1]]))

@@ -37,7 +37,7 @@ def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Co
     Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, and by meshio .med, .mesh, .xdmf, .cgns, .e and more.
     Groups of solid cells become cell sets, surface groups face sets (node sets when they are not on the skin), line and point
     groups node sets. Two-node lines are beams when they are in one of the groups `beams`, or when the file has neither solid nor surface cells; their
-    groups become cell sets. Nodes that no cell of the part uses are left out; `node_ids` keeps the file's numbers. `mesh.notes` says what
+    groups become cell sets. Nodes that no cell of the part uses are left out; `node_ids` keeps the file's numbers. `mesh.warnings` says what
     was changed. Warns (`MeshWarning`) of what the file holds and flexmb could not take along.
 
     Decks of solvers also hold constraints, supports, loads, lumped masses, materials. What changes the part and is not obeyed is in `mesh.unread`, with its line;

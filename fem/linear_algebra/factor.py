@@ -17,11 +17,11 @@ from jaxtyping import Int, Num
 
 from fem.errors import FactorisationError, MatrixError, unknown_name
 from fem.linear_algebra.factorisations import BACKENDS, Backend, Factorisation, FactorRecord, Kind, Solutions
-from fem.linear_algebra.factorisations.diagnosis import causes
-from fem.linear_algebra.factorisations.forecast import tell
-from fem.linear_algebra.factorisations.kept import KeptSolutions, kept_for
-from fem.linear_algebra.factorisations.matrix import Stored, stored
-from fem.linear_algebra.factorisations.storage import DoesNotFitError, Solver, return_free_memory
+from fem.linear_algebra.factorisations.diagnosis import explain_singularity
+from fem.linear_algebra.factorisations.forecast import log_forecast
+from fem.linear_algebra.factorisations.matrix import PreparedMatrix, prepare
+from fem.linear_algebra.factorisations.solution_cache import SolutionCache, cache_directory
+from fem.linear_algebra.factorisations.storage import DoesNotFitError, SolverOptions, return_free_memory
 
 INACCURATE = 1e-5  # a relative residual that deserves a warning
 SINGULAR = 1e-3  # a relative residual that no regular matrix of use here has
@@ -114,7 +114,7 @@ def factor(
     A: sp.spmatrix | sp.sparray | np.ndarray,
     kind: str = "positive-definite",
     backend: str = "auto",
-    solver: Solver | None = None,
+    solver: SolverOptions | None = None,
     keep: Int[np.ndarray, " k"] | None = None,
 ) -> Factor:
     """Factorise A (n, n), or of it the rows and columns `keep` (ascending), which then need no matrix of their own.
@@ -125,7 +125,7 @@ def factor(
 
     backend: "auto" ("pardiso" where MKL is installed, else "mumps" where python-mumps is, else "superlu"; a factor that has to go to disk is left to
     "mumps" where it can be: see its module) or one of these.
-    solver: backend, memory budget and directories in one (`fem.Solver`): a factor that exceeds the budget goes to disk; solutions can be kept for a run that
+    solver: backend, memory budget and directories in one (`fem.SolverOptions`): a factor that exceeds the budget goes to disk; solutions can be kept for a run that
     goes on after it was killed. What is about to be done is told to the logger "fem" (entries, place, forecast of the time).
 
     One random right-hand side is solved and its residual measured (`record.residual`, relative to it): above
@@ -135,29 +135,29 @@ def factor(
     Raises MatrixError (not square, NaN, not symmetric) and FactorisationError (singular, not positive
     definite, memory).
     """
-    solver = Solver(backend=backend) if solver is None else solver
+    solver = SolverOptions(backend=backend) if solver is None else solver
     known, chosen = _kind(kind), _choose(solver.backend)
-    matrix = stored(A, known, keep)
-    if solver.resume is None:
+    matrix = prepare(A, known, keep)
+    if solver.checkpoint is None:
         factorisation = _made(matrix, chosen, solver)
         return Factor(factorisation, factorisation.record, matrix.dtype)
-    directory, dtype = kept_for(matrix, solver.resume), matrix.dtype
+    directory, dtype = cache_directory(matrix, solver.checkpoint), matrix.dtype
     del matrix
-    kept = KeptSolutions(directory, lambda: _made(stored(A, known, keep), chosen, solver))
+    kept = SolutionCache(directory, lambda: _made(prepare(A, known, keep), chosen, solver))
     return Factor(kept, kept.record, dtype)
 
 
-def _made(matrix: Stored, backend: Backend, solver: Solver) -> Factorisation:
+def _made(matrix: PreparedMatrix, backend: Backend, solver: SolverOptions) -> Factorisation:
     """A factorisation whose residual has been measured."""
     return_free_memory()
     n, dtype = matrix.n, matrix.dtype
     try:
-        factorisation = backend.prepare(matrix, solver)
+        factorisation = backend.analyse(matrix, solver)
     except DoesNotFitError:
-        factorisation = BACKENDS["mumps"].prepare(matrix, solver)
+        factorisation = BACKENDS["mumps"].analyse(matrix, solver)
     del matrix  # the factorisation keeps what it needs
     return_free_memory()  # of the analysis
-    tell(factorisation.forecast, n)
+    log_forecast(factorisation.forecast, n)
     factorisation.factorise()
     residual, solution = _residual(n, dtype, factorisation)
     record = replace(factorisation.record, residual=residual)
@@ -165,7 +165,7 @@ def _made(matrix: Stored, backend: Backend, solver: Solver) -> Factorisation:
         worst = int(np.argmax(np.abs(solution))) if np.isfinite(solution).all() else None
         text = (
             "The matrix is singular to working accuracy: a random load leaves a relative residual of "
-            f"{residual:.1e}. {causes(factorisation.matrix.whole(), worst)}"
+            f"{residual:.1e}. {explain_singularity(factorisation.matrix.whole(), worst)}"
         )
         factorisation.release()
         raise FactorisationError(text)

@@ -30,7 +30,7 @@ MOST = 150
 
 
 @dataclass(frozen=True, eq=False)
-class Shifted:
+class ShiftedProblem:
     """`solve`: block of loads to displacements, (K - s M)^-1 on the space of the problem; `below`: how many eigenvalues lie below the shift s."""
 
     shift: float
@@ -38,11 +38,11 @@ class Shifted:
     below: int
 
 
-Shift = Callable[[float], AbstractContextManager[Shifted]]
+Shift = Callable[[float], AbstractContextManager[ShiftedProblem]]
 """Within a `with`: the problem at a shift, or very little above it."""
 
 
-def modes_beyond(
+def extend_modes(
     first: Modes, shift: Shift, M: Any, count: int | None = None, cutoff: float = 0.0, tolerance: float = 1e-8
 ) -> Modes:
     """The `count` lowest modes, or all with eigenvalues up to `cutoff`, going on from the lowest ones `first`.
@@ -71,7 +71,7 @@ class _Steps:
     def __init__(self, count: int | None, cutoff: float) -> None:
         self._count, self._cutoff = count, cutoff
         self._complete, self._stride = 0.0, 1.0
-        self._beyond: list[Shifted] = []
+        self._beyond: list[ShiftedProblem] = []
 
     def next(self, values: np.ndarray) -> float:
         """The next shift, given the eigenvalues that are known, ascending."""
@@ -87,7 +87,7 @@ class _Steps:
             return float(min(known + self._stride * AHEAD * spacing, self._cutoff + ASIDE * spacing))
         return float(known + self._stride * min(AHEAD, 1.2 * max(self._count - len(values), 0) + 2) * spacing)
 
-    def too_far(self, at: Shifted, missing: int) -> bool:
+    def too_far(self, at: ShiftedProblem, missing: int) -> bool:
         """Whether more modes are missing below a shift than one slice should hold; otherwise it is taken."""
         first = self._beyond[-1].shift if self._beyond else np.inf
         if missing > MOST and not first - at.shift < SAME * at.shift:
@@ -97,7 +97,9 @@ class _Steps:
         return False
 
 
-def _complete(at: Shifted, M: Any, known: Modes, missing: int, tolerance: float, everywhere: bool = False) -> Modes:
+def _complete(
+    at: ShiftedProblem, M: Any, known: Modes, missing: int, tolerance: float, everywhere: bool = False
+) -> Modes:
     """Known modes and all missing ones below the shift, and what else became accurate.
 
     Known modes above the shift and within `reach` below it are projected out, so that they are not found again; with `everywhere`, all of them.

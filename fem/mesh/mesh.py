@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from fem.elements import LINE, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.unread import Declared, Unread, listed
+from fem.renamed import renamed
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +35,14 @@ class CellBlock:
         return len(self.connectivity)
 
 
+@renamed(notes="warnings")
 @dataclass(frozen=True, eq=False)
 class Mesh:
     """A mesh of solid cells, and of line cells for beams. Units are the user's.
 
     - `points` (n, 3); `cells`: blocks, whose cells are numbered through all blocks in order;
     - `node_sets`: name -> node numbers; `cell_sets`: name -> cell numbers; `face_sets`: name -> (nf, 2) of (cell, face of the cell);
-    - `node_ids` (n,): numbers of the nodes in the file they came from, for messages; `notes`: what reading changed or lost;
+    - `node_ids` (n,): numbers of the nodes in the file they came from, for messages; `warnings`: what reading changed or lost;
     - `unread`: what the file says about the part and is not obeyed (`flexible_body` and every reduction refuse it until `read_mesh(..., ignore=...)` accepts it);
       `declared`: materials of the file, which a `Model` compares with its own.
     """
@@ -52,7 +54,7 @@ class Mesh:
     face_sets: Mapping[str, Int[np.ndarray, "_ 2"]] = field(default_factory=dict)
     node_ids: Int[np.ndarray, " n"] | None = None
     name: str = "mesh"
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     unread: tuple[Unread, ...] = ()
     declared: tuple[Declared, ...] = ()
 
@@ -266,7 +268,7 @@ class Mesh:
         lines = [f"mesh {self.name!r}: {len(self.points)} nodes, {cells}", f"  box {_triple(low)} to {_triple(high)}"]
         for title, sets in (("node", self.node_sets), ("face", self.face_sets), ("cell", self.cell_sets)):
             lines += [f"  {title} set {key!r}: {len(value)} {title}s" for key, value in sets.items()]
-        lines += [f"  note: {note}" for note in self.notes]
+        lines += [f"  note: {note}" for note in self.warnings]
         lines += [f"  material of the file: {declared}, {len(declared.cells)} cells" for declared in self.declared]
         return "\n".join([*lines, *(f"  not obeyed: {text}" for text in listed(self.unread))])
 

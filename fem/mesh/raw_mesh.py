@@ -32,7 +32,7 @@ class RawMesh:
     - `points` (n, 3), `node_ids` (n,): numbers of the nodes in the file; `blocks`: (kind, node rows (ne, nn)) in VTK order;
     - `groups`: name -> for each block, the rows that belong to it; `node_groups`: name -> rows of `points`; `face_groups`:
       name -> (block, row, face of the cell), (k, 3);
-    - `notes`: what reading changed; `lost`: what the file holds and could not be read; `beams`: line cells are structure in this format,
+    - `warnings`: what reading changed; `unsupported`: what the file holds and could not be read; `beams`: line cells are structure in this format,
       not marks of sets;
     - `unread`: what the file says about the part and is not obeyed; `unread_lines`: the same of line cells, which is obeyed where they are beams;
       `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
@@ -44,8 +44,8 @@ class RawMesh:
     groups: Mapping[str, list[np.ndarray]] = field(default_factory=dict)
     node_groups: Mapping[str, np.ndarray] = field(default_factory=dict)
     face_groups: Mapping[str, np.ndarray] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()
     beams: bool = False
     unread: tuple[Unread, ...] = ()
     unread_lines: tuple[Unread, ...] = ()
@@ -57,10 +57,10 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
     say where sets are. Without any solid or surface cell, all lines are beams.
 
     Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of lines and
-    points node sets. Nodes that no solid cell uses are left out. Warns (`MeshWarning`) of anything lost or not obeyed; all of it is in `notes` or `unread`.
+    points node sets. Nodes that no solid cell uses are left out. Warns (`MeshWarning`) of anything lost or not obeyed; all of it is in `warnings` or `unread`.
     `ignore`: keywords of the file that the user accepts as not obeyed.
     """
-    notes, lost = list(raw.notes), list(raw.lost)
+    recorded, unsupported = list(raw.warnings), list(raw.unsupported)
     solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _REDUCED.get(kind, kind) in ELEMENTS and len(rows)]
     lines = _beam_cells(raw, name, beams, bool(solid))
     if not solid and not lines:
@@ -79,9 +79,11 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
             index[k] = count + np.arange(len(rows))
             count += len(rows)
             if to != kind:
-                notes.append(f"{len(rows)} {kind} cells are used as {to}, without their nodes inside faces and cells")
+                recorded.append(
+                    f"{len(rows)} {kind} cells are used as {to}, without their nodes inside faces and cells"
+                )
         elif len(rows) and dimension(kind) == 3:
-            lost.append(f"{len(rows)} {kind} cells, which are not supported")
+            unsupported.append(f"{len(rows)} {kind} cells, which are not supported")
     for k, rows in lines.items():
         index[k] = np.full(len(raw.blocks[k][1]), -1)
         index[k][rows] = count + np.arange(len(rows))
@@ -89,28 +91,30 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
         blocks.append((LINE, raw.blocks[k][1][rows]))
     unused = sum(len(rows) for kind, rows in raw.blocks if kind == LINE) - sum(map(len, lines.values()))
     if raw.beams and unused:
-        lost.append(
+        unsupported.append(
             f"{unused} two-node beams or trusses; give the names of their element sets as beams=[...] to take them along"
         )
     used = np.unique(np.concatenate([rows.ravel() for _, rows in blocks]))
     if used[0] < 0 or used[-1] >= len(raw.points):
         raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
     if len(used) < len(raw.points):
-        notes.append(f"{len(raw.points) - len(used)} nodes that no cell of the part uses were left out")
+        recorded.append(f"{len(raw.points) - len(used)} nodes that no cell of the part uses were left out")
     number = np.full(len(raw.points), -1)
     number[used] = np.arange(len(used))
     cells = tuple(CellBlock(kind, number[rows]) for kind, rows in blocks)
     ids = None if np.array_equal(raw.node_ids, np.arange(len(used))) else raw.node_ids[used]
     plain = Mesh(raw.points[used], cells, node_ids=ids, name=name)
-    sets = _sets(raw, index, number, plain, notes)
+    sets = _sets(raw, index, number, plain, recorded)
     unread, accepted = kept((*raw.unread, *(raw.unread_lines if unused else ())), ignore)
-    told = [f"lost in reading: {text}" for text in lost] + [f"not obeyed: {text}" for text in listed(unread)]
+    told = [f"lost in reading: {text}" for text in unsupported] + [f"not obeyed: {text}" for text in listed(unread)]
     if told:
         warnings.warn(f"Mesh {name!r}: " + "; ".join(told) + ".", MeshWarning, stacklevel=3)
-    notes += [f"lost in reading: {text}" for text in lost]
-    notes += [f"not obeyed, as accepted: {text}" for text in listed(accepted)]
+    recorded += [f"lost in reading: {text}" for text in unsupported]
+    recorded += [f"not obeyed, as accepted: {text}" for text in listed(accepted)]
     declared = tuple(_placed(d, index) for d in raw.declared if not d.source.accepted(ignore))
-    return Mesh(plain.points, cells, *sets, ids, name, tuple(notes), unread, tuple(d for d in declared if len(d.cells)))
+    return Mesh(
+        plain.points, cells, *sets, ids, name, tuple(recorded), unread, tuple(d for d in declared if len(d.cells))
+    )
 
 
 def _placed(declared: Declared, index: dict[int, np.ndarray]) -> Declared:
@@ -134,7 +138,7 @@ def _beam_cells(raw: RawMesh, name: str, beams: Collection[str] | None, solids: 
 
 
 def _sets(
-    raw: RawMesh, index: dict[int, np.ndarray], number: np.ndarray, mesh: Mesh, notes: list[str]
+    raw: RawMesh, index: dict[int, np.ndarray], number: np.ndarray, mesh: Mesh, recorded: list[str]
 ) -> tuple[dict, dict, dict]:
     """Node, cell and face sets in the numbers of `mesh`; `index` gives the cells of the blocks that it holds, -1 for others."""
     node_sets: dict[str, np.ndarray] = {}
@@ -144,11 +148,11 @@ def _sets(
     def add_nodes(name: str, of: str, rows: np.ndarray) -> None:
         nodes = number[np.unique(rows)]
         if not (nodes >= 0).any():
-            notes.append(f"the group {name!r} of {of} touches no solid cell and was left out")
+            recorded.append(f"the group {name!r} of {of} touches no solid cell and was left out")
             return
         free = name if name not in node_sets and name not in face_sets else f"{name} ({of})"
         if free != name:
-            notes.append(f"several groups are named {name!r}; that of {of} is the node set {free!r}")
+            recorded.append(f"several groups are named {name!r}; that of {of} is the node set {free!r}")
         node_sets[free] = nodes[nodes >= 0]
 
     for name, where in raw.face_groups.items():
@@ -172,7 +176,7 @@ def _sets(
                 face_sets[name] = faces
                 continue
             if size == 2:
-                notes.append(f"the surface {name!r} is not on the skin of the solid cells; it is kept as a node set")
+                recorded.append(f"the surface {name!r} is not on the skin of the solid cells; it is kept as a node set")
             add_nodes(name, of, np.concatenate([c.ravel() for c in lower]))
     for name, nodes in raw.node_groups.items():
         add_nodes(name, "nodes", np.asarray(nodes))

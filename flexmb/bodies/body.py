@@ -9,17 +9,19 @@ from jaxtyping import Float, Int
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.mesh.mesh import Mesh
 from fem.model import Model
+from fem.renamed import renamed
 from flexmb.bodies.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
 from flexmb.bodies.stress_modes import StressShapes, stress_shapes
 from flexmb.bodies.validity import Gauge, gauge
 from reduction.basis import Basis
 from reduction.second_order import second_order
-from reduction.second_order_modes import QuadraticShapes
+from reduction.second_order_modes import SecondOrderModes
 
 SECOND_ORDER, NO_SECOND_ORDER = "second-order", "none"
 """Choices of `geometric_stiffness`."""
 
 
+@renamed(over="transformed")
 @dataclass(frozen=True, eq=False)
 class BodyInterface:
     """A place of a body where joints and forces attach, with its elastic motion.
@@ -45,7 +47,7 @@ class BodyInterface:
         if self.point.shape != (3,):
             raise InterfaceError(f"The point of an interface has three coordinates; found shape {self.point.shape}.")
 
-    def over(self, T: Float[np.ndarray, "m k"]) -> "BodyInterface":
+    def transformed(self, T: Float[np.ndarray, "m k"]) -> "BodyInterface":
         """The same place over other elastic coordinates z, `eta = T z`."""
         second = None if self.second is None else np.einsum("kab,ai,bj->kij", self.second, T, T, optimize=True)
         return BodyInterface(self.point, self.rows @ T, second)
@@ -83,7 +85,7 @@ class Body:
     mesh: Mesh | None = None
     Psi: Float[np.ndarray, "n m"] | None = None
     gauge: Gauge | None = None
-    quadratic: QuadraticShapes | None = None
+    quadratic: SecondOrderModes | None = None
     stress: StressShapes | None = None
 
     def __post_init__(self) -> None:
@@ -260,7 +262,7 @@ def flexible_body(
         raise MatrixError(unknown_name("geometric stiffness", chosen, (SECOND_ORDER, NO_SECOND_ORDER)))
     second = second_order(model, basis) if chosen == SECOND_ORDER else None
     nodal = model.displacements(basis.Psi)
-    Psi = np.ascontiguousarray(nodal.reshape(-1, basis.modes), dtype=np.float32)
+    Psi = np.ascontiguousarray(nodal.reshape(-1, basis.n_modes), dtype=np.float32)
     return Body(
         name=name or model.name or "flexible body",
         invariants=inertia_invariants(model, basis, second),
@@ -268,7 +270,7 @@ def flexible_body(
         damping=2 * ratios * omega + rayleigh[0] + rayleigh[1] * basis.eigenvalues,
         interfaces={
             key: BodyInterface(model.interfaces[key].point, rows, None if second is None else second.interfaces[key])
-            for key, rows in basis.interface_rows.items()
+            for key, rows in basis.interface_modes.items()
         },
         deflection=np.sqrt((nodal**2).sum(axis=1)).max(axis=0),
         mesh=model.mesh,

@@ -9,6 +9,7 @@ from fem.errors import MatrixError
 from fem.interface import rigid_motion
 from fem.matrices.beam_matrices import LineMass
 from fem.model import Model
+from fem.renamed import renamed
 from flexmb.spatial.lie import skew
 from reduction.basis import Basis
 from reduction.second_order import SecondOrder
@@ -19,6 +20,7 @@ _SPIN = np.array(
 """`_SPIN[k] @ a = e_k x a`."""
 
 
+@renamed(over="transformed")
 @dataclass(frozen=True, eq=False)
 class InertiaInvariants:
     """Mass integrals of a body in its own frame, over `m` elastic coordinates (theory.md section 2).
@@ -69,7 +71,7 @@ class InertiaInvariants:
         """Number `m` of elastic coordinates."""
         return self.S1.shape[1]
 
-    def over(self, T: Float[np.ndarray, "m k"]) -> "InertiaInvariants":
+    def transformed(self, T: Float[np.ndarray, "m k"]) -> "InertiaInvariants":
         """The integrals over other elastic coordinates z, `eta = T z`; the elastic mass matrix is the identity where T is orthonormal."""
 
         def both(A: np.ndarray) -> np.ndarray:
@@ -152,7 +154,7 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
 
     Reference: Shabana, Dynamics of Multibody Systems (2013), section 5.4 (inertia shape integrals).
     """
-    m, M = basis.modes, model.solid_mass
+    m, M = basis.n_modes, model.solid_mass
     rigid = rigid_motion(model.points, np.zeros(3))
     T, R = rigid[:, :3], rigid[:, 3:]
     MT, MR = M @ T, M @ R

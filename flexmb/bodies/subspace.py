@@ -7,7 +7,7 @@ import scipy.linalg
 from jaxtyping import Float
 
 from flexmb.bodies.body import Body
-from reduction.second_order_modes import QuadraticShapes
+from reduction.second_order_modes import SecondOrderModes
 
 
 def in_subspace(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
@@ -15,19 +15,19 @@ def in_subspace(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
 
     The new coordinates are mass-orthonormal and stiffness-diagonal again, softest first. Modal damping that differs between the coordinates is reduced to the diagonal of `T^T D T`.
     """
-    return over(body, own_coordinates(body, T))
+    return transformed(body, own_coordinates(body, T))
 
 
-def over(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
+def transformed(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
     """The body over elastic coordinates z, `eta = T z`, with T orthonormal; of its stiffness and damping over these the diagonals."""
     Psi = None if body.Psi is None else (body.Psi @ T).astype(body.Psi.dtype)
     return replace(
         body,
-        invariants=body.invariants.over(T),
+        invariants=body.invariants.transformed(T),
         stiffness=np.einsum("ai,a,ai->i", T, body.stiffness, T),
         damping=np.einsum("ai,a,ai->i", T, body.damping, T),
         deflection=_deflection(Psi, body.deflection, T),
-        interfaces={name: interface.over(T) for name, interface in body.interfaces.items()},
+        interfaces={name: interface.transformed(T) for name, interface in body.interfaces.items()},
         Psi=Psi,
         quadratic=None if body.quadratic is None else _combined(body.quadratic, T),
         gauge=None if body.gauge is None else replace(body.gauge, rotation=body.gauge.rotation @ T, strain=body.gauge.strain @ T),
@@ -52,7 +52,7 @@ def _deflection(Psi: np.ndarray | None, before: np.ndarray, T: np.ndarray) -> np
     return np.asarray(np.sqrt((Psi.reshape(-1, 3, T.shape[1]) ** 2).sum(axis=1)).max(axis=0), dtype=float)
 
 
-def _combined(quadratic: QuadraticShapes, T: np.ndarray) -> QuadraticShapes:
+def _combined(quadratic: SecondOrderModes, T: np.ndarray) -> SecondOrderModes:
     """The same field of second order over the new coordinates."""
     i, j = quadratic.pairs.T
     pairs = np.column_stack(np.triu_indices(T.shape[1]))
@@ -60,4 +60,4 @@ def _combined(quadratic: QuadraticShapes, T: np.ndarray) -> QuadraticShapes:
     weight = 0.5 * (T[i][:, a] * T[j][:, b] + T[j][:, a] * T[i][:, b])  # of pair (i, j) in (a, b)
     weight *= np.where(i == j, 1.0, 2.0)[:, None]
     kept = np.abs(weight).max(axis=0) > 0
-    return QuadraticShapes(pairs[kept], (quadratic.shapes @ weight[:, kept]).astype(quadratic.shapes.dtype))
+    return SecondOrderModes(pairs[kept], (quadratic.shapes @ weight[:, kept]).astype(quadratic.shapes.dtype))

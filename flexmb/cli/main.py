@@ -4,11 +4,26 @@ import importlib
 import os
 import pkgutil
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from flexmb.cli import analyses, motion, parts
+
+OLD_OPTIONS = {"--attached-to": "--reference-frame", "--resume": "--checkpoint", "--tol": "--tolerance"}
+
+
+class Verb(TyperCommand):
+    """A verb that knows what its options were called."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        known = {name for parameter in self.params for name in parameter.opts}
+        for option in (word.partition("=")[0] for word in args):
+            if OLD_OPTIONS.get(option) in known and option not in known:
+                ctx.fail(f"{option} is now {OLD_OPTIONS[option]}.")
+        return super().parse_args(ctx, args)
+
 
 app = typer.Typer(
     name="flexmb",
@@ -21,7 +36,7 @@ for room in (parts, motion, analyses):
     for module in pkgutil.iter_modules(room.__path__):
         verb = importlib.import_module(f"{room.__name__}.{module.name}")
         if hasattr(verb, "command"):
-            app.command(name=module.name, rich_help_panel=room.PANEL)(verb.command)
+            app.command(name=module.name, cls=Verb, rich_help_panel=room.PANEL)(verb.command)
 
 _DEBUG = {"on": False}
 

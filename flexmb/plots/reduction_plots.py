@@ -80,7 +80,7 @@ def plot_singular_values(basis: Basis, path: str | Path) -> Path:
     values = values / values[0]
     figure, axis = plt.subplots(figsize=(8, 4.5), layout="constrained")
     axis.semilogy(np.arange(1, len(values) + 1), np.maximum(values, 1e-18), "o-", color=BLUE, ms=4, lw=1)
-    axis.axvline(basis.modes + 0.5, color=ORANGE, lw=1.2, label=f"{basis.modes} coordinates taken")
+    axis.axvline(basis.n_modes + 0.5, color=ORANGE, lw=1.2, label=f"{basis.n_modes} coordinates taken")
     axis.set(
         xlabel="number",
         ylabel="singular value / largest",

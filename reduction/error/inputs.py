@@ -58,7 +58,7 @@ def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> I
     for item in given:
         if isinstance(item, str) and item in model.interfaces:
             labels += [f"{item} {d}" for d in ("Fx", "Fy", "Fz", "Mx", "My", "Mz")]
-            loads.append(model.interfaces[item].motion_rows(model).toarray() * np.repeat([1.0, length], 3))
+            loads.append(model.interfaces[item].interface_matrix(model).toarray() * np.repeat([1.0, length], 3))
         elif isinstance(item, str) and item == GRAVITY:
             labels += [f"{GRAVITY} {d}" for d in "xyz"]
             loads.append(_translations(model) / model.mass)
@@ -80,7 +80,7 @@ def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> I
 
 
 def _translations(model: Model) -> np.ndarray:
-    return model.M @ model.rigid_modes()[:, :3]
+    return model.M @ model.rigid_body_modes()[:, :3]
 
 
 def _array(model: Model, item: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The relative error of a reduced body's response over a band, against a certified one."""
+"""The relative error of a reduced body's response over a band, against the reference response."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from jaxtyping import Float
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.error.certificate import LOSS_FACTOR, Certificate, certify, modal_response
 from reduction.error.inputs import resolve_inputs
-from reduction.error.reference import diagonalise
+from reduction.error.reference_frame import diagonalise
+from reduction.error.reference_response import LOSS_FACTOR, ReferenceResponse, modal_response, reference_response
 from reduction.solutions.statics import elastic, statics
 
 SHARE = 0.02
-"""The part of a tolerance that the certificate's own bound may take."""
+"""The part of a tolerance that the reference response's own bound may take."""
 
 
 @dataclass(frozen=True, eq=False)
 class ResponseError:
     """`||H - H_r|| / ||H||` (Frobenius) of the elastic transfer matrix between all inputs, with structural damping.
 
-    - `relative` (f,): the error with the certificate's bound added: the true one lies between `relative - 2 bound` and `relative`;
+    - `relative` (f,): the error with the reference response's bound added: the true one lies between `relative - 2 bound` and `relative`;
     - `bound` (f,), relative; `magnitude`, `reduced_magnitude` (f,): Frobenius norms of H and H_r;
     - `by_input`: for each input the largest error of its column over the band, relative to that column.
 
@@ -68,41 +68,41 @@ def response_error(
     """How well `basis` gives the elastic response of `model` to its inputs over `band = (0, f)`.
 
     `inputs`: see `resolve_inputs`; default all interfaces. `tolerance`: to which the full response is known (see
-    `reduction.error.certificate`). Resonances are damped by `loss_factor` (structural). Rigid motion is exact in every basis and left out: the
+    `reduction.error.reference_response`). Resonances are damped by `loss_factor` (structural). Rigid motion is exact in every basis and left out: the
     figure does not depend on the body frame. Cost: one factorisation, the modes up to 1.5 f, some blocks of solves.
     """
     if len(basis.Psi) != model.ndof:
         raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")
     body = statics(model)
-    certificate = certify(body, resolve_inputs(model, inputs).deforming, band, tolerance, loss_factor)
+    reference = reference_response(body, resolve_inputs(model, inputs).deforming, band, tolerance, loss_factor)
     body.release()
     free, values = diagonalise(model, elastic(body, np.asarray(basis.Psi)))
-    return measure(certificate, f"{basis.method}, {basis.modes} coordinates", values, certificate.inputs.loads.T @ free)
+    return measure(reference, f"{basis.method}, {basis.n_modes} coordinates", values, reference.inputs.loads.T @ free)
 
 
 def measure(
-    certificate: Certificate, name: str, eigenvalues: Float[np.ndarray, " m"], rows: Float[np.ndarray, "p m"]
+    reference: ReferenceResponse, name: str, eigenvalues: Float[np.ndarray, " m"], rows: Float[np.ndarray, "p m"]
 ) -> ResponseError:
-    """The error of a reduced modal model over the band of a certificate."""
-    grid = certificate.grid(eigenvalues)
-    H, Hr = certificate.response(grid), modal_response(eigenvalues, rows, grid, certificate.loss_factor)
-    magnitude, bound = np.linalg.norm(H, axis=(1, 2)), certificate.bound(grid)
+    """The error of a reduced modal model over the band of a reference response."""
+    grid = reference.grid(eigenvalues)
+    H, Hr = reference.response(grid), modal_response(eigenvalues, rows, grid, reference.loss_factor)
+    magnitude, bound = np.linalg.norm(H, axis=(1, 2)), reference.bound(grid)
     difference = np.linalg.norm(H - Hr, axis=(1, 2))
     columns = np.linalg.norm(H, axis=1)
     by_input = (np.linalg.norm(H - Hr, axis=1) / np.where(columns > 0, columns, np.inf)).max(axis=0)
     return ResponseError(
         name, grid, (difference + bound) / magnitude, bound / magnitude, magnitude, np.linalg.norm(Hr, axis=(1, 2)),
-        dict(zip(certificate.inputs.labels, by_input.tolist(), strict=True)), certificate.loss_factor,
+        dict(zip(reference.inputs.labels, by_input.tolist(), strict=True)), reference.loss_factor,
     )  # fmt: skip
 
 
 def relative_error(
-    certificate: Certificate,
+    reference: ReferenceResponse,
     eigenvalues: Float[np.ndarray, " m"],
     rows: Float[np.ndarray, "p m"],
     frequencies: Float[np.ndarray, " f"],
 ) -> Float[np.ndarray, " f"]:
-    """The relative error at some frequencies, the certificate's bound added."""
-    H = certificate.response(frequencies)
-    Hr = modal_response(eigenvalues, rows, frequencies, certificate.loss_factor)
-    return (np.linalg.norm(H - Hr, axis=(1, 2)) + certificate.bound(frequencies)) / np.linalg.norm(H, axis=(1, 2))
+    """The relative error at some frequencies, the reference response's bound added."""
+    H = reference.response(frequencies)
+    Hr = modal_response(eigenvalues, rows, frequencies, reference.loss_factor)
+    return (np.linalg.norm(H - Hr, axis=(1, 2)) + reference.bound(frequencies)) / np.linalg.norm(H, axis=(1, 2))

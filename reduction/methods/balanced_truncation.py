@@ -6,7 +6,7 @@ the velocity observability Gramian is M P M: position-velocity balancing is one-
 eigenvectors of P M, its singular values their eigenvalues.
 
 ADI solves with `K - p D + p^2 M` for complex shifts p: complex-symmetric systems on the factor object of `fem`, all inputs in one block. The shifts are
-poles of the certificate's model, most dominant first.
+poles of the reference response's model, most dominant first.
 
 Sources: Reis and Stykel, Math. Comput. Model. Dyn. Syst. 14 (2008) 391-406 (balancing); Benner, Kuerschner and Saak, "Efficient handling of complex
 shift parameters in the low-rank Cholesky factor ADI method", Numer. Algorithms 62 (2013) 225-251.
@@ -20,10 +20,11 @@ from scipy.linalg import eigh
 
 from fem.errors import ConvergenceError, MatrixError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
-from reduction.build import Band, Load, Part, build, prepare, request, static_responses
-from reduction.error.certificate import Certificate
-from reduction.shape_sequence import Ladder
+from reduction.build import Band, Load, ReductionContext, build, reduction_context, size_spec, static_responses
+from reduction.error.reference_response import ReferenceResponse
+from reduction.shape_sequence import ShapeSequence
 from reduction.solutions.condensed import condense
 
 SMALL_STEP = 1e-6
@@ -36,54 +37,55 @@ COMPRESS = 1e-9
 """Relative singular value below which directions of the low-rank factor are dropped."""
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def balanced_truncation(
-    model: Model, modes: int | None = None, attached_to: str | None = None, *,
-    band: Band, tol: float | None = None, inputs: Sequence[Load] | None = None, static: bool = True,
+    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
+    band: Band, tolerance: float | None = None, inputs: Sequence[Load] | None = None, static: bool = True,
     damping: tuple[float, float] | None = None,
 ) -> Basis:  # fmt: skip
     """Basis of the leading shapes of the position Gramian over all frequencies: m = modes, plus p with `static`.
 
-    - `modes`: shapes beyond the static ones; or `tol` (default 1 %): the fewest whose response error over `band` is below it.
+    - `modes`: shapes beyond the static ones; or `tolerance` (default 1 %): the fewest whose response error over `band` is below it.
     - `damping`: (alpha, beta) of `D = alpha M + beta K`; default 1 % of critical at the first natural frequency and at the end of the band.
 
-    `attached_to`, `inputs`, `static`: see `gramian`. Errors as in `craig_bampton`. Cost: the certificate, and a complex factorisation for each of the 20 to
+    `reference_frame`, `inputs`, `static`: see `gramian`. Errors as in `craig_bampton`. Cost: the reference response, and a complex factorisation for each of the 20 to
     50 shifts, with p solves each. `gramian` gives bases as good over a band for one factorisation in all.
     """
     if band is None:
         raise MatrixError("Balanced truncation needs a band=(0, f): its shifts and its error are placed in it.")
-    asked = request(modes, band, tol, least=0)
-    part = prepare(model, asked, inputs, attached_to)
-    if part.certificate is None or not part.inputs.deforming.labels:
+    spec = size_spec(modes, band, tolerance, least=0)
+    context = reduction_context(model, spec, inputs, reference_frame)
+    if context.reference is None or not context.inputs.deforming.labels:
         raise MatrixError(f"Model {model.name!r} has no interface and no inputs to balance; add some, or use modal().")
-    alpha, beta = default_damping(part.certificate) if damping is None else damping
-    Z, shifts = position_factor(part, alpha, beta)
+    alpha, beta = default_damping(context.reference) if damping is None else damping
+    Z, shifts = position_factor(context, alpha, beta)
     values = np.maximum(np.linalg.eigvalsh(Z.T @ (model.M @ Z))[::-1], 0)
-    first = static_responses(part, static)
+    first = static_responses(context, static)
     Z = Z - first @ (first.T @ (model.M @ Z))
-    made = Ladder(first, _compressed(model, Z), True, "balanced shape")
+    made = ShapeSequence(first, _compressed(model, Z), True, "balanced shape")
     given = {"singular_values": values, "shifts": shifts, "damping": [float(alpha), float(beta)]}
-    return build(part, asked, "balanced truncation", lambda _: made, attached_to, **given)
+    return build(context, spec, "balanced truncation", lambda _: made, reference_frame, **given)
 
 
-def default_damping(certificate: Certificate) -> tuple[float, float]:
-    """(alpha, beta) with half the certificate's loss factor, as a ratio of critical damping, at the first mode and at the end of the band."""
-    a, b = np.sqrt(certificate.eigenvalues[0]), 2 * np.pi * certificate.band
+def default_damping(reference: ReferenceResponse) -> tuple[float, float]:
+    """(alpha, beta) with half the reference response's loss factor, as a ratio of critical damping, at the first mode and at the end of the band."""
+    a, b = np.sqrt(reference.eigenvalues[0]), 2 * np.pi * reference.band
     a, b = min(a, b), max(a, b)
-    ratio = certificate.loss_factor / 2
+    ratio = reference.loss_factor / 2
     return 2 * ratio * a * b / (a + b), 2 * ratio / (a + b)
 
 
-def position_factor(part: Part, alpha: float, beta: float) -> tuple[Float[np.ndarray, "ndof r"], int]:
+def position_factor(context: ReductionContext, alpha: float, beta: float) -> tuple[Float[np.ndarray, "ndof r"], int]:
     """Z with Z Z^T = P, nearly, and the number of shifts it took."""
-    certificate, model, body = part.certified, part.model, part.body
+    reference, model, body = context.required_reference, context.model, context.body
     condensed = condense(body)
     M, K = model.M, model.K
-    loads = part.inputs.deforming.loads
+    loads = context.inputs.deforming.loads
     balanced = loads - body.MR @ (body.R.T @ loads)
     w1, w2 = np.zeros_like(balanced), balanced
     Z = np.zeros((model.ndof, 0))
     trace, added = 0.0, [np.inf] * SWEEP
-    for count, p in enumerate(_poles(certificate, alpha, beta), 1):
+    for count, p in enumerate(_poles(reference, alpha, beta), 1):
         right = -w2 + p * (M @ w1) - (alpha * (M @ w1) + beta * (K @ w1))
         with condensed.dynamic(1 - p * beta, p**2 - p * alpha) as solve:
             x1 = solve(right)
@@ -104,12 +106,12 @@ def position_factor(part: Part, alpha: float, beta: float) -> tuple[Float[np.nda
     )
 
 
-def _poles(certificate: Certificate, alpha: float, beta: float) -> Iterator[complex]:
-    """Poles of the certificate's model, most dominant first, again and again; overdamped ones are left out."""
-    omega = np.sqrt(certificate.eigenvalues)
+def _poles(reference: ReferenceResponse, alpha: float, beta: float) -> Iterator[complex]:
+    """Poles of the reference response's model, most dominant first, again and again; overdamped ones are left out."""
+    omega = np.sqrt(reference.eigenvalues)
     ratio = 0.5 * (alpha / omega + beta * omega)
     kept = np.flatnonzero(ratio < 0.9)
-    weight = (certificate.rows[:, kept] ** 2).sum(axis=0) / (ratio[kept] * omega[kept] ** 3)
+    weight = (reference.rows[:, kept] ** 2).sum(axis=0) / (ratio[kept] * omega[kept] ** 3)
     order = kept[np.argsort(-weight)]
     while len(order):
         for k in order:

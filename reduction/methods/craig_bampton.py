@@ -7,9 +7,10 @@ import numpy as np
 
 from fem.errors import InterfaceError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
-from reduction.build import Band, Load, Part, Request, build, prepare, request
-from reduction.shape_sequence import Climb, Ladder, static_shapes, vibration
+from reduction.build import Band, Load, ReductionContext, SizeSpec, build, reduction_context, size_spec
+from reduction.shape_sequence import ShapeGenerator, ShapeSequence, static_shapes, vibration
 from reduction.solutions.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
 from reduction.solutions.statics import elastic
 from reduction.solutions.vibration import fixed_vibration
@@ -19,16 +20,17 @@ BAND_FACTOR = 2.0
 the edge of the band and 0.5 % in its lower half (with 1.5: 9 %; with 3 and twice the modes: 0.6 %)."""
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def craig_bampton(
-    model: Model, modes: int | None = None, attached_to: str | None = None, *,
-    band: Band | None = None, tol: float | None = None, inputs: Sequence[Load] | None = None,
+    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
+    band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
 ) -> Basis:  # fmt: skip
     """Craig-Bampton basis of a free body: m = 6 (ni - 1) + modes elastic coordinates for ni interfaces.
 
     - `modes`: number of fixed-interface modes, default 20; 0 keeps the static shapes alone (Guyan). Or `band = (0, f)`:
-      the fixed-interface modes up to 2 f (cycles per unit of time). Or a band with `tol`: the fewest whose response error over the band is
-      below `tol`. With a band, the error over it is measured (see `response_error`).
-    - `attached_to`: the interface that the body frame rides on, where all shapes vanish; None: mean axes.
+      the fixed-interface modes up to 2 f (cycles per unit of time). Or a band with `tolerance`: the fewest whose response error over the band is
+      below `tolerance`. With a band, the error over it is measured (see `response_error`).
+    - `reference_frame`: the interface that the body frame rides on, where all shapes vanish; None: mean axes.
     - `inputs`: what the error is measured for, default all interfaces; other loads among them ("gravity", "rotation", arrays) are answered, interfaces
       fixed, with their static response (modal truncation augmentation).
 
@@ -39,7 +41,7 @@ def craig_bampton(
 
     Raises InterfaceError (no interface, unknown name, interfaces that depend on each other), MatrixError (too many modes,
     a loose body, unusable matrices), FactorisationError, ConvergenceError (tolerance out of reach). Cost: one factorisation of K, 6 ni solves, and
-    4 to 5 solves for each mode; with a band, those of `reduction.error.certificate`.
+    4 to 5 solves for each mode; with a band, those of `reduction.error.reference_response`.
 
     Sources: Craig and Bampton, "Coupling of substructures for dynamic analyses", AIAA J. 6 (1968) 1313-1319;
     removal of rigid motions: Yoo and Haug, J. Mech. Trans. Autom. Des. 108 (1986) 315-322; augmentation: Dickens, Nakagawa and
@@ -50,30 +52,31 @@ def craig_bampton(
             f"Model {model.name!r} has no interface, and Craig-Bampton needs one: add it with "
             "model.with_interfaces(name=...), or use modal()."
         )
-    asked = request(modes, band, tol, least=0, own_rule=True)
-    part = prepare(model, asked, inputs, attached_to)
-    return build(part, asked, "Craig-Bampton", craig_bampton_climb(part, asked), attached_to)
+    spec = size_spec(modes, band, tolerance, least=0, own_rule=True)
+    context = reduction_context(model, spec, inputs, reference_frame)
+    return build(context, spec, "Craig-Bampton", craig_bampton_shape_generator(context, spec), reference_frame)
 
 
-def guyan(model: Model, attached_to: str | None = None, *, band: Band | None = None) -> Basis:
+@renamed(attached_to="reference_frame")
+def guyan(model: Model, reference_frame: str | None = None, *, band: Band | None = None) -> Basis:
     """Static shapes of the interfaces alone (Guyan, AIAA J. 3 (1965) 380): `craig_bampton` without vibration modes, m = 6 (ni - 1)."""
-    return craig_bampton(model, 0, attached_to, band=band)
+    return craig_bampton(model, 0, reference_frame, band=band)
 
 
-def craig_bampton_climb(part: Part, asked: Request) -> Climb:
+def craig_bampton_shape_generator(context: ReductionContext, spec: SizeSpec) -> ShapeGenerator:
     """Constraint modes, static responses to other inputs; then fixed-interface modes."""
-    body = part.body
+    body = context.body
     fixed = fix_interfaces(body)
     inverse = partial(fixed_interface_displacement, fixed)
     static = static_shapes(
         body, constraint_modes(fixed)[:, 6:]
     )  # with the rigid motions, those of the first interface follow
-    if part.inputs.others.shape[1]:
-        static = static_shapes(body, np.hstack([static, inverse(part.inputs.others)]))
-    cutoff = 0.0 if asked.band is None else BAND_FACTOR * asked.band[1]
+    if context.inputs.others.shape[1]:
+        static = static_shapes(body, np.hstack([static, inverse(context.inputs.others)]))
+    cutoff = 0.0 if spec.band is None else BAND_FACTOR * spec.band[1]
 
-    def climb(count: int | None) -> Ladder:
+    def generate(count: int | None) -> ShapeSequence:
         values, shapes, complete = vibration(fixed_vibration(fixed), count, cutoff)
-        return Ladder(static, elastic(body, shapes), complete, "fixed-interface mode", values)
+        return ShapeSequence(static, elastic(body, shapes), complete, "fixed-interface mode", values)
 
-    return climb
+    return generate

@@ -5,40 +5,43 @@ from collections.abc import Sequence
 import numpy as np
 
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
-from reduction.build import Band, Load, Part, build, prepare, request, static_responses
-from reduction.shape_sequence import Climb, free_modes, static_shapes
+from reduction.build import Band, Load, ReductionContext, build, reduction_context, size_spec, static_responses
+from reduction.shape_sequence import ShapeGenerator, free_modes, static_shapes
 from reduction.solutions.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def craig_chang(
-    model: Model, modes: int | None = None, attached_to: str | None = None, *,
-    band: Band | None = None, tol: float | None = None, inputs: Sequence[Load] | None = None,
+    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
+    band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
 ) -> Basis:  # fmt: skip
     """Free natural modes and the static response of the free body to each input (residual attachment): m = p + modes.
 
     The span is that of Rubin's and of Craig and Chang's method with the mass of the residual shapes kept; primal or dual assembly
     (interface motions or forces as unknowns) makes no difference to it. Exact for static loads at every input, inertia relief included.
 
-    - `modes`: free modes, default 20; or `band = (0, f)` with `tol`: the fewest whose response error over the band is below `tol`.
-    - `attached_to`, `inputs`: see `craig_bampton` and `resolve_inputs`.
+    - `modes`: free modes, default 20; or `band = (0, f)` with `tolerance`: the fewest whose response error over the band is below `tolerance`.
+    - `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`.
 
     Raises what `craig_bampton` raises, and ConvergenceError when a tolerance is out of reach. Cost: one factorisation, p solves and 4 to 5 solves a mode.
     Sources: Rubin, AIAA J. 13 (1975) 995-1006; Craig and Chang, "On the use of attachment modes in substructure coupling", AIAA 77-405.
     """
-    asked = request(modes, band, tol, least=0)
-    part = prepare(model, asked, inputs, attached_to)
-    return build(part, asked, "Craig-Chang", craig_chang_climb(part), attached_to)
+    spec = size_spec(modes, band, tolerance, least=0)
+    context = reduction_context(model, spec, inputs, reference_frame)
+    return build(context, spec, "Craig-Chang", craig_chang_shape_generator(context), reference_frame)
 
 
-def craig_chang_climb(part: Part) -> Climb:
+def craig_chang_shape_generator(context: ReductionContext) -> ShapeGenerator:
     """Static responses to the inputs, then free modes."""
-    return free_modes(part.body, part.certificate, static_responses(part))
+    return free_modes(context.body, context.reference, static_responses(context))
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def herting(
-    model: Model, modes: int | None = None, attached_to: str | None = None, *,
-    band: Band | None = None, tol: float | None = None, inputs: Sequence[Load] | None = None,
+    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
+    band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
 ) -> Basis:  # fmt: skip
     """Constraint modes, inertia-relief shapes and free natural modes: m = 6 (ni - 1) + 6 + modes.
 
@@ -46,16 +49,16 @@ def herting(
     exact, inertia relief included. Arguments as in `craig_chang`; inputs that are no interface are answered with their static response
     with fixed interfaces. Source: Herting, "A general purpose, multi-stage, component modal synthesis method", Finite Elem. Anal. Des. 1 (1985) 153-164.
     """
-    asked = request(modes, band, tol, least=0)
-    part = prepare(model, asked, inputs, attached_to)
-    return build(part, asked, "Herting", herting_climb(part), attached_to)
+    spec = size_spec(modes, band, tolerance, least=0)
+    context = reduction_context(model, spec, inputs, reference_frame)
+    return build(context, spec, "Herting", herting_shape_generator(context), reference_frame)
 
 
-def herting_climb(part: Part) -> Climb:
+def herting_shape_generator(context: ReductionContext) -> ShapeGenerator:
     """Constraint modes, inertia relief, other inputs; then free modes."""
-    fixed = fix_interfaces(part.body)
-    loads = np.hstack([part.body.MR, part.inputs.others])
+    fixed = fix_interfaces(context.body)
+    loads = np.hstack([context.body.MR, context.inputs.others])
     first = static_shapes(
-        part.body, np.hstack([constraint_modes(fixed)[:, 6:], fixed_interface_displacement(fixed, loads)])
+        context.body, np.hstack([constraint_modes(fixed)[:, 6:], fixed_interface_displacement(fixed, loads)])
     )
-    return free_modes(part.body, part.certificate, first)
+    return free_modes(context.body, context.reference, first)

@@ -8,7 +8,7 @@ and the best m shapes for it in the kinetic-energy norm are the leading eigenvec
 (outputs where the inputs act) the velocity observability Gramian is `M P M`, so this is balanced truncation of position against velocity, and the
 eigenvalues of P M are its Hankel-type singular values over the band.
 
-The responses are those of the certificate (`reduction.error.certificate`), which is known to a bound over the band: their adaptive quadrature costs nothing beyond
+The responses are those of the reference response (`reduction.error.reference_response`), which is known to a bound over the band: their adaptive quadrature costs nothing beyond
 it, where the classical method factorises the dynamic stiffness at every quadrature frequency.
 
 Sources: Lehner and Eberhard, Multibody Syst. Dyn. 17 (2007) 157-176; Fehr and Eberhard, "Simulation process of flexible multibody systems with
@@ -25,65 +25,74 @@ from scipy.linalg import eigh
 
 from fem.errors import MatrixError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
-from reduction.build import Band, Load, Part, build, prepare, request, static_responses
-from reduction.error.certificate import Certificate
-from reduction.shape_sequence import Climb, Ladder
+from reduction.build import Band, Load, ReductionContext, build, reduction_context, size_spec, static_responses
+from reduction.error.reference_response import ReferenceResponse
+from reduction.shape_sequence import ShapeGenerator, ShapeSequence
 
 QUADRATURE = 1e-6
 """Relative accuracy of the Gramian's quadrature."""
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def gramian(
-    model: Model, modes: int | None = None, attached_to: str | None = None, *,
-    band: Band, tol: float | None = None, inputs: Sequence[Load] | None = None, static: bool = True,
+    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
+    band: Band, tolerance: float | None = None, inputs: Sequence[Load] | None = None, static: bool = True,
 ) -> Basis:  # fmt: skip
     """Basis of the leading shapes of the position Gramian over `band = (0, f)`: m = modes, plus p with `static`.
 
-    - `modes`: shapes beyond the static ones; or `tol` (default 1 %): the fewest whose response error over the band is below it.
+    - `modes`: shapes beyond the static ones; or `tolerance` (default 1 %): the fewest whose response error over the band is below it.
     - `static` (default): the static responses to all inputs come first, and the Gramian orders what is left; static loads are then exact.
 
-    `attached_to`, `inputs`: see `craig_bampton` and `resolve_inputs`. Options of the basis hold the singular values. Errors as in
-    `craig_bampton`. Cost: one factorisation, the certificate, and dense problems of its size.
+    `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Options of the basis hold the singular values. Errors as in
+    `craig_bampton`. Cost: one factorisation, the reference response, and dense problems of its size.
     """
     if band is None:
         raise MatrixError("A Gramian needs the band=(0, f) it is taken over.")
-    asked = request(modes, band, tol, least=0)
-    part = prepare(model, asked, inputs, attached_to)
-    if not part.inputs.deforming.labels:
+    spec = size_spec(modes, band, tolerance, least=0)
+    context = reduction_context(model, spec, inputs, reference_frame)
+    if not context.inputs.deforming.labels:
         raise MatrixError(
             f"Model {model.name!r} has no interface and no inputs, and Gramian shapes are responses to inputs; add some, or use modal()."
         )
-    P = position_gramian(part.certified)
+    P = position_gramian(context.required_reference)
     return build(
-        part, asked, "Gramian", gramian_climb(part, P, static), attached_to, singular_values=singular_values(P)
+        context,
+        spec,
+        "Gramian",
+        gramian_shape_generator(context, P, static),
+        reference_frame,
+        singular_values=singular_values(P),
     )
 
 
-def gramian_climb(part: Part, P: Float[np.ndarray, "N N"], static: bool = True) -> Climb:
+def gramian_shape_generator(
+    context: ReductionContext, P: Float[np.ndarray, "N N"], static: bool = True
+) -> ShapeGenerator:
     """Static responses, then eigenvectors of what they leave of the Gramian P, strongest first."""
-    certificate, first = part.certified, static_responses(part, static)
-    inside = certificate.shapes.T @ (part.model.M @ first)
+    reference, first = context.required_reference, static_responses(context, static)
+    inside = reference.shapes.T @ (context.model.M @ first)
     left = np.eye(len(P)) - inside @ inside.T
     P = left @ P @ left
     _, vectors = eigh(P)
     count = len(P) - first.shape[1]
-    made = Ladder(first, certificate.shapes @ vectors[:, ::-1][:, :count], True, "Gramian shape")
+    made = ShapeSequence(first, reference.shapes @ vectors[:, ::-1][:, :count], True, "Gramian shape")
     return lambda _: made
 
 
-def position_gramian(certificate: Certificate) -> Float[np.ndarray, "N N"]:
-    """P in the M-orthonormal coordinates of the certificate, by adaptive quadrature between the natural frequencies."""
-    eigenvalues, rows = certificate.eigenvalues, certificate.rows
+def position_gramian(reference: ReferenceResponse) -> Float[np.ndarray, "N N"]:
+    """P in the M-orthonormal coordinates of the reference response, by adaptive quadrature between the natural frequencies."""
+    eigenvalues, rows = reference.eigenvalues, reference.rows
 
     def integrand(f: float) -> np.ndarray:
-        a = 1 / (eigenvalues * (1 + 1j * certificate.loss_factor) - (2 * np.pi * f) ** 2)
+        a = 1 / (eigenvalues * (1 + 1j * reference.loss_factor) - (2 * np.pi * f) ** 2)
         return (a[:, None] * a.conj()).real
 
-    natural = np.sqrt(eigenvalues[eigenvalues < (2 * np.pi * certificate.band) ** 2]) / (2 * np.pi)
+    natural = np.sqrt(eigenvalues[eigenvalues < (2 * np.pi * reference.band) ** 2]) / (2 * np.pi)
     points = np.unique(natural)
-    mean, _ = quad_vec(integrand, 0.0, certificate.band, epsrel=QUADRATURE, norm="max", points=points, limit=10000)
-    return (rows.T @ rows) * mean / certificate.band
+    mean, _ = quad_vec(integrand, 0.0, reference.band, epsrel=QUADRATURE, norm="max", points=points, limit=10000)
+    return (rows.T @ rows) * mean / reference.band
 
 
 def singular_values(P: Float[np.ndarray, "N N"]) -> Float[np.ndarray, " N"]:

@@ -1,8 +1,8 @@
 """Second-order IRKA: shapes that satisfy, as far as a one-sided basis can, the first-order conditions of H2 optimality.
 
 An H2-optimal reduced model interpolates the full one at the mirror images of its own poles, in the directions of its own residues. The iteration takes them from the
-last reduced model until they settle. Each of its steps needs the response at complex frequencies: here that of the certificate's model
-(`reduction.error.certificate`), as in the confined iteration of Castagnotto, Panzer and Lohmann, so that no factorisation is spent on shifts that are
+last reduced model until they settle. Each of its steps needs the response at complex frequencies: here that of the reference response's model
+(`reduction.error.reference_response`), as in the confined iteration of Castagnotto, Panzer and Lohmann, so that no factorisation is spent on shifts that are
 thrown away. Of each complex response the one real shape that holds most of it is taken, which keeps the reduced model of second order and symmetric.
 
 Sources: Gugercin, Antoulas and Beattie, SIAM J. Matrix Anal. Appl. 30 (2008) 609-638; Wyatt, Issues in interpolatory model reduction (thesis, Virginia
@@ -18,50 +18,52 @@ from scipy.linalg import eigh
 
 from fem.errors import MatrixError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
-from reduction.build import Band, Load, build, prepare, request, static_responses
-from reduction.error.certificate import Certificate
-from reduction.shape_sequence import Ladder
+from reduction.build import Band, Load, build, reduction_context, size_spec, static_responses
+from reduction.error.reference_response import ReferenceResponse
+from reduction.shape_sequence import ShapeSequence
 from reduction.solutions.orthonormal import new_directions
 
 ITERATIONS, SETTLED = 100, 1e-6
 """Iterations at most, and the relative change of the reduced eigenvalues that ends them."""
 
 
+@renamed(attached_to="reference_frame")
 def irka(
-    model: Model, modes: int, attached_to: str | None = None, *,
+    model: Model, modes: int, reference_frame: str | None = None, *,
     band: Band, inputs: Sequence[Load] | None = None, static: bool = True,
 ) -> Basis:  # fmt: skip
     """Basis of `modes` shapes by the H2-type iteration, plus p static ones with `static`.
 
-    `band = (0, f)`: where the certificate, on which the iteration works, is accurate; its structural damping is taken as viscous damping of each mode.
-    Options of the basis tell the iterations and whether they settled; the error over the band is measured whatever came out. Cost: the certificate.
+    `band = (0, f)`: where the reference response, on which the iteration works, is accurate; its structural damping is taken as viscous damping of each mode.
+    Options of the basis tell the iterations and whether they settled; the error over the band is measured whatever came out. Cost: the reference response.
     """
     if band is None:
-        raise MatrixError("IRKA needs a band=(0, f): it works on the response certified over it.")
-    asked = request(modes, band, None, least=1)
-    part = prepare(model, asked, inputs, attached_to)
-    certificate = part.certificate
-    if certificate is None or not part.inputs.deforming.labels:
+        raise MatrixError("IRKA needs a band=(0, f): it works on the reference response over it.")
+    spec = size_spec(modes, band, None, least=1)
+    context = reduction_context(model, spec, inputs, reference_frame)
+    reference = context.reference
+    if reference is None or not context.inputs.deforming.labels:
         raise MatrixError(
             f"Model {model.name!r} has no interface and no inputs to interpolate; add some, or use modal()."
         )
-    if modes > len(certificate.eigenvalues) - (len(part.inputs.deforming.labels) if static else 0):
+    if modes > len(reference.eigenvalues) - (len(context.inputs.deforming.labels) if static else 0):
         raise MatrixError(
             f"Model {model.name!r}: {modes} shapes are more than the band needs; ask for fewer, or raise the band."
         )
-    first = static_responses(part, static)
-    X, iterations, settled = h2_shapes(certificate, certificate.shapes.T @ (model.M @ first), modes)
-    made = Ladder(first, certificate.shapes @ X, True, "H2 shape")
-    return build(part, asked, "IRKA", lambda _: made, attached_to, iterations=iterations, settled=int(settled))
+    first = static_responses(context, static)
+    X, iterations, settled = h2_shapes(reference, reference.shapes.T @ (model.M @ first), modes)
+    made = ShapeSequence(first, reference.shapes @ X, True, "H2 shape")
+    return build(context, spec, "IRKA", lambda _: made, reference_frame, iterations=iterations, settled=int(settled))
 
 
 def h2_shapes(
-    certificate: Certificate, held: Float[np.ndarray, "N s"], count: int
+    reference: ReferenceResponse, held: Float[np.ndarray, "N s"], count: int
 ) -> tuple[Float[np.ndarray, "N r"], int, bool]:
-    """Shapes in the certificate's coordinates, orthonormal to those `held`; iterations; whether they settled."""
-    eigenvalues, rows = certificate.eigenvalues, certificate.rows
-    omega, ratio = np.sqrt(eigenvalues), certificate.loss_factor / 2
+    """Shapes in the reference response's coordinates, orthonormal to those `held`; iterations; whether they settled."""
+    eigenvalues, rows = reference.eigenvalues, reference.rows
+    omega, ratio = np.sqrt(eigenvalues), reference.loss_factor / 2
     unit = np.eye(len(eigenvalues))
     weight = (rows**2).sum(axis=0) / omega**3
     chosen = np.sort(np.argsort(-weight)[:count])

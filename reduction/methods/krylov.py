@@ -5,7 +5,7 @@ moments 0, 1, ..., of the transfer matrix there. A Galerkin basis that holds j o
 M stay real and so do the shapes; structural damping changes nothing in the span, for it only moves the shift.
 
 Automatic shifts go where the error is: the response at the frequency of the largest error, to the combinations of the inputs that show
-it most. The place and the combination are found on the certificate of `reduction.error.certificate`, at no cost; the shapes are solved for on the full model.
+it most. The place and the combination are found on the reference response of `reduction.error.reference_response`, at no cost; the shapes are solved for on the full model.
 
 Sources: Grimme, Krylov projection methods for model reduction (thesis, Illinois, 1997); Lehner and Eberhard, "A two-step approach for
 model reduction in flexible multibody dynamics", Multibody Syst. Dyn. 17 (2007) 157-176; Druskin, Simoncini and Zaslavsky, "Adaptive tangential
@@ -22,58 +22,69 @@ from scipy.linalg import eigh
 
 from fem.errors import MatrixError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
-from reduction.build import Band, Load, Part, Request, build, prepare, request, static_responses
-from reduction.error.certificate import Certificate, modal_response
+from reduction.build import (
+    Band,
+    Load,
+    ReductionContext,
+    SizeSpec,
+    build,
+    reduction_context,
+    size_spec,
+    static_responses,
+)
+from reduction.error.reference_response import ReferenceResponse, modal_response
 from reduction.error.response_error import relative_error
-from reduction.shape_sequence import Climb, Ladder
+from reduction.shape_sequence import ShapeGenerator, ShapeSequence
 from reduction.solutions.condensed import condense
 from reduction.solutions.orthonormal import new_directions
 from reduction.solutions.statics import elastic
 
 OFF_RESONANCE = 1e-4
-"""A shift this close, relatively, to a natural frequency of the certificate is moved away by as much: K - sigma M is singular there."""
+"""A shift this close, relatively, to a natural frequency of the reference response is moved away by as much: K - sigma M is singular there."""
 
 TOGETHER = 0.1
 """Combinations of inputs whose error is at least this fraction of the largest are taken at the same shift: a tenth more shapes, a third fewer
 factorisations."""
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def krylov(
-    model: Model, modes: int | None = None, attached_to: str | None = None, *,
-    band: Band | None = None, tol: float | None = None, inputs: Sequence[Load] | None = None,
+    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
+    band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
     shifts: Sequence[float | int] | None = None, moments: int = 2, static: bool = True,
 ) -> Basis:  # fmt: skip
     """Rational Krylov basis.
 
     How large it is, one of:
 
-    - `band = (0, f)` with `tol` (default 1 %): shifts and directions are placed where the error is, until it is below `tol` over the band;
+    - `band = (0, f)` with `tolerance` (default 1 %): shifts and directions are placed where the error is, until it is below `tolerance` over the band;
     - `modes` with a band: so many shapes placed that way; without: the first moments at frequency 0, in blocks;
     - `shifts`: frequencies (cycles per unit of time), with `moments` blocks of p shapes at each; all are matched.
 
     `static` (default): the static responses to all inputs come first, m = p + shapes, so that static loads are exact.
-    `attached_to`, `inputs`: see `craig_bampton` and `resolve_inputs`. Errors as there. Cost: a factorisation for each shift other than 0 (the
+    `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Errors as there. Cost: a factorisation for each shift other than 0 (the
     adaptive placement takes about one for each natural frequency in the band), p solves for each moment of a block.
     """
-    if shifts is not None and (modes is not None or tol is not None):
-        raise MatrixError("Give shifts and moments, or let modes or tol place them; not both.")
-    asked = request(modes if shifts is None else 0, band, tol, least=0)
-    part = prepare(model, asked, inputs, attached_to)
-    if not part.inputs.deforming.labels:
+    if shifts is not None and (modes is not None or tolerance is not None):
+        raise MatrixError("Give shifts and moments, or let modes or tolerance place them; not both.")
+    spec = size_spec(modes if shifts is None else 0, band, tolerance, least=0)
+    context = reduction_context(model, spec, inputs, reference_frame)
+    if not context.inputs.deforming.labels:
         raise MatrixError(
             f"Model {model.name!r} has no interface and no inputs, and Krylov shapes are responses to inputs; add some, or use modal()."
         )
     if shifts is not None:
-        made = moment_ladder(part, [float(f) for f in shifts], moments, static)
-        asked = Request(made.shapes.shape[1], band, None)
-    elif part.certificate is None:
-        p, left = len(part.inputs.deforming.labels), asked.modes or 0
-        made = moment_ladder(part, [0.0], -(-left // p) + (1 if static else 0), static)
+        made = moment_sequence(context, [float(f) for f in shifts], moments, static)
+        spec = SizeSpec(made.shapes.shape[1], band, None)
+    elif context.reference is None:
+        p, left = len(context.inputs.deforming.labels), spec.modes or 0
+        made = moment_sequence(context, [0.0], -(-left // p) + (1 if static else 0), static)
     else:
-        return build(part, asked, "Krylov", krylov_climb(part, asked, static), attached_to)
+        return build(context, spec, "Krylov", krylov_shape_generator(context, spec, static), reference_frame)
     given = {"shifts": [0.0] if shifts is None else [float(f) for f in shifts]}
-    return build(part, asked, "Krylov", lambda _: made, attached_to, **given)
+    return build(context, spec, "Krylov", lambda _: made, reference_frame, **given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,59 +95,58 @@ class _Step:
     direction: Float[np.ndarray, " p"]
 
 
-def krylov_climb(part: Part, asked: Request, static: bool = True) -> Climb:
-    """Static responses, then the responses that adaptive placement asks for; a longer ladder goes on from the shorter one."""
-    certificate, first = part.certified, static_responses(part, static)
-    condensed = condense(part.body)
+def krylov_shape_generator(context: ReductionContext, spec: SizeSpec, static: bool = True) -> ShapeGenerator:
+    """Static responses, then the responses that adaptive placement asks for; a longer sequence goes on from the shorter one."""
+    reference, first = context.required_reference, static_responses(context, static)
+    condensed = condense(context.body)
     solved: list[np.ndarray] = []
 
-    def climb(count: int | None) -> Ladder:
-        steps = _placed(certificate, static, count or len(certificate.eigenvalues), asked.tolerance)
+    def generate(count: int | None) -> ShapeSequence:
+        steps = _placed(reference, static, count or len(reference.eigenvalues), spec.tolerance)
         for frequency, group in groupby(steps[len(solved) :], key=lambda step: step.frequency):
-            loads = part.inputs.deforming.loads @ np.column_stack([step.direction for step in group])
+            loads = context.inputs.deforming.loads @ np.column_stack([step.direction for step in group])
             with condensed.dynamic(1.0, -((2 * np.pi * frequency) ** 2)) as solve:
                 solved.extend(solve(loads).T)
-        shapes = np.column_stack(solved) if solved else np.zeros((part.model.ndof, 0))
+        shapes = np.column_stack(solved) if solved else np.zeros((context.model.ndof, 0))
         squares = np.array([(2 * np.pi * step.frequency) ** 2 for step in steps])
-        return Ladder(first, shapes, count is None or len(steps) < count, "response", squares)
+        return ShapeSequence(first, shapes, count is None or len(steps) < count, "response", squares)
 
-    return climb
+    return generate
 
 
-def surrogate_climb(part: Part, asked: Request, static: bool = True) -> Climb:
-    """The ladder of `krylov_climb` with its shapes taken from the certificate's span: what size to expect, without a factorisation."""
-    certificate, first = part.certified, static_responses(part, static)
+def surrogate_shape_generator(context: ReductionContext, spec: SizeSpec, static: bool = True) -> ShapeGenerator:
+    """The sequence of `krylov_shape_generator` with its shapes taken from the reference response's span: what size to expect, without a factorisation."""
+    reference, first = context.required_reference, static_responses(context, static)
 
-    def climb(count: int | None) -> Ladder:
-        steps = _placed(certificate, static, count or len(certificate.eigenvalues), asked.tolerance)
-        small = [_response(certificate, step.frequency) @ step.direction for step in steps]
-        shapes = certificate.shapes @ np.column_stack(small) if small else np.zeros((part.model.ndof, 0))
+    def generate(count: int | None) -> ShapeSequence:
+        steps = _placed(reference, static, count or len(reference.eigenvalues), spec.tolerance)
+        small = [_response(reference, step.frequency) @ step.direction for step in steps]
+        shapes = reference.shapes @ np.column_stack(small) if small else np.zeros((context.model.ndof, 0))
         squares = np.array([(2 * np.pi * step.frequency) ** 2 for step in steps])
-        return Ladder(first, shapes, count is None or len(steps) < count, "response", squares)
+        return ShapeSequence(first, shapes, count is None or len(steps) < count, "response", squares)
 
-    return climb
+    return generate
 
 
-def _placed(certificate: Certificate, static: bool, count: int, tolerance: float | None) -> list[_Step]:
-    """Up to `count` steps, fewer when the error falls below half of `tolerance` or nothing new is found. Works on the certificate alone."""
-    eigenvalues, rows = certificate.eigenvalues, certificate.rows
+def _placed(reference: ReferenceResponse, static: bool, count: int, tolerance: float | None) -> list[_Step]:
+    """Up to `count` steps, fewer when the error falls below half of `tolerance` or nothing new is found. Works on the reference response alone."""
+    eigenvalues, rows = reference.eigenvalues, reference.rows
     unit = np.eye(len(eigenvalues))
-    V = _orthonormal(unit[:, :0], _response(certificate, 0.0)) if static else unit[:, :0]
+    V = _orthonormal(unit[:, :0], _response(reference, 0.0)) if static else unit[:, :0]
     natural = np.sqrt(eigenvalues) / (2 * np.pi)
     steps: list[_Step] = []
     goal = 0.0 if tolerance is None else 0.5 * tolerance
     while len(steps) < count:
         values, W = eigh(V.T @ (eigenvalues[:, None] * V)) if V.shape[1] else (np.zeros(0), unit[:0, :0])
         reduced = rows @ V @ W
-        grid = certificate.grid(values)
-        errors = relative_error(certificate, values, reduced, grid)
+        grid = reference.grid(values)
+        errors = relative_error(reference, values, reduced, grid)
         if errors.max() <= goal:
             break
         for k in np.argsort(-errors)[:20]:
             f = float(grid[k])
             difference = (
-                certificate.response(grid[[k]])[0]
-                - modal_response(values, reduced, grid[[k]], certificate.loss_factor)[0]
+                reference.response(grid[[k]])[0] - modal_response(values, reduced, grid[[k]], reference.loss_factor)[0]
             )
             directions = _strongest(difference)
             nearest = natural[np.abs(natural - f).argmin()]
@@ -144,7 +154,7 @@ def _placed(certificate: Certificate, static: bool, count: int, tolerance: float
                 f = float(nearest * (1 + OFF_RESONANCE))
             before = V.shape[1]
             for direction in directions:
-                new = _orthonormal(V, _response(certificate, f) @ direction[:, None])
+                new = _orthonormal(V, _response(reference, f) @ direction[:, None])
                 if new.shape[1]:
                     V = np.hstack([V, new])
                     steps.append(_Step(f, direction))
@@ -155,9 +165,9 @@ def _placed(certificate: Certificate, static: bool, count: int, tolerance: float
     return steps[:count]
 
 
-def _response(certificate: Certificate, frequency: float) -> np.ndarray:
-    """Undamped response (N, p) in the coordinates of the certificate."""
-    return certificate.rows.T / (certificate.eigenvalues - (2 * np.pi * frequency) ** 2)[:, None]
+def _response(reference: ReferenceResponse, frequency: float) -> np.ndarray:
+    """Undamped response (N, p) in the coordinates of the reference response."""
+    return reference.rows.T / (reference.eigenvalues - (2 * np.pi * frequency) ** 2)[:, None]
 
 
 def _strongest(H: np.ndarray) -> list[np.ndarray]:
@@ -174,22 +184,22 @@ def _orthonormal(V: np.ndarray, X: np.ndarray) -> np.ndarray:
     return new_directions(np.eye(len(X)), V, V, X)[0]
 
 
-def moment_ladder(part: Part, shifts: Sequence[float], moments: int, static: bool) -> Ladder:
+def moment_sequence(context: ReductionContext, shifts: Sequence[float], moments: int, static: bool) -> ShapeSequence:
     """Static responses and the first `moments` blocks at each shift, without what is in the span already."""
     if not shifts or not (np.isfinite(shifts).all() and min(shifts) >= 0):
         raise MatrixError(f"Shifts are frequencies, finite and not negative; found {list(shifts)}.")
     if isinstance(moments, bool) or moments < (0 if static else 1):
         raise MatrixError(f"At least one moment is matched at each shift; found moments={moments!r}.")
-    body, model = part.body, part.model
-    condensed, first = condense(body), static_responses(part, static)
+    body, model = context.body, context.model
+    condensed, first = condense(body), static_responses(context, static)
     Z, MZ = np.hstack([body.R, first]), np.hstack([body.MR, model.M @ first])
     for frequency in shifts:
         local, Mlocal = body.R, body.MR  # Arnoldi within the shift: its recurrence must not lose what other shifts hold
-        loads = part.inputs.deforming.loads
+        loads = context.inputs.deforming.loads
         with condensed.dynamic(1.0, -((2 * np.pi * frequency) ** 2)) as solve:
             for _ in range(moments):
                 X, MX = new_directions(model.M, local, Mlocal, solve(loads))
                 local, Mlocal, loads = np.hstack([local, X]), np.hstack([Mlocal, MX]), MX
         Q, MQ = new_directions(model.M, Z, MZ, local[:, 6:])
         Z, MZ = np.hstack([Z, Q]), np.hstack([MZ, MQ])
-    return Ladder(first, elastic(body, Z[:, 6 + first.shape[1] :]), True, "moment")
+    return ShapeSequence(first, elastic(body, Z[:, 6 + first.shape[1] :]), True, "moment")

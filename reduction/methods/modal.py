@@ -6,21 +6,23 @@ import numpy as np
 
 from fem.errors import MatrixError
 from fem.model import Model
+from fem.renamed import renamed
 from reduction.basis import Basis
-from reduction.build import Band, Load, Part, Request, build, prepare, request
-from reduction.shape_sequence import Climb, Ladder, free_modes, static_shapes
-from reduction.solutions.statics import free_displacement
+from reduction.build import Band, Load, ReductionContext, SizeSpec, build, reduction_context, size_spec
+from reduction.shape_sequence import ShapeGenerator, ShapeSequence, free_modes, static_shapes
+from reduction.solutions.statics import inertia_relief_solution
 
 
+@renamed(tol="tolerance", attached_to="reference_frame")
 def modal(
-    model: Model, modes: int | None = None, attached_to: str | None = None, *,
-    band: Band | None = None, tol: float | None = None, inputs: Sequence[Load] | None = None,
+    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
+    band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
 ) -> Basis:  # fmt: skip
     """The lowest elastic modes of the free body, m = modes.
 
-    - `modes`: default 20; or `band = (0, f)`: all natural frequencies up to f (cycles per unit of time); or a band with `tol`: the fewest
-      whose response error over the band is below `tol`. With a band, the error over it is measured (see `response_error`).
-    - `attached_to`: None: mean axes, where the natural modes already are. An interface: each mode less the rigid motion
+    - `modes`: default 20; or `band = (0, f)`: all natural frequencies up to f (cycles per unit of time); or a band with `tolerance`: the fewest
+      whose response error over the band is below `tolerance`. With a band, the error over it is measured (see `response_error`).
+    - `reference_frame`: None: mean axes, where the natural modes already are. An interface: each mode less the rigid motion
       of that interface, orthonormalised again; its frequencies are then those of the truncated body held there.
     - `inputs`: what the error is measured for, default all interfaces; other loads among them are answered with their static response
       (modal truncation augmentation).
@@ -31,19 +33,19 @@ def modal(
     Raises MatrixError (too many modes, none in the band, a loose body, unusable matrices), InterfaceError (unknown
     name), FactorisationError, ConvergenceError. Cost: one factorisation of K, 4 to 5 solves for each mode.
     """
-    asked = request(modes, band, tol, least=1, own_rule=True)
-    part = prepare(model, asked, inputs, attached_to)
-    return build(part, asked, "modal", modal_climb(part, asked), attached_to)
+    spec = size_spec(modes, band, tolerance, least=1, own_rule=True)
+    context = reduction_context(model, spec, inputs, reference_frame)
+    return build(context, spec, "modal", modal_shape_generator(context, spec), reference_frame)
 
 
-def modal_climb(part: Part, asked: Request) -> Climb:
+def modal_shape_generator(context: ReductionContext, spec: SizeSpec) -> ShapeGenerator:
     """Static responses to inputs that are no interface; then free modes."""
-    body, model, others = part.body, part.model, part.inputs.deforming.others
-    first = static_shapes(body, free_displacement(body, others)) if others.shape[1] else np.zeros((model.ndof, 0))
-    cutoff = 0.0 if asked.band is None else asked.band[1]
-    modes = free_modes(body, part.certificate, first, cutoff)
+    body, model, others = context.body, context.model, context.inputs.deforming.others
+    first = static_shapes(body, inertia_relief_solution(body, others)) if others.shape[1] else np.zeros((model.ndof, 0))
+    cutoff = 0.0 if spec.band is None else spec.band[1]
+    modes = free_modes(body, context.reference, first, cutoff)
 
-    def climb(count: int | None) -> Ladder:
+    def generate(count: int | None) -> ShapeSequence:
         found = modes(count)
         if count is None and found.shapes.shape[1] == 0:
             raise MatrixError(
@@ -51,4 +53,4 @@ def modal_climb(part: Part, asked: Request) -> Climb:
             )
         return found
 
-    return climb
+    return generate

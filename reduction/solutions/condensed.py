@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.linear_algebra.factor import Factor, factor
-from reduction.solutions.statics import Statics, free_displacement
+from reduction.solutions.statics import Statics, inertia_relief_solution
 
 Solve = Callable[[np.ndarray], np.ndarray]
 
@@ -32,7 +32,7 @@ class Condensed:
         """
         body = self.body
         if mass == 0:
-            yield lambda F: free_displacement(body, F) / stiffness
+            yield lambda F: inertia_relief_solution(body, F) / stiffness
             return
         A = stiffness * self.K + mass * self.M
         kind = "complex-symmetric" if np.iscomplexobj(A) else "symmetric"
@@ -56,6 +56,6 @@ def condense(body: Statics) -> Condensed:
     if rigid:
         columns = np.zeros((n, 6 * len(rigid)))
         for k, interface in enumerate(rigid):
-            columns[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_map(model)
+            columns[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_body_modes(model)
         T = sp.hstack([T, sp.csr_matrix(columns)], format="csr")
     return Condensed(body, T, (T.T @ model.K @ T).tocsr(), (T.T @ model.M @ T).tocsr())

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from scipy.linalg import eigh, lu_factor, lu_solve
 
 from fem.errors import InterfaceError
-from reduction.solutions.statics import Statics, held_displacement
+from reduction.solutions.statics import Statics, constrained_solution
 
 SINGULAR = 1e-12
 """Smallest eigenvalue of the equilibrated small system, beside its largest, of interfaces that count as independent."""
@@ -56,8 +56,8 @@ def fix_interfaces(body: Statics) -> FixedInterfaces:
     if not average:
         none = np.zeros((model.ndof, 0))
         return FixedInterfaces(body, sp.csr_matrix(none), none, Phi, np.zeros(0), (np.zeros((0, 0)), np.zeros(0)))
-    B = sp.hstack([i.motion_rows(model) for i in average], format="csr")
-    GB = held_displacement(body, B.toarray())
+    B = sp.hstack([i.interface_matrix(model) for i in average], format="csr")
+    GB = constrained_solution(body, B.toarray())
     A = np.zeros((Phi.shape[1] + B.shape[1],) * 2)
     q = Phi.shape[1]
     A[q:, :q] = B.T @ Phi
@@ -72,7 +72,7 @@ def fix_interfaces(body: Statics) -> FixedInterfaces:
 
 def fixed_interface_displacement(fixed: FixedInterfaces, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
     """Displacements under loads F with all interface motions zero: symmetric, positive semidefinite in F."""
-    U = held_displacement(fixed.body, F)
+    U = constrained_solution(fixed.body, F)
     return _correct(fixed, U, fixed.Phi.T @ F, -(fixed.GB.T @ F))
 
 

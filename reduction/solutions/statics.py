@@ -74,7 +74,7 @@ def statics(model: Model) -> Statics:
     if rigid:
         Phi = np.zeros((model.ndof, 6 * len(rigid)))
         for k, interface in enumerate(rigid):
-            Phi[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_map(model)
+            Phi[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_body_modes(model)
         if inverse is not None:
             Phi[interior] = -inverse.solve((model.K @ Phi)[interior])
         S = Phi.T @ (model.K @ Phi)
@@ -84,7 +84,7 @@ def statics(model: Model) -> Statics:
     return Statics(model, interior, inverse, not rigid, Phi, S, R, MR, perf_counter() - start)
 
 
-def held_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
+def constrained_solution(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
     """`G F`: displacements under loads F with the rigid interfaces, or the pinned dofs, at rest."""
     U = np.zeros(F.shape)
     if body.inverse is not None:
@@ -92,14 +92,14 @@ def held_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np
     return U
 
 
-def free_displacement(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
+def inertia_relief_solution(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
     """Displacements under loads F of the free body relative to its mean axes (inertia relief).
 
     The loads are balanced by rigid-body inertia forces and the displacements made M-orthogonal to the rigid motions:
     symmetric and positive semidefinite in F; the inverse of K between mean-axis displacements and balanced loads.
     """
     F = F - body.MR @ (body.R.T @ F)
-    U = held_displacement(body, F)
+    U = constrained_solution(body, F)
     if not body.pinned and len(body.S) > 6:  # the first rigid interface stays, the others move
         U += body.Phi[:, 6:] @ np.linalg.solve(body.S[6:, 6:], body.Phi[:, 6:].T @ F)
     return elastic(body, U)
@@ -124,7 +124,7 @@ def _factor(model: Model, interior: np.ndarray) -> Factor:
 
 def orthonormal_rigid_motions(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """R (ndof, 6) about the mass centre with `R^T M R = I`, and M R."""
-    R = model.rigid_modes(model.centre_of_mass)
+    R = model.rigid_body_modes(model.centre_of_mass)
     MR = model.M @ R
     L = np.linalg.cholesky(R.T @ MR)
     return solve_triangular(L, R.T, lower=True).T, solve_triangular(L, MR.T, lower=True).T
@@ -149,7 +149,7 @@ def _pins(model: Model) -> np.ndarray:
         c = np.linalg.norm(np.cross(x - x[a], x[b] - x[a]), axis=1).argmax()
         dofs = (3 * nodes[[a, b, c]][:, None] + np.arange(3)).ravel()
         length = np.linalg.norm(x[b] - x[a])
-        rigid = model.rigid_modes(x[a])[dofs] / np.repeat([1.0, length], 3)
+        rigid = model.rigid_body_modes(x[a])[dofs] / np.repeat([1.0, length], 3)
         _, triangle, order = qr(rigid.T, pivoting=True)
         if abs(triangle[5, 5]) > 1e-3:
             return np.sort(dofs[order[:6]])

@@ -13,11 +13,11 @@ from fem.errors import FactorisationError, MatrixError
 from fem.linear_algebra.eigen import lowest_modes
 from fem.linear_algebra.factor import Factor, factor
 from fem.linear_algebra.krylov import Inverse
-from fem.linear_algebra.slicing import Shifted, modes_beyond
+from fem.linear_algebra.slicing import ShiftedProblem, extend_modes
 from fem.model import Model
 from reduction.solutions.condensed import Condensed, condense
 from reduction.solutions.fixed_interfaces import FixedInterfaces, fix_interfaces, fixed_interface_displacement
-from reduction.solutions.statics import Statics, free_displacement, statics
+from reduction.solutions.statics import Statics, inertia_relief_solution, statics
 
 FIRST = 16
 """Modes of the first trial when a band is asked for."""
@@ -40,7 +40,7 @@ class Vibration:
     model: Model
     inverse: Inverse
     available: int
-    shifted: Callable[[float], AbstractContextManager[Shifted]]
+    shifted: Callable[[float], AbstractContextManager[ShiftedProblem]]
 
 
 def require_band(band: tuple[float | int, float | int]) -> float:
@@ -55,7 +55,10 @@ def free_vibration(body: Statics) -> Vibration:
     """Elastic modes of the free body, in mean axes."""
     small = cache(partial(condense, body))
     return Vibration(
-        body.model, partial(free_displacement, body), body.free_modes_available, partial(_free_at, body.model, small)
+        body.model,
+        partial(inertia_relief_solution, body),
+        body.free_modes_available,
+        partial(_free_at, body.model, small),
     )
 
 
@@ -81,7 +84,7 @@ def select_modes(problem: Vibration, modes: int | None, cutoff: float) -> tuple[
         if modes <= SLICED or available < SMALL * modes:
             found = lowest_modes(problem.inverse, model.M, modes)
         else:
-            found = modes_beyond(lowest_modes(problem.inverse, model.M, SLICED // 2), problem.shifted, model.M, modes)
+            found = extend_modes(lowest_modes(problem.inverse, model.M, SLICED // 2), problem.shifted, model.M, modes)
         return found.eigenvalues, found.vectors
     limit = (2.0 * np.pi * cutoff) ** 2
     count, start = min(FIRST, available), None
@@ -91,7 +94,7 @@ def select_modes(problem: Vibration, modes: int | None, cutoff: float) -> tuple[
         if inside < count or count == available:
             return found.eigenvalues[:inside], found.vectors[:, :inside]
         if 2 * count > SLICED and available > 2 * SMALL * count:
-            found = modes_beyond(found, problem.shifted, model.M, cutoff=limit)
+            found = extend_modes(found, problem.shifted, model.M, cutoff=limit)
             return found.eigenvalues, found.vectors
         count, start = min(2 * count, available), found.vectors
 
@@ -135,14 +138,14 @@ def _factor_near(
 
 
 @contextmanager
-def _free_at(model: Model, condensed: Callable[[], Condensed], shift: float) -> Iterator[Shifted]:
+def _free_at(model: Model, condensed: Callable[[], Condensed], shift: float) -> Iterator[ShiftedProblem]:
     small = condensed()
     with _factor_near(small.K, small.M, shift, model, None) as (near, inverse, negative):
-        yield Shifted(near, partial(small.elastic_displacement, inverse), negative - 6)
+        yield ShiftedProblem(near, partial(small.elastic_displacement, inverse), negative - 6)
 
 
 @contextmanager
-def _fixed_at(fixed: FixedInterfaces, shift: float) -> Iterator[Shifted]:
+def _fixed_at(fixed: FixedInterfaces, shift: float) -> Iterator[ShiftedProblem]:
     """With average interfaces, B^T u = 0: In [[A, B], [B^T, 0]] = In(A) + In(-B^T A^-1 B) counts their multipliers as well (Haynsworth)."""
     body, model, B = fixed.body, fixed.body.model, fixed.B
     inside = np.arange(model.ndof) if body.pinned else body.interior
@@ -161,4 +164,4 @@ def _fixed_at(fixed: FixedInterfaces, shift: float) -> Iterator[Shifted]:
             U[inside] = X - AB @ np.linalg.solve(S, Bi.T @ X) if S.size else X
             return U
 
-        yield Shifted(near, solve, below)
+        yield ShiftedProblem(near, solve, below)

@@ -125,18 +125,18 @@ def raw_mesh(deck: Deck) -> RawMesh:
                 nodes[_free(deck, name, nodes)] = np.array(sorted(found), dtype=np.int64)
         for name in sets.surfaces:
             faces[_free(deck, name, faces)] = numbers.surface(name, level)
-    notes = (
+    warnings = (
         [f"{deck.passed_over} nodes and elements of the assembly (reference points) were left out"]
         if deck.passed_over
         else []
     )
-    lost = [
+    unsupported = [
         f"{n} elements of type {kind}, which are no solids"
         for kind, n in deck.not_solid.items()
         if not kind.startswith("CPS")
     ]
     return RawMesh(
-        points, ids, tuple(blocks), groups, nodes, faces, tuple(notes), tuple(lost), beams=True,
+        points, ids, tuple(blocks), groups, nodes, faces, tuple(warnings), tuple(unsupported), beams=True,
         unread=tuple(deck.unread), unread_lines=tuple(deck.unread_lines), declared=tuple(_declared(deck, numbers)),
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from scipy.sparse.csgraph import connected_components
 MAX_NAMED = 5
 
 
-def causes(A: sp.csr_matrix, equation: int | None) -> str:
+def explain_singularity(A: sp.csr_matrix, equation: int | None) -> str:
     """Where the factorisation met the defect, what the matrix itself shows, and the likely causes in a model.
 
     `equation` is counted from 0; in a model with 3 dofs a node it belongs to node equation // 3. Cost: one

@@ -30,7 +30,7 @@ class Forecast:
         return self.flops / (EFFICIENCY * _speed())
 
 
-def tell(forecast: Forecast | None, equations: int) -> None:
+def log_forecast(forecast: Forecast | None, equations: int) -> None:
     """Say what is about to be done."""
     if forecast is not None and forecast.flops > SHORT and LOGGER.isEnabledFor(logging.INFO):
         place = "on disk" if forecast.on_disk else "in memory"

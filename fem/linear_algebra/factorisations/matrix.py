@@ -19,7 +19,7 @@ MAX_ENTRIES = 2**31 - 1  # 32-bit row pointers
 
 
 @dataclass(frozen=True, eq=False)
-class Stored:
+class PreparedMatrix:
     """A matrix as it is handed to a solver library.
 
     `part` holds the upper triangle of symmetric kinds, every diagonal entry included, and all of a general matrix; sorted, with 32-bit indices, and arrays of its own.
@@ -53,7 +53,9 @@ class Stored:
         return sp.csr_matrix(self.part + self.part.T - sp.diags_array(self.part.diagonal()))
 
 
-def stored(A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind, keep: Int[np.ndarray, " k"] | None = None) -> Stored:
+def prepare(
+    A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind, keep: Int[np.ndarray, " k"] | None = None
+) -> PreparedMatrix:
     """What a factorisation needs of A, or of its rows and columns `keep` (ascending); or an error that says why it cannot be one.
 
     A is not written to, and not needed afterwards.
@@ -85,7 +87,7 @@ def stored(A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind, keep: Int[np.nd
         array.resize(end, refcheck=False)
     part = sp.csr_matrix((values, columns, pointers.astype(np.int32)), shape=(n, n))
     part.has_canonical_format = True
-    return Stored(kind, part, entries)
+    return PreparedMatrix(kind, part, entries)
 
 
 def _rows_of_numbers(A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind) -> sp.csr_matrix:

@@ -37,8 +37,8 @@ ERRORS = {
     -8: "a 32-bit count overflowed: the problem is too large for PARDISO. Use a coarser mesh, or "
     "split the part at interfaces and reduce the pieces",
     -9: "there is not enough memory for the largest block of an out-of-core factor. Raise the memory budget",
-    -10: "the files of an out-of-core factor cannot be opened. Name a directory that can be written to: Solver(scratch=...)",
-    -11: "the files of an out-of-core factor cannot be read or written: the disk may be full. Name another directory: Solver(scratch=...)",
+    -10: "the files of an out-of-core factor cannot be opened. Name a directory that can be written to: SolverOptions(scratch=...)",
+    -11: "the files of an out-of-core factor cannot be read or written: the disk may be full. Name another directory: SolverOptions(scratch=...)",
     -13: "the call was interrupted",
 }
 

@@ -17,13 +17,13 @@ import scipy.sparse as sp
 from jaxtyping import Shaped
 
 from fem.errors import FactorisationError
-from fem.linear_algebra.factorisations.diagnosis import causes
+from fem.linear_algebra.factorisations.diagnosis import explain_singularity
 from fem.linear_algebra.factorisations.forecast import Forecast
-from fem.linear_algebra.factorisations.matrix import Stored
+from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.mumps_counts import MILLION, entries, indefinite
 from fem.linear_algebra.factorisations.record import FactorRecord
 from fem.linear_algebra.factorisations.storage import (
-    Solver,
+    SolverOptions,
     private_directory,
     resident,
     too_small,
@@ -48,7 +48,7 @@ def missing() -> str | None:
     return None if hasattr(mumps, "Context") else "the installed module named mumps is not python-mumps."
 
 
-def prepare(matrix: Stored, solver: Solver) -> "MumpsFactorisation":
+def analyse(matrix: PreparedMatrix, solver: SolverOptions) -> "MumpsFactorisation":
     """Analyse a matrix."""
     return MumpsFactorisation(matrix, solver)
 
@@ -65,7 +65,7 @@ class MumpsFactorisation:
 
     record: FactorRecord
 
-    def __init__(self, matrix: Stored, solver: Solver) -> None:
+    def __init__(self, matrix: PreparedMatrix, solver: SolverOptions) -> None:
         import mumps
         from mumps import _mumps
 
@@ -140,11 +140,11 @@ class MumpsFactorisation:
             raise FactorisationError(text) from None
 
     @property
-    def matrix(self) -> Stored:
+    def matrix(self) -> PreparedMatrix:
         """What was factorised, from the triplets that MUMPS works with."""
         context = self._context
         part = sp.csr_matrix((context.data, (context.row - 1, context.col - 1)), shape=(self._n, self._n))
-        return Stored(self._kind, part, self._entries)
+        return PreparedMatrix(self._kind, part, self._entries)
 
     def _to_disk(self, pivoting: float) -> int:
         """Factorise to disk with the memory that is left; bytes on disk. The smallest working memory is found by trial."""
@@ -175,11 +175,11 @@ class MumpsFactorisation:
         return np.asarray(self._context.solve(block, overwrite_b=True)).reshape(B.shape, order="F")
 
 
-def _failure(error: int, matrix: Stored) -> str:
+def _failure(error: int, matrix: PreparedMatrix) -> str:
     if error in OUT_OF_MEMORY:
         return f"MUMPS ran out of memory (error {error}). Raise the memory budget, free memory, or use a coarser mesh."
     if error in DISK:
-        return "MUMPS cannot write or read the files of its factor: the disk may be full. Name another directory: Solver(scratch=...)."
+        return "MUMPS cannot write or read the files of its factor: the disk may be full. Name another directory: SolverOptions(scratch=...)."
     if error in SINGULAR:
-        return f"The matrix is singular. {causes(matrix.whole(), None)}"
-    return f"MUMPS could not factorise the matrix ({matrix.kind}): error {error}. {causes(matrix.whole(), None)}"
+        return f"The matrix is singular. {explain_singularity(matrix.whole(), None)}"
+    return f"MUMPS could not factorise the matrix ({matrix.kind}): error {error}. {explain_singularity(matrix.whole(), None)}"

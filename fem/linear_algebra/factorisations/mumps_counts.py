@@ -1,7 +1,7 @@
 """What MUMPS's counters mean, for the two backends that read them (users' guide of MUMPS 5, INFOG)."""
 
-from fem.linear_algebra.factorisations.diagnosis import causes
-from fem.linear_algebra.factorisations.matrix import Stored
+from fem.linear_algebra.factorisations.diagnosis import explain_singularity
+from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 
 MILLION = 10**6
 """MUMPS's megabyte."""
@@ -12,6 +12,6 @@ def entries(count: int) -> int:
     return count if count >= 0 else -MILLION * count
 
 
-def indefinite(matrix: Stored, negative: int) -> str:
+def indefinite(matrix: PreparedMatrix, negative: int) -> str:
     """What to tell where a positive definite matrix was expected."""
-    return f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {causes(matrix.whole(), None)}"
+    return f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {explain_singularity(matrix.whole(), None)}"

@@ -15,14 +15,14 @@ from jaxtyping import Int, Shaped
 
 from fem.errors import FactorisationError
 from fem.linear_algebra.factorisations import mkl, mumps
-from fem.linear_algebra.factorisations.diagnosis import causes
+from fem.linear_algebra.factorisations.diagnosis import explain_singularity
 from fem.linear_algebra.factorisations.forecast import Forecast
-from fem.linear_algebra.factorisations.matrix import Stored
+from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.record import FactorRecord, Kind
 from fem.linear_algebra.factorisations.storage import (
     MEGABYTE,
     DoesNotFitError,
-    Solver,
+    SolverOptions,
     private_directory,
     resident,
     too_small,
@@ -40,7 +40,7 @@ def missing() -> str | None:
     return "libmkl_rt was not found. On x86-64, `pip install mkl` brings it; elsewhere use backend='superlu'."
 
 
-def prepare(matrix: Stored, solver: Solver) -> "PardisoFactorisation":
+def analyse(matrix: PreparedMatrix, solver: SolverOptions) -> "PardisoFactorisation":
     """Analyse a matrix. Cost at 100,000 tet10 dofs, factorisation included: 5 CPU seconds, 0.55 GB."""
     return PardisoFactorisation(matrix, solver)
 
@@ -88,7 +88,7 @@ class PardisoFactorisation:
 
     record: FactorRecord
 
-    def __init__(self, matrix: Stored, solver: Solver) -> None:
+    def __init__(self, matrix: PreparedMatrix, solver: SolverOptions) -> None:
         self._start = time.perf_counter()
         self.matrix, self._n, self._solver, self._disk = matrix, matrix.n, solver, 0
         self._mtype = matrix_type(matrix.kind, matrix.dtype.kind == "c")
@@ -184,8 +184,8 @@ class PardisoFactorisation:
         return X
 
 
-def _failure(error: int, matrix: Stored, equation: int) -> str:
+def _failure(error: int, matrix: PreparedMatrix, equation: int) -> str:
     if error == -4 and matrix.kind == "positive-definite":
-        return f"The matrix is not positive definite. {causes(matrix.whole(), equation - 1 if equation > 0 else None)}"
+        return f"The matrix is not positive definite. {explain_singularity(matrix.whole(), equation - 1 if equation > 0 else None)}"
     text = f"PARDISO could not factorise the matrix ({matrix.kind}): {mkl.ERRORS.get(error, f'error {error}')}."
-    return f"{text} {causes(matrix.whole(), None)}" if error in (-4, -6, -7) else text
+    return f"{text} {explain_singularity(matrix.whole(), None)}" if error in (-4, -6, -7) else text

@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from jaxtyping import Shaped
 
 from fem.errors import FactorisationError, MatrixError
-from fem.linear_algebra.factorisations.diagnosis import causes
-from fem.linear_algebra.factorisations.matrix import Stored
+from fem.linear_algebra.factorisations.diagnosis import explain_singularity
+from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.mumps_counts import MILLION, entries, indefinite
 from fem.linear_algebra.factorisations.record import FactorRecord
-from fem.linear_algebra.factorisations.storage import Solver, private_directory, resident
+from fem.linear_algebra.factorisations.storage import SolverOptions, private_directory, resident
 
 
 def missing() -> str | None:
@@ -36,7 +36,7 @@ def missing() -> str | None:
     return None
 
 
-def prepare(matrix: Stored, solver: Solver) -> "PetscFactorisation":
+def analyse(matrix: PreparedMatrix, solver: SolverOptions) -> "PetscFactorisation":
     """Hand the matrix over. PETSc analyses and factorises in one."""
     return PetscFactorisation(matrix, solver)
 
@@ -53,7 +53,7 @@ class PetscFactorisation:
 
     record: FactorRecord
 
-    def __init__(self, matrix: Stored, solver: Solver) -> None:
+    def __init__(self, matrix: PreparedMatrix, solver: SolverOptions) -> None:
         from petsc4py import PETSc
 
         if matrix.dtype.kind == "c" and not np.issubdtype(PETSc.ScalarType, np.complexfloating):
@@ -129,7 +129,7 @@ class PetscFactorisation:
     def _fail(self, what: str) -> None:
         text = (
             f"PETSc and MUMPS could not factorise the matrix ({self.matrix.kind}) on {self._comm.size} processes: {what} (-9, -13, -19: raise the memory budget or "
-            f"take more processes; -90: the disk is full). {causes(self.matrix.whole(), None)}"
+            f"take more processes; -90: the disk is full). {explain_singularity(self.matrix.whole(), None)}"
         )
         self.release()
         raise FactorisationError(text)

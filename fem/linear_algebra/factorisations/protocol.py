@@ -6,9 +6,9 @@ import numpy as np
 from jaxtyping import Shaped
 
 from fem.linear_algebra.factorisations.forecast import Forecast
-from fem.linear_algebra.factorisations.matrix import Stored
+from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.record import FactorRecord
-from fem.linear_algebra.factorisations.storage import Solver
+from fem.linear_algebra.factorisations.storage import SolverOptions
 
 
 @runtime_checkable
@@ -26,7 +26,7 @@ class Solutions(Protocol):
 
 @runtime_checkable
 class Factorisation(Solutions, Protocol):
-    """What a backend's `prepare(matrix, solver)` returns: analysed; then factorised; then a solver of A X = B.
+    """What a backend's `analyse(matrix, solver)` returns: analysed; then factorised; then a solver of A X = B.
 
     `record` is there after `factorise`.
     """
@@ -39,7 +39,7 @@ class Factorisation(Solutions, Protocol):
         ...
 
     @property
-    def matrix(self) -> Stored:
+    def matrix(self) -> PreparedMatrix:
         """What was factorised."""
         ...
 
@@ -56,6 +56,6 @@ class Backend(Protocol):
         """Why the library cannot be used here, with the remedy; None where it can."""
         ...
 
-    def prepare(self, matrix: Stored, solver: Solver) -> Factorisation:
+    def analyse(self, matrix: PreparedMatrix, solver: SolverOptions) -> Factorisation:
         """Analyse a matrix. Its factor goes to disk where the budget of `solver` asks for it."""
         ...

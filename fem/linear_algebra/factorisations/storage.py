@@ -18,6 +18,7 @@ import psutil
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from fem.errors import FactorisationError, MatrixError
+from fem.renamed import renamed
 
 PREFIX = "flexmb-factor-"
 MEGABYTE = 2**20
@@ -25,20 +26,21 @@ ALL_MEMORY = 0.9
 """Without a budget a factor goes out of core when the process would take more than this part of the machine's memory."""
 
 
+@renamed(resume="checkpoint")
 @dataclass(frozen=True)
-class Solver:
+class SolverOptions:
     """How matrices are factorised.
 
     - `memory`: budget of the whole process, bytes or text ("4GiB", "800MB"); a factor that would exceed it goes to disk. None: nine tenths of the machine's memory.
     - `backend`: "auto", "pardiso", "mumps" or "superlu" (see `fem.linear_algebra.factor.factor`).
     - `scratch`: directory for factors on disk; None: the FLEXMB_SCRATCH variable, or the system's temporary directory.
-    - `resume`: directory where solutions are kept: a run that was killed goes on there when it is started again. Remove it when the work is done.
+    - `checkpoint`: directory where solutions are kept: a run that was killed goes on there when it is started again. Remove it when the work is done.
     """
 
     memory: int | str | None = None
     backend: str = "auto"
     scratch: str | Path | None = None
-    resume: str | Path | None = None
+    checkpoint: str | Path | None = None
 
     def __post_init__(self) -> None:
         _ = self.budget
@@ -87,7 +89,7 @@ def resident() -> int:
     return int(psutil.Process().memory_info().rss)
 
 
-def private_directory(solver: Solver, needed: int) -> tuple[Path, Callable[[], None]]:
+def private_directory(solver: SolverOptions, needed: int) -> tuple[Path, Callable[[], None]]:
     """A new directory with `needed` bytes free on its disk, and the function that removes it.
 
     Raises FactorisationError when the place cannot be written to, or has not enough space: nothing is left there then.
@@ -99,17 +101,17 @@ def private_directory(solver: Solver, needed: int) -> tuple[Path, Callable[[], N
         if free < needed:
             raise FactorisationError(
                 f"The factor needs {readable(needed)} on disk, and {place} has {readable(free)} free. Free space there, or name another directory: "
-                "Solver(scratch=...) or the variable FLEXMB_SCRATCH."
+                "SolverOptions(scratch=...) or the variable FLEXMB_SCRATCH."
             )
         directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=place))
     except OSError as error:
         raise FactorisationError(
-            f"Factors that do not fit the memory cannot be written to {place}: {error}. Name a directory that can be: Solver(scratch=...)."
+            f"Factors that do not fit the memory cannot be written to {place}: {error}. Name a directory that can be: SolverOptions(scratch=...)."
         ) from None
     return directory, partial(shutil.rmtree, directory, ignore_errors=True)
 
 
-def working_memories(solver: Solver, there: int, most: int) -> Iterator[int]:
+def working_memories(solver: SolverOptions, there: int, most: int) -> Iterator[int]:
     """Bytes to try for a factorisation out of core; `there`: what the process holds. Those beyond the budget find out what would work."""
     core = max(solver.budget - there, MEGABYTE)
     yield core
@@ -119,12 +121,12 @@ def working_memories(solver: Solver, there: int, most: int) -> Iterator[int]:
         core = int(GROWTH * core)
 
 
-def within(solver: Solver, there: int, core: int) -> bool:
+def within(solver: SolverOptions, there: int, core: int) -> bool:
     """Whether the budget allows a working memory."""
     return core <= max(solver.budget - there, MEGABYTE) + int(SLACK * solver.budget)
 
 
-def too_small(solver: Solver, equations: int, there: int, core: int) -> FactorisationError:
+def too_small(solver: SolverOptions, equations: int, there: int, core: int) -> FactorisationError:
     """The error for a budget in which a factorisation did not succeed, though it did with `core` bytes."""
     return FactorisationError(
         f"A memory budget of {readable(solver.budget)} is too small for this factorisation ({equations} equations): the process holds {readable(there)} already. "

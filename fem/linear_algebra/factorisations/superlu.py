@@ -13,10 +13,10 @@ from jaxtyping import Shaped
 from scipy.sparse.linalg import SuperLU, splu
 
 from fem.errors import FactorisationError
-from fem.linear_algebra.factorisations.diagnosis import causes
-from fem.linear_algebra.factorisations.matrix import Stored
+from fem.linear_algebra.factorisations.diagnosis import explain_singularity
+from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.record import FactorRecord, Kind
-from fem.linear_algebra.factorisations.storage import Solver
+from fem.linear_algebra.factorisations.storage import SolverOptions
 
 DIAGONAL_PREFERENCE = {"positive-definite": 0.0, "symmetric": 1e-3, "complex-symmetric": 1e-3}
 
@@ -26,7 +26,7 @@ def missing() -> str | None:
     return None
 
 
-def prepare(matrix: Stored, solver: Solver) -> "SuperLUFactorisation":
+def analyse(matrix: PreparedMatrix, solver: SolverOptions) -> "SuperLUFactorisation":
     """Keep a matrix. SuperLU works in memory only: a budget is refused."""
     if solver.memory is not None:
         raise FactorisationError(
@@ -40,7 +40,7 @@ class SuperLUFactorisation:
 
     record: FactorRecord
 
-    def __init__(self, matrix: Stored) -> None:
+    def __init__(self, matrix: PreparedMatrix) -> None:
         self.matrix = matrix
 
     @property
@@ -56,7 +56,7 @@ class SuperLUFactorisation:
         pivots = self._pivots(kind)
         if kind == "positive-definite" and (pivots is None or not (pivots > 0).all()):
             equation = None if pivots is None else int(np.argsort(self._lu.perm_c)[np.argmin(pivots)])
-            raise FactorisationError(f"The matrix is not positive definite. {causes(A, equation)}")
+            raise FactorisationError(f"The matrix is not positive definite. {explain_singularity(A, equation)}")
         entries = int(self._lu.nnz)
         self.record = FactorRecord(
             backend="superlu",
@@ -95,5 +95,5 @@ def _decompose(columns: sp.csc_matrix, A: sp.csr_matrix, kind: Kind) -> SuperLU:
         text = "SuperLU ran out of memory. Free memory, use a coarser mesh, or install MKL (it needs a third)."
         raise FactorisationError(text) from error
     except RuntimeError as error:
-        text = f"SuperLU could not factorise the matrix ({kind}): {error}. {causes(A, None)}"
+        text = f"SuperLU could not factorise the matrix ({kind}): {error}. {explain_singularity(A, None)}"
         raise FactorisationError(text) from error

@@ -39,11 +39,11 @@ def command(
         float | None,
         typer.Option(help="Highest frequency of interest: the error of the response up to it is measured."),
     ] = None,
-    tol: Annotated[
+    tolerance: Annotated[
         float | None,
         typer.Option(help="With --band: as few shapes as this relative error allows, in place of --modes."),
     ] = None,
-    attached_to: Annotated[
+    reference_frame: Annotated[
         str | None, typer.Option(help="Interface that carries the body frame (default: mean axes).")
     ] = None,
     damping: Annotated[float, typer.Option(min=0, help="Modal damping ratio.")] = 0.0,
@@ -56,7 +56,7 @@ def command(
     memory: Annotated[
         str | None, typer.Option(help='Budget, for instance "4GiB": a factor that exceeds it goes to disk.')
     ] = None,
-    resume: Annotated[
+    checkpoint: Annotated[
         Path | None,
         typer.Option(
             help="Directory where solutions are kept: started again after it was killed, the command goes on there. What it kept is removed at the end."
@@ -69,7 +69,7 @@ def command(
     import flexmb
     import reduction
     from fem.errors import InterfaceError, MatrixError
-    from fem.linear_algebra.factorisations.kept import forget
+    from fem.linear_algebra.factorisations.solution_cache import clear_cache
     from fem.mesh.selection import from_text
     from flexmb.cli.parts.materials import material_from
     from flexmb.cli.screen import at_work, say_text
@@ -89,21 +89,21 @@ def command(
         part = fem.Model(
             fem.read_mesh(mesh, ignore=ignore or ()), material_from(material), name=mesh.stem
         ).with_interfaces(**interfaces)
-        part = part.with_solver(memory, resume=resume)
+        part = part.with_solver(memory, checkpoint=checkpoint)
         reach = None if band is None else (0.0, band)
-        basis = reduction.reduce(part, method, modes, attached_to, band=reach, tol=tol)
+        basis = reduction.reduce(part, method, modes, reference_frame, band=reach, tolerance=tolerance)
         body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)
     say_text(basis)
     with at_work("comparing with the full model"):
-        say_text(reduction.report(part, basis))
+        say_text(reduction.compare_modes(part, basis))
     if plot is not None and reach is not None:
         from flexmb.plots.reduction_plots import plot_response_errors
 
-        say_text(f"plot: {plot_response_errors([reduction.response_error(part, basis, reach)], plot, tol)}")
+        say_text(f"plot: {plot_response_errors([reduction.response_error(part, basis, reach)], plot, tolerance)}")
     say_text(body)
     say_text(f"body: {save_body(body, output)}")
-    if resume is not None:
-        forget(resume)
+    if checkpoint is not None:
+        clear_cache(checkpoint)
     if picture is not None:
         from flexmb.plots.pictures import picture_modes
 

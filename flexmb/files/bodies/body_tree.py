@@ -13,7 +13,7 @@ from flexmb.bodies.stress_modes import StressShapes
 from flexmb.bodies.validity import Gauge
 from flexmb.files.storage.sound import require_sound_body
 from flexmb.files.storage.tree import FileError, Tree
-from reduction.second_order_modes import QuadraticShapes
+from reduction.second_order_modes import SecondOrderModes
 
 
 def body_tree(body: Body) -> Tree:
@@ -52,7 +52,7 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             },
             mesh=None if tree["mesh"] is None else _mesh_from_tree(tree["mesh"]),
             Psi=tree["Psi"],
-            quadratic=None if tree["quadratic"] is None else QuadraticShapes(**tree["quadratic"]),
+            quadratic=None if tree["quadratic"] is None else SecondOrderModes(**tree["quadratic"]),
             stress=None if tree.get("stress") is None else StressShapes(**tree["stress"]),
             gauge=None if tree["gauge"] is None else Gauge(**tree["gauge"]),
         )
@@ -73,7 +73,7 @@ def _mesh_tree(mesh: Mesh) -> Tree:
         "cell_sets": dict(mesh.cell_sets),
         "face_sets": dict(mesh.face_sets),
         "node_ids": mesh.node_ids,
-        "notes": list(mesh.notes),
+        "notes": list(mesh.warnings),
     }
 
 
@@ -81,5 +81,5 @@ def _mesh_from_tree(tree: Tree) -> Mesh:
     blocks = tuple(CellBlock(b["kind"], b["connectivity"].astype(np.int64)) for b in tree["cells"])
     sets = {key: tree[key] for key in ("node_sets", "cell_sets", "face_sets")}
     return Mesh(
-        tree["points"], blocks, **sets, node_ids=tree["node_ids"], name=tree["name"], notes=tuple(tree["notes"])
+        tree["points"], blocks, **sets, node_ids=tree["node_ids"], name=tree["name"], warnings=tuple(tree["notes"])
     )

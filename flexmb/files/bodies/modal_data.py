@@ -84,9 +84,9 @@ def body_of(data: ModalData, name: str, path: Path) -> Body:
         mass=data.mass, s0=data.s0, S1=data.S1, SG=data.SG, J0=data.J0, J1=data.J1, J2=0.5 * (data.J2 + data.J2.swapaxes(0, 1)), h0=data.h0, h=h,
         PG=_across(0.5 * (h + h.swapaxes(1, 2)).transpose(1, 2, 0)).transpose(2, 3, 0, 1),
     )  # fmt: skip
-    interfaces = {name: BodyInterface(*parts).over(T) for name, parts in data.nodes.items()}
+    interfaces = {name: BodyInterface(*parts).transformed(T) for name, parts in data.nodes.items()}
     return Body(
-        name=name, invariants=invariants.over(T), stiffness=stiffness, damping=np.diag(D).copy(), interfaces=interfaces,
+        name=name, invariants=invariants.transformed(T), stiffness=stiffness, damping=np.diag(D).copy(), interfaces=interfaces,
         deflection=np.max([np.zeros(len(T)), *(np.linalg.norm(i.rows[:3], axis=0) for i in interfaces.values())], axis=0),
     )  # fmt: skip
 

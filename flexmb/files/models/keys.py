@@ -1,6 +1,6 @@
 """What all tables of a model file share: strict keys, and the sorts of values."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -13,22 +13,20 @@ def refusal(text: str) -> PydanticCustomError:
     return PydanticCustomError("refused", "{text}", {"text": text})
 
 
-_RENAMED = {"integrator": "method"}
-"""Keys of older model files, and their names now."""
-
-
 class Keys(BaseModel):
     """A table with known keys: no other key, no text for a number, no infinity."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    renamed: ClassVar[dict[str, str]] = {}
+    """Old name of a key -> its name now."""
 
     @model_validator(mode="before")
     @classmethod
     def _only_known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
             for key in data:
-                if key in _RENAMED and key not in cls.model_fields:
-                    raise refusal(f"{key!r} is now called {_RENAMED[key]!r}")
+                if key in cls.renamed:
+                    raise refusal(f"the key {key!r} is now {cls.renamed[key]!r}")
                 if key not in cls.model_fields:
                     raise refusal(unknown_name("key", key, cls.model_fields))
         return data

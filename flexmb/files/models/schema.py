@@ -1,7 +1,7 @@
 """The keys of a model file (TOML): bodies, joints, forces, settings. A key that is not here is refused by name."""
 
 from dataclasses import fields
-from typing import Annotated, Any, Literal, Self, Union, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hints
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
@@ -58,13 +58,14 @@ Interface = Annotated[
 class ReductionKeys(Keys):
     """How the mesh is reduced."""
 
+    renamed: ClassVar = {"attached_to": "reference_frame"}
     method: Literal[
         "choose", "craig-bampton", "craig-chang", "herting", "modal", "krylov", "gramian", "balanced-truncation", "irka"
     ] = "craig-bampton"
     modes: Annotated[int, Field(ge=0)] | None = None
     band: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
-    attached_to: str | None = None
+    reference_frame: str | None = None
     memory: str | None = None
 
 
@@ -300,6 +301,8 @@ DEFAULT_METHOD = "generalised-alpha"
 
 class _SimulationKeys(Keys):
     """Duration, stored times and the method of `flexmb.simulate`; one table for each method adds the fields of its record."""
+
+    renamed: ClassVar[dict[str, str]] = {"integrator": "method"}
 
     duration: Positive
     output_step: Positive | None = None

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from flexmb.bodies.body import Body
-from flexmb.bodies.subspace import over
+from flexmb.bodies.subspace import transformed
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.spatial.layout import starts_of
@@ -63,7 +63,7 @@ def aligned(built: Mechanism, like: Mechanism, near: float) -> Aligned:
     ]
     if all(np.array_equal(T, np.eye(len(T))) for T in turns):
         return Aligned(built, built, tuple(turns), tuple(off[0]), tuple(off[1]))
-    bodies = tuple(over(body, T) if len(T) else body for body, T in zip(built.bodies, turns, strict=True))
+    bodies = tuple(transformed(body, T) if len(T) else body for body, T in zip(built.bodies, turns, strict=True))
     q, w = built.initial.q.copy(), built.initial.w.copy()
     q_start, v_start = starts_of(np.array([b.modes for b in bodies]))
     for T, i, j in zip(turns, q_start, v_start, strict=False):

@@ -26,7 +26,7 @@ Values = Float[np.ndarray, " m"]
 
 
 def require_interface(model: Model, name: str | None) -> None:
-    """Refuse an `attached_to` that names no interface; None (mean-axis) is always there."""
+    """Refuse an `reference_frame` that names no interface; None (mean-axis) is always there."""
     if name is not None and name not in model.interfaces:
         raise InterfaceError(f"Model {model.name!r}: " + unknown_name("interface", name, model.interfaces))
 
@@ -71,7 +71,7 @@ def diagonalise(
 def attach(model: Model, name: str, V: Float[np.ndarray, "ndof n"]) -> Float[np.ndarray, "ndof n"]:
     """V seen from a frame that rides on interface `name`: each shape less the rigid motion of that interface."""
     interface = model.interfaces[name]
-    return V - model.rigid_modes(interface.point) @ (interface.motion_rows(model).T @ V)
+    return V - model.rigid_body_modes(interface.point) @ (interface.interface_matrix(model).T @ V)
 
 
 def require_elastic(model: Model, R: Float[np.ndarray, "ndof 6"], eigenvalues: Values) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from fem.errors import FactorisationError
-from fem.linear_algebra.factorisations.matrix import Stored
+from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.protocol import Factorisation
 from fem.linear_algebra.factorisations.record import FactorRecord
 
@@ -25,7 +25,7 @@ RECORD = "record.json"
 DIRECTORY = re.compile(r"[a-z-]+-[0-9a-f]{32}")
 
 
-class KeptSolutions:
+class SolutionCache:
     """Solutions with one matrix; `record` is that of its factor."""
 
     def __init__(self, directory: Path, make: Callable[[], Factorisation]) -> None:
@@ -61,7 +61,7 @@ class KeptSolutions:
             self._made = None
 
 
-def kept_for(matrix: Stored, place: str | Path) -> Path:
+def cache_directory(matrix: PreparedMatrix, place: str | Path) -> Path:
     """The directory of a matrix within `place`; it is made."""
     part = matrix.part
     directory = Path(place) / f"{matrix.kind}-{_digest(part.indptr, part.indices, part.data)}"
@@ -69,13 +69,13 @@ def kept_for(matrix: Stored, place: str | Path) -> Path:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FactorisationError(
-            f"Solutions cannot be kept in {place}: {error}. Name another directory: Solver(resume=...)."
+            f"Solutions cannot be kept in {place}: {error}. Name another directory: SolverOptions(checkpoint=...)."
         ) from None
     return directory
 
 
-def forget(place: str | Path) -> None:
-    """Remove what `kept_for` made within `place`, and `place` itself where nothing else is in it."""
+def clear_cache(place: str | Path) -> None:
+    """Remove what `cache_directory` made within `place`, and `place` itself where nothing else is in it."""
     place = Path(place)
     if not place.is_dir():
         return
@@ -104,5 +104,5 @@ def _write(file: Path, write: Callable[..., object]) -> None:
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise FactorisationError(
-            f"A solution could not be kept in {file.parent}: {error}. Free space there, or name another directory: Solver(resume=...). What was kept before stays."
+            f"A solution could not be kept in {file.parent}: {error}. Free space there, or name another directory: SolverOptions(checkpoint=...). What was kept before stays."
         ) from None

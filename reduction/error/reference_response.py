@@ -30,7 +30,7 @@ from fem.errors import ConvergenceError, MatrixError
 from fem.model import Model
 from reduction.error.inputs import Inputs
 from reduction.solutions.orthonormal import new_directions, projection
-from reduction.solutions.statics import Statics, free_displacement
+from reduction.solutions.statics import Statics, inertia_relief_solution
 from reduction.solutions.vibration import free_vibration, require_band, select_modes
 
 LOSS_FACTOR = 0.02
@@ -44,7 +44,7 @@ BLOCKS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class ReferenceResponse:
     """Response over a band, and a bound of its error.
 
     - `eigenvalues` (N,), `shapes` (ndof, N), `rows` (p, N) = `F^T shapes`: a modal model, M-orthonormal, mean axes.
@@ -101,13 +101,13 @@ def modal_response(
     return (admittance @ products.T).reshape(-1, p, p)
 
 
-def certify(
+def reference_response(
     body: Statics,
     inputs: Inputs,
     band: tuple[float | int, float | int],
     tolerance: float = 1e-3,
     loss_factor: float = LOSS_FACTOR,
-) -> Certificate:
+) -> ReferenceResponse:
     """Grow the response model until its error bound is below `tolerance` of the response everywhere in the band.
 
     Cost: the natural modes up to 1.5 times the band (5 solves each) and 3 to 8 blocks of p solves; the factor is that of `body`.
@@ -121,7 +121,7 @@ def certify(
         )
     if not 0 < loss_factor < 1:
         raise MatrixError(f"The loss factor of the comparison must lie between 0 and 1; found {loss_factor}.")
-    inverse = partial(free_displacement, body)
+    inverse = partial(inertia_relief_solution, body)
     values, Phi = select_modes(free_vibration(body), None, EXACT * high)
     MPhi = model.M @ Phi
     Z, MZ = Phi, MPhi
@@ -153,7 +153,7 @@ def certify(
 def _galerkin(
     model: Model, inputs: Inputs, Z: np.ndarray, MZ: np.ndarray, done: int, GF: np.ndarray, products: np.ndarray,
     band: float, natural: tuple[np.ndarray, np.ndarray], loss_factor: float,
-) -> Certificate:  # fmt: skip
+) -> ReferenceResponse:  # fmt: skip
     """The modal model of the first `done` columns of Z and what its residual needs: coordinates in all of Z, in the norm of K."""
     K: Any = projection(model.K, Z)
     K = 0.5 * (K + K.T)
@@ -161,7 +161,7 @@ def _galerkin(
     root = cholesky(K)  # K = root^T root
     load, next_shapes = root @ (MZ.T @ GF), root @ (MZ.T @ products)
     shapes = Z[:, :done] @ C
-    return Certificate(
+    return ReferenceResponse(
         inputs, band, loss_factor, values, shapes, inputs.loads.T @ shapes, (2 * np.pi * EXACT * band) ** 2, natural,
         (load, root[:, :done] @ C, next_shapes @ C),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.error.reference import attach, diagonalise
+from reduction.error.reference_frame import attach, diagonalise
 from reduction.solutions.statics import elastic, statics
 from reduction.solutions.vibration import free_vibration, select_modes
 
@@ -19,7 +19,7 @@ DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class ModeComparison:
     """A basis beside the full model.
 
     - `frequencies`, `full_frequencies` (k,): natural frequencies of the free reduced body and of the free full model
@@ -65,7 +65,7 @@ class Report:
         return "\n".join(lines)
 
 
-def report(model: Model, basis: Basis, count: int | None = None) -> Report:
+def compare_modes(model: Model, basis: Basis, count: int | None = None) -> ModeComparison:
     """Compare `basis` with the free full `model` at its `count` lowest natural modes (default: 10, or m if fewer).
 
     The full model has the same rigid interfaces (RBE2). Cost: one factorisation and 5 to 7 solves a mode. Source of
@@ -73,20 +73,20 @@ def report(model: Model, basis: Basis, count: int | None = None) -> Report:
     """
     if len(basis.Psi) != model.ndof:
         raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")
-    count = min(10, basis.modes) if count is None else count
-    if not 1 <= count <= basis.modes:
-        raise MatrixError(f"The basis has {basis.modes} modes to compare; asked for {count}.")
+    count = min(10, basis.n_modes) if count is None else count
+    if not 1 <= count <= basis.n_modes:
+        raise MatrixError(f"The basis has {basis.n_modes} modes to compare; asked for {count}.")
     body = statics(model)
     values, full = select_modes(free_vibration(body), count, 0.0)
     body.release()
     free, reduced_values = diagonalise(model, elastic(body, np.asarray(basis.Psi)))
     masses, rigid = {}, {}
     for name, interface in model.interfaces.items():
-        motion = model.rigid_modes(interface.point)
+        motion = model.rigid_body_modes(interface.point)
         base = model.M @ motion
         rigid[name] = np.einsum("ij,ij->j", base, motion)
         masses[name] = (diagonalise(model, attach(model, name, basis.Psi))[0].T @ base) ** 2
-    return Report(
+    return ModeComparison(
         name=str(basis).splitlines()[0],
         frequencies=np.sqrt(reduced_values[:count]) / (2 * np.pi),
         full_frequencies=np.sqrt(values) / (2 * np.pi),

@@ -1,0 +1,153 @@
+"""Old names: what has been moved or renamed since commit d795318 fails with one sentence that gives its new name.
+
+- Modules and the names of packages: two tables here. A finder, the last that Python asks, refuses imports of them; `refuse_old_names` does it for attributes of a package.
+- Methods, attributes and arguments: the decorator `renamed`, where they are defined.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from types import ModuleType
+from typing import Any, TypeVar
+
+MODULES = """
+fem -> fem: additions=lumped_elements
+fem -> fem.files: ansys_matrices gmsh_reader gmsh_writer matrices_io=matrix_files mesh_io=mesh_files nastran_matrices vtk_io=vtk_files
+fem -> fem.files.abaqus: abaqus=deck abaqus_keywords=keywords abaqus_sets=sets abaqus_types=element_types
+fem -> fem.files.nastran: nastran_cards=cards nastran_deck=mesh nastran_mesh=mesh
+fem -> fem.linear_algebra: eigen factor factorisations krylov slicing threads
+fem -> fem.matrices: assembly beam_matrices cell_matrices geometric_stiffness matrix_check sparsity stress
+fem -> fem.mesh: cell_quality face_area mesh mesh_check=check mesh_shapes=structured_meshes raw_mesh selection unread
+reduction -> reduction: ladder=shape_sequence methods=registry quadratic_shapes=second_order_modes
+reduction -> reduction.error: certificate=reference_response inputs quality=mode_comparison reference=reference_frame response_error
+reduction -> reduction.methods: balanced_truncation craig_bampton free_interface gramian irka krylov modal
+reduction -> reduction.solutions: condensed connectivity fixed_interfaces orthonormal record statics vibration
+flexmb -> flexmb.analyses: adapted compare inverse=inverse_dynamics kinematics mobility precision=work_precision
+flexmb -> flexmb.bodies: body dynamics gauge=validity invariants stress_shapes=stress_modes subspace
+flexmb -> flexmb.equations: features=time_features initial=initial_conditions joint_tree=spanning_tree projection
+flexmb -> flexmb.mechanism: elimination fidelity flatten=compile held=locking joints law=force_law mechanism motion=time_functions pieces=split places=attachments scales system
+flexmb -> flexmb.plots: linear_plots precision_plots reduction_plots study_plots view=pictures
+flexmb -> flexmb.results: ledger measure reactions result stress verdict
+flexmb -> flexmb.simulation: contacts events history instants simulate unilateral watched=event_detection
+flexmb -> flexmb.spatial: configuration lie
+flexmb.cli -> flexmb.cli.analyses: campbell modes periodic response sensitivity study
+flexmb.cli -> flexmb.cli.motion: compare demo inverse mobility run validate view
+flexmb.cli -> flexmb.cli.parts: convert inspect materials reduce stress
+flexmb.files -> flexmb.files.bodies: array_file body_file body_tree mbdyn_file modal_data sid_file
+flexmb.files -> flexmb.files.models: changes keys model_file motion_keys schema schema_errors
+flexmb.files -> flexmb.files.results: result_file table_file vtk_file
+flexmb.files -> flexmb.files.storage: sound tree
+flexmb.integrators -> flexmb.equations: equations=evaluation snapshot
+flexmb.integrators -> flexmb.simulation: recorded times
+flexmb.kernels -> flexmb.kernels.base: algebra announce call data dense exponential pointed
+flexmb.kernels -> flexmb.kernels.derivatives: adjoint transposed variation
+flexmb.kernels -> flexmb.kernels.equations: articulated bodies pivots recall rows tree
+flexmb.kernels -> flexmb.kernels.steps: mean_rows solve step
+flexmb.linear -> flexmb.equations: tangent
+flexmb.study -> flexmb.study.gradients: adjoint aligned begun dependence direct held model rates scales seeds sensitivity trust
+"""
+"""Modules: old package -> new package: the names that they had, and have where that differs."""
+
+NAMES = {
+    "fem.Solver": "fem.SolverOptions",
+    "fem.mesh.CellBlock": "fem.CellBlock",
+    "fem.mesh.Mesh": "fem.Mesh",
+    "fem.mesh_shapes": "fem.structured_meshes",
+    "flexmb.mechanism.Mechanism": "flexmb.Mechanism",
+    "flexmb.mechanism.State": "flexmb.State",
+    "flexmb.motion": "flexmb.time_functions",
+    "reduction.Report": "reduction.ModeComparison",
+    "reduction.methods.METHODS": "reduction.METHODS",
+    "reduction.methods.reduce": "reduction.reduce",
+    "reduction.report": "reduction.compare_modes",
+    "reduction.strain_rows": "reduction.strain_modes",
+}
+"""What packages hold under another name now, and what a module held that is now a package of its name."""
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+@cache
+def moved() -> dict[str, str]:
+    """Old name of every module that has moved -> its name now."""
+    found = {}
+    for line in MODULES.strip().splitlines():
+        rooms, _, words = line.partition(": ")
+        before, _, after = rooms.partition(" -> ")
+        for word in words.split():
+            old, _, new = word.partition("=")
+            found[f"{before}.{old}"] = f"{after}.{new or old}"
+    return found
+
+
+def sentence(old: str) -> str | None:
+    """What has become of a module or of a name of a package; None when nothing is known of it."""
+    package, _, name = old.rpartition(".")
+    module = moved().get(old)
+    if old in NAMES:
+        return f"{old} is now {NAMES[old]}" + (f" (module {module})." if module else ".")
+    if module is not None:
+        return f"{old} is now {module}."
+    inside = moved().get(package, "")  # a module that is now a package of the same name holds a module with its content
+    if inside.startswith(f"{package}.") and hasattr(sys.modules.get(inside), name):
+        return f"{old} is now {inside}.{name}."
+    return None
+
+
+class _OldNames:
+    """Finds no module; what has moved it refuses with its new name. Being the last of the finders, it is asked for nothing that exists."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: ModuleType | None = None) -> None:
+        if name.partition(".")[0] not in ("fem", "reduction", "flexmb"):
+            return
+        text = sentence(name)
+        if (
+            text is not None
+        ):  # without name=: `from package import old` would take it for an attribute that is missing, and hide the sentence
+            raise ModuleNotFoundError(text) if name in moved() else ImportError(text)
+
+
+sys.meta_path.append(_OldNames)
+
+
+def refuse_old_names(package: str) -> None:
+    """Attributes of a package that had another name raise AttributeError with their new one."""
+
+    def missing(name: str) -> Any:
+        raise AttributeError(
+            sentence(f"{package}.{name}") or f"module {package!r} has no attribute {name!r}", name=name
+        )
+
+    sys.modules[package].__dict__["__getattr__"] = missing
+
+
+def renamed(**names: str) -> Callable[[T], T]:
+    """Decorator of a function, whose arguments had other names, or of a class, whose attributes and arguments had: old name = new name, or several."""
+
+    def mark(thing: T) -> T:
+        if not isinstance(thing, type):
+            return _refusing(thing, names, thing.__qualname__)
+        made: Any = thing
+        made.__init__ = _refusing(made.__init__, names, made.__name__)
+
+        def missing(self: Any, name: str) -> Any:
+            if name in names:
+                now = " and ".join(f"{made.__name__}.{new}" for new in names[name].split())
+                raise AttributeError(f"{made.__name__}.{name} is now {now}.", name=name, obj=self)
+            return object.__getattribute__(self, name)  # raises what it raised before
+
+        made.__getattr__ = missing
+        return thing
+
+    return mark
+
+
+def _refusing(function: Any, names: Mapping[str, str], called: str) -> Any:
+    @wraps(function)
+    def checked(*values: Any, **given: Any) -> Any:
+        for old in names.keys() & given.keys():
+            raise TypeError(f"{called}(): the argument {old}= is now {names[old]}=.")
+        return function(*values, **given)
+
+    return checked

@@ -1,0 +1,156 @@
+"""Scripts written for commit d795318 fail with one sentence that gives the new name of what they use."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import fem
+import flexmb
+import reduction
+from fem.mesh.structured_meshes import block
+from fem.renamed import NAMES, moved
+from flexmb.cli.main import app
+from flexmb.files.models.schema import ReductionKeys
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def this_checkout_only(monkeypatch):
+    """An installed checkout elsewhere would answer for modules that are no longer here."""
+    own = [f for f in sys.meta_path if not getattr(f, "__module__", "").startswith("__editable__")]
+    monkeypatch.setattr(sys, "meta_path", own)
+
+
+@pytest.fixture(scope="module")
+def things():
+    model = fem.Model(block("hexahedron", (1.0, 0.2, 0.2), (4, 1, 1)), fem.Material.steel())
+    model = model.with_interfaces(root="x0", tip="x1")
+    basis = reduction.craig_bampton(model, 1)
+    body = flexmb.flexible_body(model, basis)
+    return {
+        "fem": fem, "flexmb": flexmb, "reduction": reduction, "model": model, "mesh": model.mesh, "basis": basis, "body": body, "end": model.interfaces["tip"],
+    }  # fmt: skip
+
+
+IMPORTS = {
+    "from fem import mesh_shapes": "fem.structured_meshes (module fem.mesh.structured_meshes)",
+    "from fem.mesh_shapes import block": "fem.structured_meshes (module fem.mesh.structured_meshes)",
+    "from fem.mesh import Mesh": "fem.Mesh",
+    "from fem import Solver": "fem.SolverOptions",
+    "import fem.additions": "fem.lumped_elements",
+    "from fem.factorisations.storage import Solver": "fem.linear_algebra.factorisations",
+    "from fem.matrices_io import read_calculix": "fem.files.matrix_files",
+    "from fem.abaqus import read_deck": "fem.files.abaqus.deck",
+    "from reduction import report": "reduction.compare_modes",
+    "from reduction.quality import Report": "reduction.error.mode_comparison",
+    "from reduction.certificate import certify": "reduction.error.reference_response",
+    "from reduction.methods import METHODS, reduce": "reduction.METHODS",
+    "from reduction.modal import modal": "reduction.methods.modal",
+    "from flexmb import motion": "flexmb.time_functions (module flexmb.mechanism.time_functions)",
+    "from flexmb.motion import spin_up": "flexmb.time_functions (module flexmb.mechanism.time_functions)",
+    "from flexmb.mechanism import State": "flexmb.State",
+    "from flexmb.mechanism import MechanismError": "flexmb.mechanism.mechanism.MechanismError",
+    "from flexmb import view": "flexmb.plots.pictures",
+    "from flexmb.view import picture_mesh, picture_modes": "flexmb.plots.pictures",
+    "from flexmb.view import animate": "flexmb.plots.pictures",
+    "from flexmb.measure import measure": "flexmb.results.measure",
+    "from flexmb.events import End, Event, Lock, Release, stop": "flexmb.simulation.events",
+    "from flexmb.kinematics import place, sweep": "flexmb.analyses.kinematics",
+    "from flexmb.mobility import least_reactions, mobility": "flexmb.analyses.mobility",
+    "from flexmb.inverse import Servo, inverse_dynamics": "flexmb.analyses.inverse_dynamics",
+    "from flexmb.precision import work_precision": "flexmb.analyses.work_precision",
+    "from flexmb.linear_plots import plot_eigenvalues": "flexmb.plots.linear_plots",
+    "from flexmb.study_plots import plot_study": "flexmb.plots.study_plots",
+    "from flexmb.adapted import adapted": "flexmb.analyses.adapted",
+    "from flexmb.simulate import simulate": "flexmb.simulation.simulate",
+    "from flexmb.compare import compare": "flexmb.analyses.compare",
+    "from flexmb.study.sensitivity import gradient": "flexmb.study.gradients.sensitivity",
+    "from flexmb.linear.tangent import tangent": "flexmb.equations.tangent",
+    "from flexmb.files.body_file import load_body": "flexmb.files.bodies.body_file",
+}
+
+
+@pytest.mark.parametrize("script", IMPORTS)
+def test_an_old_import_names_the_new_place(script):
+    with pytest.raises(ImportError) as caught:
+        exec(script, {})
+    said = str(caught.value)
+    assert f" is now {IMPORTS[script]}." in said
+    assert said.count(" is now ") == 1
+    assert isinstance(caught.value, ModuleNotFoundError) or script.split()[1] in ("fem", "fem.mesh", "reduction", "reduction.methods", "flexmb.mechanism")  # fmt: skip
+
+
+USES = {
+    "fem.mesh_shapes.block": "fem.mesh_shapes is now fem.structured_meshes (module fem.mesh.structured_meshes).",
+    "fem.Solver(memory='4GiB')": "fem.Solver is now fem.SolverOptions.",
+    "fem.mesh.Mesh": "fem.mesh.Mesh is now fem.Mesh.",
+    "flexmb.motion.spin_up(10.0, 1.0)": "flexmb.motion is now flexmb.time_functions (module flexmb.mechanism.time_functions).",
+    "flexmb.mechanism.State": "flexmb.mechanism.State is now flexmb.State.",
+    "flexmb.view": "flexmb.view is now flexmb.plots.pictures.",
+    "reduction.report(model, basis)": "reduction.report is now reduction.compare_modes.",
+    "reduction.strain_rows(model, basis, (0, 0, 0))": "reduction.strain_rows is now reduction.strain_modes.",
+    "reduction.choose(model, band=(0, 100), tol=0.01)": "choose(): the argument tol= is now tolerance=.",
+    "reduction.reduce(model, 'modal', band=(0, 100), tol=0.01)": "reduce(): the argument tol= is now tolerance=.",
+    "reduction.craig_bampton(model, 1, attached_to='root')": "craig_bampton(): the argument attached_to= is now reference_frame=.",
+    "reduction.guyan(model, attached_to='root')": "guyan(): the argument attached_to= is now reference_frame=.",
+    "reduction.reanalyse(basis, model, attached_to='root')": "reanalyse(): the argument attached_to= is now reference_frame=.",
+    "basis.modes": "Basis.modes is now Basis.n_modes.",
+    "basis.attached_to": "Basis.attached_to is now Basis.reference_frame.",
+    "basis.interface_rows['tip']": "Basis.interface_rows is now Basis.interface_modes.",
+    "model.with_solver(resume='run')": "Model.with_solver(): the argument resume= is now checkpoint=.",
+    "fem.SolverOptions(resume='run')": "SolverOptions(): the argument resume= is now checkpoint=.",
+    "fem.SolverOptions().resume": "SolverOptions.resume is now SolverOptions.checkpoint.",
+    "model.with_added({'tip': fem.PointMass(1.0)})": "Model.with_added is now Model.with_point_masses and Model.with_springs.",
+    "model.rigid_modes()": "Model.rigid_modes is now Model.rigid_body_modes.",
+    "end.motion_rows(model)": "Interface.motion_rows is now Interface.interface_matrix.",
+    "end.rigid_map(model)": "Interface.rigid_map is now Interface.rigid_body_modes.",
+    "mesh.notes": "Mesh.notes is now Mesh.warnings.",
+    "fem.Mesh(mesh.points, mesh.cells, notes=())": "Mesh(): the argument notes= is now warnings=.",
+    "body.invariants.over(None)": "InertiaInvariants.over is now InertiaInvariants.transformed.",
+    "body.interface('tip').over(None)": "BodyInterface.over is now BodyInterface.transformed.",
+}
+
+
+@pytest.mark.parametrize("script", USES)
+def test_an_old_use_names_the_new_one(script, things):
+    with pytest.raises((AttributeError, TypeError)) as caught:
+        eval(script, things)
+    assert str(caught.value) == USES[script]
+
+
+@pytest.mark.parametrize(("option", "now"), [("--tol", "--tolerance"), ("--attached-to", "--reference-frame"), ("--resume", "--checkpoint")])  # fmt: skip
+def test_an_old_option_names_the_new_one(option, now):
+    words = ["reduce", "part.msh", "--material", "steel", "-o", "part.h5", option, "1"]
+    said = CliRunner().invoke(app, words)
+    assert said.exit_code == 2
+    assert f"{option} is now {now}." in said.output
+
+
+def test_an_old_key_names_the_new_one():
+    with pytest.raises(ValueError, match="the key 'attached_to' is now 'reference_frame'"):
+        ReductionKeys.model_validate({"attached_to": "root"})
+
+
+def test_what_has_no_name_fails_as_ever(things):
+    for script in ("basis.nothing", "fem.nothing", "model.nothing"):
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            eval(script, things)
+    with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+        exec("from fem import nothing")
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'fem\.nothing'"):
+        exec("import fem.nothing")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
+        reduction.modal(things["model"], nothing=1)
+
+
+def test_every_new_name_is_there():
+    for module in moved().values():
+        path = ROOT / module.replace(".", "/")
+        assert path.is_dir() or path.with_suffix(".py").is_file(), module
+    for new in NAMES.values():
+        package, _, name = new.rpartition(".")
+        assert hasattr(importlib.import_module(package), name), new

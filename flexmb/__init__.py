@@ -1,5 +1,10 @@
 """flexmb: flexible bodies inside moving mechanisms, with the energy balance as witness."""
 
+import flexmb.neighbours  # noqa: F401 - first: it ends the import where a file of the user has the name of a package of ours
+
+# isort: split
+import fem
+import reduction
 from fem.errors import ConvergenceError, FlexmbError
 from flexmb.analyses.compare import Comparison, compare
 from flexmb.bodies.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
@@ -43,8 +48,10 @@ __all__ = [
     "Verdict",
     "compare",
     "every_combination",
+    "fem",
     "flexible_body",
     "lie",
+    "reduction",
     "rigid_body",
     "simulate",
     "simulate_many",

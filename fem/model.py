@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from fem.beam import Beam
-from fem.errors import MaterialError, MatrixError
+from fem.errors import MaterialError, MatrixError, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import Solver
 from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
@@ -23,10 +23,6 @@ from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.mesh import Mesh
 from fem.mesh.unread import Declared, Unread, require_obeyed
-
-
-class UnitWarning(UserWarning):
-    """Modulus, density and size of a part do not fit together."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,53 @@ import flexmb.neighbours  # noqa: F401 - first: it ends the import where a file 
 # isort: split
 import fem
 import reduction
-from fem.errors import ConvergenceError, FlexmbError
+from fem.errors import (
+    ConvergenceError,
+    FactorisationError,
+    FlexmbError,
+    FlexmbWarning,
+    IllConditionedWarning,
+    InterfaceError,
+    MaterialError,
+    MatrixError,
+    MeshError,
+    MeshWarning,
+    UnitWarning,
+)
 from flexmb.analyses.compare import Comparison, compare
 from flexmb.bodies.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
-from flexmb.bodies.validity import RangeWarning
-from flexmb.equations.initial_conditions import AssemblyWarning
-from flexmb.equations.time_features import UnresolvedWarning
-from flexmb.integrators.generalised_alpha import RingingReactionsWarning
+from flexmb.errors import (
+    AssemblyError,
+    AssemblyWarning,
+    ChangeError,
+    EnergyBalanceWarning,
+    EquilibriumError,
+    EventError,
+    FileError,
+    HistoryError,
+    IntegratorError,
+    InverseError,
+    JointDriftWarning,
+    JointError,
+    KinematicsError,
+    LawError,
+    LinearError,
+    MassRatioWarning,
+    MeasureError,
+    MechanismError,
+    ModelFileError,
+    MotionError,
+    PictureError,
+    RangeWarning,
+    RedundantConstraintWarning,
+    RingingReactionsWarning,
+    SensitivityWarning,
+    StressError,
+    StudyError,
+    TiltError,
+    UnilateralError,
+    UnresolvedWarning,
+)
 from flexmb.mechanism import time_functions
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.split import Pieces, split
@@ -19,31 +59,62 @@ from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import Result
-from flexmb.results.verdict import EnergyBalanceWarning, JointDriftWarning, Verdict
+from flexmb.results.verdict import Verdict
 from flexmb.simulation.simulate import simulate
 from flexmb.spatial import lie
 from flexmb.study import Study, every_combination, simulate_many
-from flexmb.study.gradients.trust import SensitivityWarning
 
 __all__ = [
+    "AssemblyError",
     "AssemblyWarning",
     "Body",
     "BodyInterface",
+    "ChangeError",
     "Comparison",
     "ConvergenceError",
     "EnergyBalanceWarning",
+    "EquilibriumError",
+    "EventError",
+    "FactorisationError",
+    "FileError",
     "FlexmbError",
+    "FlexmbWarning",
+    "HistoryError",
+    "IllConditionedWarning",
+    "IntegratorError",
+    "InterfaceError",
+    "InverseError",
     "JointDriftWarning",
+    "JointError",
+    "KinematicsError",
+    "LawError",
     "Ledger",
+    "LinearError",
+    "MassRatioWarning",
+    "MaterialError",
+    "MatrixError",
+    "MeasureError",
     "Mechanism",
+    "MechanismError",
+    "MeshError",
+    "MeshWarning",
+    "ModelFileError",
+    "MotionError",
+    "PictureError",
     "Pieces",
     "RangeWarning",
+    "RedundantConstraintWarning",
     "Result",
     "RingingReactionsWarning",
     "SensitivityWarning",
     "State",
+    "StressError",
     "Study",
+    "StudyError",
     "System",
+    "TiltError",
+    "UnilateralError",
+    "UnitWarning",
     "UnresolvedWarning",
     "Verdict",
     "compare",

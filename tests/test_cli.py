@@ -16,8 +16,8 @@ import meshes
 import validation
 from fem.material import Material
 from flexmb.cli.main import _DEBUG, app, main
+from flexmb.errors import FileError
 from flexmb.files import load_body, load_result
-from flexmb.files.storage.tree import FileError
 from validation import Row
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"

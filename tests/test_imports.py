@@ -42,6 +42,7 @@ ROOMS = (
     "reduction.registry",
     "reduction",
     # flexmb: mechanisms in motion
+    "flexmb.errors",
     "flexmb.kernels.base",
     "flexmb.kernels.equations",
     "flexmb.kernels.steps",

@@ -16,8 +16,9 @@ import numpy as np
 from flexmb.bodies.body import Body
 from flexmb.bodies.subspace import in_subspace, own_coordinates
 from flexmb.equations.evaluation import Equations
+from flexmb.errors import MechanismError
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result

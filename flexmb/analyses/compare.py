@@ -11,8 +11,9 @@ from scipy.signal import periodogram
 
 from fem.errors import unknown_name
 from flexmb.analyses.adapted import adapted
+from flexmb.errors import MechanismError
 from flexmb.mechanism.fidelity import Fidelity, with_fidelity
-from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.stress import LargestStress, largest_stress

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.time_features import Pace
+from flexmb.errors import IntegratorError
 from flexmb.integrators.bdf import Bdf
 from flexmb.integrators.energy_momentum import EnergyMomentum
 from flexmb.integrators.explicit import Explicit
 from flexmb.integrators.explicit_tree import ExplicitTree
 from flexmb.integrators.generalised_alpha import GeneralisedAlpha, coefficients
-from flexmb.integrators.integrator import Integrator, IntegratorError
+from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.radau import Radau
 from flexmb.kernels.steps.step import Scheme
 from flexmb.mechanism.mechanism import Mechanism

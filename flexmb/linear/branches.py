@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 
-from flexmb.linear.equilibrium import Equilibrium, EquilibriumError, equilibrium, steady_motion
-from flexmb.linear.linearise import Linear, LinearError, linearise
+from flexmb.errors import EquilibriumError, LinearError
+from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
+from flexmb.linear.linearise import Linear, linearise
 from flexmb.linear.vibration import Vibration
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism

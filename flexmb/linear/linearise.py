@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
-from fem.errors import FlexmbError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, quiet_start, row_jacobian
 from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
+from flexmb.errors import LinearError
 from flexmb.linear.equilibrium import Equilibrium
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
@@ -26,10 +26,6 @@ CONTINUED = 3e-14
 OF_SECOND = 1e-12
 STEADY = 1e-9
 """Relative change of the joint equations within a thousandth of the mechanism's natural time below which the motions that they allow count as constant."""
-
-
-class LinearError(FlexmbError, ValueError):
-    """Small motions cannot be asked for as given."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,13 @@ from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import quiet_start
 from flexmb.equations.tangent import allowed_motions, carrying, tangent
+from flexmb.errors import LinearError, MotionError
 from flexmb.kernels.base.data import ANGLE, Flat
 from flexmb.kernels.steps.step import displace
-from flexmb.linear.linearise import LinearError
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
-from flexmb.mechanism.time_functions import MotionError
 from flexmb.results.result import Result, followed_angles
 from flexmb.simulation.simulate import simulate
 from flexmb.spatial.configuration import difference

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.signal import StateSpace
 
-from flexmb.linear.linearise import Linear, LinearError
+from flexmb.errors import LinearError
+from flexmb.linear.linearise import Linear
 from flexmb.linear.ports import Output, ports
 
 

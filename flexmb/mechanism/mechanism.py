@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from fem.errors import FlexmbError, unknown_name
+from fem.errors import unknown_name
 from flexmb.bodies.body import Body
+from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION
 from flexmb.mechanism.force_law import Law
 from flexmb.mechanism.joints import turns
@@ -17,10 +18,6 @@ from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import Motion
 from flexmb.spatial.layout import starts_of
 from flexmb.spatial.lie import rotation_from_quaternion
-
-
-class MechanismError(FlexmbError, ValueError):
-    """A mechanism cannot be built or asked as requested."""
 
 
 @dataclass(frozen=True, eq=False)

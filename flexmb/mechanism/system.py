@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from fem.errors import unknown_name
 from flexmb.bodies.body import Body
+from flexmb.errors import JointError, MechanismError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
 from flexmb.mechanism.attachments import BodyHandle, Place, non_negative, rotation_matrix, vector
 from flexmb.mechanism.force_law import Law
-from flexmb.mechanism.joints import JointError, free_motion, joint_kind
-from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, MechanismError, Row, driver_row
+from flexmb.mechanism.joints import free_motion, joint_kind
+from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row, driver_row
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import Motion, check_derivatives, constant
 from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation

@@ -8,11 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.interpolate import CubicSpline
 
-from fem.errors import FlexmbError
-
-
-class MotionError(FlexmbError, ValueError):
-    """A function of time is not usable: wrong shape, not finite, or not smooth enough."""
+from flexmb.errors import MotionError
 
 
 class Ahead(NamedTuple):

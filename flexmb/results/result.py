@@ -6,11 +6,12 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float
 
+from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_places
 from flexmb.kernels.equations.recall import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import free_motion
-from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.results.ledger import Ledger
 from flexmb.results.reactions import joint_reaction

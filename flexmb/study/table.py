@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import unknown_name
-from flexmb.study.parameters import Parameters, StudyError
+from flexmb.errors import StudyError
+from flexmb.study.parameters import Parameters
 
 SHOWN = 12
 """Rows of a study that are printed."""

@@ -64,10 +64,6 @@ class Solver:
         return Path(self.scratch or os.environ.get("FLEXMB_SCRATCH") or tempfile.gettempdir())
 
 
-class DoesNotFitError(Exception):
-    """Within "auto": this library would have to go out of core, and another one does that better."""
-
-
 GROWTH = 1.25
 """From one trial of a working memory to the next."""
 SLACK = 0.05

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmb.files.storage.tree import FileError
+from flexmb.errors import FileError
 from flexmb.mechanism.joints import JOINTS
 from flexmb.results.result import Result
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from fem.files.vtk_files import VtkFields, write_vtk
 from fem.mesh.mesh import Mesh
-from flexmb.files.storage.tree import FileError
+from flexmb.errors import FileError
 from flexmb.mechanism.compile import compiled
 from flexmb.results.result import Result
 from flexmb.results.stress import nodal_von_mises

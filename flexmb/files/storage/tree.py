@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 import h5py
 import numpy as np
 
-from fem.errors import FlexmbError
+from flexmb.errors import FileError
 
 Tree = dict[str, Any]
 FORMAT = 1
@@ -23,10 +23,6 @@ SEAL = b"\nflexmb seal %08x %016x\n"
 _SEALED = re.compile(rb"\nflexmb seal ([0-9a-f]{8}) ([0-9a-f]{16})\n")
 BLOCK = 2**24
 """Bytes read at a time."""
-
-
-class FileError(FlexmbError, OSError):
-    """A file cannot be read or written."""
 
 
 def write_tree(path: str | Path, kind: str, tree: Tree) -> Path:

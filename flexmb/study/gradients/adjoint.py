@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexmb.errors import StudyError
 from flexmb.kernels.base.announce import announced
 from flexmb.kernels.base.data import make_places, make_terms
 from flexmb.kernels.derivatives.adjoint import make_costates, make_sweep, sweep
@@ -20,7 +21,7 @@ from flexmb.study.gradients.rates import rates_of
 from flexmb.study.gradients.seeds import Over, Scalar, Series, scalar, seeds
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.gradients.trust import error_of, other_step, suspicious, warn_of_errors
-from flexmb.study.parameters import Progress, StudyError, checked_values, nothing
+from flexmb.study.parameters import Progress, checked_values, nothing
 
 
 def adjoint_gradient(

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import unknown_name
+from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
@@ -15,7 +16,7 @@ from flexmb.study.gradients.aligned import Aligned, aligned, near_of
 from flexmb.study.gradients.model import Model as Build
 from flexmb.study.gradients.model import mechanism_of
 from flexmb.study.many import Model, simulate_many
-from flexmb.study.parameters import StudyError, checked_values
+from flexmb.study.parameters import checked_values
 from flexmb.study.peaks import Measure, peaks
 
 AROUND, ABOVE = (1.0, -1.0, 0.5, -0.5), (0.25, 0.5, 0.75, 1.0)

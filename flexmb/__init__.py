@@ -63,6 +63,7 @@ from flexmb.results.verdict import Verdict
 from flexmb.simulation.simulate import simulate
 from flexmb.spatial import lie
 from flexmb.study import Study, every_combination, simulate_many
+from flexmb.version import __version__
 
 __all__ = [
     "AssemblyError",
@@ -117,6 +118,7 @@ __all__ = [
     "UnitWarning",
     "UnresolvedWarning",
     "Verdict",
+    "__version__",
     "compare",
     "every_combination",
     "fem",

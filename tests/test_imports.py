@@ -43,6 +43,7 @@ ROOMS = (
     "reduction",
     # flexmb: mechanisms in motion
     "flexmb.errors",
+    "flexmb.version",
     "flexmb.kernels.base",
     "flexmb.kernels.equations",
     "flexmb.kernels.steps",

@@ -5,7 +5,7 @@ Their leading directions, in the norm of the strain energy, are the new coordina
 mechanism, energy balance included, and stiff coordinates are gone, so that steps can be larger.
 
 What it cannot do: loads that the nominal motion does not have, and bodies that bend beyond the range of their own coordinates.
-Sources: Aarts, ten Hoopen, Boer, Hakvoort, "Model order reduction of non-linear flexible multibody models", and Naets, Heirman, Desmet, on a subspace along a nominal motion (both
+Sources: Aarts, ten Hoopen, Boer, Hakvoort, "Model order reduction of non-linear flexible multibody models", and Naets, Desmet, on a subspace along a nominal motion (both
 EUROMECH Colloquium 524, 2012).
 """
 

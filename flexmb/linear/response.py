@@ -53,7 +53,7 @@ def frequency_response(
     """Steady answers to harmonic inputs. Inputs: names of loads (a unit of their factor), motors and springs (a unit of force or torque), driven joints and `prescribe`d coordinates (a unit of
     motion); outputs: functions of a result.
 
-    Source of the transfer from imposed motion to reaction: Waiboer (Euromech 524). Cost: O(nf^3) a frequency.
+    Source of the transfer from imposed motion to reaction: Waiboer (EUROMECH Colloquium 524, 2012). Cost: O(nf^3) a frequency.
     """
     f = np.atleast_1d(np.asarray(frequencies, dtype=float))
     if f.ndim != 1 or not len(f) or not (np.isfinite(f) & (f >= 0)).all():

@@ -51,6 +51,8 @@ class Interface:
 
     `resolve` makes the resolved record: `name` set, `nodes` sorted, `point` and `weights` arrays, `rotation_dofs` those of its nodes
     that belong to beams. Units: consistent.
+
+    Raises `InterfaceError` when kind, point or weights are not usable.
     """
 
     nodes: Any

@@ -181,6 +181,8 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
 
     Every set is kept in .msh (as physical groups) and in .vtu, .vtk and .xdmf (as fields 0/1, to be seen in ParaView), and comes back
     with `read_mesh`; .inp keeps node and cell sets. Other formats lose the sets, with a `MeshWarning`.
+
+    Raises `MeshError` when the format does not hold the mesh, or the file cannot be written.
     """
     path = Path(path)
     ending = path.suffix.lower()

@@ -266,7 +266,10 @@ def stability_map(
     moving: bool = False,
     progress: Progress | None = None,
 ) -> StabilityMap:
-    """Stability of the equilibrium (with `moving`, of the steady motion) of `of(x, y)` for every pair of values."""
+    """Stability of the equilibrium (with `moving`, of the steady motion) of `of(x, y)` for every pair of values.
+
+    Raises `LinearError` when no pair has an equilibrium near its start.
+    """
     xs, ys = np.atleast_1d(np.asarray(x, dtype=float)), np.atleast_1d(np.asarray(y, dtype=float))
     growth, frequency = np.full((2, len(ys), len(xs)), np.nan)
     stable = np.zeros((len(ys), len(xs)), bool)

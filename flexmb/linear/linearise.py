@@ -115,7 +115,10 @@ class Linear:
         return np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
 
     def modes(self, count: int | None = None, near: float = 0.0) -> Vibration:
-        """All natural vibrations, dense, O(nf^3); or the `count` nearest to the frequency `near` (cycles per unit of time), by sparse factorisations where the motions that the joints allow are constant."""
+        """All natural vibrations, dense, O(nf^3); or the `count` nearest to the frequency `near` (cycles per unit of time), by sparse factorisations where the motions that the joints allow are constant.
+
+        Raises `LinearError` when `count` is below 1.
+        """
         if count is None:
             return all_modes(self._pencil(), self.N)
         if count < 1:

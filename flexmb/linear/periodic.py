@@ -76,6 +76,8 @@ def periodic_motion(
     `correct=False` takes the start as periodic. `steps`: of a period; `options` are those of `simulate` (`integrator="radau", tolerance=1e-9` for the last digits).
     Cost: four simulations of a period for each degree of freedom and iteration.
     Source: Nayfeh, Balachandran, Applied Nonlinear Dynamics (1995), sections 5.2 (shooting) and 7.2 (monodromy matrix).
+
+    Raises `LinearError` when the period is not positive, or not that of drivers, loads and laws; `ConvergenceError` when no periodic motion is near the start.
     """
     if not (np.isfinite(period) and period > 0):
         raise LinearError(f"period must be positive and finite; found {period}.")

@@ -54,6 +54,8 @@ def frequency_response(
     motion); outputs: functions of a result.
 
     Source of the transfer from imposed motion to reaction: Waiboer (EUROMECH Colloquium 524, 2012). Cost: O(nf^3) a frequency.
+
+    Raises `LinearError` when a frequency is negative or not finite, and where an undamped motion resonates.
     """
     f = np.atleast_1d(np.asarray(frequencies, dtype=float))
     if f.ndim != 1 or not len(f) or not (np.isfinite(f) & (f >= 0)).all():
@@ -82,7 +84,7 @@ def state_space(linear: Linear, inputs: Iterable[str], outputs: Mapping[str, Out
     """The small motions as `scipy.signal.StateSpace`; for python-control: `control.ss(plant.A, plant.B, plant.C, plant.D)`.
 
     States: independent coordinates, imposed motions, then the rates of both. Inputs in the order given: loads and efforts as in `frequency_response`, imposed motions by their
-    ACCELERATION (reactions need it, and a state-space model cannot differentiate).
+    ACCELERATION (reactions need it, and a state-space model cannot differentiate). `outputs`: functions of a result by name, as there.
     """
     p = ports(linear, inputs, outputs)
     nf, n = linear.degrees_of_freedom, p.T.shape[1]

@@ -140,7 +140,10 @@ class Result:
         return joint_reaction(self.mechanism, joint, self.t, self.q, self.multipliers)
 
     def drive_effort(self, joint: str, along: str | None = None) -> Float[np.ndarray, "nt"]:
-        """Torque (force) with which a joint's driver turns (moves) its second body against its first over time: the inverse dynamics of a prescribed motion."""
+        """Torque (force) with which a joint's driver turns (moves) its second body against its first over time: the inverse dynamics of a prescribed motion.
+
+        Raises `MechanismError` when the joint has no driven motion, or several of which none is named.
+        """
         record = self.mechanism.joint(joint)
         kinds = {"rotation": ANGLE, "translation": TRANSLATION}
         driven = [r for r in record.rows if self.mechanism.rows[r].function >= 0]

@@ -45,6 +45,8 @@ def gramian(
 
     `attached_to`, `inputs`: see `craig_bampton` and `resolve_inputs`. Options of the basis hold the singular values. Errors as in
     `craig_bampton`. Cost: one factorisation, the certificate, and dense problems of its size.
+
+    Raises `MatrixError` without a band, and for a part without interfaces and inputs.
     """
     if band is None:
         raise MatrixError("A Gramian needs the band=(0, f) it is taken over.")

@@ -45,7 +45,7 @@ class Solver:
 
     @property
     def budget(self) -> int:
-        """Bytes that the process may take."""
+        """Bytes that the process may take. Raises `MatrixError` when `memory` is no size."""
         if self.memory is None:
             return int(ALL_MEMORY * psutil.virtual_memory().total)
         try:

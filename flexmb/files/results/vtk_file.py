@@ -19,6 +19,8 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
 
     The collection names the bodies. Points are the deformed, moved nodes; point data: `displacement` (elastic, world axes),
     `body` (its number in the mechanism) and `von_mises` (at the nodes of the skin, not a number inside).
+
+    Raises `FileError` when no body has a mesh, or the files cannot be written.
     """
     mechanism = result.mechanism
     meshes = {k: b.mesh for k, b in enumerate(mechanism.bodies) if b.mesh is not None}

@@ -35,7 +35,7 @@ class Gradient:
     errors: Mapping[str, Float[np.ndarray, "np"]]
 
     def of(self, measure: str) -> Float[np.ndarray, "np"]:
-        """Derivatives of one measure, in the order of the parameters."""
+        """Derivatives of one measure, in the order of the parameters. Raises `StudyError` when there is none of this name."""
         if measure not in self.derivatives:
             raise StudyError(unknown_name("measure", measure, self.derivatives))
         return self.derivatives[measure]
@@ -87,6 +87,8 @@ def gradient(
     processes as in `simulate_many`, whose other options are taken too. Simulate with a fixed `step=`, so that all runs make the same steps; largest values over time have a derivative only
     as long as the same peak is the largest: the error tells where not. A parameter that is zero is moved to one side only. Elastic coordinates are those of the mechanism at the values `at`, whatever signs, order and
     mixtures the modes of flexible bodies take when they are built again. Cost: four runs a parameter.
+
+    Raises `StudyError` when the relative step is not between 0 and 0.5, or a run fails.
     """
     values = checked_values(at)
     if not 0 < relative_step < 0.5:

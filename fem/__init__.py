@@ -5,10 +5,14 @@ from fem.errors import (
     ConvergenceError,
     FactorisationError,
     FlexmbError,
+    FlexmbWarning,
+    IllConditionedWarning,
     InterfaceError,
     MaterialError,
     MatrixError,
     MeshError,
+    MeshWarning,
+    UnitWarning,
 )
 from fem.files.ansys_matrices import read_ansys
 from fem.files.matrix_files import ImportedMatrices, read_abaqus, read_calculix, read_matrix_market
@@ -23,9 +27,8 @@ from fem.material import Material
 from fem.mesh import structured_meshes
 from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
 from fem.mesh.mesh import CellBlock, Mesh
-from fem.mesh.raw_mesh import MeshWarning
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
-from fem.model import Model, UnitWarning
+from fem.model import Model
 from fem.renamed import refuse_old_names
 from fem.split import split
 
@@ -35,6 +38,8 @@ __all__ = [
     "ConvergenceError",
     "FactorisationError",
     "FlexmbError",
+    "FlexmbWarning",
+    "IllConditionedWarning",
     "ImportedMatrices",
     "Interface",
     "InterfaceError",

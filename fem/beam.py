@@ -21,6 +21,8 @@ class Section:
     - `fibres`: places (y, z) where strains are recovered; default: the corners of the rectangle with this area, Iy and Iz.
 
     The shear centre is taken to be the centroid.
+
+    Raises `MaterialError` when a number is not positive and finite.
     """
 
     area: float
@@ -57,7 +59,7 @@ class Section:
 
     @staticmethod
     def tube(outer: float, inner: float) -> "Section":
-        """A circular tube by its diameters; shear factor from Cowper (1966) for Poisson's ratio 0."""
+        """A circular tube by its diameters; shear factor from Cowper (1966) for Poisson's ratio 0. Raises `MaterialError` when the tube has no wall."""
         _positive("tube", outer=outer)
         if not 0 <= inner < outer:
             raise MaterialError(f"A tube's inner diameter must be from 0 to the outer one, {outer}; found {inner}.")
@@ -76,7 +78,10 @@ class Section:
 
     @staticmethod
     def box(width_y: float, width_z: float, wall: float) -> "Section":
-        """A thin-walled rectangular tube of outer widths; J by Bredt; shear factors from the area of the webs."""
+        """A thin-walled rectangular tube of outer widths; J by Bredt; shear factors from the area of the webs.
+
+        Raises `MaterialError` when the box has no hollow.
+        """
         _positive("box", width_y=width_y, width_z=width_z, wall=wall)
         if 2 * wall >= min(width_y, width_z):
             raise MaterialError(
@@ -112,6 +117,8 @@ class Beam:
 
     E and G are those of the material along its first axis. Nodes of beams have six dofs; a beam that ends at a node of solid cells is
     hinged there: tie it to several nodes by a rigid interface, or let it reach into the solid.
+
+    Raises `MaterialError` when theory, offset or y axis are not usable.
     """
 
     material: Material

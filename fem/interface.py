@@ -1,8 +1,8 @@
 """Interfaces: sets of nodes with a reference point, where joints and forces attach.
 
 `rigid` (RBE2): the set moves as one. `average` (RBE3): the interface moves with the weighted least-squares mean
-of the set, which stays deformable. The motion of an interface is `[t; theta] = B^T u` (theory.md section 5): the
-translation of its reference point and a small rotation vector, both in the axes of the mesh.
+of the set, which stays deformable. The motion of an interface is `[t; theta] = B^T u` (docs/theory.md, "Interfaces"):
+the translation of its reference point and a small rotation vector, both in the axes of the mesh.
 """
 
 from collections.abc import Mapping
@@ -53,6 +53,8 @@ class Interface:
 
     `resolve` makes the resolved record: `name` set, `nodes` sorted, `point` and `weights` arrays, `rotation_dofs` those of its nodes
     that belong to beams. Units: consistent.
+
+    Raises `InterfaceError` when kind, point or weights are not usable.
     """
 
     nodes: Any

@@ -15,7 +15,10 @@ Force = Float[np.ndarray, " ndof"]
 
 
 def gravity(model: Model, acceleration: Any) -> Force:
-    """Forces (ndof,) of a uniform gravity field `acceleration` (3,): `M` times that acceleration of every node."""
+    """Forces (ndof,) of a uniform gravity field `acceleration` (3,): `M` times that acceleration of every node.
+
+    Raises `MatrixError` when the acceleration has not three components.
+    """
     g = _vectors(acceleration, "the gravity acceleration")
     if g.shape != (3,):
         raise MatrixError(f"Gravity needs an acceleration with 3 components; found shape {g.shape}.")
@@ -48,6 +51,8 @@ def point_force(model: Model, nodes: Any, force: Any) -> Force:
 
     `force` (3,): the total, shared equally by the nodes; or (k, 3): one force for each of k node numbers, in their order.
     For a force on a region that should act through its mean motion, use an average interface instead.
+
+    Raises `MatrixError` when nodes do not exist, or the force has not their shape.
     """
     by_name = isinstance(nodes, str) or callable(getattr(nodes, "nodes", None))
     numbers = _mesh_of(model, f"a force on {nodes!r}").nodes(nodes) if by_name else np.atleast_1d(np.asarray(nodes))

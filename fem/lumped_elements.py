@@ -24,7 +24,10 @@ class PointMass:
     offset: Any = (0.0, 0.0, 0.0)
 
     def matrix(self, name: str) -> np.ndarray:
-        """Mass matrix (6, 6) about the interface's point, of [translation; rotation]."""
+        """Mass matrix (6, 6) about the interface's point, of [translation; rotation].
+
+        Raises `MatrixError` when mass and inertia are not those of any solid.
+        """
         J, c = np.asarray(self.inertia, dtype=float), np.asarray(self.offset, dtype=float)
         J = np.diag(J) if J.shape == (3,) else J
         if (
@@ -62,7 +65,7 @@ class Spring:
     stiffness: Any
 
     def matrix(self) -> np.ndarray:
-        """The stiffness as (6, 6)."""
+        """The stiffness as (6, 6). Raises `MatrixError` when it is not symmetric, or has a negative eigenvalue."""
         k = np.asarray(self.stiffness, dtype=float)
         k = np.diag(k) if k.shape == (6,) else k
         if (

@@ -18,6 +18,8 @@ class Material:
     - `elasticity` (6, 6): stress = elasticity @ strain, both in the order xx, yy, zz, xy, yz, zx with
       engineering shear strains; symmetric, positive definite; in the axes of the mesh.
     - `density`: mass per volume, or `None` when no mass matrix will be asked for.
+
+    Raises `MaterialError` when the elasticity is not symmetric and positive definite, or the density not positive.
     """
 
     name: str
@@ -50,7 +52,7 @@ class Material:
     def isotropic(
         youngs_modulus: float, poissons_ratio: float, density: float | None = None, name: str = "isotropic"
     ) -> "Material":
-        """An isotropic material; `-1 < poissons_ratio < 0.5`."""
+        """An isotropic material; `-1 < poissons_ratio < 0.5`. Raises `MaterialError` outside these bounds."""
         E, nu = youngs_modulus, poissons_ratio
         if not (np.isfinite(E) and E > 0):
             raise MaterialError(f"Material {name!r}: Young's modulus must be positive and finite; found {E}.")
@@ -73,6 +75,8 @@ class Material:
         """An orthotropic material along the mesh axes: `E = (Ex, Ey, Ez)`, `nu = (xy, yz, zx)`, `G = (xy, yz, zx)`.
 
         `nu_ij` is the contraction along j for a pull along i, so `nu_ji = nu_ij Ej / Ei`.
+
+        Raises `MaterialError` when a modulus is not positive and finite.
         """
         E, nu, G = (np.asarray(v, dtype=float) for v in (youngs_moduli, poissons_ratios, shear_moduli))
         if E.shape != (3,) or nu.shape != (3,) or G.shape != (3,):

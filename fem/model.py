@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from fem.beam import Beam
-from fem.errors import MaterialError, MatrixError
+from fem.errors import MaterialError, MatrixError, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
 from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
@@ -24,10 +24,6 @@ from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.mesh import Mesh
 from fem.mesh.unread import Declared, Unread, require_obeyed
 from fem.renamed import renamed
-
-
-class UnitWarning(UserWarning):
-    """Modulus, density and size of a part do not fit together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +93,8 @@ class Model:
     `M` and `K` (sparse, symmetric, full storage) are assembled on first use and shared by copies with other interfaces.
     Dofs: displacements first, `3 * node + component`; then rotations of the nodes of beams, `3 n + 3 k + component` for
     `rotation_nodes[k]`. `solver`: how the matrices are factorised. `mesh` is None and `materials` is empty for a model made from matrices.
+
+    Raises `MaterialError` when a material is none.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -147,7 +145,7 @@ class Model:
 
     @staticmethod
     def from_matrices(M: Any, K: Any, points: Float[np.ndarray, "n 3"], name: str = "imported") -> "Model":
-        """A model from imported matrices (3 n, 3 n), three dofs a node, and the coordinates of the nodes.
+        """A model from imported matrices (3 n, 3 n), three dofs a node, and the coordinates `points` (n, 3) of the nodes.
 
         Refused with MatrixError: wrong shapes, NaN, asymmetry (beyond 1e-8 of the largest entry), a mass that is not that of
         a rigid body in rigid motion, a stiffness that resists rigid motion (a part still supported, or coordinates that do
@@ -283,6 +281,8 @@ class Model:
 
         The stress part alone (the classical geometric stiffness), or with `initial_displacement` the complete change for a
         St. Venant-Kirchhoff material: see `fem.matrices.geometric_stiffness`. Cost: about that of assembling K.
+
+        Raises `MatrixError` when the initial-displacement part is asked of beams, which do not have it.
         """
         source = self._elements(u)
         if initial_displacement and source.beams:
@@ -319,7 +319,7 @@ class Model:
     def quadratic_strain_loads(
         self, V: Float[np.ndarray, "ndof m"], pairs: Int[np.ndarray, "p 2"]
     ) -> Float[np.ndarray, "ndof p"]:
-        """Loads whose work on any u is `v_i^T K_G(u) v_j`, a column for each pair (i, j) of columns of `V`.
+        """Loads whose work on any u is `v_i^T K_G(u) v_j`, a column for each of the `pairs` (i, j) of columns of `V` (displacements).
 
         They are the nodal forces of the quadratic part of the Green strain. Cost: about that of assembling K, times p / 10.
         """
@@ -337,7 +337,7 @@ class Model:
         return loads
 
     def gradients(self, U: Float[np.ndarray, "ndof k"]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Batch by batch: places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of fields, at the quadrature points of solid
+        """Batch by batch: places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of the displacement fields `U`, at the quadrature points of solid
         cells and at the fibres of beams."""
         source = self._elements(U)
         yield from assembly.gradients(source.mesh, source.materials, source.material_of, self.displacements(U))
@@ -345,7 +345,8 @@ class Model:
             yield beams.gradients(U[dofs])
 
     def stresses(self, U: Float[np.ndarray, "ndof k"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of fields: at the nodes of the skin of solids, then at fibres of beams, whose node is -1."""
+        """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`: at the nodes of the skin of solids, then at fibres of
+        beams, whose node is -1."""
         source = self._elements(U)
         mesh = source.mesh
         chosen = np.unique(mesh.nodes_of_faces(mesh.boundary_faces))

@@ -1,4 +1,4 @@
-"""Old names: what has been moved or renamed since commit d795318 fails with one sentence that gives its new name.
+"""Old names: what has been moved or renamed since version 0.1.0 fails with one sentence that gives its new name.
 
 - Modules and the names of packages: two tables here. A finder, the last that Python asks, refuses imports of them; `refuse_old_names` does it for attributes of a package.
 - Methods, attributes and arguments: the decorator `renamed`, where they are defined.

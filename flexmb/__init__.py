@@ -1,10 +1,26 @@
 """flexmb: flexible bodies inside moving mechanisms, with the energy balance as witness."""
 
-from fem.errors import ConvergenceError, FlexmbError
+import flexmb.neighbours  # noqa: F401 - first: it ends the import where a file of the user has the name of a package of ours
+
+# isort: split
+import fem
+import reduction
+from fem.errors import (
+    ConvergenceError,
+    FactorisationError,
+    FlexmbError,
+    FlexmbWarning,
+    IllConditionedWarning,
+    InterfaceError,
+    MaterialError,
+    MatrixError,
+    MeshError,
+    MeshWarning,
+    UnitWarning,
+)
 from fem.renamed import refuse_old_names
 from flexmb.analyses.compare import Comparison, compare
 from flexmb.bodies.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
-from flexmb.bodies.validity import RangeWarning
 from flexmb.equations.evaluate import (
     Evaluation,
     accelerations,
@@ -13,12 +29,42 @@ from flexmb.equations.evaluate import (
     evaluate,
     mass_matrix,
 )
-from flexmb.equations.initial_conditions import AssemblyWarning
-from flexmb.equations.time_features import UnresolvedWarning
+from flexmb.errors import (
+    AssemblyError,
+    AssemblyWarning,
+    ChangeError,
+    EnergyBalanceWarning,
+    EquilibriumError,
+    EventError,
+    FileError,
+    HistoryError,
+    IntegratorError,
+    InverseError,
+    JointDriftWarning,
+    JointError,
+    KinematicsError,
+    LawError,
+    LinearError,
+    MassRatioWarning,
+    MeasureError,
+    MechanismError,
+    ModelFileError,
+    MotionError,
+    PictureError,
+    RangeWarning,
+    RedundantConstraintWarning,
+    RingingReactionsWarning,
+    SensitivityWarning,
+    StressError,
+    StudyError,
+    TiltError,
+    UnilateralError,
+    UnresolvedWarning,
+)
 from flexmb.integrators.bdf import BDF
 from flexmb.integrators.energy_momentum import EnergyMomentum
 from flexmb.integrators.explicit import Explicit
-from flexmb.integrators.generalised_alpha import HHT, GeneralisedAlpha, RingingReactionsWarning
+from flexmb.integrators.generalised_alpha import HHT, GeneralisedAlpha
 from flexmb.integrators.method import Method
 from flexmb.integrators.radau import Radau
 from flexmb.mechanism import time_functions
@@ -28,50 +74,85 @@ from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import Result
-from flexmb.results.verdict import EnergyBalanceWarning, JointDriftWarning, Verdict
+from flexmb.results.verdict import Verdict
 from flexmb.simulation.simulate import simulate
 from flexmb.spatial import lie
 from flexmb.study import Study, every_combination, simulate_many
-from flexmb.study.gradients.trust import SensitivityWarning
+from flexmb.version import __version__
 
 __all__ = [
     "BDF",
     "HHT",
+    "AssemblyError",
     "AssemblyWarning",
     "Body",
     "BodyInterface",
+    "ChangeError",
     "Comparison",
     "ConvergenceError",
     "EnergyBalanceWarning",
     "EnergyMomentum",
+    "EquilibriumError",
     "Evaluation",
+    "EventError",
     "Explicit",
+    "FactorisationError",
+    "FileError",
     "FlexmbError",
+    "FlexmbWarning",
     "GeneralisedAlpha",
+    "HistoryError",
+    "IllConditionedWarning",
+    "IntegratorError",
+    "InterfaceError",
+    "InverseError",
     "JointDriftWarning",
+    "JointError",
+    "KinematicsError",
+    "LawError",
     "Ledger",
+    "LinearError",
+    "MassRatioWarning",
+    "MaterialError",
+    "MatrixError",
+    "MeasureError",
     "Mechanism",
+    "MechanismError",
+    "MeshError",
+    "MeshWarning",
     "Method",
+    "ModelFileError",
+    "MotionError",
+    "PictureError",
     "Pieces",
     "Radau",
     "RangeWarning",
+    "RedundantConstraintWarning",
     "Result",
     "RingingReactionsWarning",
     "SensitivityWarning",
     "State",
+    "StressError",
     "Study",
+    "StudyError",
     "System",
+    "TiltError",
+    "UnilateralError",
+    "UnitWarning",
     "UnresolvedWarning",
     "Verdict",
+    "__version__",
     "accelerations",
     "compare",
     "constraint_jacobian",
     "constraint_values",
     "evaluate",
     "every_combination",
+    "fem",
     "flexible_body",
     "lie",
     "mass_matrix",
+    "reduction",
     "rigid_body",
     "simulate",
     "simulate_many",

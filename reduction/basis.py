@@ -29,6 +29,8 @@ class Basis:
     - `options`: how it was made (method's arguments, model, solver, wall times in seconds); plain values only.
 
     Units: consistent.
+
+    Raises `MatrixError` when shapes do not fit each other, numbers are not finite or eigenvalues not positive and ascending; `InterfaceError` when `attached_to` names no interface.
     """
 
     Psi: Float[np.ndarray, "ndof m"]
@@ -105,7 +107,7 @@ def interface_modes(model: Model, Psi: Float[np.ndarray, "ndof m"]) -> dict[str,
 
 
 def check(basis: Basis, model: Model) -> None:
-    """Verify every promise of `basis` on `model`; raise MatrixError that names the broken one.
+    """Verify every promise of `basis` on `model`; raises `MatrixError` that names the broken one.
 
     Orthonormality in M and K, interface rows, the reference condition and, for rigid interfaces, that their nodes move
     as one: all to 1e-8 relative. Cost: one product of M and of K with Psi.

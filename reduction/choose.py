@@ -48,6 +48,8 @@ def choose(
     `craig_bampton` and `resolve_inputs`. Cost: one factorisation, the reference response, 5 solves a mode, and, when Krylov wins, a factorisation a shape.
 
     Raises ConvergenceError when no family meets the tolerance, with the best error of each.
+
+    Raises `MatrixError` without a band, and for a method that does not exist.
     """
     names = list(FAMILIES) if methods is None else list(methods)
     for name in names:

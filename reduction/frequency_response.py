@@ -45,7 +45,7 @@ class FrequencyResponse:
         return np.linalg.norm(self.elastic, axis=(1, 2))
 
     def entry(self, output: str, input: str) -> Complex[np.ndarray, " f"]:
-        """One elastic entry by its labels."""
+        """One elastic entry by its labels. Raises `MatrixError` when a label does not exist."""
         for label in (output, input):
             if label not in self.labels:
                 raise MatrixError(f"{self.name}: there is no input {label!r}; existing: {', '.join(self.labels)}.")
@@ -68,6 +68,8 @@ def frequency_response(
     - `frequencies`: those; with `basis` of the reduced body, without of the full model by a direct solve at each (one complex factorisation each).
     - `band = (0, f)`: of the full model, known to `tolerance`, at frequencies that resolve every resonance; one factorisation in all
       (see `reduction.error.reference_response`).
+
+    Raises `MatrixError` when frequencies and band are both given, or neither; when a frequency is negative; when the basis is not of this model.
     """
     if (frequencies is None) == (band is None):
         raise MatrixError("Give frequencies=..., or band=(0, f) for a grid that resolves every resonance; one of them.")

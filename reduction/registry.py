@@ -35,7 +35,12 @@ def reduce(
     model: Model, method: str, modes: int | None = None, reference_frame: str | None = None, *,
     band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
 ) -> Basis:  # fmt: skip
-    """The basis that the method called `method` makes; what is None is left to the method. Names: `METHODS`."""
+    """The basis that the method called `method` makes; what is None is left to the method. Names: `METHODS`.
+
+    `inputs`: what drives the part: names of interfaces, "rotation", "gravity", loads (ndof,) or (ndof, k); None: all interfaces.
+
+    Raises `MatrixError` when the method does not exist, or lacks a number it needs.
+    """
     model.require_obeyed()
     if method not in METHODS:
         raise MatrixError(unknown_name("reduction method", method, METHODS))

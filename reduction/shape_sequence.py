@@ -30,14 +30,14 @@ class ShapeSequence:
     """`first` (ndof, s): always taken; `shapes` (ndof, n): taken from the left; `complete`: there are no more.
 
     All elastic, in mean axes. `what` names a shape, for messages; `eigenvalues`: of shapes that are modes of vibration, or
-    the squared frequencies of shapes that are responses.
+    the squared frequencies of shapes that are responses; none where neither is known.
     """
 
     first: Float[np.ndarray, "ndof s"]
     shapes: Float[np.ndarray, "ndof n"]
     complete: bool
     what: str
-    eigenvalues: Float[np.ndarray, " n"] = field(default_factory=lambda: np.zeros(0))
+    eigenvalues: Float[np.ndarray, " known"] = field(default_factory=lambda: np.zeros(0))
 
     def columns(self, count: int) -> Float[np.ndarray, "ndof m"]:
         """The shapes of a basis that takes `count`."""

@@ -16,6 +16,8 @@ def strain_modes(
     The place is the quadrature point of a solid cell, or the fibre of a beam's Gauss point, nearest to `point` (mesh coordinates). With the second-order
     field this is the Green strain to second order: the field is what takes the quadratic part of the strain away. The body frame does not
     matter to it. Cost: gradients of m fields.
+
+    Raises `MeshError` when the point is not three finite coordinates.
     """
     at = np.asarray(point, dtype=float)
     if at.shape != (3,) or not np.isfinite(at).all():

@@ -13,8 +13,8 @@ from flexmb.analyses.adapted import adapted
 from flexmb.bodies.dynamics import inertia_force, mass_matrix
 from flexmb.bodies.subspace import in_subspace, own_coordinates
 from flexmb.cli.main import app
+from flexmb.errors import MechanismError
 from flexmb.mechanism.fidelity import with_fidelity
-from flexmb.mechanism.mechanism import MechanismError
 
 RNG = np.random.default_rng(2)
 CRANK, ROD, SPEED = 0.1524, 0.3048, 124.8
@@ -36,8 +36,8 @@ def slider_crank(diameter):
     return system.build()
 
 
-@pytest.mark.filterwarnings("ignore::flexmb.mechanism.joints.RedundantConstraintWarning")
-@pytest.mark.filterwarnings("ignore::flexmb.bodies.validity.RangeWarning")  # linear displacements of the thin rod
+@pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")
+@pytest.mark.filterwarnings("ignore::flexmb.RangeWarning")  # linear displacements of the thin rod
 @pytest.mark.parametrize("diameter", [6.35e-3, 3e-3])
 def test_four_coordinates_do_what_eighteen_do(diameter):
     """On a rod that bends by less than a per cent of its length, and on one that bends by four; the softest four modes, and linear ones, do not."""
@@ -103,7 +103,7 @@ def test_pictures_and_stresses_follow():
     np.testing.assert_allclose(ours, theirs, atol=1e-5 * np.abs(theirs).max())
 
 
-@pytest.mark.filterwarnings("ignore::flexmb.mechanism.joints.RedundantConstraintWarning")
+@pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")
 def test_comparisons_take_adapted_bodies(tmp_path, monkeypatch):
     comparison = flexmb.compare(slider_crank(6.35e-3), 0.02, ("rigid", "adapted 2", "flexible"), step=5e-5)
     assert list(comparison.results) == ["rigid", "adapted 2", "flexible"]

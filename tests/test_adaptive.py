@@ -7,11 +7,9 @@ import pytest
 from mechanisms import double_pendulum, flexible_pendulum, slider_crank, turning_loop
 
 import flexmb
-from flexmb.equations.time_features import Source, UnresolvedWarning, _parts, sampled, unresolved
-from flexmb.integrators.integrator import IntegratorError
+from flexmb.equations.time_features import Source, _parts, sampled, unresolved
+from flexmb.errors import IntegratorError, MotionError, RedundantConstraintWarning, UnresolvedWarning
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.joints import RedundantConstraintWarning
-from flexmb.mechanism.time_functions import MotionError
 from flexmb.simulation.times import output_times
 from flexmb.spatial.configuration import difference
 from validation.bricard import build as bricard

@@ -5,11 +5,9 @@ import pytest
 from mechanisms import random_flexible_body
 
 import flexmb
-from flexmb.integrators.integrator import IntegratorError
-from flexmb.mechanism.joints import RedundantConstraintWarning
+from flexmb.errors import IntegratorError, RedundantConstraintWarning, StudyError
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
 from flexmb.study.gradients.seeds import OVER
-from flexmb.study.parameters import StudyError
 
 STEP, DURATION = 2e-3, 0.2
 AT = {"mass": 2.0, "length": 1.0, "drag": 0.5, "stiffness": 20.0, "start": 0.66, "gravity": 9.81, "speed": 0.3, "damping": 0.4, "pull": 2.0, "lag": 1.0}  # fmt: skip

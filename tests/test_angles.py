@@ -8,10 +8,10 @@ import pytest
 from mechanisms import chosen, double_pendulum, slider_crank
 
 import flexmb
-from flexmb.equations.initial_conditions import AssemblyError, quiet_start
+from flexmb.equations.initial_conditions import quiet_start
+from flexmb.errors import AssemblyError, MechanismError
 from flexmb.linear import equilibrium
 from flexmb.mechanism.joints import JOINTS
-from flexmb.mechanism.mechanism import MechanismError
 from flexmb.mechanism.state import State
 from flexmb.spatial.lie import rotation_exp
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 import fem.linear_algebra.factor
+import flexmb
 import meshes
 import validation
 from fem.material import Material
 from flexmb.cli.main import _DEBUG, app, main
+from flexmb.errors import FileError
 from flexmb.files import load_body, load_result
-from flexmb.files.storage.tree import FileError
 from validation import Row
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
@@ -344,3 +346,14 @@ def test_the_command_line_itself_loads_no_verb():
     }
     assert "typer" in loaded
     assert heavy.isdisjoint(loaded), heavy & set(loaded)
+
+
+def test_the_version_is_that_of_the_package():
+    """One source: pyproject.toml."""
+    stated = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "version"
+    ]
+    assert flexmb.__version__ == stated
+    assert CliRunner().invoke(app, ["--version"]).output == f"flexmb {stated}\n"
+    citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {stated}\n" in citation

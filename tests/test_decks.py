@@ -11,8 +11,7 @@ from test_mesh_files import DECK, deck
 import fem
 import flexmb
 import reduction
-from fem.errors import MeshError
-from fem.mesh.raw_mesh import MeshWarning
+from fem.errors import MeshError, MeshWarning
 from fem.mesh.unread import canonical
 
 # what decks say beside the mesh ----------------------------------------------------------------------------------------

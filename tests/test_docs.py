@@ -106,6 +106,30 @@ def test_links_and_pictures_exist():
             assert (page.parent / target).exists(), f"{page.name} points to {target}"
 
 
+CITING = [
+    p
+    for room in ("fem", "reduction", "flexmb", "validation", "tests", "benchmarks")
+    for p in sorted((DOCS.parent / room).rglob("*.py"))
+]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in CITING if "theory" in (text := p.read_text(encoding="utf-8")) or "docs/" in text],
+    ids=lambda p: p.name,
+)
+def test_pages_and_sections_that_code_cites_exist(path):
+    """A section is cited by its title, `docs/theory.md, "One body"`: titles survive where numbers do not."""
+    text = " ".join(path.read_text(encoding="utf-8").split())
+    assert not re.search(r"(?<!docs/)\btheory\.md|\bdocs/theory(?!\.md)", text), "cite docs/theory.md"
+    for page, title in re.findall(r"\bdocs/([\w-]+\.md)(?:, \"([^\"]+)\")?", text):
+        assert (DOCS / page).is_file(), page
+        assert not title or re.search(
+            rf"^#+ {re.escape(title)}$", (DOCS / page).read_text(encoding="utf-8"), flags=re.MULTILINE
+        ), f"{page} has no section {title!r}"
+    assert not re.search(r"\bdocs/[\w-]+\.md,? \(?(?:section|chapter|[0-9])", text), "cite sections by their titles"
+
+
 def test_elements_of_the_manual_are_as_stiff_as_its_table_says():
     excess = names_of("choosing.md")["excess"]
     table = {"tetra": 0.83, "tetra10": 0.003, "hexahedron": 0.004, "hexahedron20": 0.002}

@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse.linalg as spla
 
 from fem.elements import ELEMENTS
-from fem.errors import MaterialError, MatrixError, MeshError
+from fem.errors import MaterialError, MatrixError, MeshError, UnitWarning
 from fem.material import Material, check_units
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.structured_meshes import block
-from fem.model import Model, UnitWarning
+from fem.model import Model
 
 KINDS = list(ELEMENTS)
 QUADRATIC = ("tetra10", "hexahedron20", "wedge15", "pyramid13")

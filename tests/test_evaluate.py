@@ -15,9 +15,9 @@ from flexmb.equations.evaluate import (
     mass_matrix,
 )  # fmt: skip
 from flexmb.equations.initial_conditions import quiet_start
+from flexmb.errors import MechanismError
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import MechanismError
 from flexmb.mechanism.state import State
 
 RNG = np.random.default_rng(3)

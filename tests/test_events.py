@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 import flexmb
 from flexmb.analyses.mobility import mobility
 from flexmb.cli.main import app
+from flexmb.errors import EventError, MechanismError
 from flexmb.files import load_model, load_result, save_result
 from flexmb.linear import linearise
-from flexmb.mechanism.mechanism import MechanismError
 from flexmb.results.measure import measure
-from flexmb.simulation.events import Bounce, End, Event, EventError, Lock, Release, stop
+from flexmb.simulation.events import Bounce, End, Event, Lock, Release, stop
 
 G = 9.81
 

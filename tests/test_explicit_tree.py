@@ -9,7 +9,7 @@ from mechanisms import double_pendulum, flexible_pendulum, slider_crank
 import flexmb
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.spanning_tree import tree_of
-from flexmb.integrators.integrator import IntegratorError
+from flexmb.errors import IntegratorError
 from flexmb.kernels.equations.articulated import make_articulated, moved_joints, tree_accelerations
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.equations.tree import joint_poses, place_bodies

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import flexmb
-from flexmb.equations.evaluation import Equations, MassRatioWarning
+from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse, independent_rows
-from flexmb.mechanism.joints import RedundantConstraintWarning
+from flexmb.errors import MassRatioWarning, RedundantConstraintWarning
 
 RATIOS = (1e-6, 1e-10, 1e-12, 1e-14)
 

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
+from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import SECOND_ORDER
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.fidelity import with_fidelity, with_modes, without_second_order
-from flexmb.mechanism.mechanism import MechanismError
 from flexmb.plots.pictures import plot_comparison
 
 

@@ -16,9 +16,10 @@ from mechanisms import double_pendulum, random_flexible_body
 import flexmb
 from fem.mesh.mesh import CellBlock, Mesh
 from flexmb.bodies.body import Body
+from flexmb.errors import FileError, MotionError
 from flexmb.files import export_vtk, load_body, load_result, save_body, save_result
-from flexmb.files.storage.tree import FORMAT, FileError, read_tree, write_tree
-from flexmb.mechanism.time_functions import Motion, MotionError
+from flexmb.files.storage.tree import FORMAT, read_tree, write_tree
+from flexmb.mechanism.time_functions import Motion
 
 RNG = np.random.default_rng(11)
 
@@ -286,7 +287,8 @@ def test_a_full_disk_leaves_the_old_file_as_it_was(step, tmp_path, monkeypatch):
 LIMITED = """
 import resource, signal, sys
 import numpy as np
-from flexmb.files.storage.tree import FileError, write_tree
+from flexmb.files.storage.tree import write_tree
+from flexmb.errors import FileError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:

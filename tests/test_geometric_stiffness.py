@@ -100,7 +100,7 @@ def test_internal_force_expands_into_stiffness_and_geometric_stiffness(kind):
 
 @pytest.mark.parametrize("kind", ELEMENTS)
 def test_whole_derivative_is_symmetric_in_all_three_arguments(kind):
-    """v . K_G(u) w is a third derivative of an energy: any exchange of u, v, w leaves it (the reciprocity of theory.md)."""
+    """v . K_G(u) w is a third derivative of an energy: any exchange of u, v, w leaves it (docs/theory.md, "Geometric stiffness")."""
     model = part(kind)
     u, v, w = np.random.default_rng(7).normal(size=(3, model.ndof))
     value = v @ model.geometric_stiffness(u, initial_displacement=True) @ w

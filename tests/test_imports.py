@@ -43,6 +43,8 @@ ROOMS = (
     "reduction.registry",
     "reduction",
     # flexmb: mechanisms in motion
+    "flexmb.errors",
+    "flexmb.version",
     "flexmb.kernels.base",
     "flexmb.kernels.equations",
     "flexmb.kernels.steps",

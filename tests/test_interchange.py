@@ -12,9 +12,9 @@ import flexmb
 import reduction
 from fem.mesh.structured_meshes import block
 from flexmb.bodies.dynamics import inertia_force, mass_matrix
+from flexmb.errors import FileError
 from flexmb.files import load_body, save_body
 from flexmb.files.bodies.modal_data import body_of, data_of
-from flexmb.files.storage.tree import FileError
 from flexmb.spatial.lie import skew
 
 FORMATS = (".h5", ".npz", ".mat", ".sid", ".SID_FEM", ".fem")

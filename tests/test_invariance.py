@@ -5,7 +5,7 @@ import pytest
 from mechanisms import double_pendulum, random_flexible_body, slider_crank
 
 import flexmb
-from flexmb.integrators.generalised_alpha import RingingReactionsWarning
+from flexmb.errors import RingingReactionsWarning
 from flexmb.mechanism.compile import compiled
 from flexmb.spatial.lie import rotation_from_quaternion
 

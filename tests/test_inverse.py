@@ -12,9 +12,9 @@ import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import line
-from flexmb.analyses.inverse_dynamics import InverseError, Servo, inverse_dynamics, with_efforts
+from flexmb.analyses.inverse_dynamics import Servo, inverse_dynamics, with_efforts
 from flexmb.cli.main import app
-from flexmb.mechanism.mechanism import MechanismError
+from flexmb.errors import InverseError, MechanismError
 
 Z = (0.0, 0.0, 1.0)
 

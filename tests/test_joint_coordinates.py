@@ -7,8 +7,8 @@ from mechanisms import double_pendulum, random_flexible_body, slider_crank
 import flexmb
 from flexmb.equations.initial_conditions import start
 from flexmb.equations.spanning_tree import tree_of
+from flexmb.errors import IntegratorError
 from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients
-from flexmb.integrators.integrator import IntegratorError
 from flexmb.kernels.equations.tree import FREE, place_bodies
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled

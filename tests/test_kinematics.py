@@ -10,10 +10,10 @@ from test_cli import is_picture
 from typer.testing import CliRunner
 
 import flexmb
-from flexmb.analyses.kinematics import KinematicsError, place, sweep
+from flexmb.analyses.kinematics import place, sweep
 from flexmb.analyses.mobility import least_reactions, mobility
 from flexmb.cli.main import app
-from flexmb.mechanism.joints import JointError
+from flexmb.errors import JointError, KinematicsError
 
 Z = (0.0, 0.0, 1.0)
 
@@ -132,7 +132,7 @@ def test_the_parallelogram_of_wojtyra_and_fraczek():
         force=(np.cos(1.0), np.sin(1.0), 0),
         factor=flexmb.time_functions.constant(3.0),
     )
-    with pytest.warns(flexmb.mechanism.joints.RedundantConstraintWarning):
+    with pytest.warns(flexmb.RedundantConstraintWarning):
         result = flexmb.simulate(system, 1e-4, step=1e-4)
     direction = np.array([np.cos(1.0), np.sin(1.0), 0])
     by_inertia = sum(result.reaction(f"foot {k}")[0, :3] @ direction for k in range(3))

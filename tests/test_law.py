@@ -9,9 +9,8 @@ from mechanisms import double_pendulum
 
 import flexmb
 import flexmb.mechanism.force_law
+from flexmb.errors import LawError, MechanismError
 from flexmb.files.results.result_file import load_result, save_result
-from flexmb.mechanism.force_law import LawError
-from flexmb.mechanism.mechanism import MechanismError
 
 STIFFNESS, DAMPING, FREE = 30.0, 0.4, 0.2
 

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
+from flexmb.errors import EquilibriumError
 from flexmb.kernels.steps.step import displace
 from flexmb.linear import equilibrium, linearise
-from flexmb.linear.equilibrium import EquilibriumError
 from flexmb.mechanism.compile import compiled
 
 

@@ -9,9 +9,8 @@ import pytest
 
 import fem
 from fem.elements import ELEMENTS
-from fem.errors import MeshError
+from fem.errors import MeshError, MeshWarning
 from fem.mesh.mesh import CellBlock, Mesh
-from fem.mesh.raw_mesh import MeshWarning
 from fem.mesh.selection import from_text
 from fem.mesh.structured_meshes import block
 

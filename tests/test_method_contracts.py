@@ -7,7 +7,7 @@ import pytest
 from mechanisms import double_pendulum
 
 import flexmb
-from flexmb.integrators.integrator import IntegratorError
+from flexmb.errors import IntegratorError
 from flexmb.integrators.method import AdaptiveMethod, Method, method_of, methods, register
 from flexmb.simulation.events import End, Event, stop
 

@@ -11,8 +11,8 @@ from test_files import differences
 import fem
 import flexmb
 import reduction
+from flexmb.errors import ModelFileError
 from flexmb.files import load_model, save_body
-from flexmb.files.models.model_file import ModelFileError
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLE = (DOCS / "model-files.md").read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]

@@ -8,10 +8,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexmb
+from flexmb.errors import LawError, LinearError
 from flexmb.linear import periodic_motion
-from flexmb.linear.linearise import LinearError
 from flexmb.linear.periodic import is_autonomous
-from flexmb.mechanism.force_law import LawError
 
 
 def slider(law, start, **parts):

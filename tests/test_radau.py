@@ -11,13 +11,13 @@ from test_cli import is_picture
 
 import flexmb
 from flexmb.analyses.work_precision import work_precision
-from flexmb.integrators.integrator import IntegratorError
+from flexmb.errors import HistoryError, IntegratorError
 from flexmb.integrators.radau import ESTIMATE, LAGRANGE, NODES, REAL, A
 from flexmb.kernels.base.exponential import exponential_rates
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.plots.precision_plots import plot_work_precision
-from flexmb.simulation.history import HEADER, HistoryError
+from flexmb.simulation.history import HEADER
 
 RNG = np.random.default_rng(5)
 
@@ -125,9 +125,9 @@ def test_redundant_joints_are_no_obstacle():
     system.revolute("C", bars[1]["end"], bars[2]["end"], axis=(0, 1, 0))
     system.revolute("D", system.ground.at((2, 0, 0)), bars[2], axis=(0, 1, 0))
     system.set_speed("A", 1.0)
-    with pytest.warns(flexmb.mechanism.joints.RedundantConstraintWarning):
+    with pytest.warns(flexmb.RedundantConstraintWarning):
         found = flexmb.simulate(system, 0.5, method="radau", tolerance=1e-8, output_step=0.1)
-    with pytest.warns(flexmb.mechanism.joints.RedundantConstraintWarning):
+    with pytest.warns(flexmb.RedundantConstraintWarning):
         other = flexmb.simulate(system, 0.5, step=1e-3, output_step=0.1)
     np.testing.assert_allclose(found.q, other.q, atol=1e-5)
     np.testing.assert_allclose(other.multipliers, found.multipliers, atol=1e-3 * np.abs(found.multipliers).max())

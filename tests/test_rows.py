@@ -5,12 +5,12 @@ import pytest
 from mechanisms import double_pendulum, random_flexible_body, slider_crank
 
 import flexmb
-from flexmb.equations.initial_conditions import AssemblyError, AssemblyWarning, row_jacobian, start
+from flexmb.equations.initial_conditions import row_jacobian, start
+from flexmb.errors import AssemblyError, AssemblyWarning, JointError, MechanismError, RedundantConstraintWarning
 from flexmb.kernels.base.algebra import quaternion_product
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.joints import JOINTS, JointError, RedundantConstraintWarning
-from flexmb.mechanism.mechanism import MechanismError
+from flexmb.mechanism.joints import JOINTS
 
 
 def pair_of_flexible_bodies(rng):

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
+from flexmb.errors import StudyError
 from flexmb.plots.study_plots import plot_gradient
 from flexmb.study import gradient
-from flexmb.study.parameters import StudyError
 
 
 def formula(a, b):

@@ -11,10 +11,10 @@ from mechanisms import random_flexible_body
 
 import flexmb
 from flexmb.bodies.subspace import transformed
+from flexmb.errors import SensitivityWarning, StudyError
 from flexmb.spatial.lie import frame_with_axis, rotation_exp
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
 from flexmb.study.gradients.aligned import aligned
-from flexmb.study.parameters import SensitivityWarning, StudyError
 
 STEP = 2e-3
 

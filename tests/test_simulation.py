@@ -16,7 +16,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import body_frame
 from flexmb.mechanism.state import State
 
-RINGING = pytest.mark.filterwarnings("ignore::flexmb.integrators.generalised_alpha.RingingReactionsWarning")
+RINGING = pytest.mark.filterwarnings("ignore::flexmb.RingingReactionsWarning")
 """Of runs without numerical damping in which energies and positions are looked at, not reactions."""
 
 

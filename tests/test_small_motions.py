@@ -16,6 +16,7 @@ import flexmb
 import reduction
 from fem.mesh.structured_meshes import line
 from flexmb.cli.main import app
+from flexmb.errors import EquilibriumError, LinearError, MeasureError
 from flexmb.files.models.model_file import load_model
 from flexmb.linear import (
     along_motion,
@@ -30,9 +31,7 @@ from flexmb.linear import (
     state_space,
     steady_motion,
 )
-from flexmb.linear.equilibrium import EquilibriumError
-from flexmb.linear.linearise import LinearError
-from flexmb.results.measure import MeasureError, measure
+from flexmb.results.measure import measure
 from flexmb.spatial.lie import rotation_from_quaternion
 
 ROTOR = Path(__file__).parents[1] / "docs" / "examples" / "rotor.toml"

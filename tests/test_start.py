@@ -11,7 +11,8 @@ from scipy.linalg import null_space
 import flexmb
 from flexmb.bodies.subspace import in_subspace
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.initial_conditions import AssemblyWarning, row_jacobian, start
+from flexmb.equations.initial_conditions import row_jacobian, start
+from flexmb.errors import AssemblyWarning
 from flexmb.mechanism.compile import compiled
 from flexmb.spatial.configuration import difference, tangent_operator
 from flexmb.spatial.lie import rotation_exp

@@ -14,12 +14,13 @@ import reduction
 from fem.matrices.stress import von_mises
 from fem.mesh.structured_meshes import block, line
 from flexmb.cli.main import app
+from flexmb.errors import PictureError, StressError
 from flexmb.files import load_body, save_body, save_result
 from flexmb.files.results.table_file import columns, data_frame, dataset, write_table
 from flexmb.files.results.vtk_file import export_vtk
 from flexmb.linear import equilibrium
-from flexmb.plots.pictures import PictureError, animate, picture_result
-from flexmb.results.stress import StressError, largest_stress, stress_at, write_stress_csv
+from flexmb.plots.pictures import animate, picture_result
+from flexmb.results.stress import largest_stress, stress_at, write_stress_csv
 
 L, B, H = 1.0, 0.05, 0.1
 FORCE = 1000.0

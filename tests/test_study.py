@@ -19,13 +19,13 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
-from flexmb.files.models.changes import ChangeError, changed
-from flexmb.files.models.model_file import ModelFileError, load_model
+from flexmb.errors import ChangeError, ModelFileError, StudyError
+from flexmb.files.models.changes import changed
+from flexmb.files.models.model_file import load_model
 from flexmb.mechanism.compile import compiled
 from flexmb.plots.study_plots import plot_study
 from flexmb.study.identity import identity
 from flexmb.study.kept import KeptOutcomes
-from flexmb.study.parameters import StudyError
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
 

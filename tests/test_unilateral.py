@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from flexmb.simulation.unilateral import UnilateralError, complementary
+from flexmb.errors import UnilateralError
+from flexmb.simulation.unilateral import complementary
 
 
 def by_enumeration(W, b, both):

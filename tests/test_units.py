@@ -16,10 +16,10 @@ from flexmb.analyses.inverse_dynamics import Servo, inverse_dynamics
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import quiet_start
 from flexmb.equations.projection import as_sparse
+from flexmb.errors import MotionError
 from flexmb.kernels.equations.rows import row_rates
 from flexmb.linear import linearise
 from flexmb.mechanism.time_functions import (
-    MotionError,
     check_derivatives,
     constant,
     function,

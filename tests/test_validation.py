@@ -14,7 +14,7 @@ MISSED = {
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::fem.linear_algebra.factor.IllConditionedWarning", "ignore::flexmb.AssemblyWarning")
+@pytest.mark.filterwarnings("ignore::flexmb.IllConditionedWarning", "ignore::flexmb.AssemblyWarning")
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=pytest.mark.xfail(reason=MISSED[c])) if c in MISSED else c for c in CASES]
 )

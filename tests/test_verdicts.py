@@ -7,10 +7,9 @@ from test_lagrange import hanging_bar
 import fem
 import flexmb
 import reduction
+from flexmb.errors import EquilibriumError, LinearError
 from flexmb.linear import Linear, campbell, equilibrium, linearise, root_locus, steady_motion
 from flexmb.linear.branches import equal
-from flexmb.linear.equilibrium import EquilibriumError
-from flexmb.linear.linearise import LinearError
 from flexmb.linear.vibration import Vibration
 from validation import steady_rotation
 

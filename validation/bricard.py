@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 import flexmb
-from flexmb.mechanism.joints import RedundantConstraintWarning
+from flexmb.errors import RedundantConstraintWarning
 from flexmb.spatial.lie import frame_with_axis
 from validation.plot import Plot
 from validation.row import Row

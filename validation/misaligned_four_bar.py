@@ -14,7 +14,7 @@ import flexmb
 import reduction
 from fem.mesh.structured_meshes import line
 from flexmb.analyses.mobility import mobility
-from flexmb.mechanism.joints import RedundantConstraintWarning
+from flexmb.errors import RedundantConstraintWarning
 from validation.plot import Plot
 from validation.row import Row
 

@@ -11,8 +11,8 @@ import numpy as np
 import fem
 import flexmb
 import reduction
+from fem.errors import UnitWarning
 from fem.mesh.structured_meshes import block
-from fem.model import UnitWarning
 from validation.plot import Plot
 from validation.row import Row
 

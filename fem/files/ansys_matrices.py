@@ -20,6 +20,8 @@ def read_ansys(stiffness: str | Path, mass: str | Path, mapping: str | Path) -> 
     In Ansys, after a modal analysis with its `.full` file kept: `/AUX2`, `FILE,job,full`, then
     `HBMAT,stiff,matrix,,ASCII,STIFF,NO,YES` and `HBMAT,mass,matrix,,ASCII,MASS,NO,YES`; the last YES writes the `.mapping` file, which
     names node and direction of every equation.
+
+    Raises `MatrixError` when matrix and mapping are not of one run, or a file cannot be read.
     """
     equations = _mapping(existing(mapping))
     entries = []

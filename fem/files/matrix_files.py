@@ -31,7 +31,10 @@ class ImportedMatrices:
     name: str
 
     def points_of(self, mesh: Mesh) -> Float[np.ndarray, "n 3"]:
-        """Coordinates of the nodes, from the mesh of the same part (found by the node numbers of its file)."""
+        """Coordinates of the nodes, from the mesh of the same part (found by the node numbers of its file).
+
+        Raises `MatrixError` when the mesh lacks a node of the matrices.
+        """
         numbers = np.arange(len(mesh.points)) if mesh.node_ids is None else mesh.node_ids
         place = {int(number): k for k, number in enumerate(numbers)}
         missing = [int(n) for n in self.nodes if int(n) not in place]
@@ -44,7 +47,7 @@ class ImportedMatrices:
 
 
 def read_matrix_market(path: str | Path) -> sp.csr_matrix:
-    """A matrix (full storage) from a Matrix Market file; its dofs must be ordered `3 * node + component`."""
+    """A matrix (full storage) from a Matrix Market file; its dofs must be ordered `3 * node + component`. Raises `MatrixError` when it cannot be read."""
     path = existing(path)
     try:
         return sp.csr_matrix(scipy.io.mmread(path))
@@ -57,6 +60,8 @@ def read_calculix(job: str | Path) -> ImportedMatrices:
     """Matrices that CalculiX wrote for `*FREQUENCY, SOLVER=MATRIXSTORAGE`: files `job.sti`, `job.mas`, `job.dof`.
 
     The step must have no supports (`*BOUNDARY`) and the part no other dofs than displacements.
+
+    Raises `MatrixError` when matrices and dofs are not of one run, or a file cannot be read.
     """
     job = Path(job)
     stem = job.with_suffix("") if job.suffix in (".sti", ".mas", ".dof", ".inp") else job
@@ -79,6 +84,8 @@ def read_abaqus(stiffness: str | Path, mass: str | Path) -> ImportedMatrices:
     """Matrices of Abaqus's `*MATRIX GENERATE` with `*MATRIX OUTPUT, FORMAT=MATRIX INPUT`: `job_STIF1.mtx`, `job_MASS1.mtx`.
 
     Each line holds row node, dof, column node, dof, value; one triangle or the whole matrix. Export the step without supports.
+
+    Raises `MatrixError` when dofs are supported, or a file cannot be read.
     """
     K, M = (_numbers(existing(path), 5) for path in (stiffness, mass))
     held = (K[:, :2] == K[:, 2:4]).all(axis=1) & (K[:, 4] > HELD)

@@ -11,7 +11,7 @@ import meshio
 import numpy as np
 
 from fem.elements import ELEMENTS
-from fem.errors import MeshError
+from fem.errors import MeshError, MeshWarning
 from fem.files.abaqus.deck import read_deck
 from fem.files.abaqus.sets import raw_mesh
 from fem.files.gmsh_reader import read_gmsh
@@ -20,7 +20,7 @@ from fem.files.nastran.mesh import read_nastran_mesh
 from fem.files.vtk_files import VtkFields, read_vtk, write_vtk
 from fem.mesh.cell_quality import MIRRORED, scaled_jacobian
 from fem.mesh.mesh import Mesh
-from fem.mesh.raw_mesh import MeshWarning, RawMesh, solid_mesh
+from fem.mesh.raw_mesh import RawMesh, solid_mesh
 
 _REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref"}
 """Cell data of meshio that hold a number of a group, and how a group without a name is called."""
@@ -181,6 +181,8 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
 
     Every set is kept in .msh (as physical groups) and in .vtu, .vtk and .xdmf (as fields 0/1, to be seen in ParaView), and comes back
     with `read_mesh`; .inp keeps node and cell sets. Other formats lose the sets, with a `MeshWarning`.
+
+    Raises `MeshError` when the format does not hold the mesh, or the file cannot be written.
     """
     path = Path(path)
     ending = path.suffix.lower()

@@ -20,6 +20,8 @@ def read_nastran(
     - `.pch`, `.bdf`, `.dat`: DMIG cards, as `EXTSEOUT(DMIGPCH)` or `PARAM,EXTOUT,DMIGPCH` write them; `stiffness` and `mass` are their names.
     - `.op4`: OUTPUT4 matrices over all dofs of the nodes, six a node (`KGG`, `MGG`); the file does not name the nodes: give the grid
       numbers `nodes`, ascending (`mesh.node_ids`). Needs pyNastran.
+
+    Raises `MatrixError` when the file has no matrix of a name, or cannot be read.
     """
     path = existing(path)
     if path.suffix.lower() == ".op4":

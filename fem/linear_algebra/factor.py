@@ -15,20 +15,16 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int, Num
 
-from fem.errors import FactorisationError, MatrixError, unknown_name
+from fem.errors import DoesNotFitError, FactorisationError, IllConditionedWarning, MatrixError, unknown_name
 from fem.linear_algebra.factorisations import BACKENDS, Backend, Factorisation, FactorRecord, Kind, Solutions
 from fem.linear_algebra.factorisations.diagnosis import explain_singularity
 from fem.linear_algebra.factorisations.forecast import log_forecast
 from fem.linear_algebra.factorisations.matrix import PreparedMatrix, prepare
 from fem.linear_algebra.factorisations.solution_cache import SolutionCache, cache_directory
-from fem.linear_algebra.factorisations.storage import DoesNotFitError, SolverOptions, return_free_memory
+from fem.linear_algebra.factorisations.storage import SolverOptions, return_free_memory
 
 INACCURATE = 1e-5  # a relative residual that deserves a warning
 SINGULAR = 1e-3  # a relative residual that no regular matrix of use here has
-
-
-class IllConditionedWarning(UserWarning):
-    """Solutions of this matrix carry an error that may be felt."""
 
 
 class Factor:

@@ -6,7 +6,7 @@ St. Venant-Kirchhoff material, expanded about the undeformed state, has the seco
     K_G(u)[v, w] = int sigma : (grad v^T grad w)                          stress part
                  + int grad v : c : (H^T grad w) + the same with v and w exchanged      initial-displacement part
 
-Both parts together are symmetric in all three arguments, which is the reciprocity that theory.md (section 4) builds on.
+Both parts together are symmetric in all three arguments, which is the reciprocity behind docs/theory.md, "Geometric stiffness".
 The incompatible modes of hex8 follow `u`, `v` and `w` statically; to first order that is the exact derivative of the
 condensed tangent as well. Source: Bathe, Finite Element Procedures (1996), section 6.3.
 """

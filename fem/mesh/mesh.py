@@ -17,7 +17,10 @@ from fem.renamed import renamed
 
 @dataclass(frozen=True, eq=False)
 class CellBlock:
-    """Cells of one kind: meshio name and node numbers (ne, nn) in VTK order, counted from 0."""
+    """Cells of one kind: meshio name and node numbers (ne, nn) in VTK order, counted from 0.
+
+    Raises `MeshError` when cells have another number of nodes than their kind.
+    """
 
     kind: str
     connectivity: Int[np.ndarray, "ne nn"]
@@ -45,6 +48,8 @@ class Mesh:
     - `node_ids` (n,): numbers of the nodes in the file they came from, for messages; `warnings`: what reading changed or lost;
     - `unread`: what the file says about the part and is not obeyed (`flexible_body` and every reduction refuse it until `read_mesh(..., ignore=...)` accepts it);
       `declared`: materials of the file, which a `Model` compares with its own.
+
+    Raises `MeshError` when points are not (n, 3) finite numbers, or names of nodes do not go with them.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -140,7 +145,7 @@ class Mesh:
         return f"{node} (number {self.node_ids[node]} in the file)"
 
     def block_of(self, cell: SupportsIndex) -> tuple[CellBlock, int]:
-        """The block that holds cell number `cell`, and its place in the block."""
+        """The block that holds cell number `cell`, and its place in the block. Raises `MeshError` when there is no such cell."""
         row = index(cell)
         for block in self.cells:
             if row < len(block):
@@ -195,7 +200,7 @@ class Mesh:
         )
 
     def nodes_of_faces(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, " k"]:
-        """Sorted node numbers of (cell, face of the cell)."""
+        """Sorted node numbers of `faces`: number of the cell, number of the face in the cell."""
         found = [block.connectivity[rows][:, list(local)].ravel() for block, local, rows, _ in self._by_face(faces)]
         return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 

@@ -7,17 +7,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fem.elements import ELEMENTS, LINE
-from fem.errors import MeshError, unknown_name
+from fem.errors import MeshError, MeshWarning, unknown_name
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.unread import Declared, Unread, kept, listed
 
 _REDUCED = {"hexahedron27": "hexahedron20", "wedge18": "wedge15", "pyramid14": "pyramid13"}
 """Kinds whose first nodes are a supported kind; the others lie inside faces and cells."""
 _LOWER = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
-
-
-class MeshWarning(UserWarning):
-    """Something of a mesh could not be taken along when it was read or written."""
 
 
 def dimension(kind: str) -> int:

@@ -85,7 +85,7 @@ def on_cylinder(
 
 
 def on_sphere(centre: Vector, radius: float, tolerance: float | None = None) -> Selection:
-    """Skin nodes on a sphere."""
+    """Skin nodes on a sphere of `radius` about `centre`, in the axes of the mesh."""
     c = _vector(centre, "centre")
     return Selection(
         f"on the sphere of radius {radius} about {c}",
@@ -95,7 +95,7 @@ def on_sphere(centre: Vector, radius: float, tolerance: float | None = None) -> 
 
 
 def in_box(low: Vector, high: Vector, tolerance: float | None = None) -> Selection:
-    """All nodes, inner ones too, inside a box with edges along the axes."""
+    """All nodes, inner ones too, inside a box with edges along the axes. Raises `MeshError` when `low` is not below `high`."""
     a, b = _vector(low, "low corner"), _vector(high, "high corner")
     if not (a <= b).all():
         raise MeshError(f"A box selection needs low <= high in every direction; found {a} and {b}.")

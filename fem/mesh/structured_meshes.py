@@ -24,6 +24,8 @@ def block(kind: str, size: tuple[float, float, float], divisions: tuple[int, int
 
     A cube is one hexahedron, two wedges, six tetrahedra or six pyramids (about its middle). Face sets "x0", "x1", "y0",
     "y1", "z0", "z1" and the cell set "all". Units: the user's.
+
+    Raises `MeshError` when a size or a number of divisions is not positive.
     """
     if min(divisions) < 1 or not min(size) > 0:
         raise MeshError(
@@ -70,7 +72,10 @@ def _sides(mesh: Mesh, size: tuple[float, float, float]) -> dict[str, np.ndarray
 
 
 def line(start: Sequence[float], end: Sequence[float], divisions: int) -> Mesh:
-    """Line cells for a straight beam, with node sets "start" and "end" and the cell set "all"."""
+    """Line cells for a straight beam, with node sets "start" and "end" and the cell set "all".
+
+    Raises `MeshError` when the ends coincide, or there is no division.
+    """
     a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     if a.shape != (3,) or b.shape != (3,) or not np.linalg.norm(b - a) > 0 or divisions < 1:
         raise MeshError(f"A line needs two different points and a division; found {start}, {end}, {divisions}.")
@@ -85,6 +90,8 @@ def tube(kind: str, radii: tuple[float, float], length: float, divisions: tuple[
     """A tube along z from z = 0, between two `radii`, with `divisions` radially, around and along.
 
     Face sets "inner", "outer", "z0", "z1" and the cell set "all". Nodes of quadratic cells lie on the cylinders. Units: the user's.
+
+    Raises `MeshError` when the radii do not rise from 0, or there are fewer than three divisions around.
     """
     inner, outer = radii
     if not 0 < inner < outer or divisions[1] < 3:

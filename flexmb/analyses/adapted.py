@@ -5,7 +5,7 @@ Their leading directions, in the norm of the strain energy, are the new coordina
 mechanism, energy balance included, and stiff coordinates are gone, so that steps can be larger.
 
 What it cannot do: loads that the nominal motion does not have, and bodies that bend beyond the range of their own coordinates.
-Sources: Aarts, ten Hoopen, Boer, Hakvoort, "Model order reduction of non-linear flexible multibody models", and Naets, Heirman, Desmet, on a subspace along a nominal motion (both
+Sources: Aarts, ten Hoopen, Boer, Hakvoort, "Model order reduction of non-linear flexible multibody models", and Naets, Desmet, on a subspace along a nominal motion (both
 EUROMECH Colloquium 524, 2012).
 """
 
@@ -16,8 +16,9 @@ import numpy as np
 from flexmb.bodies.body import Body
 from flexmb.bodies.subspace import in_subspace, own_coordinates
 from flexmb.equations.evaluation import Equations
+from flexmb.errors import MechanismError
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result

@@ -11,8 +11,9 @@ from scipy.signal import periodogram
 
 from fem.errors import unknown_name
 from flexmb.analyses.adapted import adapted
+from flexmb.errors import MechanismError
 from flexmb.mechanism.fidelity import Fidelity, with_fidelity
-from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.stress import LargestStress, largest_stress
@@ -37,7 +38,7 @@ class Comparison:
 
     @property
     def rigid(self) -> Result:
-        """The one without elastic coordinates."""
+        """The one without elastic coordinates. Raises `MechanismError` when none was run."""
         if "rigid" not in self.results:
             raise MechanismError(unknown_name("fidelity", "rigid", self.results))
         return self.results["rigid"]
@@ -91,7 +92,10 @@ class Comparison:
         return len(steps) + 1 if len(steps) > 1 and np.ptp(steps) <= EVEN * steps.mean() else 0
 
     def spectra(self, measure: Callable[[Result], np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Amplitudes over frequency (cycles per unit of time) of a measure (nt,) of each result, over the stored times that are evenly spaced."""
+        """Amplitudes over frequency (cycles per unit of time) of a measure (nt,) of each result, over the stored times that are evenly spaced.
+
+        Raises `MechanismError` when there are none such.
+        """
         count = self.evenly_spaced
         if not count:
             raise MechanismError("A spectrum needs evenly spaced times: give output_step=.")

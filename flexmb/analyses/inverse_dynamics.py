@@ -16,10 +16,11 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from jaxtyping import Float
 
-from fem.errors import ConvergenceError, FlexmbError, unknown_name
+from fem.errors import ConvergenceError, unknown_name
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import quiet_start, row_jacobian
 from flexmb.equations.tangent import carrying, tangent
+from flexmb.errors import InverseError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, Flat
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled
@@ -39,10 +40,6 @@ FIRST, SECOND = np.array([1, -8, 0, 8, -1]) / 12, np.array([-1, 16, -30, 16, -1]
 REGULAR = 1e-13
 INDIFFERENT = 1e-9
 """Cost of what may be as it likes, in its own scale, relative to that of a deformation."""
-
-
-class InverseError(FlexmbError, ValueError):
-    """Efforts for a motion cannot be asked for as given."""
 
 
 @dataclass(frozen=True, eq=False)

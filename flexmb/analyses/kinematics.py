@@ -8,9 +8,9 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from fem.errors import FlexmbError
 from flexmb.analyses.mobility import mobility
-from flexmb.equations.initial_conditions import AssemblyError, assemble, quiet_start
+from flexmb.equations.initial_conditions import assemble, quiet_start
+from flexmb.errors import AssemblyError, KinematicsError
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import free_motion
 from flexmb.mechanism.locking import Hold, held_row, with_holds
@@ -23,10 +23,6 @@ LARGEST_TURN = 0.25
 """Radians, or lengths of the mechanism, by which a joint is moved at a time, so that the branch it is on is kept."""
 SINGULAR = 1e-4
 """Dexterity, relative to the largest on the way, below which a position is named singular."""
-
-
-class KinematicsError(FlexmbError, ValueError):
-    """A mechanism cannot be brought where it is asked to be."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,7 @@ class Mobility:
 def mobility(system: System | Mechanism, state: State | None = None) -> Mobility:
     """Degrees of freedom and redundancy at a state, by default the assembled start.
 
-    Source: Wojtyra, Fraczek, "Overconstrained multibody systems" (Euromech 524): a reaction is unique where no dependence of the joint equations involves it. Cost: dense, O(rows^3).
+    Source: Wojtyra, Fraczek, "Overconstrained multibody systems" (EUROMECH Colloquium 524, 2012): a reaction is unique where no dependence of the joint equations involves it. Cost: dense, O(rows^3).
     """
     mechanism = system.build() if isinstance(system, System) else system
     require_no_events(mechanism)

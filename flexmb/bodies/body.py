@@ -29,6 +29,8 @@ class BodyInterface:
     `point` (3,) in the body frame, undeformed; `rows` (6, m): translation then small rotation of the
     interface for unit elastic coordinates, in body axes; `second` (6, m, m): its motion of second order, None for
     none. The cost of a time step does not depend on how many nodes the interface has.
+
+    Raises `InterfaceError` when the point is not three numbers, or a number is not finite.
     """
 
     point: Float[np.ndarray, "3"]
@@ -74,6 +76,8 @@ class Body:
     - `deflection` (m,): largest nodal displacement per unit of each elastic coordinate; the scale of error control.
 
     Units: consistent.
+
+    Raises `MatrixError` when stiffness or damping are not those of a body; `InterfaceError` when rows of an interface have not its number of elastic coordinates.
     """
 
     name: str
@@ -125,6 +129,7 @@ class Body:
 
     @property
     def is_flexible(self) -> bool:
+        """Whether it has elastic coordinates."""
         return self.modes > 0
 
     @property
@@ -140,7 +145,10 @@ class Body:
     def displacements(
         self, eta: Float[np.ndarray, "m"], nodes: Int[np.ndarray, "k"] | None = None
     ) -> Float[np.ndarray, "k 3"]:
-        """Elastic displacements of `nodes` of the mesh (default: all) in body axes, of first and, where the body has it, second order."""
+        """Elastic displacements of `nodes` of the mesh (default: all) in body axes, of first and, where the body has it, second order.
+
+        Raises `MatrixError` for a body without a mesh.
+        """
         if self.mesh is None or self.Psi is None:
             raise MatrixError(f"Body {self.name!r} has no mesh, so no nodal displacements.")
         nodes = np.arange(len(self.mesh.points)) if nodes is None else nodes
@@ -148,7 +156,7 @@ class Body:
         return u if self.quadratic is None else u + self.quadratic.displacements(eta, nodes)
 
     def interface(self, name: str) -> BodyInterface:
-        """The interface called `name`; an unknown name is answered with the existing ones."""
+        """The interface called `name`; an unknown name is answered with the existing ones. Raises `InterfaceError`."""
         if name not in self.interfaces:
             raise InterfaceError(f"Body {self.name!r}: " + unknown_name("interface", name, self.interfaces))
         return self.interfaces[name]
@@ -195,6 +203,8 @@ def rigid_body(
 
     `inertia`: (3, 3) tensor, or its 3 diagonal entries, about the mass centre in body axes; `centre` (3,) in
     the body frame; `points`: named attachment points in the body frame. Units: consistent.
+
+    Raises `MatrixError` when mass, centre and inertia are not those of any solid.
     """
     inertia = np.asarray(inertia, dtype=float)
     if inertia.shape == (3,):
@@ -249,6 +259,8 @@ def flexible_body(
     Cost: see `inertia_invariants` and `reduction.second_order` (one factorisation more); once per body. A time step of
     the body costs 24 m^2 + O(m) flops more, and 12 m^2 for each joint or load on it: a quarter more for the slider-crank of the demo, m = 16.
     Reference: Wallrapp, "Standardization of flexible body modeling in MBS codes" (1994), for the data set.
+
+    Raises `MatrixError` when damping ratios do not go with the elastic coordinates, or the geometric stiffness is unknown.
     """
     model.require_obeyed()
     omega = np.sqrt(basis.eigenvalues)

@@ -9,7 +9,7 @@ M_rr(eta), M_re(eta) and `u = [v, omega] + M_rr^-1 M_re etadot`, the rigid veloc
 Expanded, that is the kinetic energy to second order; cut off there instead, its mass matrix would lose its definiteness where
 the deformation exceeds the smallest difference between the shapes and a rigid motion, which for a frame attached to one end is
 soon. Without a second-order field the kinetic energy is that of the linear field, exactly.
-Equations: see docs/theory; Shabana (2013) chapter 5 for the classical form.
+Equations: see docs/theory.md, "One body"; Shabana (2013) chapter 5 for the classical form.
 """
 
 import numpy as np

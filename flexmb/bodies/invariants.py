@@ -23,7 +23,7 @@ _SPIN = np.array(
 @renamed(over="transformed")
 @dataclass(frozen=True, eq=False)
 class InertiaInvariants:
-    """Mass integrals of a body in its own frame, over `m` elastic coordinates (theory.md section 2).
+    """Mass integrals of a body in its own frame, over `m` elastic coordinates (docs/theory.md, "One body").
 
     With `c = X + Psi eta + 1/2 g(eta, eta)` the position of a material point in the body frame:
 

@@ -19,10 +19,6 @@ STRAIN = 0.05
 """Largest strain for which the quadratic strain energy is taken."""
 
 
-class RangeWarning(UserWarning):
-    """A body left the range in which its reduced description holds."""
-
-
 @dataclass(frozen=True, eq=False)
 class Gauge:
     """Rotation and strain at the places of a body where its shapes turn and stretch most.

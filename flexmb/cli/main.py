@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from flexmb.cli import analyses, motion, parts
+from flexmb.version import __version__
 
 OLD_OPTIONS = {"--attached-to": "--reference-frame", "--resume": "--checkpoint", "--tol": "--tolerance"}
 
@@ -41,8 +42,19 @@ for room in (parts, motion, analyses):
 _DEBUG = {"on": False}
 
 
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"flexmb {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def options(debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False) -> None:
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_tell_version, is_eager=True)
+    ] = False,
+) -> None:
     """From a finite element mesh to a flexible body inside a moving mechanism, with the energy balance as witness."""
     _DEBUG["on"] = debug
 

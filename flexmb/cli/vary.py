@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmb.study.parameters import StudyError
+from flexmb.errors import StudyError
 
 
 def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:

@@ -14,10 +14,11 @@ from jaxtyping import Float
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
+from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import make_places
 from flexmb.kernels.equations.rows import all_rows
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from fem.errors import ConvergenceError, FlexmbError
 from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread
 from flexmb.equations.snapshot import Snapshot
+from flexmb.errors import MassRatioWarning, MechanismError, TiltError
 from flexmb.kernels.base.data import ANGLE, SECOND_ORDER, TILT, Flat, Places, Terms, make_places, make_terms
 from flexmb.kernels.base.exponential import exponential_rates
 from flexmb.kernels.equations.rows import OPPOSED, add_turns, angles_at, angles_reached, place_markers, row_rates
@@ -18,18 +19,10 @@ from flexmb.kernels.steps.solve import INACTIVE, solve_joints
 from flexmb.kernels.steps.step import displace, powers_of, residual
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.force_law import require_sound
-from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.mechanism.mechanism import Mechanism
 
 OPEN = 1e-12
 """How far joint equations may stay open, relative to their terms, before masses are looked at (`flexmb.equations.projection.on_saddle`)."""
-
-
-class MassRatioWarning(UserWarning):
-    """Masses are so far apart that an integrator leaves out joint equations."""
-
-
-class TiltError(ConvergenceError):
-    """The ends of a bushing are tilted by nearly half a turn against each other."""
 
 
 @dataclass

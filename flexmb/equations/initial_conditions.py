@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
-from fem.errors import FlexmbError
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.projection import (
     DEPENDENT,
@@ -27,11 +26,12 @@ from flexmb.equations.projection import (
     masses_at_rest,
     unit_rows,
 )
+from flexmb.errors import AssemblyError, AssemblyWarning, RedundantConstraintWarning
 from flexmb.kernels.base.data import ANGLE, DISTANCE, TRANSLATION, Flat, make_places
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, place_markers
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled, part_of
-from flexmb.mechanism.joints import RedundantConstraintWarning, turns
+from flexmb.mechanism.joints import turns
 from flexmb.mechanism.locking import require_no_events
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
@@ -51,14 +51,6 @@ LARGEST = 0.3
 """Displacement of one iteration of the assembly, relative to the mechanism's length, or angle."""
 FAR, MOST_STEPS, MOST_ROUND = 0.25, 200, 3
 """Radians, or lengths of the mechanism, by which drivers may start off the given configuration, or lead it away from there at a time; most such steps; most drivers that are tried the other way round."""
-
-
-class AssemblyError(FlexmbError, ValueError):
-    """The joints contradict each other or the given start."""
-
-
-class AssemblyWarning(UserWarning):
-    """The joints were open as drawn, and bodies had to move noticeably to close them."""
 
 
 @dataclass(frozen=True, eq=False)

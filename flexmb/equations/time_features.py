@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexmb.equations.evaluation import Equations
+from flexmb.errors import UnresolvedWarning
 from flexmb.mechanism.force_law import Law
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.time_functions import NOTHING_AHEAD, Ahead
@@ -29,10 +30,6 @@ SAME = 1e-12
 """Of the run: times that are one, besides rounding of times:"""
 ROUNDING = 2e-15
 """relative."""
-
-
-class UnresolvedWarning(UserWarning):
-    """A fixed step is too long to see what a function of time does."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.integrator import IntegratorError, Steps, first_step, whole
+from flexmb.errors import IntegratorError
+from flexmb.integrators.integrator import Steps, first_step, whole
 from flexmb.integrators.method import AdaptiveMethod, register
 from flexmb.integrators.radau import RadauRun
 from flexmb.integrators.saddle import blocks_of

@@ -27,7 +27,8 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.projection import as_sparse
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.integrator import IntegratorError, Steps
+from flexmb.errors import IntegratorError
+from flexmb.integrators.integrator import Steps
 from flexmb.integrators.method import Method, register
 from flexmb.integrators.travel import Travel, flying
 from flexmb.kernels.base.algebra import left_jacobian, rotation_exp

@@ -7,8 +7,8 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.equations.time_features import Pace
+from flexmb.errors import IntegratorError
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
-from flexmb.integrators.integrator import IntegratorError
 from flexmb.kernels.base.data import make_places, make_terms
 from flexmb.kernels.equations.articulated import (
     joint_exponential_rates,

@@ -18,8 +18,9 @@ from flexmb.equations.projection import as_sparse, least_change
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
+from flexmb.errors import IntegratorError, RingingReactionsWarning
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
-from flexmb.integrators.integrator import IntegratorError, Steps, first_step
+from flexmb.integrators.integrator import Steps, first_step
 from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, require_coordinates
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.equations.rows import place_markers
@@ -55,10 +56,6 @@ BRIEF, LEAP_TOLERANCE = 1e-4, 1e-10
 """Span, relative to the step, below which explicit steps take it; and their tolerance."""
 LONGEST_BLOCK = 64
 """Steps between looks at the step size, for which the functions of time are evaluated ahead."""
-
-
-class RingingReactionsWarning(UserWarning):
-    """Reactions alternate from step to step, more and more."""
 
 
 def coefficients(

@@ -4,14 +4,9 @@ from typing import Protocol
 
 import numpy as np
 
-from fem.errors import FlexmbError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.snapshot import Snapshot
 from flexmb.results.result import Statistics
-
-
-class IntegratorError(FlexmbError, ValueError):
-    """An integrator option is outside its range."""
 
 
 class Integrator(Protocol):

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.integrator import Integrator, IntegratorError
+from flexmb.errors import IntegratorError
+from flexmb.integrators.integrator import Integrator
 from flexmb.mechanism.mechanism import Mechanism
 
 Coordinates = Literal["absolute", "joint"]

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 
-from flexmb.linear.equilibrium import Equilibrium, EquilibriumError, equilibrium, steady_motion
-from flexmb.linear.linearise import Linear, LinearError, linearise
+from flexmb.errors import EquilibriumError, LinearError
+from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
+from flexmb.linear.linearise import Linear, linearise
 from flexmb.linear.vibration import Vibration
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -265,7 +266,10 @@ def stability_map(
     moving: bool = False,
     progress: Progress | None = None,
 ) -> StabilityMap:
-    """Stability of the equilibrium (with `moving`, of the steady motion) of `of(x, y)` for every pair of values."""
+    """Stability of the equilibrium (with `moving`, of the steady motion) of `of(x, y)` for every pair of values.
+
+    Raises `LinearError` when no pair has an equilibrium near its start.
+    """
     xs, ys = np.atleast_1d(np.asarray(x, dtype=float)), np.atleast_1d(np.asarray(y, dtype=float))
     growth, frequency = np.full((2, len(ys), len(xs)), np.nan)
     stable = np.zeros((len(ys), len(xs)), bool)

@@ -7,11 +7,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
-from fem.errors import FlexmbError
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, quiet_start, row_jacobian, start_jacobian
 from flexmb.equations.projection import as_sparse, least_change
 from flexmb.equations.tangent import DIFFERENCE, ROUNDING, allowed_motions, carrying, forces, measured_tangent, tangent
+from flexmb.errors import EquilibriumError
 from flexmb.kernels.base.data import Flat
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.attachments import vector
@@ -34,10 +34,6 @@ MOST_CHANGES = 1000
 """Changes of a function of time that are followed to find out when it has settled; one with more repeats itself."""
 LATER = 0.2
 """Part of a turn in radians (or of the length) after which a motion must still be steady."""
-
-
-class EquilibriumError(FlexmbError, RuntimeError):
-    """A mechanism has no equilibrium near its start, or no isolated one."""
 
 
 @dataclass(frozen=True, eq=False)

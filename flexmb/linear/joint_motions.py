@@ -1,7 +1,7 @@
 """Motions that the joints of a tree allow, one for each free axis of a joint and each elastic coordinate, by recursion from the ground outwards.
 
-Independent coordinates that mean something, without a singular value decomposition of all joint equations. Source of the approach: Li, Gontier, "Linearization of the equations of motion of
-multibody systems in relative coordinates".
+Independent coordinates that mean something, without a singular value decomposition of all joint equations. Source of the approach: Li, Gontier, "A method for linearization of the dynamic
+equations of flexible multibody systems" (NATO ASI 1993).
 """
 
 import numpy as np

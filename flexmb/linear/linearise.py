@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
-from fem.errors import FlexmbError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, quiet_start, row_jacobian
 from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
+from flexmb.errors import LinearError
 from flexmb.linear.equilibrium import Equilibrium
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
@@ -26,10 +26,6 @@ CONTINUED = 3e-14
 OF_SECOND = 1e-12
 STEADY = 1e-9
 """Relative change of the joint equations within a thousandth of the mechanism's natural time below which the motions that they allow count as constant."""
-
-
-class LinearError(FlexmbError, ValueError):
-    """Small motions cannot be asked for as given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +115,10 @@ class Linear:
         return np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
 
     def modes(self, count: int | None = None, near: float = 0.0) -> Vibration:
-        """All natural vibrations, dense, O(nf^3); or the `count` nearest to the frequency `near` (cycles per unit of time), by sparse factorisations where the motions that the joints allow are constant."""
+        """All natural vibrations, dense, O(nf^3); or the `count` nearest to the frequency `near` (cycles per unit of time), by sparse factorisations where the motions that the joints allow are constant.
+
+        Raises `LinearError` when `count` is below 1.
+        """
         if count is None:
             return all_modes(self._pencil(), self.N)
         if count < 1:

@@ -10,14 +10,13 @@ from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import quiet_start
 from flexmb.equations.tangent import allowed_motions, carrying, tangent
+from flexmb.errors import LinearError, MotionError
 from flexmb.kernels.base.data import ANGLE, Flat
 from flexmb.kernels.steps.step import displace
-from flexmb.linear.linearise import LinearError
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
-from flexmb.mechanism.time_functions import MotionError
 from flexmb.results.result import Result, followed_angles
 from flexmb.simulation.simulate import simulate
 from flexmb.spatial.configuration import difference
@@ -77,6 +76,8 @@ def periodic_motion(
     `correct=False` takes the start as periodic. `steps`: of a period; `options` are those of `simulate` (`method="radau", tolerance=1e-9` for the last digits).
     Cost: four simulations of a period for each degree of freedom and iteration.
     Source: Nayfeh, Balachandran, Applied Nonlinear Dynamics (1995), sections 5.2 (shooting) and 7.2 (monodromy matrix).
+
+    Raises `LinearError` when the period is not positive, or not that of drivers, loads and laws; `ConvergenceError` when no periodic motion is near the start.
     """
     if not (np.isfinite(period) and period > 0):
         raise LinearError(f"period must be positive and finite; found {period}.")

@@ -9,10 +9,11 @@ from fem.errors import unknown_name
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.equations.tangent import DIFFERENCE
+from flexmb.errors import LinearError
 from flexmb.kernels.base.data import ANGLE, TRANSLATION
 from flexmb.kernels.steps.step import displace
 from flexmb.linear.independent import Changing
-from flexmb.linear.linearise import Linear, LinearError
+from flexmb.linear.linearise import Linear
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Result, followed_angles, result_of_states

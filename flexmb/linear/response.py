@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.signal import StateSpace
 
-from flexmb.linear.linearise import Linear, LinearError
+from flexmb.errors import LinearError
+from flexmb.linear.linearise import Linear
 from flexmb.linear.ports import Output, ports
 
 
@@ -52,7 +53,9 @@ def frequency_response(
     """Steady answers to harmonic inputs. Inputs: names of loads (a unit of their factor), motors and springs (a unit of force or torque), driven joints and `prescribe`d coordinates (a unit of
     motion); outputs: functions of a result.
 
-    Source of the transfer from imposed motion to reaction: Waiboer (Euromech 524). Cost: O(nf^3) a frequency.
+    Source of the transfer from imposed motion to reaction: Waiboer (EUROMECH Colloquium 524, 2012). Cost: O(nf^3) a frequency.
+
+    Raises `LinearError` when a frequency is negative or not finite, and where an undamped motion resonates.
     """
     f = np.atleast_1d(np.asarray(frequencies, dtype=float))
     if f.ndim != 1 or not len(f) or not (np.isfinite(f) & (f >= 0)).all():
@@ -81,7 +84,7 @@ def state_space(linear: Linear, inputs: Iterable[str], outputs: Mapping[str, Out
     """The small motions as `scipy.signal.StateSpace`; for python-control: `control.ss(plant.A, plant.B, plant.C, plant.D)`.
 
     States: independent coordinates, imposed motions, then the rates of both. Inputs in the order given: loads and efforts as in `frequency_response`, imposed motions by their
-    ACCELERATION (reactions need it, and a state-space model cannot differentiate).
+    ACCELERATION (reactions need it, and a state-space model cannot differentiate). `outputs`: functions of a result by name, as there.
     """
     p = ports(linear, inputs, outputs)
     nf, n = linear.degrees_of_freedom, p.T.shape[1]

@@ -77,7 +77,7 @@ class Vibration:
         return "undecided" if self.undecided.any() else "stable"
 
     def of(self, which: np.ndarray) -> "Vibration":
-        """Some of the modes."""
+        """Some of the modes: `which` are their numbers, or a mask over all."""
         return Vibration(self.eigenvalues[which], self.shapes[:, which], self.errors[which])
 
     def __str__(self) -> str:

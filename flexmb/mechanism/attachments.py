@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmb.bodies.body import Body
-from flexmb.mechanism.mechanism import MechanismError
+from flexmb.errors import MechanismError
 from flexmb.spatial.lie import rotation_exp
 
 

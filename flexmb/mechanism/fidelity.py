@@ -7,7 +7,8 @@ import numpy as np
 from fem.errors import unknown_name
 from flexmb.bodies.body import Body
 from flexmb.bodies.subspace import in_subspace
-from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.errors import MechanismError
+from flexmb.mechanism.mechanism import Mechanism
 
 Fidelity = str | int
 """`"rigid"`, a number of elastic coordinates for each flexible body, `"linear"` (no geometric stiffness), or `"flexible"`: as it is. In comparisons also `"adapted 3"`: so many coordinates a body, made

@@ -13,14 +13,10 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from fem.errors import FlexmbError
+from flexmb.errors import LawError
 from flexmb.kernels.base.call import KNOWN
 
 SIGNATURE = "float64(float64, float64, float64)"
-
-
-class LawError(FlexmbError, RuntimeError):
-    """A user's force law failed."""
 
 
 class Law:

@@ -15,15 +15,8 @@ Reference: Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1
 
 from dataclasses import dataclass
 
-from fem.errors import FlexmbError, unknown_name
-
-
-class JointError(FlexmbError, ValueError):
-    """A joint or driver cannot be made as asked."""
-
-
-class RedundantConstraintWarning(UserWarning):
-    """Some joint equations repeat others: the motion is unique, some reactions are not."""
+from fem.errors import unknown_name
+from flexmb.errors import JointError
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from flexmb.errors import MechanismError
 from flexmb.mechanism.joints import free_motion
-from flexmb.mechanism.mechanism import Joint, Mechanism, MechanismError, Row, driver_row
+from flexmb.mechanism.mechanism import Joint, Mechanism, Row, driver_row
 from flexmb.mechanism.time_functions import Motion, constant
 
 HOLD, EVENT = "hold", "event"

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from fem.errors import FlexmbError, unknown_name
+from fem.errors import unknown_name
 from flexmb.bodies.body import Body
+from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION
 from flexmb.mechanism.force_law import Law
 from flexmb.mechanism.joints import turns
@@ -17,10 +18,6 @@ from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import Motion
 from flexmb.spatial.layout import starts_of
 from flexmb.spatial.lie import rotation_from_quaternion
-
-
-class MechanismError(FlexmbError, ValueError):
-    """A mechanism cannot be built or asked as requested."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +124,14 @@ class Mechanism:
         return float(max([*reach, *radius]))
 
     def body_index(self, name: str) -> int:
-        """Index of the body called `name`."""
+        """Index of the body called `name`. Raises `MechanismError` when there is none."""
         names = [b.name for b in self.bodies]
         if name not in names:
             raise MechanismError(unknown_name("body", name, names))
         return names.index(name)
 
     def joint(self, name: str) -> Joint:
-        """The joint called `name`."""
+        """The joint called `name`. Raises `MechanismError` when there is none."""
         for joint in self.joints:
             if joint.name == name:
                 return joint
@@ -145,7 +142,7 @@ class Mechanism:
         return [m.name for m in self.markers if m.interface and m.name == f"{self.bodies[m.body].name}.{m.interface}"]
 
     def marker_index(self, name: str) -> int:
-        """Index of the marker called `name` ("body.interface" for interfaces)."""
+        """Index of the marker called `name` ("body.interface" for interfaces). Raises `MechanismError` when there is none."""
         names = [m.name for m in self.markers]
         if name not in names:
             raise MechanismError(unknown_name("marker", name, names))
@@ -158,7 +155,7 @@ class Mechanism:
         return self.function_table(np.array([t]))[0]
 
     def function_table(self, times: Float[np.ndarray, "nt"]) -> Float[np.ndarray, "nt nf 3"]:
-        """`function_values` at many times."""
+        """`function_values` at many times. Raises `MechanismError` when a value is not finite."""
         clock = np.column_stack([times, np.ones_like(times), np.zeros_like(times)])
         table = np.stack([*(f.over(times) for f in self.functions), clock], axis=1)
         if not np.isfinite(table).all():

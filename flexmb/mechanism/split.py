@@ -7,8 +7,8 @@ from typing import Any
 import fem
 from fem.model import Model
 from flexmb.bodies.body import flexible_body
+from flexmb.errors import MechanismError
 from flexmb.mechanism.attachments import BodyHandle, Place
-from flexmb.mechanism.mechanism import MechanismError
 from flexmb.mechanism.system import System
 from reduction.basis import Basis
 

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from fem.errors import unknown_name
 from flexmb.bodies.body import Body
+from flexmb.errors import JointError, MechanismError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
 from flexmb.mechanism.attachments import BodyHandle, Place, non_negative, rotation_matrix, vector
 from flexmb.mechanism.force_law import Law
-from flexmb.mechanism.joints import JointError, free_motion, joint_kind
-from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, MechanismError, Row, driver_row
+from flexmb.mechanism.joints import free_motion, joint_kind
+from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row, driver_row
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import Motion, check_derivatives, constant
 from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation
@@ -70,6 +71,8 @@ class System:
         `position` (3,) of the body-frame origin in the world; `orientation` as rotation vector, quaternion or
         matrix (body to world); `velocity` of the body-frame origin and `angular_velocity`, both in world axes;
         `eta` (m,) initial elastic coordinates (default: undeformed).
+
+        Raises `MechanismError` when the name is taken.
         """
         name = name or body.name
         if name in [b.name for b in self._bodies]:
@@ -175,6 +178,8 @@ class System:
 
         `axis` (3,) world direction: the joint's z axis; the universal joint has `axis` fixed in body `a` and
         `second_axis` (perpendicular to it) fixed in body `b`. `at`: world point for bare bodies.
+
+        Raises `JointError` when an axis has no direction, or the axes of a universal joint are not perpendicular.
         """
         rows = joint_kind(kind).equations
         direction = vector(axis, f"Joint {name!r}, axis")
@@ -317,6 +322,8 @@ class System:
         """A spring and damper along the line between two places; `length`: free length (default: the initial distance).
 
         `law(t, stretch, rate)`: a further force with which it pushes its ends apart; plain Python or compiled with `numba.njit`.
+
+        Raises `MechanismError` when an end is no place, or the ends coincide.
         """
         if not (isinstance(a, Place) and isinstance(b, Place)):
             raise MechanismError(f"Spring {name!r} needs two places, such as body['interface'] or body.at(point).")
@@ -426,7 +433,10 @@ class System:
         factor: Motion | None = None,
         follows: bool = False,
     ) -> None:
-        """A force and a moment at a place, in world axes, times `factor(t)`; `follows=True`: turning with the body."""
+        """A force and a moment at a place, in world axes, times `factor(t)`; `follows=True`: turning with the body.
+
+        Raises `MechanismError` when the place is not on a body, or the name is taken.
+        """
         if not isinstance(place, Place) or place.body == GROUND:
             raise MechanismError(f"Load {name!r} needs a place on a body, such as body['interface'] or body.at(point).")
         if name in {*self._joints, *self._forces, *self._loads}:
@@ -437,7 +447,10 @@ class System:
     # result ------------------------------------------------------------------------------------------------------
 
     def build(self) -> Mechanism:
-        """The frozen mechanism. Every body gets a marker for each of its interfaces, named "body.interface"."""
+        """The frozen mechanism. Every body gets a marker for each of its interfaces, named "body.interface".
+
+        Raises `MechanismError` when there is no body.
+        """
         if not self._bodies:
             raise MechanismError("The system has no body. Add one with system.add(body).")
         markers = list(self._markers)

@@ -8,11 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.interpolate import CubicSpline
 
-from fem.errors import FlexmbError
-
-
-class MotionError(FlexmbError, ValueError):
-    """A function of time is not usable: wrong shape, not finite, or not smooth enough."""
+from flexmb.errors import MotionError
 
 
 class Ahead(NamedTuple):
@@ -107,7 +103,7 @@ def constant(value: float) -> Motion:
 
 
 def polynomial(*coefficients: float) -> Motion:
-    """`f(t) = c0 + c1 t + c2 t^2 + ...`"""
+    """`f(t) = c0 + c1 t + c2 t^2 + ...` Raises `MotionError` when a coefficient is not finite."""
     if not coefficients or not np.isfinite(coefficients).all():
         raise MotionError(f"A polynomial needs finite coefficients c0, c1, ...; found {coefficients}.")
     p = np.polynomial.Polynomial(coefficients)
@@ -132,7 +128,10 @@ def harmonic(amplitude: float, frequency: float, phase: float = 0.0, offset: flo
 
 
 def smooth_step(start: float, duration: float, height: float) -> Motion:
-    """Rises from 0 to `height` between `start` and `start + duration`, with two continuous derivatives (quintic)."""
+    """Rises from 0 to `height` between `start` and `start + duration`, with two continuous derivatives (quintic).
+
+    Raises `MotionError` when the duration is not positive.
+    """
     if not duration > 0:
         raise MotionError(f"smooth_step needs a positive duration; found {duration}.")
 
@@ -161,6 +160,8 @@ def spin_up(speed: float, duration: float) -> Motion:
     """Angle of the standard spin-up: zero until t = 0, then its rate rises from 0 to `speed` over `duration` by a raised cosine, and stays.
 
     Source: Kane, Ryan, Banerjee, "Dynamics of a cantilever beam attached to a moving base" (1987).
+
+    Raises `MotionError` when the duration is not positive.
     """
     if not duration > 0:
         raise MotionError(f"spin_up needs a positive duration; found {duration}.")
@@ -181,7 +182,10 @@ def spin_up(speed: float, duration: float) -> Motion:
 
 
 def pulse(start: float, duration: float, height: float, period: float | None = None) -> Motion:
-    """A smooth pulse `height sin^4` between `start` and `start + duration`, repeated every `period` when given."""
+    """A smooth pulse `height sin^4` between `start` and `start + duration`, repeated every `period` when given.
+
+    Raises `MotionError` when the duration is not positive, or the period shorter.
+    """
     if not duration > 0 or (period is not None and period < duration):
         raise MotionError(f"pulse needs a positive duration, and a period no shorter; found {duration} and {period}.")
     k = np.pi / duration
@@ -215,6 +219,8 @@ def table(times: np.ndarray | list, values: np.ndarray | list, *, feature: float
 
     Ask for values inside `times` only: a simulation that leaves the table stops with an error. Integrators that choose their steps end one at each point, because any point may be a peak;
     `feature`: the length of the shortest rise, half-wave or peak of a table that is denser than what it describes.
+
+    Raises `MotionError` when there are fewer than four points, times do not increase, or a number is not finite.
     """
     t = np.asarray(times, dtype=float)
     y = np.asarray(values, dtype=float)
@@ -241,7 +247,7 @@ def table(times: np.ndarray | list, values: np.ndarray | list, *, feature: float
 
 
 def require_inside(asked: np.ndarray, known: np.ndarray, what: str) -> None:
-    """Raise `MotionError` when a time lies outside the `known` ones, by more than round-off."""
+    """Raises `MotionError` when one of the `asked` times lies outside the `known` ones, by more than round-off."""
     slack = 1e-9 * (known[-1] - known[0])
     outside = asked[(asked < known[0] - slack) | (asked > known[-1] + slack)]
     if len(outside):
@@ -266,6 +272,8 @@ def function(
 
     `arrays`: the functions take an array of times (written with numpy, or compiled with `numba.vectorize`), which spares three calls of Python a
     time step: some 3 microseconds for short functions, beside 4 to 20 that the step itself takes.
+
+    Raises `MotionError` when a breakpoint is not finite.
     """
     if not np.isfinite(np.asarray(breakpoints, dtype=float)).all():
         raise MotionError(f"The breakpoints of a function are finite times; found {breakpoints!r}.")
@@ -290,7 +298,7 @@ RESOLVED, WRONG = 1e-4, 1e-3
 
 
 def check_derivatives(motion: Motion) -> None:
-    """Raise `MotionError` when the rate or the acceleration contradicts differences of the function.
+    """Raises `MotionError` when the rate or the acceleration contradicts differences of the function.
 
     No time scale is known when a function is attached, so the check takes one time in every decade, with a step of a hundredth of that time, and
     judges where the step resolves the function (see `_slopes`). Times at which the function is not defined are left out.

@@ -9,11 +9,12 @@ from matplotlib.colors import SymLogNorm
 
 from flexmb.analyses.inverse_dynamics import Inverse
 from flexmb.analyses.kinematics import Sweep
+from flexmb.errors import PictureError
 from flexmb.linear.branches import Branches, StabilityMap
 from flexmb.linear.periodic import Periodic
 from flexmb.linear.response import Response
 from flexmb.linear.vibration import Vibration
-from flexmb.plots.pictures import BLUE, INK, ORANGE, PictureError, save_figure
+from flexmb.plots.pictures import BLUE, INK, ORANGE, save_figure
 
 
 def plot_eigenvalues(vibration: Vibration, path: str | Path) -> Path:

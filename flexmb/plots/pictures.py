@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from vtkmodules.vtkCommonCore import vtkLogger
 
 from fem.elements import LINE, element
-from fem.errors import FlexmbError
 from fem.mesh.mesh import Mesh
 from flexmb.analyses.compare import Comparison
 from flexmb.bodies.body import Body
+from flexmb.errors import PictureError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -35,10 +35,6 @@ _TUBES = {"line_width": 8, "render_lines_as_tubes": True}
 """How line cells are drawn."""
 STRESS = "von Mises stress"
 PIXELS, GIF_PIXELS = (1280, 720), (720, 405)
-
-
-class PictureError(FlexmbError, RuntimeError):
-    """A picture or an animation cannot be made or written."""
 
 
 _PARTS = {

@@ -6,7 +6,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from flexmb.analyses.work_precision import Precision
-from flexmb.plots.pictures import COLOURS, PictureError, save_figure
+from flexmb.errors import PictureError
+from flexmb.plots.pictures import COLOURS, save_figure
 
 
 def plot_work_precision(runs: Sequence[Precision], path: str | Path) -> Path:

@@ -6,7 +6,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from flexmb.plots.pictures import BLUE, COLOURS, GREY, INK, ORANGE, PictureError, save_figure
+from flexmb.errors import PictureError
+from flexmb.plots.pictures import BLUE, COLOURS, GREY, INK, ORANGE, save_figure
 from reduction.basis import Basis
 from reduction.error.response_error import ResponseError
 from reduction.frequency_response import FrequencyResponse

@@ -6,9 +6,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from flexmb.errors import StudyError
 from flexmb.plots.pictures import COLOURS, INK, save_figure
 from flexmb.study.gradients.sensitivity import Gradient
-from flexmb.study.parameters import StudyError
 from flexmb.study.table import Study
 
 MOST = 6

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fem.errors import FlexmbError, unknown_name
+from fem.errors import unknown_name
+from flexmb.errors import MeasureError
 from flexmb.results.result import Result
 
 Measure = Callable[[Result], np.ndarray]
@@ -18,10 +19,6 @@ VECTORS: dict[str, Callable[[Result, str], np.ndarray]] = {
     "moment": lambda result, joint: result.reaction(joint)[:, 3:],
 }
 FORM = "KIND:NAME:AXIS with KIND position, velocity, rotation or deflection (NAME a marker such as rod.end), force or moment (a joint), AXIS x, y, z or size; or coordinate:JOINT"
-
-
-class MeasureError(FlexmbError, ValueError):
-    """A measure is not written as it should be."""
 
 
 def measure(text: str) -> Measure:

@@ -6,11 +6,12 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float
 
+from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_places
 from flexmb.kernels.equations.recall import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import free_motion
-from flexmb.mechanism.mechanism import Mechanism, MechanismError
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.results.ledger import Ledger
 from flexmb.results.reactions import joint_reaction
@@ -139,7 +140,10 @@ class Result:
         return joint_reaction(self.mechanism, joint, self.t, self.q, self.multipliers)
 
     def drive_effort(self, joint: str, along: str | None = None) -> Float[np.ndarray, "nt"]:
-        """Torque (force) with which a joint's driver turns (moves) its second body against its first over time: the inverse dynamics of a prescribed motion."""
+        """Torque (force) with which a joint's driver turns (moves) its second body against its first over time: the inverse dynamics of a prescribed motion.
+
+        Raises `MechanismError` when the joint has no driven motion, or several of which none is named.
+        """
         record = self.mechanism.joint(joint)
         kinds = {"rotation": ANGLE, "translation": TRANSLATION}
         driven = [r for r in record.rows if self.mechanism.rows[r].function >= 0]

@@ -7,18 +7,14 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from fem.errors import FlexmbError
 from fem.matrices.stress import von_mises
 from flexmb.bodies.body import Body
 from flexmb.bodies.stress_modes import StressShapes
+from flexmb.errors import StressError
 from flexmb.results.result import Result
 
 CHUNK = 2**23
 """Numbers in one go."""
-
-
-class StressError(FlexmbError, ValueError):
-    """Stresses cannot be recovered as asked."""
 
 
 @dataclass(frozen=True, eq=False)

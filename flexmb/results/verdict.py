@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.bodies.validity import RangeWarning, out_of_range
-from flexmb.equations.time_features import UnresolvedWarning
+from flexmb.bodies.validity import out_of_range
+from flexmb.errors import EnergyBalanceWarning, JointDriftWarning, RangeWarning, UnresolvedWarning
 from flexmb.kernels.base.data import DISTANCE, TRANSLATION, make_places
 from flexmb.kernels.equations.recall import largest_violations
 from flexmb.mechanism.compile import compiled
@@ -25,14 +25,6 @@ LENGTHS = (TRANSLATION, DISTANCE)
 """Rows whose values are lengths; those of the others are angles, or sines of angles."""
 LOOKS = 1000
 """Stored times, evenly spread, at which joints are measured."""
-
-
-class EnergyBalanceWarning(UserWarning):
-    """The energy balance of a simulation does not close: its motion is not a solution of the equations of motion."""
-
-
-class JointDriftWarning(UserWarning):
-    """A joint opened during a simulation."""
 
 
 @dataclass(frozen=True)

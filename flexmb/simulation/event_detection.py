@@ -22,6 +22,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start, quiet_start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
+from flexmb.errors import EventError
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method
 from flexmb.kernels.steps.step import displace
@@ -32,7 +33,7 @@ from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import Motion
 from flexmb.results.result import Happening, Result, Statistics, followed_angles, result_of_states
 from flexmb.simulation.contacts import Contacts, Force
-from flexmb.simulation.events import Bounce, End, Event, EventError, Lock, Release
+from flexmb.simulation.events import Bounce, End, Event, Lock, Release
 from flexmb.simulation.instants import Sight, first_instant, peak
 
 LOOK = 0.25

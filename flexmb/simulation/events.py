@@ -2,12 +2,8 @@
 
 from dataclasses import dataclass
 
-from fem.errors import FlexmbError
+from flexmb.errors import EventError
 from flexmb.results.measure import Measure
-
-
-class EventError(FlexmbError, ValueError):
-    """An event cannot be watched or carried out."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from types import TracebackType
 
 import numpy as np
 
-from fem.errors import FlexmbError
 from flexmb.equations.snapshot import Snapshot
+from flexmb.errors import HistoryError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import Happening, Result, Statistics
@@ -23,10 +23,6 @@ CHUNK = 2**21
 """Numbers written at a time."""
 HEADER = 4096
 MAGIC = b"flexmb history\n"
-
-
-class HistoryError(FlexmbError, OSError):
-    """A history cannot be kept in a file."""
 
 
 class History:

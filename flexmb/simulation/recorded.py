@@ -8,8 +8,8 @@ import numpy as np
 import psutil
 
 from flexmb.equations.initial_conditions import Start, quiet_start, start
+from flexmb.errors import IntegratorError
 from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients
-from flexmb.integrators.integrator import IntegratorError
 from flexmb.kernels.base.announce import announced
 from flexmb.kernels.derivatives.adjoint import Track, advance_recorded, keep, make_track
 from flexmb.kernels.steps.step import Scheme

@@ -8,7 +8,8 @@ from time import process_time
 from typing import Any
 
 from flexmb.equations.initial_conditions import start
-from flexmb.equations.time_features import Pace, UnresolvedWarning, pace_of, warn_unresolved
+from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
+from flexmb.errors import UnresolvedWarning
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexmb.integrators.integrator import IntegratorError
+from flexmb.errors import IntegratorError
 
 ROUND = 1e-9
 """Relative: a step that divides a duration but for this divides it."""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from fem.errors import FlexmbError
+from flexmb.errors import UnilateralError
 
 ROUNDING = 1e-13
 """Eigenvalues and gradients, relative to the largest of scaled rows, that are rounding."""
@@ -30,10 +30,6 @@ UNMET = 1e-8
 """Velocity left on a row that no push can change, relative to the largest one, beyond which the problem has no solution."""
 REGULAR = 1e-4
 """Weight of the norm of the pushes in the choice of the rows that carry; the pushes themselves are computed without it."""
-
-
-class UnilateralError(FlexmbError, ValueError):
-    """No pushes meet the conditions."""
 
 
 class Pushes(NamedTuple):

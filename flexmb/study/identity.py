@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmb.study.parameters import StudyError
+from flexmb.errors import StudyError
 
 LONGEST_NAME = 1000
 """Characters of a text that may name a file."""

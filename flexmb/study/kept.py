@@ -10,7 +10,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from flexmb.study.parameters import Parameters, StudyError, key_of
+from flexmb.errors import StudyError
+from flexmb.study.parameters import Parameters, key_of
 from flexmb.study.readings import unchanged
 
 

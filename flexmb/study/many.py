@@ -13,12 +13,13 @@ import loky
 from threadpoolctl import threadpool_limits
 
 from fem.errors import FlexmbError
+from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.simulation.simulate import Progress, simulate
 from flexmb.study.identity import identity
 from flexmb.study.kept import KeptOutcomes
-from flexmb.study.parameters import Parameters, StudyError, checked
+from flexmb.study.parameters import Parameters, checked
 from flexmb.study.peaks import Measure, peaks
 from flexmb.study.readings import files_read, listen
 from flexmb.study.table import Row, Study

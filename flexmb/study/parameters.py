@@ -7,19 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fem.errors import FlexmbError
+from flexmb.errors import StudyError
 
 Parameters = dict[str, Any]
 Progress = Callable[[float], None]
 """Called with the part done."""
-
-
-class StudyError(FlexmbError, ValueError):
-    """A study cannot be run, kept or told as asked."""
-
-
-class SensitivityWarning(UserWarning):
-    """Derivatives that are not what they seem: of something that is not smooth, or of a motion that is not known well enough."""
 
 
 def nothing(done: float) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import unknown_name
-from flexmb.study.parameters import Parameters, StudyError
+from flexmb.errors import StudyError
+from flexmb.study.parameters import Parameters
 
 SHOWN = 12
 """Rows of a study that are printed."""
@@ -46,13 +47,13 @@ class Study:
         return list(dict.fromkeys(name for row in self.rows for name in row.outcome or {}))
 
     def parameter(self, name: str) -> list[Any]:
-        """The values of a parameter."""
+        """The values of a parameter. Raises `StudyError` when there is none of this name."""
         if name not in self.parameters:
             raise StudyError(unknown_name("parameter", name, self.parameters))
         return [row.parameters[name] for row in self.rows]
 
     def measure(self, name: str) -> Float[np.ndarray, "n"]:
-        """The values of a measure; not a number where a variant failed or does not have it."""
+        """The values of a measure; not a number where a variant failed or does not have it. Raises `StudyError` when there is none of this name."""
         if name not in self.measures:
             raise StudyError(unknown_name("measure", name, self.measures))
         return np.array([(row.outcome or {}).get(name, np.nan) for row in self.rows])
@@ -65,7 +66,7 @@ class Study:
         return made | {"error": [row.error or "" for row in self.rows]}
 
     def write_csv(self, path: str | Path) -> Path:
-        """The table as a text file, numbers with all their digits."""
+        """The table as a text file, numbers with all their digits. Raises `StudyError` when it cannot be written."""
         path, columns = Path(path), self.columns
         try:
             with path.open("w", newline="", encoding="utf-8") as file:

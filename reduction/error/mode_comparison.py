@@ -70,6 +70,8 @@ def compare_modes(model: Model, basis: Basis, count: int | None = None) -> ModeC
 
     The full model has the same rigid interfaces (RBE2). Cost: one factorisation and 5 to 7 solves a mode. Source of
     effective masses: Wijker, Mechanical Vibrations in Spacecraft Design (2004), chapter 16.
+
+    Raises `MatrixError` when the basis is not of this model, or has fewer modes than `count`.
     """
     if len(basis.Psi) != model.ndof:
         raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")

@@ -70,6 +70,8 @@ def response_error(
     `inputs`: see `resolve_inputs`; default all interfaces. `tolerance`: to which the full response is known (see
     `reduction.error.reference_response`). Resonances are damped by `loss_factor` (structural). Rigid motion is exact in every basis and left out: the
     figure does not depend on the body frame. Cost: one factorisation, the modes up to 1.5 f, some blocks of solves.
+
+    Raises `MatrixError` when the basis is not of this model.
     """
     if len(basis.Psi) != model.ndof:
         raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")

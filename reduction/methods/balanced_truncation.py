@@ -50,6 +50,8 @@ def balanced_truncation(
 
     `reference_frame`, `inputs`, `static`: see `gramian`. Errors as in `craig_bampton`. Cost: the reference response, and a complex factorisation for each of the 20 to
     50 shifts, with p solves each. `gramian` gives bases as good over a band for one factorisation in all.
+
+    Raises `MatrixError` without a band, and for a part without interfaces and inputs.
     """
     if band is None:
         raise MatrixError("Balanced truncation needs a band=(0, f): its shifts and its error are placed in it.")

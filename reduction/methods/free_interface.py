@@ -26,7 +26,7 @@ def craig_chang(
     - `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`.
 
     Raises what `craig_bampton` raises, and ConvergenceError when a tolerance is out of reach. Cost: one factorisation, p solves and 4 to 5 solves a mode.
-    Sources: Rubin, AIAA J. 13 (1975) 995-1006; Craig and Chang, "On the use of attachment modes in substructure coupling", AIAA 77-405.
+    Sources: Rubin, AIAA J. 13 (1975) 995-1006; Craig and Chang, "On the use of attachment modes in substructure coupling", AIAA 77-405 (1977).
     """
     spec = size_spec(modes, band, tolerance, least=0)
     context = reduction_context(model, spec, inputs, reference_frame)

@@ -47,6 +47,8 @@ def gramian(
 
     `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Options of the basis hold the singular values. Errors as in
     `craig_bampton`. Cost: one factorisation, the reference response, and dense problems of its size.
+
+    Raises `MatrixError` without a band, and for a part without interfaces and inputs.
     """
     if band is None:
         raise MatrixError("A Gramian needs the band=(0, f) it is taken over.")

@@ -38,6 +38,8 @@ def irka(
 
     `band = (0, f)`: where the reference response, on which the iteration works, is accurate; its structural damping is taken as viscous damping of each mode.
     Options of the basis tell the iterations and whether they settled; the error over the band is measured whatever came out. Cost: the reference response.
+
+    Raises `MatrixError` without a band, for a part without interfaces and inputs, and for more shapes than the band needs.
     """
     if band is None:
         raise MatrixError("IRKA needs a band=(0, f): it works on the reference response over it.")

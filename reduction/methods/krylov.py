@@ -66,6 +66,8 @@ def krylov(
     `static` (default): the static responses to all inputs come first, m = p + shapes, so that static loads are exact.
     `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Errors as there. Cost: a factorisation for each shift other than 0 (the
     adaptive placement takes about one for each natural frequency in the band), p solves for each moment of a block.
+
+    Raises `MatrixError` when shifts are given beside modes or tol, and for a part without interfaces and inputs.
     """
     if shifts is not None and (modes is not None or tolerance is not None):
         raise MatrixError("Give shifts and moments, or let modes or tolerance place them; not both.")

@@ -7,7 +7,7 @@ wrenches they carry: u = G (f - B lambda) + Phi q, and stationarity of the poten
     [ B^T Phi   -B^T G B   ] [ lambda ] = [ d - B^T G f  ]
 
 where the first row and q, the rigid motion, are there for a pinned body only.
-Source of the elimination: Farhat and Geradin, Comput. Struct. 68 (1998) 85-96.
+Source of the elimination: Farhat and Geradin, Int. J. Numer. Meth. Engng 41 (1998) 675-696.
 """
 
 from dataclasses import dataclass

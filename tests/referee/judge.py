@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fem.errors import FlexmbError
-from flexmb.integrators.integrator import IntegratorError
+from flexmb.errors import IntegratorError
 from flexmb.mechanism.compile import compiled
 from referee.build import condition, sound
 from referee.description import describe

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import flexmb
+from flexmb.errors import RedundantConstraintWarning
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.joints import RedundantConstraintWarning
 from referee.build import build, events_of
 from referee.units import HERE, SI
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from fem.errors import FactorisationError
+from fem.errors import DoesNotFitError, FactorisationError
 from fem.linear_algebra.factorisations import mkl, mumps
 from fem.linear_algebra.factorisations.diagnosis import explain_singularity
 from fem.linear_algebra.factorisations.forecast import Forecast
@@ -21,7 +21,6 @@ from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.record import FactorRecord, Kind
 from fem.linear_algebra.factorisations.storage import (
     MEGABYTE,
-    DoesNotFitError,
     SolverOptions,
     private_directory,
     resident,

@@ -3,7 +3,7 @@
 Every process runs the same script with the same model (`mpiexec -n 8 python reduce.py`) and calls the same functions in the same order; the matrix is cut
 into rows, the factor lives spread over all processes, and solutions come back whole to each. The model itself is held by every process: that is what limits
 the size. Never chosen by "auto". A memory budget, for each process, sends the factor to disk. Real matrices only with PETSc's usual build.
-Source: Balay et al., PETSc/TAO users manual, ANL-21/39; Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix Anal. Appl. 23 (2001) 15-41.
+Source: Balay et al., PETSc/TAO users manual, ANL-21/39 (2021); Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix Anal. Appl. 23 (2001) 15-41.
 """
 
 import os

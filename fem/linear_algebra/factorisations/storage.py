@@ -47,7 +47,7 @@ class SolverOptions:
 
     @property
     def budget(self) -> int:
-        """Bytes that the process may take."""
+        """Bytes that the process may take. Raises `MatrixError` when `memory` is no size."""
         if self.memory is None:
             return int(ALL_MEMORY * psutil.virtual_memory().total)
         try:
@@ -64,10 +64,6 @@ class SolverOptions:
     def place(self) -> Path:
         """The directory for factors on disk."""
         return Path(self.scratch or os.environ.get("FLEXMB_SCRATCH") or tempfile.gettempdir())
-
-
-class DoesNotFitError(Exception):
-    """Within "auto": this library would have to go out of core, and another one does that better."""
 
 
 GROWTH = 1.25

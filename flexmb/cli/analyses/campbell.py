@@ -24,10 +24,10 @@ def command(
     """Follow the natural vibrations of a mechanism as one value changes (Campbell diagram, root locus); map its stability over two."""
     from flexmb.cli.screen import bars, say_text
     from flexmb.cli.vary import values_of
+    from flexmb.errors import StudyError
     from flexmb.files.models.model_file import load_model
     from flexmb.linear import campbell, root_locus, stability_map
     from flexmb.plots.linear_plots import plot_branches, plot_stability
-    from flexmb.study.parameters import StudyError
 
     varied = [values_of(text) for text in vary]
     if len(varied) > 2:

@@ -63,8 +63,8 @@ def command(
 def _adjoint(system: "Model", at: dict[str, float], loaded: "ModelFile", of: str, show: "Progress") -> "Gradient":
     """The gradient of the largest value of one series of `peaks`."""
     from fem.errors import unknown_name
+    from flexmb.errors import StudyError
     from flexmb.study import adjoint_gradient, peak_series
-    from flexmb.study.parameters import StudyError
 
     series = peak_series(loaded.system.build())
     if of not in series:
@@ -74,7 +74,7 @@ def _adjoint(system: "Model", at: dict[str, float], loaded: "ModelFile", of: str
 
 def _plain_steps(loaded: "ModelFile") -> dict[str, Any]:
     """The options of `simulate` that the adjoint and direct methods know; raises `StudyError` when the file has others."""
-    from flexmb.study.parameters import StudyError
+    from flexmb.errors import StudyError
 
     given = loaded.options
     others = [key for key, plain in PLAIN.items() if given.get(key, plain) != plain]

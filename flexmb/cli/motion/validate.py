@@ -61,7 +61,7 @@ def command(
         except OSError as error:
             raise FlexmbError(f"Cannot write the report into {report}: {error}.") from None
     if json_file is not None:
-        from flexmb.files.storage.tree import FileError
+        from flexmb.errors import FileError
 
         try:
             json_file.write_text(json.dumps([row.as_dict() for row in rows], indent=1))

@@ -14,8 +14,8 @@ def command(
 ) -> None:
     """Convert a flexible body between flexmb, numpy, MATLAB, SID and MBDyn."""
     from flexmb.cli.screen import say_text
+    from flexmb.errors import FileError
     from flexmb.files.bodies.body_file import FORMATS, load_body, save_body
-    from flexmb.files.storage.tree import FileError
 
     if output.suffix.lower() not in FORMATS:
         raise FileError(f"Nothing is known of the ending of {output.name!r}; known are {', '.join(FORMATS)}.")

@@ -19,9 +19,10 @@ def command(
 ) -> None:  # fmt: skip
     """Recover stresses: the largest von Mises stress over time with its place, histories at points, a coloured picture."""
     from flexmb.cli.screen import say_text
+    from flexmb.errors import StressError
     from flexmb.files import load_result
     from flexmb.plots.pictures import picture_result, plot_stress
-    from flexmb.results.stress import StressError, largest_stress, write_stress_csv
+    from flexmb.results.stress import largest_stress, write_stress_csv
 
     found = load_result(result)
     having = [b.name for b in found.mechanism.bodies if b.stress is not None]
@@ -44,7 +45,7 @@ def command(
 
 
 def _point(text: str) -> tuple[str, list[float]]:
-    from flexmb.results.stress import StressError
+    from flexmb.errors import StressError
 
     name, _, numbers = text.partition("=")
     try:

@@ -15,7 +15,8 @@ import scipy.io
 
 from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants
-from flexmb.files.storage.tree import FileError, write_whole
+from flexmb.errors import FileError
+from flexmb.files.storage.tree import write_whole
 
 _SHAPES = {
     "s0": "3", "S1": "3m", "SG": "3mm", "J0": "33", "J1": "m33", "J2": "mm33", "h0": "3m", "h": "3mm", "PG": "33mm",

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from fem.errors import FlexmbError
 from flexmb.bodies.body import Body
+from flexmb.errors import FileError
 from flexmb.files.bodies import array_file, mbdyn_file, sid_file
 from flexmb.files.bodies.body_tree import body_from_tree, body_tree
 from flexmb.files.storage.sound import require_sound_body
-from flexmb.files.storage.tree import FileError, read_tree, require_own, write_tree
+from flexmb.files.storage.tree import read_tree, require_own, write_tree
 
 
 def _save_h5(body: Body, path: Path) -> Path:

@@ -11,8 +11,9 @@ from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants
 from flexmb.bodies.stress_modes import StressShapes
 from flexmb.bodies.validity import Gauge
+from flexmb.errors import FileError
 from flexmb.files.storage.sound import require_sound_body
-from flexmb.files.storage.tree import FileError, Tree
+from flexmb.files.storage.tree import Tree
 from reduction.second_order_modes import SecondOrderModes
 
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import inertia_of, rigid_invariants
+from flexmb.errors import FileError
 from flexmb.files.bodies.modal_data import ModalData, body_of, data_of, first_moments, second_products
-from flexmb.files.storage.tree import FileError, require_sealed_text, sealed_text, write_whole
+from flexmb.files.storage.tree import require_sealed_text, sealed_text, write_whole
 
 _TITLES = {
     9: "MODAL MASS MATRIX", 10: "MODAL STIFFNESS MATRIX", 12: "RIGID BODY INERTIA MATRIX", 13: "MODAL DAMPING MATRIX",

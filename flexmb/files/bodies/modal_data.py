@@ -9,10 +9,10 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
-from fem.mesh.raw_mesh import MeshWarning
+from fem.errors import MeshWarning
 from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants, inertia_of, second_moments
-from flexmb.files.storage.tree import FileError
+from flexmb.errors import FileError
 from flexmb.spatial.lie import skew
 
 COUPLED = 1e-6

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from flexmb.bodies.body import Body
+from flexmb.errors import FileError
 from flexmb.files.bodies.modal_data import ModalData, body_of, data_of, first_moments
-from flexmb.files.storage.tree import FileError, require_sealed_text, sealed_text, write_whole
+from flexmb.files.storage.tree import require_sealed_text, sealed_text, write_whole
 from flexmb.spatial.lie import skew
 
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))

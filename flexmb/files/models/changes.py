@@ -4,14 +4,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from fem.errors import FlexmbError, unknown_name
-
-
-class ChangeError(FlexmbError, KeyError):
-    """A model file has no such key."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
+from fem.errors import unknown_name
+from flexmb.errors import ChangeError
 
 
 def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

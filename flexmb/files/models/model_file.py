@@ -18,20 +18,16 @@ from fem.errors import FlexmbError, unknown_name
 from fem.mesh.selection import from_text
 from flexmb.analyses.inverse_dynamics import Servo
 from flexmb.bodies.body import Body, flexible_body, rigid_body
+from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
-from flexmb.mechanism.mechanism import MechanismError
 from flexmb.mechanism.system import BodyHandle, Place, System
 from flexmb.mechanism.time_functions import Motion
 from flexmb.results.measure import measure
 from flexmb.simulation.events import Action, End, Event, Lock, Release, stop
-
-
-class ModelFileError(FlexmbError, ValueError):
-    """A model file is not as it must be; the message names file and key."""
 
 
 @dataclass(frozen=True, eq=False)

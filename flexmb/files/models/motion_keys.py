@@ -6,9 +6,10 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from flexmb.errors import MotionError
 from flexmb.files.models.keys import Keys, Positive, refusal
 from flexmb.mechanism import time_functions as motion
-from flexmb.mechanism.time_functions import Motion, MotionError
+from flexmb.mechanism.time_functions import Motion
 
 
 class Polynomial(Keys):

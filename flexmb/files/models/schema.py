@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hint
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from fem.errors import unknown_name
+from flexmb.errors import IntegratorError
 from flexmb.files.models.keys import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.motion_keys import MotionKeys
-from flexmb.integrators.integrator import IntegratorError
 from flexmb.integrators.method import Method, method_of, methods
 from flexmb.mechanism.joints import JOINTS
 

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from fem.errors import FlexmbError
+from flexmb.errors import FileError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
 from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
-from flexmb.files.storage.tree import FileError, Tree, read_tree, write_tree
+from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.force_law import Law
 from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmb.files.storage.tree import FileError
+from flexmb.errors import FileError
 from flexmb.mechanism.joints import JOINTS
 from flexmb.results.result import Result
 
@@ -47,7 +47,7 @@ def columns(result: Result) -> dict[str, np.ndarray]:
 
 
 def data_frame(result: Result) -> "pandas.DataFrame":
-    """`columns` as a pandas table over the time `t`. Needs pandas."""
+    """`columns` as a pandas table over the time `t`. Needs pandas. Raises `FileError` without it."""
     try:
         import pandas
     except ImportError:
@@ -56,7 +56,7 @@ def data_frame(result: Result) -> "pandas.DataFrame":
 
 
 def dataset(result: Result) -> "xarray.Dataset":
-    """`columns` as an xarray dataset over the time `t`. Needs xarray."""
+    """`columns` as an xarray dataset over the time `t`. Needs xarray. Raises `FileError` without it."""
     try:
         import xarray
     except ImportError:
@@ -67,7 +67,10 @@ def dataset(result: Result) -> "xarray.Dataset":
 
 
 def write_table(result: Result, path: str | Path) -> Path:
-    """Write `columns` as `.csv`, or as `.parquet` where pandas and pyarrow are installed."""
+    """Write `columns` as `.csv`, or as `.parquet` where pandas and pyarrow are installed.
+
+    Raises `FileError` where they are not, or when the file cannot be written.
+    """
     path, table = Path(path), columns(result)
     try:
         if path.suffix == ".csv":

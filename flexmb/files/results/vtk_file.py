@@ -7,7 +7,7 @@ import numpy as np
 
 from fem.files.vtk_files import VtkFields, write_vtk
 from fem.mesh.mesh import Mesh
-from flexmb.files.storage.tree import FileError
+from flexmb.errors import FileError
 from flexmb.mechanism.compile import compiled
 from flexmb.results.result import Result
 from flexmb.results.stress import nodal_von_mises
@@ -19,6 +19,8 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
 
     The collection names the bodies. Points are the deformed, moved nodes; point data: `displacement` (elastic, world axes),
     `body` (its number in the mechanism) and `von_mises` (at the nodes of the skin, not a number inside).
+
+    Raises `FileError` when no body has a mesh, or the files cannot be written.
     """
     mechanism = result.mechanism
     meshes = {k: b.mesh for k, b in enumerate(mechanism.bodies) if b.mesh is not None}

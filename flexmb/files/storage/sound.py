@@ -9,6 +9,7 @@ import numpy as np
 
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import rigid_mass
+from flexmb.errors import UnsoundError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
 from flexmb.mechanism.mechanism import Load, Marker, Mechanism, Row
 from flexmb.mechanism.state import State
@@ -19,10 +20,6 @@ UNIT = 1e-6
 DEFINITE = 1e-6
 """Least part of the rigid mass that the elastic motion leaves."""
 KINDS = (TRANSLATION, DOT, DISTANCE, ANGLE, TILT)
-
-
-class UnsoundError(ValueError):
-    """What a file holds cannot be; the message says what."""
 
 
 def require(holds: Any, text: str) -> None:

@@ -4,7 +4,6 @@ import os
 import re
 import tempfile
 import zlib
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -12,7 +11,8 @@ from urllib.parse import quote, unquote
 import h5py
 import numpy as np
 
-from fem.errors import FlexmbError
+from flexmb.errors import FileError
+from flexmb.version import __version__
 
 Tree = dict[str, Any]
 FORMAT = 1
@@ -23,10 +23,6 @@ SEAL = b"\nflexmb seal %08x %016x\n"
 _SEALED = re.compile(rb"\nflexmb seal ([0-9a-f]{8}) ([0-9a-f]{16})\n")
 BLOCK = 2**24
 """Bytes read at a time."""
-
-
-class FileError(FlexmbError, OSError):
-    """A file cannot be read or written."""
 
 
 def write_tree(path: str | Path, kind: str, tree: Tree) -> Path:
@@ -104,7 +100,7 @@ def _image(path: Path, kind: str, tree: Tree) -> bytes:
         with h5py.File(path.name, "w", driver="core", backing_store=False) as file:
             file.attrs["kind"] = f"flexmb {kind}"
             file.attrs["format"] = FORMAT
-            file.attrs["writer"] = f"flexmb {_version()}"
+            file.attrs["writer"] = f"flexmb {__version__}"
             file.attrs["checksum"] = _checksum(tree)
             _write(file, "content", tree)
             file.flush()
@@ -172,13 +168,6 @@ def _checksum(tree: Any, value: int = 0) -> int:
     array = np.ascontiguousarray("none" if tree is None else tree)
     value = zlib.crc32(f"{array.dtype.str}{array.shape}".encode(), value)
     return zlib.crc32(array.reshape(-1).view(np.uint8).data if array.size else b"", value)
-
-
-def _version() -> str:
-    try:
-        return version("flexmb")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _write(parent: h5py.Group, label: str, value: Any) -> None:

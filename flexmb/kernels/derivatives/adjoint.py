@@ -15,7 +15,7 @@ With costates Q, W, D, A of what a step leaves, all in these coordinates, multip
 with T the tangent operator of the step's increment `xi`. Divided by `h^2 beta T^T` that is the matrix of a Newton step, up to what that leaves out; its factors serve here, in an iteration. The
 costates of the step before follow.
 
-Source of the approach: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems on a Lie group" (2015); here discretised first, so the gradient is that of the computed motion.
+Source of the approach: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems formulated on a Lie group" (EUROMECH Colloquium 524, 2012); here discretised first, so the gradient is that of the computed motion.
 """
 
 from typing import NamedTuple

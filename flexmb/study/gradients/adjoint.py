@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexmb.errors import StudyError
 from flexmb.kernels.base.announce import announced
 from flexmb.kernels.base.data import make_places, make_terms
 from flexmb.kernels.derivatives.adjoint import make_costates, make_sweep, sweep
@@ -20,7 +21,7 @@ from flexmb.study.gradients.rates import rates_of
 from flexmb.study.gradients.seeds import Over, Scalar, Series, scalar, seeds
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.gradients.trust import error_of, other_step, suspicious, warn_of_errors
-from flexmb.study.parameters import Progress, StudyError, checked_values, nothing
+from flexmb.study.parameters import Progress, checked_values, nothing
 
 
 def adjoint_gradient(
@@ -50,7 +51,7 @@ def adjoint_gradient(
     Cost: a simulation, about two more for the way back, and two builds of the model and two starts of the mechanism a parameter: some three runs in all, whatever the number of parameters, as long as building
     is cheap. Parameters that move joints or drivers feel the rounding of positions: in reactions an error of about 1e-13 length masses / step^2. `flexmb.study.gradient` takes four runs a parameter, and gives all measures at once. All steps are kept in memory.
 
-    Source: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems formulated on a Lie group"; Dias, Pereira, "Sensitivity analysis of rigid-flexible multibody systems"
+    Source: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems formulated on a Lie group" (2012); Dias, Pereira, "Sensitivity analysis of rigid-flexible multibody systems"
     (1997); discretised before differentiation.
     """
     values = checked_values(at)

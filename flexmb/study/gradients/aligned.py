@@ -15,10 +15,10 @@ from scipy.optimize import linear_sum_assignment
 
 from flexmb.bodies.body import Body
 from flexmb.bodies.subspace import transformed
+from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.spatial.layout import starts_of
-from flexmb.study.parameters import StudyError
 
 ALIKE = 0.5
 """Least agreement of shapes, as a cosine, by which they are known again."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from flexmb.errors import StudyError
 from flexmb.kernels.base.announce import announced
 from flexmb.kernels.base.data import make_places, make_terms
 from flexmb.kernels.derivatives.variation import make_variation, vary
@@ -14,7 +15,7 @@ from flexmb.study.gradients.model import Model, mechanism_of
 from flexmb.study.gradients.rates import Rates, rates_of
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.gradients.trust import error_of, other_step, suspicious, warn_of_errors
-from flexmb.study.parameters import Progress, StudyError, checked_values, nothing
+from flexmb.study.parameters import Progress, checked_values, nothing
 from flexmb.study.peaks import Measure, peaks_of_states
 
 MOVED = 4e-3

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from flexmb.errors import StudyError
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
-from flexmb.study.parameters import StudyError
 
 Model = Callable[..., System | Mechanism]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flexmb.errors import SensitivityWarning, StudyError
 from flexmb.kernels.base.data import Flat
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.mechanism.compile import compiled
@@ -15,7 +16,6 @@ from flexmb.study.gradients.aligned import Aligned, aligned, near_of
 from flexmb.study.gradients.held import held_by
 from flexmb.study.gradients.model import Model, mechanism_of, require_alike
 from flexmb.study.gradients.scales import scale_of
-from flexmb.study.parameters import SensitivityWarning, StudyError
 
 NUMBERS = (
     "gravity", "mass", "s0", "J0", "rest_Mrr", "rest_Mre", "rest_moments", "rest_chol", "linear", "quadratic", "stiffness", "damping", "marker_point", "marker_axes", "marker_rows",

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 
 from flexmb.equations.evaluation import Equations
+from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import force_units
 from flexmb.results.result import Result, followed_angles, result_of_states
-from flexmb.study.parameters import StudyError
 
 Series = Callable[[Result], np.ndarray]
 """A number at every stored time, of the state at that time alone."""

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import unknown_name
+from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
@@ -15,7 +16,7 @@ from flexmb.study.gradients.aligned import Aligned, aligned, near_of
 from flexmb.study.gradients.model import Model as Build
 from flexmb.study.gradients.model import mechanism_of
 from flexmb.study.many import Model, simulate_many
-from flexmb.study.parameters import StudyError, checked_values
+from flexmb.study.parameters import checked_values
 from flexmb.study.peaks import Measure, peaks
 
 AROUND, ABOVE = (1.0, -1.0, 0.5, -0.5), (0.25, 0.5, 0.75, 1.0)
@@ -34,7 +35,7 @@ class Gradient:
     errors: Mapping[str, Float[np.ndarray, "np"]]
 
     def of(self, measure: str) -> Float[np.ndarray, "np"]:
-        """Derivatives of one measure, in the order of the parameters."""
+        """Derivatives of one measure, in the order of the parameters. Raises `StudyError` when there is none of this name."""
         if measure not in self.derivatives:
             raise StudyError(unknown_name("measure", measure, self.derivatives))
         return self.derivatives[measure]
@@ -86,6 +87,8 @@ def gradient(
     processes as in `simulate_many`, whose other options are taken too. Simulate with a fixed `step=`, so that all runs make the same steps; largest values over time have a derivative only
     as long as the same peak is the largest: the error tells where not. A parameter that is zero is moved to one side only. Elastic coordinates are those of the mechanism at the values `at`, whatever signs, order and
     mixtures the modes of flexible bodies take when they are built again. Cost: four runs a parameter.
+
+    Raises `StudyError` when the relative step is not between 0 and 0.5, or a run fails.
     """
     values = checked_values(at)
     if not 0 < relative_step < 0.5:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from flexmb.errors import SensitivityWarning
 from flexmb.simulation.recorded import Recording
-from flexmb.study.parameters import SensitivityWarning
 
 SUSPICIOUS = 1e-4
 """Errors of the steps, over the mechanism's length, times the growth of disturbances, from which derivatives are computed a second time."""

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from referee.build import build, sound
+from referee.build import build, condition, sound
 from referee.description import CLOSING, WEIGHTS, describe
+from referee.floor import ROUNDED, gain
 from referee.judge import judge
-from referee.motion import How, run, seen
+from referee.motion import How, difference, run, scales, seen
 from referee.newton_euler import impulses_left
 from referee.units import SI, SYSTEMS, Frame
 
@@ -68,6 +69,22 @@ def test_the_referee_sees_a_wrong_force(monkeypatch):
     reaction = Result.reaction
     monkeypatch.setattr(Result, "reaction", lambda self, joint: 1.001 * reaction(self, joint))
     assert impulses_left(d, result) > 1e-5
+
+
+def test_the_floor_of_reactions_is_the_gain_of_the_method():
+    """In other units reactions differ by rounding as the recursions of the method say, over a hundredfold range of gains."""
+    d = sound(describe(454))
+    of_position = []
+    for rho in (0.3, 0.6, 0.9, 0.95):
+        how = How("generalised-alpha", step=2e-3, rho_inf=rho)
+        here = seen(d, run(d, how, 0.4))
+        there = [seen(d, run(d, how, 0.4, units=units), units) for units in SYSTEMS[1:]]
+        s = scales(here, d.bodies[0].mass)
+        apart = [difference(here, motion, s)[1] for motion in there]
+        rounding = s.force / s.mass * how.step**2 / gain(False, rho)
+        assert np.max(apart) * rounding < condition(d) * ROUNDED
+        of_position.append(np.sqrt(np.mean(np.square(apart))) * rounding)
+    assert max(of_position) < 4 * min(of_position)
 
 
 def test_frames_and_units_are_undone():

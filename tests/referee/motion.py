@@ -16,12 +16,13 @@ NEWTON = 1e-13
 
 @dataclass(frozen=True)
 class How:
-    """An integrator, its coordinates, and either steps of a fixed size or a tolerance."""
+    """An integrator, its coordinates, and either steps of a fixed size or a tolerance; `rho_inf`, of generalised-alpha and HHT."""
 
     integrator: str
     coordinates: str = "absolute"
     step: float | None = None
     tolerance: float | None = None
+    rho_inf: float = 0.9
 
     def __str__(self):
         size = f"step {self.step:g}" if self.step else f"tolerance {self.tolerance:g}"
@@ -53,7 +54,7 @@ def run(description, how, duration, *, units=SI, frame=HERE, output_step=None, d
     else:
         options["tolerance"] = how.tolerance
     if how.integrator in ("generalised-alpha", "hht"):
-        options["newton_tolerance"] = NEWTON
+        options |= {"newton_tolerance": NEWTON, "rho_inf": how.rho_inf}
     if output_step is not None:
         options["output_step"] = float(units.of(output_step, time=1))
     with warnings.catch_warnings():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from referee.build import build, condition, sound
-from referee.description import CLOSING, WEIGHTS, describe
+from referee.description import CLOSING, DOUBLED, TWIN, WEIGHTS, describe
 from referee.floor import ROUNDED, gain
 from referee.judge import judge
 from referee.motion import How, difference, run, scales, seen
@@ -49,12 +49,15 @@ def test_the_mechanisms_are_of_every_kind():
     """All joints, forces, drivers and events, loops and trees, rigid and flexible bodies."""
     many = [describe(seed) for seed in range(300)]
     joints = {j.kind for d in many for j in d.joints}
-    assert joints == set(WEIGHTS)
+    assert joints == {*WEIGHTS, "prescribed"}
     assert {j.kind for d in many for j in d.joints if j.name.startswith("closing")} == set(CLOSING)
     assert {f.kind for d in many for f in d.forces} == {"spring", "bushing", "joint-spring", "motor", "law", "load"}
     assert {e.kind for d in many for e in d.events} == {"stop", "lock", "release"}
     assert {d.function.kind for m in many for d in m.drivers} == {"harmonic", "smooth_step", "pulse", "constant_speed"}
     assert {d.loops for d in many} == {0, 1, 2}
+    assert {j.kind for d in many for j in d.joints if j.name.startswith(TWIN)} == set(DOUBLED)
+    assert any(d.far for d in many)
+    assert {s.along for d in many for s in d.speeds} == {"rotation", "translation"}
     assert any(not d.grounded for d in many)
     assert any(b.seed is not None and b.second_order for d in many for b in d.bodies)
 

@@ -223,6 +223,34 @@ def largest(x, weight):
 
 
 @njit(cache=True)
+def largest_vector(tree, x, weight):
+    """Largest weighted displacement, rotation or elastic coordinate of a body in the coordinates of the tree; not a number if an entry is not.
+
+    Displacements and rotations by their lengths: pivots move in the axes of the world, and no size of a step may depend on how an observer has turned them.
+    """
+    size = 0.0
+    for b in range(len(tree.order)):
+        first, start = tree.axis_start[b], tree.start[b]
+        elastic = start + tree.axis_start[b + 1] - first
+        displacement, rotation = 0.0, 0.0
+        for i in range(start, elastic):
+            value = x[i] * weight[i]
+            if tree.axes[first + i - start] < 3:
+                displacement += value * value
+            else:
+                rotation += value * value
+        if not displacement + rotation < np.inf:
+            return np.nan
+        size = max(size, np.sqrt(max(displacement, rotation)))
+        for i in range(elastic, tree.start[b + 1]):
+            value = abs(x[i]) * weight[i]
+            if not value < np.inf:
+                return np.nan
+            size = max(size, value)
+    return size
+
+
+@njit(cache=True)
 def fastest_turn(flat, w):
     """Largest component of an angular velocity: the speed of a motion that no uniform translation changes."""
     size = 0.0
@@ -300,7 +328,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
     copy(motion.angles, expected)
     add_turns(flat, motion.w, h, expected)
     as_driven(flat, functions, expected)
-    fastest, strongest = fastest_turn(flat, motion.w), largest(vdot0, weight)
+    fastest, strongest = fastest_turn(flat, motion.w), largest_vector(tree, vdot0, weight)
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous, slow = np.inf, True
@@ -320,7 +348,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
         if outcome < 0:
             return NO_MASS, iteration, rate, later
         joint_velocities(flat, tree, places, q, x, correction)
-        size = largest(correction, weight)
+        size = largest_vector(tree, correction, weight)
         for i in range(len(a)):
             a[i] += to_a * correction[i]
         for r in range(nj):
@@ -439,7 +467,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         last[RATE], last[LATER] = rate, later
         for i in range(len(a)):
             change[i] = a[i] - a0[i]
-        last[ERROR] = scheme.error_constant * h * h * largest(change, weight)
+        last[ERROR] = scheme.error_constant * h * h * largest_vector(tree, change, weight)
         if not last[ERROR] <= tolerance:
             return TOO_LARGE, step
         _integrate_powers(motion, h, powers)

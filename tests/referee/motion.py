@@ -8,6 +8,7 @@ import numpy as np
 import flexmb
 from flexmb.joints import RedundantConstraintWarning
 from referee.build import build, events_of
+from referee.description import MOTIONS
 from referee.units import HERE, SI
 
 NEWTON = 1e-13
@@ -39,6 +40,8 @@ class Seen:
     velocity: np.ndarray  # (nt, nb, 3)
     spin: np.ndarray  # (nt, nb, 3)
     elastic: np.ndarray  # (nt, m)
+    angle: np.ndarray  # (nt, n) of joints, turns counted
+    travel: np.ndarray  # (nt, m) of joints
     reaction: np.ndarray  # (nt, nj, 6)
     energy: np.ndarray  # (nt,) kinetic
     residual: np.ndarray  # (nt,) of the ledger
@@ -94,10 +97,14 @@ def seen(description, result, units=SI, frame=HERE):
         units.si(reactions[:, :, 0], 1, 1, -2),
         units.si(reactions[:, :, 1], 2, 1, -2),
     )
+    angle, travel = (
+        [np.array(result.coordinate(j.name, along)) for j in description.joints if along in MOTIONS.get(j.kind, ())]
+        for along in ("rotation", "translation")
+    )
     elastic = [units.si(np.array(result.elastic(f"body{k}")), 1, 0.5) for k in range(nb)]
     return Seen(
         t, (position - frame.shift - frame.boost * t[:, None, None]) @ R, attitude, (v - frame.boost) @ R, spin @ R,
-        np.concatenate(elastic, axis=1), np.einsum("ntsk,kj->tnsj", reactions, R).reshape(len(t), len(names), 6),
+        np.concatenate(elastic, axis=1), np.reshape(angle, (-1, len(t))).T, units.si(np.reshape(travel, (-1, len(t))), 1).T, np.einsum("ntsk,kj->tnsj", reactions, R).reshape(len(t), len(names), 6),
         units.si(result.ledger.kinetic, 2, 1, -2), units.si(result.ledger.residual, 2, 1, -2),
         tuple((h.event, float(units.si(h.t, time=1))) for h in result.happened),
     )  # fmt: skip
@@ -137,7 +144,7 @@ def difference(a, b, s, upto=None):
 
     motion = [
         size(a.position, b.position, s.length), size(a.attitude, b.attitude, 1.0), size(a.velocity, b.velocity, s.speed),
-        size(a.spin, b.spin, s.spin), size(a.elastic, b.elastic, s.elastic),
+        size(a.spin, b.spin, s.spin), size(a.elastic, b.elastic, s.elastic), size(a.angle, b.angle, 1.0), size(a.travel, b.travel, s.length),
     ]  # fmt: skip
     reactions = [
         size(a.reaction[:, :, :3], b.reaction[:, :, :3], s.force),

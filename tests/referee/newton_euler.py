@@ -6,6 +6,9 @@ import numpy as np
 
 from referee.description import GROUND
 
+BALANCED = 1e-7
+"""Part of the forces that is taken for a motion where they balance: a millionth of it is 1e-13 of them, their rounding (1e-15 times the condition of the joint equations, 50 at most)."""
+
 
 def _function(f, t):
     """Values (nt,) of a function of time."""
@@ -23,7 +26,7 @@ class Forces:
     def __init__(self, description, result, *, applied=False):
         self.d, self.r = description, result
         self.t, nt, nb = np.array(result.t), len(result.t), len(description.bodies)
-        self.wrench = np.zeros((nb, nt, 6))
+        self.wrench, self.size = np.zeros((nb, nt, 6)), np.zeros((nb, nt, 6))  # `size`: of all without their signs
         self.group = list(range(nb))
         self.open = set()  # groups that a bushing ties to the ground
         if not applied:
@@ -40,7 +43,9 @@ class Forces:
 
     def _add(self, body, point, force, moment):
         if body != GROUND:
-            self.wrench[body] += np.concatenate([force, moment + np.cross(point, force)], axis=1)
+            wrench = np.concatenate([force, moment + np.cross(point, force)], axis=1)
+            self.wrench[body] += wrench
+            self.size[body] += np.abs(wrench)
 
     def _pair(self, markers, force, moment):
         """A wrench at the second marker, on its body; its opposite on the other."""
@@ -147,18 +152,19 @@ def impulses_left(description, result):
     if not pieces:
         return 0.0
     weights = [h * _boole(end - start) for start, end in pieces]
-    impulses = sum(
-        np.einsum("t,btk->bk", x, np.abs(forces.wrench[:, i : j + 1]))
-        for x, (i, j) in zip(weights, pieces, strict=True)
+    net, gross = (
+        sum(np.einsum("t,btk->bk", x, size[:, i : j + 1]) for x, (i, j) in zip(weights, pieces, strict=True))
+        for size in (np.abs(forces.wrench), forces.size)
     )
-    scale = np.maximum(np.abs(momenta).max(axis=(0, 1)), np.max(impulses, axis=0)).reshape(2, 3).max(axis=1)
+    sizes = [np.abs(momenta).max(axis=(0, 1)), net.max(axis=0), BALANCED * gross.max(axis=0)]
+    scale = np.maximum(np.max(sizes, axis=0).reshape(2, 3).max(axis=1), 1e-9)
     worst = 0.0
     for group in forces.groups.values():
         if not forces.open.intersection(group):
             total, momentum = sum(forces.wrench[b] for b in group), sum(momenta[b] for b in group)
             for x, (start, end) in zip(weights, pieces, strict=True):
                 left = np.abs(momentum[end] - momentum[start] - x @ total[start : end + 1]).reshape(2, 3).max(axis=1)
-                worst = max(worst, float((left / np.maximum(scale, 1e-9)).max()))
+                worst = max(worst, float((left / scale).max()))
     return worst
 
 

@@ -32,6 +32,7 @@ from flexmb.kernels.steps.step import (
     ERROR,
     ITERATIONS,
     KNOWN,
+    LATER,
     NO_MASS,
     ORDER,
     RATE,
@@ -188,7 +189,7 @@ class GeneralisedAlphaRun:
         return pointed(Motion(
             q=q, w=w, wdot=wdot, v=v, vdot=vdot, a=vdot.copy(), pose=pose, next_v=np.zeros(ny), next_vdot=np.zeros(ny), next_a=np.zeros(ny), next_pose=np.zeros_like(pose),
             increment=np.zeros(ny), correction=np.zeros(ny), multipliers=begin.multipliers.copy(), angles=e.angles, expected=e.expected, powers=np.zeros((2, 4)),
-            work=np.zeros(4), past=np.zeros((DEGREE, ny)), last=np.zeros(8),
+            work=np.zeros(4), past=np.zeros((DEGREE, ny)), last=np.zeros(LATER + 1),
         ))  # fmt: skip
 
     def _in_joints(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -9,10 +9,9 @@ import flexmb
 from flexmb.bodies.body import BodyInterface
 from flexmb.equations.initial_conditions import quiet_start, row_jacobian
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import body_frame
 from flexmb.mechanism.time_functions import constant, constant_speed, harmonic, pulse, smooth_step
 from flexmb.simulation.events import Event, Lock, Release, stop
-from referee.description import GROUND
+from referee.description import GROUND, TWIN
 from referee.units import HERE, SI
 
 WELL_CONDITIONED = 50.0
@@ -35,19 +34,17 @@ def sound(description):
         if description.drivers:
             description = replace(description, drivers=description.drivers[:-1])
         elif description.loops:
-            gone = description.joints[-1].name
-            forces = tuple(f for f in description.forces if f.joint != gone)
-            description = replace(
-                description, joints=description.joints[:-1], forces=forces, loops=description.loops - 1
-            )
+            last = [j.name for j in description.joints if j.name.startswith("closing")][-1]
+            description = replace(description.without([last]), loops=description.loops - 1)
         else:
             raise AssertionError(f"the joints of a tree depend on each other: {description}")
     return _consistent(description)
 
 
 def condition(description):
-    """The largest over the smallest singular value of the joint equations as drawn, bodies taken as rigid; infinite where they depend on each other."""
-    mechanism = build(description).build().rigid()
+    """The largest over the smallest singular value of the joint equations as drawn, bodies taken as rigid and twins left out; infinite where they depend on each other."""
+    twins = [j.name for j in description.joints if j.name.startswith(TWIN)]
+    mechanism = build(description.without(twins)).build().rigid()
     if not mechanism.joint_rows:
         return 1.0
     J = row_jacobian(mechanism, compiled(mechanism), mechanism.initial.q, mechanism.function_values(0.0))[1]
@@ -60,10 +57,11 @@ def _consistent(description):
     mechanism = build(description).build()
     state, bodies = quiet_start(mechanism).state, []
     for k, body in enumerate(description.bodies):
-        r, R = body_frame(mechanism, state, k)
+        # as drawn: drivers that start elsewhere move the bodies with the velocities that they have in their axes
+        R = body.rotation
         at = int(compiled(mechanism).v_start[k])
         v, omega = state.w[at : at + 3], state.w[at + 3 : at + 6]
-        bodies.append(replace(body, position=r, rotation=R, velocity=R @ v, spin=R @ omega))
+        bodies.append(replace(body, velocity=R @ v, spin=R @ omega))
     return replace(description, bodies=tuple(bodies))
 
 
@@ -89,10 +87,11 @@ def _motion(f, units, length=0, mass=0, time=0):
     first, other = float(units.of(f.first, time=1)), float(units.of(f.other, time=1))
     if f.kind == "constant":
         return constant(height)
+    offset = float(units.of(f.offset, length, mass, time))
     if f.kind == "constant_speed":
-        return constant_speed(float(units.of(height, time=-1)))
+        return constant_speed(float(units.of(height, time=-1)), offset)
     if f.kind == "harmonic":
-        return harmonic(height, float(units.of(f.first, time=-1)), f.other)
+        return harmonic(height, float(units.of(f.first, time=-1)), f.other, offset)
     return {"smooth_step": smooth_step, "pulse": pulse}[f.kind](first, other, height)
 
 
@@ -133,6 +132,12 @@ class _Builder:
         self.handles = [self._add(k, body) for k, body in enumerate(d.bodies)]
         for j in d.joints:
             a, b = (self._place(end, j.point) for end in j.ends)
+            if j.kind == "prescribed":
+                along, about = j.motions
+                self.made.prescribe(
+                    j.name, a, b, z=_motion(along, u, 1), rotation=_motion(about, u), axis=self.direction(j.axis)
+                )
+                continue
             extra = {} if j.kind in ("fixed", "spherical") else {"axis": self.direction(j.axis)}
             if j.kind == "universal":
                 extra["second_axis"] = self.direction(j.second)
@@ -140,6 +145,9 @@ class _Builder:
         for driver in d.drivers:
             length = 0 if driver.along == "rotation" else 1
             self.made.drive(driver.joint, _motion(driver.function, u, length), driver.along)
+        for speed in d.speeds:
+            length = 0 if speed.along == "rotation" else 1
+            self.made.set_speed(speed.joint, float(u.of(speed.value, length=length, time=-1)), speed.along)
         for f in d.forces:
             getattr(self, f"_{f.kind.replace('-', '_')}")(f)
         return self.made

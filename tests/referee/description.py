@@ -6,10 +6,13 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 GROUND = -1
-FREEDOM = {"revolute": 1, "prismatic": 1, "cylindrical": 2, "spherical": 3, "universal": 2, "planar": 3, "point-on-line": 4, "fixed": 0}  # fmt: skip
+FREEDOM = {"revolute": 1, "prismatic": 1, "cylindrical": 2, "spherical": 3, "universal": 2, "planar": 3, "point-on-line": 4, "fixed": 0, "prescribed": 0}  # fmt: skip
 MOTIONS = {"revolute": ("rotation",), "prismatic": ("translation",), "cylindrical": ("rotation", "translation"), "planar": ("rotation",), "point-on-line": ("translation",)}  # fmt: skip
 WEIGHTS = {"revolute": 5, "prismatic": 2, "cylindrical": 2, "spherical": 2, "universal": 2, "planar": 1, "point-on-line": 1, "fixed": 0.5}  # fmt: skip
 CLOSING = ("spherical", "universal", "cylindrical", "planar", "point-on-line", "revolute")
+DOUBLED = ("revolute", "prismatic", "cylindrical", "planar", "fixed")
+TWIN = "twin of "
+"""Begin of the name of a joint that holds what another holds already."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +44,18 @@ class JointData:
     point: np.ndarray
     axis: np.ndarray
     second: np.ndarray
+    motions: tuple["Function", ...] = ()  # of a prescribed joint: along the axis and about it
 
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of time: `kind` of `flexmb.time_functions`, its height, and its times (or frequency and phase)."""
+    """A function of time: `kind` of `flexmb.time_functions`, its height, its times (or frequency and phase), and what is added to it."""
 
     kind: str
     height: float
     first: float
     other: float
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +102,15 @@ class EventData:
 
 
 @dataclass(frozen=True, eq=False)
+class SpeedData:
+    """A start speed of a joint."""
+
+    joint: str
+    along: str
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
 class Description:
     """A mechanism."""
 
@@ -108,6 +122,24 @@ class Description:
     drivers: tuple[DriverData, ...]
     events: tuple[EventData, ...]
     loops: int
+    speeds: tuple[SpeedData, ...] = ()
+
+    @property
+    def redundant(self):
+        """Whether joints hold what others hold already: their reactions are not unique."""
+        return any(j.name.startswith(TWIN) for j in self.joints)
+
+    @property
+    def far(self):
+        """Whether a driver starts far from the drawing."""
+        return any(d.function.offset for d in self.drivers)
+
+    def without(self, names):
+        """The mechanism without some joints, their twins, and what acts on them."""
+        gone = {*names, *(TWIN + name for name in names)}
+        return replace(
+            self, joints=tuple(j for j in self.joints if j.name not in gone), forces=tuple(f for f in self.forces if f.joint not in gone),
+        )  # fmt: skip
 
     @property
     def grounded(self):
@@ -123,7 +155,7 @@ class Description:
     def __str__(self):
         joints = ", ".join(f"{j.name} {j.kind} {j.ends[0][0]}-{j.ends[1][0]}" for j in self.joints)
         forces = ", ".join(f"{f.name} {f.kind} {f.joint}" for f in self.forces)
-        return f"seed {self.seed}: {len(self.bodies)} bodies ({sum(b.seed is not None for b in self.bodies)} flexible); {joints}; {forces}; drivers {[(d.joint, d.along, d.function.kind) for d in self.drivers]}; events {[(e.kind, e.joint) for e in self.events]}"
+        return f"seed {self.seed}: {len(self.bodies)} bodies ({sum(b.seed is not None for b in self.bodies)} flexible); {joints}; {forces}; drivers {[(d.joint, d.along, d.function.kind, d.function.offset) for d in self.drivers]}; speeds {[(s.joint, s.along) for s in self.speeds]}; events {[(e.kind, e.joint) for e in self.events]}"
 
 
 def describe(seed, *, flexible=True, events=True):
@@ -141,7 +173,8 @@ def describe(seed, *, flexible=True, events=True):
         _events(rng, joints, free - len(drivers), drivers) if events and not added and rng.random() < 0.25 else ()
     )
     gravity = rng.normal(size=3) * rng.choice([0.0, 6.0])
-    return Description(seed, gravity, tuple(bodies), tuple(joints), tuple(forces), drivers, happenings, len(added))
+    plain = Description(seed, gravity, tuple(bodies), tuple(joints), tuple(forces), drivers, happenings, len(added))
+    return _harder(np.random.default_rng([seed, 2]), plain)
 
 
 def _unit(rng):
@@ -313,3 +346,40 @@ def _events(rng, joints, free, drivers):
         )
         free -= kind == "lock"
     return tuple(found)
+
+
+def _harder(rng, d):
+    """With prescribed motions, start speeds, drivers that start beyond a quarter of a turn, and twins of joints, each in some mechanisms."""
+    used = {f.joint for f in d.forces} | {e.joint for e in d.events} | {x.joint for x in d.drivers}
+    idle = [k for k, j in enumerate(d.joints) if j.name not in used and not j.name.startswith("closing")]
+    if idle and rng.random() < 0.15:
+        k, joints = idle[int(rng.integers(len(idle)))], list(d.joints)
+        motions = tuple(_function(rng, height, quiet=True) for height in (0.2, 1.0))
+        joints[k] = replace(joints[k], kind="prescribed", motions=motions)
+        d = replace(d, joints=tuple(joints))
+    if not d.loops:
+        driven = {(x.joint, x.along) for x in d.drivers}
+        free = [(j.name, a) for j in d.joints for a in MOTIONS.get(j.kind, ()) if (j.name, a) not in driven]
+        if free and rng.random() < 0.2:
+            d = replace(d, speeds=(SpeedData(*free[int(rng.integers(len(free)))], float(rng.uniform(-4, 4))),))
+        d = replace(d, drivers=tuple(_from_afar(rng, x) for x in d.drivers))
+    return replace(d, joints=d.joints + _twins(rng, d))
+
+
+def _from_afar(rng, driver):
+    """Some drivers of rotations, begun between a quarter and most of half a turn away."""
+    if driver.along != "rotation" or driver.function.kind not in ("harmonic", "constant_speed") or rng.random() < 0.2:
+        return driver
+    offset = float(rng.uniform(1.6, 2.8) * rng.choice([-1.0, 1.0]))
+    return replace(driver, function=replace(driver.function, offset=offset))
+
+
+def _twins(rng, d):
+    """A second joint beside one between rigid bodies, on its axis: a door has two hinges."""
+    rigid = {GROUND, *(k for k, b in enumerate(d.bodies) if b.seed is None)}
+    happens = {e.joint for e in d.events}
+    fit = [j for j in d.joints if j.kind in DOUBLED and j.name not in happens and {k for k, _ in j.ends} <= rigid]
+    if not fit or rng.random() > 0.15:
+        return ()
+    j = fit[int(rng.integers(len(fit)))]
+    return (replace(j, name=TWIN + j.name, point=j.point + float(rng.uniform(0.2, 0.6)) * j.axis),)

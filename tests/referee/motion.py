@@ -9,6 +9,7 @@ import flexmb
 from flexmb.errors import RedundantConstraintWarning
 from flexmb.mechanism.compile import compiled
 from referee.build import build, events_of
+from referee.description import MOTIONS
 from referee.units import HERE, SI
 
 NEWTON = 1e-13
@@ -17,12 +18,13 @@ NEWTON = 1e-13
 
 @dataclass(frozen=True)
 class How:
-    """An integrator, its coordinates, and either steps of a fixed size or a tolerance."""
+    """An integrator, its coordinates, and either steps of a fixed size or a tolerance; `rho_inf`, of generalised-alpha and HHT."""
 
     integrator: str
     coordinates: str = "absolute"
     step: float | None = None
     tolerance: float | None = None
+    rho_inf: float = 0.9
 
     def __str__(self):
         size = f"step {self.step:g}" if self.step else f"tolerance {self.tolerance:g}"
@@ -39,6 +41,8 @@ class Seen:
     velocity: np.ndarray  # (nt, nb, 3)
     spin: np.ndarray  # (nt, nb, 3)
     elastic: np.ndarray  # (nt, m)
+    angle: np.ndarray  # (nt, n) of joints, turns counted
+    travel: np.ndarray  # (nt, m) of joints
     reaction: np.ndarray  # (nt, nj, 6)
     energy: np.ndarray  # (nt,) kinetic
     residual: np.ndarray  # (nt,) of the ledger
@@ -56,7 +60,7 @@ def run(description, how, duration, *, units=SI, frame=HERE, output_step=None, d
     else:
         options["tolerance"] = how.tolerance
     if how.integrator in ("generalised-alpha", "hht"):
-        options["newton_tolerance"] = NEWTON
+        options |= {"newton_tolerance": NEWTON, "rho_inf": how.rho_inf}
     if output_step is not None:
         options["output_step"] = float(units.of(output_step, time=1))
     with warnings.catch_warnings():
@@ -96,10 +100,14 @@ def seen(description, result, units=SI, frame=HERE):
         units.si(reactions[:, :, 0], 1, 1, -2),
         units.si(reactions[:, :, 1], 2, 1, -2),
     )
+    angle, travel = (
+        [np.array(result.coordinate(j.name, along)) for j in description.joints if along in MOTIONS.get(j.kind, ())]
+        for along in ("rotation", "translation")
+    )
     elastic = [units.si(np.array(result.elastic(f"body{k}")), 1, 0.5) for k in range(nb)]
     return Seen(
         t, (position - frame.shift - frame.boost * t[:, None, None]) @ R, attitude, (v - frame.boost) @ R, spin @ R,
-        np.concatenate(elastic, axis=1), np.einsum("ntsk,kj->tnsj", reactions, R).reshape(len(t), len(names), 6),
+        np.concatenate(elastic, axis=1), np.reshape(angle, (-1, len(t))).T, units.si(np.reshape(travel, (-1, len(t))), 1).T, np.einsum("ntsk,kj->tnsj", reactions, R).reshape(len(t), len(names), 6),
         units.si(result.ledger.kinetic, 2, 1, -2), units.si(result.ledger.residual, 2, 1, -2),
         tuple((h.event, float(units.si(h.t, time=1))) for h in result.happened),
     )  # fmt: skip
@@ -139,7 +147,7 @@ def difference(a, b, s, upto=None):
 
     motion = [
         size(a.position, b.position, s.length), size(a.attitude, b.attitude, 1.0), size(a.velocity, b.velocity, s.speed),
-        size(a.spin, b.spin, s.spin), size(a.elastic, b.elastic, s.elastic),
+        size(a.spin, b.spin, s.spin), size(a.elastic, b.elastic, s.elastic), size(a.angle, b.angle, 1.0), size(a.travel, b.travel, s.length),
     ]  # fmt: skip
     reactions = [
         size(a.reaction[:, :, :3], b.reaction[:, :, :3], s.force),

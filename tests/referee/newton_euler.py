@@ -1,9 +1,14 @@
 """Sums of all forces on the bodies of a run against the rate of change of their momenta: neither uses the equations of the program."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from flexmb.mechanism.compile import compiled
 from referee.description import GROUND
+
+BALANCED = 1e-7
+"""Part of the forces that is taken for a motion where they balance: a millionth of it is 1e-13 of them, their rounding (1e-15 times the condition of the joint equations, 50 at most)."""
 
 
 def _function(f, t):
@@ -22,7 +27,7 @@ class Forces:
     def __init__(self, description, result, *, applied=False):
         self.d, self.r = description, result
         self.t, nt, nb = np.array(result.t), len(result.t), len(description.bodies)
-        self.wrench = np.zeros((nb, nt, 6))
+        self.wrench, self.size = np.zeros((nb, nt, 6)), np.zeros((nb, nt, 6))  # `size`: of all without their signs
         self.group = list(range(nb))
         self.open = set()  # groups that a bushing ties to the ground
         if not applied:
@@ -39,7 +44,9 @@ class Forces:
 
     def _add(self, body, point, force, moment):
         if body != GROUND:
-            self.wrench[body] += np.concatenate([force, moment + np.cross(point, force)], axis=1)
+            wrench = np.concatenate([force, moment + np.cross(point, force)], axis=1)
+            self.wrench[body] += wrench
+            self.size[body] += np.abs(wrench)
 
     def _pair(self, markers, force, moment):
         """A wrench at the second marker, on its body; its opposite on the other."""
@@ -136,25 +143,49 @@ def mass_moment(result, k):
 
 
 def impulses_left(description, result):
-    """The largest difference between the change of momentum of a group of bodies and the impulse of the forces on it, relative to the largest momentum and impulse of all (linear and angular).
+    """The largest difference between the change of momentum of a group of bodies and the impulse of the forces on it, relative to the largest momentum and impulse of all (linear and angular); between events.
 
     Impulses by Boole's rule over equally spaced stored times: an error of order six in their spacing.
     """
     forces = Forces(description, result)
-    h, n = forces.t[1] - forces.t[0], (len(forces.t) - 1) // 4 * 4
-    weights = np.zeros(n + 1)
-    for start in range(0, n, 4):
-        weights[start : start + 5] += 2 * h / 45 * np.array([7, 32, 12, 32, 7])
-    momenta = np.array([np.concatenate(mass_moment(result, b)[1:], axis=1) for b in range(len(description.bodies))])[
-        :, : n + 1
-    ]
-    impulses = np.einsum("t,btk->bk", weights, np.abs(forces.wrench[:, : n + 1]))
-    scale = np.maximum(np.abs(momenta).max(axis=(0, 1)), impulses.max(axis=0)).reshape(2, 3).max(axis=1)
+    momenta = np.array([np.concatenate(mass_moment(result, b)[1:], axis=1) for b in range(len(description.bodies))])
+    pieces, h = _pieces(result), forces.t[1] - forces.t[0]
+    if not pieces:
+        return 0.0
+    weights = [h * _boole(end - start) for start, end in pieces]
+    net, gross = (
+        sum(np.einsum("t,btk->bk", x, size[:, i : j + 1]) for x, (i, j) in zip(weights, pieces, strict=True))
+        for size in (np.abs(forces.wrench), forces.size)
+    )
+    sizes = [np.abs(momenta).max(axis=(0, 1)), net.max(axis=0), BALANCED * gross.max(axis=0)]
+    scale = np.maximum(np.max(sizes, axis=0).reshape(2, 3).max(axis=1), 1e-9)
     worst = 0.0
     for group in forces.groups.values():
         if not forces.open.intersection(group):
-            total = sum(forces.wrench[b] for b in group)[: n + 1]
-            change = sum(momenta[b, n] - momenta[b, 0] for b in group)
-            left = np.abs(change - weights @ total).reshape(2, 3).max(axis=1)
-            worst = max(worst, float((left / np.maximum(scale, 1e-9)).max()))
+            total, momentum = sum(forces.wrench[b] for b in group), sum(momenta[b] for b in group)
+            for x, (start, end) in zip(weights, pieces, strict=True):
+                left = np.abs(momentum[end] - momentum[start] - x @ total[start : end + 1]).reshape(2, 3).max(axis=1)
+                worst = max(worst, float((left / scale).max()))
     return worst
+
+
+def _pieces(result):
+    """First and last numbers of stored times between events, a multiple of four apart."""
+    t = np.array(result.t)
+    instants = [h.t for h in result.happened]
+    near = 1e-9 * (t[1] - t[0])  # a time stored at an event may be before or after it
+    edges = [-np.inf, *sorted(instants), np.inf]
+    found = []
+    for a, b in pairwise(edges):
+        inside = np.flatnonzero((t > a + near) & (t < b - near))
+        if len(inside) > 4:
+            found.append((inside[0], inside[0] + (len(inside) - 1) // 4 * 4))
+    return found
+
+
+def _boole(count):
+    """Weights of Boole's rule over `count` spaces of length one."""
+    weights = np.zeros(count + 1)
+    for start in range(0, count, 4):
+        weights[start : start + 5] += 2 / 45 * np.array([7, 32, 12, 32, 7])
+    return weights

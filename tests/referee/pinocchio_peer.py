@@ -6,11 +6,11 @@ The peer's model is made anew at every state, its joints where they are, so that
 import numpy as np
 
 from flexmb.mechanism.compile import compiled
-from referee.description import GROUND
+from referee.description import GROUND, TWIN
 
 AXES = {
     "revolute": ("RZ",), "prismatic": ("PZ",), "cylindrical": ("PZ", "RZ"), "spherical": ("S",), "universal": ("RX", "RY"),
-    "planar": ("PX", "PY", "RZ"), "point-on-line": ("PZ", "S"),
+    "planar": ("PX", "PY", "RZ"), "point-on-line": ("PZ", "S"), "prescribed": ("PZ", "RZ"),
 }  # fmt: skip
 
 
@@ -21,7 +21,7 @@ def accelerations(pin, description, result, at, wrenches):
     world = [pin.SE3(A[at], r[at]) for r, A in frames]
     model, place = pin.Model(), {GROUND: (0, pin.SE3.Identity())}
     model.gravity.linear = np.asarray(d.gravity, dtype=float)
-    joints = {j.ends[1][0]: j for j in d.joints}
+    joints = {j.ends[1][0]: j for j in d.joints if not j.name.startswith(TWIN)}
     columns, driven = {}, []
     for k in _depth_first(joints, len(d.bodies)):
         j = joints.get(k)
@@ -55,6 +55,11 @@ def accelerations(pin, description, result, at, wrenches):
         wanted = "RZ" if driver.along == "rotation" else "PZ"
         number = next(n for n, kind in columns[k] if kind == wanted)
         driven.append((model.joints[number].idx_v, mechanism.rows[mechanism.joint(driver.joint).rows[-1]].function))
+    for k, j in joints.items():
+        if j.kind == "prescribed":
+            rows = mechanism.joint(j.name).rows
+            given = {"PZ": mechanism.rows[rows[2]].function, "RZ": mechanism.rows[rows[5]].function}
+            driven += [(model.joints[number].idx_v, given[kind]) for number, kind in columns[k]]
     if not model.nv:  # all bodies welded to the ground: Pinocchio crashes without joints
         return np.zeros((len(world), 6))
     return _solved(pin, model, place, world, result, at, wrenches, driven)

@@ -40,6 +40,7 @@ SUITED = (0.42, 0.85)
 """Errors over the tolerance that call for no other step size: it would change by less than 5 % down or 20 % up."""
 
 SLOW = 0.1  # contraction above which a new matrix is made within a step
+FORGET = 1.25  # factor by which the contraction of later corrections is believed to have grown at every step that did not measure it: ninety in twenty steps
 REMEASURE = 20  # steps after which the contraction of the iteration is measured again
 
 
@@ -77,12 +78,12 @@ class Motion(NamedTuple):
     powers: np.ndarray  # (2, 4) at the present and at the previous step
     work: np.ndarray  # (4,) their integrals
     past: np.ndarray  # (DEGREE, ny) `a` of earlier steps of the same size, the latest first
-    last: np.ndarray  # (8,) see below
+    last: np.ndarray  # (9,) see below
 
 
-SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE = range(8)
+SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER = range(9)
 """Entries of `Motion.last`: the step size that `a` belongs to; the error of the last step; iterations so far; the size of the step before the last (0: none); how many rows of
-`past` are in use; the degree of the best prediction; the contraction of the iteration (0: unknown) and the steps since it was measured."""
+`past` are in use; the degree of the best prediction; the contraction of the iteration (0: unknown) and the steps since it was measured; the contraction of its later corrections (0: unknown)."""
 DEGREE = 3
 """Highest degree of the polynomials that predict accelerations."""
 
@@ -222,6 +223,34 @@ def largest(x, weight):
 
 
 @njit(cache=True)
+def largest_vector(tree, x, weight):
+    """Largest weighted displacement, rotation or elastic coordinate of a body in the coordinates of the tree; not a number if an entry is not.
+
+    Displacements and rotations by their lengths: pivots move in the axes of the world, and no size of a step may depend on how an observer has turned them.
+    """
+    size = 0.0
+    for b in range(len(tree.order)):
+        first, start = tree.axis_start[b], tree.start[b]
+        elastic = start + tree.axis_start[b + 1] - first
+        displacement, rotation = 0.0, 0.0
+        for i in range(start, elastic):
+            value = x[i] * weight[i]
+            if tree.axes[first + i - start] < 3:
+                displacement += value * value
+            else:
+                rotation += value * value
+        if not displacement + rotation < np.inf:
+            return np.nan
+        size = max(size, np.sqrt(max(displacement, rotation)))
+        for i in range(elastic, tree.start[b + 1]):
+            value = abs(x[i]) * weight[i]
+            if not value < np.inf:
+                return np.nan
+            size = max(size, value)
+    return size
+
+
+@njit(cache=True)
 def fastest_turn(flat, w):
     """Largest component of an angular velocity: the speed of a motion that no uniform translation changes."""
     size = 0.0
@@ -273,11 +302,12 @@ def step_factors(scheme, h):
 
 
 @njit(cache=True, inline="always")
-def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, powers, rate, idle):
-    """Iterate one step to convergence; `motion.next_a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate).
+def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, powers, rate, later, idle):
+    """Iterate one step to convergence; `motion.next_a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate, later).
 
     The matrix of the first correction serves the others while they shrink fast. `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
-    (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8).
+    (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8). `later`: the same of the second correction and those after it, as last measured. The first correction may lie where the matrix is
+    good, in a driven body for one, and hide that of another body, where it is not: the second over the first is then far below what the third will be over the second.
     """
     q, w, wdot, multipliers = terms.q, terms.w, terms.wdot, terms.multipliers
     v, vdot, a, increment, correction = (
@@ -298,7 +328,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
     copy(motion.angles, expected)
     add_turns(flat, motion.w, h, expected)
     as_driven(flat, functions, expected)
-    fastest, strongest = fastest_turn(flat, motion.w), largest(vdot0, weight)
+    fastest, strongest = fastest_turn(flat, motion.w), largest_vector(tree, vdot0, weight)
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous, slow = np.inf, True
@@ -307,7 +337,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
         place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
         if iteration > 1 and previous <= tolerance:
             powers_of(flat, functions, multipliers, w, terms, powers)
-            return CONVERGED, iteration - 1, rate
+            return CONVERGED, iteration - 1, rate, later
         residual(flat, q, w, wdot, multipliers, functions, expected, places, terms, unbalanced, energies)
         for i in range(nv):
             unbalanced[i] = -unbalanced[i]
@@ -316,29 +346,31 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
             terms.standing[flat.row_place[r]] = multipliers[r]
         outcome, idle = solve_step(slow, idle, flat, terms, beta, gamma, compliance, unbalanced, row_rhs, x, change)
         if outcome < 0:
-            return NO_MASS, iteration, rate
+            return NO_MASS, iteration, rate, later
         joint_velocities(flat, tree, places, q, x, correction)
-        size = largest(correction, weight)
+        size = largest_vector(tree, correction, weight)
         for i in range(len(a)):
             a[i] += to_a * correction[i]
         for r in range(nj):
             multipliers[r] += change[r]
         if not np.isfinite(size):
-            return DIVERGED, iteration, rate
+            return DIVERGED, iteration, rate, later
         slow = size > SLOW * previous
         if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
             size = tolerance  # what is left is known to be small enough
         elif iteration == 2 and previous > 0.0:
             rate = max(size / previous, 1e-8)
+        elif iteration == 3 and previous > 0.0:
+            later = min(max(size / previous, 1e-8), SLOW)
         if size > tolerance and iteration > 3 and size > 0.7 * previous:
             if size < (1e3 * ROUNDING if iteration <= 6 else STALLED):  # nothing more to gain
                 size = tolerance
             elif iteration > 6:
-                return DIVERGED, iteration, rate
-        elif iteration > 1 and size < 0.1 * previous and size * size < tolerance * previous:
+                return DIVERGED, iteration, rate, later
+        elif iteration > 1 and size < SLOW * previous and size * max(size, later * previous) < tolerance * previous:
             size = tolerance  # at this rate the next correction is below the tolerance
         previous = size
-    return DIVERGED, scheme.iterations, rate
+    return DIVERGED, scheme.iterations, rate, later
 
 
 @njit(cache=True, inline="always")
@@ -424,17 +456,18 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         copy(motion.multipliers, multipliers)  # not extrapolated: of redundant joints a part is never corrected
         _predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
-        outcome, iterations, rate = _newton(
-            flat, tree, weight, scheme, h, now, motion, places, terms, powers, measured, idle
+        believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 else SLOW
+        outcome, iterations, rate, later = _newton(
+            flat, tree, weight, scheme, h, now, motion, places, terms, powers, measured, believed, idle
         )
         last[ITERATIONS] += iterations
         if outcome != CONVERGED:
             return outcome, step
         last[AGE] = last[AGE] + 1.0 if rate == last[RATE] else 0.0
-        last[RATE] = rate
+        last[RATE], last[LATER] = rate, later
         for i in range(len(a)):
             change[i] = a[i] - a0[i]
-        last[ERROR] = scheme.error_constant * h * h * largest(change, weight)
+        last[ERROR] = scheme.error_constant * h * h * largest_vector(tree, change, weight)
         if not last[ERROR] <= tolerance:
             return TOO_LARGE, step
         _integrate_powers(motion, h, powers)

@@ -83,8 +83,25 @@ def integrated_tree(mechanism: Mechanism, coordinates: str) -> Tree:
     every, free = np.arange(nb), np.full(nb, FREE)
     return pointed(Tree(
         order=every, parent=free, child=free, start=flat.v_start, axis_start=6 * np.arange(nb + 1), axes=np.tile(np.array(ALL), nb), weight=flat.weight,
-        pivoted=np.full(nb, True), pivot=pivots(mechanism),
+        pivoted=~held(mechanism), pivot=pivots(mechanism),
     ))  # fmt: skip
+
+
+def held(mechanism: Mechanism) -> np.ndarray:
+    """Whether (nb,) joints that hold points at points lead from a body to the ground."""
+    near: dict[int, list[int]] = {b: [] for b in range(GROUND, len(mechanism.bodies))}
+    for joint in mechanism.joints:
+        if joint.kind in HOLDING:
+            a, b = (mechanism.markers[k].body for k in joint.markers)
+            near[a].append(b)
+            near[b].append(a)
+    reached, queue = {GROUND}, deque([GROUND])
+    while queue:
+        for body in near[queue.popleft()]:
+            if body not in reached:
+                reached.add(body)
+                queue.append(body)
+    return np.array([b in reached for b in range(len(mechanism.bodies))], dtype=bool)
 
 
 def pivots(mechanism: Mechanism) -> np.ndarray:

@@ -1,6 +1,9 @@
 """Bodies that move as a point and turn about it: the pivot in world axes, the attitude by rotation vectors.
 
-The coordinates of such a body are the place of its pivot in the world, its attitude, and its elastic coordinates; their velocities `[V, omega, etadot]` are that of the pivot in world
+Bodies that joints hold at points to the ground move as their frames do, by twists in body axes, instead (flexmb/kernels/exponential.py): where all turns, and nothing flies, uniform rotation about
+any axis is exact. `tree.pivoted` tells which body moves how.
+
+The coordinates of a body about its pivot are the place of its pivot in the world, its attitude, and its elastic coordinates; their velocities `[V, omega, etadot]` are that of the pivot in world
 axes and the angular velocity in body axes. A uniform motion of the pivot is integrated exactly at any rotation, and a uniform velocity of everything (Galilei) changes nothing else.
 
 With the place `c` of the pivot in the body, `l = R^T V` and `A = R^T Vdot`, the twist of the body's frame is `v = l - omega x c`, `vdot = A - omegadot x c - omega x l`. The tangents of
@@ -27,6 +30,7 @@ from flexmb.kernels.algebra import (
     turn_back,
     vector,
 )
+from flexmb.kernels.exponential import carried, unwound_back
 
 
 @njit(cache=True)
@@ -73,22 +77,30 @@ def _attitude(flat, b, q):
 
 
 @njit(cache=True)
-def pivot_increment(flat, pivot, q, w, out):
-    """`out = [V, omega, etadot]` (nv,) of all bodies."""
-    for b in range(len(flat.modes)):
-        s = flat.v_start[b]
-        velocity_of_pivot(vector(pivot, b), _attitude(flat, b, q), w, s, out, s)
-        for i in range(s + 6, flat.v_start[b + 1]):
-            out[i] = w[i]
+def _twist(x, s):
+    return part(x, s), part(x, s + 3)
 
 
 @njit(cache=True)
-def changes_from_pivots(flat, pivot, moved, q, w, wdot, dq, dw, dwdot, to_q, to_w, to_wdot):
+def pivot_increment(flat, tree, q, w, out):
+    """`out = [V, omega, etadot]` (nv,) of all bodies, and the twist of a frame as it is."""
+    for i in range(len(w)):
+        out[i] = w[i]
+    for b in range(len(flat.modes)):
+        s = flat.v_start[b]
+        if tree.pivoted[b]:
+            velocity_of_pivot(vector(tree.pivot, b), _attitude(flat, b, q), w, s, out, s)
+
+
+@njit(cache=True)
+def changes_from_pivots(flat, tree, moved, q, w, wdot, dq, dw, dwdot, to_q, to_w, to_wdot):
     """Changes of frames and twists, `to_q`, `to_w` and `to_wdot` (nv,), from those of pivots, attitudes and their rates, `dq`, `dw` and `dwdot`; `moved` (nb, 3): what the pivots change by in their bodies."""
     for i in range(len(dq)):
         to_q[i], to_w[i], to_wdot[i] = dq[i], dw[i], dwdot[i]
     for b in range(len(flat.modes)):
-        s, c, shift = flat.v_start[b], vector(pivot, b), vector(moved, b)
+        if not tree.pivoted[b]:
+            continue
+        s, c, shift = flat.v_start[b], vector(tree.pivot, b), vector(moved, b)
         R = _attitude(flat, b, q)
         omega, velocity, acceleration = _state(c, w, wdot, s)
         theta, turned, turned2 = part(dq, s + 3), part(dw, s + 3), part(dwdot, s + 3)
@@ -101,12 +113,14 @@ def changes_from_pivots(flat, pivot, moved, q, w, wdot, dq, dw, dwdot, to_q, to_
 
 
 @njit(cache=True)
-def forces_at_pivots(flat, pivot, q, w, wdot, to_q, to_w, to_wdot, q_force, w_force, wdot_force):
+def forces_at_pivots(flat, tree, q, w, wdot, to_q, to_w, to_wdot, q_force, w_force, wdot_force):
     """The transpose of `changes_from_pivots`: derivatives by pivots, attitudes and their rates, from those by frames and twists."""
     for i in range(len(to_q)):
         q_force[i], w_force[i], wdot_force[i] = to_q[i], to_w[i], to_wdot[i]
     for b in range(len(flat.modes)):
-        s, c = flat.v_start[b], vector(pivot, b)
+        if not tree.pivoted[b]:
+            continue
+        s, c = flat.v_start[b], vector(tree.pivot, b)
         R = _attitude(flat, b, q)
         omega, velocity, acceleration = _state(c, w, wdot, s)
         f, fw, fd = part(to_q, s), part(to_w, s), part(to_wdot, s)
@@ -121,35 +135,45 @@ def forces_at_pivots(flat, pivot, q, w, wdot, to_q, to_w, to_wdot, q_force, w_fo
 
 
 @njit(cache=True)
-def forces_at_frames(flat, pivot, q, forces):
+def forces_at_frames(flat, tree, q, forces):
     """Derivatives by pivots and attitudes become, in place, those by the twists of the frames."""
     for b in range(len(flat.modes)):
+        if not tree.pivoted[b]:
+            continue
         s = flat.v_start[b]
         f = turn_back(_attitude(flat, b, q), part(forces, s))
         put(forces, s, f)
-        put(forces, s + 3, plus(part(forces, s + 3), cross(vector(pivot, b), f)))
+        put(forces, s + 3, plus(part(forces, s + 3), cross(vector(tree.pivot, b), f)))
 
 
 @njit(cache=True)
-def add_slope_of_pivots(flat, w, wdot, to_q, to_w, to_wdot, out):
+def add_slope_of_pivots(flat, tree, w, wdot, to_q, to_w, to_wdot, out):
     """Add to `out` (nb, 3) the derivatives by the places of the pivots in their bodies."""
     for b in range(len(flat.modes)):
+        if not tree.pivoted[b]:
+            continue
         s = flat.v_start[b]
         slope = plus(cross(part(w, s + 3), part(to_w, s)), cross(part(wdot, s + 3), part(to_wdot, s)))
         put(out[b], 0, plus(part(out[b], 0), minus(slope, part(to_q, s))))
 
 
 @njit(cache=True)
-def add_moved(flat, increment, dq, change, out):
+def add_moved(flat, tree, increment, dq, change, out):
     """`out += ` what a change `dq` before a step, and `change` of its increment, make of pivots and attitudes after it."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
+        for i in range(s + 6, flat.v_start[b + 1]):
+            out[i] += dq[i] + change[i]
+        if not tree.pivoted[b]:
+            x = _twist(increment, s)
+            start, way = carried(x, _twist(dq, s), False, False), carried(x, _twist(change, s), True, False)
+            put(out, s, plus(part(out, s), plus(start[0], way[0])))
+            put(out, s + 3, plus(part(out, s + 3), plus(start[1], way[1])))
+            continue
         back = times(-1.0, part(increment, s + 3))
         turned = plus(turn(rotation_exp(back), part(dq, s + 3)), turn(left_jacobian(back), part(change, s + 3)))
         put(out, s, plus(part(out, s), plus(part(dq, s), part(change, s))))
         put(out, s + 3, plus(part(out, s + 3), turned))
-        for i in range(s + 6, flat.v_start[b + 1]):
-            out[i] += dq[i] + change[i]
 
 
 BEFORE, OF_INCREMENT, UNWOUND = 0, 1, 2
@@ -157,12 +181,18 @@ BEFORE, OF_INCREMENT, UNWOUND = 0, 1, 2
 
 
 @njit(cache=True)
-def carried_back(flat, increment, kind, x, out):
+def carried_back(flat, tree, increment, kind, x, out):
     """Derivatives `out` from those, `x`, by pivots and attitudes after a step: the transpose of one of the two maps of `add_moved`, or the inverse of that of the increment."""
     for i in range(len(x)):
         out[i] = x[i]
     for b in range(len(flat.modes)):
         s = flat.v_start[b] + 3
+        if not tree.pivoted[b]:
+            xi, f = _twist(increment, s - 3), _twist(x, s - 3)
+            f = unwound_back(xi, f) if kind == UNWOUND else carried(xi, f, kind == OF_INCREMENT, True)
+            put(out, s - 3, f[0])
+            put(out, s, f[1])
+            continue
         theta = part(increment, s)
         if kind == BEFORE:
             R = rotation_exp(theta)

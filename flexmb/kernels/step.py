@@ -21,7 +21,7 @@ from flexmb.kernels.rows import (
     row_rates,
 )
 from flexmb.kernels.solve import INACTIVE, solve_step
-from flexmb.kernels.tree import joint_velocities, place_bodies
+from flexmb.kernels.tree import joint_velocities, place_bodies, unwind
 
 KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
@@ -318,6 +318,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
         if outcome < 0:
             return NO_MASS, iteration, rate
         joint_velocities(flat, tree, places, q, x, correction)
+        unwind(tree, increment, correction)
         size = largest(correction, weight)
         for i in range(len(a)):
             a[i] += to_a * correction[i]

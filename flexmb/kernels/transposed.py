@@ -26,6 +26,7 @@ from flexmb.kernels.bodies import (
 )
 from flexmb.kernels.data import SECOND_ORDER, Flat, Places, make_places
 from flexmb.kernels.dense import FAST, add_coupled, add_transposed, copy, solve6_all
+from flexmb.kernels.exponential import commuted_back
 from flexmb.kernels.pointed import pointed
 from flexmb.kernels.rows import add_row_forces, add_wrenches, row_rates, rows_from, wrench_to_body
 from flexmb.kernels.step import displace, law_slopes
@@ -253,8 +254,7 @@ def add_turned(flat, x, forces, factor, out):
     """`out += factor ad_x^T forces`, over all bodies."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
-        f, t, u, omega = part(forces, s), part(forces, s + 3), part(x, s), part(x, s + 3)
-        linear, angular = cross(f, omega), plus(cross(f, u), cross(t, omega))
+        linear, angular = commuted_back((part(x, s), part(x, s + 3)), (part(forces, s), part(forces, s + 3)))
         put(out, s, plus(part(out, s), times(factor, linear)))
         put(out, s + 3, plus(part(out, s + 3), times(factor, angular)))
 

@@ -7,6 +7,7 @@ import numpy as np
 from flexmb.configuration import difference, pose
 from flexmb.integrators.recorded import Recording, begun
 from flexmb.kernels.data import Flat
+from flexmb.kernels.tree import Tree
 from flexmb.study.aligned import Aligned
 
 
@@ -34,10 +35,11 @@ def start_of(neighbour: Aligned, recording: Recording) -> tuple[Begun, Begun]:
     return stored, turned(motion.q, motion.v, motion.vdot, motion.a, motion.multipliers)
 
 
-def starts_apart(flat: Flat, x: Begun, y: Begun) -> tuple[np.ndarray, ...]:
-    """What the second of two starts of the method differs by: places of pivots with attitudes and elastic coordinates, velocities, accelerations, those of the method; and pivots in their bodies (nb, 3)."""
+def starts_apart(flat: Flat, tree: Tree, x: Begun, y: Begun) -> tuple[np.ndarray, ...]:
+    """What the second of two starts of the method differs by: places of pivots, or frames as twists, with attitudes and elastic coordinates, velocities, accelerations, those of the method; and pivots in their bodies (nb, 3)."""
     moved = difference(flat, x.q, y.q)
-    for b, s in enumerate(flat.v_start[:-1]):
+    for b in np.flatnonzero(tree.pivoted):
+        s = flat.v_start[b]
         ends = [r + R @ begun.pivot[b] for begun in (x, y) for r, R in [pose(flat, begun.q, b)]]
         moved[s : s + 3] = ends[1] - ends[0]
     return moved, y.w - x.w, y.wdot - x.wdot, y.a - x.a, y.pivot - x.pivot

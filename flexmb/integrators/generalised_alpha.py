@@ -18,7 +18,7 @@ from flexmb.integrators.explicit import Explicit
 from flexmb.integrators.integrator import IntegratorError, Steps, first_step
 from flexmb.integrators.snapshot import Snapshot
 from flexmb.joint_tree import integrated_tree
-from flexmb.kernels.exponential import commuted
+from flexmb.kernels.data import GROUND
 from flexmb.kernels.pointed import pointed
 from flexmb.kernels.rows import place_markers
 from flexmb.kernels.step import (
@@ -38,7 +38,7 @@ from flexmb.kernels.step import (
     Scheme,
     advance,
 )
-from flexmb.kernels.tree import FREE, joint_poses, joint_velocities, place_bodies
+from flexmb.kernels.tree import joint_poses, joint_velocities, place_bodies
 from flexmb.mechanism import Mechanism, State
 from flexmb.projection import as_sparse, least_change
 from flexmb.result import Statistics
@@ -217,16 +217,16 @@ class GeneralisedAlpha:
             motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
 
     def _commutator(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """`[x, y]` (ny,) of velocities in the coordinates that are integrated: of twists of frames, and of those about three axes; the others commute."""
+        """`[x, y]` (ny,) of velocities in the coordinates that are integrated: of those about three axes, and of pivots that are carried; the others commute."""
         out, tree = np.zeros_like(x), self.tree
         for b, start in enumerate(tree.start[:-1]):
             axes = list(tree.axes[tree.axis_start[b] : tree.axis_start[b + 1]])
-            if tree.child[b] == FREE and not tree.pivoted[b]:
-                first, second = ((z[start : start + 3], z[start + 3 : start + 6]) for z in (x, y))
-                out[start : start + 6] = np.concatenate(commuted(first, second))
-            elif axes[-3:] == [3, 4, 5]:
+            if axes[-3:] == [3, 4, 5]:
                 k = slice(start + len(axes) - 3, start + len(axes))
                 out[k] = np.cross(x[k], y[k])
+            if tree.carrier[b] != GROUND:
+                k, turn = (slice(s, s + 3) for s in (start, tree.start[tree.carrier[b]] + 3))
+                out[k] = np.cross(x[turn], y[k]) + np.cross(x[k], y[turn])
         return out
 
     def _jerk(self, h: float) -> np.ndarray:

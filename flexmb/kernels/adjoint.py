@@ -315,7 +315,7 @@ def sweep(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu, places,
             if given:
                 momentum = minus(momentum, part(seeds[seed], 2 * nv + vs))
             put(arrays.gravity, 0, minus(part(arrays.gravity, 0), turn(matrix(places.attitude, b), momentum)))
-        add_slope_of_pivots(flat, tree, w, wdot, to_q, to_w, to_wdot, arrays.pivot)
+        add_slope_of_pivots(flat, w, wdot, to_q, to_w, to_wdot, arrays.pivot)
         carried_back(flat, tree, increment, OF_INCREMENT, q_force, force)
         for i in range(nv):
             costates.w[i] = h * force[i] + w_force[i]

@@ -10,6 +10,7 @@ from flexmb.kernels.bodies import add_elastic_inertia, body_terms
 from flexmb.kernels.call import call_law
 from flexmb.kernels.data import ANGLE
 from flexmb.kernels.dense import FAST, add_coupled, copy, inner
+from flexmb.kernels.pivots import unwind
 from flexmb.kernels.rows import (
     add_row_forces,
     add_turns,
@@ -21,7 +22,7 @@ from flexmb.kernels.rows import (
     row_rates,
 )
 from flexmb.kernels.solve import INACTIVE, solve_step
-from flexmb.kernels.tree import joint_velocities, place_bodies, unwind
+from flexmb.kernels.tree import joint_velocities, place_bodies
 
 KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers

@@ -37,7 +37,6 @@ from flexmb.kernels.algebra import (
 )
 from flexmb.kernels.data import GROUND
 from flexmb.kernels.dense import three_rows
-from flexmb.kernels.exponential import commuted
 from flexmb.kernels.pivots import place_about_pivot, velocity_of_pivot
 
 FREE = -1
@@ -56,6 +55,9 @@ class Tree(NamedTuple):
     weight: np.ndarray  # (ny,) error weight: a displacement per unit
     pivoted: np.ndarray  # (nb,) whether a body without a joint moves as flexmb/kernels/pivots.py says; its velocities are those of a frame otherwise
     pivot: np.ndarray  # (nb, 3) in the body
+    carrier: (
+        np.ndarray
+    )  # (nb,) in whose axes the velocity of the pivot is: a body, which `order` has no later, or GROUND
 
 
 @njit(cache=True)
@@ -172,19 +174,6 @@ def joint_twist(tree, b, values, offset):
 
 
 @njit(cache=True)
-def _place_frame(s, e, y, pose, increment, v, vdot, moved, q, w, wdot):
-    """The frame in `q` from entry `e`, `w` and `wdot` from entry `s`, of a body without a joint: from its `pose`, moved by the twist in the increment from entry `y`."""
-    p = (pose[3], pose[4], pose[5], pose[6])
-    r, p = compose(part(pose, 0), p, part(increment, y), part(increment, y + 3))
-    put(moved, 0, r)
-    moved[3], moved[4], moved[5], moved[6] = p
-    for i in range(7):
-        q[e + i] = moved[i]
-    for i in range(6):
-        w[s + i], wdot[s + i] = v[y + i], vdot[y + i]
-
-
-@njit(cache=True)
 def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wdot):
     """Absolute configuration and velocities `q`, `w`, `wdot` of all bodies, from joint coordinates.
 
@@ -199,10 +188,7 @@ def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wd
             q[e + 7 + i] = q0[e + 7 + i] + increment[y + free + i]
             w[s + 6 + i], wdot[s + 6 + i] = v[y + free + i], vdot[y + free + i]
         if tree.pivoted[b]:
-            place_about_pivot(vector(tree.pivot, b), s, e, y, pose[b], q0, increment, v, vdot, moved[b], q, w, wdot)
-            continue
-        if tree.child[b] == FREE:
-            _place_frame(s, e, y, pose[b], increment, v, vdot, moved[b], q, w, wdot)
+            place_about_pivot(flat, tree, b, pose[b], q0, increment, v, vdot, moved[b], q, w, wdot)
             continue
         rho, theta = joint_twist(tree, b, increment, y)
         d, p = compose(part(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
@@ -222,8 +208,11 @@ def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wd
         spinning = plus(spinning, plus(turn(B, taudot), cross(omega, tau)))
         velocity = plus(velocity, drift)
         # from the body's own marker to its frame
-        eta, rate, rate2 = q[e + 7 : e + 7 + m], w[s + 6 : s + 6 + m], wdot[s + 6 : s + 6 + m]
-        c, local, cdot, own, cddot, owning = _elastic_marker(flat, tree.child[b], eta, rate, rate2, m)
+        k = tree.child[b]
+        c, local, cdot, own, cddot, owning = NOTHING, ONE, NOTHING, NOTHING, NOTHING, NOTHING
+        if k != FREE:
+            eta, rate, rate2 = q[e + 7 : e + 7 + m], w[s + 6 : s + 6 + m], wdot[s + 6 : s + 6 + m]
+            c, local, cdot, own, cddot, owning = _elastic_marker(flat, k, eta, rate, rate2, m)
         R = product(B, transposed(local))
         put(q, e, minus(x, turn(R, c)))
         q[e + 3], q[e + 4], q[e + 5], q[e + 6] = _quaternion(R, (near[e + 3], near[e + 4], near[e + 5], near[e + 6]))
@@ -257,20 +246,20 @@ def marker_velocity(flat, k, places, x):
 def joint_velocities(flat, tree, places, q, x, out):
     """Velocities `out` (ny,) in joint coordinates of the generalised velocities `x` (nv,), where the markers were placed last, at `q`; what joints block is left out."""
     for b in range(len(tree.order)):
-        s, y, k, parent = flat.v_start[b], tree.start[b], tree.child[b], tree.parent[b]
+        s, e, y, k, parent = flat.v_start[b], flat.q_start[b], tree.start[b], tree.child[b], tree.parent[b]
         if tree.pivoted[b]:
-            velocity_of_pivot(vector(tree.pivot, b), matrix(places.attitude, b), x, s, out, y)
+            velocity_of_pivot(flat, tree, b, q, x, out)
             for i in range(6, 6 + flat.modes[b]):
                 out[y + i] = x[s + i]
             continue
-        if k == FREE:
-            for i in range(6 + flat.modes[b]):
-                out[y + i] = x[s + i]
-            continue
         velocity, spin = marker_velocity(flat, parent, places, x)
-        B = matrix(places.axes, k)
-        own, turning = marker_velocity(flat, k, places, x)
-        r = minus(vector(places.position, k), vector(places.position, parent))
+        if k == FREE:
+            B, own, turning, r = matrix(places.attitude, b), part(x, s), part(x, s + 3), part(q, e)
+            own, turning = turn(B, own), turn(B, turning)
+        else:
+            B = matrix(places.axes, k)
+            own, turning = marker_velocity(flat, k, places, x)
+            r = minus(vector(places.position, k), vector(places.position, parent))
         xi = turn_back(B, minus(own, plus(velocity, cross(spin, r))))
         tau = turn_back(B, minus(turning, spin))
         free = tree.axis_start[b + 1] - tree.axis_start[b]
@@ -279,20 +268,6 @@ def joint_velocities(flat, tree, places, q, x, out):
             out[y + i] = xi[axis] if axis < 3 else tau[axis - 3]
         for i in range(flat.modes[b]):
             out[y + free + i] = x[s + 6 + i]
-
-
-@njit(cache=True)
-def unwind(tree, increment, x):
-    """Changes `x` (ny,) of where increments of frames end become, in place, changes of these increments, but for their third order: what a correction leaves would ring in the reactions."""
-    for b in range(len(tree.order)):
-        if tree.child[b] != FREE or tree.pivoted[b]:
-            continue
-        y = tree.start[b]
-        xi, change = (part(increment, y), part(increment, y + 3)), (part(x, y), part(x, y + 3))
-        turned = commuted(xi, change)
-        again = commuted(xi, turned)
-        for k in range(2):
-            put(x, y + 3 * k, plus(change[k], plus(times(0.5, turned[k]), times(1.0 / 12.0, again[k]))))
 
 
 @njit(cache=True)

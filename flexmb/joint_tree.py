@@ -95,7 +95,7 @@ def pivots(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     The mass centre otherwise: that of a free mechanism moves exactly on its parabola, because the sum of all momenta is a sum of pivots' velocities.
 
     Where the whole branch holds points at points, no uniform velocity takes a body along, but rotations do: the parent carries the pivot, whose velocity does not turn with a wheel that
-    spins about it. The pivot of a body that hangs on the ground rests, up to what the body's own deformation does to it, and that turns with the body.
+    spins about it. The pivot of a body that hangs on the ground rests, up to what the body's own deformation does to it, which turns with the body.
     """
     flat, q = mechanism.flat(), mechanism.initial.q
     near: dict[int, list[tuple[str, int, int]]] = {b: [] for b in range(GROUND, len(mechanism.bodies))}
@@ -114,7 +114,9 @@ def pivots(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             held[body] = held[parent] and kind in HOLDING
             queue.append(body)
             if held[body]:
-                carrier[body] = body if parent == GROUND else carrier[parent] if kind == "fixed" else parent
+                rests = parent == GROUND or (kind == "fixed" and carrier[parent] == GROUND)
+                moves = body if mechanism.bodies[body].modes else GROUND
+                carrier[body] = moves if rests else carrier[parent] if kind == "fixed" else parent
             if kind == "fixed" and parent != GROUND:
                 (r0, R0), (r, R) = pose(flat, q, parent), pose(flat, q, body)
                 found[body] = R.T @ (r0 + R0 @ found[parent] - r)

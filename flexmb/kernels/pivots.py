@@ -30,7 +30,7 @@ from flexmb.kernels.algebra import (
     vector,
 )
 from flexmb.kernels.data import GROUND
-from flexmb.kernels.exponential import carried, commuted, unwound_back
+from flexmb.kernels.exponential import carried, unwound_back
 
 
 @njit(cache=True)
@@ -47,14 +47,16 @@ def place_about_pivot(flat, tree, b, place, q0, increment, v, vdot, moved, q, w,
     R = rotation_from_quaternion(p)
     way, velocity, acceleration = part(increment, y), part(v, y), part(vdot, y)
     if k != GROUND:
-        turning, S = tree.start[k] + 3, _attitude(flat, k, q)
-        way = turn(_attitude(flat, k, q0), turn(left_jacobian(part(increment, turning)), way))
-        acceleration = turn(S, plus(acceleration, cross(part(v, turning), velocity)))
-        velocity = turn(S, velocity)
+        turning, S = tree.start[k] + 3, R if k == b else _attitude(flat, k, q)
+        way = turn(S, turn(left_jacobian(times(-1.0, part(increment, turning))), way))
+        acceleration = plus(acceleration, cross(part(v, turning), velocity))
+        if k != b:
+            velocity, acceleration = turn(S, velocity), turn(S, acceleration)
+    if k != b:
+        velocity, acceleration = turn_back(R, velocity), turn_back(R, acceleration)
     point = plus(part(place, 0), way)
     put(moved, 0, point)
     put(q, e, minus(point, turn(R, c)))
-    velocity, acceleration = turn_back(R, velocity), turn_back(R, acceleration)
     put(w, s, minus(velocity, cross(omega, c)))
     put(w, s + 3, omega)
     put(wdot, s, minus(acceleration, plus(cross(omegadot, c), cross(omega, velocity))))
@@ -62,39 +64,31 @@ def place_about_pivot(flat, tree, b, place, q0, increment, v, vdot, moved, q, w,
 
 
 @njit(cache=True)
-def velocity_of_pivot(flat, tree, b, q, x, out):
-    """`[u, omega]` of body `b` in `out` (ny,) of the twists in `x` (nv,), at `q`."""
-    s, y = flat.v_start[b], tree.start[b]
-    turning = part(x, s + 3)
-    V = turn(_attitude(flat, b, q), plus(part(x, s), cross(turning, vector(tree.pivot, b))))
-    put(out, y, _seen(flat, tree, b, q, V))
+def velocity_of_pivot(tree, b, R, S, x, s, out):
+    """`[u, omega]` of body `b` in `out` (ny,) of the twist in `x` from entry `s`; `R`, `S`: axes of the body, and of its carrier if that is another body."""
+    y, k, turning = tree.start[b], tree.carrier[b], part(x, s + 3)
+    velocity = plus(part(x, s), cross(turning, vector(tree.pivot, b)))
+    if k != b:
+        velocity = turn(R, velocity)
+        if k != GROUND:
+            velocity = turn_back(S, velocity)
+    put(out, y, velocity)
     put(out, y + 3, turning)
 
 
 @njit(cache=True)
 def unwind(tree, increment, x):
-    """Changes `x` (ny,) of where increments of pivots and attitudes end become, in place, changes of these increments, but for their third order: what a correction leaves would ring in the reactions."""
+    """Changes `x` (ny,) of where increments of pivots and attitudes end become, in place, changes of these increments, to their first order: what a correction leaves would ring in the reactions."""
     for place in range(len(tree.order) - 1, -1, -1):  # what is carried first
         b = tree.order[place]
         if not tree.pivoted[b]:
             continue
         y, k = tree.start[b], tree.carrier[b]
         if k != GROUND:
-            turning = tree.start[k] + 3
-            put(x, y, _unwound((part(increment, y), part(increment, turning)), (part(x, y), part(x, turning)))[0])
-        still = (0.0, 0.0, 0.0)
-        put(x, y + 3, _unwound((still, part(increment, y + 3)), (still, part(x, y + 3)))[1])
-
-
-@njit(cache=True)
-def _unwound(xi, x):
-    """`T^-1 x` of flexmb/kernels/exponential.py, to the second order of the twist `xi`."""
-    first = commuted(xi, x)
-    second = commuted(xi, first)
-    return (
-        plus(x[0], plus(times(0.5, first[0]), times(1.0 / 12.0, second[0]))),
-        plus(x[1], plus(times(0.5, first[1]), times(1.0 / 12.0, second[1]))),
-    )
+            r = tree.start[k] + 3
+            turned = plus(cross(part(increment, r), part(x, y)), cross(part(increment, y), part(x, r)))
+            _add(x, y, times(0.5, turned))
+        _add(x, y + 3, times(0.5, cross(part(increment, y + 3), part(x, y + 3))))
 
 
 @njit(cache=True)
@@ -134,8 +128,9 @@ def _unseen(flat, tree, b, q, x):
 def pivot_increment(flat, tree, q, w, out):
     """`out = [u, omega, etadot]` (nv,) of all bodies."""
     for b in range(len(flat.modes)):
-        s = flat.v_start[b]
-        velocity_of_pivot(flat, tree, b, q, w, out)
+        s, k = flat.v_start[b], tree.carrier[b]
+        R = _attitude(flat, b, q)
+        velocity_of_pivot(tree, b, R, R if k == GROUND else _attitude(flat, k, q), w, s, out)
         for i in range(s + 6, flat.v_start[b + 1]):
             out[i] = w[i]
 

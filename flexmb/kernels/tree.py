@@ -248,7 +248,8 @@ def joint_velocities(flat, tree, places, q, x, out):
     for b in range(len(tree.order)):
         s, e, y, k, parent = flat.v_start[b], flat.q_start[b], tree.start[b], tree.child[b], tree.parent[b]
         if tree.pivoted[b]:
-            velocity_of_pivot(flat, tree, b, q, x, out)
+            R, S = matrix(places.attitude, b), matrix(places.attitude, max(tree.carrier[b], 0))
+            velocity_of_pivot(tree, b, R, S, x, s, out)
             for i in range(6, 6 + flat.modes[b]):
                 out[y + i] = x[s + i]
             continue

@@ -72,6 +72,7 @@ def tree_of(mechanism: Mechanism, kinds: Collection[str] = tuple(AXES)) -> Tree:
         weight=np.concatenate(weights),
         pivoted=np.zeros(len(bodies), dtype=bool),
         pivot=np.zeros((len(bodies), 3)),
+        carrier=np.full(len(bodies), GROUND),
     ))  # fmt: skip
 
 
@@ -80,19 +81,22 @@ def integrated_tree(mechanism: Mechanism, coordinates: str) -> Tree:
     flat, nb = compiled(mechanism), len(mechanism.bodies)
     if coordinates == "joint":
         tree = tree_of(mechanism, COMMUTING)
-        return pointed(Tree(**fields_of(tree) | {"pivoted": tree.child == FREE, "pivot": pivots(mechanism)}))
-    every, free = np.arange(nb), np.full(nb, FREE)
+        return pointed(Tree(**fields_of(tree) | {"pivoted": tree.child == FREE, "pivot": pivots(mechanism)[0]}))
+    free, (pivot, carrier, order) = np.full(nb, FREE), pivots(mechanism)
     return pointed(Tree(
-        order=every, parent=free, child=free, start=flat.v_start, axis_start=6 * np.arange(nb + 1), axes=np.tile(np.array(ALL), nb), weight=flat.weight,
-        pivoted=np.full(nb, True), pivot=pivots(mechanism),
+        order=order, parent=free, child=free, start=flat.v_start, axis_start=6 * np.arange(nb + 1), axes=np.tile(np.array(ALL), nb), weight=flat.weight,
+        pivoted=np.full(nb, True), pivot=pivot, carrier=carrier,
     ))  # fmt: skip
 
 
-def pivots(mechanism: Mechanism) -> np.ndarray:
-    """Points (nb, 3) of the bodies about which generalised-alpha turns them.
+def pivots(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points (nb, 3) of the bodies about which generalised-alpha turns them, the carriers (nb,) in whose axes their velocities are, and the bodies (nb,) in an order in which carriers are not later.
 
     In a mechanism that stands on the ground, where the shortest branch holds a body: a crank turns exactly about its bearing. Welded bodies turn about the pivot of what they are welded to.
     The mass centre otherwise: that of a free mechanism moves exactly on its parabola, because the sum of all momenta is a sum of pivots' velocities.
+
+    Where the whole branch holds points at points, no uniform velocity takes a body along, but rotations do: the parent carries the pivot, whose velocity does not turn with a wheel that
+    spins about it. The pivot of a body that hangs on the ground rests, up to what the body's own deformation does to it, which turns with the body.
     """
     flat, q = compiled(mechanism), mechanism.initial.q
     near: dict[int, list[tuple[str, int, int]]] = {b: [] for b in range(GROUND, len(mechanism.bodies))}
@@ -101,17 +105,23 @@ def pivots(mechanism: Mechanism) -> np.ndarray:
         near[a].append((joint.kind, b, joint.markers[1]))
         near[b].append((joint.kind, a, joint.markers[0]))
     found = np.array([body.centre for body in mechanism.bodies]).reshape(-1, 3)
-    reached, queue = {GROUND}, deque([GROUND])
+    carrier = np.full(len(mechanism.bodies), GROUND)
+    held, queue = {GROUND: True}, deque([GROUND])
     while queue:
         parent = queue.popleft()
         for kind, body, marker in near[parent]:
-            if body in reached:
+            if body in held:
                 continue
-            reached.add(body)
+            held[body] = held[parent] and kind in HOLDING
             queue.append(body)
+            if held[body]:
+                rests = parent == GROUND or (kind == "fixed" and carrier[parent] == GROUND)
+                moves = body if mechanism.bodies[body].modes else GROUND
+                carrier[body] = moves if rests else carrier[parent] if kind == "fixed" else parent
             if kind == "fixed" and parent != GROUND:
                 (r0, R0), (r, R) = pose(flat, q, parent), pose(flat, q, body)
                 found[body] = R.T @ (r0 + R0 @ found[parent] - r)
             elif kind in HOLDING:
                 found[body] = flat.marker_point[marker]
-    return found
+    order = [b for b in held if b != GROUND] + [b for b in range(len(found)) if b not in held]
+    return found, carrier, np.array(order, dtype=np.int64)

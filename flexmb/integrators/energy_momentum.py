@@ -57,6 +57,9 @@ DIFFERENCE = 1e-7
 ROUNDING = 1e-13
 """Corrections this small, in lengths of the mechanism or radians, that do not get smaller are round-off."""
 SMALLEST = 1e-16
+BALANCED, MORE = 1e-15, 4
+"""Work of the unbalanced forces over a step, relative to the works that balance, that is round-off; and how often a solution whose corrections are round-off is corrected again for it. Rounding moves
+light, soft directions most; behind their corrections those that carry energy may not have settled yet, nor the reactions, with a matrix of an earlier step."""
 RESTING = 1e-8
 """Relative motion of two markers in a step, in lengths of the mechanism or radians, below which they rest: what the mean Jacobian lacks is of its order times the square of the step's angle."""
 
@@ -71,6 +74,7 @@ class _Balance(NamedTuple):
     values: np.ndarray
     angles: np.ndarray
     work: np.ndarray
+    unbalanced: float  # the work of the forces over the step, relative to the works that balance in them
 
     @property
     def residual(self) -> np.ndarray:
@@ -235,32 +239,33 @@ class EnergyMomentumRun:
 
     def _iterated(self, z: np.ndarray, step: _Step) -> np.ndarray | None:
         """The solution by a matrix that leaves gyroscopic terms out; None when that converges too slowly."""
-        previous = np.inf
+        previous, settled = np.inf, 0
         for iteration in range(ITERATIONS):
             found = self._at(z, step)
             if found is None:
                 return None
+            if settled > MORE or (settled and found.unbalanced <= BALANCED):
+                return z
             x = np.concatenate(self._correction(found, step.h))
             size = self._size(x)
             self._steps.iterations += 1
             if not np.isfinite(size) or (iteration > 3 and size > max(SLOW * previous, self._rounding())):
                 return None
             z = z + x
-            if self._settled(size, previous):
-                return z
+            settled += settled > 0 or self._settled(size, previous)
             previous = size
         return None
 
     def _newton(self, z: np.ndarray, step: _Step) -> np.ndarray | None:
         """The solution by Newton's method, damped until corrections shrink (Deuflhard, Newton Methods for Nonlinear Problems, 2004, section 3.3); its matrix is kept while it serves, over steps too."""
-        fresh = self._factored is None
+        fresh, mine, more = self._factored is None, False, MORE
         found, part = self._at(z, step), 1.0
         x: np.ndarray | None = None
         for _ in range(ITERATIONS):
             if found is None:
                 return None
             if self._factored is None:
-                self._factored, fresh, x = self._matrix(z, step), True, None
+                self._factored, fresh, mine, x = self._matrix(z, step), True, True, None
             if x is None:
                 x = la.lu_solve(self._factored, -found.residual)
             size, trial = self._size(x), z + part * x
@@ -268,9 +273,10 @@ class EnergyMomentumRun:
             there = self._at(trial, step)
             following = None if there is None else la.lu_solve(self._factored, -there.residual)
             after = np.inf if following is None else self._size(following)
+            last: np.ndarray | None = None
             if following is not None and self._settled(after, size):
-                return np.asarray(trial + following)
-            if after <= (1 - 0.25 * part) * size:
+                last = trial + following
+            elif after <= (1 - 0.25 * part) * size:
                 if after > KEEP * size and part == 1.0:
                     self._factored = None
                 z, found, x, part = trial, there, following, min(1.0, 2 * part)
@@ -278,11 +284,18 @@ class EnergyMomentumRun:
             elif not fresh:
                 self._factored = None
             elif size < STALLED:
-                return np.asarray(z + x)
+                last = z + x
             else:
                 part *= 0.5
                 if part < SHORTEST:
                     return None
+            if last is not None:
+                z, found, x = last, self._at(last, step), None
+                if found is None or more == 0 or found.unbalanced <= BALANCED:
+                    return z
+                more -= 1
+                if not mine:
+                    self._factored = None
         return None
 
     def _correction(self, found: _Balance, h: float) -> tuple[np.ndarray, np.ndarray]:
@@ -357,13 +370,16 @@ class EnergyMomentumRun:
             effort += self._laws(middle, stretch, rate)
             internal = -flat.row_stiffness[nj:] * stretch - flat.row_damping[nj:] * rate
             forces -= G[nj:].T @ (effort + internal)
-        forces += G[:nj].T @ multipliers - loads
+        reactions = G[:nj].T @ multipliers
+        forces += reactions - loads
+        balanced = (np.abs(self._momenta) / h + np.abs(reactions) + np.abs(loads)) @ np.abs(D)
         work[0] = -float(multipliers @ given)
         carried = D + h * self._travel.seen(self._flown, qm)
         work[1] = float(loads @ carried + effort @ change[nj:])
         work[2] = h * float(damping @ mean[elastic] ** 2)
         work[3] = float(flat.row_damping[nj:] @ change[nj:] ** 2) / h
-        return _Balance(forces, values[:nj], w1, q1, values, angles, work)
+        unbalanced = abs(float(forces @ D)) / balanced if balanced > 0 else 0.0
+        return _Balance(forces, values[:nj], w1, q1, values, angles, work, unbalanced)
 
     def _laws(self, middle: np.ndarray, stretch: np.ndarray, rate: np.ndarray) -> np.ndarray:
         mechanism, nj = self.equations.mechanism, self.flat.joint_rows

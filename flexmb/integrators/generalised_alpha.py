@@ -22,6 +22,7 @@ from flexmb.errors import IntegratorError, RingingReactionsWarning
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.integrators.integrator import Steps, first_step
 from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, require_coordinates
+from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.equations.tree import joint_poses, joint_velocities, place_bodies
@@ -270,13 +271,16 @@ class GeneralisedAlphaRun:
             motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
 
     def _commutator(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """`[x, y]` (ny,) of velocities in the coordinates that are integrated: of those about three axes; the others commute."""
+        """`[x, y]` (ny,) of velocities in the coordinates that are integrated: of those about three axes, and of pivots that are carried; the others commute."""
         out, tree = np.zeros_like(x), self.tree
         for b, start in enumerate(tree.start[:-1]):
             axes = list(tree.axes[tree.axis_start[b] : tree.axis_start[b + 1]])
             if axes[-3:] == [3, 4, 5]:
                 k = slice(start + len(axes) - 3, start + len(axes))
                 out[k] = np.cross(x[k], y[k])
+            if tree.carrier[b] != GROUND:
+                k, turn = (slice(s, s + 3) for s in (start, tree.start[tree.carrier[b]] + 3))
+                out[k] = np.cross(x[turn], y[k]) + np.cross(x[k], y[turn])
         return out
 
     def _jerk(self, h: float) -> np.ndarray:

@@ -172,9 +172,9 @@ def extrapolate(y, step, known, out):
 
 
 @njit(cache=True)
-def increment_of(flat, pivot, scheme, h, track, step, out):
+def increment_of(flat, tree, scheme, h, track, step, out):
     """The increment (nv,) of pivots, attitudes and elastic coordinates in a step of a track."""
-    pivot_increment(flat, pivot, track.q[step - 1], track.w[step - 1], out)
+    pivot_increment(flat, tree, track.q[step - 1], track.w[step - 1], out)
     for i in range(len(out)):
         out[i] = h * out[i] + h * h * ((0.5 - scheme.beta) * track.a[step - 1, i] + scheme.beta * track.a[step, i])
 
@@ -230,10 +230,10 @@ def _add_seeds(seeds, to_q, to_w, to_wdot):
 
 
 @njit(cache=True)
-def _at_pivots(flat, pivot, q, w, wdot, costates, arrays):
+def _at_pivots(flat, tree, q, w, wdot, costates, arrays):
     """The derivatives by pivots and attitudes, with what later steps ask for."""
     q_force, w_force, wdot_force = arrays.q_force, arrays.w_force, arrays.wdot_force
-    forces_at_pivots(flat, pivot, q, w, wdot, arrays.to_q, arrays.to_w, arrays.to_wdot, q_force, w_force, wdot_force)
+    forces_at_pivots(flat, tree, q, w, wdot, arrays.to_q, arrays.to_w, arrays.to_wdot, q_force, w_force, wdot_force)
     for i in range(len(q_force)):
         q_force[i] += costates.q[i]
         w_force[i] += costates.w[i]
@@ -241,7 +241,7 @@ def _at_pivots(flat, pivot, q, w, wdot, costates, arrays):
 
 
 @njit(cache=True)
-def sweep(flat, pivot, scheme, h, functions, track, seeded, seeds, y, mu, places, terms, scratch, displaced, arrays, costates):  # fmt: skip
+def sweep(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu, places, terms, scratch, displaced, arrays, costates):  # fmt: skip
     """Adjoint variables `y` (n, nv) and `mu` (n, nj) of the steps of a track, and the costates of what it started from.
 
     `functions` (n, nf, 3) at the ends of the steps. `seeded` (ns,), increasing: the places in the track on which the result depends; `seeds` (ns, 3 nv + nj): its derivatives there by
@@ -266,7 +266,7 @@ def sweep(flat, pivot, scheme, h, functions, track, seeded, seeds, y, mu, places
         q, w, wdot, memory = track.q[step], track.w[step], track.wdot[step], track.angles[step]
         balance_rows(flat, q, w, track.multipliers[step], now, memory, places, terms, x, energies)
         row_compliances(flat, terms, now, gamma, compliance)
-        increment_of(flat, pivot, scheme, h, track, step, increment)
+        increment_of(flat, tree, scheme, h, track, step, increment)
         extrapolate(y, step, known, here)
         extrapolate(mu, step, known, multipliers)
         done, previous, idle = False, 0.0, np.zeros((0, 0))
@@ -277,13 +277,13 @@ def sweep(flat, pivot, scheme, h, functions, track, seeded, seeds, y, mu, places
             add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, terms.G, efforts, to_q)
             if given:
                 _add_seeds(seeds[seed], to_q, to_w, to_wdot)
-            _at_pivots(flat, pivot, q, w, wdot, costates, arrays)
+            _at_pivots(flat, tree, q, w, wdot, costates, arrays)
             for i in range(nv):
                 force[i] = gamma * w_force[i] + beta * wdot_force[i] + to_a * costates.a[i]
-            carried_back(flat, increment, UNWOUND, force, rhs)
+            carried_back(flat, tree, increment, UNWOUND, force, rhs)
             for i in range(nv):
                 rhs[i] = -(rhs[i] + q_force[i])
-            forces_at_frames(flat, pivot, q, rhs)
+            forces_at_frames(flat, tree, q, rhs)
             copy(rhs, before)
             row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, here, powers)
             for r in range(nj):
@@ -308,7 +308,7 @@ def sweep(flat, pivot, scheme, h, functions, track, seeded, seeds, y, mu, places
         if not done:
             return step
         _follow(flat, terms, now, beta, gamma, x, before, change, arrays)
-        _at_pivots(flat, pivot, q, w, wdot, costates, arrays)
+        _at_pivots(flat, tree, q, w, wdot, costates, arrays)
         for b in range(len(flat.modes)):
             vs = flat.v_start[b]
             momentum = part(to_wdot, vs)
@@ -316,13 +316,13 @@ def sweep(flat, pivot, scheme, h, functions, track, seeded, seeds, y, mu, places
                 momentum = minus(momentum, part(seeds[seed], 2 * nv + vs))
             put(arrays.gravity, 0, minus(part(arrays.gravity, 0), turn(matrix(places.attitude, b), momentum)))
         add_slope_of_pivots(flat, w, wdot, to_q, to_w, to_wdot, arrays.pivot)
-        carried_back(flat, increment, OF_INCREMENT, q_force, force)
+        carried_back(flat, tree, increment, OF_INCREMENT, q_force, force)
         for i in range(nv):
             costates.w[i] = h * force[i] + w_force[i]
             costates.a[i] = h * h * (0.5 - scheme.beta) * force[i] + h * (1.0 - scheme.gamma) * w_force[i]
             costates.a[i] += scheme.alpha_m / (1.0 - scheme.alpha_f) * wdot_force[i]
             costates.wdot[i] = -scheme.alpha_f / (1.0 - scheme.alpha_f) * wdot_force[i]
-        carried_back(flat, increment, BEFORE, q_force, costates.q)
+        carried_back(flat, tree, increment, BEFORE, q_force, costates.q)
         known += 1
         if given:
             seed -= 1

@@ -19,6 +19,7 @@ from numba import njit
 from flexmb.kernels.base.algebra import cross, matrix, minus, part, plus, put, times, turn_back, vector
 from flexmb.kernels.base.data import SECOND_ORDER, Flat, Places, make_places
 from flexmb.kernels.base.dense import FAST, add_coupled, add_transposed, copy, solve6_all
+from flexmb.kernels.base.exponential import commuted_back
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.equations.bodies import (
     add_elastic_inertia,
@@ -253,8 +254,7 @@ def add_turned(flat, x, forces, factor, out):
     """`out += factor ad_x^T forces`, over all bodies."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
-        f, t, u, omega = part(forces, s), part(forces, s + 3), part(x, s), part(x, s + 3)
-        linear, angular = cross(f, omega), plus(cross(f, u), cross(t, omega))
+        linear, angular = commuted_back((part(x, s), part(x, s + 3)), (part(forces, s), part(forces, s + 3)))
         put(out, s, plus(part(out, s), times(factor, linear)))
         put(out, s + 3, plus(part(out, s + 3), times(factor, angular)))
 

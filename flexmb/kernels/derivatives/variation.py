@@ -70,12 +70,12 @@ def make_variation(
 
 
 @njit(cache=True)
-def _next(flat, pivot, scheme, h, track, step, v):
+def _next(flat, tree, scheme, h, track, step, v):
     """What the change of the next accelerations makes of the change of a step's end."""
     move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v.w, v.a[1], v.wdot, v.a[0], v.change, v.end_w, v.end_wdot)  # fmt: skip
     v.end_q[:] = 0.0
-    add_moved(flat, v.increment, v.q, v.change, v.end_q)
-    changes_from_pivots(flat, pivot, v.pivot, track.q[step], track.w[step], track.wdot[step], v.end_q, v.end_w, v.end_wdot, v.next_q, v.next_w, v.next_wdot)  # fmt: skip
+    add_moved(flat, tree, v.increment, v.q, v.change, v.end_q)
+    changes_from_pivots(flat, tree, v.pivot, track.q[step], track.w[step], track.wdot[step], v.end_q, v.end_w, v.end_wdot, v.next_q, v.next_w, v.next_wdot)  # fmt: skip
 
 
 @njit(cache=True)
@@ -110,7 +110,7 @@ def _moved_residual(flat, functions, size, track, step, variation, places, terms
 @njit(cache=True)
 def vary(
     flats,
-    pivot,
+    tree,
     size,
     bends,
     speed,
@@ -128,7 +128,7 @@ def vary(
 ):
     """Derivatives by a parameter along the steps after `first` to `last` of a track. Returns zero, or the number of the step whose iteration fails.
 
-    `pivot` (nb, 3): those of the motion. `flats`, `tables` (n, nf, 3), `places`: mechanism, functions of time and markers' places with the parameter as it is, below and above by `size`, and below and above by half of it,
+    `tree`: of the coordinates of the motion. `flats`, `tables` (n, nf, 3), `places`: mechanism, functions of time and markers' places with the parameter as it is, below and above by `size`, and below and above by half of it,
     which only counts if residuals are not linear in the parameter (`bends`); `terms`, `scratch`: of the motion and of its neighbours. `speed`: the largest of the motion, in lengths of the
     mechanism. `couplings` (n, nv): forces that the arrays of a mechanism do not hold, by the parameter.
     """
@@ -153,10 +153,10 @@ def vary(
             copy(v.multipliers[k - 1], v.multipliers[k])
         extrapolate(v.a, 1, min(step, KEPT), v.a[0])
         extrapolate(v.multipliers, 1, min(step - 1, KEPT), v.multipliers[0])
-        increment_of(flat, pivot, scheme, h, track, step, v.increment)
+        increment_of(flat, tree, scheme, h, track, step, v.increment)
         done, previous, idle = False, 0.0, np.zeros((0, 0))
         for iteration in range(ITERATIONS):
-            _next(flat, pivot, scheme, h, track, step, v)
+            _next(flat, tree, scheme, h, track, step, v)
             aside = largest(v.next_q, flat.weight) + largest(v.next_w, flat.weight) / speed
             aside = ASIDE / aside if aside > 0.0 else 1.0
             _moved_residual(flat, now, -aside, track, step, v, places[0], scratch, v.below)
@@ -176,7 +176,7 @@ def vary(
             )
             if outcome < 0:
                 return step
-            pivot_increment(flat, pivot, q, x, v.end_q)
+            pivot_increment(flat, tree, q, x, v.end_q)
             for i in range(nv):
                 v.a[0, i] += to_a * v.end_q[i]
             for r in range(nj):
@@ -193,7 +193,7 @@ def vary(
                 break
         if not done:
             return step
-        _next(flat, pivot, scheme, h, track, step, v)
+        _next(flat, tree, scheme, h, track, step, v)
         copy(v.end_q, v.q)
         copy(v.end_w, v.w)
         copy(v.end_wdot, v.wdot)

@@ -1,10 +1,12 @@
-"""Bodies that move as a point and turn about it: the pivot in world axes, the attitude by rotation vectors.
+"""Bodies that move as a point and turn about it: the pivot along the axes of what carries it, the attitude by rotation vectors.
 
-The coordinates of such a body are the place of its pivot in the world, its attitude, and its elastic coordinates; their velocities `[V, omega, etadot]` are that of the pivot in world
-axes and the angular velocity in body axes. A uniform motion of the pivot is integrated exactly at any rotation, and a uniform velocity of everything (Galilei) changes nothing else.
+The coordinates of such a body are the place of its pivot in the world, its attitude, and its elastic coordinates; their velocities `[u, omega, etadot]` are that of the pivot and the angular
+velocity in body axes. `u` is in the axes `S` of the body's carrier, which is the ground, with the world's axes: a uniform motion of the pivot is integrated exactly at any rotation, and a uniform
+velocity of everything (Galilei) changes nothing else. Or another body, whose rotation takes the pivot along on a circle, or the body itself: the pivot and the axes of the carrier are a rigid motion,
+which moves by the twist `[u, omega of the carrier]`, so that circles are exact too.
 
-With the place `c` of the pivot in the body, `l = R^T V` and `A = R^T Vdot`, the twist of the body's frame is `v = l - omega x c`, `vdot = A - omegadot x c - omega x l`. The tangents of
-this map and their transposes are below; a change of attitude is a rotation vector in body axes.
+With the velocity `V = S u` of the pivot and `Vdot = S (udot + omega_S x u)`, its place `c` in the body, `l = R^T V` and `A = R^T Vdot`, the twist of the body's frame is `v = l - omega x c`,
+`vdot = A - omegadot x c - omega x l`. The tangents of this map and their transposes are below; a change of attitude is a rotation vector in body axes, that of a pivot's place is in the axes of its carrier.
 """
 
 import numpy as np
@@ -27,23 +29,34 @@ from flexmb.kernels.base.algebra import (
     turn_back,
     vector,
 )
+from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.base.exponential import carried, unwound_back
 
 
 @njit(cache=True)
-def place_about_pivot(c, s, e, y, place, q0, increment, v, vdot, moved, q, w, wdot):
-    """Frame and twist in `q` from entry `e`, `w` and `wdot` from entry `s`, of a body with the pivot `c`: from its pivot's `place` and its attitude in `q0`, moved by the increment, with velocities and
-    accelerations, from entry `y`. `moved` becomes the place of the pivot."""
+def place_about_pivot(flat, tree, b, place, q0, increment, v, vdot, moved, q, w, wdot):
+    """Frame and twist in `q`, `w` and `wdot` of body `b`: from its pivot's `place` and its attitude in `q0`, moved by the increment (ny,), with velocities and accelerations (ny,). Its carrier
+    has been placed. `moved` becomes the place of the pivot."""
+    s, e, y, c, k = flat.v_start[b], flat.q_start[b], tree.start[b], vector(tree.pivot, b), tree.carrier[b]
     omega, omegadot = part(v, y + 3), part(vdot, y + 3)
     p0 = (q0[e + 3], q0[e + 4], q0[e + 5], q0[e + 6])
     p = quaternion_product(p0, quaternion_exp(part(increment, y + 3)))
     scale = 1.0 / np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
     p = (scale * p[0], scale * p[1], scale * p[2], scale * p[3])
+    q[e + 3], q[e + 4], q[e + 5], q[e + 6] = p
     R = rotation_from_quaternion(p)
-    point = plus(part(place, 0), part(increment, y))
+    way, velocity, acceleration = part(increment, y), part(v, y), part(vdot, y)
+    if k != GROUND:
+        turning, S = tree.start[k] + 3, R if k == b else _attitude(flat, k, q)
+        way = turn(S, turn(left_jacobian(times(-1.0, part(increment, turning))), way))
+        acceleration = plus(acceleration, cross(part(v, turning), velocity))
+        if k != b:
+            velocity, acceleration = turn(S, velocity), turn(S, acceleration)
+    if k != b:
+        velocity, acceleration = turn_back(R, velocity), turn_back(R, acceleration)
+    point = plus(part(place, 0), way)
     put(moved, 0, point)
     put(q, e, minus(point, turn(R, c)))
-    q[e + 3], q[e + 4], q[e + 5], q[e + 6] = p
-    velocity, acceleration = turn_back(R, part(v, y)), turn_back(R, part(vdot, y))
     put(w, s, minus(velocity, cross(omega, c)))
     put(w, s + 3, omega)
     put(wdot, s, minus(acceleration, plus(cross(omegadot, c), cross(omega, velocity))))
@@ -51,11 +64,31 @@ def place_about_pivot(c, s, e, y, place, q0, increment, v, vdot, moved, q, w, wd
 
 
 @njit(cache=True)
-def velocity_of_pivot(c, R, x, s, out, y):
-    """`[V, omega]` in `out` from entry `y` of the twist in `x` from entry `s`."""
-    turning = part(x, s + 3)
-    put(out, y, turn(R, plus(part(x, s), cross(turning, c))))
+def velocity_of_pivot(tree, b, R, S, x, s, out):
+    """`[u, omega]` of body `b` in `out` (ny,) of the twist in `x` from entry `s`; `R`, `S`: axes of the body, and of its carrier if that is another body."""
+    y, k, turning = tree.start[b], tree.carrier[b], part(x, s + 3)
+    velocity = plus(part(x, s), cross(turning, vector(tree.pivot, b)))
+    if k != b:
+        velocity = turn(R, velocity)
+        if k != GROUND:
+            velocity = turn_back(S, velocity)
+    put(out, y, velocity)
     put(out, y + 3, turning)
+
+
+@njit(cache=True)
+def unwind(tree, increment, x):
+    """Changes `x` (ny,) of where increments of pivots and attitudes end become, in place, changes of these increments, to their first order: what a correction leaves would ring in the reactions."""
+    for place in range(len(tree.order) - 1, -1, -1):  # what is carried first
+        b = tree.order[place]
+        if not tree.pivoted[b]:
+            continue
+        y, k = tree.start[b], tree.carrier[b]
+        if k != GROUND:
+            r = tree.start[k] + 3
+            turned = plus(cross(part(increment, r), part(x, y)), cross(part(increment, y), part(x, r)))
+            _add(x, y, times(0.5, turned))
+        _add(x, y + 3, times(0.5, cross(part(increment, y + 3), part(x, y + 3))))
 
 
 @njit(cache=True)
@@ -67,67 +100,110 @@ def _state(c, w, wdot, s):
 
 
 @njit(cache=True)
+def _add(x, s, y):
+    put(x, s, plus(part(x, s), y))
+
+
+@njit(cache=True)
 def _attitude(flat, b, q):
     e = flat.q_start[b]
     return rotation_from_quaternion((q[e + 3], q[e + 4], q[e + 5], q[e + 6]))
 
 
 @njit(cache=True)
-def pivot_increment(flat, pivot, q, w, out):
-    """`out = [V, omega, etadot]` (nv,) of all bodies."""
+def _seen(flat, tree, b, q, x):
+    """A vector of the world in the axes of a body's carrier."""
+    k = tree.carrier[b]
+    return x if k == GROUND else turn_back(_attitude(flat, k, q), x)
+
+
+@njit(cache=True)
+def _unseen(flat, tree, b, q, x):
+    """A vector in the axes of a body's carrier in those of the world."""
+    k = tree.carrier[b]
+    return x if k == GROUND else turn(_attitude(flat, k, q), x)
+
+
+@njit(cache=True)
+def pivot_increment(flat, tree, q, w, out):
+    """`out = [u, omega, etadot]` (nv,) of all bodies."""
     for b in range(len(flat.modes)):
-        s = flat.v_start[b]
-        velocity_of_pivot(vector(pivot, b), _attitude(flat, b, q), w, s, out, s)
+        s, k = flat.v_start[b], tree.carrier[b]
+        R = _attitude(flat, b, q)
+        velocity_of_pivot(tree, b, R, R if k == GROUND else _attitude(flat, k, q), w, s, out)
         for i in range(s + 6, flat.v_start[b + 1]):
             out[i] = w[i]
 
 
 @njit(cache=True)
-def changes_from_pivots(flat, pivot, moved, q, w, wdot, dq, dw, dwdot, to_q, to_w, to_wdot):
+def changes_from_pivots(flat, tree, moved, q, w, wdot, dq, dw, dwdot, to_q, to_w, to_wdot):
     """Changes of frames and twists, `to_q`, `to_w` and `to_wdot` (nv,), from those of pivots, attitudes and their rates, `dq`, `dw` and `dwdot`; `moved` (nb, 3): what the pivots change by in their bodies."""
     for i in range(len(dq)):
         to_q[i], to_w[i], to_wdot[i] = dq[i], dw[i], dwdot[i]
     for b in range(len(flat.modes)):
-        s, c, shift = flat.v_start[b], vector(pivot, b), vector(moved, b)
+        s, c, shift, k = flat.v_start[b], vector(tree.pivot, b), vector(moved, b), tree.carrier[b]
         R = _attitude(flat, b, q)
         omega, velocity, acceleration = _state(c, w, wdot, s)
         theta, turned, turned2 = part(dq, s + 3), part(dw, s + 3), part(dwdot, s + 3)
-        faster = plus(turn_back(R, part(dw, s)), cross(velocity, theta))
-        put(to_q, s, minus(plus(turn_back(R, part(dq, s)), cross(c, theta)), shift))
+        dV, dA = part(dw, s), part(dwdot, s)
+        if k != GROUND:
+            r, u, A = (
+                flat.v_start[k] + 3,
+                _seen(flat, tree, b, q, turn(R, velocity)),
+                _seen(flat, tree, b, q, turn(R, acceleration)),
+            )
+            dA = plus(plus(dA, cross(part(w, r), dV)), plus(cross(part(dw, r), u), cross(part(dq, r), A)))
+            dV = plus(dV, cross(part(dq, r), u))
+        dX, dV, dA = (
+            _unseen(flat, tree, b, q, part(dq, s)),
+            _unseen(flat, tree, b, q, dV),
+            _unseen(flat, tree, b, q, dA),
+        )
+        faster = plus(turn_back(R, dV), cross(velocity, theta))
+        put(to_q, s, minus(plus(turn_back(R, dX), cross(c, theta)), shift))
         put(to_w, s, minus(plus(faster, cross(c, turned)), cross(omega, shift)))
-        rates = plus(turn_back(R, part(dwdot, s)), plus(cross(acceleration, theta), cross(c, turned2)))
+        rates = plus(turn_back(R, dA), plus(cross(acceleration, theta), cross(c, turned2)))
         rates = plus(rates, minus(cross(velocity, turned), cross(omega, faster)))
         put(to_wdot, s, minus(rates, cross(part(wdot, s + 3), shift)))
 
 
 @njit(cache=True)
-def forces_at_pivots(flat, pivot, q, w, wdot, to_q, to_w, to_wdot, q_force, w_force, wdot_force):
+def forces_at_pivots(flat, tree, q, w, wdot, to_q, to_w, to_wdot, q_force, w_force, wdot_force):
     """The transpose of `changes_from_pivots`: derivatives by pivots, attitudes and their rates, from those by frames and twists."""
     for i in range(len(to_q)):
         q_force[i], w_force[i], wdot_force[i] = to_q[i], to_w[i], to_wdot[i]
     for b in range(len(flat.modes)):
-        s, c = flat.v_start[b], vector(pivot, b)
+        s, c, k = flat.v_start[b], vector(tree.pivot, b), tree.carrier[b]
         R = _attitude(flat, b, q)
         omega, velocity, acceleration = _state(c, w, wdot, s)
         f, fw, fd = part(to_q, s), part(to_w, s), part(to_wdot, s)
         both = plus(fw, cross(omega, fd))
-        put(q_force, s, turn(R, f))
-        moment = plus(cross(f, c), plus(cross(both, velocity), cross(fd, acceleration)))
-        put(q_force, s + 3, plus(part(to_q, s + 3), moment))
-        put(w_force, s, turn(R, both))
-        put(w_force, s + 3, plus(part(to_w, s + 3), plus(cross(fw, c), cross(fd, velocity))))
-        put(wdot_force, s, turn(R, fd))
-        put(wdot_force, s + 3, plus(part(to_wdot, s + 3), cross(fd, c)))
+        put(q_force, s, _seen(flat, tree, b, q, turn(R, f)))
+        _add(q_force, s + 3, plus(cross(f, c), plus(cross(both, velocity), cross(fd, acceleration))))
+        _add(w_force, s + 3, plus(cross(fw, c), cross(fd, velocity)))
+        _add(wdot_force, s + 3, cross(fd, c))
+        by_rate, by_velocity = _seen(flat, tree, b, q, turn(R, fd)), _seen(flat, tree, b, q, turn(R, both))
+        put(wdot_force, s, by_rate)
+        if k != GROUND:
+            r, u, A = (
+                flat.v_start[k] + 3,
+                _seen(flat, tree, b, q, turn(R, velocity)),
+                _seen(flat, tree, b, q, turn(R, acceleration)),
+            )
+            _add(q_force, r, plus(cross(u, by_velocity), cross(A, by_rate)))
+            _add(w_force, r, cross(u, by_rate))
+            by_velocity = plus(by_velocity, cross(by_rate, part(w, r)))
+        put(w_force, s, by_velocity)
 
 
 @njit(cache=True)
-def forces_at_frames(flat, pivot, q, forces):
+def forces_at_frames(flat, tree, q, forces):
     """Derivatives by pivots and attitudes become, in place, those by the twists of the frames."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
-        f = turn_back(_attitude(flat, b, q), part(forces, s))
+        f = turn_back(_attitude(flat, b, q), _unseen(flat, tree, b, q, part(forces, s)))
         put(forces, s, f)
-        put(forces, s + 3, plus(part(forces, s + 3), cross(vector(pivot, b), f)))
+        _add(forces, s + 3, cross(vector(tree.pivot, b), f))
 
 
 @njit(cache=True)
@@ -136,18 +212,26 @@ def add_slope_of_pivots(flat, w, wdot, to_q, to_w, to_wdot, out):
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
         slope = plus(cross(part(w, s + 3), part(to_w, s)), cross(part(wdot, s + 3), part(to_wdot, s)))
-        put(out[b], 0, plus(part(out[b], 0), minus(slope, part(to_q, s))))
+        _add(out[b], 0, minus(slope, part(to_q, s)))
 
 
 @njit(cache=True)
-def add_moved(flat, increment, dq, change, out):
+def add_moved(flat, tree, increment, dq, change, out):
     """`out += ` what a change `dq` before a step, and `change` of its increment, make of pivots and attitudes after it."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
         back = times(-1.0, part(increment, s + 3))
         turned = plus(turn(rotation_exp(back), part(dq, s + 3)), turn(left_jacobian(back), part(change, s + 3)))
-        put(out, s, plus(part(out, s), plus(part(dq, s), part(change, s))))
-        put(out, s + 3, plus(part(out, s + 3), turned))
+        _add(out, s + 3, turned)
+        start, way, k = part(dq, s), part(change, s), tree.carrier[b]
+        if k != GROUND:
+            r = flat.v_start[k] + 3
+            xi = (part(increment, s), part(increment, r))
+            start, way = (
+                carried(xi, (start, part(dq, r)), False, False)[0],
+                carried(xi, (way, part(change, r)), True, False)[0],
+            )
+        _add(out, s, plus(start, way))
         for i in range(s + 6, flat.v_start[b + 1]):
             out[i] += dq[i] + change[i]
 
@@ -157,10 +241,11 @@ BEFORE, OF_INCREMENT, UNWOUND = 0, 1, 2
 
 
 @njit(cache=True)
-def carried_back(flat, increment, kind, x, out):
+def carried_back(flat, tree, increment, kind, x, out):
     """Derivatives `out` from those, `x`, by pivots and attitudes after a step: the transpose of one of the two maps of `add_moved`, or the inverse of that of the increment."""
     for i in range(len(x)):
         out[i] = x[i]
+    still = (0.0, 0.0, 0.0)
     for b in range(len(flat.modes)):
         s = flat.v_start[b] + 3
         theta = part(increment, s)
@@ -171,3 +256,12 @@ def carried_back(flat, increment, kind, x, out):
         else:
             R = left_jacobian_inverse(theta)
         put(out, s, turn(R, part(x, s)))
+    for b in range(len(flat.modes)):
+        s, k = flat.v_start[b], tree.carrier[b]
+        if k == GROUND:
+            continue
+        r = flat.v_start[k] + 3
+        xi, f = (part(increment, s), part(increment, r)), (part(x, s), still)
+        f = unwound_back(xi, f) if kind == UNWOUND else carried(xi, f, kind == OF_INCREMENT, True)
+        put(out, s, f[0])
+        _add(out, r, f[1])

@@ -55,6 +55,9 @@ class Tree(NamedTuple):
     weight: np.ndarray  # (ny,) error weight: a displacement per unit
     pivoted: np.ndarray  # (nb,) whether a body without a joint moves as flexmb/kernels/equations/pivots.py says; its velocities are those of a frame otherwise
     pivot: np.ndarray  # (nb, 3) in the body
+    carrier: (
+        np.ndarray
+    )  # (nb,) in whose axes the velocity of the pivot is: a body, which `order` has no later, or GROUND
 
 
 @njit(cache=True)
@@ -185,7 +188,7 @@ def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wd
             q[e + 7 + i] = q0[e + 7 + i] + increment[y + free + i]
             w[s + 6 + i], wdot[s + 6 + i] = v[y + free + i], vdot[y + free + i]
         if tree.pivoted[b]:
-            place_about_pivot(vector(tree.pivot, b), s, e, y, pose[b], q0, increment, v, vdot, moved[b], q, w, wdot)
+            place_about_pivot(flat, tree, b, pose[b], q0, increment, v, vdot, moved[b], q, w, wdot)
             continue
         rho, theta = joint_twist(tree, b, increment, y)
         d, p = compose(part(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
@@ -245,7 +248,8 @@ def joint_velocities(flat, tree, places, q, x, out):
     for b in range(len(tree.order)):
         s, e, y, k, parent = flat.v_start[b], flat.q_start[b], tree.start[b], tree.child[b], tree.parent[b]
         if tree.pivoted[b]:
-            velocity_of_pivot(vector(tree.pivot, b), matrix(places.attitude, b), x, s, out, y)
+            R, S = matrix(places.attitude, b), matrix(places.attitude, max(tree.carrier[b], 0))
+            velocity_of_pivot(tree, b, R, S, x, s, out)
             for i in range(6, 6 + flat.modes[b]):
                 out[y + i] = x[s + i]
             continue

@@ -10,6 +10,7 @@ from flexmb.kernels.base.call import call_law
 from flexmb.kernels.base.data import ANGLE
 from flexmb.kernels.base.dense import FAST, add_coupled, copy, inner
 from flexmb.kernels.equations.bodies import add_elastic_inertia, body_terms
+from flexmb.kernels.equations.pivots import unwind
 from flexmb.kernels.equations.rows import (
     add_row_forces,
     add_turns,
@@ -348,6 +349,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
         if outcome < 0:
             return NO_MASS, iteration, rate, later
         joint_velocities(flat, tree, places, q, x, correction)
+        unwind(tree, increment, correction)
         size = largest_vector(tree, correction, weight)
         for i in range(len(a)):
             a[i] += to_a * correction[i]

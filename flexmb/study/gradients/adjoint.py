@@ -116,9 +116,9 @@ class _Swept:
     def of_start(self, low: Aligned, high: Aligned) -> float:
         """What the starts of two mechanisms, and the pivots of their bodies, differ by in the result."""
         (a, x), (b, y) = (start_of(mechanism, self.recording) for mechanism in (low, high))
-        flat = compiled(low.mechanism)
+        flat, tree = compiled(low.mechanism), self.recording.run.tree
         by = (self.q, self.w, self.wdot, self.a, self.pivot)
-        change = sum(np.vdot(slope, apart) for slope, apart in zip(by, starts_apart(flat, x, y), strict=True))
+        change = sum(np.vdot(slope, apart) for slope, apart in zip(by, starts_apart(flat, tree, x, y), strict=True))
         if self.first.any():
             stored = (difference(flat, a.q, b.q), b.w - a.w, b.wdot - a.wdot)
             change += self.first @ np.concatenate([*stored, b.multipliers - a.multipliers])
@@ -140,7 +140,7 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
     if len(seeded):
         scratch, displaced = make_scratch(flat)
         failed = sweep(
-            flat, recording.run.tree.pivot, scheme, recording.h, recording.functions, recording.track, seeded, given, y, mu, make_places(flat), make_terms(flat), scratch, displaced,
+            flat, recording.run.tree, scheme, recording.h, recording.functions, recording.track, seeded, given, y, mu, make_places(flat), make_terms(flat), scratch, displaced,
             arrays, costates,
         )  # fmt: skip
         if failed:

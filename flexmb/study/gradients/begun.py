@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmb.kernels.base.data import Flat
+from flexmb.kernels.base.data import GROUND, Flat
+from flexmb.kernels.equations.tree import Tree
 from flexmb.simulation.recorded import Recording, begun
 from flexmb.spatial.configuration import difference
 from flexmb.spatial.layout import pose
@@ -35,10 +36,12 @@ def start_of(neighbour: Aligned, recording: Recording) -> tuple[Begun, Begun]:
     return stored, turned(motion.q, motion.v, motion.vdot, motion.a, motion.multipliers)
 
 
-def starts_apart(flat: Flat, x: Begun, y: Begun) -> tuple[np.ndarray, ...]:
-    """What the second of two starts of the method differs by: places of pivots with attitudes and elastic coordinates, velocities, accelerations, those of the method; and pivots in their bodies (nb, 3)."""
+def starts_apart(flat: Flat, tree: Tree, x: Begun, y: Begun) -> tuple[np.ndarray, ...]:
+    """What the second of two starts of the method differs by: places of pivots in the axes of their carriers with attitudes and elastic coordinates, velocities, accelerations, those of the method; and pivots in their bodies (nb, 3)."""
     moved = difference(flat, x.q, y.q)
     for b, s in enumerate(flat.v_start[:-1]):
         ends = [r + R @ begun.pivot[b] for begun in (x, y) for r, R in [pose(flat, begun.q, b)]]
-        moved[s : s + 3] = ends[1] - ends[0]
+        k = int(tree.carrier[b])
+        axes = np.eye(3) if k == GROUND else 0.5 * sum(pose(flat, begun.q, k)[1] for begun in (x, y))
+        moved[s : s + 3] = (ends[1] - ends[0]) @ axes
     return moved, y.w - x.w, y.wdot - x.wdot, y.a - x.a, y.pivot - x.pivot

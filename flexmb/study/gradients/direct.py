@@ -79,7 +79,7 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
     """The motions of the two mechanisms on both sides of that of a recording, to first order in what they differ by, and how large their difference is at the stored times."""
     e, result, distance = recording.run.equations, recording.result, rates.distance
     (first, below), (second, above) = (start_of(mechanism, recording) for mechanism in (rates.below, rates.above))
-    change = starts_apart(e.flat, below, above)
+    change = starts_apart(e.flat, recording.run.tree, below, above)
     variation = make_variation(e.flat, *(x / distance for x in change))
     size = rates.size(result.mechanism, MOVED)
     neighbouring = [rates.moved(result.mechanism, recording.functions, part * size) for part in (-1.0, 1.0, -0.5, 0.5)]
@@ -94,7 +94,7 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
     growth = np.zeros(len(result.t))
     for k in range(1, len(result.t)):
         failed = vary(
-            flats, recording.run.tree.pivot, size, rates.bends, speed, recording.run.scheme, recording.h, tables, couplings, recording.track, int(recording.stored[k - 1]), int(recording.stored[k]), variation, places, terms, scratch,
+            flats, recording.run.tree, size, rates.bends, speed, recording.run.scheme, recording.h, tables, couplings, recording.track, int(recording.stored[k - 1]), int(recording.stored[k]), variation, places, terms, scratch,
         )  # fmt: skip
         if failed:
             raise StudyError(

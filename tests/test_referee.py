@@ -47,7 +47,7 @@ def test_batches_of_random_mechanisms(batch):
 
 def test_the_mechanisms_are_of_every_kind():
     """All joints, forces, drivers and events, loops and trees, rigid and flexible bodies."""
-    many = [describe(seed) for seed in range(300)]
+    many = [describe(seed) for seed in range(500)]
     joints = {j.kind for d in many for j in d.joints}
     assert joints == {*WEIGHTS, "prescribed"}
     assert {j.kind for d in many for j in d.joints if j.name.startswith("closing")} == set(CLOSING)

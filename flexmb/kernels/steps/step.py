@@ -43,6 +43,9 @@ SUITED = (0.42, 0.85)
 SLOW = 0.1  # contraction above which a new matrix is made within a step
 FORGET = 1.25  # factor by which the contraction of later corrections is believed to have grown at every step that did not measure it: ninety in twenty steps
 REMEASURE = 20  # steps after which the contraction of the iteration is measured again
+FASTEST = 1e-4
+"""Least contraction that is believed when one correction may be the last. Positions of driven bodies are exact after one, but their reactions are not: these still lack what the matrix leaves out, a few hundredths
+of the correction; with this, a correction of at most 160 times the tolerance is the last, and leaves some tolerances in the reactions."""
 
 
 class Scheme(NamedTuple):
@@ -361,7 +364,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
         if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
             size = tolerance  # what is left is known to be small enough
         elif iteration == 2 and previous > 0.0:
-            rate = max(size / previous, 1e-8)
+            rate = max(size / previous, FASTEST)
         elif iteration == 3 and previous > 0.0:
             later = min(max(size / previous, 1e-8), SLOW)
         if size > tolerance and iteration > 3 and size > 0.7 * previous:

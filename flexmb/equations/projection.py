@@ -58,7 +58,7 @@ def mass_root(masses: Sequence[np.ndarray], deform: bool) -> sp.csr_matrix:
                 f"The mass matrix of body number {b + 1} of the mechanism is not positive definite: its inertia integrals are those of no distribution of mass, "
                 "or it is deformed far outside the range of the reduced body."
             ) from None
-        root = scipy.linalg.solve_triangular(factor, np.eye(n), lower=True).T
+        root = np.linalg.inv(factor).T  # small: general, but without the threads of a triangular solve
         roots.append(np.vstack([root, np.zeros((len(M) - n, n))]))
     return sp.csr_matrix(sp.block_diag(roots))
 

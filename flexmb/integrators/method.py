@@ -1,7 +1,7 @@
 """`Method`: an integration method with its options, as a frozen record; and the registry that finds methods by name.
 
 A method is one file: a record registered under its name, and the integration that it begins. What is registered appears by itself in `simulate(method="name")`, in the schema of model
-files, in the table of docs/time.md and in the contract tests (`tests/test_method_contracts.py`).
+files, in the table of docs/time.md and in the contract tests (`tests/flexmb/integrators/test_method_contracts.py`).
 """
 
 import importlib

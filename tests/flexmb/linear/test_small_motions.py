@@ -34,7 +34,7 @@ from flexmb.linear import (
 from flexmb.results.measure import measure
 from flexmb.spatial.lie import rotation_from_quaternion
 
-ROTOR = Path(__file__).parents[1] / "docs" / "examples" / "rotor.toml"
+ROTOR = Path(__file__).parents[3] / "docs" / "examples" / "rotor.toml"
 FREQUENCIES = np.array([0.1, 1.0, 3.2, 10.0])
 
 

@@ -68,7 +68,7 @@ def test_bad_requests_are_told():
 
 def test_the_verb_prints_and_draws(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rotor = str(Path(__file__).parents[1] / "docs" / "examples" / "rotor.toml")
+    rotor = str(Path(__file__).parents[3] / "docs" / "examples" / "rotor.toml")
     words = ["sensitivity", rotor, "--by", "bodies.disc.mass", "--by", "joints.bearing.drive.speed", "--workers", "1"]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
@@ -81,7 +81,7 @@ def test_the_verb_prints_and_draws(tmp_path, monkeypatch):
 def test_the_verb_takes_the_adjoint_for_one_number_and_the_direct_method_for_all(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rotor = tmp_path / "rotor.toml"
-    text = (Path(__file__).parents[1] / "docs" / "examples" / "rotor.toml").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "examples" / "rotor.toml").read_text(encoding="utf-8")
     words = ["sensitivity", "rotor.toml", "--by", "bodies.disc.mass", "--by", "joints.bearing.drive.speed"]
     rotor.write_text(text, encoding="utf-8")
     done = CliRunner().invoke(app, [*words, "--of", "force in bearing"], catch_exceptions=False)

@@ -27,7 +27,7 @@ from flexmb.plots.study_plots import plot_study
 from flexmb.study.identity import identity
 from flexmb.study.kept import KeptOutcomes
 
-EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "slider-crank.toml"
 
 
 def pendulum(length=1.0, mass=2.0):

@@ -124,7 +124,7 @@ def test_a_spinning_rotor_on_springs_splits_its_frequencies():
 def test_the_verb_prints_and_draws(tmp_path, monkeypatch):
     """The rod of the example, its crank held by its driver at rest: softer than free at both ends."""
     monkeypatch.chdir(tmp_path)
-    example = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
+    example = Path(__file__).parents[3] / "docs" / "examples" / "slider-crank.toml"
     done = CliRunner().invoke(app, ["modes", str(example)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "rests, stable" in done.output

@@ -22,7 +22,7 @@ from flexmb.errors import FileError
 from flexmb.files import load_body, load_result
 from validation import Row
 
-EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "slider-crank.toml"
 CONROD = str(meshes.path("conrod.msh"))
 VERBS = ("inspect", "reduce", "run", "compare", "view", "validate", "demo")
 PENDULUM = """
@@ -350,10 +350,10 @@ def test_the_command_line_itself_loads_no_verb():
 
 def test_the_version_is_that_of_the_package():
     """One source: pyproject.toml."""
-    stated = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    stated = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "version"
     ]
     assert flexmb.__version__ == stated
     assert CliRunner().invoke(app, ["--version"]).output == f"flexmb {stated}\n"
-    citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    citation = (Path(__file__).parents[3] / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {stated}\n" in citation

@@ -106,7 +106,7 @@ def test_the_verb_takes_fidelities(tmp_path, monkeypatch):
     from pathlib import Path
 
     monkeypatch.chdir(tmp_path)
-    example = str(Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml")
+    example = str(Path(__file__).parents[3] / "docs" / "examples" / "slider-crank.toml")
     words = [
         "compare",
         example,

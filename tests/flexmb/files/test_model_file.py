@@ -14,7 +14,7 @@ import reduction
 from flexmb.errors import ModelFileError
 from flexmb.files import load_model, save_body
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE = (DOCS / "model-files.md").read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
 
 

@@ -152,7 +152,7 @@ def system_place(system, body):
 
 def test_the_verb_tells_and_draws(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    example = Path(__file__).parents[1] / "docs" / "examples" / "slider-crank.toml"
+    example = Path(__file__).parents[3] / "docs" / "examples" / "slider-crank.toml"
     done = CliRunner().invoke(app, ["mobility", str(example), "--sweep", "bearing=0:6.28:40"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "degrees of freedom" in done.output

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from flexmb.analyses.mobility import mobility
-from flexmb.equations.initial_conditions import assemble, quiet_start
+from flexmb.equations.initial_conditions import assemble, consistent_state
 from flexmb.errors import AssemblyError, KinematicsError
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.joints import free_motion
-from flexmb.mechanism.locking import Hold, held_row, with_holds
+from flexmb.mechanism.joints import joint_dof
+from flexmb.mechanism.locking import LockedJoint, locked_row, with_locked_joints
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -48,8 +48,8 @@ def place(system: System | Mechanism, values: Mapping[str, float]) -> State:
     """
     mechanism = system.build() if isinstance(system, System) else system
     for name in values:
-        held_row(mechanism, name, None)
-    state = quiet_start(mechanism).state
+        locked_row(mechanism, name, None)
+    state = consistent_state(mechanism).state
     reached = {name: _value(mechanism, state, name) for name in values}
     return _moved(mechanism, state, reached, dict(values))
 
@@ -63,7 +63,7 @@ def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
     if not len(wanted) or not np.isfinite(wanted).all():
         raise KinematicsError(f"Values of joint {joint!r} must be finite numbers, at least one; found {values!r}.")
     mechanism = system.build() if isinstance(system, System) else system
-    state = quiet_start(mechanism).state
+    state = consistent_state(mechanism).state
     at = _value(mechanism, state, joint)
     states, dexterity = [], []
     for value in wanted:
@@ -91,14 +91,16 @@ def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
 
 def _at(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
     """The mechanism with joints held; their own drivers are taken away."""
-    return with_holds(mechanism, [Hold(f"{name} held", name, float(v)) for name, v in values.items()], undriven=values)
+    return with_locked_joints(
+        mechanism, [LockedJoint(f"{name} held", name, float(v)) for name, v in values.items()], undriven=values
+    )
 
 
 def _moved(mechanism: Mechanism, state: State, reached: Mapping[str, float], wanted: Mapping[str, float]) -> State:
     """Move the joints from what they have reached to what is wanted."""
     names = list(wanted)
     begin, end = (np.array([x[name] for name in names]) for x in (reached, wanted))
-    turns = [free_motion(n, mechanism.joint(n).kind, None) == "rotation" for n in names]
+    turns = [joint_dof(n, mechanism.joint(n).kind, None) == "rotation" for n in names]
     far = np.abs(end - begin) / np.where(turns, 1.0, mechanism.length)
     steps = max(1, int(np.ceil(far.max() / LARGEST_TURN)))
     for k in range(1, steps + 1):

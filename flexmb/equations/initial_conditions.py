@@ -341,7 +341,7 @@ def start(mechanism: Mechanism, flat: Flat) -> Start:
     return _consistent(mechanism, flat, redundant)
 
 
-def quiet_start(mechanism: Mechanism) -> Start:
+def consistent_state(mechanism: Mechanism) -> Start:
     """`start` where redundant joints do not matter, because no reaction is reported: they are not looked for."""
     return _consistent(mechanism, compiled(mechanism), ())
 

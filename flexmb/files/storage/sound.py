@@ -160,7 +160,7 @@ def _require_load(m: Mechanism, load: Load) -> None:
     _text(load.name, "the name of a load")
     _index(load.marker, 0, len(m.markers), f"the marker of load {load.name!r}")
     require_numbers(load.wrench, (6,), f"load {load.name!r}")
-    require(isinstance(load.follows, bool), f"load {load.name!r} follows its body or not; found {load.follows!r}")
+    require(isinstance(load.follower, bool), f"load {load.name!r} follows its body or not; found {load.follower!r}")
     _index(load.function, -1, len(m.functions), f"the function of load {load.name!r}")
 
 

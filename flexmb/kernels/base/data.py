@@ -73,7 +73,7 @@ class Flat(NamedTuple):
     envelope_start: np.ndarray  # (nr+1,) where the lower triangle of each place begins: columns envelope_first[p] to p
     envelope_first: np.ndarray  # (nr,)
     load_marker: np.ndarray  # (nl,)
-    load_follows: np.ndarray  # (nl,) 1: directions turn with the marker, 0: fixed in the world
+    load_follower: np.ndarray  # (nl,) 1: directions turn with the marker, 0: fixed in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: factor one
 

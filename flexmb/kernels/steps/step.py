@@ -57,7 +57,7 @@ class Scheme(NamedTuple):
     iterations: int
 
 
-class Motion(NamedTuple):
+class IntegratorState(NamedTuple):
     """Everything a step advances, in place, and what it becomes."""
 
     q: np.ndarray
@@ -83,7 +83,7 @@ class Motion(NamedTuple):
 
 
 SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER = range(9)
-"""Entries of `Motion.last`: the step size that `a` belongs to; the error of the last step; iterations so far; the size of the step before the last (0: none); how many rows of
+"""Entries of `IntegratorState.last`: the step size that `a` belongs to; the error of the last step; iterations so far; the size of the step before the last (0: none); how many rows of
 `past` are in use; the degree of the best prediction; the contraction of the iteration (0: unknown) and the steps since it was measured; the contraction of its later corrections (0: unknown)."""
 DEGREE = 3
 """Highest degree of the polynomials that predict accelerations."""

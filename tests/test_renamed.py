@@ -13,7 +13,7 @@ import reduction
 from fem.mesh.structured_meshes import block
 from fem.renamed import NAMES, moved
 from flexmb.cli.main import app
-from flexmb.files.models.schema import ReductionKeys
+from flexmb.files.models.schema import JointKeys, LoadKeys, MotorKeys, ReductionKeys
 from flexmb.simulation.events import stop
 
 ROOT = Path(__file__).parents[1]

@@ -41,7 +41,7 @@ flexmb.integrators -> flexmb.equations: equations=evaluation snapshot
 flexmb.integrators -> flexmb.simulation: recorded times
 flexmb.kernels -> flexmb.kernels.base: algebra announce call data dense exponential pointed
 flexmb.kernels -> flexmb.kernels.derivatives: adjoint transposed variation
-flexmb.kernels -> flexmb.kernels.equations: articulated bodies pivots recall rows tree
+flexmb.kernels -> flexmb.kernels.equations: articulated bodies pivots recall=postprocess rows tree
 flexmb.kernels -> flexmb.kernels.steps: mean_rows solve step
 flexmb.linear -> flexmb.equations: tangent
 flexmb.linear -> flexmb.linear: branches=eigenvalue_loci ports=input_output
@@ -56,6 +56,8 @@ NAMES = {
     "fem.mesh_shapes": "fem.structured_meshes",
     "flexmb.Pieces": "flexmb.SplitBody",
     "flexmb.RangeWarning": "flexmb.SmallDeformationWarning",
+    "flexmb.analyses.kinematics.place": "flexmb.analyses.kinematics.assemble_at",
+    "flexmb.analyses.kinematics.sweep": "flexmb.analyses.kinematics.joint_sweep",
     "flexmb.every_combination": "flexmb.full_factorial",
     "flexmb.linear.Branches": "flexmb.linear.EigenvalueLoci",
     "flexmb.linear.Linear": "flexmb.linear.LinearisedModel",
@@ -65,6 +67,7 @@ NAMES = {
     "flexmb.mechanism.time_functions.Motion": "flexmb.mechanism.time_functions.TimeFunction",
     "flexmb.motion": "flexmb.time_functions",
     "flexmb.plots.linear_plots.plot_branches": "flexmb.plots.linear_plots.plot_eigenvalue_loci",
+    "flexmb.plots.linear_plots.plot_sweep": "flexmb.plots.linear_plots.plot_joint_sweep",
     "flexmb.results.result.Happening": "flexmb.results.result.EventRecord",
     "flexmb.simulate_many": "flexmb.parameter_study",
     "flexmb.simulation.events.Bounce": "flexmb.simulation.events.StopImpact",

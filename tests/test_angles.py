@@ -249,7 +249,7 @@ def test_a_state_with_angles_of_another_mechanism_is_refused():
 
 
 def test_a_place_beyond_a_turn_winds_the_joint_up():
-    from flexmb.analyses.kinematics import place
+    from flexmb.analyses.kinematics import assemble_at
 
-    state = place(spun(0.0, stiffness=1.0), {"hinge": 9.0})
+    state = assemble_at(spun(0.0, stiffness=1.0), {"hinge": 9.0})
     assert state.angles == pytest.approx([9.0])

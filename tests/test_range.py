@@ -9,7 +9,7 @@ import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import block, line
-from flexmb.bodies.validity import gauge
+from flexmb.bodies.validity import validity
 from validation import spin_up
 
 SOFT = fem.Material.isotropic(2e8, 0.3, 1000.0)
@@ -31,7 +31,7 @@ def test_gauge_of_a_bent_strip(kind):
     force = basis.interface_modes["tip"][1] * 0.01
     eta = force / basis.eigenvalues
     inertia = 0.02**4 / 12
-    record = gauge(part, basis)
+    record = validity(part, basis)
     turned, where, stretched, there = record.largest(eta[None])
     assert turned[0] == pytest.approx(0.01 / (2 * 2e8 * inertia), rel=0.02)
     assert record.x[where[0], 0] > 0.9

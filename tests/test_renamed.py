@@ -75,6 +75,7 @@ IMPORTS = {
     "from flexmb.linear.ports import input_names": "flexmb.linear.input_output",
     "from flexmb.simulation.events import End": "flexmb.simulation.events.Terminate",
     "from flexmb.plots.linear_plots import plot_branches": "flexmb.plots.linear_plots.plot_eigenvalue_loci",
+    "from flexmb.analyses.kinematics import place": "flexmb.analyses.kinematics.assemble_at",
     "from flexmb.simulate import simulate": "flexmb.simulation.simulate",
     "from flexmb.compare import compare": "flexmb.analyses.compare",
     "from flexmb.study.sensitivity import gradient": "flexmb.study.gradients.sensitivity",
@@ -90,7 +91,7 @@ def test_an_old_import_names_the_new_place(script):
     said = str(caught.value)
     assert f" is now {IMPORTS[script]}." in said
     assert said.count(" is now ") == 1
-    assert isinstance(caught.value, ModuleNotFoundError) or script.split()[1] in ("fem", "fem.mesh", "reduction", "reduction.methods", "flexmb", "flexmb.linear", "flexmb.mechanism", "flexmb.plots.linear_plots", "flexmb.simulation.events", "flexmb.study")  # fmt: skip
+    assert isinstance(caught.value, ModuleNotFoundError) or script.split()[1] in ("fem", "fem.mesh", "reduction", "reduction.methods", "flexmb", "flexmb.analyses.kinematics", "flexmb.linear", "flexmb.mechanism", "flexmb.plots.linear_plots", "flexmb.simulation.events", "flexmb.study")  # fmt: skip
 
 
 USES = {
@@ -132,6 +133,7 @@ USES = {
     "system.load('l', None, follows=True)": "System.load(): the argument follows= is now follower=.",
     "stop('floor', 'hinge', 0.0, along='translation')": "stop(): the argument along= is now dof=.",
     "flexmb.Result.coordinate(None, 'hinge', along='rotation')": "Result.coordinate(): the argument along= is now dof=.",
+    "body.gauge": "Body.gauge is now Body.validity.",
     "body.invariants.over(None)": "InertiaInvariants.over is now InertiaInvariants.transformed.",
     "body.interface('tip').over(None)": "BodyInterface.over is now BodyInterface.transformed.",
 }

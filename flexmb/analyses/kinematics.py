@@ -8,6 +8,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from fem.renamed import refuse_old_names
 from flexmb.analyses.mobility import mobility
 from flexmb.equations.initial_conditions import assemble, consistent_state
 from flexmb.errors import AssemblyError, KinematicsError
@@ -26,7 +27,7 @@ SINGULAR = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class JointSweep:
     """A mechanism through the range of one joint: `result` holds its places (times are 0, 1, 2, ...), `values` (n,) the joint, `dexterity` (n,) how far each place is from a singular one;
     `singular` (k,): values of the joint where the others are no longer determined by it."""
 
@@ -41,7 +42,7 @@ class Sweep:
         return f"{self.joint!r} from {self.values[0]:.6g} to {self.values[-1]:.6g}: {len(self.values)} places, singular positions: {named}"
 
 
-def place(system: System | Mechanism, values: Mapping[str, float]) -> State:
+def assemble_at(system: System | Mechanism, values: Mapping[str, float]) -> State:
     """Where the mechanism is when joints have the given values (angles, displacements, from the place as drawn); the others follow, as near to the start as can be.
 
     Loops are closed; joints are moved in small steps, so that a loop stays on the branch it starts on. At rest. Raises `KinematicsError` with the joint and the value where it locks.
@@ -54,7 +55,7 @@ def place(system: System | Mechanism, values: Mapping[str, float]) -> State:
     return _moved(mechanism, state, reached, dict(values))
 
 
-def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
+def joint_sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> JointSweep:
     """The places of a mechanism for many values of one joint, one after the other, with singular positions.
 
     Cost: a few dense solutions of the size of the mechanism a value.
@@ -86,7 +87,7 @@ def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
             if lowest.fun < SINGULAR * max(dexterity):
                 singular.append(float(lowest.x))
     places = _as_result(mechanism, states)
-    return Sweep(joint, wanted, np.array(dexterity), np.array(singular), places)
+    return JointSweep(joint, wanted, np.array(dexterity), np.array(singular), places)
 
 
 def _at(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
@@ -143,3 +144,6 @@ def _as_result(mechanism: Mechanism, states: Sequence[State]) -> Result:
     return result_of_states(
         mechanism, np.arange(float(count)), q, still, still, np.zeros((count, mechanism.joint_rows)), angles=angles
     )
+
+
+refuse_old_names(__name__)

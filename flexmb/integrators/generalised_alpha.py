@@ -14,7 +14,7 @@ import numpy as np
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start, consistent_state, row_jacobian
-from flexmb.equations.projection import as_sparse, least_change
+from flexmb.equations.projection import as_sparse, mass_weighted_projection
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
@@ -222,7 +222,7 @@ class GeneralisedAlphaRun:
         if self._undamped:
             self._listen()
         if self.project and self.flat.joint_rows:
-            w = w - e.least_change(e.broken_rates(self._at_end, w))
+            w = w - e.mass_weighted_projection(e.broken_rates(self._at_end, w))
             energies = e.residual(self._at_end, m.q, w, m.wdot, m.multipliers)[1]
         return Snapshot(self.t, m.q, w, m.wdot, m.multipliers, m.work, energies, e.angles_there(self._at_end))
 
@@ -267,7 +267,7 @@ class GeneralisedAlphaRun:
             none = np.zeros_like(rate)
             local = (1 / 6 - scheme.beta - c / 2) * rate + self._commutator(motion.v, motion.vdot) / 12
             across = J @ self._placed(motion.pose, q, none, local, none)[1]
-            motion.v[:] += h * h * self._in_joints(q, least_change(J, across, flat))
+            motion.v[:] += h * h * self._in_joints(q, mass_weighted_projection(J, across, flat))
             motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
 
     def _commutator(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -365,7 +365,7 @@ class GeneralisedAlphaRun:
         if self.flat.joint_rows:
             self._evaluate()
             m = self.motion
-            change = self.equations.least_change(factor * self.equations.broken_rates(self._at_end, m.w))
+            change = self.equations.mass_weighted_projection(factor * self.equations.broken_rates(self._at_end, m.w))
             m.v[:] += self._in_joints(m.q, change)
             m.w[:] += change
 

@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
-from flexmb.equations.projection import as_sparse, least_change
+from flexmb.equations.projection import as_sparse, mass_weighted_projection
 from flexmb.equations.tangent import DIFFERENCE, ROUNDING, allowed_motions, carrying, forces, measured_tangent, tangent
 from flexmb.errors import EquilibriumError
 from flexmb.kernels.base.data import Flat
@@ -241,7 +241,7 @@ def _carried_along(mechanism: Mechanism, state: State) -> State:
     keep = [(sp.eye(len(state.w), format="csr")[moving], state.w[moving])]
     for equations in (springs + start + keep, springs + start, springs):
         G, target = sp.vstack([g for g, _ in equations], format="csr"), np.concatenate([x for _, x in equations])
-        w = state.w + least_change(G, target - G @ state.w, flat, deform=False)
+        w = state.w + mass_weighted_projection(G, target - G @ state.w, flat, deform=False)
         if (np.abs(G @ w - target) <= STEADY * (abs(G) @ np.abs(w) + np.abs(target))).all():
             break
     return replace(state, w=w)

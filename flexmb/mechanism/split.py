@@ -9,7 +9,7 @@ from fem.model import Model
 from fem.renamed import renamed
 from flexmb.bodies.body import flexible_body
 from flexmb.errors import MechanismError
-from flexmb.mechanism.attachments import BodyHandle, Place
+from flexmb.mechanism.attachments import Attachment, BodyHandle
 from flexmb.mechanism.system import System
 from reduction.basis import Basis
 
@@ -22,7 +22,7 @@ class SplitBody:
     handles: tuple[BodyHandle, ...]
     homes: Mapping[str, BodyHandle]
 
-    def __getitem__(self, interface: str) -> Place:
+    def __getitem__(self, interface: str) -> Attachment:
         if interface not in self.homes:
             raise MechanismError(fem.errors.unknown_name(f"interface of {self.name!r}", interface, self.homes))
         return self.homes[interface][interface]

@@ -15,7 +15,7 @@ from fem.renamed import renamed
 from flexmb.bodies.body import Body
 from flexmb.errors import JointError, MechanismError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
-from flexmb.mechanism.attachments import BodyHandle, Place, non_negative, rotation_matrix, vector
+from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, rotation_matrix, vector
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.joints import joint_dof, joint_kind
 from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row, driver_row
@@ -95,32 +95,32 @@ class System:
         )
         return BodyHandle(len(self._bodies) - 1, body)
 
-    def _world(self, place: Place) -> np.ndarray:
+    def _world(self, place: Attachment) -> np.ndarray:
         if place.body == GROUND:
             return place.point
         r, R = self._frames[place.body]
         return r + R @ place.point
 
     def _places(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None
-    ) -> tuple[Place, Place]:
+        self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, at: ArrayLike | None
+    ) -> tuple[Attachment, Attachment]:
         """Both places of a joint; a bare body is placed at `at`, or where its partner is."""
         point = None if at is None else vector(at, f"{name!r}, at")
         for place in (a, b):
-            if point is None and isinstance(place, Place):
+            if point is None and isinstance(place, Attachment):
                 point = self._world(place)
         if point is None:
             raise MechanismError(
                 f"{name!r}: two bodies do not say where they meet. Give at=(x, y, z) in the world, or a place such as body['interface'] or body.at(point)."
             )
 
-        def resolve(x: Place | BodyHandle) -> Place:
-            if isinstance(x, Place):
+        def resolve(x: Attachment | BodyHandle) -> Attachment:
+            if isinstance(x, Attachment):
                 return x
             if not isinstance(x, BodyHandle):
                 raise MechanismError(f"{name!r}: expected a body or a place of one, found {type(x).__name__} {x!r}.")
             if x.body is None:
-                return Place(GROUND, point)
+                return Attachment(GROUND, point)
             r, R = self._frames[x.index]
             return x.at(R.T @ (point - r))
 
@@ -131,7 +131,7 @@ class System:
             )
         return a, b
 
-    def _marker(self, name: str, place: Place, world_axes: np.ndarray) -> int:
+    def _marker(self, name: str, place: Attachment, world_axes: np.ndarray) -> int:
         if place.body == GROUND:
             self._markers.append(Marker(name, GROUND, place.point, world_axes))
         else:
@@ -140,7 +140,7 @@ class System:
         return len(self._markers) - 1
 
     def _pair(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None, axes: np.ndarray
+        self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, at: ArrayLike | None, axes: np.ndarray
     ) -> tuple[int, int]:
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
@@ -168,8 +168,8 @@ class System:
         self,
         kind: str,
         name: str,
-        a: Place | BodyHandle,
-        b: Place | BodyHandle,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
         *,
         axis: ArrayLike = (0.0, 0.0, 1.0),
         second_axis: ArrayLike | None = None,
@@ -203,30 +203,50 @@ class System:
         made = [Row(sorts[row[0]], pair, (row[1], row[2] if len(row) > 2 else 0)) for row in rows]
         self._joints[name] = (kind, pair, made)
 
-    def fixed(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, at: ArrayLike | None = None) -> None:
+    def fixed(
+        self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, *, at: ArrayLike | None = None
+    ) -> None:
         """Welds two places together in their initial relative attitude."""
         self.joint("fixed", name, a, b, at=at)
 
     def revolute(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        axis: ArrayLike,
+        at: ArrayLike | None = None,
     ) -> None:
         """A hinge about `axis`."""
         self.joint("revolute", name, a, b, axis=axis, at=at)
 
     def prismatic(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        axis: ArrayLike,
+        at: ArrayLike | None = None,
     ) -> None:
         """A slider along `axis`, without rotation."""
         self.joint("prismatic", name, a, b, axis=axis, at=at)
 
     def cylindrical(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        axis: ArrayLike,
+        at: ArrayLike | None = None,
     ) -> None:
         """Slides along and turns about `axis`."""
         self.joint("cylindrical", name, a, b, axis=axis, at=at)
 
     def spherical(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, at: ArrayLike | None = None
+        self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, *, at: ArrayLike | None = None
     ) -> None:
         """A ball joint."""
         self.joint("spherical", name, a, b, at=at)
@@ -234,8 +254,8 @@ class System:
     def universal(
         self,
         name: str,
-        a: Place | BodyHandle,
-        b: Place | BodyHandle,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
         *,
         axis: ArrayLike,
         second_axis: ArrayLike,
@@ -245,7 +265,13 @@ class System:
         self.joint("universal", name, a, b, axis=axis, second_axis=second_axis, at=at)
 
     def planar(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, normal: ArrayLike, at: ArrayLike | None = None
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        normal: ArrayLike,
+        at: ArrayLike | None = None,
     ) -> None:
         """Keeps `b` in the plane through `a` with the given `normal`."""
         self.joint("planar", name, a, b, axis=normal, at=at)
@@ -253,8 +279,8 @@ class System:
     def prescribe(
         self,
         name: str,
-        a: Place | BodyHandle,
-        b: Place | BodyHandle,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
         *,
         x: TimeFunction | None = None,
         y: TimeFunction | None = None,
@@ -314,8 +340,8 @@ class System:
     def spring_damper(
         self,
         name: str,
-        a: Place | BodyHandle,
-        b: Place | BodyHandle,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
         *,
         stiffness: float = 0.0,
         damping: float = 0.0,
@@ -328,7 +354,7 @@ class System:
 
         Raises `MechanismError` when an end is no place, or the ends coincide.
         """
-        if not (isinstance(a, Place) and isinstance(b, Place)):
+        if not (isinstance(a, Attachment) and isinstance(b, Attachment)):
             raise MechanismError(f"Spring {name!r} needs two places, such as body['interface'] or body.at(point).")
         distance = float(np.linalg.norm(self._world(b) - self._world(a)))
         if not distance > 0:
@@ -350,8 +376,8 @@ class System:
     def bushing(
         self,
         name: str,
-        a: Place | BodyHandle,
-        b: Place | BodyHandle,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
         *,
         stiffness: ArrayLike,
         damping: ArrayLike = (0.0,) * 6,
@@ -438,7 +464,7 @@ class System:
     def load(
         self,
         name: str,
-        place: Place,
+        place: Attachment,
         *,
         force: ArrayLike = (0.0, 0.0, 0.0),
         moment: ArrayLike = (0.0, 0.0, 0.0),
@@ -449,7 +475,7 @@ class System:
 
         Raises `MechanismError` when the place is not on a body, or the name is taken.
         """
-        if not isinstance(place, Place) or place.body == GROUND:
+        if not isinstance(place, Attachment) or place.body == GROUND:
             raise MechanismError(f"Load {name!r} needs a place on a body, such as body['interface'] or body.at(point).")
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")

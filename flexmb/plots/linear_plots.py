@@ -9,7 +9,7 @@ from matplotlib.colors import SymLogNorm
 
 from fem.renamed import refuse_old_names
 from flexmb.analyses.inverse_dynamics import Inverse
-from flexmb.analyses.kinematics import Sweep
+from flexmb.analyses.kinematics import JointSweep
 from flexmb.errors import PictureError
 from flexmb.linear.eigenvalue_loci import EigenvalueLoci, StabilityMap
 from flexmb.linear.periodic import Periodic
@@ -119,7 +119,7 @@ def plot_multipliers(periodic: Periodic, path: str | Path) -> Path:
     return save_figure(figure, path)
 
 
-def plot_sweep(sweep: Sweep, path: str | Path) -> Path:
+def plot_joint_sweep(sweep: JointSweep, path: str | Path) -> Path:
     """Paths of the bodies' frames through the range of a joint, and how far each place is from a singular one."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
     mechanism = sweep.result.mechanism

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from fem.renamed import refuse_old_names, renamed
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_places
-from flexmb.kernels.equations.recall import angles_along, marker_paths, marker_velocities
+from flexmb.kernels.equations.postprocess import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.mechanism import Mechanism

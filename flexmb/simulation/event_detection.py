@@ -77,7 +77,7 @@ class Look(NamedTuple):
     rates: np.ndarray
 
 
-class Watched:
+class EventDetection:
     """See above; it gives what an integrator gives."""
 
     def __init__(
@@ -481,7 +481,7 @@ class Watched:
 class _Again:
     """Integrations from the last look to other times; `tried`: where they ended."""
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: EventDetection) -> None:
         self._watched, self._from = watched, watched._at
         self.tried: dict[float, tuple[Leg, Look]] = {}
 

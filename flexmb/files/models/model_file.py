@@ -24,7 +24,7 @@ from flexmb.files.models import schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
-from flexmb.mechanism.system import BodyHandle, Place, System
+from flexmb.mechanism.system import Attachment, BodyHandle, System
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.measure import measure
 from flexmb.simulation.events import Action, Event, Lock, Release, Terminate, stop
@@ -77,7 +77,7 @@ class _Site:
     folder: Path
     handles: dict[str, BodyHandle]
 
-    def place(self, text: str) -> Place | BodyHandle:
+    def place(self, text: str) -> Attachment | BodyHandle:
         """`"ground"`, `"body"`, `"body.interface"` or `"body.point"`."""
         name, _, interface = text.partition(".")
         if name == "ground":
@@ -215,7 +215,7 @@ def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
         ends = [site.system.ground.at(keys.at) if end is site.system.ground else end for end in ends]
         if not any(text == "ground" for text in (keys.a, keys.b)):
             raise MechanismError("at = [x, y, z] is the place on the ground, but neither end is on the ground.")
-    if not all(isinstance(end, Place) for end in ends):
+    if not all(isinstance(end, Attachment) for end in ends):
         raise MechanismError(
             "a spring needs two places: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
         )

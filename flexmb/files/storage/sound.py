@@ -92,10 +92,10 @@ def require_sound_body(body: Body) -> None:
         require_places(body.stress.nodes, (count,), -1, nodes or 0, f"the nodes of stresses of {body.name!r}")
         require_numbers(body.stress.x, (count, 3), f"the places of stresses of {body.name!r}")
         require_numbers(body.stress.rows, (count, 6, m), f"the stresses of {body.name!r}")
-    if body.gauge is not None:
-        count = len(body.gauge.x)
+    if body.validity is not None:
+        count = len(body.validity.x)
         for key, shape in (("x", (count, 3)), ("rotation", (count, 3, m)), ("strain", (count, 6, m))):
-            require_numbers(getattr(body.gauge, key), shape, f"the gauge ({key}) of {body.name!r}")
+            require_numbers(getattr(body.validity, key), shape, f"the validity ({key}) of {body.name!r}")
 
 
 # mechanisms -----------------------------------------------------------------------------------------------------------

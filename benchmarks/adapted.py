@@ -15,8 +15,8 @@ CRANK, ROD, SPEED, DURATION = 0.1524, 0.3048, 124.8, 0.12
 NO_GOAL = 1e12
 
 
-def build(diameter: float, pieces: int = 1) -> Any:
-    """The slider-crank, spun up; its steel rod of 20 beams as `pieces` bodies."""
+def build(diameter: float, n_parts: int = 1) -> Any:
+    """The slider-crank, spun up; its steel rod of 20 beams as `n_parts` bodies."""
     import fem
     import flexmb
     import reduction
@@ -28,7 +28,7 @@ def build(diameter: float, pieces: int = 1) -> Any:
     system = flexmb.System(name="slider-crank")
     crank = system.add(flexmb.uniform_rod("crank", mass=1.0, length=CRANK))
     rod = flexmb.split(
-        system, model, pieces, lambda part: reduction.craig_bampton(part, 6 if pieces == 1 else 2),
+        system, model, n_parts, lambda part: reduction.craig_bampton(part, 6 if n_parts == 1 else 2),
         placement={"position": (CRANK, 0, 0)}, modal_damping=0.02,
     )  # fmt: skip
     system.revolute("bearing", system.ground.at((0, 0, 0)), crank["start"], axis=(0, 0, 1))

@@ -1,4 +1,4 @@
-"""`simulate_many` on a local Dask cluster: 1,000 variants of the demo with one worker and with two."""
+"""`parameter_study` on a local Dask cluster: 1,000 variants of the demo with one worker and with two."""
 
 import time
 from typing import Any
@@ -31,11 +31,11 @@ def _study(workers: int) -> tuple[float, Any]:
     from flexmb.demo import DURATION, build
 
     speeds = [100.0 + 2 * k for k in range(VARIANTS // 10)]
-    variants = flexmb.every_combination(speed=speeds, gas_force=[4e3 * k for k in range(10)])
+    variants = flexmb.full_factorial(speed=speeds, gas_force=[4e3 * k for k in range(10)])
     options = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with LocalCluster(silence_logs=50, **options) as cluster, Client(cluster) as client:
         executor = client.get_executor(pure=False)
-        flexmb.simulate_many(build, variants[:WARMING], DURATION, step=STEP, executor=executor)
+        flexmb.parameter_study(build, variants[:WARMING], DURATION, step=STEP, executor=executor)
         start = time.perf_counter()
-        study = flexmb.simulate_many(build, variants, DURATION, step=STEP, executor=executor)
+        study = flexmb.parameter_study(build, variants, DURATION, step=STEP, executor=executor)
         return time.perf_counter() - start, study

@@ -1,6 +1,6 @@
 """Old names: what has been moved or renamed since version 0.1.0 fails with one sentence that gives its new name.
 
-- Modules and the names of packages: two tables here. A finder, the last that Python asks, refuses imports of them; `refuse_old_names` does it for attributes of a package.
+- Modules and the names of packages: two tables here. A finder, the last that Python asks, refuses imports of them; `refuse_old_names` does it for attributes of a package or a module.
 - Methods, attributes and arguments: the decorator `renamed`, where they are defined.
 """
 
@@ -41,9 +41,10 @@ flexmb.integrators -> flexmb.equations: equations=evaluation snapshot
 flexmb.integrators -> flexmb.simulation: recorded times
 flexmb.kernels -> flexmb.kernels.base: algebra announce call data dense exponential pointed
 flexmb.kernels -> flexmb.kernels.derivatives: adjoint transposed variation
-flexmb.kernels -> flexmb.kernels.equations: articulated bodies pivots recall rows tree
+flexmb.kernels -> flexmb.kernels.equations: articulated bodies pivots recall=postprocess rows tree
 flexmb.kernels -> flexmb.kernels.steps: mean_rows solve step
 flexmb.linear -> flexmb.equations: tangent
+flexmb.linear -> flexmb.linear: branches=eigenvalue_loci ports=input_output
 flexmb.study -> flexmb.study.gradients: adjoint aligned begun dependence direct held model rates scales seeds sensitivity trust
 """
 """Modules: old package -> new package: the names that they had, and have where that differs."""
@@ -53,9 +54,26 @@ NAMES = {
     "fem.mesh.CellBlock": "fem.CellBlock",
     "fem.mesh.Mesh": "fem.Mesh",
     "fem.mesh_shapes": "fem.structured_meshes",
+    "flexmb.Pieces": "flexmb.SplitBody",
+    "flexmb.RangeWarning": "flexmb.SmallDeformationWarning",
+    "flexmb.analyses.kinematics.place": "flexmb.analyses.kinematics.assemble_at",
+    "flexmb.analyses.kinematics.sweep": "flexmb.analyses.kinematics.joint_sweep",
+    "flexmb.every_combination": "flexmb.full_factorial",
+    "flexmb.linear.Branches": "flexmb.linear.EigenvalueLoci",
+    "flexmb.linear.Linear": "flexmb.linear.LinearisedModel",
     "flexmb.mechanism.Mechanism": "flexmb.Mechanism",
     "flexmb.mechanism.State": "flexmb.State",
+    "flexmb.mechanism.force_law.Law": "flexmb.mechanism.force_law.ForceLaw",
+    "flexmb.mechanism.time_functions.Motion": "flexmb.mechanism.time_functions.TimeFunction",
     "flexmb.motion": "flexmb.time_functions",
+    "flexmb.plots.linear_plots.plot_branches": "flexmb.plots.linear_plots.plot_eigenvalue_loci",
+    "flexmb.plots.linear_plots.plot_sweep": "flexmb.plots.linear_plots.plot_joint_sweep",
+    "flexmb.results.result.Happening": "flexmb.results.result.EventRecord",
+    "flexmb.simulate_many": "flexmb.parameter_study",
+    "flexmb.simulation.events.Bounce": "flexmb.simulation.events.StopImpact",
+    "flexmb.simulation.events.End": "flexmb.simulation.events.Terminate",
+    "flexmb.study.every_combination": "flexmb.study.full_factorial",
+    "flexmb.study.simulate_many": "flexmb.study.parameter_study",
     "reduction.Report": "reduction.ModeComparison",
     "reduction.methods.METHODS": "reduction.METHODS",
     "reduction.methods.reduce": "reduction.reduce",
@@ -111,15 +129,17 @@ class _OldNames:
 sys.meta_path.append(_OldNames)
 
 
-def refuse_old_names(package: str) -> None:
-    """Attributes of a package that had another name raise AttributeError with their new one."""
+def refuse_old_names(module: str) -> None:
+    """Attributes that had another name raise AttributeError with their new one; those of a module that is no package ImportError, as `from module import old` hides the other."""
+    here = sys.modules[module]
 
     def missing(name: str) -> Any:
-        raise AttributeError(
-            sentence(f"{package}.{name}") or f"module {package!r} has no attribute {name!r}", name=name
-        )
+        text = sentence(f"{module}.{name}")
+        if text is not None and not hasattr(here, "__path__"):
+            raise ImportError(text)
+        raise AttributeError(text or f"module {module!r} has no attribute {name!r}", name=name)
 
-    sys.modules[package].__dict__["__getattr__"] = missing
+    here.__dict__["__getattr__"] = missing
 
 
 def renamed(**names: str) -> Callable[[T], T]:

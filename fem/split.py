@@ -6,10 +6,12 @@ from fem.errors import InterfaceError, MeshError
 from fem.interface import Interface
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
+from fem.renamed import renamed
 
 
-def split(model: Model, pieces: int) -> list[Model]:
-    """The part of `model` as `pieces` models, cut across the longest principal direction of its nodes.
+@renamed(pieces="n_parts")
+def split(model: Model, n_parts: int) -> list[Model]:
+    """The part of `model` as `n_parts` models, cut across the longest principal direction of its nodes.
 
     Cells go to the piece that their centre lies in, slabs of equal thickness. Neighbours share the averaging interface "cut k" (k from 1): the
     nodes of both, about one point. Welded there, the two sides have one mean motion and may warp each in its own way: measured on a beam, deflections
@@ -20,27 +22,29 @@ def split(model: Model, pieces: int) -> list[Model]:
     """
     source = model.elements
     mesh = source.mesh
-    if pieces < 1:
-        raise MeshError(f"Model {model.name!r} can be cut into one piece or more; found {pieces}.")
+    if n_parts < 1:
+        raise MeshError(f"Model {model.name!r} can be cut into one piece or more; found {n_parts}.")
     centred = mesh.points - mesh.points.mean(axis=0)
     direction = np.linalg.svd(centred, full_matrices=False)[2][0]
     along = mesh.points @ direction
     low, high = along.min(), along.max()
     centres = np.concatenate([along[block.connectivity].mean(axis=1) for block in mesh.cells])
-    slab = np.clip(((centres - low) / (high - low) * pieces).astype(int), 0, pieces - 1)
-    nodes = [mesh.nodes_of_cells(np.flatnonzero(slab == k)) for k in range(pieces)]
+    slab = np.clip(((centres - low) / (high - low) * n_parts).astype(int), 0, n_parts - 1)
+    nodes = [mesh.nodes_of_cells(np.flatnonzero(slab == k)) for k in range(n_parts)]
     for k, members in enumerate(nodes):
         if not len(members):
-            raise MeshError(f"Model {model.name!r} has no cell in piece {k + 1} of {pieces}: cut it into fewer pieces.")
+            raise MeshError(
+                f"Model {model.name!r} has no cell in piece {k + 1} of {n_parts}: cut it into fewer pieces."
+            )
     cuts = {}
-    for k in range(pieces - 1):
+    for k in range(n_parts - 1):
         shared = np.intersect1d(nodes[k], nodes[k + 1])
         if not len(shared):
-            raise MeshError(f"Model {model.name!r}: pieces {k + 1} and {k + 2} of {pieces} share no node.")
+            raise MeshError(f"Model {model.name!r}: pieces {k + 1} and {k + 2} of {n_parts} share no node.")
         cuts[k] = Interface(shared, "average", mesh.points[shared].mean(axis=0))
     home = _homes(model, nodes)
     found = []
-    for k in range(pieces):
+    for k in range(n_parts):
         part, number = _piece(model, slab == k, nodes[k], f"{model.name} {k + 1}")
         interfaces = {name: model.interfaces[name] for name, piece in home.items() if piece == k}
         interfaces |= {f"cut {c + 1}": cuts[c] for c in (k - 1, k) if c in cuts}

@@ -51,10 +51,10 @@ from flexmb.errors import (
     ModelFileError,
     MotionError,
     PictureError,
-    RangeWarning,
     RedundantConstraintWarning,
     RingingReactionsWarning,
     SensitivityWarning,
+    SmallDeformationWarning,
     StressError,
     StudyError,
     TiltError,
@@ -69,7 +69,7 @@ from flexmb.integrators.method import Method
 from flexmb.integrators.radau import Radau
 from flexmb.mechanism import time_functions
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.split import Pieces, split
+from flexmb.mechanism.split import SplitBody, split
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.ledger import Ledger
@@ -77,7 +77,7 @@ from flexmb.results.result import Result
 from flexmb.results.verdict import Verdict
 from flexmb.simulation.simulate import simulate
 from flexmb.spatial import lie
-from flexmb.study import Study, every_combination, simulate_many
+from flexmb.study import Study, full_factorial, parameter_study
 from flexmb.version import __version__
 
 __all__ = [
@@ -124,13 +124,13 @@ __all__ = [
     "ModelFileError",
     "MotionError",
     "PictureError",
-    "Pieces",
     "Radau",
-    "RangeWarning",
     "RedundantConstraintWarning",
     "Result",
     "RingingReactionsWarning",
     "SensitivityWarning",
+    "SmallDeformationWarning",
+    "SplitBody",
     "State",
     "StressError",
     "Study",
@@ -147,15 +147,15 @@ __all__ = [
     "constraint_jacobian",
     "constraint_values",
     "evaluate",
-    "every_combination",
     "fem",
     "flexible_body",
+    "full_factorial",
     "lie",
     "mass_matrix",
+    "parameter_study",
     "reduction",
     "rigid_body",
     "simulate",
-    "simulate_many",
     "split",
     "time_functions",
     "uniform_rod",

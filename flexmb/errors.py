@@ -107,7 +107,7 @@ class InverseError(FlexmbError, ValueError):
 class LinearError(FlexmbError, ValueError):
     """Small motions cannot be asked for as given.
 
-    Raised by the functions of `flexmb.linear`: frequencies, ports, speeds or periods that are not there or make no sense.
+    Raised by the functions of `flexmb.linear`: frequencies, inputs, outputs, speeds or periods that are not there or make no sense.
     """
 
 
@@ -121,7 +121,7 @@ class EquilibriumError(FlexmbError, RuntimeError):
 class StudyError(FlexmbError, ValueError):
     """A study cannot be run, kept or told as asked.
 
-    Raised by `simulate_many`, by `Study`, and by gradients: parameters that are not there, variants that all fail, models that have no derivative.
+    Raised by `parameter_study`, by `Study`, and by gradients: parameters that are not there, variants that all fail, models that have no derivative.
     """
 
 
@@ -191,7 +191,7 @@ class UnresolvedWarning(FlexmbWarning):
     """
 
 
-class RangeWarning(FlexmbWarning):
+class SmallDeformationWarning(FlexmbWarning):
     """A body left the range in which its reduced description holds.
 
     Raised at the end of a run; the message names the body and the rotation or strain that it reached.

@@ -94,5 +94,5 @@ def turning_loop():
     """A closed loop that turns freely, with a motor that drives it: one degree of freedom."""
     system = slider_crank()
     system.set_speed("bearing", 3.0)
-    system.motor("motor", "bearing", flexmb.time_functions.harmonic(0.5, 2.0), drag=0.1)
+    system.motor("motor", "bearing", flexmb.time_functions.harmonic(0.5, 2.0), damping=0.1)
     return system

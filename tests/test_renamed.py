@@ -13,7 +13,8 @@ import reduction
 from fem.mesh.structured_meshes import block
 from fem.renamed import NAMES, moved
 from flexmb.cli.main import app
-from flexmb.files.models.schema import ReductionKeys
+from flexmb.files.models.schema import JointKeys, LoadKeys, MotorKeys, ReductionKeys
+from flexmb.simulation.events import stop
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,7 +33,7 @@ def things():
     basis = reduction.craig_bampton(model, 1)
     body = flexmb.flexible_body(model, basis)
     return {
-        "fem": fem, "flexmb": flexmb, "reduction": reduction, "model": model, "mesh": model.mesh, "basis": basis, "body": body, "end": model.interfaces["tip"],
+        "fem": fem, "flexmb": flexmb, "reduction": reduction, "model": model, "mesh": model.mesh, "basis": basis, "body": body, "end": model.interfaces["tip"], "system": flexmb.System(), "stop": stop,
     }  # fmt: skip
 
 
@@ -66,6 +67,15 @@ IMPORTS = {
     "from flexmb.linear_plots import plot_eigenvalues": "flexmb.plots.linear_plots",
     "from flexmb.study_plots import plot_study": "flexmb.plots.study_plots",
     "from flexmb.adapted import adapted": "flexmb.analyses.adapted",
+    "from flexmb import RangeWarning": "flexmb.SmallDeformationWarning",
+    "from flexmb import Pieces": "flexmb.SplitBody",
+    "from flexmb.study import every_combination, simulate_many": "flexmb.study.full_factorial",
+    "from flexmb.linear import Linear": "flexmb.linear.LinearisedModel",
+    "from flexmb.linear import Branches": "flexmb.linear.EigenvalueLoci",
+    "from flexmb.linear.ports import input_names": "flexmb.linear.input_output",
+    "from flexmb.simulation.events import End": "flexmb.simulation.events.Terminate",
+    "from flexmb.plots.linear_plots import plot_branches": "flexmb.plots.linear_plots.plot_eigenvalue_loci",
+    "from flexmb.analyses.kinematics import place": "flexmb.analyses.kinematics.assemble_at",
     "from flexmb.simulate import simulate": "flexmb.simulation.simulate",
     "from flexmb.compare import compare": "flexmb.analyses.compare",
     "from flexmb.study.sensitivity import gradient": "flexmb.study.gradients.sensitivity",
@@ -81,7 +91,7 @@ def test_an_old_import_names_the_new_place(script):
     said = str(caught.value)
     assert f" is now {IMPORTS[script]}." in said
     assert said.count(" is now ") == 1
-    assert isinstance(caught.value, ModuleNotFoundError) or script.split()[1] in ("fem", "fem.mesh", "reduction", "reduction.methods", "flexmb.mechanism")  # fmt: skip
+    assert isinstance(caught.value, ModuleNotFoundError) or script.split()[1] in ("fem", "fem.mesh", "reduction", "reduction.methods", "flexmb", "flexmb.analyses.kinematics", "flexmb.linear", "flexmb.mechanism", "flexmb.plots.linear_plots", "flexmb.simulation.events", "flexmb.study")  # fmt: skip
 
 
 USES = {
@@ -110,6 +120,20 @@ USES = {
     "end.rigid_map(model)": "Interface.rigid_map is now Interface.rigid_body_modes.",
     "mesh.notes": "Mesh.notes is now Mesh.warnings.",
     "fem.Mesh(mesh.points, mesh.cells, notes=())": "Mesh(): the argument notes= is now warnings=.",
+    "flexmb.every_combination(a=[1, 2])": "flexmb.every_combination is now flexmb.full_factorial.",
+    "flexmb.simulate_many(None, [{}])": "flexmb.simulate_many is now flexmb.parameter_study.",
+    "flexmb.parameter_study(None, [{}], keep='study.jsonl')": "parameter_study(): the argument keep= is now checkpoint=.",
+    "flexmb.split(system, model, pieces=2)": "split(): the argument pieces= is now n_parts=.",
+    "fem.split(model, pieces=2)": "split(): the argument pieces= is now n_parts=.",
+    "flexmb.RangeWarning": "flexmb.RangeWarning is now flexmb.SmallDeformationWarning.",
+    "system.drive('hinge', None, along='rotation')": "System.drive(): the argument along= is now dof=.",
+    "system.set_speed('hinge', 1.0, along='rotation')": "System.set_speed(): the argument along= is now dof=.",
+    "system.joint_spring('s', 'hinge', stiffness=1.0, along='rotation')": "System.joint_spring(): the argument along= is now dof=.",
+    "system.motor('m', 'hinge', 1.0, drag=0.1)": "System.motor(): the argument drag= is now damping=.",
+    "system.load('l', None, follows=True)": "System.load(): the argument follows= is now follower=.",
+    "stop('floor', 'hinge', 0.0, along='translation')": "stop(): the argument along= is now dof=.",
+    "flexmb.Result.coordinate(None, 'hinge', along='rotation')": "Result.coordinate(): the argument along= is now dof=.",
+    "body.gauge": "Body.gauge is now Body.validity.",
     "body.invariants.over(None)": "InertiaInvariants.over is now InertiaInvariants.transformed.",
     "body.interface('tip').over(None)": "BodyInterface.over is now BodyInterface.transformed.",
 }
@@ -122,17 +146,34 @@ def test_an_old_use_names_the_new_one(script, things):
     assert str(caught.value) == USES[script]
 
 
-@pytest.mark.parametrize(("option", "now"), [("--tol", "--tolerance"), ("--attached-to", "--reference-frame"), ("--resume", "--checkpoint")])  # fmt: skip
-def test_an_old_option_names_the_new_one(option, now):
-    words = ["reduce", "part.msh", "--material", "steel", "-o", "part.h5", option, "1"]
-    said = CliRunner().invoke(app, words)
+@pytest.mark.parametrize(
+    ("verb", "option", "now"),
+    [
+        ("reduce", "--tol", "--tolerance"),
+        ("reduce", "--attached-to", "--reference-frame"),
+        ("reduce", "--resume", "--checkpoint"),
+        ("study", "--keep", "--checkpoint"),
+    ],
+)
+def test_an_old_option_names_the_new_one(verb, option, now):
+    said = CliRunner().invoke(app, [verb, "part.msh", option, "1"])
     assert said.exit_code == 2
     assert f"{option} is now {now}." in said.output
 
 
-def test_an_old_key_names_the_new_one():
-    with pytest.raises(ValueError, match="the key 'attached_to' is now 'reference_frame'"):
-        ReductionKeys.model_validate({"attached_to": "root"})
+@pytest.mark.parametrize(
+    ("keys", "old", "new"),
+    [
+        (ReductionKeys, "attached_to", "reference_frame"),
+        (JointKeys, "along", "dof"),
+        (MotorKeys, "along", "dof"),
+        (MotorKeys, "drag", "damping"),
+        (LoadKeys, "follows", "follower"),
+    ],
+)
+def test_an_old_key_names_the_new_one(keys, old, new):
+    with pytest.raises(ValueError, match=f"the key '{old}' is now '{new}'"):
+        keys.model_validate({old: "root"})
 
 
 def test_what_has_no_name_fails_as_ever(things):

@@ -26,15 +26,15 @@ BARS = {"crank": ("A", "B", 0.016), "coupler": ("B", "C", 0.016), "output": ("C"
 Z, TILTED = (0.0, 0.0, 1.0), (float(np.sin(TILT)), 0.0, float(np.cos(TILT)))
 
 
-def build(pieces: int = 1) -> flexmb.System:
-    """Each bar of beam elements as `pieces` bodies; hinges about the normal of the plane, the one in C misaligned."""
+def build(n_parts: int = 1) -> flexmb.System:
+    """Each bar of beam elements as `n_parts` bodies; hinges about the normal of the plane, the one in C misaligned."""
     system = flexmb.System(name=CASE)
     ends = {}
     for name, (a, b, side) in BARS.items():
         mesh = line(PLACES[a], PLACES[b], 8)
         model = fem.Model(mesh, fem.Beam(STEEL, fem.Section.rectangle(side, side)), name=name)
         model = model.with_interfaces(start="start", end="end")
-        cut = flexmb.split(system, model, pieces, lambda part: reduction.craig_bampton(part, modes=6), modal_damping=0.01)  # fmt: skip
+        cut = flexmb.split(system, model, n_parts, lambda part: reduction.craig_bampton(part, modes=6), modal_damping=0.01)  # fmt: skip
         ends[name] = (cut["start"], cut["end"])
     system.revolute("A", system.ground.at(PLACES["A"]), ends["crank"][0], axis=Z)
     system.revolute("B", ends["crank"][1], ends["coupler"][0], axis=Z)
@@ -61,7 +61,7 @@ def run() -> list[Row | Plot]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RedundantConstraintWarning)
         rigid = mobility(build().build().rigid())
-    one, four = (flexmb.simulate(build(pieces), DURATION, step=2e-3, output_step=2e-2) for pieces in (1, 4))
+    one, four = (flexmb.simulate(build(n_parts), DURATION, step=2e-3, output_step=2e-2) for n_parts in (1, 4))
     rows: list[Row | Plot] = [
         Row(CASE, "rigid: degrees of freedom beside the drive", 0, "exact", rigid.degrees_of_freedom, abs(rigid.degrees_of_freedom), 0),
     ]  # fmt: skip

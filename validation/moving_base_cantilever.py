@@ -22,7 +22,7 @@ SHAKE = flexmb.time_functions.harmonic(amplitude=1e-3, frequency=9.0)
 TILT = flexmb.time_functions.harmonic(amplitude=1.5e-3, frequency=23.0)
 
 
-def _from_rest(f: flexmb.time_functions.Motion, ramp: float) -> flexmb.time_functions.Motion:
+def _from_rest(f: flexmb.time_functions.TimeFunction, ramp: float) -> flexmb.time_functions.TimeFunction:
     """`f` faded in smoothly, so that base and beam start at rest."""
     g = flexmb.time_functions.smooth_step(0.0, ramp, 1.0)
     return flexmb.time_functions.function(

@@ -17,7 +17,7 @@ import reduction
 from fem.mesh.structured_meshes import block
 from flexmb.bodies.body import Body
 from flexmb.bodies.dynamics import inertia_force, mass_matrix
-from flexmb.linear.branches import equal
+from flexmb.linear.eigenvalue_loci import equal
 from validation.plot import Plot
 from validation.row import Row
 

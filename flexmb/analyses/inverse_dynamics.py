@@ -18,16 +18,17 @@ from jaxtyping import Float
 
 from fem.errors import ConvergenceError, unknown_name
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.initial_conditions import quiet_start, row_jacobian
+from flexmb.equations.initial_conditions import consistent_state, row_jacobian
 from flexmb.equations.tangent import carrying, tangent
 from flexmb.errors import InverseError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, Flat
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.locking import LOCKED
 from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row
 from flexmb.mechanism.scales import force_units
 from flexmb.mechanism.system import System
-from flexmb.mechanism.time_functions import Motion, table
+from flexmb.mechanism.time_functions import TimeFunction, table
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.spatial.configuration import difference
 from flexmb.spatial.layout import elastic_places
@@ -48,7 +49,7 @@ class Servo:
 
     marker: str
     axis: str
-    motion: Motion
+    motion: TimeFunction
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class Inverse:
     result: Result
     iterations: int
 
-    def effort(self, actuator: str) -> Motion:
+    def effort(self, actuator: str) -> TimeFunction:
         """The effort of one actuator as a function of time."""
         if actuator not in self.actuators:
             raise InverseError(unknown_name("actuator", actuator, self.actuators))
@@ -118,7 +119,7 @@ def inverse_dynamics(
     return problem.solve(mechanism)
 
 
-def with_efforts(mechanism: Mechanism, efforts: Mapping[str, Motion | None]) -> Mechanism:
+def with_efforts(mechanism: Mechanism, efforts: Mapping[str, TimeFunction | None]) -> Mechanism:
     """The mechanism with other efforts of motors, or none."""
     functions, rows = list(mechanism.functions), list(mechanism.rows)
     for name, effort in efforts.items():
@@ -132,7 +133,7 @@ def with_efforts(mechanism: Mechanism, efforts: Mapping[str, Motion | None]) -> 
 def _with_servos(mechanism: Mechanism, servos: Sequence[Servo]) -> Mechanism:
     """The mechanism with one more joint, whose equations are the prescribed coordinates; its multipliers stay zero."""
     markers, functions, own = list(mechanism.markers), list(mechanism.functions), []
-    state = quiet_start(mechanism).state
+    state = consistent_state(mechanism).state
     none = np.zeros((1, len(state.w)))
     at_start = result_of_states(
         mechanism, np.array([state.t]), state.q[None], none, none, np.zeros((1, mechanism.joint_rows))
@@ -149,7 +150,7 @@ def _with_servos(mechanism: Mechanism, servos: Sequence[Servo]) -> Mechanism:
     rows = (*mechanism.rows[:nj], *own, *mechanism.rows[nj:])
     shift = len(own)
     forces = {name: tuple(r + shift for r in numbers) for name, numbers in mechanism.force_elements.items()}
-    servo_joint = Joint("servo", "hold", own[0].markers, tuple(range(nj, nj + shift)))
+    servo_joint = Joint("servo", LOCKED, own[0].markers, tuple(range(nj, nj + shift)))
     return replace(
         mechanism, markers=tuple(markers), rows=rows, joints=(*mechanism.joints, servo_joint), functions=tuple(functions), force_elements=forces,
         start_rows=(),

@@ -8,12 +8,13 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from fem.renamed import refuse_old_names
 from flexmb.analyses.mobility import mobility
-from flexmb.equations.initial_conditions import assemble, quiet_start
+from flexmb.equations.initial_conditions import assemble, consistent_state
 from flexmb.errors import AssemblyError, KinematicsError
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.joints import free_motion
-from flexmb.mechanism.locking import Hold, held_row, with_holds
+from flexmb.mechanism.joints import joint_dof
+from flexmb.mechanism.locking import LockedJoint, locked_row, with_locked_joints
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -26,7 +27,7 @@ SINGULAR = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class JointSweep:
     """A mechanism through the range of one joint: `result` holds its places (times are 0, 1, 2, ...), `values` (n,) the joint, `dexterity` (n,) how far each place is from a singular one;
     `singular` (k,): values of the joint where the others are no longer determined by it."""
 
@@ -41,20 +42,20 @@ class Sweep:
         return f"{self.joint!r} from {self.values[0]:.6g} to {self.values[-1]:.6g}: {len(self.values)} places, singular positions: {named}"
 
 
-def place(system: System | Mechanism, values: Mapping[str, float]) -> State:
+def assemble_at(system: System | Mechanism, values: Mapping[str, float]) -> State:
     """Where the mechanism is when joints have the given values (angles, displacements, from the place as drawn); the others follow, as near to the start as can be.
 
     Loops are closed; joints are moved in small steps, so that a loop stays on the branch it starts on. At rest. Raises `KinematicsError` with the joint and the value where it locks.
     """
     mechanism = system.build() if isinstance(system, System) else system
     for name in values:
-        held_row(mechanism, name, None)
-    state = quiet_start(mechanism).state
+        locked_row(mechanism, name, None)
+    state = consistent_state(mechanism).state
     reached = {name: _value(mechanism, state, name) for name in values}
     return _moved(mechanism, state, reached, dict(values))
 
 
-def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
+def joint_sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> JointSweep:
     """The places of a mechanism for many values of one joint, one after the other, with singular positions.
 
     Cost: a few dense solutions of the size of the mechanism a value.
@@ -63,7 +64,7 @@ def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
     if not len(wanted) or not np.isfinite(wanted).all():
         raise KinematicsError(f"Values of joint {joint!r} must be finite numbers, at least one; found {values!r}.")
     mechanism = system.build() if isinstance(system, System) else system
-    state = quiet_start(mechanism).state
+    state = consistent_state(mechanism).state
     at = _value(mechanism, state, joint)
     states, dexterity = [], []
     for value in wanted:
@@ -86,19 +87,21 @@ def sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Sweep:
             if lowest.fun < SINGULAR * max(dexterity):
                 singular.append(float(lowest.x))
     places = _as_result(mechanism, states)
-    return Sweep(joint, wanted, np.array(dexterity), np.array(singular), places)
+    return JointSweep(joint, wanted, np.array(dexterity), np.array(singular), places)
 
 
 def _at(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
     """The mechanism with joints held; their own drivers are taken away."""
-    return with_holds(mechanism, [Hold(f"{name} held", name, float(v)) for name, v in values.items()], undriven=values)
+    return with_locked_joints(
+        mechanism, [LockedJoint(f"{name} held", name, float(v)) for name, v in values.items()], undriven=values
+    )
 
 
 def _moved(mechanism: Mechanism, state: State, reached: Mapping[str, float], wanted: Mapping[str, float]) -> State:
     """Move the joints from what they have reached to what is wanted."""
     names = list(wanted)
     begin, end = (np.array([x[name] for name in names]) for x in (reached, wanted))
-    turns = [free_motion(n, mechanism.joint(n).kind, None) == "rotation" for n in names]
+    turns = [joint_dof(n, mechanism.joint(n).kind, None) == "rotation" for n in names]
     far = np.abs(end - begin) / np.where(turns, 1.0, mechanism.length)
     steps = max(1, int(np.ceil(far.max() / LARGEST_TURN)))
     for k in range(1, steps + 1):
@@ -141,3 +144,6 @@ def _as_result(mechanism: Mechanism, states: Sequence[State]) -> Result:
     return result_of_states(
         mechanism, np.arange(float(count)), q, still, still, np.zeros((count, mechanism.joint_rows)), angles=angles
     )
+
+
+refuse_old_names(__name__)

@@ -12,7 +12,7 @@ from fem.model import Model
 from fem.renamed import renamed
 from flexmb.bodies.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
 from flexmb.bodies.stress_modes import StressShapes, stress_shapes
-from flexmb.bodies.validity import Gauge, gauge
+from flexmb.bodies.validity import Validity, validity
 from reduction.basis import Basis
 from reduction.second_order import second_order
 from reduction.second_order_modes import SecondOrderModes
@@ -62,6 +62,7 @@ class BodyInterface:
         return linear + 0.5 * np.einsum("kij,...i,...j->...k", self.second, eta, eta)
 
 
+@renamed(gauge="validity")
 @dataclass(frozen=True, eq=False)
 class Body:
     """A body of a mechanism, in its own frame (for a flexible body: the frame its mesh was drawn in).
@@ -72,7 +73,7 @@ class Body:
     - `mesh`, `Psi` (3 n, m) and `quadratic`, the shapes of second order: only to recover displacements for pictures and files; None for
       bodies without a mesh, `quadratic` also for those without geometric stiffness.
     - `stress`: stresses of its shapes at the nodes of its skin and the fibres of its beams; None for a body without elements.
-    - `gauge`: where it turns and stretches most, to see when it leaves the range of its expansion; None for a body without elements.
+    - `validity`: where it turns and stretches most, to see when it leaves the range of its expansion; None for a body without elements.
     - `deflection` (m,): largest nodal displacement per unit of each elastic coordinate; the scale of error control.
 
     Units: consistent.
@@ -88,7 +89,7 @@ class Body:
     deflection: Float[np.ndarray, "m"] = field(default_factory=lambda: np.zeros(0))
     mesh: Mesh | None = None
     Psi: Float[np.ndarray, "n m"] | None = None
-    gauge: Gauge | None = None
+    validity: Validity | None = None
     quadratic: SecondOrderModes | None = None
     stress: StressShapes | None = None
 
@@ -287,7 +288,7 @@ def flexible_body(
         deflection=np.sqrt((nodal**2).sum(axis=1)).max(axis=0),
         mesh=model.mesh,
         Psi=Psi,
-        gauge=gauge(model, basis) if model.has_elements else None,
+        validity=validity(model, basis) if model.has_elements else None,
         quadratic=None if second is None else second.shapes,
         stress=stress_shapes(model, basis) if model.has_elements else None,
     )

@@ -30,7 +30,7 @@ def transformed(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
         interfaces={name: interface.transformed(T) for name, interface in body.interfaces.items()},
         Psi=Psi,
         quadratic=None if body.quadratic is None else _combined(body.quadratic, T),
-        gauge=None if body.gauge is None else replace(body.gauge, rotation=body.gauge.rotation @ T, strain=body.gauge.strain @ T),
+        validity=None if body.validity is None else replace(body.validity, rotation=body.validity.rotation @ T, strain=body.validity.strain @ T),
         stress=None if body.stress is None else replace(body.stress, rows=(body.stress.rows @ T).astype(body.stress.rows.dtype)),
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ STRAIN = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Gauge:
+class Validity:
     """Rotation and strain at the places of a body where its shapes turn and stretch most.
 
     `x` (p, 3) in the body frame; `rotation` (p, 3, m) and `strain` (p, 6, m; xx, yy, zz, xy, yz, zx, tensor components) for unit
@@ -39,7 +39,7 @@ class Gauge:
         return turned.max(axis=1), turned.argmax(axis=1), stretched.max(axis=1), stretched.argmax(axis=1)
 
 
-def gauge(model: Model, basis: Basis) -> Gauge:
+def validity(model: Model, basis: Basis) -> Validity:
     """The two places where each shape of `basis` turns and stretches most. Cost: gradients of m fields, once."""
     best: list[tuple[np.ndarray, np.ndarray]] = []
     for x, H in model.gradients(basis.Psi):
@@ -61,12 +61,12 @@ def _extremes(x: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return x[rows], H[rows]
 
 
-def _record(x: np.ndarray, H: np.ndarray) -> Gauge:
-    return Gauge(x, *_parts(H))
+def _record(x: np.ndarray, H: np.ndarray) -> Validity:
+    return Validity(x, *_parts(H))
 
 
 def out_of_range(
-    name: str, record: Gauge, second_order: bool, t: Float[np.ndarray, "nt"], eta: Float[np.ndarray, "nt m"]
+    name: str, record: Validity, second_order: bool, t: Float[np.ndarray, "nt"], eta: Float[np.ndarray, "nt m"]
 ) -> list[str]:
     """A sentence for each way, rotation and strain, in which a body left its range, with the first time and the place."""
     turned, where, stretched, there = record.largest(eta)

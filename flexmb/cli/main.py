@@ -12,7 +12,12 @@ from typer.core import TyperCommand
 from flexmb.cli import analyses, motion, parts
 from flexmb.version import __version__
 
-OLD_OPTIONS = {"--attached-to": "--reference-frame", "--resume": "--checkpoint", "--tol": "--tolerance"}
+OLD_OPTIONS = {
+    "--attached-to": "--reference-frame",
+    "--keep": "--checkpoint",
+    "--resume": "--checkpoint",
+    "--tol": "--tolerance",
+}
 
 
 class Verb(TyperCommand):

@@ -124,7 +124,7 @@ class Equations:
         rates[:nj][driven] -= functions[flat.row_function[:nj][driven], 1]
         return rates[:nj]
 
-    def least_change(self, wanted: np.ndarray) -> np.ndarray:
+    def mass_weighted_projection(self, wanted: np.ndarray) -> np.ndarray:
         """The change (nv,) of velocities, or displacement, of least kinetic energy that changes the joint equations by `wanted` (nj,)."""
         return self.on_joints(np.zeros(len(self.flat.weight)), wanted)[0]
 
@@ -137,7 +137,7 @@ class Equations:
         compliance[:nj], rows[:nj] = 0.0, wanted
         compliance[list(without)] = INACTIVE
         x, multipliers = np.zeros(len(force)), np.zeros(nr)
-        self.terms.standing[:] = 0.0
+        self.terms.previous_multipliers[:] = 0.0
         dependent, worst = solve_joints(self.flat, self.terms, compliance, force, rows, x, multipliers)
         if (dependent > 0 or worst > OPEN) and self.spread[0] < FAR_APART:
             active = np.delete(np.arange(nj), list(without))
@@ -179,7 +179,7 @@ class Equations:
         exponential_rates(self.flat.v_start, theta, w, out)
         return out
 
-    def put_back(
+    def project(
         self, t: float, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities on the joints, by the least change of both in the metric of the mass.
@@ -191,10 +191,10 @@ class Equations:
         for _ in range(2 if nj else 1):
             self.residual(functions, q, w, wdot, multipliers)
             if nj:
-                q = self.displaced(q, self.least_change(-self.terms.values[:nj]))
+                q = self.displaced(q, self.mass_weighted_projection(-self.terms.values[:nj]))
         if nj:
             self.residual(functions, q, w, wdot, multipliers)
-            w = w - self.least_change(self.broken_rates(functions, w))
+            w = w - self.mass_weighted_projection(self.broken_rates(functions, w))
         return q, w
 
     def snapshot(self, t: float, q: np.ndarray, w: np.ndarray, work: np.ndarray) -> Snapshot:

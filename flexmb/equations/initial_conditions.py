@@ -22,7 +22,7 @@ from flexmb.equations.projection import (
     as_sparse,
     displacement_root,
     independent,
-    least_change,
+    mass_weighted_projection,
     masses_at_rest,
     unit_rows,
 )
@@ -57,13 +57,13 @@ FAR, MOST_STEPS, MOST_ROUND = 0.25, 200, 3
 class Start:
     """Consistent start of a simulation.
 
-    `moved`: the largest displacement of a body by the assembly, over the mechanism's length, or its angle; `redundant` names the joint equations that repeat others.
+    `assembly_displacement`: the largest displacement of a body by the assembly, over the mechanism's length, or its angle; `redundant` names the joint equations that repeat others.
     """
 
     state: State
     wdot: Float[np.ndarray, "nv"]
     multipliers: Float[np.ndarray, "nj"]
-    moved: float
+    assembly_displacement: float
     redundant: tuple[str, ...]
 
 
@@ -97,7 +97,7 @@ class Assembled(NamedTuple):
     """Configuration `q` that fulfils every joint, how far it is from the given one (over the mechanism's length, or radians), and the `angles` (na,) there, turns counted."""
 
     q: np.ndarray
-    moved: float
+    assembly_displacement: float
     angles: np.ndarray
 
 
@@ -132,7 +132,7 @@ class _Closing:
             worst = np.abs(violation).max(initial=0.0)
             if worst <= self.tolerance or (size < 1e-13 and worst <= MISFIT):
                 return self._found(q, angles)
-            step = least_change(J, -violation, self.flat, self.deform, self.masses)
+            step = mass_weighted_projection(J, -violation, self.flat, self.deform, self.masses)
             size = extent(self.flat, step)
             step *= min(1.0, LARGEST / size) if size > 0 else 1.0
             q = self._displaced(q, step)
@@ -150,7 +150,7 @@ class _Closing:
             x = difference(self.flat, given, q)
             violation, J = self.open(q, angles)
             J = sp.csr_matrix(J @ tangent_operator(self.flat, x))
-            step = least_change(J, J @ x - violation, self.flat, self.deform, self.masses) - x
+            step = mass_weighted_projection(J, J @ x - violation, self.flat, self.deform, self.masses) - x
             size = extent(self.flat, step)
             if size > 0.7 * before:
                 break
@@ -160,7 +160,7 @@ class _Closing:
         if before > SETTLED:
             return begin
         try:
-            return self.closed(Assembled(q, begin.moved, angles))
+            return self.closed(Assembled(q, begin.assembly_displacement, angles))
         except AssemblyError:
             return begin
 
@@ -195,7 +195,7 @@ def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> Asse
                 for given in way:
                     closing = _Closing(mechanism, flat, given, deform, tolerance)
                     found = closing.closed(found)
-                if len(way) == 1 and found.moved > MOVED:
+                if len(way) == 1 and found.assembly_displacement > MOVED:
                     found = closing.nearest(found)
                 _require_same_branch(mechanism, flat, found.q)
                 return found
@@ -276,7 +276,7 @@ def consistent_velocity(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.n
     masses, w = _masses(mechanism, q), mechanism.initial.w
     remaining = np.zeros(len(rows))
     for deform in (False, True) if flat.stiffness.size else (False,):
-        new = w + least_change(J, rates - J @ w, flat, deform, masses)
+        new = w + mass_weighted_projection(J, rates - J @ w, flat, deform, masses)
         remaining = J @ new - rates
         speed = (abs(J) @ (np.abs(w) + np.abs(new)) + np.abs(rates)).max()
         if (np.abs(remaining) <= 1e-9 * max(speed, np.abs(new * flat.weight).max())).all():
@@ -341,19 +341,19 @@ def start(mechanism: Mechanism, flat: Flat) -> Start:
     return _consistent(mechanism, flat, redundant)
 
 
-def quiet_start(mechanism: Mechanism) -> Start:
+def consistent_state(mechanism: Mechanism) -> Start:
     """`start` where redundant joints do not matter, because no reaction is reported: they are not looked for."""
     return _consistent(mechanism, compiled(mechanism), ())
 
 
 def _consistent(mechanism: Mechanism, flat: Flat, redundant: tuple[str, ...]) -> Start:
     found = assemble(mechanism, flat)
-    if found.moved > NOTICEABLE:
+    if found.assembly_displacement > NOTICEABLE:
         _warn_of_moved_bodies(mechanism, flat, found.q)
     w = consistent_velocity(mechanism, flat, found.q)
     state = State(mechanism.initial.t, found.q, w, found.angles)
     wdot, multipliers = accelerations(mechanism, state, mechanism.function_values(state.t))
-    return Start(state, wdot, multipliers, found.moved, redundant)
+    return Start(state, wdot, multipliers, found.assembly_displacement, redundant)
 
 
 def _warn_of_moved_bodies(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> None:

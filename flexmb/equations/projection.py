@@ -107,7 +107,7 @@ def independent_rows(J: sp.csr_matrix, flat: Flat) -> np.ndarray:
     return kept
 
 
-def least_change(
+def mass_weighted_projection(
     J: sp.csr_matrix, target: np.ndarray, flat: Flat, deform: bool = True, masses: Sequence[np.ndarray] | None = None
 ) -> np.ndarray:
     """`x` (nv,) of least kinetic energy with `J x = target`, in the least-squares sense where equations depend on each other.
@@ -196,6 +196,6 @@ def _least_multipliers(
     combined[:, kept] = -np.linalg.lstsq(A[kept].toarray().T, A[~kept].toarray().T, rcond=None)[0].T
     combined[:, ~kept] = np.eye(len(combined))
     size = np.sqrt(J.multiply(J @ mobility).sum(axis=1).A1)
-    idle = np.linalg.qr((combined / norms * size).T)[0]
+    null_rows = np.linalg.qr((combined / norms * size).T)[0]
     scaled = multipliers * size
-    return np.asarray((scaled - idle @ (idle.T @ scaled)) / size)
+    return np.asarray((scaled - null_rows @ (null_rows.T @ scaled)) / size)

@@ -14,7 +14,7 @@ import numpy as np
 
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import UnresolvedWarning
-from flexmb.mechanism.force_law import Law
+from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.time_functions import NOTHING_AHEAD, Ahead
 
@@ -147,7 +147,7 @@ def _laws(mechanism: Mechanism, start: float, end: float) -> Iterator[Source]:
             law = mechanism.laws[row.law]
             x, xdot = float(e.terms.values[r] - row.offset), float(e.terms.rates[r])
 
-            def over(times: np.ndarray, law: Law = law, x: float = x, xdot: float = xdot) -> np.ndarray:
+            def over(times: np.ndarray, law: ForceLaw = law, x: float = x, xdot: float = xdot) -> np.ndarray:
                 return np.array([[float(law.function(float(t), x, xdot))] for t in times])
 
             yield Source(f"the law of {law.name!r}", sampled(over, start, end))

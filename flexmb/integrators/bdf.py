@@ -301,7 +301,7 @@ class BDFRun:
         return None
 
     def _on_joints(self, t: float, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.equations.put_back(t, q, w, self.wdot, self.multipliers)
+        return self.equations.project(t, q, w, self.wdot, self.multipliers)
 
 
 def _lagrange(times: list[float], t: float) -> np.ndarray:

@@ -307,7 +307,7 @@ class EnergyMomentumRun:
         stiffness = flat.row_stiffness[nj:] + 2 / h * flat.row_damping[nj:]
         compliance[nj:] = np.where(stiffness > 0, 1 / np.where(stiffness > 0, stiffness, 1.0), INACTIVE)
         x, terms = np.zeros(len(found.forces)), self._weightless.terms
-        terms.standing[:] = 0.0
+        terms.previous_multipliers[:] = 0.0
         if solve_rows(flat, terms, 4 / h**2, 2 / h, 1.0, compliance, -2 * found.forces, rows, x, change)[0] < 0:
             raise self.equations.no_mass(self.t)
         return x, 0.5 * change[:nj]

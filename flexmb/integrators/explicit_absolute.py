@@ -118,7 +118,7 @@ class ExplicitAbsoluteRun:
         """Positions moved by exponential coordinates, with other velocities, put back on the joints."""
         e = self.equations
         e.expect(moved)
-        self.q, self.v = e.put_back(self.t, e.displaced(self.q, moved), faster, self._wdot, self._multipliers)
+        self.q, self.v = e.project(self.t, e.displaced(self.q, moved), faster, self._wdot, self._multipliers)
         e.keep_angles(e.mechanism.function_values(self.t))
 
     def _lost(self, h: float) -> FlexmbError:

@@ -13,8 +13,8 @@ import numpy as np
 
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.initial_conditions import Start, quiet_start, row_jacobian
-from flexmb.equations.projection import as_sparse, least_change
+from flexmb.equations.initial_conditions import Start, consistent_state, row_jacobian
+from flexmb.equations.projection import as_sparse, mass_weighted_projection
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
@@ -40,7 +40,7 @@ from flexmb.kernels.steps.step import (
     SIZE,
     TOO_LARGE,
     UNSUITED,
-    Motion,
+    IntegratorState,
     Scheme,
     advance,
 )
@@ -179,7 +179,7 @@ class GeneralisedAlphaRun:
         self._evaluate()
         self.motion.powers[0] = self.equations.powers(self._at_end, begin.state.w, begin.multipliers)
 
-    def _motion(self, begin: Start) -> Motion:
+    def _motion(self, begin: Start) -> IntegratorState:
         """At the start, in absolute or joint coordinates."""
         e, q, w, wdot = self.equations, begin.state.q.copy(), begin.state.w.copy(), begin.wdot.copy()
         ny, pose = len(self.weight), np.zeros((len(self.flat.modes), 7))
@@ -187,7 +187,7 @@ class GeneralisedAlphaRun:
         joint_poses(self.flat, self.tree, e.places, q, pose)
         v = self._in_joints(q, w)
         vdot = self._in_joints(q, wdot - self._placed(pose, q, np.zeros(ny), v, np.zeros(ny))[2])
-        return pointed(Motion(
+        return pointed(IntegratorState(
             q=q, w=w, wdot=wdot, v=v, vdot=vdot, a=vdot.copy(), pose=pose, next_v=np.zeros(ny), next_vdot=np.zeros(ny), next_a=np.zeros(ny), next_pose=np.zeros_like(pose),
             increment=np.zeros(ny), correction=np.zeros(ny), multipliers=begin.multipliers.copy(), angles=e.angles, expected=e.expected, powers=np.zeros((2, 4)),
             work=np.zeros(4), past=np.zeros((DEGREE, ny)), last=np.zeros(LATER + 1),
@@ -222,7 +222,7 @@ class GeneralisedAlphaRun:
         if self._undamped:
             self._listen()
         if self.project and self.flat.joint_rows:
-            w = w - e.least_change(e.broken_rates(self._at_end, w))
+            w = w - e.mass_weighted_projection(e.broken_rates(self._at_end, w))
             energies = e.residual(self._at_end, m.q, w, m.wdot, m.multipliers)[1]
         return Snapshot(self.t, m.q, w, m.wdot, m.multipliers, m.work, energies, e.angles_there(self._at_end))
 
@@ -267,7 +267,7 @@ class GeneralisedAlphaRun:
             none = np.zeros_like(rate)
             local = (1 / 6 - scheme.beta - c / 2) * rate + self._commutator(motion.v, motion.vdot) / 12
             across = J @ self._placed(motion.pose, q, none, local, none)[1]
-            motion.v[:] += h * h * self._in_joints(q, least_change(J, across, flat))
+            motion.v[:] += h * h * self._in_joints(q, mass_weighted_projection(J, across, flat))
             motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
 
     def _commutator(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -365,7 +365,7 @@ class GeneralisedAlphaRun:
         if self.flat.joint_rows:
             self._evaluate()
             m = self.motion
-            change = self.equations.least_change(factor * self.equations.broken_rates(self._at_end, m.w))
+            change = self.equations.mass_weighted_projection(factor * self.equations.broken_rates(self._at_end, m.w))
             m.v[:] += self._in_joints(m.q, change)
             m.w[:] += change
 
@@ -375,7 +375,7 @@ class GeneralisedAlphaRun:
         return State(s.t, s.q, s.w, s.angles)
 
     def _started(self, state: State) -> Start:
-        return quiet_start(replace(self.equations.mechanism, initial=state, start_rows=()))
+        return consistent_state(replace(self.equations.mechanism, initial=state, start_rows=()))
 
     def _restart(self, state: State, work: np.ndarray, h: float) -> None:
         """Start again from a state, `work` (4,) after the present one, with steps of `h`."""

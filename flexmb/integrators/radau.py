@@ -241,7 +241,7 @@ class RadauRun:
         return float(max((np.abs(off + REAL * h * filtered) * weight).max(), h * (np.abs(filtered) * weight).max()))
 
     def _on_joints(self, t: float, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.equations.put_back(t, q, w, self.wdot, self.multipliers)
+        return self.equations.project(t, q, w, self.wdot, self.multipliers)
 
     def _factorised(self, h: float) -> list[Any]:
         """Factors of the step's matrix for the real eigenvalue and one of the pair."""

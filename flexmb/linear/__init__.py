@@ -1,14 +1,21 @@
 """Mechanisms near a state or a motion: where they rest, or move steadily; how they vibrate there and answer."""
 
-from flexmb.linear.branches import Branches, StabilityMap, along_motion, campbell, root_locus, stability_map
+from flexmb.linear.eigenvalue_loci import (
+    EigenvalueLoci,
+    StabilityMap,
+    along_motion,
+    campbell,
+    root_locus,
+    stability_map,
+)
 from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
-from flexmb.linear.linearise import Linear, linearise
+from flexmb.linear.input_output import input_names
+from flexmb.linear.linearise import LinearisedModel, linearise
 from flexmb.linear.periodic import Periodic, periodic_motion
-from flexmb.linear.ports import input_names
 from flexmb.linear.response import Response, frequency_response, state_space
 from flexmb.linear.vibration import Vibration
 
 __all__ = [
-    "Branches", "Equilibrium", "Linear", "Periodic", "Response", "StabilityMap", "Vibration", "along_motion", "campbell", "equilibrium", "frequency_response", "input_names",
+    "EigenvalueLoci", "Equilibrium", "LinearisedModel", "Periodic", "Response", "StabilityMap", "Vibration", "along_motion", "campbell", "equilibrium", "frequency_response", "input_names",
     "linearise", "periodic_motion", "root_locus", "stability_map", "state_space", "steady_motion",
 ]  # fmt: skip

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from flexmb.equations.evaluation import Equations, angles_near
-from flexmb.equations.initial_conditions import accelerations, quiet_start, row_jacobian, start_jacobian
-from flexmb.equations.projection import as_sparse, least_change
+from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
+from flexmb.equations.projection import as_sparse, mass_weighted_projection
 from flexmb.equations.tangent import DIFFERENCE, ROUNDING, allowed_motions, carrying, forces, measured_tangent, tangent
 from flexmb.errors import EquilibriumError
 from flexmb.kernels.base.data import Flat
@@ -19,7 +19,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
-from flexmb.mechanism.time_functions import Motion, polynomial
+from flexmb.mechanism.time_functions import TimeFunction, polynomial
 from flexmb.results.result import Result, result_of_states
 from flexmb.spatial.layout import pose
 
@@ -136,7 +136,7 @@ def _at_speed(mechanism: Mechanism, t: float | None) -> Mechanism:
     return replace(mechanism, functions=tuple(functions))
 
 
-def _settled(motion: Motion, t: float) -> float:
+def _settled(motion: TimeFunction, t: float) -> float:
     """The time after which a function of time is known to keep its rate; `t` where that is not known, or it never does."""
     ahead = getattr(motion, "ahead", None)
     if ahead is None:
@@ -155,7 +155,7 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = compiled(mechanism)
-    begin = quiet_start(mechanism)
+    begin = consistent_state(mechanism)
     time = begin.state.t
     world = _in_world(flat, _carried_along(mechanism, begin.state)) if moving else np.zeros(6 * len(flat.modes))
     start, failure = begin.state, None
@@ -241,7 +241,7 @@ def _carried_along(mechanism: Mechanism, state: State) -> State:
     keep = [(sp.eye(len(state.w), format="csr")[moving], state.w[moving])]
     for equations in (springs + start + keep, springs + start, springs):
         G, target = sp.vstack([g for g, _ in equations], format="csr"), np.concatenate([x for _, x in equations])
-        w = state.w + least_change(G, target - G @ state.w, flat, deform=False)
+        w = state.w + mass_weighted_projection(G, target - G @ state.w, flat, deform=False)
         if (np.abs(G @ w - target) <= STEADY * (abs(G) @ np.abs(w) + np.abs(target))).all():
             break
     return replace(state, w=w)

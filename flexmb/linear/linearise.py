@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.initial_conditions import accelerations, quiet_start, row_jacobian
+from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
 from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
 from flexmb.errors import LinearError
 from flexmb.linear.equilibrium import Equilibrium
@@ -29,7 +29,7 @@ STEADY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearisedModel:
     """`M x'' + D x' + K x + G^T dlambda = 0`, `G x = 0`, for small displacement `x` (nv,): twists of the bodies in body axes, and elastic increments.
 
     Sparse matrices `M`, `D`, `K` (nv, nv), `G` (nj, nv); velocities follow `w + x' + carried x`, accelerations `wdot + x'' + carried x' + turned x`. `D_error`, `K_error`: bounds of
@@ -146,7 +146,7 @@ class Linear:
         return 0.05 * float(np.sqrt(scale)) or 1.0
 
 
-def linearise(system: System | Mechanism | Equilibrium, state: State | None = None) -> Linear:
+def linearise(system: System | Mechanism | Equilibrium, state: State | None = None) -> LinearisedModel:
     """The equations of small motions about a state, by default the consistent start of the mechanism; about an equilibrium or a steady motion, `linearise(equilibrium(system))`.
 
     Gravity, springs, laws, loads and the joints' reactions stiffen or soften; gyroscopic and centrifugal terms of a state that moves are in `D` and `K` (which are then constant only where the
@@ -161,7 +161,7 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
     require_no_events(mechanism)
     flat = compiled(mechanism)
     if state is None:
-        state = quiet_start(mechanism).state
+        state = consistent_state(mechanism).state
     functions = mechanism.function_values(state.t)
     wdot, multipliers = accelerations(mechanism, state, functions)
     e = Equations(mechanism, state.q, state.angles)
@@ -172,4 +172,6 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
     K = t.K + t.D @ carried + M @ turned
     K_error = errors.K + errors.D @ abs(carried) + ROUNDING * (abs(t.D) @ abs(carried) + abs(M) @ abs(turned))
     G = row_jacobian(mechanism, flat, state.q, functions)[1][: mechanism.joint_rows]
-    return Linear(mechanism, state, wdot, multipliers, M, t.D + M @ carried, K, G, carried, turned, errors.D, K_error)
+    return LinearisedModel(
+        mechanism, state, wdot, multipliers, M, t.D + M @ carried, K, G, carried, turned, errors.D, K_error
+    )

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from fem.errors import ConvergenceError
+from fem.renamed import renamed
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.initial_conditions import quiet_start
+from flexmb.equations.initial_conditions import consistent_state
 from flexmb.equations.tangent import allowed_motions, carrying, tangent
 from flexmb.errors import LinearError, MotionError
 from flexmb.kernels.base.data import ANGLE, Flat
@@ -32,16 +33,17 @@ SAMPLES = 23
 """States of a motion, and times, at which force laws are asked whether they depend on time."""
 
 
+@renamed(closing="closure_error")
 @dataclass(frozen=True, eq=False)
 class Periodic:
-    """A periodic motion: one `period` from its start as a `result`; `closing`: by how much it misses its start (lengths or radians, velocities those in a period).
+    """A periodic motion: one `period` from its start as a `result`; `closure_error`: by how much it misses its start (lengths or radians, velocities those in a period).
 
     `multipliers` (2 nf,): factors by which small deviations grow in a period, largest first; `monodromy` (2 nf, 2 nf) the map of independent deviations and their velocities.
     """
 
     period: float
     result: Result
-    closing: float
+    closure_error: float
     monodromy: np.ndarray
 
     @property
@@ -57,7 +59,7 @@ class Periodic:
 
     def __str__(self) -> str:
         verdict = "stable" if self.stable else "unstable"
-        return f"{self.result.mechanism.name!r} repeats itself every {self.period:.8g} ({verdict}; largest multiplier {np.abs(self.multipliers).max(initial=0.0):.6g}; closes to {self.closing:.1e})"
+        return f"{self.result.mechanism.name!r} repeats itself every {self.period:.8g} ({verdict}; largest multiplier {np.abs(self.multipliers).max(initial=0.0):.6g}; closes to {self.closure_error:.1e})"
 
 
 def periodic_motion(
@@ -83,9 +85,9 @@ def periodic_motion(
         raise LinearError(f"period must be positive and finite; found {period}.")
     mechanism = system.build() if isinstance(system, System) else system
     options = ({} if "method" in options else {"step": period / steps}) | options
-    mechanism = replace(mechanism, initial=quiet_start(mechanism).state, start_rows=())
+    mechanism = replace(mechanism, initial=consistent_state(mechanism).state, start_rows=())
     own: bool | None = None
-    closing = np.inf
+    closure_error = np.inf
     for _ in range(SHOTS):
         shot = _Shot(mechanism, period, options)
         missed = shot.deviation(shot.result)
@@ -93,10 +95,10 @@ def periodic_motion(
             own = is_autonomous(shot.result)
             if not own:
                 _require_period(shot.result, period)
-        before, closing = closing, float(np.abs(missed).max(initial=0.0))
-        if not correct or closing <= tolerance:
-            return Periodic(period, shot.result, closing, shot.monodromy())
-        if closing > 1e3 * before:
+        before, closure_error = closure_error, float(np.abs(missed).max(initial=0.0))
+        if not correct or closure_error <= tolerance:
+            return Periodic(period, shot.result, closure_error, shot.monodromy())
+        if closure_error > 1e3 * before:
             break
         A = shot.monodromy() - np.eye(len(missed))
         if own:
@@ -106,9 +108,9 @@ def periodic_motion(
         if own:
             period *= 1 + step[-1]
             options = options | ({"step": period / steps} if "step" in options else {})
-        mechanism = replace(mechanism, initial=quiet_start(shot.moved(step[: len(missed)])).state)
+        mechanism = replace(mechanism, initial=consistent_state(shot.moved(step[: len(missed)])).state)
     raise ConvergenceError(
-        f"No periodic motion of {mechanism.name!r} was found near its start: after {SHOTS} corrections one period of {period:.6g} still misses it by {closing:.2g} "
+        f"No periodic motion of {mechanism.name!r} was found near its start: after {SHOTS} corrections one period of {period:.6g} still misses it by {closure_error:.2g} "
         "(lengths of the mechanism, radians). Start nearer to one: simulate until the motion has settled and start from there."
     )
 

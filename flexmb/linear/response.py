@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.signal import StateSpace
 
 from flexmb.errors import LinearError
-from flexmb.linear.linearise import Linear
-from flexmb.linear.ports import Output, ports
+from flexmb.linear.input_output import Output, input_output_model
+from flexmb.linear.linearise import LinearisedModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Response:
 
 
 def frequency_response(
-    linear: Linear, frequencies: ArrayLike, inputs: Iterable[str], outputs: Mapping[str, Output]
+    linear: LinearisedModel, frequencies: ArrayLike, inputs: Iterable[str], outputs: Mapping[str, Output]
 ) -> Response:
     """Steady answers to harmonic inputs. Inputs: names of loads (a unit of their factor), motors and springs (a unit of force or torque), driven joints and `prescribe`d coordinates (a unit of
     motion); outputs: functions of a result.
@@ -60,7 +60,7 @@ def frequency_response(
     f = np.atleast_1d(np.asarray(frequencies, dtype=float))
     if f.ndim != 1 or not len(f) or not (np.isfinite(f) & (f >= 0)).all():
         raise LinearError(f"frequencies must be finite and not negative; found {frequencies!r}.")
-    p = ports(linear, inputs, outputs)
+    p = input_output_model(linear, inputs, outputs)
     nf = linear.degrees_of_freedom
     M, D, K = (p.T.T @ X for X in linear.along(p.moving))
     B = p.T[:, :nf].T @ p.force
@@ -80,13 +80,13 @@ def frequency_response(
     return Response(f, values, p.inputs, p.outputs)
 
 
-def state_space(linear: Linear, inputs: Iterable[str], outputs: Mapping[str, Output]) -> StateSpace:
+def state_space(linear: LinearisedModel, inputs: Iterable[str], outputs: Mapping[str, Output]) -> StateSpace:
     """The small motions as `scipy.signal.StateSpace`; for python-control: `control.ss(plant.A, plant.B, plant.C, plant.D)`.
 
     States: independent coordinates, imposed motions, then the rates of both. Inputs in the order given: loads and efforts as in `frequency_response`, imposed motions by their
     ACCELERATION (reactions need it, and a state-space model cannot differentiate). `outputs`: functions of a result by name, as there.
     """
-    p = ports(linear, inputs, outputs)
+    p = input_output_model(linear, inputs, outputs)
     nf, n = linear.degrees_of_freedom, p.T.shape[1]
     M, D, K = (p.T.T @ X for X in linear.along(p.moving))
     accelerations = np.zeros((n, n + n + len(p.inputs)))  # of xi, by xi, xi', inputs

@@ -11,7 +11,7 @@ from flexmb.spatial.lie import rotation_exp
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Attachment:
     """A point of a body (or of the ground) where something attaches: an interface, or a body-frame point."""
 
     body: int
@@ -26,19 +26,19 @@ class BodyHandle:
     index: int
     body: Body | None  # None: the ground
 
-    def at(self, point: ArrayLike) -> Place:
+    def at(self, point: ArrayLike) -> Attachment:
         """The body-frame `point` (3,) of a rigid body, or the world point of the ground."""
         if self.body is not None and self.body.is_flexible:
             raise MechanismError(
                 f"Flexible body {self.body.name!r} can be attached at its interfaces only, found the point {np.asarray(point)}. "
                 f"Existing interfaces: {', '.join(map(repr, self.body.interfaces)) or 'none'}."
             )
-        return Place(self.index, vector(point, "point"))
+        return Attachment(self.index, vector(point, "point"))
 
-    def __getitem__(self, interface: str) -> Place:
+    def __getitem__(self, interface: str) -> Attachment:
         if self.body is None:
             raise MechanismError(f"The ground has no interface {interface!r}; write ground.at(point).")
-        return Place(self.index, self.body.interface(interface).point, interface)
+        return Attachment(self.index, self.body.interface(interface).point, interface)
 
 
 def vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:

@@ -119,7 +119,7 @@ def _compile(mechanism: Mechanism) -> Flat:
         **_angles(mechanism),
         **elimination,
         load_marker=np.array([x.marker for x in loads], dtype=np.int64),
-        load_follows=np.array([int(x.follows) for x in loads], dtype=np.int64),
+        load_follower=np.array([int(x.follower) for x in loads], dtype=np.int64),
         load_wrench=np.array([x.wrench for x in loads], dtype=float).reshape(-1, 6),
         load_function=np.array([x.function for x in loads], dtype=np.int64),
     ))  # fmt: skip
@@ -148,7 +148,7 @@ def part_of(flat: Flat, rows: np.ndarray, loads: np.ndarray) -> Flat:
     values = fields_of(flat)
     for name in ("row_kind", "row_markers", "row_axes", "row_function", "row_stiffness", "row_damping", "row_law", "row_offset", "row_angle"):  # fmt: skip
         values[name] = np.ascontiguousarray(values[name][rows])
-    for name in ("load_marker", "load_follows", "load_wrench", "load_function"):
+    for name in ("load_marker", "load_follower", "load_wrench", "load_function"):
         values[name] = np.ascontiguousarray(values[name][loads])
     used = np.zeros(len(flat.marker_body), dtype=bool)
     used[values["row_markers"].ravel()] = used[values["load_marker"]] = True

@@ -13,13 +13,14 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from fem.renamed import refuse_old_names
 from flexmb.errors import LawError
 from flexmb.kernels.base.call import KNOWN
 
 SIGNATURE = "float64(float64, float64, float64)"
 
 
-class Law:
+class ForceLaw:
     """`effort = function(t, x, xdot)`: controllers, nonlinear springs, friction smoothed by its author.
 
     A function compiled with `numba.njit` is called at the price of an addition; a plain Python function takes about a microsecond, three to eight times a step.
@@ -37,7 +38,7 @@ class Law:
         self._refused = np.zeros(4)  # of a compiled function: 1 after a failure, and its arguments
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Law, (self.function, self.name)
+        return ForceLaw, (self.function, self.name)
 
     def __call__(self, t: float, x: float, xdot: float) -> float:
         """The effort; not a number where the function fails, which is kept in `failure`, and after the run was stopped."""
@@ -132,7 +133,7 @@ def _guarded(function: Any, refused: int) -> Any:
     return numba.cfunc(SIGNATURE)(call)
 
 
-def require_sound(laws: Iterable[Law]) -> None:
+def require_sound(laws: Iterable[ForceLaw]) -> None:
     """Raise what stopped one of the laws: Ctrl-C, `sys.exit()`, or an exception of a compiled law."""
     for law in laws:
         if law.stopped is not None:
@@ -144,7 +145,7 @@ _listening: Callable[[Any], Any] | None = None
 
 
 def _listen() -> None:
-    """Hear of exceptions that ctypes drops: those raised before the first line of `Law.__call__`, where a signal may arrive.
+    """Hear of exceptions that ctypes drops: those raised before the first line of `ForceLaw.__call__`, where a signal may arrive.
 
     Python reports them to `sys.unraisablehook` only, with the object that was called.
     """
@@ -155,7 +156,7 @@ def _listen() -> None:
 
     def hear(dropped: Any) -> None:
         law = next((law for law in list(KNOWN.values()) if _called(law, dropped)), None)
-        if isinstance(law, Law):
+        if isinstance(law, ForceLaw):
             law.stopped = law.stopped or dropped.exc_value
         else:
             before(dropped)
@@ -166,3 +167,6 @@ def _listen() -> None:
 def _called(law: Any, dropped: Any) -> bool:
     """Whether an exception was dropped when `law` was called; Python 3.13 and later names it in the message only."""
     return dropped.object is law or (dropped.object is None and repr(law) in (dropped.err_msg or ""))
+
+
+refuse_old_names(__name__)

@@ -21,11 +21,11 @@ from flexmb.errors import JointError
 
 @dataclass(frozen=True)
 class JointKind:
-    """`equations` it imposes; the relative motions along/about the joint's z axis that are `free` to be driven."""
+    """`equations` it imposes; the relative motions along/about the joint's z axis that are free (`dofs`), and may be driven."""
 
     name: str
     equations: tuple[tuple, ...]
-    free: tuple[str, ...]
+    dofs: tuple[str, ...]
 
 
 _POINT = (("translation", 0), ("translation", 1), ("translation", 2))
@@ -57,15 +57,15 @@ def joint_kind(name: str) -> JointKind:
 
 def turns(kind: str) -> bool:
     """Whether a joint of this kind turns about its axis, freely or as prescribed: it has an angle, turns counted."""
-    return kind == "prescribed" or (kind in JOINTS and "rotation" in JOINTS[kind].free)
+    return kind == "prescribed" or (kind in JOINTS and "rotation" in JOINTS[kind].dofs)
 
 
-def free_motion(joint: str, kind: str, along: str | None) -> str:
-    """The free motion of a joint meant by `along`: "rotation" or "translation", by default the first it has."""
-    free = JOINTS[kind].free if kind in JOINTS else ()
-    along = along or (free[0] if free else None)
-    if along is None or along not in free:
+def joint_dof(joint: str, kind: str, dof: str | None) -> str:
+    """The free motion of a joint meant by `dof`: "rotation" or "translation", by default the first it has."""
+    free = JOINTS[kind].dofs if kind in JOINTS else ()
+    dof = dof or (free[0] if free else None)
+    if dof is None or dof not in free:
         raise JointError(
-            f"Joint {joint!r} ({kind}) has no free {along or 'motion'} about or along its axis. Free: {', '.join(free) or 'none'}."
+            f"Joint {joint!r} ({kind}) has no free {dof or 'motion'} about or along its axis. Free: {', '.join(free) or 'none'}."
         )
-    return along
+    return dof

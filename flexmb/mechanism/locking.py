@@ -4,34 +4,34 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from flexmb.errors import MechanismError
-from flexmb.mechanism.joints import free_motion
+from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.mechanism import Joint, Mechanism, Row, driver_row
-from flexmb.mechanism.time_functions import Motion, constant
+from flexmb.mechanism.time_functions import TimeFunction, constant
 
-HOLD, EVENT = "hold", "event"
+LOCKED, EVENT = "locked", "event"
 """Kinds of joints that hold a coordinate: always, or at those times of a result at which an event does."""
 
 
 @dataclass(frozen=True, eq=False)
-class Hold:
+class LockedJoint:
     """The free motion of a joint held at a value, or led by a motion: one more joint equation, under its own name."""
 
     name: str
     joint: str
-    value: float | Motion = 0.0
-    along: str | None = None
+    value: float | TimeFunction = 0.0
+    dof: str | None = None
 
 
-def held_row(mechanism: Mechanism, joint: str, along: str | None) -> Row:
+def locked_row(mechanism: Mechanism, joint: str, dof: str | None) -> Row:
     """The equation that holds the free motion of a joint, without its function."""
     record = mechanism.joint(joint)
-    return driver_row(record.markers, free_motion(joint, record.kind, along))
+    return driver_row(record.markers, joint_dof(joint, record.kind, dof))
 
 
-def with_holds(
-    mechanism: Mechanism, holds: Sequence[Hold], without: Collection[str] = (), undriven: Collection[str] = (), kind: str = HOLD
+def with_locked_joints(
+    mechanism: Mechanism, locked: Sequence[LockedJoint], without: Collection[str] = (), undriven: Collection[str] = (), kind: str = LOCKED
 ) -> Mechanism:  # fmt: skip
-    """The mechanism with the holds as joints of a `kind` after its own, `without` some joints, and `undriven` ones without the drivers of their free motion."""
+    """The mechanism with the locked joints as joints of a `kind` after its own, `without` some joints, and `undriven` ones without the drivers of their free motion."""
     for name in (*without, *undriven):
         mechanism.joint(name)
     functions, joints = list(mechanism.functions), []
@@ -50,10 +50,10 @@ def with_holds(
                 joint.markers,
                 [row for row in own if joint.name not in undriven or row.function < 0],
             )
-    for hold in holds:
-        row = held_row(mechanism, hold.joint, hold.along)
-        add(hold.name, kind, row.markers, [replace(row, function=len(functions))])
-        functions.append(hold.value if isinstance(hold.value, Motion) else constant(hold.value))
+    for lock in locked:
+        row = locked_row(mechanism, lock.joint, lock.dof)
+        add(lock.name, kind, row.markers, [replace(row, function=len(functions))])
+        functions.append(lock.value if isinstance(lock.value, TimeFunction) else constant(lock.value))
     forces = {}
     for name, numbers in mechanism.force_elements.items():
         forces[name] = tuple(range(len(rows), len(rows) + len(numbers)))

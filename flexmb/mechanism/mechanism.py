@@ -9,13 +9,14 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import unknown_name
+from fem.renamed import renamed
 from flexmb.bodies.body import Body
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION
-from flexmb.mechanism.force_law import Law
+from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.joints import turns
 from flexmb.mechanism.state import State
-from flexmb.mechanism.time_functions import Motion
+from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.spatial.layout import starts_of
 from flexmb.spatial.lie import rotation_from_quaternion
 
@@ -45,9 +46,9 @@ class Row:
     law: int = -1
 
 
-def driver_row(markers: tuple[int, int], along: str, function: int = -1) -> Row:
+def driver_row(markers: tuple[int, int], dof: str, function: int = -1) -> Row:
     """The equation that makes the free motion of a joint, "rotation" or "translation", follow a function of time."""
-    if along == "rotation":
+    if dof == "rotation":
         return Row(ANGLE, markers, (0, 0), function)
     return Row(TRANSLATION, markers, (2, 0), function)
 
@@ -62,6 +63,7 @@ class Joint:
     rows: tuple[int, ...]
 
 
+@renamed(follows="follower")
 @dataclass(frozen=True, eq=False)
 class Load:
     """A wrench at a marker: directions (6,) for a factor of one, fixed in the world or following the marker."""
@@ -69,7 +71,7 @@ class Load:
     name: str
     marker: int
     wrench: Float[np.ndarray, "6"]
-    follows: bool
+    follower: bool
     function: int = -1
 
 
@@ -88,10 +90,10 @@ class Mechanism:
     joints: tuple[Joint, ...]
     force_elements: Mapping[str, tuple[int, ...]]
     loads: tuple[Load, ...]
-    functions: tuple[Motion, ...]
+    functions: tuple[TimeFunction, ...]
     initial: State
     start_rows: tuple[tuple[Row, float], ...] = ()
-    laws: tuple[Law, ...] = ()
+    laws: tuple[ForceLaw, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the arrays of the compiled loop: they hold addresses of this process."""

@@ -6,37 +6,39 @@ from typing import Any
 
 import fem
 from fem.model import Model
+from fem.renamed import renamed
 from flexmb.bodies.body import flexible_body
 from flexmb.errors import MechanismError
-from flexmb.mechanism.attachments import BodyHandle, Place
+from flexmb.mechanism.attachments import Attachment, BodyHandle
 from flexmb.mechanism.system import System
 from reduction.basis import Basis
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class SplitBody:
     """The pieces of a part in a `System`, by their handles; `pieces["tip"]` is an interface of the part, wherever it lies."""
 
     name: str
     handles: tuple[BodyHandle, ...]
     homes: Mapping[str, BodyHandle]
 
-    def __getitem__(self, interface: str) -> Place:
+    def __getitem__(self, interface: str) -> Attachment:
         if interface not in self.homes:
             raise MechanismError(fem.errors.unknown_name(f"interface of {self.name!r}", interface, self.homes))
         return self.homes[interface][interface]
 
 
+@renamed(pieces="n_parts")
 def split(
     system: System,
     model: Model,
-    pieces: int,
+    n_parts: int,
     reduce: Callable[[Model], Basis],
     *,
     placement: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Pieces:
-    """Add the part of `model` to `system` as `pieces` bodies, welded where they were cut: the same mechanism, bending less in each.
+) -> SplitBody:
+    """Add the part of `model` to `system` as `n_parts` bodies, welded where they were cut: the same mechanism, bending less in each.
 
     - `reduce` makes the basis of one piece, for instance `lambda part: reduction.craig_bampton(part, modes=6)`;
     - `placement`: `position`, `orientation`, `velocity`, `angular_velocity` of the whole part, as in `System.add`;
@@ -44,11 +46,11 @@ def split(
 
     Bodies are called "NAME 1", "NAME 2", ...; welds "NAME cut 1", .... Interfaces of the part must lie in one piece each; see `fem.split`.
     """
-    parts = fem.split(model, pieces)
+    parts = fem.split(model, n_parts)
     handles = tuple(
         system.add(flexible_body(part, reduce(part), name=part.name, **options), **(placement or {})) for part in parts
     )
-    for k in range(pieces - 1):
+    for k in range(n_parts - 1):
         cut = f"cut {k + 1}"
         system.fixed(f"{model.name} {cut}", handles[k][cut], handles[k + 1][cut])
     homes = {
@@ -57,4 +59,4 @@ def split(
         for name in part.interfaces
         if name in model.interfaces
     }
-    return Pieces(model.name, handles, homes)
+    return SplitBody(model.name, handles, homes)

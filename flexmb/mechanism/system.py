@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem.errors import unknown_name
+from fem.renamed import renamed
 from flexmb.bodies.body import Body
 from flexmb.errors import JointError, MechanismError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
-from flexmb.mechanism.attachments import BodyHandle, Place, non_negative, rotation_matrix, vector
-from flexmb.mechanism.force_law import Law
-from flexmb.mechanism.joints import free_motion, joint_kind
+from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, rotation_matrix, vector
+from flexmb.mechanism.force_law import ForceLaw
+from flexmb.mechanism.joints import joint_dof, joint_kind
 from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row, driver_row
 from flexmb.mechanism.state import State
-from flexmb.mechanism.time_functions import Motion, check_derivatives, constant
+from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant
 from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation
 
 Effort = Callable[[float, float, float], float]
@@ -49,9 +50,9 @@ class System:
         self._joints: dict[str, tuple[str, tuple[int, int], list[Row]]] = {}
         self._forces: dict[str, list[Row]] = {}
         self._loads: dict[str, Load] = {}
-        self._functions: list[Motion] = []
+        self._functions: list[TimeFunction] = []
         self._start_rows: list[tuple[Row, float]] = []
-        self._laws: list[Law] = []
+        self._laws: list[ForceLaw] = []
 
     # bodies ------------------------------------------------------------------------------------------------------
 
@@ -94,32 +95,32 @@ class System:
         )
         return BodyHandle(len(self._bodies) - 1, body)
 
-    def _world(self, place: Place) -> np.ndarray:
+    def _world(self, place: Attachment) -> np.ndarray:
         if place.body == GROUND:
             return place.point
         r, R = self._frames[place.body]
         return r + R @ place.point
 
     def _places(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None
-    ) -> tuple[Place, Place]:
+        self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, at: ArrayLike | None
+    ) -> tuple[Attachment, Attachment]:
         """Both places of a joint; a bare body is placed at `at`, or where its partner is."""
         point = None if at is None else vector(at, f"{name!r}, at")
         for place in (a, b):
-            if point is None and isinstance(place, Place):
+            if point is None and isinstance(place, Attachment):
                 point = self._world(place)
         if point is None:
             raise MechanismError(
                 f"{name!r}: two bodies do not say where they meet. Give at=(x, y, z) in the world, or a place such as body['interface'] or body.at(point)."
             )
 
-        def resolve(x: Place | BodyHandle) -> Place:
-            if isinstance(x, Place):
+        def resolve(x: Attachment | BodyHandle) -> Attachment:
+            if isinstance(x, Attachment):
                 return x
             if not isinstance(x, BodyHandle):
                 raise MechanismError(f"{name!r}: expected a body or a place of one, found {type(x).__name__} {x!r}.")
             if x.body is None:
-                return Place(GROUND, point)
+                return Attachment(GROUND, point)
             r, R = self._frames[x.index]
             return x.at(R.T @ (point - r))
 
@@ -130,7 +131,7 @@ class System:
             )
         return a, b
 
-    def _marker(self, name: str, place: Place, world_axes: np.ndarray) -> int:
+    def _marker(self, name: str, place: Attachment, world_axes: np.ndarray) -> int:
         if place.body == GROUND:
             self._markers.append(Marker(name, GROUND, place.point, world_axes))
         else:
@@ -139,17 +140,17 @@ class System:
         return len(self._markers) - 1
 
     def _pair(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, at: ArrayLike | None, axes: np.ndarray
+        self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, at: ArrayLike | None, axes: np.ndarray
     ) -> tuple[int, int]:
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
         first, second = self._places(name, a, b, at)
         return self._marker(f"{name}.a", first, axes), self._marker(f"{name}.b", second, axes)
 
-    def _function(self, motion: Motion | float | None) -> int:
+    def _function(self, motion: TimeFunction | float | None) -> int:
         if motion is None:
             return -1
-        motion = motion if isinstance(motion, Motion) else constant(float(motion))
+        motion = motion if isinstance(motion, TimeFunction) else constant(float(motion))
         self._functions.append(motion)
         return len(self._functions) - 1
 
@@ -160,15 +161,15 @@ class System:
             raise MechanismError(
                 f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found {type(effort).__name__}."
             )
-        self._laws.append(Law(effort, name))
+        self._laws.append(ForceLaw(effort, name))
         return len(self._laws) - 1
 
     def joint(
         self,
         kind: str,
         name: str,
-        a: Place | BodyHandle,
-        b: Place | BodyHandle,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
         *,
         axis: ArrayLike = (0.0, 0.0, 1.0),
         second_axis: ArrayLike | None = None,
@@ -202,30 +203,50 @@ class System:
         made = [Row(sorts[row[0]], pair, (row[1], row[2] if len(row) > 2 else 0)) for row in rows]
         self._joints[name] = (kind, pair, made)
 
-    def fixed(self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, at: ArrayLike | None = None) -> None:
+    def fixed(
+        self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, *, at: ArrayLike | None = None
+    ) -> None:
         """Welds two places together in their initial relative attitude."""
         self.joint("fixed", name, a, b, at=at)
 
     def revolute(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        axis: ArrayLike,
+        at: ArrayLike | None = None,
     ) -> None:
         """A hinge about `axis`."""
         self.joint("revolute", name, a, b, axis=axis, at=at)
 
     def prismatic(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        axis: ArrayLike,
+        at: ArrayLike | None = None,
     ) -> None:
         """A slider along `axis`, without rotation."""
         self.joint("prismatic", name, a, b, axis=axis, at=at)
 
     def cylindrical(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, axis: ArrayLike, at: ArrayLike | None = None
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        axis: ArrayLike,
+        at: ArrayLike | None = None,
     ) -> None:
         """Slides along and turns about `axis`."""
         self.joint("cylindrical", name, a, b, axis=axis, at=at)
 
     def spherical(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, at: ArrayLike | None = None
+        self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, *, at: ArrayLike | None = None
     ) -> None:
         """A ball joint."""
         self.joint("spherical", name, a, b, at=at)
@@ -233,8 +254,8 @@ class System:
     def universal(
         self,
         name: str,
-        a: Place | BodyHandle,
-        b: Place | BodyHandle,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
         *,
         axis: ArrayLike,
         second_axis: ArrayLike,
@@ -244,7 +265,13 @@ class System:
         self.joint("universal", name, a, b, axis=axis, second_axis=second_axis, at=at)
 
     def planar(
-        self, name: str, a: Place | BodyHandle, b: Place | BodyHandle, *, normal: ArrayLike, at: ArrayLike | None = None
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        normal: ArrayLike,
+        at: ArrayLike | None = None,
     ) -> None:
         """Keeps `b` in the plane through `a` with the given `normal`."""
         self.joint("planar", name, a, b, axis=normal, at=at)
@@ -252,13 +279,13 @@ class System:
     def prescribe(
         self,
         name: str,
-        a: Place | BodyHandle,
-        b: Place | BodyHandle,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
         *,
-        x: Motion | None = None,
-        y: Motion | None = None,
-        z: Motion | None = None,
-        rotation: Motion | None = None,
+        x: TimeFunction | None = None,
+        y: TimeFunction | None = None,
+        z: TimeFunction | None = None,
+        rotation: TimeFunction | None = None,
         axis: ArrayLike = (0.0, 0.0, 1.0),
         at: ArrayLike | None = None,
     ) -> None:
@@ -276,34 +303,36 @@ class System:
         ]
         self._joints[name] = ("prescribed", pair, rows)
 
-    def _checked(self, name: str, motion: Motion | None) -> int:
+    def _checked(self, name: str, motion: TimeFunction | None) -> int:
         if motion is not None:
             check_derivatives(motion)
         return self._function(motion)
 
-    def _free_axis(self, joint: str, along: str | None) -> tuple[str, tuple[int, int], str]:
-        """Kind and markers of a joint, and the free motion meant by `along` (default: the only one)."""
+    def _free_axis(self, joint: str, dof: str | None) -> tuple[str, tuple[int, int], str]:
+        """Kind and markers of a joint, and the free motion meant by `dof` (default: the only one)."""
         if joint not in self._joints:
             raise JointError(unknown_name("joint", joint, self._joints))
         kind, pair, _ = self._joints[joint]
-        return kind, pair, free_motion(joint, kind, along)
+        return kind, pair, joint_dof(joint, kind, dof)
 
-    def drive(self, joint: str, motion: Motion, along: str | None = None) -> None:
+    @renamed(along="dof")
+    def drive(self, joint: str, motion: TimeFunction, dof: str | None = None) -> None:
         """Prescribe the free motion of a joint, measured from the initial configuration (angle, turns counted, or displacement).
 
         A motion that starts elsewhere than there moves the mechanism before the start: the shortest way round, in small steps, so that loops stay on their branch.
 
-        `along`: "rotation" or "translation" where the joint has both.
+        `dof`: "rotation" or "translation" where the joint has both.
         """
-        _, pair, along = self._free_axis(joint, along)
-        row = driver_row(pair, along, self._checked(joint, motion))
+        _, pair, dof = self._free_axis(joint, dof)
+        row = driver_row(pair, dof, self._checked(joint, motion))
         self._joints[joint][2].append(row)
 
-    def set_speed(self, joint: str, speed: float, along: str | None = None) -> None:
+    @renamed(along="dof")
+    def set_speed(self, joint: str, speed: float, dof: str | None = None) -> None:
         """Start with this relative speed in a joint's free motion; the other velocities follow from the constraints."""
-        _, pair, along = self._free_axis(joint, along)
+        _, pair, dof = self._free_axis(joint, dof)
         self._start_rows.append(
-            (Row(ANGLE, pair) if along == "rotation" else Row(TRANSLATION, pair, (2, 0)), float(speed))
+            (Row(ANGLE, pair) if dof == "rotation" else Row(TRANSLATION, pair, (2, 0)), float(speed))
         )
 
     # force elements and loads ------------------------------------------------------------------------------------
@@ -311,8 +340,8 @@ class System:
     def spring_damper(
         self,
         name: str,
-        a: Place | BodyHandle,
-        b: Place | BodyHandle,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
         *,
         stiffness: float = 0.0,
         damping: float = 0.0,
@@ -325,7 +354,7 @@ class System:
 
         Raises `MechanismError` when an end is no place, or the ends coincide.
         """
-        if not (isinstance(a, Place) and isinstance(b, Place)):
+        if not (isinstance(a, Attachment) and isinstance(b, Attachment)):
             raise MechanismError(f"Spring {name!r} needs two places, such as body['interface'] or body.at(point).")
         distance = float(np.linalg.norm(self._world(b) - self._world(a)))
         if not distance > 0:
@@ -347,8 +376,8 @@ class System:
     def bushing(
         self,
         name: str,
-        a: Place | BodyHandle,
-        b: Place | BodyHandle,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
         *,
         stiffness: ArrayLike,
         damping: ArrayLike = (0.0,) * 6,
@@ -368,6 +397,7 @@ class System:
             for i, kind in enumerate((TRANSLATION, TRANSLATION, TRANSLATION, TILT, TILT, ANGLE))
         ]
 
+    @renamed(along="dof")
     def joint_spring(
         self,
         name: str,
@@ -376,40 +406,47 @@ class System:
         stiffness: float,
         damping: float = 0.0,
         free: float = 0.0,
-        along: str | None = None,
+        dof: str | None = None,
     ) -> None:
         """A spring and damper in a joint's free motion, e.g. a torsion spring in a hinge; `free`: its relaxed value."""
-        self._joint_force(name, joint, along, stiffness, damping, free, None)
+        self._joint_force(name, joint, dof, stiffness, damping, free, None)
 
+    @renamed(along="dof", drag="damping")
     def motor(
-        self, name: str, joint: str, effort: Motion | float | Effort, *, drag: float = 0.0, along: str | None = None
+        self,
+        name: str,
+        joint: str,
+        effort: TimeFunction | float | Effort,
+        *,
+        damping: float = 0.0,
+        dof: str | None = None,
     ) -> None:
-        """A torque (or force) `effort - drag * speed` between the two bodies of a joint, about (along) its axis.
+        """A torque (or force) `effort - damping * speed` between the two bodies of a joint, about (along) its axis.
 
         `effort`: a number, a function of time, or any function `effort(t, x, xdot)` of time, joint coordinate (angles go on beyond a turn) and its rate: a controller, a stop, a
-        nonlinear spring; plain Python or compiled with `numba.njit` (see `flexmb.mechanism.force_law.Law`). It must be smooth at the scale of a step.
+        nonlinear spring; plain Python or compiled with `numba.njit` (see `flexmb.mechanism.force_law.ForceLaw`). It must be smooth at the scale of a step.
         """
-        self._joint_force(name, joint, along, 0.0, drag, 0.0, effort)
+        self._joint_force(name, joint, dof, 0.0, damping, 0.0, effort)
 
     def _joint_force(
         self,
         name: str,
         joint: str,
-        along: str | None,
+        dof: str | None,
         stiffness: float,
         damping: float,
         free: float,
-        effort: Motion | float | Effort | None,
+        effort: TimeFunction | float | Effort | None,
     ) -> None:
-        _, pair, along = self._free_axis(joint, along)
+        _, pair, dof = self._free_axis(joint, dof)
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
         function, law = -1, -1
-        if effort is None or isinstance(effort, Motion | float | int):
+        if effort is None or isinstance(effort, TimeFunction | float | int):
             function = self._function(effort)
         else:
             law = self._law(name, effort)
-        kind, axis = (ANGLE, 0) if along == "rotation" else (TRANSLATION, 2)
+        kind, axis = (ANGLE, 0) if dof == "rotation" else (TRANSLATION, 2)
         self._forces[name] = [
             Row(
                 kind,
@@ -423,26 +460,27 @@ class System:
             )
         ]
 
+    @renamed(follows="follower")
     def load(
         self,
         name: str,
-        place: Place,
+        place: Attachment,
         *,
         force: ArrayLike = (0.0, 0.0, 0.0),
         moment: ArrayLike = (0.0, 0.0, 0.0),
-        factor: Motion | None = None,
-        follows: bool = False,
+        factor: TimeFunction | None = None,
+        follower: bool = False,
     ) -> None:
-        """A force and a moment at a place, in world axes, times `factor(t)`; `follows=True`: turning with the body.
+        """A force and a moment at a place, in world axes, times `factor(t)`; `follower=True`: turning with the body.
 
         Raises `MechanismError` when the place is not on a body, or the name is taken.
         """
-        if not isinstance(place, Place) or place.body == GROUND:
+        if not isinstance(place, Attachment) or place.body == GROUND:
             raise MechanismError(f"Load {name!r} needs a place on a body, such as body['interface'] or body.at(point).")
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
         wrench = np.concatenate([vector(force, f"Load {name!r}, force"), vector(moment, f"Load {name!r}, moment")])
-        self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follows, self._function(factor))
+        self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follower, self._function(factor))
 
     # result ------------------------------------------------------------------------------------------------------
 

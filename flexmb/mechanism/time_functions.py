@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.interpolate import CubicSpline
 
+from fem.renamed import refuse_old_names
 from flexmb.errors import MotionError
 
 
@@ -25,7 +26,7 @@ NOTHING_AHEAD = Ahead(np.inf, np.inf)
 
 
 @dataclass(frozen=True)
-class Motion:
+class TimeFunction:
     """A scalar function of time with its rate and its second derivative.
 
     For drivers the value is a displacement or an angle (radians), for loads a factor; time in the model's unit.
@@ -97,28 +98,28 @@ def _knots(times: np.ndarray) -> Callable[[float], Ahead]:
     return ahead
 
 
-def constant(value: float) -> Motion:
+def constant(value: float) -> TimeFunction:
     """`f(t) = value`."""
     return polynomial(value)
 
 
-def polynomial(*coefficients: float) -> Motion:
+def polynomial(*coefficients: float) -> TimeFunction:
     """`f(t) = c0 + c1 t + c2 t^2 + ...` Raises `MotionError` when a coefficient is not finite."""
     if not coefficients or not np.isfinite(coefficients).all():
         raise MotionError(f"A polynomial needs finite coefficients c0, c1, ...; found {coefficients}.")
     p = np.polynomial.Polynomial(coefficients)
-    return Motion(p, p.deriv(), p.deriv(2), f"polynomial{coefficients}", ahead=_nothing)
+    return TimeFunction(p, p.deriv(), p.deriv(2), f"polynomial{coefficients}", ahead=_nothing)
 
 
-def constant_speed(speed: float, start: float = 0.0) -> Motion:
+def constant_speed(speed: float, start: float = 0.0) -> TimeFunction:
     """`f(t) = start + speed t`: turns, or slides, at constant speed from the first moment on."""
     return polynomial(start, speed)
 
 
-def harmonic(amplitude: float, frequency: float, phase: float = 0.0, offset: float = 0.0) -> Motion:
+def harmonic(amplitude: float, frequency: float, phase: float = 0.0, offset: float = 0.0) -> TimeFunction:
     """`f(t) = offset + amplitude sin(2 pi frequency t + phase)`; frequency in cycles per unit of time, phase in radians."""
     w = 2 * np.pi * frequency
-    return Motion(
+    return TimeFunction(
         lambda t: offset + amplitude * np.sin(w * t + phase),
         lambda t: amplitude * w * np.cos(w * t + phase),
         lambda t: -amplitude * w * w * np.sin(w * t + phase),
@@ -127,7 +128,7 @@ def harmonic(amplitude: float, frequency: float, phase: float = 0.0, offset: flo
     )
 
 
-def smooth_step(start: float, duration: float, height: float) -> Motion:
+def smooth_step(start: float, duration: float, height: float) -> TimeFunction:
     """Rises from 0 to `height` between `start` and `start + duration`, with two continuous derivatives (quintic).
 
     Raises `MotionError` when the duration is not positive.
@@ -150,13 +151,13 @@ def smooth_step(start: float, duration: float, height: float) -> Motion:
         s = part(t)
         return 60 * height * s * (1 - s) * (1 - 2 * s) / duration**2
 
-    return Motion(
+    return TimeFunction(
         value, rate, acceleration, f"smooth_step(start={start}, duration={duration}, height={height})",
         ahead=_between(start, start + duration),
     )  # fmt: skip
 
 
-def spin_up(speed: float, duration: float) -> Motion:
+def spin_up(speed: float, duration: float) -> TimeFunction:
     """Angle of the standard spin-up: zero until t = 0, then its rate rises from 0 to `speed` over `duration` by a raised cosine, and stays.
 
     Source: Kane, Ryan, Banerjee, "Dynamics of a cantilever beam attached to a moving base" (1987).
@@ -172,7 +173,7 @@ def spin_up(speed: float, duration: float) -> Motion:
         """Time since the beginning of the rise, within it."""
         return np.clip(t, 0.0, T)
 
-    return Motion(
+    return TimeFunction(
         lambda t: w / T * (rising(t) ** 2 / 2 - 2 * np.sin(k * rising(t) / 2) ** 2 / k**2) + w * np.maximum(t - T, 0.0),
         lambda t: w / T * (rising(t) - np.sin(k * rising(t)) / k),
         lambda t: 2 * w / T * np.sin(k * rising(t) / 2) ** 2,
@@ -181,7 +182,7 @@ def spin_up(speed: float, duration: float) -> Motion:
     )
 
 
-def pulse(start: float, duration: float, height: float, period: float | None = None) -> Motion:
+def pulse(start: float, duration: float, height: float, period: float | None = None) -> TimeFunction:
     """A smooth pulse `height sin^4` between `start` and `start + duration`, repeated every `period` when given.
 
     Raises `MotionError` when the duration is not positive, or the period shorter.
@@ -208,13 +209,13 @@ def pulse(start: float, duration: float, height: float, period: float | None = N
         p = phase(t)
         return height * k * k * 4 * (3 * np.sin(p) ** 2 * np.cos(p) ** 2 - np.sin(p) ** 4)
 
-    return Motion(
+    return TimeFunction(
         value, rate, acceleration, f"pulse(start={start}, duration={duration}, height={height}, period={period})",
         ahead=_between(start, start + duration) if period is None else _repeated(start, duration, period),
     )  # fmt: skip
 
 
-def table(times: np.ndarray | list, values: np.ndarray | list, *, feature: float | None = None) -> Motion:
+def table(times: np.ndarray | list, values: np.ndarray | list, *, feature: float | None = None) -> TimeFunction:
     """Cubic spline through measured points (twice differentiable); constant slope beyond the ends is refused.
 
     Ask for values inside `times` only: a simulation that leaves the table stops with an error. Integrators that choose their steps end one at each point, because any point may be a peak;
@@ -237,7 +238,7 @@ def table(times: np.ndarray | list, values: np.ndarray | list, *, feature: float
 
         return f
 
-    return Motion(
+    return TimeFunction(
         inside(0),
         inside(1),
         inside(2),
@@ -264,7 +265,7 @@ def function(
     arrays: bool = False,
     feature: float | None = None,
     breakpoints: Sequence[float] = (),
-) -> Motion:
+) -> TimeFunction:
     """A user's own function with its two derivatives, checked against each other by `check_derivatives` when attached.
 
     `feature`: the length of its shortest rise, half-wave or peak, which integrators that choose their steps resolve; `breakpoints`: times at which it begins or ends to change, at which they end a step.
@@ -279,7 +280,7 @@ def function(
         raise MotionError(f"The breakpoints of a function are finite times; found {breakpoints!r}.")
     ahead = None if feature is None else _everywhere(_length(feature))
     marked = tuple(sorted(float(t) for t in breakpoints))
-    return Motion(value, rate, acceleration, arrays=arrays, ahead=ahead, breakpoints=marked)
+    return TimeFunction(value, rate, acceleration, arrays=arrays, ahead=ahead, breakpoints=marked)
 
 
 def _length(feature: float) -> float:
@@ -297,7 +298,7 @@ RESOLVED, WRONG = 1e-4, 1e-3
 """Relative departure at which three differences agree with each other, and beyond which the derivative given contradicts them."""
 
 
-def check_derivatives(motion: Motion) -> None:
+def check_derivatives(motion: TimeFunction) -> None:
     """Raises `MotionError` when the rate or the acceleration contradicts differences of the function.
 
     No time scale is known when a function is attached, so the check takes one time in every decade, with a step of a hundredth of that time, and
@@ -346,3 +347,6 @@ def _slopes(f: Callable[[Any], Any], df: Callable[[Any], Any], t: float, h: floa
         found.append(slope)
     resolved = max(found) - min(found) <= RESOLVED * max(map(abs, found))
     return (found[-1], given) if resolved else None
+
+
+refuse_old_names(__name__)

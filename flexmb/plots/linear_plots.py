@@ -7,10 +7,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import SymLogNorm
 
+from fem.renamed import refuse_old_names
 from flexmb.analyses.inverse_dynamics import Inverse
-from flexmb.analyses.kinematics import Sweep
+from flexmb.analyses.kinematics import JointSweep
 from flexmb.errors import PictureError
-from flexmb.linear.branches import Branches, StabilityMap
+from flexmb.linear.eigenvalue_loci import EigenvalueLoci, StabilityMap
 from flexmb.linear.periodic import Periodic
 from flexmb.linear.response import Response
 from flexmb.linear.vibration import Vibration
@@ -59,25 +60,25 @@ def plot_response(response: Response, path: str | Path) -> Path:
     return save_figure(figure, path)
 
 
-def plot_branches(branches: Branches, path: str | Path, orders: Sequence[int] = ()) -> Path:
+def plot_eigenvalue_loci(loci: EigenvalueLoci, path: str | Path, orders: Sequence[int] = ()) -> Path:
     """Frequencies and growth rates against the parameter; `orders`: lines of that many excitations a turn, where the parameter is a speed in radians per unit of time."""
-    if not branches.eigenvalues.size:
+    if not loci.eigenvalues.size:
         raise PictureError("There is no motion to draw: the joints and drivers hold everything.")
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(8, 7), sharex=True, height_ratios=(2, 1), layout="constrained")
-    x, colours = branches.values, plt.get_cmap("viridis")
-    for k in range(branches.eigenvalues.shape[1]):
-        colour = colours(0.9 * k / max(branches.eigenvalues.shape[1] - 1, 1))
-        upper.plot(x, branches.frequencies[:, k], "-", color=colour, lw=1.6)
-        lower.plot(x, branches.eigenvalues.real[:, k], "-", color=colour, lw=1.2)
-        if not np.allclose(branches.seen[:, k], branches.frequencies[:, k], equal_nan=True):
-            upper.plot(x, branches.seen[:, k], "--", color=colour, lw=1.1)
+    x, colours = loci.values, plt.get_cmap("viridis")
+    for k in range(loci.eigenvalues.shape[1]):
+        colour = colours(0.9 * k / max(loci.eigenvalues.shape[1] - 1, 1))
+        upper.plot(x, loci.frequencies[:, k], "-", color=colour, lw=1.6)
+        lower.plot(x, loci.eigenvalues.real[:, k], "-", color=colour, lw=1.2)
+        if not np.allclose(loci.seen[:, k], loci.frequencies[:, k], equal_nan=True):
+            upper.plot(x, loci.seen[:, k], "--", color=colour, lw=1.1)
     top = upper.get_ylim()[1]
     for order in orders:
         upper.plot(x, order * x / (2 * np.pi), ":", color=INK, lw=0.9)
         upper.annotate(f"{order}x", (x[-1], min(order * x[-1] / (2 * np.pi), top)), fontsize=8, color=INK)
     upper.set(ylabel="frequency (cycles per unit of time)", ylim=(0, top))
-    lower.set(xlabel=branches.parameter, ylabel="growth rate")
-    if not np.allclose(branches.seen, branches.frequencies, equal_nan=True):
+    lower.set(xlabel=loci.parameter, ylabel="growth rate")
+    if not np.allclose(loci.seen, loci.frequencies, equal_nan=True):
         upper.plot([], [], "-", color=INK, label="in the axes of the bodies")
         upper.plot([], [], "--", color=INK, label="seen from the ground")
         upper.legend(frameon=False, fontsize=8)
@@ -118,7 +119,7 @@ def plot_multipliers(periodic: Periodic, path: str | Path) -> Path:
     return save_figure(figure, path)
 
 
-def plot_sweep(sweep: Sweep, path: str | Path) -> Path:
+def plot_joint_sweep(sweep: JointSweep, path: str | Path) -> Path:
     """Paths of the bodies' frames through the range of a joint, and how far each place is from a singular one."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
     mechanism = sweep.result.mechanism
@@ -161,3 +162,6 @@ def plot_inverse(found: Inverse, path: str | Path) -> Path:
         axis.grid(alpha=0.25)
         axis.legend(frameon=False, fontsize=8)
     return save_figure(figure, path)
+
+
+refuse_old_names(__name__)

@@ -25,8 +25,8 @@ def measure(text: str) -> Measure:
     """The function of a result (nt,) that a text names."""
     kind, _, rest = text.partition(":")
     if kind == "coordinate" and rest:
-        joint, _, along = rest.partition(":")
-        return lambda result: result.coordinate(joint, along or None)
+        joint, _, dof = rest.partition(":")
+        return lambda result: result.coordinate(joint, dof or None)
     name, _, axis = rest.rpartition(":")
     if not name or not axis:
         raise MeasureError(f"A measure is {FORM}; found {text!r}.")

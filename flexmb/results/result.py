@@ -6,11 +6,12 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float
 
+from fem.renamed import refuse_old_names, renamed
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_places
-from flexmb.kernels.equations.recall import angles_along, marker_paths, marker_velocities
+from flexmb.kernels.equations.postprocess import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.joints import free_motion
+from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.results.ledger import Ledger
@@ -42,7 +43,7 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class Happening:
+class EventRecord:
     """An event that happened: when, its name, and the kinetic energy lost in it."""
 
     t: float
@@ -66,7 +67,7 @@ class Result:
     angles: Float[np.ndarray, "nt na"]
     ledger: Ledger
     statistics: Statistics
-    happened: tuple[Happening, ...] = ()
+    happened: tuple[EventRecord, ...] = ()
     unresolved: tuple[str, ...] = ()
 
     def state(self, index: int) -> State:
@@ -101,14 +102,15 @@ class Result:
         """Angular velocity of a marker's axes over time, in world axes."""
         return self._marker_velocity(marker)[1]
 
-    def coordinate(self, joint: str, along: str | None = None) -> Float[np.ndarray, "nt"]:
+    @renamed(along="dof")
+    def coordinate(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
         """The free motion of a joint over time, from its place as drawn: an angle, turns counted, or a displacement.
 
-        `along`: "rotation" or "translation" where the joint has both.
+        `dof`: "rotation" or "translation" where the joint has both.
         """
         record = self.mechanism.joint(joint)
-        along = free_motion(joint, record.kind, along)
-        if along == "rotation":
+        dof = joint_dof(joint, record.kind, dof)
+        if dof == "rotation":
             return np.asarray(self.angles[:, self.mechanism.turning.index(record.markers)])
         (start, A), (end, _) = (self._path(k) for k in record.markers)
         return np.asarray(np.einsum("tk,tk->t", A[:, :, 2], end - start))
@@ -139,7 +141,8 @@ class Result:
         """Force (3) and moment (3) that a joint exerts on its second body at that body's marker, in world axes."""
         return joint_reaction(self.mechanism, joint, self.t, self.q, self.multipliers)
 
-    def drive_effort(self, joint: str, along: str | None = None) -> Float[np.ndarray, "nt"]:
+    @renamed(along="dof")
+    def drive_effort(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
         """Torque (force) with which a joint's driver turns (moves) its second body against its first over time: the inverse dynamics of a prescribed motion.
 
         Raises `MechanismError` when the joint has no driven motion, or several of which none is named.
@@ -147,10 +150,10 @@ class Result:
         record = self.mechanism.joint(joint)
         kinds = {"rotation": ANGLE, "translation": TRANSLATION}
         driven = [r for r in record.rows if self.mechanism.rows[r].function >= 0]
-        rows = [r for r in driven if along is None or self.mechanism.rows[r].kind == kinds.get(along)]
+        rows = [r for r in driven if dof is None or self.mechanism.rows[r].kind == kinds.get(dof)]
         if len(rows) != 1:
             raise MechanismError(
-                f"Joint {joint!r} has {len(driven)} driven motions{'' if along is None else f', {len(rows)} of them {along}'}; an effort belongs to one. Name it with along=, or drive the joint."
+                f"Joint {joint!r} has {len(driven)} driven motions{'' if dof is None else f', {len(rows)} of them {dof}'}; an effort belongs to one. Name it with dof=, or drive the joint."
             )
         return -np.asarray(self.multipliers[:, rows[0]])
 
@@ -160,7 +163,7 @@ class Result:
         return judge(self.mechanism, self.ledger, self.q, self.multipliers, self.angles, self.unresolved)
 
     def __str__(self) -> str:
-        events = "".join(f"{happening}\n" for happening in self.happened[:MOST_TOLD])
+        events = "".join(f"{event}\n" for event in self.happened[:MOST_TOLD])
         if len(self.happened) > MOST_TOLD:
             events += f"... and {len(self.happened) - MOST_TOLD} more events\n"
         span = f"{self.t[0]:.6g} to {self.t[-1]:.6g}"
@@ -201,3 +204,6 @@ def result_of_states(
     return Result(
         mechanism, t, q, w, wdot, multipliers, angles, Ledger(t, *[unknown] * 9), Statistics(0, 0, 0, 0.0, 0.0, 0.0)
     )
+
+
+refuse_old_names(__name__)

@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.bodies.validity import out_of_range
-from flexmb.errors import EnergyBalanceWarning, JointDriftWarning, RangeWarning, UnresolvedWarning
+from flexmb.errors import EnergyBalanceWarning, JointDriftWarning, SmallDeformationWarning, UnresolvedWarning
 from flexmb.kernels.base.data import DISTANCE, TRANSLATION, make_places
-from flexmb.kernels.equations.recall import largest_violations
+from flexmb.kernels.equations.postprocess import largest_violations
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.ledger import Ledger, strain_verdict
@@ -94,10 +94,10 @@ def judge(
             "Reduce the step or the tolerance, or choose another integrator.",
         ))  # fmt: skip
     for body, start in zip(mechanism.bodies, compiled(mechanism).q_start[:-1], strict=True):
-        if body.gauge is not None and body.is_flexible:
+        if body.validity is not None and body.is_flexible:
             eta = q[:, start + 7 : start + 7 + body.modes]
-            left = out_of_range(body.name, body.gauge, body.invariants.second_order, ledger.t, eta)
-            findings += [(RangeWarning, text) for text in left]
+            left = out_of_range(body.name, body.validity, body.invariants.second_order, ledger.t, eta)
+            findings += [(SmallDeformationWarning, text) for text in left]
     findings += [(UnresolvedWarning, text) for text in unresolved]
     return Verdict(imbalance, ledger.strain_ratio, drift, tuple(findings))
 

@@ -44,7 +44,7 @@ class Force(NamedTuple):
 
 
 class Contacts:
-    """The rows of some holds of a mechanism, at one state.
+    """The rows of some locked joints of a mechanism, at one state.
 
     `signs`: of the separation in each row, -1 for a stop that ends the motion upwards; those of locks do not matter.
     """

@@ -19,21 +19,21 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.initial_conditions import Start, quiet_start
+from flexmb.equations.initial_conditions import Start, consistent_state
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import EventError
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method
 from flexmb.kernels.steps.step import displace
-from flexmb.mechanism.joints import free_motion
-from flexmb.mechanism.locking import EVENT, Hold, held_row, with_holds
+from flexmb.mechanism.joints import joint_dof
+from flexmb.mechanism.locking import EVENT, LockedJoint, locked_row, with_locked_joints
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
-from flexmb.mechanism.time_functions import Motion
-from flexmb.results.result import Happening, Result, Statistics, followed_angles, result_of_states
+from flexmb.mechanism.time_functions import TimeFunction
+from flexmb.results.result import EventRecord, Result, Statistics, followed_angles, result_of_states
 from flexmb.simulation.contacts import Contacts, Force
-from flexmb.simulation.events import Bounce, End, Event, Lock, Release
+from flexmb.simulation.events import Event, Lock, Release, StopImpact, Terminate
 from flexmb.simulation.instants import Sight, first_instant, peak
 
 LOOK = 0.25
@@ -77,7 +77,7 @@ class Look(NamedTuple):
     rates: np.ndarray
 
 
-class Watched:
+class EventDetection:
     """See above; it gives what an integrator gives."""
 
     def __init__(
@@ -94,18 +94,18 @@ class Watched:
         self._longest, self._span, self._end = longest, end - begin.state.t, end
         self._round = ROUND * max(abs(end), abs(begin.state.t))
         _require_names(mechanism, self._events)
-        self._stops = {e.name: e.do for e in self._events if isinstance(e.do, Bounce)}
-        self._history = {e.name: _Values() for e in self._events if isinstance(e.do, Lock | Bounce)}
-        holds = [self._hold(name, values.motion()) for name, values in self._history.items()]
-        self.mechanism = with_holds(mechanism, holds, kind=EVENT)
+        self._stops = {e.name: e.do for e in self._events if isinstance(e.do, StopImpact)}
+        self._history = {e.name: _Values() for e in self._events if isinstance(e.do, Lock | StopImpact)}
+        locked = [self._locked_joint(name, values.motion()) for name, values in self._history.items()]
+        self.mechanism = with_locked_joints(mechanism, locked, kind=EVENT)
         self._held: dict[str, float] = {}  # values of what is locked, and of contacts that last
         self._released: set[str] = set()
         self._fastest: dict[str, float] = {}  # impact of each stop
         self._strongest: dict[str, float] = {}  # force of each contact
-        self._armed = np.array([isinstance(e.do, Bounce) for e in self._events])
+        self._armed = np.array([isinstance(e.do, StopImpact) for e in self._events])
         self._levels, self._largest = np.zeros(len(events)), np.zeros(len(events))
         self._turned = begin.state.angles  # at the last look, of everything that turns
-        self.happened: list[Happening] = []
+        self.happened: list[EventRecord] = []
         self.ended, self._lost, self._statistics = False, 0.0, list[Statistics]()
         self._prepared = False
         self._leg = Leg(method.begin(mechanism, begin, end=end, longest=longest, pace=pace), mechanism, np.zeros(4))
@@ -247,8 +247,8 @@ class Watched:
     def _reach(self, stop: str) -> float:
         """Distance at which a stop touches."""
         do = self._stops[stop]
-        along = free_motion(do.joint, self._base.joint(do.joint).kind, do.along)
-        return TOUCHING * (self._base.length if along == "translation" else 1.0)
+        dof = joint_dof(do.joint, self._base.joint(do.joint).kind, do.dof)
+        return TOUCHING * (self._base.length if dof == "translation" else 1.0)
 
     # finding ---------------------------------------------------------------------------------------------------------
 
@@ -336,14 +336,16 @@ class Watched:
         touching = self._touching(look, lost)
         if locks or touching:
             state = self._impact(state, locks, touching, lost)
-        self.ended = any(isinstance(e.do, End) for e in events)
+        self.ended = any(isinstance(e.do, Terminate) for e in events)
         self._lost += sum(lost.values())
-        self.happened += [Happening(float(s.t), e.name, lost[e.name]) for e in self._events if e.name in lost]
+        self.happened += [EventRecord(float(s.t), e.name, lost[e.name]) for e in self._events if e.name in lost]
         return state
 
     def _release(self, name: str) -> None:
         """A joint, with its locks and stops, goes; or what a lock holds, or a stop."""
-        gone = [name] if name in self._history else [n for n in self._history if self._hold(n, 0.0).joint == name]
+        gone = (
+            [name] if name in self._history else [n for n in self._history if self._locked_joint(n, 0.0).joint == name]
+        )
         for held in gone:
             self._held.pop(held, None)
         if name not in self._history:
@@ -440,17 +442,17 @@ class Watched:
 
     def _coordinate(self, seen: Result, name: str) -> float:
         do = next(e.do for e in self._events if e.name == name)
-        assert isinstance(do, Lock | Bounce)
-        return float(seen.coordinate(do.joint, do.along)[0])
+        assert isinstance(do, Lock | StopImpact)
+        return float(seen.coordinate(do.joint, do.dof)[0])
 
-    def _hold(self, name: str, value: float | Motion) -> Hold:
+    def _locked_joint(self, name: str, value: float | TimeFunction) -> LockedJoint:
         do = next(e.do for e in self._events if e.name == name)
-        assert isinstance(do, Lock | Bounce)
-        return Hold(name, do.joint, value, do.along)
+        assert isinstance(do, Lock | StopImpact)
+        return LockedJoint(name, do.joint, value, do.dof)
 
     def _mechanism_with(self, held: Mapping[str, float]) -> Mechanism:
-        holds = [self._hold(name, held[name]) for name in self._history if name in held]
-        return with_holds(self._base, holds, without=self._released - {*self._history})
+        locked = [self._locked_joint(name, held[name]) for name in self._history if name in held]
+        return with_locked_joints(self._base, locked, without=self._released - {*self._history})
 
     def _state_of(self, mechanism: Mechanism, s: State | Snapshot) -> State:
         """With the angles that this variant of the mechanism counts."""
@@ -464,7 +466,7 @@ class Watched:
             )
         variant = self._mechanism_with(self._held)
         variant = replace(variant, initial=self._state_of(variant, state))
-        begin = quiet_start(variant)
+        begin = consistent_state(variant)
 
         def leg() -> Leg:
             run = self._method.begin(variant, begin, end=self._end, longest=self._longest, pace=self._pace)
@@ -479,7 +481,7 @@ class Watched:
 class _Again:
     """Integrations from the last look to other times; `tried`: where they ended."""
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: EventDetection) -> None:
         self._watched, self._from = watched, watched._at
         self.tried: dict[float, tuple[Leg, Look]] = {}
 
@@ -507,13 +509,13 @@ class _Values:
         self._times.append(t)
         self._values.append(value)
 
-    def motion(self) -> Motion:
+    def motion(self) -> TimeFunction:
         """As a function of time."""
 
         def value(t: np.ndarray) -> np.ndarray:
             return np.asarray(self._values)[np.searchsorted(self._times, t, side="right") - 1]
 
-        return Motion(value, np.zeros_like, np.zeros_like, "held")
+        return TimeFunction(value, np.zeros_like, np.zeros_like, "held")
 
 
 def _add(lost: dict[str, float], losses: Mapping[str, float], names: Sequence[str]) -> None:
@@ -528,7 +530,7 @@ def _require_names(mechanism: Mechanism, events: Sequence[Event]) -> None:
     if taken:
         raise EventError(f"Events need names of their own; these are taken: {sorted(taken)}.")
     for event in events:
-        if isinstance(event.do, Lock | Bounce):
-            held_row(mechanism, event.do.joint, event.do.along)
+        if isinstance(event.do, Lock | StopImpact):
+            locked_row(mechanism, event.do.joint, event.do.dof)
         elif isinstance(event.do, Release) and event.do.joint not in names:
             mechanism.joint(event.do.joint)

@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 
+from fem.renamed import refuse_old_names, renamed
 from flexmb.errors import EventError
 from flexmb.results.measure import Measure
 
 
+@renamed(along="dof")
 @dataclass(frozen=True)
 class Lock:
     """The free motion of a joint is held from then on: the speed that it had is lost in a plastic impact."""
 
     joint: str
-    along: str | None = None
+    dof: str | None = None
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,9 @@ class Release:
     joint: str
 
 
+@renamed(along="dof")
 @dataclass(frozen=True)
-class Bounce:
+class StopImpact:
     """The free motion of a joint is thrown back with a part `restitution` of its speed; below `rest` times the speed of the first impact it stays in contact until it is pulled away.
     `upper`: the stop ends the motion upwards."""
 
@@ -30,15 +33,15 @@ class Bounce:
     upper: bool
     restitution: float = 0.0
     rest: float = 1e-3
-    along: str | None = None
+    dof: str | None = None
 
 
 @dataclass(frozen=True)
-class End:
+class Terminate:
     """The simulation ends."""
 
 
-Action = Lock | Release | Bounce | End | None
+Action = Lock | Release | StopImpact | Terminate | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +56,13 @@ class Event:
     do: Action = None
 
 
-def stop(name: str, joint: str, limit: float, *, upper: bool = True, restitution: float = 0.0, along: str | None = None) -> Event:  # fmt: skip
+@renamed(along="dof")
+def stop(name: str, joint: str, limit: float, *, upper: bool = True, restitution: float = 0.0, dof: str | None = None) -> Event:  # fmt: skip
     """A stop at a value of a joint's free motion, from below (`upper`) or from above; angles count their turns."""
     if not 0 <= restitution <= 1:
         raise EventError(f"Stop {name!r}: restitution is between 0 (plastic) and 1 (elastic); found {restitution}.")
     sign = 1.0 if upper else -1.0
-    return Event(name, lambda result: sign * (result.coordinate(joint, along) - limit), Bounce(joint, upper, restitution, along=along))  # fmt: skip
+    return Event(name, lambda result: sign * (result.coordinate(joint, dof) - limit), StopImpact(joint, upper, restitution, dof=dof))  # fmt: skip
+
+
+refuse_old_names(__name__)

@@ -17,7 +17,7 @@ from flexmb.equations.snapshot import Snapshot
 from flexmb.errors import HistoryError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.ledger import Ledger
-from flexmb.results.result import Happening, Result, Statistics
+from flexmb.results.result import EventRecord, Result, Statistics
 
 CHUNK = 2**21
 """Numbers written at a time."""
@@ -60,7 +60,7 @@ class History:
             table[self._filled] = value
         self._filled += 1
 
-    def result(self, statistics: Statistics, happened: Sequence[Happening] = ()) -> Result:
+    def result(self, statistics: Statistics, happened: Sequence[EventRecord] = ()) -> Result:
         """All that was stored; arrays are the tables. The file, if there is one, takes its name."""
         if self._file is not None:
             self._file.publish(

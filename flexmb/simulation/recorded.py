@@ -7,7 +7,7 @@ from time import process_time
 import numpy as np
 import psutil
 
-from flexmb.equations.initial_conditions import Start, quiet_start, start
+from flexmb.equations.initial_conditions import Start, consistent_state, start
 from flexmb.errors import IntegratorError
 from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients
 from flexmb.kernels.base.announce import announced
@@ -130,7 +130,7 @@ def _require_equal_steps(spans: np.ndarray, step: float) -> None:
 
 def begun(mechanism: Mechanism, like: Recording) -> tuple[Start, Recorded]:
     """Another mechanism at its start, with the method and the step of a recording."""
-    begin = quiet_start(mechanism)
+    begin = consistent_state(mechanism)
     run = Recorded(mechanism, begin, like.run.scheme, like.h, 0)
     run.prepare()
     return begin, run

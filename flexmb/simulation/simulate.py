@@ -19,7 +19,7 @@ from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
-from flexmb.simulation.event_detection import Watched
+from flexmb.simulation.event_detection import EventDetection
 from flexmb.simulation.events import Event
 from flexmb.simulation.history import History, require_own
 from flexmb.simulation.times import check_times, output_times
@@ -81,7 +81,7 @@ def simulate(
         with announced():
             begin = start(mechanism, compiled(mechanism))
             if events:
-                watched = Watched(mechanism, begin, events, method, pace, times[-1], longest)
+                watched = EventDetection(mechanism, begin, events, method, pace, times[-1], longest)
                 run, mechanism, happened = watched, watched.mechanism, watched.happened
             else:
                 run, happened = method.begin(mechanism, begin, end=times[-1], longest=longest, pace=pace), []

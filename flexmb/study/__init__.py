@@ -3,8 +3,8 @@
 from flexmb.study.gradients.adjoint import adjoint_gradient
 from flexmb.study.gradients.direct import direct_gradient
 from flexmb.study.gradients.sensitivity import Gradient, gradient
-from flexmb.study.many import simulate_many
-from flexmb.study.parameters import every_combination
+from flexmb.study.many import parameter_study
+from flexmb.study.parameters import full_factorial
 from flexmb.study.peaks import peak_series, peaks
 from flexmb.study.table import Study
 
@@ -13,9 +13,9 @@ __all__ = [
     "Study",
     "adjoint_gradient",
     "direct_gradient",
-    "every_combination",
+    "full_factorial",
     "gradient",
+    "parameter_study",
     "peak_series",
     "peaks",
-    "simulate_many",
 ]

@@ -162,7 +162,7 @@ class _Digest:
             made = value.__reduce_ex__(4)
         except Exception as error:
             raise StudyError(
-                f"The {self._what} of a study that is kept refers to an object of type {type(value).__name__}, which cannot be told from others ({error}). Make it inside the function, or leave out keep=."
+                f"The {self._what} of a study that is kept refers to an object of type {type(value).__name__}, which cannot be told from others ({error}). Make it inside the function, or leave out checkpoint=."
             ) from None
         if isinstance(made, str):
             return [made]

@@ -27,7 +27,9 @@ class KeptOutcomes:
                 self._append(json.dumps(identity, sort_keys=True), "w")
                 return
         except (OSError, UnicodeDecodeError) as error:
-            raise StudyError(f"Outcomes cannot be kept in {self._path}: {error}. Name another file: keep=...") from None
+            raise StudyError(
+                f"Outcomes cannot be kept in {self._path}: {error}. Name another file: checkpoint=..."
+            ) from None
         if differing := _differing(lines[0], identity):
             raise StudyError(
                 f"{self._path} keeps the outcomes of another study: {differing}. Outcomes of both in one table would be wrong. Name another file, or remove that one."

@@ -1,4 +1,4 @@
-"""`simulate_many`: one model function, many parameters; over processes, or over the workers of a cluster."""
+"""`parameter_study`: one model function, many parameters; over processes, or over the workers of a cluster."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,6 +13,7 @@ import loky
 from threadpoolctl import threadpool_limits
 
 from fem.errors import FlexmbError
+from fem.renamed import renamed
 from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
@@ -32,7 +33,8 @@ Run = Callable[[Parameters], Answer]
 DIED = "its process died"
 
 
-def simulate_many(
+@renamed(keep="checkpoint")
+def parameter_study(
     model: Model,
     parameters: Iterable[Mapping[str, Any]],
     duration: float | None = None,
@@ -40,7 +42,7 @@ def simulate_many(
     measure: Measure = peaks,
     workers: int | None = None,
     executor: Executor | None = None,
-    keep: str | Path | None = None,
+    checkpoint: str | Path | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Study:
@@ -49,11 +51,11 @@ def simulate_many(
     - `model` returns a `System` or `Mechanism`, which is simulated for `duration` with `options` (those of `simulate`) and measured; or the
       measured numbers themselves, which makes it the study of anything, for instance of reductions. It goes to other processes as it is: functions of scripts and
       notebooks, and what they refer to.
-    - `parameters`: mappings of the same names; `every_combination` makes them from lists of values.
+    - `parameters`: mappings of the same names; `full_factorial` makes them from lists of values.
     - `measure(result)`: numbers by name; default `peaks`.
     - `workers`: processes on this machine (default: one a core), each with one thread.
     - `executor`: anything that has `concurrent.futures.Executor`'s `submit`, in place of processes here; of a Dask cluster, `client.get_executor()`.
-    - `keep`: a file that every outcome goes to as it comes. Started again with the same file, a study goes on where it was; a study of anything else is refused: another model or measure
+    - `checkpoint`: a file that every outcome goes to as it comes. Started again with the same file, a study goes on where it was; a study of anything else is refused: another model or measure
       (code, constants, what they refer to), other contents of the files they name, other options, another flexmb. Outcomes of variants that read a file, or imported a module of yours, that has changed since are
       computed again.
 
@@ -63,7 +65,7 @@ def simulate_many(
     """
     variants = checked(parameters)
     _check_simulation(duration, options)
-    kept = None if keep is None else KeptOutcomes(keep, _about(model, measure, duration, options))
+    kept = None if checkpoint is None else KeptOutcomes(checkpoint, _about(model, measure, duration, options))
     rows: dict[int, Row] = {}
     if kept is not None:
         for number, variant in enumerate(variants):
@@ -93,7 +95,7 @@ def _about(model: Model, measure: Measure, duration: float | None, options: dict
 def _check_simulation(duration: float | None, options: dict[str, Any]) -> None:
     if duration is None and options:
         raise StudyError(
-            f"Options of a simulation ({', '.join(options)}) need a duration: simulate_many(model, parameters, duration, ...)."
+            f"Options of a simulation ({', '.join(options)}) need a duration: parameter_study(model, parameters, duration, ...)."
         )
 
 

@@ -18,10 +18,10 @@ def nothing(done: float) -> None:
     """No progress is shown."""
 
 
-def every_combination(**values: Iterable[Any]) -> list[Parameters]:
+def full_factorial(**values: Iterable[Any]) -> list[Parameters]:
     """One variant for every combination of the given values; the last name varies fastest.
 
-    `every_combination(speed=[100, 200], damping=np.linspace(0, 0.02, 5))` are ten variants.
+    `full_factorial(speed=[100, 200], damping=np.linspace(0, 0.02, 5))` are ten variants.
     """
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*map(list, values.values()))]
 

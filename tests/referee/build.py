@@ -7,7 +7,7 @@ from mechanisms import random_flexible_body
 
 import flexmb
 from flexmb.bodies.body import BodyInterface
-from flexmb.equations.initial_conditions import quiet_start, row_jacobian
+from flexmb.equations.initial_conditions import consistent_state, row_jacobian
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.time_functions import constant, constant_speed, harmonic, pulse, smooth_step
 from flexmb.simulation.events import Event, Lock, Release, stop
@@ -55,7 +55,7 @@ def condition(description):
 def _consistent(description):
     """The description with start velocities that its joints and drivers allow."""
     mechanism = build(description).build()
-    state, bodies = quiet_start(mechanism).state, []
+    state, bodies = consistent_state(mechanism).state, []
     for k, body in enumerate(description.bodies):
         # as drawn: drivers that start elsewhere move the bodies with the velocities that they have in their axes
         R = body.rotation
@@ -96,7 +96,7 @@ def _motion(f, units, length=0, mass=0, time=0):
 
 
 def _event(e, units):
-    limit = float(units.of(e.value, length=0 if e.along == "rotation" else 1))
+    limit = float(units.of(e.value, length=0 if e.dof == "rotation" else 1))
     if e.kind == "stop":
         return stop(e.name, e.joint, limit if e.upper else -limit, upper=e.upper, restitution=e.restitution)
     at = float(units.of(e.value, time=1))
@@ -104,9 +104,9 @@ def _event(e, units):
     return Event(e.name, lambda result: np.asarray(result.t) - at, action)
 
 
-def _law(f, units, along):
+def _law(f, units, dof):
     """A hardening spring with a smoothed friction, in units of `t`, `x` and effort."""
-    rotation = along == "rotation"
+    rotation = dof == "rotation"
     x1, v1 = units.of(1.0, length=0 if rotation else 1), units.of(1.0, length=0 if rotation else 1, time=-1)
     effort = units.of(1.0, length=2 if rotation else 1, mass=1, time=-2)
 
@@ -143,11 +143,11 @@ class _Builder:
                 extra["second_axis"] = self.direction(j.second)
             self.made.joint(j.kind, j.name, a, b, **extra)
         for driver in d.drivers:
-            length = 0 if driver.along == "rotation" else 1
-            self.made.drive(driver.joint, _motion(driver.function, u, length), driver.along)
+            length = 0 if driver.dof == "rotation" else 1
+            self.made.drive(driver.joint, _motion(driver.function, u, length), driver.dof)
         for speed in d.speeds:
-            length = 0 if speed.along == "rotation" else 1
-            self.made.set_speed(speed.joint, float(u.of(speed.value, length=length, time=-1)), speed.along)
+            length = 0 if speed.dof == "rotation" else 1
+            self.made.set_speed(speed.joint, float(u.of(speed.value, length=length, time=-1)), speed.dof)
         for f in d.forces:
             getattr(self, f"_{f.kind.replace('-', '_')}")(f)
         return self.made
@@ -192,23 +192,23 @@ class _Builder:
         self.made.bushing(f.name, a, b, stiffness=stiffness, damping=damping, axis=self.direction([0.0, 0.0, 1.0]))
 
     def _joint_spring(self, f):
-        length, u = 2 if f.along == "rotation" else 0, self.u
+        length, u = 2 if f.dof == "rotation" else 0, self.u
         self.made.joint_spring(
-            f.name, f.joint, stiffness=float(u.of(f.stiffness, length, 1, -2)), damping=float(u.of(f.damping, length, 1, -1)), along=f.along
+            f.name, f.joint, stiffness=float(u.of(f.stiffness, length, 1, -2)), damping=float(u.of(f.damping, length, 1, -1)), dof=f.dof
         )  # fmt: skip
 
     def _motor(self, f):
-        length, u = 2 if f.along == "rotation" else 1, self.u
-        drag = float(u.of(f.damping, 2 if f.along == "rotation" else 0, 1, -1))
-        self.made.motor(f.name, f.joint, _motion(f.function, u, length, 1, -2), drag=drag, along=f.along)
+        length, u = 2 if f.dof == "rotation" else 1, self.u
+        drag = float(u.of(f.damping, 2 if f.dof == "rotation" else 0, 1, -1))
+        self.made.motor(f.name, f.joint, _motion(f.function, u, length, 1, -2), damping=drag, dof=f.dof)
 
     def _law(self, f):
-        self.made.motor(f.name, f.joint, _law(f, self.u, f.along), along=f.along)
+        self.made.motor(f.name, f.joint, _law(f, self.u, f.dof), dof=f.dof)
 
     def _load(self, f):
         u = self.u
         turned = self.frame.rotation  # a wrench that follows its body is given in world axes as drawn, too
         self.made.load(
             f.name, self._place(f.ends[0], f.points[0]), force=u.of(turned @ f.force, 1, 1, -2), moment=u.of(turned @ f.moment, 2, 1, -2),
-            factor=_motion(f.function, u), follows=f.follows,
+            factor=_motion(f.function, u), follower=f.follower,
         )  # fmt: skip

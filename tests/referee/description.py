@@ -67,7 +67,7 @@ class ForceData:
     ends: tuple = ()
     points: tuple = ()
     joint: str = ""
-    along: str = "rotation"
+    dof: str = "rotation"
     stiffness: float = 0.0
     damping: float = 0.0
     twist_stiffness: float = 0.0
@@ -75,7 +75,7 @@ class ForceData:
     function: Function | None = None
     force: tuple = (0.0, 0.0, 0.0)
     moment: tuple = (0.0, 0.0, 0.0)
-    follows: bool = False
+    follower: bool = False
     cubic: float = 0.0
 
 
@@ -84,7 +84,7 @@ class DriverData:
     """A driven joint motion."""
 
     joint: str
-    along: str
+    dof: str
     function: Function
 
 
@@ -95,7 +95,7 @@ class EventData:
     kind: str
     name: str
     joint: str
-    along: str
+    dof: str
     value: float
     upper: bool = True
     restitution: float = 0.5
@@ -106,7 +106,7 @@ class SpeedData:
     """A start speed of a joint."""
 
     joint: str
-    along: str
+    dof: str
     value: float
 
 
@@ -155,7 +155,7 @@ class Description:
     def __str__(self):
         joints = ", ".join(f"{j.name} {j.kind} {j.ends[0][0]}-{j.ends[1][0]}" for j in self.joints)
         forces = ", ".join(f"{f.name} {f.kind} {f.joint}" for f in self.forces)
-        return f"seed {self.seed}: {len(self.bodies)} bodies ({sum(b.seed is not None for b in self.bodies)} flexible); {joints}; {forces}; drivers {[(d.joint, d.along, d.function.kind, d.function.offset) for d in self.drivers]}; speeds {[(s.joint, s.along) for s in self.speeds]}; events {[(e.kind, e.joint) for e in self.events]}"
+        return f"seed {self.seed}: {len(self.bodies)} bodies ({sum(b.seed is not None for b in self.bodies)} flexible); {joints}; {forces}; drivers {[(d.joint, d.dof, d.function.kind, d.function.offset) for d in self.drivers]}; speeds {[(s.joint, s.dof) for s in self.speeds]}; events {[(e.kind, e.joint) for e in self.events]}"
 
 
 def describe(seed, *, flexible=True, events=True):
@@ -168,7 +168,7 @@ def describe(seed, *, flexible=True, events=True):
     joints += added
     free = 6 * len(bodies) - sum(6 - FREEDOM[j.kind] for j in joints)
     drivers = _drivers(rng, joints[: len(joints) - len(added)], free)
-    forces = _forces(rng, bodies, joints, {(d.joint, d.along) for d in drivers})
+    forces = _forces(rng, bodies, joints, {(d.joint, d.dof) for d in drivers})
     happenings = (
         _events(rng, joints, free - len(drivers), drivers) if events and not added and rng.random() < 0.25 else ()
     )
@@ -275,12 +275,12 @@ def _drivers(rng, joints, free):
     drivers = []
     for joint in joints:
         if joint.kind in MOTIONS and free > 1 and rng.random() < 0.2:
-            along = str(rng.choice(MOTIONS[joint.kind]))
-            if rng.random() < 0.4 and along == "rotation":
+            dof = str(rng.choice(MOTIONS[joint.kind]))
+            if rng.random() < 0.4 and dof == "rotation":
                 function = Function("constant_speed", float(rng.uniform(-8, 8)), 0.0, 0.0)
             else:
-                function = _function(rng, 0.4 if along == "rotation" else 0.2, quiet=True)
-            drivers.append(DriverData(joint.name, along, function))
+                function = _function(rng, 0.4 if dof == "rotation" else 0.2, quiet=True)
+            drivers.append(DriverData(joint.name, dof, function))
             free -= 1
     return tuple(drivers)
 
@@ -309,15 +309,15 @@ def _forces(rng, bodies, joints, driven):
             end, at = _end(rng, b, bodies[b])
             forces.append(ForceData(
                 kind, name, (end,), (at,), force=tuple(3 * rng.normal(size=3)), moment=tuple(0.5 * rng.normal(size=3)),
-                follows=bool(rng.random() < 0.5), function=_function(rng, 1.0, quiet=False),
+                follower=bool(rng.random() < 0.5), function=_function(rng, 1.0, quiet=False),
             ))  # fmt: skip
         else:
-            free = [(j, along) for j in joints for along in MOTIONS.get(j.kind, ()) if (j.name, along) not in driven]
+            free = [(j, dof) for j in joints for dof in MOTIONS.get(j.kind, ()) if (j.name, dof) not in driven]
             if not free:
                 continue
-            joint, along = free[int(rng.integers(len(free)))]
+            joint, dof = free[int(rng.integers(len(free)))]
             forces.append(ForceData(
-                kind, name, joint=joint.name, along=along, stiffness=rng.uniform(1, 20), damping=rng.choice([0.0, 0.2]),
+                kind, name, joint=joint.name, dof=dof, stiffness=rng.uniform(1, 20), damping=rng.choice([0.0, 0.2]),
                 function=_function(rng, 2.0, quiet=False), cubic=10.0,
             ))  # fmt: skip
     return forces
@@ -331,14 +331,14 @@ def _events(rng, joints, free, drivers):
     for k, joint in enumerate(fitting[: int(rng.integers(1, 3))]):
         if free < 2:
             break
-        kind, along = str(rng.choice(["stop", "stop", "lock", "release"])), MOTIONS[joint.kind][0]
+        kind, dof = str(rng.choice(["stop", "stop", "lock", "release"])), MOTIONS[joint.kind][0]
         value = float(rng.uniform(0.02, 0.15))
         found.append(
             EventData(
                 kind,
                 f"event{k}",
                 joint.name,
-                along,
+                dof,
                 value,
                 bool(rng.random() < 0.5),
                 float(rng.choice([0.0, 0.5, 1.0])),
@@ -358,7 +358,7 @@ def _harder(rng, d):
         joints[k] = replace(joints[k], kind="prescribed", motions=motions)
         d = replace(d, joints=tuple(joints))
     if not d.loops:
-        driven = {(x.joint, x.along) for x in d.drivers}
+        driven = {(x.joint, x.dof) for x in d.drivers}
         free = [(j.name, a) for j in d.joints for a in MOTIONS.get(j.kind, ()) if (j.name, a) not in driven]
         if free and rng.random() < 0.2:
             d = replace(d, speeds=(SpeedData(*free[int(rng.integers(len(free)))], float(rng.uniform(-4, 4))),))
@@ -368,7 +368,7 @@ def _harder(rng, d):
 
 def _from_afar(rng, driver):
     """Some drivers of rotations, begun between a quarter and most of half a turn away."""
-    if driver.along != "rotation" or driver.function.kind not in ("harmonic", "constant_speed") or rng.random() < 0.2:
+    if driver.dof != "rotation" or driver.function.kind not in ("harmonic", "constant_speed") or rng.random() < 0.2:
         return driver
     offset = float(rng.uniform(1.6, 2.8) * rng.choice([-1.0, 1.0]))
     return replace(driver, function=replace(driver.function, offset=offset))

@@ -94,15 +94,15 @@ def seen(description, result, units=SI, frame=HERE):
     w = np.array(result.w)
     v = np.stack([units.si(np.einsum("tij,tj->ti", A, w[:, s : s + 3]), 1, 0, -1) for s, (_, A) in zip(starts, frames, strict=True)], axis=1)  # fmt: skip
     spin = np.stack([units.si(np.einsum("tij,tj->ti", A, w[:, s + 3 : s + 6]), time=-1) for s, (_, A) in zip(starts, frames, strict=True)], axis=1)  # fmt: skip
-    names = [j.name for j in result.mechanism.joints if j.kind != "hold"]
+    names = [j.name for j in result.mechanism.joints if j.kind != "locked"]
     reactions = np.array([result.reaction(name) for name in names]).reshape(len(names), len(t), 2, 3)
     reactions[:, :, 0], reactions[:, :, 1] = (
         units.si(reactions[:, :, 0], 1, 1, -2),
         units.si(reactions[:, :, 1], 2, 1, -2),
     )
     angle, travel = (
-        [np.array(result.coordinate(j.name, along)) for j in description.joints if along in MOTIONS.get(j.kind, ())]
-        for along in ("rotation", "translation")
+        [np.array(result.coordinate(j.name, dof)) for j in description.joints if dof in MOTIONS.get(j.kind, ())]
+        for dof in ("rotation", "translation")
     )
     elastic = [units.si(np.array(result.elastic(f"body{k}")), 1, 0.5) for k in range(nb)]
     return Seen(

@@ -60,7 +60,7 @@ class Forces:
 
     def _reactions(self):
         for joint in self.r.mechanism.joints:
-            if joint.kind != "hold":
+            if joint.kind != "locked":
                 W = self.r.reaction(joint.name)
                 self._pair(joint.markers, W[:, :3], W[:, 3:])
 
@@ -73,7 +73,7 @@ class Forces:
 
     def _load(self, f):
         point, A = self.r._path(self.r.mechanism.marker_index(f.name))
-        turned = A if f.follows else np.tile(np.eye(3), (len(self.t), 1, 1))
+        turned = A if f.follower else np.tile(np.eye(3), (len(self.t), 1, 1))
         factor = _function(f.function, self.t)[:, None]
         self._add(f.ends[0][0], point, factor * (turned @ f.force), factor * (turned @ f.moment))
 
@@ -99,8 +99,8 @@ class Forces:
     def _on_joint(self, f, effort):
         a, b = self.r.mechanism.joint(f.joint).markers
         axis = self.r._path(a)[1][:, :, 2]
-        x = self.r.coordinate(f.joint, f.along)
-        if f.along == "rotation":
+        x = self.r.coordinate(f.joint, f.dof)
+        if f.dof == "rotation":
             # about the mean of both z axes, which the joint keeps together
             spin = self._spin(b) - self._spin(a)
             rate = np.einsum("tk,tk->t", axis, spin)
@@ -109,7 +109,7 @@ class Forces:
             rate = np.einsum("tk,tk->t", axis, self._velocity(b) - self._velocity(a) - np.cross(self._spin(a), apart))
         push = effort(x, rate)[:, None] * axis
         none = np.zeros_like(push)
-        self._pair((a, b), *((none, push) if f.along == "rotation" else (push, none)))
+        self._pair((a, b), *((none, push) if f.dof == "rotation" else (push, none)))
 
     def _joint_spring(self, f):
         self._on_joint(f, lambda x, rate: -f.stiffness * x - f.damping * rate)

@@ -52,7 +52,7 @@ def accelerations(pin, description, result, at, wrenches):
         model.appendBodyToJoint(number, pin.Inertia(inv.mass, centre, about), M.actInv(world[k]))
     for driver in d.drivers:
         k = next(k for k, j in joints.items() if j.name == driver.joint)
-        wanted = "RZ" if driver.along == "rotation" else "PZ"
+        wanted = "RZ" if driver.dof == "rotation" else "PZ"
         number = next(n for n, kind in columns[k] if kind == wanted)
         driven.append((model.joints[number].idx_v, mechanism.rows[mechanism.joint(driver.joint).rows[-1]].function))
     for k, j in joints.items():

@@ -57,7 +57,7 @@ def test_the_mechanisms_are_of_every_kind():
     assert {d.loops for d in many} == {0, 1, 2}
     assert {j.kind for d in many for j in d.joints if j.name.startswith(TWIN)} == set(DOUBLED)
     assert any(d.far for d in many)
-    assert {s.along for d in many for s in d.speeds} == {"rotation", "translation"}
+    assert {s.dof for d in many for s in d.speeds} == {"rotation", "translation"}
     assert any(not d.grounded for d in many)
     assert any(b.seed is not None and b.second_order for d in many for b in d.bodies)
 

@@ -14,7 +14,7 @@ import reduction
 from fem.errors import MatrixError
 from flexmb.analyses.inverse_dynamics import Servo, inverse_dynamics
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.initial_conditions import quiet_start
+from flexmb.equations.initial_conditions import consistent_state
 from flexmb.equations.projection import as_sparse
 from flexmb.errors import MotionError
 from flexmb.kernels.equations.rows import row_rates
@@ -168,7 +168,7 @@ def test_a_light_body_does_not_spoil_accelerations(ratio):
         light = replace(d.bodies[k], mass=ratio * d.bodies[k].mass, inertia=ratio * d.bodies[k].inertia)
         d = replace(d, bodies=(*d.bodies[:k], light, *d.bodies[k + 1 :]))
         mechanism = build(d).build()
-        state = quiet_start(mechanism).state
+        state = consistent_state(mechanism).state
         e, functions = Equations(mechanism, state.q), mechanism.function_values(0.0)
         wdot = e.accelerations(functions, state.q, state.w)[0].copy()
         exact = exact_accelerations(e, functions, state.q, state.w)

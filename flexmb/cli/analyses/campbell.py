@@ -27,7 +27,7 @@ def command(
     from flexmb.errors import StudyError
     from flexmb.files.models.model_file import load_model
     from flexmb.linear import campbell, root_locus, stability_map
-    from flexmb.plots.linear_plots import plot_branches, plot_stability
+    from flexmb.plots.linear_plots import plot_eigenvalue_loci, plot_stability
 
     varied = [values_of(text) for text in vary]
     if len(varied) > 2:
@@ -44,10 +44,10 @@ def command(
         else:
             key, values = varied[0]
             follow = campbell if moving else root_locus
-            branches = follow(
+            loci = follow(
                 lambda value: load_model(model, {key: value}).system, values, count, key, lambda done: say(key, done)
             )
-            drawn = plot_branches(branches, path, order or ())
-            found = branches
+            drawn = plot_eigenvalue_loci(loci, path, order or ())
+            found = loci
     say_text(found)
     say_text(f"plot: {drawn}")

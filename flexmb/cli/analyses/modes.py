@@ -20,7 +20,7 @@ def command(
     from flexmb.cli.screen import bars, say_text, yellow_warnings
     from flexmb.files.models.model_file import load_model
     from flexmb.linear import along_motion, equilibrium, linearise
-    from flexmb.plots.linear_plots import plot_branches, plot_eigenvalues
+    from flexmb.plots.linear_plots import plot_eigenvalue_loci, plot_eigenvalues
     from flexmb.simulation.simulate import simulate
 
     with yellow_warnings():
@@ -37,6 +37,6 @@ def command(
     if along is not None:
         with bars() as say:
             result = simulate(mechanism, loaded.duration, **loaded.options, progress=lambda done: say("motion", done))
-            branches = along_motion(result, times=along, progress=lambda done: say("vibrations", done))
-        say_text(branches)
-        say_text(f"plot: {plot_branches(branches, Path(f'{model.stem}.along.png'))}")
+            loci = along_motion(result, times=along, progress=lambda done: say("vibrations", done))
+        say_text(loci)
+        say_text(f"plot: {plot_eigenvalue_loci(loci, Path(f'{model.stem}.along.png'))}")

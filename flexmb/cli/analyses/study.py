@@ -18,7 +18,7 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Table to write (default: MODEL.study.csv).")
     ] = None,
-    keep: Annotated[
+    checkpoint: Annotated[
         Path | None, typer.Option(help="File that outcomes are kept in: started again, the study goes on there.")
     ] = None,
     measure: Annotated[
@@ -26,13 +26,13 @@ def command(
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one a core).")] = None,
 ) -> None:
-    """Simulate every combination of changed values; write the table of largest forces, deflections and energies, and its plot."""
+    """Simulate the full factorial of changed values; write the table of largest forces, deflections and energies, and its plot."""
     from flexmb.cli.screen import bars, say_text
     from flexmb.cli.vary import values_of
     from flexmb.files.models.model_file import load_model
     from flexmb.plots.study_plots import plot_study
     from flexmb.simulation.simulate import simulate
-    from flexmb.study import every_combination, peaks, simulate_many
+    from flexmb.study import full_factorial, parameter_study, peaks
 
     varied = dict(values_of(text) for text in vary)
     path = model.resolve()
@@ -42,11 +42,11 @@ def command(
         return peaks(simulate(loaded.system, loaded.duration, **loaded.options))
 
     with bars() as say:
-        study = simulate_many(
+        study = parameter_study(
             outcome,
-            every_combination(**varied),
+            full_factorial(**varied),
             workers=workers,
-            keep=keep,
+            checkpoint=checkpoint,
             progress=lambda done: say("variants", done),
         )
     say_text(study)

@@ -18,12 +18,12 @@ def command(
     from flexmb.cli.screen import say_text, yellow_warnings
     from flexmb.cli.vary import values_of
     from flexmb.files.models.model_file import load_model
-    from flexmb.plots.linear_plots import plot_sweep
+    from flexmb.plots.linear_plots import plot_joint_sweep
 
     with yellow_warnings():
         mechanism = load_model(model).system.build()
         say_text(mobility.mobility(mechanism))
         if sweep is not None:
-            found = kinematics.sweep(mechanism, *values_of(sweep, "--sweep"))
+            found = kinematics.joint_sweep(mechanism, *values_of(sweep, "--sweep"))
             say_text(found)
-            say_text(f"plot: {plot_sweep(found, plot or Path(f'{model.stem}.sweep.png'))}")
+            say_text(f"plot: {plot_joint_sweep(found, plot or Path(f'{model.stem}.sweep.png'))}")

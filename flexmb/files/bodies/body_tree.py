@@ -10,7 +10,7 @@ from fem.mesh.mesh import CellBlock, Mesh
 from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants
 from flexmb.bodies.stress_modes import StressShapes
-from flexmb.bodies.validity import Gauge
+from flexmb.bodies.validity import Validity
 from flexmb.errors import FileError
 from flexmb.files.storage.sound import require_sound_body
 from flexmb.files.storage.tree import Tree
@@ -35,7 +35,9 @@ def body_tree(body: Body) -> Tree:
         if body.quadratic is None
         else {"pairs": body.quadratic.pairs, "shapes": body.quadratic.shapes},
         "stress": None if body.stress is None else {f.name: getattr(body.stress, f.name) for f in fields(body.stress)},
-        "gauge": None if body.gauge is None else {f.name: getattr(body.gauge, f.name) for f in fields(body.gauge)},
+        "gauge": None
+        if body.validity is None
+        else {f.name: getattr(body.validity, f.name) for f in fields(body.validity)},
     }
 
 
@@ -55,7 +57,7 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             Psi=tree["Psi"],
             quadratic=None if tree["quadratic"] is None else SecondOrderModes(**tree["quadratic"]),
             stress=None if tree.get("stress") is None else StressShapes(**tree["stress"]),
-            gauge=None if tree["gauge"] is None else Gauge(**tree["gauge"]),
+            validity=None if tree["gauge"] is None else Validity(**tree["gauge"]),
         )
         require_sound_body(body)
         return body

@@ -24,10 +24,10 @@ from flexmb.files.models import schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
-from flexmb.mechanism.system import BodyHandle, Place, System
-from flexmb.mechanism.time_functions import Motion
+from flexmb.mechanism.system import Attachment, BodyHandle, System
+from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.measure import measure
-from flexmb.simulation.events import Action, End, Event, Lock, Release, stop
+from flexmb.simulation.events import Action, Event, Lock, Release, Terminate, stop
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class _Site:
     folder: Path
     handles: dict[str, BodyHandle]
 
-    def place(self, text: str) -> Place | BodyHandle:
+    def place(self, text: str) -> Attachment | BodyHandle:
         """`"ground"`, `"body"`, `"body.interface"` or `"body.point"`."""
         name, _, interface = text.partition(".")
         if name == "ground":
@@ -86,7 +86,7 @@ class _Site:
             raise MechanismError(unknown_name("body", name, [*self.handles, "ground"]))
         return self.handles[name][interface] if interface else self.handles[name]
 
-    def motion(self, keys: MotionKeys | None) -> Motion | None:
+    def motion(self, keys: MotionKeys | None) -> TimeFunction | None:
         """The function of time that a table of keys means."""
         return None if keys is None else keys.motion(self.folder)
 
@@ -204,9 +204,9 @@ def _add_joint(site: _Site, joint: schema.JointKeys | schema.PrescribedKeys) -> 
         return
     site.system.joint(joint.kind, joint.name, a, b, axis=joint.axis, second_axis=joint.second_axis, at=joint.at)
     if joint.drive is not None:
-        site.system.drive(joint.name, joint.drive.motion(site.folder), joint.along)
+        site.system.drive(joint.name, joint.drive.motion(site.folder), joint.dof)
     if joint.speed is not None:
-        site.system.set_speed(joint.name, joint.speed, joint.along)
+        site.system.set_speed(joint.name, joint.speed, joint.dof)
 
 
 def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
@@ -215,7 +215,7 @@ def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
         ends = [site.system.ground.at(keys.at) if end is site.system.ground else end for end in ends]
         if not any(text == "ground" for text in (keys.a, keys.b)):
             raise MechanismError("at = [x, y, z] is the place on the ground, but neither end is on the ground.")
-    if not all(isinstance(end, Place) for end in ends):
+    if not all(isinstance(end, Attachment) for end in ends):
         raise MechanismError(
             "a spring needs two places: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
         )
@@ -229,13 +229,13 @@ def _add_bushing(site: _Site, keys: schema.BushingKeys) -> None:
 
 def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
     site.system.joint_spring(
-        keys.name, keys.joint, stiffness=keys.stiffness, damping=keys.damping, free=keys.free, along=keys.along
+        keys.name, keys.joint, stiffness=keys.stiffness, damping=keys.damping, free=keys.free, dof=keys.dof
     )
 
 
 def _add_motor(site: _Site, keys: schema.MotorKeys) -> None:
     effort = keys.effort if isinstance(keys.effort, float | int) else keys.effort.motion(site.folder)
-    site.system.motor(keys.name, keys.joint, effort, drag=keys.drag, along=keys.along)
+    site.system.motor(keys.name, keys.joint, effort, damping=keys.damping, dof=keys.dof)
 
 
 def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
@@ -243,7 +243,7 @@ def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
     if isinstance(where, BodyHandle):
         where = where.at((0.0, 0.0, 0.0))
     site.system.load(
-        keys.name, where, force=keys.force, moment=keys.moment, factor=site.motion(keys.factor), follows=keys.follows
+        keys.name, where, force=keys.force, moment=keys.moment, factor=site.motion(keys.factor), follower=keys.follower
     )
 
 
@@ -252,7 +252,7 @@ def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
 
 def _stop(keys: schema.StopKeys) -> Event:
     limit, upper = (keys.lower, False) if keys.upper is None else (keys.upper, True)
-    return stop(keys.name, keys.joint, limit or 0.0, upper=upper, restitution=keys.restitution, along=keys.along)
+    return stop(keys.name, keys.joint, limit or 0.0, upper=upper, restitution=keys.restitution, dof=keys.dof)
 
 
 def _event(keys: schema.EventKeys) -> Event:
@@ -264,5 +264,5 @@ def _event(keys: schema.EventKeys) -> Event:
     elif keys.release is not None:
         do = Release(keys.release)
     elif keys.end:
-        do = End()
+        do = Terminate()
     return Event(keys.name, lambda result: sign * (measured(result) - value), do)

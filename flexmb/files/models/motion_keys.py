@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from flexmb.errors import MotionError
 from flexmb.files.models.keys import Keys, Positive, refusal
 from flexmb.mechanism import time_functions as motion
-from flexmb.mechanism.time_functions import Motion
+from flexmb.mechanism.time_functions import TimeFunction
 
 
 class Polynomial(Keys):
@@ -18,7 +18,7 @@ class Polynomial(Keys):
     kind: Literal["polynomial"]
     coefficients: Annotated[list[float], Field(min_length=1)]
 
-    def motion(self, folder: Path) -> Motion:
+    def motion(self, folder: Path) -> TimeFunction:
         return motion.polynomial(*self.coefficients)
 
 
@@ -29,7 +29,7 @@ class ConstantSpeed(Keys):
     speed: float
     start: float = 0.0
 
-    def motion(self, folder: Path) -> Motion:
+    def motion(self, folder: Path) -> TimeFunction:
         return motion.constant_speed(self.speed, self.start)
 
 
@@ -42,7 +42,7 @@ class Harmonic(Keys):
     phase: float = 0.0
     offset: float = 0.0
 
-    def motion(self, folder: Path) -> Motion:
+    def motion(self, folder: Path) -> TimeFunction:
         return motion.harmonic(self.amplitude, self.frequency, self.phase, self.offset)
 
 
@@ -54,7 +54,7 @@ class SmoothStep(Keys):
     duration: Positive
     height: float
 
-    def motion(self, folder: Path) -> Motion:
+    def motion(self, folder: Path) -> TimeFunction:
         return motion.smooth_step(self.start, self.duration, self.height)
 
 
@@ -65,7 +65,7 @@ class SpinUp(Keys):
     speed: float
     duration: Positive
 
-    def motion(self, folder: Path) -> Motion:
+    def motion(self, folder: Path) -> TimeFunction:
         return motion.spin_up(self.speed, self.duration)
 
 
@@ -78,7 +78,7 @@ class Pulse(Keys):
     height: float
     period: Positive | None = None
 
-    def motion(self, folder: Path) -> Motion:
+    def motion(self, folder: Path) -> TimeFunction:
         return motion.pulse(self.start, self.duration, self.height, self.period)
 
 
@@ -98,7 +98,7 @@ class Table(Keys):
             raise refusal("a table needs times and values, or csv = (a file with two columns), not both")
         return self
 
-    def motion(self, folder: Path) -> Motion:
+    def motion(self, folder: Path) -> TimeFunction:
         if self.csv is None:
             return motion.table(self.times or [], self.values or [], feature=self.feature)
         return motion.table(*_columns(folder / self.csv), feature=self.feature)

@@ -160,19 +160,20 @@ def _existing_kind(kind: str) -> str:
 class JointKeys(_Between):
     """A joint; `drive` prescribes its free motion, `speed` is its relative speed at the start."""
 
+    renamed: ClassVar = {"along": "dof"}
     kind: Annotated[str, AfterValidator(_existing_kind)]
     axis: Direction = Field([0.0, 0.0, 1.0])
     second_axis: Direction | None = None
     drive: MotionKeys | None = None
     speed: float | None = None
-    along: Literal["rotation", "translation"] | None = None
+    dof: Literal["rotation", "translation"] | None = None
 
     @model_validator(mode="after")
     def _used_keys(self) -> Self:
         if self.second_axis is not None and self.kind != "universal":
             raise refusal(f"second_axis belongs to a universal joint; this one is {self.kind!r}")
-        if self.along is not None and self.drive is None and self.speed is None:
-            raise refusal("along says which motion drive or speed means; there is neither")
+        if self.dof is not None and self.drive is None and self.speed is None:
+            raise refusal("dof says which motion drive or speed means; there is neither")
         return self
 
 
@@ -216,12 +217,13 @@ class BushingKeys(_Between):
 class JointSpringKeys(Keys):
     """A spring and damper in a joint's free motion."""
 
+    renamed: ClassVar = {"along": "dof"}
     name: Name
     joint: str
     stiffness: NotNegative
     damping: NotNegative = 0.0
     free: float = 0.0
-    along: Literal["rotation", "translation"] | None = None
+    dof: Literal["rotation", "translation"] | None = None
 
 
 Effort = Annotated[
@@ -233,33 +235,36 @@ Effort = Annotated[
 class MotorKeys(Keys):
     """A torque or force in a joint's free motion."""
 
+    renamed: ClassVar = {"along": "dof", "drag": "damping"}
     name: Name
     joint: str
     effort: Effort
-    drag: NotNegative = 0.0
-    along: Literal["rotation", "translation"] | None = None
+    damping: NotNegative = 0.0
+    dof: Literal["rotation", "translation"] | None = None
 
 
 class LoadKeys(Keys):
     """A force and moment at a place."""
 
+    renamed: ClassVar = {"follows": "follower"}
     name: Name
     place: str
     force: Vector = Field([0.0, 0.0, 0.0])
     moment: Vector = Field([0.0, 0.0, 0.0])
     factor: MotionKeys | None = None
-    follows: bool = False
+    follower: bool = False
 
 
 class StopKeys(Keys):
     """A stop at a value of a joint's free motion."""
 
+    renamed: ClassVar = {"along": "dof"}
     name: Name
     joint: str
     upper: float | None = None
     lower: float | None = None
     restitution: Annotated[float, Field(ge=0, le=1)] = 0.0
-    along: Literal["rotation", "translation"] | None = None
+    dof: Literal["rotation", "translation"] | None = None
 
     @model_validator(mode="after")
     def _one_side(self) -> Self:

@@ -14,12 +14,12 @@ from flexmb.files.bodies.body_file import body_from_tree, body_tree
 from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.kernels.base.data import ANGLE, TILT
-from flexmb.mechanism.force_law import Law
+from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row
 from flexmb.mechanism.state import State
-from flexmb.mechanism.time_functions import Motion, require_inside
+from flexmb.mechanism.time_functions import TimeFunction, require_inside
 from flexmb.results.ledger import Ledger
-from flexmb.results.result import Happening, Result, Statistics, followed_angles
+from flexmb.results.result import EventRecord, Result, Statistics, followed_angles
 
 _STORED = " (stored values)"
 
@@ -58,7 +58,7 @@ def load_result(path: str | Path) -> Result:
             angles=angles,
             ledger=ledger,
             statistics=Statistics(**tree["statistics"]),
-            happened=tuple(Happening(**h) for h in tree.get("happened", [])),
+            happened=tuple(EventRecord(**h) for h in tree.get("happened", [])),
             unresolved=tuple(str(text) for text in tree.get("unresolved", [])),
         )
     except FlexmbError as error:
@@ -97,11 +97,11 @@ def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechani
         rows=tuple(_of_today(row) for row in _records(tree["rows"], Row)),
         joints=tuple(Joint(j["name"], j["kind"], tuple(j["markers"]), tuple(j["rows"])) for j in tree["joints"]),
         force_elements={name: tuple(rows.tolist()) for name, rows in tree["force_elements"].items()},
-        loads=_records(tree["loads"], Load),
+        loads=_records({"follower": tree["loads"].get("follows")} | tree["loads"], Load),
         functions=tuple(_checked_motion(f["description"], t, f["values"]) for f in tree["functions"]),
         initial=State(**tree["initial"]),
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
-        laws=tuple(Law(_no_code, name) for name in tree["laws"]),
+        laws=tuple(ForceLaw(_no_code, name) for name in tree["laws"]),
     )
 
 
@@ -145,13 +145,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _checked_motion(description: str, t: np.ndarray, values: np.ndarray) -> Motion:
+def _checked_motion(description: str, t: np.ndarray, values: np.ndarray) -> TimeFunction:
     require_numbers(t, (np.size(t),), "the stored times")
     require_numbers(values, (len(t), 3), f"the function of time {description!r}")
     return _stored_motion(str(description), t, values)
 
 
-def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> Motion:
+def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> TimeFunction:
     """A function of time known with two derivatives at the stored times: exact there, quintic between them."""
     curves = [_quintic(t, values).derivative(order) for order in range(3)]
 
@@ -164,7 +164,7 @@ def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> Motio
         return at
 
     text = description if description.endswith(_STORED) else description + _STORED
-    return Motion(column(0), column(1), column(2), text)
+    return TimeFunction(column(0), column(1), column(2), text)
 
 
 def _quintic(t: np.ndarray, values: np.ndarray) -> PPoly:

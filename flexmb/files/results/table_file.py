@@ -35,8 +35,8 @@ def columns(result: Result) -> dict[str, np.ndarray]:
         eta = result.elastic(body.name)
         found.update({f"{body.name} eta {k + 1}": eta[:, k] for k in range(eta.shape[1])})
     for joint in result.mechanism.joints:
-        for along in JOINTS[joint.kind].free if joint.kind in JOINTS else ():
-            found[f"{joint.name} {along}"] = result.coordinate(joint.name, along)
+        for dof in JOINTS[joint.kind].dofs if joint.kind in JOINTS else ():
+            found[f"{joint.name} {dof}"] = result.coordinate(joint.name, dof)
         reaction = result.reaction(joint.name)
         put(f"{joint.name} force", reaction[:, :3])
         put(f"{joint.name} moment", reaction[:, 3:])

@@ -92,10 +92,10 @@ def require_sound_body(body: Body) -> None:
         require_places(body.stress.nodes, (count,), -1, nodes or 0, f"the nodes of stresses of {body.name!r}")
         require_numbers(body.stress.x, (count, 3), f"the places of stresses of {body.name!r}")
         require_numbers(body.stress.rows, (count, 6, m), f"the stresses of {body.name!r}")
-    if body.gauge is not None:
-        count = len(body.gauge.x)
+    if body.validity is not None:
+        count = len(body.validity.x)
         for key, shape in (("x", (count, 3)), ("rotation", (count, 3, m)), ("strain", (count, 6, m))):
-            require_numbers(getattr(body.gauge, key), shape, f"the gauge ({key}) of {body.name!r}")
+            require_numbers(getattr(body.validity, key), shape, f"the validity ({key}) of {body.name!r}")
 
 
 # mechanisms -----------------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _require_load(m: Mechanism, load: Load) -> None:
     _text(load.name, "the name of a load")
     _index(load.marker, 0, len(m.markers), f"the marker of load {load.name!r}")
     require_numbers(load.wrench, (6,), f"load {load.name!r}")
-    require(isinstance(load.follows, bool), f"load {load.name!r} follows its body or not; found {load.follows!r}")
+    require(isinstance(load.follower, bool), f"load {load.name!r} follows its body or not; found {load.follower!r}")
     _index(load.function, -1, len(m.functions), f"the function of load {load.name!r}")
 
 

@@ -73,7 +73,7 @@ class Flat(NamedTuple):
     envelope_start: np.ndarray  # (nr+1,) where the lower triangle of each place begins: columns envelope_first[p] to p
     envelope_first: np.ndarray  # (nr,)
     load_marker: np.ndarray  # (nl,)
-    load_follows: np.ndarray  # (nl,) 1: directions turn with the marker, 0: fixed in the world
+    load_follower: np.ndarray  # (nl,) 1: directions turn with the marker, 0: fixed in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: factor one
 
@@ -102,7 +102,7 @@ class Terms(NamedTuple):
     S: np.ndarray  # the matrix of the rows within its envelope
     L: np.ndarray  # its factor
     scale: np.ndarray  # (nr,)
-    standing: np.ndarray  # (nr,) multipliers that a solution is added to, in the order of elimination
+    previous_multipliers: np.ndarray  # (nr,) multipliers that a solution is added to, in the order of elimination
     t: np.ndarray  # (nr,)
     q: np.ndarray  # of the step being made
     w: np.ndarray
@@ -153,7 +153,7 @@ def make_terms(flat: Flat) -> Terms:
     shapes = {
         "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "laws": nr, "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6),
         "six": (2, 6), "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
-        "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "standing": nr, "t": nr,
+        "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "previous_multipliers": nr, "t": nr,
         "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr,
         "row_rhs": nr, "compliance": nr, "energies": 4,
     }  # fmt: skip

@@ -94,8 +94,8 @@ class Costates(NamedTuple):
     a: np.ndarray
 
 
-class Sweep(NamedTuple):
-    """Arrays of `sweep`."""
+class BackwardPass(NamedTuple):
+    """Arrays of `backward_pass`."""
 
     to_q: np.ndarray  # (nv,)
     to_w: np.ndarray
@@ -125,10 +125,10 @@ def make_costates(flat: Flat) -> Costates:
     return pointed(Costates(*(np.zeros(int(flat.v_start[-1])) for _ in range(4))))
 
 
-def make_sweep(flat: Flat) -> Sweep:
+def make_backward_pass(flat: Flat) -> BackwardPass:
     """Arrays of the right sizes."""
     nv, nr = int(flat.v_start[-1]), len(flat.row_kind)
-    return pointed(Sweep(*(np.zeros(n) for n in (*(nv,) * 10, nr, nr, 3, (len(flat.modes), 3)))))
+    return pointed(BackwardPass(*(np.zeros(n) for n in (*(nv,) * 10, nr, nr, 3, (len(flat.modes), 3)))))
 
 
 @njit(cache=True)
@@ -241,7 +241,7 @@ def _at_pivots(flat, tree, q, w, wdot, costates, arrays):
 
 
 @njit(cache=True)
-def sweep(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu, places, terms, scratch, displaced, arrays, costates):  # fmt: skip
+def backward_pass(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu, places, terms, scratch, displaced, arrays, costates):  # fmt: skip
     """Adjoint variables `y` (n, nv) and `mu` (n, nj) of the steps of a track, and the costates of what it started from.
 
     `functions` (n, nf, 3) at the ends of the steps. `seeded` (ns,), increasing: the places in the track on which the result depends; `seeds` (ns, 3 nv + nj): its derivatives there by
@@ -269,7 +269,7 @@ def sweep(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu, places,
         increment_of(flat, tree, scheme, h, track, step, increment)
         extrapolate(y, step, known, here)
         extrapolate(mu, step, known, multipliers)
-        done, previous, idle = False, 0.0, np.zeros((0, 0))
+        done, previous, null_rows = False, 0.0, np.zeros((0, 0))
         for iteration in range(ITERATIONS):
             transposed(flat, q, w, wdot, here, now, memory, places, terms, scratch, displaced, to_q, to_w, to_wdot)
             efforts[nj:] = 0.0
@@ -288,9 +288,9 @@ def sweep(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu, places,
             row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, here, powers)
             for r in range(nj):
                 row_rhs[r] = -powers[r] - (seeds[seed, 3 * nv + r] if given else 0.0)
-                terms.standing[flat.row_place[r]] = multipliers[r]
-            outcome, idle = solve_step(
-                iteration == 0, idle, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, change
+                terms.previous_multipliers[flat.row_place[r]] = multipliers[r]
+            outcome, null_rows = solve_step(
+                iteration == 0, null_rows, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, change
             )
             if outcome < 0:
                 return step

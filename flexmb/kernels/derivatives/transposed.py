@@ -289,7 +289,7 @@ def _add_turning_of_loads(flat, y, places, wrenches, scratch, out):
         k = flat.load_marker[l]
         b = flat.marker_body[k]
         velocity, spin = marker_velocity(flat, k, places, y)
-        if flat.load_follows[l] == 1:
+        if flat.load_follower[l] == 1:
             moment = cross(part(wrenches[l], 0), velocity)
         else:
             moment = cross(spin, part(wrenches[l], 3))

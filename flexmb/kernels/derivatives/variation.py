@@ -154,7 +154,7 @@ def vary(
         extrapolate(v.a, 1, min(step, KEPT), v.a[0])
         extrapolate(v.multipliers, 1, min(step - 1, KEPT), v.multipliers[0])
         increment_of(flat, tree, scheme, h, track, step, v.increment)
-        done, previous, idle = False, 0.0, np.zeros((0, 0))
+        done, previous, null_rows = False, 0.0, np.zeros((0, 0))
         for iteration in range(ITERATIONS):
             _next(flat, tree, scheme, h, track, step, v)
             aside = largest(v.next_q, flat.weight) + largest(v.next_w, flat.weight) / speed
@@ -170,9 +170,9 @@ def vary(
             row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, v.next_q, v.values)
             for r in range(nj):
                 row_rhs[r] = -v.values[r] - v.joints[r]
-                terms.standing[flat.row_place[r]] = v.multipliers[0, r]
-            outcome, idle = solve_step(
-                iteration == 0, idle, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, change
+                terms.previous_multipliers[flat.row_place[r]] = v.multipliers[0, r]
+            outcome, null_rows = solve_step(
+                iteration == 0, null_rows, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, change
             )
             if outcome < 0:
                 return step

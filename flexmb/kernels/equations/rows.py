@@ -308,7 +308,7 @@ def load_wrenches(flat, functions, places, wrenches):
         factor = functions[flat.load_function[l], 0] if flat.load_function[l] >= 0 else 1.0
         force = times(factor, part(flat.load_wrench[l], 0))
         moment = times(factor, part(flat.load_wrench[l], 3))
-        if flat.load_follows[l] == 1:
+        if flat.load_follower[l] == 1:
             A = matrix(places.axes, flat.load_marker[l])
             force, moment = turn(A, force), turn(A, moment)
         put(wrenches[l], 0, force)

@@ -135,7 +135,7 @@ def _quaternion(R, near):
 
 @njit(cache=True)
 def _moved_marker(flat, k, q, w, wdot):
-    """Place, axes, velocity, angular velocity, and their rates, of marker k in the world."""
+    """Position, axes, velocity, angular velocity, and their rates, of marker k in the world."""
     if k == FREE:
         return NOTHING, ONE, NOTHING, NOTHING, NOTHING, NOTHING
     b = flat.marker_body[k]

@@ -202,25 +202,25 @@ def _factor_symmetric(start, first, S, L, scale):
 
 
 @njit(cache=True, inline="always")
-def _solve_symmetric(start, first, L, scale, idle, standing, t):
+def _solve_symmetric(start, first, L, scale, null_rows, previous_multipliers, t):
     """Overwrite `t` by `S^{-1} t`, with what `_factor_symmetric` left and returned.
 
-    When rows are dependent, the solution, for the nearest right-hand side that has one, is that with which `standing + t` has the least norm, in the scale of the rows: what stands
+    When rows are dependent, the solution, for the nearest right-hand side that has one, is that with which `previous_multipliers + t` has the least norm, in the scale of the rows: what stands
     from earlier solutions would otherwise grow, because what is without effect turns with the mechanism.
     """
-    n, dependent = len(t), len(idle)
+    n, dependent = len(t), len(null_rows)
     for r in range(n):
         t[r] *= scale[r]
     for k in range(dependent):
-        _subtract_part(idle[k], t)
+        _subtract_part(null_rows[k], t)
     _solve_envelope(start, first, L, t)
     if dependent > 0:
         for r in range(n):
-            t[r] += standing[r] / scale[r]
+            t[r] += previous_multipliers[r] / scale[r]
         for k in range(dependent):
-            _subtract_part(idle[k], t)
+            _subtract_part(null_rows[k], t)
         for r in range(n):
-            t[r] -= standing[r] / scale[r]
+            t[r] -= previous_multipliers[r] / scale[r]
     for r in range(n):
         t[r] *= scale[r]
 
@@ -249,7 +249,7 @@ def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, mul
     """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]`, with the blocks in `terms`; the factors stay there for `solve_again`.
 
     `stiff` is 1 to include stiffness and damping in A, 0 for the mass alone. Rows of compliance `INACTIVE` take no part (multiplier 0). Dependent rows take the solution of least norm,
-    `terms.standing` included. Returns 0, 1 when rows are dependent, or -(b+1) when the mass matrix of body `b` is not positive definite; and the combinations of rows (d, nr) without effect.
+    `terms.previous_multipliers` included. Returns 0, 1 when rows are dependent, or -(b+1) when the mass matrix of body `b` is not positive definite; and the combinations of rows (d, nr) without effect.
     Cost O(sum m), and for the rows that of their envelope: linear in the bodies of a chain.
     """
     place, start, first, S, t, G = flat.row_place, flat.envelope_start, flat.envelope_first, terms.S, terms.t, terms.G
@@ -287,14 +287,14 @@ def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, mul
                 c = place[flat.incident_row[low + p]]
                 if c <= place[r]:
                     S[at + c] += inner(row, X[p], n)
-    idle = _factor_symmetric(start, first, S, terms.L, terms.scale)
-    _multipliers(flat, terms, idle, x, multipliers)
-    return min(len(idle), 1), idle
+    null_rows = _factor_symmetric(start, first, S, terms.L, terms.scale)
+    _multipliers(flat, terms, null_rows, x, multipliers)
+    return min(len(null_rows), 1), null_rows
 
 
 @njit(cache=True)
-def solve_again(flat, terms, idle, beta, compliance, rhs, row_rhs, x, multipliers):
-    """The same with another right-hand side and the factors that `solve_rows` left; `idle`: the combinations it returned, `beta` and `compliance` as there. The blocks in `terms` may have changed a little."""
+def solve_again(flat, terms, null_rows, beta, compliance, rhs, row_rhs, x, multipliers):
+    """The same with another right-hand side and the factors that `solve_rows` left; `null_rows`: the combinations it returned, `beta` and `compliance` as there. The blocks in `terms` may have changed a little."""
     place, t = flat.row_place, terms.t
     for r in range(len(place)):
         t[place[r]] = 0.0 if compliance[r] == INACTIVE else -row_rhs[r]
@@ -310,7 +310,7 @@ def solve_again(flat, terms, idle, beta, compliance, rhs, row_rhs, x, multiplier
         solve_body(
             m, flat.slices[b] == SECOND_ORDER, beta, terms.Mre[b], flat.rest_Mre[b], terms.E[vs + 6 : vs + n], terms.chol[b], terms.chol0[b], terms.sixes[:1], solved.reshape(1, n),
         )  # fmt: skip
-    _multipliers(flat, terms, idle, x, multipliers)
+    _multipliers(flat, terms, null_rows, x, multipliers)
 
 
 @njit(cache=True)
@@ -338,7 +338,7 @@ def solve_joints(flat, terms, compliance, rhs, row_rhs, x, multipliers):
 
     Between a light body and a heavy one, the mass of the heavy one is rounded off in the matrix of the rows; corrections with the same factor bring it back, up to some ten decades.
     """
-    outcome, idle = solve_rows(flat, terms, 1.0, 0.0, 0.0, compliance, rhs, row_rhs, x, multipliers)
+    outcome, null_rows = solve_rows(flat, terms, 1.0, 0.0, 0.0, compliance, rhs, row_rhs, x, multipliers)
     if outcome < 0:
         return outcome, np.inf
     place, n = flat.row_place, len(flat.row_place)
@@ -348,8 +348,8 @@ def solve_joints(flat, terms, compliance, rhs, row_rhs, x, multipliers):
         if worst <= CLOSED:
             break
         for r in range(n):
-            terms.standing[place[r]] = multipliers[r]
-        solve_again(flat, terms, idle, 1.0, compliance, none, left, correction, change)
+            terms.previous_multipliers[place[r]] = multipliers[r]
+        solve_again(flat, terms, null_rows, 1.0, compliance, none, left, correction, change)
         for i in range(len(x)):
             x[i] += correction[i]
         for r in range(n):
@@ -357,14 +357,16 @@ def solve_joints(flat, terms, compliance, rhs, row_rhs, x, multipliers):
         previous, worst = worst, open_rows(flat, terms.G, compliance, row_rhs, x, left)
         if worst > 0.5 * previous:
             break
-    return len(idle), worst
+    return len(null_rows), worst
 
 
 @njit(cache=True)
-def _multipliers(flat, terms, idle, x, multipliers):
+def _multipliers(flat, terms, null_rows, x, multipliers):
     """The multipliers from the right-hand side `terms.t` of the rows, and what they do to the solution `x` without them."""
     place, t = flat.row_place, terms.t
-    _solve_symmetric(flat.envelope_start, flat.envelope_first, terms.L, terms.scale, idle, terms.standing, t)
+    _solve_symmetric(
+        flat.envelope_start, flat.envelope_first, terms.L, terms.scale, null_rows, terms.previous_multipliers, t
+    )
     offset = 0
     for b in range(len(flat.modes)):
         vs = flat.v_start[b]
@@ -379,9 +381,9 @@ def _multipliers(flat, terms, idle, x, multipliers):
 
 
 @njit(cache=True, inline="always")
-def solve_step(anew, idle, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, multipliers):
+def solve_step(anew, null_rows, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, multipliers):
     """`solve_rows` with the matrix of a step when `anew`, otherwise `solve_again`; the outcome, and the combinations for the next time."""
     if anew:
         return solve_rows(flat, terms, beta, gamma, 1.0, compliance, rhs, row_rhs, x, multipliers)
-    solve_again(flat, terms, idle, beta, compliance, rhs, row_rhs, x, multipliers)
-    return 0, idle
+    solve_again(flat, terms, null_rows, beta, compliance, rhs, row_rhs, x, multipliers)
+    return 0, null_rows

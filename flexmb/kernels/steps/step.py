@@ -60,7 +60,7 @@ class Scheme(NamedTuple):
     iterations: int
 
 
-class Motion(NamedTuple):
+class IntegratorState(NamedTuple):
     """Everything a step advances, in place, and what it becomes."""
 
     q: np.ndarray
@@ -86,7 +86,7 @@ class Motion(NamedTuple):
 
 
 SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER = range(9)
-"""Entries of `Motion.last`: the step size that `a` belongs to; the error of the last step; iterations so far; the size of the step before the last (0: none); how many rows of
+"""Entries of `IntegratorState.last`: the step size that `a` belongs to; the error of the last step; iterations so far; the size of the step before the last (0: none); how many rows of
 `past` are in use; the degree of the best prediction; the contraction of the iteration (0: unknown) and the steps since it was measured; the contraction of its later corrections (0: unknown)."""
 DEGREE = 3
 """Highest degree of the polynomials that predict accelerations."""
@@ -306,7 +306,7 @@ def step_factors(scheme, h):
 
 
 @njit(cache=True, inline="always")
-def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, powers, rate, later, idle):
+def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, powers, rate, later, null_rows):
     """Iterate one step to convergence; `motion.next_a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate, later).
 
     The matrix of the first correction serves the others while they shrink fast. `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
@@ -347,8 +347,10 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
             unbalanced[i] = -unbalanced[i]
         for r in range(nj):
             row_rhs[r] = -values[r]
-            terms.standing[flat.row_place[r]] = multipliers[r]
-        outcome, idle = solve_step(slow, idle, flat, terms, beta, gamma, compliance, unbalanced, row_rhs, x, change)
+            terms.previous_multipliers[flat.row_place[r]] = multipliers[r]
+        outcome, null_rows = solve_step(
+            slow, null_rows, flat, terms, beta, gamma, compliance, unbalanced, row_rhs, x, change
+        )
         if outcome < 0:
             return NO_MASS, iteration, rate, later
         joint_velocities(flat, tree, places, q, x, correction)
@@ -455,7 +457,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
     """
     a, multipliers = motion.next_a, terms.multipliers
     powers = np.empty(4)
-    a0, past, last, change, idle = motion.a, motion.past, motion.last, motion.increment, np.zeros((0, 0))
+    a0, past, last, change, null_rows = motion.a, motion.past, motion.last, motion.increment, np.zeros((0, 0))
     for step in range(steps):
         now = functions[step]
         copy(motion.multipliers, multipliers)  # not extrapolated: of redundant joints a part is never corrected
@@ -463,7 +465,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
         believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 else SLOW
         outcome, iterations, rate, later = _newton(
-            flat, tree, weight, scheme, h, now, motion, places, terms, powers, measured, believed, idle
+            flat, tree, weight, scheme, h, now, motion, places, terms, powers, measured, believed, null_rows
         )
         last[ITERATIONS] += iterations
         if outcome != CONVERGED:

@@ -8,7 +8,7 @@ import numpy as np
 from flexmb.errors import StudyError
 from flexmb.kernels.base.announce import announced
 from flexmb.kernels.base.data import make_places, make_terms
-from flexmb.kernels.derivatives.adjoint import make_costates, make_sweep, sweep
+from flexmb.kernels.derivatives.adjoint import backward_pass, make_backward_pass, make_costates
 from flexmb.kernels.derivatives.transposed import make_scratch
 from flexmb.mechanism.compile import compiled
 from flexmb.simulation.recorded import Recording, record
@@ -133,13 +133,13 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
     seeded = recording.stored[wanted.places]
     last = int(seeded[-1])
     y, mu = np.zeros((last, nv)), np.zeros((last, flat.joint_rows))
-    costates, arrays = make_costates(flat), make_sweep(flat)
+    costates, arrays = make_costates(flat), make_backward_pass(flat)
     first = np.zeros(3 * nv + flat.joint_rows)
     if seeded[0] == 0:
         first, seeded, given = given[0], seeded[1:], given[1:]
     if len(seeded):
         scratch, displaced = make_scratch(flat)
-        failed = sweep(
+        failed = backward_pass(
             flat, recording.run.tree, scheme, recording.h, recording.functions, recording.track, seeded, given, y, mu, make_places(flat), make_terms(flat), scratch, displaced,
             arrays, costates,
         )  # fmt: skip

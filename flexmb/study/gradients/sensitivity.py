@@ -15,7 +15,7 @@ from flexmb.results.result import Result
 from flexmb.study.gradients.aligned import Aligned, aligned, near_of
 from flexmb.study.gradients.model import Model as Build
 from flexmb.study.gradients.model import mechanism_of
-from flexmb.study.many import Model, simulate_many
+from flexmb.study.many import Model, parameter_study
 from flexmb.study.parameters import checked_values
 from flexmb.study.peaks import Measure, peaks
 
@@ -84,7 +84,7 @@ def gradient(
     """Derivatives of everything that `measure` gives, by every parameter of `model(**parameters)` at the values `at`.
 
     Central differences at two distances (`relative_step` of each value, and half of it), extrapolated: exact to the fourth power of the distance; what the extrapolation changes is the error told. Runs go over
-    processes as in `simulate_many`, whose other options are taken too. Simulate with a fixed `step=`, so that all runs make the same steps; largest values over time have a derivative only
+    processes as in `parameter_study`, whose other options are taken too. Simulate with a fixed `step=`, so that all runs make the same steps; largest values over time have a derivative only
     as long as the same peak is the largest: the error tells where not. A parameter that is zero is moved to one side only. Elastic coordinates are those of the mechanism at the values `at`, whatever signs, order and
     mixtures the modes of flexible bodies take when they are built again. Cost: four runs a parameter.
 
@@ -101,7 +101,7 @@ def gradient(
     if duration is not None:
         over = _Over(model, measure, values, near_of(relative_step))
         model, measure = over.built, over.measured
-    study = simulate_many(model, variants, duration, measure=measure, **options)
+    study = parameter_study(model, variants, duration, measure=measure, **options)
     if study.failed:
         raise StudyError(f"A run for the sensitivities failed at {study.failed[0].parameters}: {study.failed[0].error}")
     derivatives, errors = {}, {}

@@ -10,7 +10,7 @@ from test_cli import is_picture
 from typer.testing import CliRunner
 
 import flexmb
-from flexmb.analyses.kinematics import place, sweep
+from flexmb.analyses.kinematics import assemble_at, joint_sweep
 from flexmb.analyses.mobility import least_reactions, mobility
 from flexmb.cli.main import app
 from flexmb.errors import JointError, KinematicsError
@@ -60,7 +60,7 @@ def parallelogram(cranks=3):
 
 
 def test_a_chain_is_placed_by_its_joints():
-    state = place(double_pendulum(), {"hinge": 0.3, "elbow": -4.0})
+    state = assemble_at(double_pendulum(), {"hinge": 0.3, "elbow": -4.0})
     moved = flexmb.simulate(replace(double_pendulum().build(), initial=state), 1e-3, step=1e-3)
     np.testing.assert_allclose(moved.position("first.end")[0], [np.cos(0.3), np.sin(0.3), 0], atol=1e-12)
     tip = np.array([np.cos(0.3) + np.cos(-3.7), np.sin(0.3) + np.sin(-3.7), 0])
@@ -70,7 +70,7 @@ def test_a_chain_is_placed_by_its_joints():
 def test_a_loop_closes_on_its_branch_all_the_way_round():
     """The wrist of a slider-crank from its formula, through two turns of the crank."""
     angles = np.linspace(0, 4 * np.pi, 81)
-    found = sweep(slider_crank(), "bearing", angles)
+    found = joint_sweep(slider_crank(), "bearing", angles)
     x = 0.15 * np.cos(angles) + np.sqrt(0.3**2 - (0.15 * np.sin(angles)) ** 2)
     np.testing.assert_allclose(found.result.frame("slider")[0][:, 0], x, atol=1e-11)
     assert not len(found.singular)
@@ -80,21 +80,21 @@ def test_a_loop_closes_on_its_branch_all_the_way_round():
 def test_singular_positions_of_a_parallelogram_are_found():
     """Where all its bars lie on one line, whether a value of the sweep hits it or not."""
     for values in (np.linspace(0, 6.0, 51), np.linspace(0, 2 * (np.pi - 1), 21)):
-        found = sweep(parallelogram(2), "plane 0", values)
+        found = joint_sweep(parallelogram(2), "plane 0", values)
         np.testing.assert_allclose(np.sin(found.singular + 1.0), 0.0, atol=1e-5)
         assert len(found.singular) >= 1
 
 
 def test_where_a_mechanism_locks_is_told():
     with pytest.raises(KinematicsError, match=r"'guide' = .* singular position of these joints"):
-        sweep(slider_crank(), "guide", [0.0, -0.2])  # it starts at a dead centre
-    start = replace(slider_crank().build(), initial=place(slider_crank(), {"bearing": 0.5}))
+        joint_sweep(slider_crank(), "guide", [0.0, -0.2])  # it starts at a dead centre
+    start = replace(slider_crank().build(), initial=assemble_at(slider_crank(), {"bearing": 0.5}))
     with pytest.raises(KinematicsError, match="cannot be brought to"):
-        sweep(start, "guide", [-0.1, -0.4])  # farther than its stroke
+        joint_sweep(start, "guide", [-0.1, -0.4])  # farther than its stroke
     with pytest.raises(JointError, match="no free motion"):
-        place(slider_crank(), {"pin": 0.2})
+        assemble_at(slider_crank(), {"pin": 0.2})
     with pytest.raises(KinematicsError, match="finite"):
-        sweep(slider_crank(), "bearing", [np.nan])
+        joint_sweep(slider_crank(), "bearing", [np.nan])
 
 
 def test_redundant_equations_are_told_for_each_joint_with_a_remedy():

@@ -9,7 +9,7 @@ import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import block, line
-from flexmb.bodies.validity import gauge
+from flexmb.bodies.validity import validity
 from validation import spin_up
 
 SOFT = fem.Material.isotropic(2e8, 0.3, 1000.0)
@@ -31,7 +31,7 @@ def test_gauge_of_a_bent_strip(kind):
     force = basis.interface_modes["tip"][1] * 0.01
     eta = force / basis.eigenvalues
     inertia = 0.02**4 / 12
-    record = gauge(part, basis)
+    record = validity(part, basis)
     turned, where, stretched, there = record.largest(eta[None])
     assert turned[0] == pytest.approx(0.01 / (2 * 2e8 * inertia), rel=0.02)
     assert record.x[where[0], 0] > 0.9
@@ -56,12 +56,12 @@ def whirled(speed, pieces=1, geometric_stiffness="second-order", kind="beam"):
 
 def test_a_run_inside_the_range_is_silent_and_one_outside_says_where_and_when():
     with warnings.catch_warnings():
-        warnings.simplefilter("error", flexmb.RangeWarning)
+        warnings.simplefilter("error", flexmb.SmallDeformationWarning)
         flexmb.simulate(whirled(0.01), 0.5, step=1e-3)
     words = r"Body 'strip' leaves the range of its expansion of second order at t = 0\.\d+: it turns inside by more than 0\.3 rad near .*flexmb\.split"
-    with pytest.warns(flexmb.RangeWarning, match=words):
+    with pytest.warns(flexmb.SmallDeformationWarning, match=words):
         flexmb.simulate(whirled(12.0), 0.5, step=1e-3)
-    with pytest.warns(flexmb.RangeWarning, match=r"first order at .*more than 0\.1 rad"):
+    with pytest.warns(flexmb.SmallDeformationWarning, match=r"first order at .*more than 0\.1 rad"):
         flexmb.simulate(whirled(4.0, geometric_stiffness="none"), 0.5, step=1e-3)
 
 

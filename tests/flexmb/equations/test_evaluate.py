@@ -14,7 +14,7 @@ from flexmb.equations.evaluate import (
     forces,
     mass_matrix,
 )  # fmt: skip
-from flexmb.equations.initial_conditions import quiet_start
+from flexmb.equations.initial_conditions import consistent_state
 from flexmb.errors import MechanismError
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled
@@ -32,7 +32,7 @@ SYSTEMS = {
 def test_the_equations_hold_and_the_parts_agree_with_the_whole(name):
     system = SYSTEMS[name]
     mechanism = system.build()
-    state = quiet_start(mechanism).state
+    state = consistent_state(mechanism).state
     whole = evaluate(system, state)
     scale = np.abs(whole.forces).max()
     balance = whole.mass_matrix @ whole.accelerations + whole.constraint_jacobian.T @ whole.multipliers - whole.forces
@@ -53,7 +53,7 @@ def test_the_equations_hold_and_the_parts_agree_with_the_whole(name):
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_jacobian_is_the_derivative_of_the_values(name):
     mechanism = SYSTEMS[name].build()
-    state, flat = quiet_start(mechanism).state, compiled(mechanism)
+    state, flat = consistent_state(mechanism).state, compiled(mechanism)
     x, h = RNG.normal(size=len(state.w)), 1e-6
     moved = []
     for sign in (1, -1):
@@ -81,4 +81,4 @@ def test_nothing_is_left_behind():
 
 def test_a_state_of_another_mechanism_is_refused():
     with pytest.raises(MechanismError, match="Is it a state of another mechanism"):
-        evaluate(double_pendulum(), quiet_start(SYSTEMS["slider crank"].build()).state)
+        evaluate(double_pendulum(), consistent_state(SYSTEMS["slider crank"].build()).state)

@@ -192,7 +192,7 @@ def flexible_tree(rng):
     system.joint_spring("coil", "middle", stiffness=20.0, damping=0.3)
     system.motor("servo", "root", lambda t, x, xdot: -3.0 * np.sin(2 * x) - 0.2 * xdot * abs(xdot))
     system.joint_spring("catch", "slide", stiffness=40.0, damping=0.5)
-    system.load("jet", three["end"], force=(3.0, 1.0, 2.0), moment=(0.1, 0.3, 0.2), follows=True)
+    system.load("jet", three["end"], force=(3.0, 1.0, 2.0), moment=(0.1, 0.3, 0.2), follower=True)
     for joint, speed in (("root", 2.0), ("middle", -3.0), ("slide", 0.7)):
         system.set_speed(joint, speed)
     return system

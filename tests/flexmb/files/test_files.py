@@ -19,15 +19,15 @@ from flexmb.bodies.body import Body
 from flexmb.errors import FileError, MotionError
 from flexmb.files import export_vtk, load_body, load_result, save_body, save_result
 from flexmb.files.storage.tree import FORMAT, read_tree, write_tree
-from flexmb.mechanism.time_functions import Motion
+from flexmb.mechanism.time_functions import TimeFunction
 
 RNG = np.random.default_rng(11)
 
 
 def differences(a, b, where=""):
     """Paths at which two values differ in type, shape or content; functions of time are compared by other tests."""
-    if isinstance(a, Motion):
-        return [] if isinstance(b, Motion) else [where]
+    if isinstance(a, TimeFunction):
+        return [] if isinstance(b, TimeFunction) else [where]
     if is_dataclass(a):
         names = [f.name for f in fields(a)]
         return [d for n in names for d in differences(getattr(a, n), getattr(b, n), f"{where}.{n}")]
@@ -86,16 +86,16 @@ def everything():
     system.revolute("hinge", system.ground.at((0, 0, 0)), arm["start"], axis=(0, 0, 1))
     system.cylindrical("pin", arm["end"], disc, axis=(0, 0, 1))
     system.drive("hinge", flexmb.time_functions.harmonic(0.2, 3.0))
-    system.set_speed("pin", 2.0, along="rotation")
+    system.set_speed("pin", 2.0, dof="rotation")
     system.prescribe("shaker", system.ground.at((0, 2, 0)), cart, x=flexmb.time_functions.smooth_step(0, 0.02, 0.1))
     system.bushing("rubber", cart, bob["eye"], stiffness=[900.0] * 6, damping=[1.0] * 6)
     system.spring_damper("spring", system.ground.at((1, 4, 0)), bob.at((0, 0, 0)), stiffness=50, damping=0.5)
-    system.joint_spring("clock spring", "pin", stiffness=0.3, free=0.1, along="rotation")
-    system.motor("motor", "pin", flexmb.time_functions.pulse(0.0, 0.01, 0.2), drag=0.01, along="rotation")
+    system.joint_spring("clock spring", "pin", stiffness=0.3, free=0.1, dof="rotation")
+    system.motor("motor", "pin", flexmb.time_functions.pulse(0.0, 0.01, 0.2), damping=0.01, dof="rotation")
     system.load(
         "wind", bob.at((0, 0, 0.1)), force=(1, 2, 3), moment=(0, 0.1, 0), factor=flexmb.time_functions.harmonic(1, 5)
     )
-    system.load("jet", arm["end"], force=(0, 0.5, 0), follows=True)
+    system.load("jet", arm["end"], force=(0, 0.5, 0), follower=True)
     return system
 
 

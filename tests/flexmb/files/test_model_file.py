@@ -95,7 +95,7 @@ kind = "cylindrical"
 a = "rod.start"
 b = "box"
 axis = [1, 0, 0]
-along = "rotation"
+dof = "rotation"
 drive = { kind = "harmonic", amplitude = 0.1, frequency = 2, phase = 0.1, offset = -0.01 }
 
 [[joints]]
@@ -139,20 +139,20 @@ joint = "pin"
 stiffness = 1
 damping = 2
 free = 3
-along = "translation"
+dof = "translation"
 
 [[motors]]
 name = "m"
 joint = "pin"
 effort = { kind = "spin-up", speed = 2, duration = 3 }
-drag = 0.1
-along = "translation"
+damping = 0.1
+dof = "translation"
 
 [[motors]]
 name = "constant"
 joint = "pin"
 effort = 2
-along = "rotation"
+dof = "rotation"
 
 [[loads]]
 name = "l"
@@ -160,7 +160,7 @@ place = "box"
 force = [1, 2, 3]
 moment = [4, 5, 6]
 factor = { kind = "smooth-step", start = 1, duration = 2, height = 3 }
-follows = true
+follower = true
 """
 
 
@@ -176,16 +176,16 @@ def test_every_table_of_the_format_arrives_where_it_belongs(tmp_path):
     box = system.add(flexmb.rigid_body("box", mass=1, inertia=inertia, points={"eye": (0, 0, 1)}), orientation=(0.1, 0, 0))  # fmt: skip
     m = flexmb.time_functions
     system.cylindrical("pin", rod["start"], box, axis=(1, 0, 0))
-    system.drive("pin", m.harmonic(0.1, 2, 0.1, -0.01), along="rotation")
+    system.drive("pin", m.harmonic(0.1, 2, 0.1, -0.01), dof="rotation")
     system.universal("cardan", rod["end"], box, axis=(0, 0, 1), second_axis=(1, 0, 0))
     turn = m.table([0, 1, 2, 3], [0, 0.1, 0.5, 0.2])
     system.prescribe("table", system.ground, box, x=m.polynomial(0, 1, 2), rotation=turn, axis=(0, 1, 0), at=(0, 0, 0))
     system.spring_damper("s", system.ground.at((0, 5, 0)), box["eye"], stiffness=3, damping=1, length=2)
     system.bushing("u", box, rod["end"], stiffness=[1, 2, 3, 4, 5, 6], damping=[6, 5, 4, 3, 2, 1], axis=(1, 1, 0))
-    system.joint_spring("j", "pin", stiffness=1, damping=2, free=3, along="translation")
-    system.motor("m", "pin", m.spin_up(2, 3), drag=0.1, along="translation")
-    system.motor("constant", "pin", 2.0, along="rotation")
-    system.load("l", box.at((0, 0, 0)), force=(1, 2, 3), moment=(4, 5, 6), factor=m.smooth_step(1, 2, 3), follows=True)
+    system.joint_spring("j", "pin", stiffness=1, damping=2, free=3, dof="translation")
+    system.motor("m", "pin", m.spin_up(2, 3), damping=0.1, dof="translation")
+    system.motor("constant", "pin", 2.0, dof="rotation")
+    system.load("l", box.at((0, 0, 0)), force=(1, 2, 3), moment=(4, 5, 6), factor=m.smooth_step(1, 2, 3), follower=True)
 
     ours, theirs = model.system.build(), system.build()
     assert differences(theirs, ours) == []
@@ -345,7 +345,7 @@ WRONG = {
     "same name twice": ('name = "hinge"', 'name = "rail"', ["'joints[2] ('rail')'", "'rail' is taken"]),
     "prescribed key of a hinge": (DRIVE, 'x = { kind = "spin-up", speed = 1, duration = 1 }', ["'joints[2] ('hinge')'", "no key named 'x'"]),
     "second axis of a hinge": (DRIVE, "second_axis = [1, 0, 0]", ["'joints[2] ('hinge')'", "second_axis belongs to a universal joint", "'revolute'"]),
-    "direction of nothing": (DRIVE, 'along = "rotation"', ["'joints[2] ('hinge')'", "drive or speed", "neither"]),
+    "direction of nothing": (DRIVE, 'dof = "rotation"', ["'joints[2] ('hinge')'", "drive or speed", "neither"]),
     "kind of motion": (DRIVE, 'drive = { kind = "spinup" }', ["'joints[2] ('hinge').drive'", "'spinup'", "Did you mean 'spin-up'?"]),
     "motion without a key": (DRIVE, 'drive = { kind = "spin-up", duration = 1 }', ["'joints[2] ('hinge').drive.speed' is missing"]),
     "number for a motion": (DRIVE, "drive = 3", ["'joints[2] ('hinge').drive'", "expected a table", "found 3"]),

@@ -55,7 +55,7 @@ def test_the_projection_is_orthogonal_in_the_metric_of_the_mass():
     M = e.mass().toarray()
 
     def allowed(w):
-        return w - e.least_change(e.broken_rates(functions, w))
+        return w - e.mass_weighted_projection(e.broken_rates(functions, w))
 
     alpha = np.array([allowed(unit) for unit in np.eye(nv)]).T
     beta = np.eye(nv) - alpha
@@ -77,11 +77,11 @@ def test_positions_far_from_the_joints_are_put_back_by_the_least_motion():
     q, w = begin.q[-1], begin.w[-1]
     e = Equations(mechanism, q)
     none = np.zeros(mechanism.joint_rows)
-    again, same = e.put_back(begin.t[-1], q, w, begin.wdot[-1], none)
+    again, same = e.project(begin.t[-1], q, w, begin.wdot[-1], none)
     np.testing.assert_allclose(again, q, atol=1e-12)
     off = e.displaced(q, 1e-4 * RNG.normal(size=len(w)))
-    back, _ = e.put_back(begin.t[-1], off, w, begin.wdot[-1], none)
-    twice, _ = e.put_back(begin.t[-1], back, w, begin.wdot[-1], none)
+    back, _ = e.project(begin.t[-1], off, w, begin.wdot[-1], none)
+    twice, _ = e.project(begin.t[-1], back, w, begin.wdot[-1], none)
     np.testing.assert_allclose(twice, back, atol=1e-13)
     assert (
         np.abs(same - w).max() < 1e-4 * np.abs(w).max()

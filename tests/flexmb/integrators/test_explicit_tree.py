@@ -34,9 +34,9 @@ def branched():
         ends.append(body["end"])
     free = system.add(flexmb.rigid_body("free", mass=2.0, inertia=(0.1, 0.2, 0.25)), position=(5, 0, 0))
     system.spring_damper("spring", ends[-1], free.at((0, 0, 0)), stiffness=30.0, damping=0.5)
-    system.motor("motor", "joint 0", flexmb.time_functions.harmonic(2.0, 1.0), drag=0.1)
+    system.motor("motor", "joint 0", flexmb.time_functions.harmonic(2.0, 1.0), damping=0.1)
     system.joint_spring("coil", "joint 6", stiffness=5.0, damping=0.2)
-    system.load("push", ends[2], force=(1.0, 2.0, 0.5), moment=(0.3, 0.0, 0.1), follows=True)
+    system.load("push", ends[2], force=(1.0, 2.0, 0.5), moment=(0.3, 0.0, 0.1), follower=True)
     return system
 
 

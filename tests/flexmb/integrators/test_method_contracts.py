@@ -9,7 +9,7 @@ from mechanisms import double_pendulum
 import flexmb
 from flexmb.errors import IntegratorError
 from flexmb.integrators.method import AdaptiveMethod, Method, method_of, methods, register
-from flexmb.simulation.events import End, Event, stop
+from flexmb.simulation.events import Event, Terminate, stop
 
 METHODS = methods()
 STEP = {"explicit": 2e-2, "radau": 1e-2, "bdf": 2e-3}
@@ -65,7 +65,7 @@ def test_a_motion_goes_on_from_a_stored_state(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_events_end_a_simulation_and_stops_hold(name):
-    falls = Event("low", lambda r: -0.5 - r.coordinate("hinge"), End())
+    falls = Event("low", lambda r: -0.5 - r.coordinate("hinge"), Terminate())
     result = flexmb.simulate(double_pendulum(), 1.0, method=fixed(name), events=[falls])
     assert result.coordinate("hinge")[-1] == pytest.approx(-0.5, abs=1e-9)
     floor = stop("floor", "hinge", -0.3, upper=False, restitution=0.5)

@@ -229,7 +229,7 @@ def pendulum_on_a_shaken_hinge(angle, amplitude, frequency, length=0.5):
     system.revolute(
         "hinge", base.at((0, 0, 0)), system.add(bob, orientation=(0, -angle, 0)).at((0, 0, 0)), axis=(0, 1, 0)
     )
-    system.motor("drag", "hinge", 0.0, drag=0.2)
+    system.motor("drag", "hinge", 0.0, damping=0.2)
     return system
 
 

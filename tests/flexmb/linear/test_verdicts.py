@@ -8,8 +8,8 @@ import fem
 import flexmb
 import reduction
 from flexmb.errors import EquilibriumError, LinearError
-from flexmb.linear import Linear, campbell, equilibrium, linearise, root_locus, steady_motion
-from flexmb.linear.branches import equal
+from flexmb.linear import LinearisedModel, campbell, equilibrium, linearise, root_locus, steady_motion
+from flexmb.linear.eigenvalue_loci import equal
 from flexmb.linear.vibration import Vibration
 from validation import steady_rotation
 
@@ -141,8 +141,8 @@ def test_growth_hidden_beyond_the_followed_modes_is_shown():
 
 
 def mixed(rng):
-    """`Linear.modes` with every double eigenspace turned at random, as another LAPACK might find it."""
-    modes = Linear.modes
+    """`LinearisedModel.modes` with every double eigenspace turned at random, as another LAPACK might find it."""
+    modes = LinearisedModel.modes
 
     def turned(self, *args, **kwargs):
         found = modes(self, *args, **kwargs)
@@ -171,7 +171,7 @@ def two_masses(stiffness):
 def test_branches_do_not_depend_on_the_basis_of_double_modes(seed, monkeypatch):
     """A root locus of two double modes that cross, at a value too; forward and backward whirl that leave a double mode at rest."""
     values = np.linspace(60.0, 140.0, 9)
-    monkeypatch.setattr(Linear, "modes", mixed(np.random.default_rng(seed)))
+    monkeypatch.setattr(LinearisedModel, "modes", mixed(np.random.default_rng(seed)))
     found = root_locus(two_masses, values, count=4).eigenvalues.imag
     np.testing.assert_allclose(found[:, :2], np.sqrt(values)[:, None] * [1, 1], rtol=1e-7)
     np.testing.assert_allclose(found[:, 2:], 10.0, rtol=1e-7)
@@ -266,11 +266,11 @@ def spun(speed, how, drag=1.0):
     if how == "driver":
         system.drive("bearing", flexmb.time_functions.constant_speed(speed))
     elif how == "at rest":
-        system.motor("motor", "bearing", flexmb.time_functions.constant(drag * speed), drag=drag)
+        system.motor("motor", "bearing", flexmb.time_functions.constant(drag * speed), damping=drag)
     else:
         system.set_speed("bearing", speed)
         if how == "motor":
-            system.motor("motor", "bearing", flexmb.time_functions.constant(drag * speed), drag=drag)
+            system.motor("motor", "bearing", flexmb.time_functions.constant(drag * speed), damping=drag)
         if how == "controller":
             system.motor("motor", "bearing", lambda t, x, rate: -5.0 * (rate - speed))
     return system

@@ -144,17 +144,19 @@ def test_dependent_rows_take_the_solution_of_least_norm():
     S = np.concatenate([whole[r, : r + 1] for r in range(n)])
     L, scale, given = np.empty_like(S), np.empty(n), rng.standard_normal(n)
     found = given.copy()
-    idle = _factor_symmetric(start, first, S, L, scale)
-    assert len(idle) == n - rank
-    _solve_symmetric(start, first, L, scale, idle, np.zeros(n), found)
+    null_rows = _factor_symmetric(start, first, S, L, scale)
+    assert len(null_rows) == n - rank
+    _solve_symmetric(start, first, L, scale, null_rows, np.zeros(n), found)
     unit = 1 / np.sqrt(np.diag(whole))
     scaled = whole * np.outer(unit, unit)
     expected = unit * (np.linalg.pinv(scaled, rcond=1e-10) @ (unit * given))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
-    standing, change = rng.standard_normal(n), given.copy()
-    _solve_symmetric(start, first, L, scale, idle, standing, change)
+    previous_multipliers, change = rng.standard_normal(n), given.copy()
+    _solve_symmetric(start, first, L, scale, null_rows, previous_multipliers, change)
     range_of = scaled @ np.linalg.pinv(scaled, rcond=1e-10)
-    np.testing.assert_allclose(standing + change, found + unit * (range_of @ (standing / unit)), rtol=1e-9)
+    np.testing.assert_allclose(
+        previous_multipliers + change, found + unit * (range_of @ (previous_multipliers / unit)), rtol=1e-9
+    )
 
 
 SWING = """

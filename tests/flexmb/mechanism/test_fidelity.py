@@ -77,7 +77,7 @@ def test_bodies_with_fewer_modes_keep_what_belongs_to_them():
     body = flexmb.flexible_body(model, reduction.craig_bampton(model, 4))
     few = with_modes(body, 3)
     assert few.modes == 3
-    assert few.Psi.shape[1] == few.stress.rows.shape[2] == few.gauge.strain.shape[2] == 3
+    assert few.Psi.shape[1] == few.stress.rows.shape[2] == few.validity.strain.shape[2] == 3
     assert (few.quadratic.pairs < 3).all()
     eta = np.array([1e-3, -2e-3, 1e-3])
     np.testing.assert_allclose(

@@ -107,7 +107,7 @@ def test_what_is_no_law_is_refused():
 
 
 def test_a_mechanism_with_a_law_goes_to_other_processes_but_not_into_files(tmp_path):
-    study = flexmb.simulate_many(lambda k: by_law(lambda t, x, v: -k * x), [{"k": 1.0}, {"k": 50.0}], 0.3, step=1e-3)
+    study = flexmb.parameter_study(lambda k: by_law(lambda t, x, v: -k * x), [{"k": 1.0}, {"k": 50.0}], 0.3, step=1e-3)
     assert not study.failed
     found = flexmb.simulate(by_law(spring), 0.1, step=1e-3)
     again = load_result(save_result(found, tmp_path / "result.h5"))
@@ -153,14 +153,14 @@ def test_an_interrupt_inside_a_law_stops_the_run(law, raised, options):
 
 def test_an_interrupt_at_the_door_of_a_law_stops_the_run(monkeypatch):
     """A signal may arrive before the first line of the function runs; ctypes then drops the exception and returns zero."""
-    called = flexmb.mechanism.force_law.Law.__call__
+    called = flexmb.mechanism.force_law.ForceLaw.__call__
 
     def interrupted(self, t, x, xdot):
         if 0.1 < t < 0.12:
             raise KeyboardInterrupt
         return called(self, t, x, xdot)
 
-    monkeypatch.setattr(flexmb.mechanism.force_law.Law, "__call__", interrupted)
+    monkeypatch.setattr(flexmb.mechanism.force_law.ForceLaw, "__call__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         flexmb.simulate(by_law(lambda t, x, v: 0.0), 0.3, step=1e-2)
 

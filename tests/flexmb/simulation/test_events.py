@@ -14,7 +14,7 @@ from flexmb.errors import EventError, MechanismError
 from flexmb.files import load_model, load_result, save_result
 from flexmb.linear import linearise
 from flexmb.results.measure import measure
-from flexmb.simulation.events import Bounce, End, Event, Lock, Release, stop
+from flexmb.simulation.events import Event, Lock, Release, StopImpact, Terminate, stop
 
 G = 9.81
 
@@ -180,7 +180,7 @@ def test_a_wound_up_spring_stays_wound_up():
 
 
 def test_the_end_comes_with_its_event(tmp_path):
-    over = Event("ground", lambda r: -1.0 - r.frame("ball")[0][:, 2], End())
+    over = Event("ground", lambda r: -1.0 - r.frame("ball")[0][:, 2], Terminate())
     result = flexmb.simulate(falling(), 2.0, step=1e-3, output_step=0.05, events=[over])
     assert result.t[-1] == pytest.approx(np.sqrt(2 / G), rel=1e-12)
     assert len(result.t) == len(result.q) == len(result.ledger.kinetic)
@@ -199,7 +199,7 @@ def test_bad_events_are_told():
         flexmb.simulate(falling(), 0.1, events=[Event("x", measure("coordinate:guide"), Lock("gide"))])
     with pytest.raises(EventError, match="one finite number"):
         flexmb.simulate(falling(), 0.1, events=[Event("x", lambda r: r.q)])
-    buzz = Event("buzz", measure("coordinate:guide"), Bounce("guide", True, 1.0))
+    buzz = Event("buzz", measure("coordinate:guide"), StopImpact("guide", True, 1.0))
     assert flexmb.simulate(falling(), 0.1, step=1e-3, events=[buzz]).happened == ()
 
 
@@ -322,7 +322,7 @@ def test_what_happens_at_one_time_happens_altogether(output_step):
         Event("later", lambda r: r.t - 0.7, Release("two")),
         Event("never", lambda r: r.t * 0.0),
         Event("positive", lambda r: r.t + 1.0),
-        Event("end", lambda r: r.t - 1.0, End()),
+        Event("end", lambda r: r.t - 1.0, Terminate()),
         Event("nothing", lambda r: r.t - 1.0),
     ]
     result = flexmb.simulate(several([1.0, 2.0, 3.0]), 1.0, step=1e-3, output_step=output_step, events=events)
@@ -508,7 +508,7 @@ def test_bounces_at_stored_times(options):
 
 def test_results_that_an_event_ends_at_different_times_are_not_compared():
     system = flexible_pendulum(np.random.default_rng(1))
-    over = Event("over", lambda r: -1.2 - r.coordinate("hinge"), End())
+    over = Event("over", lambda r: -1.2 - r.coordinate("hinge"), Terminate())
     with pytest.raises(MechanismError, match=r"'rigid' at t = 0\.50.*'flexible' at t = 0\.50.*duration below 0\.50"):
         flexmb.compare(system, 1.0, step=1e-3, output_step=0.1, events=[over])
     assert len(flexmb.compare(system, 0.5, step=1e-3, output_step=0.1, events=[over]).t) == 6

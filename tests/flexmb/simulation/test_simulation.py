@@ -11,7 +11,7 @@ from flexmb.bodies.dynamics import momenta
 from flexmb.equations.initial_conditions import accelerations, row_jacobian, start
 from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients
 from flexmb.kernels.base.algebra import quaternion_product
-from flexmb.kernels.steps.step import BEFORE, Motion, _integrate_powers
+from flexmb.kernels.steps.step import BEFORE, IntegratorState, _integrate_powers
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import body_frame
 from flexmb.mechanism.state import State
@@ -239,7 +239,7 @@ def test_motor_and_dampers_enter_the_ledger():
     system = flexmb.System()
     wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(1, 1, 0.5)))
     system.revolute("shaft", system.ground.at((0, 0, 0)), wheel, axis=(0, 0, 1))
-    system.motor("motor", "shaft", 3.0, drag=2.0)
+    system.motor("motor", "shaft", 3.0, damping=2.0)
     result = flexmb.simulate(system, 1.0, step=1e-4)
     speed = 1.5 * (1 - np.exp(-4 * result.t))
     np.testing.assert_allclose(result.w[:, 5], speed, atol=1e-6)
@@ -251,7 +251,7 @@ def test_motor_and_dampers_enter_the_ledger():
 def test_a_following_load_turns_with_the_body_and_a_fixed_one_does_not():
     system = flexmb.System()
     body = system.add(flexmb.rigid_body("body", mass=2.0, inertia=(1, 1, 1)), angular_velocity=(0, 0, 3.0))
-    system.load("thrust", body.at((0, 0, 0)), force=(4.0, 0, 0), follows=True)
+    system.load("thrust", body.at((0, 0, 0)), force=(4.0, 0, 0), follower=True)
     system.load("wind", body.at((0, 0, 0)), force=(0, 0, 6.0))
     result = flexmb.simulate(system, 1.0, step=1e-3)
     t = result.t
@@ -322,7 +322,7 @@ def test_a_body_does_not_feel_the_iteration_of_another():
 
 def test_works_are_integrals_of_third_order():
     """A quadratic power over unequal steps is integrated exactly after the first step (which is a trapezoid)."""
-    motion = Motion(**dict.fromkeys(Motion._fields, np.zeros(0)))._replace(
+    motion = IntegratorState(**dict.fromkeys(IntegratorState._fields, np.zeros(0)))._replace(
         powers=np.zeros((2, 4)), work=np.zeros(4), last=np.zeros(8)
     )
     times = np.array([0.0, 0.1, 0.25, 0.3, 0.6])

@@ -24,11 +24,11 @@ def arm(mass, length, drag, stiffness, start, gravity, speed, damping, pull, lag
     system.drive("guide", flexmb.time_functions.harmonic(0.1 * speed, 2.0, phase=lag - 1.0))
     system.revolute("hinge", slider.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
     system.universal("elbow", rod["end"], body["start"], axis=(0, 1, 0), second_axis=(0, 0, 1))
-    system.motor("motor", "hinge", flexmb.time_functions.harmonic(3.0, 1.0 + speed), drag=drag)
+    system.motor("motor", "hinge", flexmb.time_functions.harmonic(3.0, 1.0 + speed), damping=drag)
     system.joint_spring("spring", "hinge", stiffness=stiffness, damping=0.3)
     system.spring_damper("strut", system.ground.at((2 * length, 0.2, 1)), body["end"], stiffness=20 + stiffness, damping=0.5, law=lambda t, x, v: -drag * x**3)  # fmt: skip
     system.set_speed("hinge", start)
-    system.load("pull", body["end"], force=(1, 0, pull), moment=(0.1, 0.2, 0), follows=True)
+    system.load("pull", body["end"], force=(1, 0, pull), moment=(0.1, 0.2, 0), follower=True)
     return system
 
 

@@ -40,7 +40,7 @@ def falling_rod(mass, length, drag):
     system = flexmb.System(gravity=(0, 0, -9.81))
     rod = system.add(flexmb.uniform_rod("rod", mass=mass, length=length))
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
-    system.motor("drag", "hinge", 0.0, drag=drag)
+    system.motor("drag", "hinge", 0.0, damping=drag)
     return system
 
 

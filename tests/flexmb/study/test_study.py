@@ -54,16 +54,16 @@ def calls(directory):
     return {file.name: len(file.read_text()) for file in Path(directory).iterdir()}
 
 
-def test_every_combination_in_order():
-    variants = flexmb.every_combination(a=[1, 2], b=(x for x in "pq"))
+def test_full_factorial_in_order():
+    variants = flexmb.full_factorial(a=[1, 2], b=(x for x in "pq"))
     assert variants == [{"a": 1, "b": "p"}, {"a": 1, "b": "q"}, {"a": 2, "b": "p"}, {"a": 2, "b": "q"}]
 
 
 def test_a_study_equals_its_simulations_one_by_one():
     """The largest force in the hinge of a pendulum released from the horizontal: 3 m g, whatever its length."""
-    variants = flexmb.every_combination(length=[0.5, 1.0], mass=[1.0, 3.0])
+    variants = flexmb.full_factorial(length=[0.5, 1.0], mass=[1.0, 3.0])
     done = []
-    study = flexmb.simulate_many(pendulum, variants, 1.0, step=1e-3, workers=2, progress=done.append)
+    study = flexmb.parameter_study(pendulum, variants, 1.0, step=1e-3, workers=2, progress=done.append)
     assert study.parameter("mass") == [1.0, 3.0, 1.0, 3.0]
     force = study.measure("force in hinge")
     assert force == pytest.approx(3 * 9.81 * np.array([1.0, 3.0, 1.0, 3.0]), rel=1e-4)
@@ -79,7 +79,7 @@ def test_a_failed_variant_tells_why_and_the_others_go_on(tmp_path):
     def model(mass):
         return {"speed": 1 / 0} if mass == 7.0 else pendulum(mass=mass)
 
-    study = flexmb.simulate_many(model, [{"mass": m} for m in (1.0, -1.0, 7.0)], 0.1, step=1e-2, workers=1)
+    study = flexmb.parameter_study(model, [{"mass": m} for m in (1.0, -1.0, 7.0)], 0.1, step=1e-2, workers=1)
     assert [row.error is None for row in study.rows] == [True, False, False]
     assert "mass" in study.rows[1].error
     assert "ZeroDivisionError" in study.rows[2].error
@@ -96,24 +96,24 @@ def test_a_failed_variant_tells_why_and_the_others_go_on(tmp_path):
         ([], {}, "at least one"),
         ([{"x": 1}, {"z": 1}], {}, "same parameters"),
         ([{"x": 1}], {"step": 1e-3}, "duration"),
-        ([{"x": object()}], {"keep": "kept.jsonl"}, "numbers"),
+        ([{"x": object()}], {"checkpoint": "kept.jsonl"}, "numbers"),
     ],
 )
 def test_a_study_that_cannot_be_is_refused(tmp_path, monkeypatch, parameters, options, words):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StudyError, match=words):
-        flexmb.simulate_many(lambda x: {"x": 1.0}, parameters, **options)
+        flexmb.parameter_study(lambda x: {"x": 1.0}, parameters, **options)
 
 
 def test_all_variants_failing_is_an_error():
     with pytest.raises(StudyError, match=r"All 2 variants failed.*mass"):
-        flexmb.simulate_many(pendulum, [{"mass": -1.0}, {"mass": -2.0}], 0.1, workers=1)
+        flexmb.parameter_study(pendulum, [{"mass": -1.0}, {"mass": -2.0}], 0.1, workers=1)
     with pytest.raises(StudyError, match="how long"):
-        flexmb.simulate_many(pendulum, [{"mass": 1.0}], workers=1)
+        flexmb.parameter_study(pendulum, [{"mass": 1.0}], workers=1)
 
 
 def test_names_that_do_not_exist_are_told():
-    study = flexmb.simulate_many(lambda x: {"double": 2 * x}, [{"x": 1}, {"x": 2}], workers=1)
+    study = flexmb.parameter_study(lambda x: {"double": 2 * x}, [{"x": 1}, {"x": 2}], workers=1)
     assert study.columns["double"].tolist() == [2.0, 4.0]
     with pytest.raises(StudyError, match="double"):
         study.measure("duble")
@@ -133,7 +133,7 @@ def test_a_killed_process_loses_nothing_and_repeats_nothing_finished(tmp_path):
         return variant(x)
 
     kept = tmp_path / "kept.jsonl"
-    study = flexmb.simulate_many(deadly, [{"x": x} for x in range(12)], workers=2, keep=kept)
+    study = flexmb.parameter_study(deadly, [{"x": x} for x in range(12)], workers=2, checkpoint=kept)
     assert not study.failed
     assert study.measure("sum").tolist() == list(range(12))
     again = [name for name, count in calls(tmp_path / "calls").items() if count > 1]
@@ -147,7 +147,7 @@ def test_a_variant_that_kills_its_process_fails_alone(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         return {"x": x}
 
-    study = flexmb.simulate_many(deadly, [{"x": x} for x in range(8)], workers=2)
+    study = flexmb.parameter_study(deadly, [{"x": x} for x in range(8)], workers=2)
     assert [row.parameters["x"] for row in study.failed] == [3]
     assert "process died" in study.failed[0].error
 
@@ -156,17 +156,17 @@ def test_a_study_goes_on_from_what_it_kept(tmp_path):
     """Also after its file was cut off in the middle of a line; another study's file is refused."""
     (tmp_path / "calls").mkdir()
     kept, variant = tmp_path / "kept.jsonl", numbered(tmp_path / "calls")
-    flexmb.simulate_many(variant, [{"x": x} for x in range(4)], workers=1, keep=kept)
+    flexmb.parameter_study(variant, [{"x": x} for x in range(4)], workers=1, checkpoint=kept)
     kept.write_text(kept.read_text()[:-9])
-    study = flexmb.simulate_many(variant, [{"x": np.int64(x)} for x in range(6)], workers=1, keep=kept)
+    study = flexmb.parameter_study(variant, [{"x": np.int64(x)} for x in range(6)], workers=1, checkpoint=kept)
     assert study.measure("sum").tolist() == list(range(6))
     assert calls(tmp_path / "calls") == {"0-0": 1, "1-0": 1, "2-0": 1, "3-0": 2, "4-0": 1, "5-0": 1}
-    flexmb.simulate_many(variant, [{"x": x} for x in range(6)], workers=1, keep=kept)
+    flexmb.parameter_study(variant, [{"x": x} for x in range(6)], workers=1, checkpoint=kept)
     assert sum(calls(tmp_path / "calls").values()) == 7
     with pytest.raises(StudyError, match="another study"):
-        flexmb.simulate_many(pendulum, [{"mass": 1.0}], 0.1, keep=kept)
+        flexmb.parameter_study(pendulum, [{"mass": 1.0}], 0.1, checkpoint=kept)
     with pytest.raises(StudyError, match="cannot be kept"):
-        flexmb.simulate_many(variant, [{"x": 1}], keep=tmp_path / "nowhere" / "kept.jsonl")
+        flexmb.parameter_study(variant, [{"x": 1}], checkpoint=tmp_path / "nowhere" / "kept.jsonl")
 
 
 @pytest.mark.filterwarnings("ignore")  # of Dask's own, at its end
@@ -189,7 +189,7 @@ def test_a_dask_cluster_that_loses_a_worker_loses_no_variant(tmp_path):
         distributed.Client(cluster) as client,
     ):
         executor = client.get_executor(pure=False)
-        study = flexmb.simulate_many(deadly, [{"x": x} for x in range(30)], executor=executor)
+        study = flexmb.parameter_study(deadly, [{"x": x} for x in range(30)], executor=executor)
     assert not study.failed
     assert study.measure("sum").tolist() == list(range(30))
     made = calls(tmp_path / "calls")
@@ -207,7 +207,7 @@ def test_a_study_of_reductions():
         basis = reduction.craig_bampton(part.with_interfaces(a="x0", b="x1"), modes)
         return {"frequency": float(basis.frequencies[0])}
 
-    found = flexmb.simulate_many(variant, flexmb.every_combination(modes=[0, 2, 6]), workers=1).measure("frequency")
+    found = flexmb.parameter_study(variant, flexmb.full_factorial(modes=[0, 2, 6]), workers=1).measure("frequency")
     assert found[0] > found[1] > found[2]
     assert found[1] == pytest.approx(found[2], rel=1e-2)
 
@@ -232,7 +232,7 @@ def test_the_verb_writes_table_and_plot(tmp_path, monkeypatch):
     text = EXAMPLE.read_text().replace("duration = 0.05", "duration = 2e-3")
     (tmp_path / "model.toml").write_text(text)
     words = ["study", "model.toml", "--vary", "joints.bearing.drive.speed=100:300:3", "--vary", "bodies.crank.mass=1,2"]
-    done = CliRunner().invoke(app, [*words, "--keep", "kept.jsonl", "--workers", "1"], catch_exceptions=False)
+    done = CliRunner().invoke(app, [*words, "--checkpoint", "kept.jsonl", "--workers", "1"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "6 variants" in done.output
     with (tmp_path / "model.study.csv").open() as file:
@@ -247,7 +247,7 @@ def test_the_verb_writes_table_and_plot(tmp_path, monkeypatch):
 
 
 def test_a_plot_needs_a_number(tmp_path):
-    study = flexmb.simulate_many(lambda kind: {"length": len(kind)}, [{"kind": "a"}, {"kind": "bb"}], workers=1)
+    study = flexmb.parameter_study(lambda kind: {"length": len(kind)}, [{"kind": "a"}, {"kind": "bb"}], workers=1)
     with pytest.raises(StudyError, match="number"):
         plot_study(study, tmp_path / "study.png")
 
@@ -372,7 +372,7 @@ def test_a_kept_study_is_about_its_measure_options_files_and_globals(tmp_path, m
         return pendulum(mass=mass * len(mesh.read_text()))
 
     def run(model=model, measure=lambda r: {"y": 1.0}, duration=0.1, step=1e-2):
-        return flexmb.simulate_many(model, one, duration, measure=measure, step=step, keep=kept, workers=1)
+        return flexmb.parameter_study(model, one, duration, measure=measure, step=step, checkpoint=kept, workers=1)
 
     run()
     run()
@@ -399,7 +399,7 @@ def test_a_file_that_keeps_no_study_is_left_alone(tmp_path):
     for content in ("precious\n", "{}\n", "[1]\n", '{"model": 1}'):
         path.write_text(content)
         with pytest.raises(StudyError, match="another study"):
-            flexmb.simulate_many(using_global, [{"x": 1.0}], keep=path, workers=1)
+            flexmb.parameter_study(using_global, [{"x": 1.0}], checkpoint=path, workers=1)
         assert path.read_text() == content
 
 
@@ -439,8 +439,12 @@ def test_outcomes_of_files_that_have_changed_are_computed_again(tmp_path, monkey
     def run():
         done.clear()
         kept = tmp_path / "kept.jsonl"
-        variants = flexmb.study.every_combination(part=["soft", "stiff"])
-        return flexmb.simulate_many(model, variants, keep=kept, workers=1, progress=done.append).measure("y").tolist()
+        variants = flexmb.study.full_factorial(part=["soft", "stiff"])
+        return (
+            flexmb.parameter_study(model, variants, checkpoint=kept, workers=1, progress=done.append)
+            .measure("y")
+            .tolist()
+        )
 
     assert run() == [2202.0, 2220.0]
     assert run() == [2202.0, 2220.0]

@@ -28,7 +28,7 @@ def everything(second_order):
         "law", system.ground.at((0, 1, 2)), two["end"], law=lambda t, x, xdot: -3.0 * x**3 - 0.5 * xdot * abs(xdot)
     )
     system.load("dead", one["end"], force=(1.0, 2, 3), moment=(3.0, -1, 2))
-    system.load("follower", two["end"], force=(-1.0, 2, 1), moment=(0.5, 1, -2), follows=True)
+    system.load("follower", two["end"], force=(-1.0, 2, 1), moment=(0.5, 1, -2), follower=True)
     return system.build()
 
 

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from flexmb.errors import EquilibriumError, LinearError
 from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
-from flexmb.linear.linearise import Linear, linearise
+from flexmb.linear.linearise import LinearisedModel, linearise
 from flexmb.linear.vibration import Vibration
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -30,7 +30,7 @@ Family = Callable[[float], System | Mechanism]
 
 
 @dataclass(frozen=True, eq=False)
-class Branches:
+class EigenvalueLoci:
     """Eigenvalues (n, k) at each value of a parameter, each column one vibration followed by its shape; `seen` (n, k): their frequencies seen from the ground, nan where only those of the
     turning axes are known. `growth` (n,): growth rate of the least stable of all motions, also of those that are not followed; `stable` (n,): whether none grows by more than the error of its
     eigenvalue."""
@@ -63,7 +63,7 @@ class Branches:
 
 def campbell(
     of: Family, speeds: ArrayLike, count: int = 10, parameter: str = "speed", progress: Progress | None = None
-) -> Branches:
+) -> EigenvalueLoci:
     """Frequencies against speed: `of(speed)` is the mechanism that turns with it (its drivers or start say so); at each speed its steady motion and the vibrations about it.
 
     Drivers that take time to get up to speed are taken when they have (`steady_motion`). A parameter that changes neither speeds nor vibrations is refused: it is not what the mechanism turns with.
@@ -78,35 +78,35 @@ def campbell(
         found.append(steady.state.w)
         return steady
 
-    branches = _followed(of, speeds, count, parameter, at_speed, progress)
-    _require_change(branches, found)
-    return branches
+    loci = _followed(of, speeds, count, parameter, at_speed, progress)
+    _require_change(loci, found)
+    return loci
 
 
 def root_locus(
     of: Family, values: ArrayLike, count: int = 10, parameter: str = "parameter", progress: Progress | None = None
-) -> Branches:
+) -> EigenvalueLoci:
     """Vibrations about the equilibrium, against any parameter of a mechanism."""
     return _followed(of, values, count, parameter, equilibrium, progress)
 
 
-def along_motion(result: Result, count: int = 10, times: int = 50, progress: Progress | None = None) -> Branches:
+def along_motion(result: Result, count: int = 10, times: int = 50, progress: Progress | None = None) -> EigenvalueLoci:
     """Vibrations about the states that a result went through, as if each were held: what a measurement in short windows sees. `times`: how many, evenly spread."""
     chosen = np.unique(np.linspace(0, len(result.t) - 1, times).round().astype(int))
     cases = ((float(result.t[k]), linearise(result.mechanism, result.state(int(k)))) for k in chosen)
     return _branches(cases, len(chosen), count, "time", progress)
 
 
-def _require_change(branches: Branches, velocities: list[np.ndarray]) -> None:
+def _require_change(loci: EigenvalueLoci, velocities: list[np.ndarray]) -> None:
     """Refuse a diagram over a parameter with which neither velocities nor vibrations change."""
-    if np.ptp(branches.values) == 0:
+    if np.ptp(loci.values) == 0:
         return
     same = all((w == velocities[0]).all() for w in velocities)
-    scale = np.abs(branches.eigenvalues).max(initial=0.0)
-    if same and np.ptp(branches.eigenvalues.imag, axis=0).max(initial=0.0) <= FLAT * scale:
+    scale = np.abs(loci.eigenvalues).max(initial=0.0)
+    if same and np.ptp(loci.eigenvalues.imag, axis=0).max(initial=0.0) <= FLAT * scale:
         still = "" if velocities[0].any() else ", and nothing turns"
         raise LinearError(
-            f"Speeds and vibrations are the same for every value of {branches.parameter!r} from {branches.values.min():.6g} to {branches.values.max():.6g}{still}. "
+            f"Speeds and vibrations are the same for every value of {loci.parameter!r} from {loci.values.min():.6g} to {loci.values.max():.6g}{still}. "
             "Each mechanism must turn with its value from the start: drive it with motion.constant_speed(value), or set_speed; a driver that gets up to speed later and is a function of your own "
             "does not say when it has: follow linearise(steady_motion(system, t)) with a time t after that."
         )
@@ -114,12 +114,12 @@ def _require_change(branches: Branches, velocities: list[np.ndarray]) -> None:
 
 def _followed(
     of: Family, values: ArrayLike, count: int, parameter: str, rest: Callable, progress: Progress | None
-) -> Branches:
+) -> EigenvalueLoci:
     given = np.atleast_1d(np.asarray(values, dtype=float))
     if not len(given) or not np.isfinite(given).all():
         raise LinearError(f"Values of {parameter!r} must be finite numbers, at least one; found {values!r}.")
 
-    def cases() -> Iterator[tuple[float, Linear]]:
+    def cases() -> Iterator[tuple[float, LinearisedModel]]:
         for value in given:
             found = rest(of(float(value)))
             yield float(value), linearise(found.mechanism, found.state)
@@ -128,8 +128,8 @@ def _followed(
 
 
 def _branches(
-    cases: Iterator[tuple[float, Linear]], total: int, count: int, parameter: str, progress: Progress | None
-) -> Branches:
+    cases: Iterator[tuple[float, LinearisedModel]], total: int, count: int, parameter: str, progress: Progress | None
+) -> EigenvalueLoci:
     values, eigenvalues, seen, growth, stable = [], [], [], [], []
     before: Vibration | None = None
     for k, (value, linear) in enumerate(cases):
@@ -150,7 +150,7 @@ def _branches(
         seen.append(_from_ground(linear, before))
         if progress is not None:
             progress((k + 1) / total)
-    return Branches(
+    return EigenvalueLoci(
         parameter, np.array(values), np.array(eigenvalues), np.array(seen), np.array(growth), np.array(stable)
     )
 
@@ -191,7 +191,7 @@ def _space(x: np.ndarray) -> np.ndarray:
     return np.asarray(U[:, sizes > 1e-6 * sizes.max(initial=0.0)])
 
 
-def _from_ground(linear: Linear, vibration: Vibration) -> np.ndarray:
+def _from_ground(linear: LinearisedModel, vibration: Vibration) -> np.ndarray:
     """Frequencies (k,) of motions across the axis of rotation as the ground sees them; not a number where bodies do not turn about one axis."""
     mechanism, state, flat = linear.mechanism, linear.state, compiled(linear.mechanism)
     turning, momenta = [], linear.M @ vibration.shapes

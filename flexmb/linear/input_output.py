@@ -13,7 +13,7 @@ from flexmb.errors import LinearError
 from flexmb.kernels.base.data import ANGLE, TRANSLATION
 from flexmb.kernels.steps.step import displace
 from flexmb.linear.independent import Changing
-from flexmb.linear.linearise import Linear
+from flexmb.linear.linearise import LinearisedModel
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Result, followed_angles, result_of_states
@@ -63,7 +63,7 @@ def _motions(mechanism: Mechanism) -> dict[str, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Ports:
+class InputOutputModel:
     """Small motions `x = T xi` with `xi = [y, f]`: independent coordinates and imposed motions; outputs `z = Z[0] xi + Z[1] xi' + Z[2] xi'' + direct u`.
 
     `inputs` in the order they were given; `force` (nv, nu): generalised force of each unit of force-like input `u`; `moving`: `T` (nv, nf + nf_imposed) and its two derivatives along the
@@ -84,7 +84,9 @@ class Ports:
         return self.moving[0]
 
 
-def ports(linear: Linear, inputs: Iterable[str], outputs: Mapping[str, Output]) -> Ports:
+def input_output_model(
+    linear: LinearisedModel, inputs: Iterable[str], outputs: Mapping[str, Output]
+) -> InputOutputModel:
     """Inputs and outputs of small motions. Outputs are differentiated by central differences (nine digits), joint reactions included."""
     mechanism, names = linear.mechanism, tuple(inputs)
     if not names or not outputs:
@@ -119,10 +121,10 @@ def ports(linear: Linear, inputs: Iterable[str], outputs: Mapping[str, Output]) 
         direct = back @ B
     else:
         direct = np.zeros((len(outputs), B.shape[1]))
-    return Ports(names, tuple(outputs), is_motion, moving, B, (Z[0], Z[1], Z[2]), direct)
+    return InputOutputModel(names, tuple(outputs), is_motion, moving, B, (Z[0], Z[1], Z[2]), direct)
 
 
-def _load_force(linear: Linear, number: int) -> np.ndarray:
+def _load_force(linear: LinearisedModel, number: int) -> np.ndarray:
     """Generalised force (nv,) of a load with a factor of one."""
     mechanism = linear.mechanism
     alone = replace(mechanism, loads=(replace(mechanism.loads[number], function=-1),))
@@ -132,7 +134,9 @@ def _load_force(linear: Linear, number: int) -> np.ndarray:
     return e.terms.loads.copy()
 
 
-def _seen(linear: Linear, moving: Changing, outputs: Mapping[str, Output]) -> tuple[list[np.ndarray], np.ndarray]:
+def _seen(
+    linear: LinearisedModel, moving: Changing, outputs: Mapping[str, Output]
+) -> tuple[list[np.ndarray], np.ndarray]:
     """Derivatives of the outputs by `xi`, `xi'` and `xi''` of displacements `T xi`, and by the multipliers."""
     mechanism, state = linear.mechanism, linear.state
     T, rate, second = moving

@@ -82,9 +82,13 @@ def test_another_model_of_the_part_has_its_own_factor(part, factors):
 
 
 def test_an_error_gives_the_factor_back(part, factors):
-    with pytest.raises(RuntimeError, match="mine"), reduction.prepared(part):
-        reduction.guyan(part)
-        raise RuntimeError("mine")
+    def interrupted():
+        with reduction.prepared(part):
+            reduction.guyan(part)
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        interrupted()
     gc.collect()
     assert factors[0]() is None
     reduction.guyan(part)

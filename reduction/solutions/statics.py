@@ -7,8 +7,8 @@ motions q, every static displacement under loads f is
     u = G f + Phi q,    S q = Phi^T f,    S = Phi^T K Phi
 
 Pinned dofs carry no reaction as long as the loads are in equilibrium: there Phi is the rigid motion and S = 0.
-Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319; Farhat and Geradin, Int. J. Numer. Meth. Engng 41 (1998) 675-696 (solution
-of floating bodies with their rigid motions as unknowns).
+Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319; Farhat and Geradin, Int. J. Numer. Meth. Engng 41 (1998) 675-696
+(solution of floating bodies with their rigid motions as unknowns).
 """
 
 from collections.abc import Iterator

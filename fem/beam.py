@@ -15,10 +15,12 @@ THEORIES = ("timoshenko", "euler-bernoulli")
 class Section:
     """A cross-section about its centroid, in the axes y, z of the beam (x runs along it). Units: consistent.
 
-    - `area`; `Iy = int z^2 dA` (bending in the x-z plane), `Iz = int y^2 dA` (bending in the x-y plane): y, z are principal axes;
+    - `area`; `Iy = int z^2 dA` (bending in the x-z plane), `Iz = int y^2 dA` (bending in the x-y plane): y, z are
+      principal axes;
     - `J`: torsion constant (not the polar moment, but for circles);
     - `shear_y`, `shear_z`: shear correction factors of forces along y and z (Timoshenko);
-    - `fibres`: places (y, z) where strains are recovered; default: the corners of the rectangle with this area, Iy and Iz.
+    - `fibres`: places (y, z) where strains are recovered; default: the corners of the rectangle with this area, Iy and
+      Iz.
 
     The shear centre is taken to be the centroid.
 
@@ -59,7 +61,10 @@ class Section:
 
     @staticmethod
     def tube(outer: float, inner: float) -> "Section":
-        """A circular tube by its diameters; shear factor from Cowper (1966) for Poisson's ratio 0. Raises `MaterialError` when the tube has no wall."""
+        """A circular tube by its diameters; shear factor from Cowper (1966) for Poisson's ratio 0.
+
+        Raises `MaterialError` when the tube has no wall.
+        """
         _positive("tube", outer=outer)
         if not 0 <= inner < outer:
             raise MaterialError(f"A tube's inner diameter must be from 0 to the outer one, {outer}; found {inner}.")
@@ -115,8 +120,8 @@ class Beam:
     - `offset` (2,): place (y, z) of the centroid line beside the nodes, in the axes of the beam.
     - `theory`: "timoshenko" (shear deformation) or "euler-bernoulli"; rotary inertia in both.
 
-    E and G are those of the material along its first axis. Nodes of beams have six dofs; a beam that ends at a node of solid cells is
-    hinged there: tie it to several nodes by a rigid interface, or let it reach into the solid.
+    E and G are those of the material along its first axis. Nodes of beams have six dofs; a beam that ends at a node of
+    solid cells is hinged there: tie it to several nodes by a rigid interface, or let it reach into the solid.
 
     Raises `MaterialError` when theory, offset or y axis are not usable.
     """
@@ -158,7 +163,10 @@ class Beam:
         return replace(self, offset=(0.0, 0.0))
 
     def axes(self, direction: Float[np.ndarray, "e 3"]) -> Float[np.ndarray, "e 3 3"]:
-        """Axes x, y, z of beams (rows) along unit vectors `direction`. Raises `MaterialError` when y_axis is along a beam."""
+        """Axes x, y, z of beams (rows) along unit vectors `direction`.
+
+        Raises `MaterialError` when y_axis is along a beam.
+        """
         x = direction
         if self.y_axis is not None:
             y = np.tile(np.asarray(self.y_axis, dtype=float), (len(x), 1))

@@ -18,7 +18,8 @@ class FlexmbWarning(UserWarning):
 class MeshError(FlexmbError, ValueError):
     """The mesh, or a file that should hold one, cannot be used as it is.
 
-    Raised when meshes are read, made, checked, joined or split, and when a set or a selection of nodes is empty or not there.
+    Raised when meshes are read, made, checked, joined or split, and when a set or a selection of nodes is empty or not
+    there.
     """
 
 
@@ -32,21 +33,24 @@ class MaterialError(FlexmbError, ValueError):
 class MatrixError(FlexmbError, ValueError):
     """A matrix has the wrong shape, symmetry, definiteness or content (NaN).
 
-    Raised when matrices of other programs are read, when a matrix is factorised, and when a basis does not belong to its model.
+    Raised when matrices of other programs are read, when a matrix is factorised, and when a basis does not belong to
+    its model.
     """
 
 
 class InterfaceError(FlexmbError, ValueError):
     """An interface cannot carry the motion it is asked for.
 
-    Raised when interfaces are made, added to a part or cut: no nodes, nodes that do not exist, nodes that two rigid interfaces share.
+    Raised when interfaces are made, added to a part or cut: no nodes, nodes that do not exist, nodes that two rigid
+    interfaces share.
     """
 
 
 class FactorisationError(FlexmbError, RuntimeError):
     """A sparse factorisation or solve failed.
 
-    Raised when a matrix is singular to working accuracy, when memory or disk do not suffice, or when a library is missing.
+    Raised when a matrix is singular to working accuracy, when memory or disk do not suffice, or when a library is
+    missing.
     """
 
 
@@ -60,7 +64,8 @@ class DoesNotFitError(FlexmbError):
 class ConvergenceError(FlexmbError, RuntimeError):
     """An iteration ended without the accuracy that was asked for.
 
-    Raised by eigensolvers, reductions to a tolerance, time steps, and searches for an equilibrium, a steady or a periodic motion.
+    Raised by eigensolvers, reductions to a tolerance, time steps, and searches for an equilibrium, a steady or a
+    periodic motion.
     """
 
 

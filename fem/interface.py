@@ -51,8 +51,8 @@ class Interface:
       make up whole faces of the skin, otherwise all equal. They act on the default point and on the mean motion of
       an average interface; a rigid one moves as one whatever they are.
 
-    `resolve` makes the resolved record: `name` set, `nodes` sorted, `point` and `weights` arrays, `rotation_dofs` those of its nodes
-    that belong to beams. Units: consistent.
+    `resolve` makes the resolved record: `name` set, `nodes` sorted, `point` and `weights` arrays, `rotation_dofs` those
+    of its nodes that belong to beams. Units: consistent.
 
     Raises `InterfaceError` when kind, point or weights are not usable.
     """
@@ -101,9 +101,10 @@ class Interface:
     def interface_matrix(self, model: HasPoints) -> sp.csr_matrix:
         """B (ndof, 6), sparse: `B^T u = [t; theta]`, the motion of the interface for nodal displacements u.
 
-        Minimises `sum_k w_k |u_k - t - theta x (x_k - p)|^2` over t and theta, so `B^T L = I` for L = `rigid_body_modes`:
-        rigid motion is met exactly. `B f` spreads a wrench f = [force; moment about `point`] over the nodes. A rigid
-        interface uses equal weights, any weights giving the same answer there. Cost: linear in the number of nodes.
+        Minimises `sum_k w_k |u_k - t - theta x (x_k - p)|^2` over t and theta, so `B^T L = I` for
+        L = `rigid_body_modes`: rigid motion is met exactly. `B f` spreads a wrench f = [force; moment about `point`]
+        over the nodes. A rigid interface uses equal weights, any weights giving the same answer there. Cost: linear in
+        the number of nodes.
 
         Source: the RBE3 element of NASTRAN; the normal equations are solved about the centroid, where they decouple.
         """
@@ -175,8 +176,8 @@ def require_disjoint(interfaces: Mapping[str, Interface]) -> None:
         shared = np.intersect1d(a.nodes, b.nodes)
         if len(shared):
             raise InterfaceError(
-                f"The rigid interfaces {a.name!r} and {b.name!r} share {len(shared)} nodes ({_some(shared)}), and a node "
-                "moves with one rigid set only. Remove the shared nodes from one of them, or make one an average "
+                f"The rigid interfaces {a.name!r} and {b.name!r} share {len(shared)} nodes ({_some(shared)}), and a "
+                "node moves with one rigid set only. Remove the shared nodes from one of them, or make one an average "
                 'interface: Interface(..., kind="average").'
             )
 

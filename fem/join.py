@@ -14,12 +14,13 @@ from fem.model import Model
 def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: str = "assembly") -> Model:
     """The parts, in the coordinates they have, as one model whose `welds` hold them together.
 
-    - `welds`: name of the weld to the interfaces that it joins, as "PART INTERFACE"; all of them rigid. Their nodes move as one set.
+    - `welds`: name of the weld to the interfaces that it joins, as "PART INTERFACE"; all of them rigid. Their nodes
+      move as one set.
     - The other interfaces stay, called "PART INTERFACE"; a weld is an interface too.
 
-    Nodes and dofs are those of the parts, one part after the other (rotations of beams last). With an imported part among them the whole is made from
-    matrices. Raises InterfaceError (unknown or average interface, one welded twice) and MatrixError. Costs nothing: matrices are assembled when first
-    asked for.
+    Nodes and dofs are those of the parts, one part after the other (rotations of beams last). With an imported part
+    among them the whole is made from matrices. Raises InterfaceError (unknown or average interface, one welded twice)
+    and MatrixError. Costs nothing: matrices are assembled when first asked for.
     """
     if len(parts) < 2 or not welds:
         raise MatrixError(
@@ -37,7 +38,8 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
                 )
             if end in taken:
                 raise InterfaceError(
-                    f"The interface {end!r} is welded twice, by {taken[end]!r} and {weld!r}; name all its partners in one weld."
+                    f"The interface {end!r} is welded twice, by {taken[end]!r} and {weld!r}; name all its partners in "
+                    "one weld."
                 )
             taken[end] = weld
     first = dict(zip(parts, np.cumsum([0, *(len(m.points) for m in parts.values())]).tolist(), strict=False))
@@ -85,7 +87,8 @@ def _of_matrices(parts: Mapping[str, Model], name: str) -> Model:
     beams = [part for part, model in parts.items() if len(model.rotation_nodes)]
     if beams:
         raise MatrixError(
-            f"Assembly {name!r}: {', '.join(map(repr, beams))} have beams, which cannot be joined to a part made from matrices."
+            f"Assembly {name!r}: {', '.join(map(repr, beams))} have beams, which cannot be joined to a part made from "
+            "matrices."
         )
     M, K = (sp.block_diag([getattr(m, letter) for m in parts.values()], format="csr") for letter in "MK")
     return Model.from_matrices(M, K, np.concatenate([m.points for m in parts.values()]), name)

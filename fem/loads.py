@@ -28,8 +28,9 @@ def gravity(model: Model, acceleration: Any) -> Force:
 def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -> Force:
     """Work-equivalent forces (ndof,) of a uniform pressure `value`, positive when it pushes on the part.
 
-    `faces`: name of a face set of the mesh, or (cell, face of the cell) pairs. The forces are `-value * int N_a n dA`, exact
-    for the faces as they are interpolated, curved ones included; the load keeps its direction (no follower stiffness).
+    `faces`: name of a face set of the mesh, or (cell, face of the cell) pairs. The forces are `-value * int N_a n dA`,
+    exact for the faces as they are interpolated, curved ones included; the load keeps its direction (no follower
+    stiffness).
     """
     mesh = _mesh_of(model, "a pressure")
     pairs = _faces_of(mesh, faces)
@@ -49,8 +50,8 @@ def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -
 def point_force(model: Model, nodes: Any, force: Any) -> Force:
     """Forces (ndof,) at `nodes` (numbers, a set name or a `Selection`).
 
-    `force` (3,): the total, shared equally by the nodes; or (k, 3): one force for each of k node numbers, in their order.
-    For a force on a region that should act through its mean motion, use an average interface instead.
+    `force` (3,): the total, shared equally by the nodes; or (k, 3): one force for each of k node numbers, in their
+    order. For a force on a region that should act through its mean motion, use an average interface instead.
 
     Raises `MatrixError` when nodes do not exist, or the force has not their shape.
     """
@@ -68,8 +69,8 @@ def point_force(model: Model, nodes: Any, force: Any) -> Force:
         values = np.tile(values / len(numbers), (len(numbers), 1))
     elif by_name or values.shape != (len(numbers), 3):
         raise MatrixError(
-            f"A point force on {len(numbers)} nodes has shape (3,) (the total), or ({len(numbers)}, 3) when the nodes are given by number; "
-            f"found {values.shape}."
+            f"A point force on {len(numbers)} nodes has shape (3,) (the total), or ({len(numbers)}, 3) when the nodes "
+            f"are given by number; found {values.shape}."
         )
     total = np.zeros((count, 3))
     np.add.at(total, numbers, values)
@@ -84,7 +85,8 @@ def _padded(model: Model, nodal: np.ndarray) -> np.ndarray:
 def _mesh_of(model: Model, what: str) -> Mesh:
     if model.mesh is None:
         raise MeshError(
-            f"Model {model.name!r} was made from matrices and has no mesh; {what} needs one. Give node numbers and forces."
+            f"Model {model.name!r} was made from matrices and has no mesh; {what} needs one. Give node numbers and "
+            "forces."
         )
     return model.mesh
 

@@ -16,8 +16,8 @@ ASYMMETRIC = 1e-8
 
 @dataclass(frozen=True)
 class PointMass:
-    """A rigid lump that moves with an interface: `mass`; `inertia` (3, 3) or its 3 diagonal entries about its centre; `offset` (3,) of its centre
-    from the interface's point. Mesh axes. Units: consistent."""
+    """A rigid lump that moves with an interface: `mass`; `inertia` (3, 3) or its 3 diagonal entries about its centre;
+    `offset` (3,) of its centre from the interface's point. Mesh axes. Units: consistent."""
 
     mass: float
     inertia: Any = (0.0, 0.0, 0.0)
@@ -46,8 +46,9 @@ class PointMass:
             or principal[2] > (principal[:2].sum()) * (1 + 1e-9)
         ):
             raise MatrixError(
-                f"The mass added at {name!r} is not physical: mass {self.mass}, principal moments of inertia {principal}. The mass must not be negative, the "
-                "moments neither, and none may exceed the sum of the others."
+                f"The mass added at {name!r} is not physical: mass {self.mass}, principal moments of inertia "
+                f"{principal}. The mass must not be negative, the moments neither, and none may exceed the sum of the "
+                "others."
             )
         lever = rigid_motion(c[None], np.zeros(3))
         M = self.mass * lever.T @ lever
@@ -57,8 +58,9 @@ class PointMass:
 
 @dataclass(frozen=True)
 class Spring:
-    """A massless elastic connection between two interfaces: `stiffness` (6, 6), symmetric and not negative, or its 6 diagonal entries, on the motion
-    [translation; rotation] of `b` relative to `a`, at the point of `b`, in mesh axes. Units: consistent."""
+    """A massless elastic connection between two interfaces: `stiffness` (6, 6), symmetric and not negative, or its 6
+    diagonal entries, on the motion [translation; rotation] of `b` relative to `a`, at the point of `b`, in mesh axes.
+    Units: consistent."""
 
     a: str
     b: str
@@ -75,8 +77,8 @@ class Spring:
             or np.linalg.eigvalsh(_unit_diagonal(k, k))[0] < -1e-9
         ):
             raise MatrixError(
-                f"The spring between {self.a!r} and {self.b!r} needs a symmetric stiffness without negative eigenvalues, (6, 6) or its 6 diagonal entries; "
-                f"found shape {np.shape(self.stiffness)}."
+                f"The spring between {self.a!r} and {self.b!r} needs a symmetric stiffness without negative "
+                f"eigenvalues, (6, 6) or its 6 diagonal entries; found shape {np.shape(self.stiffness)}."
             )
         return k
 
@@ -116,7 +118,8 @@ def _interface(interfaces: Mapping[str, Interface], name: str) -> Interface:
 
 
 def _unit_diagonal(A: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """A matrix (6, 6) of forces and moments without units: scaled by what makes the entries of the diagonal of `k` one, or minus one, and where they are zero the largest beside them."""
+    """A matrix (6, 6) of forces and moments without units: scaled by what makes the entries of the diagonal of `k` one,
+    or minus one, and where they are zero the largest beside them."""
     diagonal = np.abs(np.diag(k))
     scale = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
     coupled = (np.abs(k) * scale).max(axis=1)

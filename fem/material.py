@@ -39,8 +39,9 @@ class Material:
         lowest = np.linalg.eigvalsh(C)[0]
         if not lowest > 0:
             raise MaterialError(
-                f"Material {self.name!r}: the elasticity matrix is not positive definite (lowest eigenvalue {lowest:.3g}); "
-                "with these moduli and Poisson's ratios the material would give energy away. Check them."
+                f"Material {self.name!r}: the elasticity matrix is not positive definite (lowest eigenvalue "
+                f"{lowest:.3g}); with these moduli and Poisson's ratios the material would give energy away. Check "
+                "them."
             )
         if self.density is not None and not (np.isfinite(self.density) and self.density > 0):
             raise MaterialError(f"Material {self.name!r}: density must be positive and finite; found {self.density}.")
@@ -138,7 +139,8 @@ DENSE, DENSE_SPEED = 2.5e3, 4e2  # kg/m^3, m/s: among the metals lead is the slo
 
 
 def check_units(material: Material, size: float) -> str | None:
-    """A hint when modulus, density and the `size` of the part (its bounding box's diagonal) fit no system of units, else None.
+    """A hint when modulus, density and the `size` of the part (its bounding box's diagonal) fit no system of units,
+    else None.
 
     Physical solids leave a narrow window in each system of `SYSTEMS`; constants that are off by 1e3, 1e6, 1e9 or 1e12
     miss all of them. Nothing is said without a density, nor about plain numbers (`DIMENSIONLESS`).
@@ -151,17 +153,19 @@ def check_units(material: Material, size: float) -> str | None:
     fitting = [s for s in SYSTEMS if _solid(material.density * s.density, shear * s.modulus)]
     if not fitting:
         return (
-            f"Material {material.name!r}: density {material.density:.4g} and shear modulus {shear:.4g} are those of no solid in any "
-            f"consistent system of units ({'; '.join(s.name for s in SYSTEMS)}). One of them is probably off by a power of ten: steel is "
-            "7850 kg/m^3 and 2.1e11 Pa, or 7.85e-9 t/mm^3 and 2.1e5 MPa; see Material.steel(units=...)."
+            f"Material {material.name!r}: density {material.density:.4g} and shear modulus {shear:.4g} are those of no "
+            f"solid in any consistent system of units ({'; '.join(s.name for s in SYSTEMS)}). One of them is probably "
+            "off by a power of ten: steel is 7850 kg/m^3 and 2.1e11 Pa, or 7.85e-9 t/mm^3 and 2.1e5 MPa; see "
+            "Material.steel(units=...)."
         )
     if any(_within(size * s.length, SIZE) for s in fitting):
         return None
     meant = fitting[0]
     other = "millimetres" if meant.length == 1.0 else "metres"
     return (
-        f"Material {material.name!r} is given in the units {meant.name}, and in them the part would be {size * meant.length:.3g} m long: "
-        f"is the mesh in {other}? Give the material in the units of the mesh, as Material.steel(units=...) does, or scale the mesh."
+        f"Material {material.name!r} is given in the units {meant.name}, and in them the part would be "
+        f"{size * meant.length:.3g} m long: is the mesh in {other}? Give the material in the units of the mesh, as "
+        "Material.steel(units=...) does, or scale the mesh."
     )
 
 

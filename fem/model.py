@@ -92,7 +92,8 @@ class Model:
 
     `M` and `K` (sparse, symmetric, full storage) are assembled on first use and shared by copies with other interfaces.
     Dofs: displacements first, `3 * node + component`; then rotations of the nodes of beams, `3 n + 3 k + component` for
-    `rotation_nodes[k]`. `solver`: how the matrices are factorised. `mesh` is None and `materials` is empty for a model made from matrices.
+    `rotation_nodes[k]`. `solver`: how the matrices are factorised. `mesh` is None and `materials` is empty for a model
+    made from matrices.
 
     Raises `MaterialError` when a material is none.
     """
@@ -111,8 +112,8 @@ class Model:
         """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one);
         a `fem.Beam` (material and section) for line cells.
 
-        Raises MaterialError for cells without a material or with two; warns (UnitWarning) when modulus, density and size
-        do not belong to one system of units. Costs nothing: matrices are assembled when first asked for.
+        Raises MaterialError for cells without a material or with two; warns (UnitWarning) when modulus, density and
+        size do not belong to one system of units. Costs nothing: matrices are assembled when first asked for.
         """
         by_set = material if isinstance(material, Mapping) else {"": material}
         wrong = [type(m).__name__ for m in by_set.values() if not isinstance(m, Material | Beam)]
@@ -145,11 +146,12 @@ class Model:
 
     @staticmethod
     def from_matrices(M: Any, K: Any, points: Float[np.ndarray, "n 3"], name: str = "imported") -> "Model":
-        """A model from imported matrices (3 n, 3 n), three dofs a node, and the coordinates `points` (n, 3) of the nodes.
+        """A model from imported matrices (3 n, 3 n), three dofs a node, and the coordinates `points` (n, 3) of the
+        nodes.
 
-        Refused with MatrixError: wrong shapes, NaN, asymmetry (beyond 1e-8 of the largest entry), a mass that is not that of
-        a rigid body in rigid motion, a stiffness that resists rigid motion (a part still supported, or coordinates that do
-        not belong to it). See `fem.files.matrix_files` for reading matrices of other programs.
+        Refused with MatrixError: wrong shapes, NaN, asymmetry (beyond 1e-8 of the largest entry), a mass that is not
+        that of a rigid body in rigid motion, a stiffness that resists rigid motion (a part still supported, or
+        coordinates that do not belong to it). See `fem.files.matrix_files` for reading matrices of other programs.
         """
         points = np.array(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
@@ -169,7 +171,8 @@ class Model:
 
     @cached_property
     def unread(self) -> tuple[Unread, ...]:
-        """What the file of the mesh says about the part and this model does not obey: keywords of the file, and materials that are not those of the model."""
+        """What the file of the mesh says about the part and this model does not obey: keywords of the file, and
+        materials that are not those of the model."""
         if not isinstance(self._matrices, _Assembly):
             return ()
         source, found = self._matrices, []
@@ -208,7 +211,8 @@ class Model:
 
     @property
     def solid_mass(self) -> sp.csr_matrix:
-        """Mass matrix (3 n, 3 n) of the nodal displacements without the beams; all of it for a model made from matrices."""
+        """Mass matrix (3 n, 3 n) of the nodal displacements without the beams; all of it for a model made from
+        matrices."""
         return self._matrices.solid_mass
 
     def line_masses(self, fields: Float[np.ndarray, "ndof k"]) -> list[LineMass]:
@@ -217,7 +221,8 @@ class Model:
         return [b.line_mass(dofs, fields) for b, dofs in source.beams] if isinstance(source, _Assembly) else []
 
     def moment_loads(self) -> Float[np.ndarray, "ndof 9"]:
-        """Forces of the accelerations `X_a e_b` (column 3 a + b), X from the origin of the mesh: their work is `int X_a u_b` over the mass."""
+        """Forces of the accelerations `X_a e_b` (column 3 a + b), X from the origin of the mesh: their work is
+        `int X_a u_b` over the mass."""
         n = len(self.points)
         field = np.einsum("na,bc->ncab", self.points, np.eye(3)).reshape(3 * n, 9)
         loads = np.vstack([self.solid_mass @ field, np.zeros((self.ndof - 3 * n, 9))])
@@ -238,20 +243,23 @@ class Model:
     def with_solver(
         self, memory: int | str | None = None, backend: str = "auto", scratch: Any = None, checkpoint: Any = None
     ) -> "Model":
-        """The same part whose matrices are factorised within a memory budget (see `fem.SolverOptions`): `part.with_solver(memory="4GiB", checkpoint="run/")`."""
+        """The same part whose matrices are factorised within a memory budget (see `fem.SolverOptions`):
+        `part.with_solver(memory="4GiB", checkpoint="run/")`."""
         copy = Model.__new__(Model)
         copy._set(**{**self.__dict__, "solver": SolverOptions(memory, backend, scratch, checkpoint)})
         return copy
 
     def with_point_masses(self, masses: Mapping[str, PointMass]) -> "Model":
-        """The same part with rigid lumps at interfaces, beside those it has: `masses` from interface to `fem.PointMass`.
+        """The same part with rigid lumps at interfaces, beside those it has: `masses` from interface to
+        `fem.PointMass`.
 
         Raises InterfaceError and MatrixError. Cost: a sum of sparse matrices.
         """
         return self._with_lumped_elements(masses, ())
 
     def with_springs(self, springs: Sequence[Spring]) -> "Model":
-        """The same part with springs between its interfaces (`fem.Spring`), beside those it has. Geometric stiffness leaves them out.
+        """The same part with springs between its interfaces (`fem.Spring`), beside those it has. Geometric stiffness
+        leaves them out.
 
         Raises InterfaceError and MatrixError. Cost: a sum of sparse matrices.
         """
@@ -279,8 +287,8 @@ class Model:
     def geometric_stiffness(self, u: Float[np.ndarray, " ndof"], initial_displacement: bool = False) -> sp.csr_matrix:
         """Change (ndof, ndof) of the tangent stiffness with the displacements `u`, to first order.
 
-        The stress part alone (the classical geometric stiffness), or with `initial_displacement` the complete change for a
-        St. Venant-Kirchhoff material: see `fem.matrices.geometric_stiffness`. Cost: about that of assembling K.
+        The stress part alone (the classical geometric stiffness), or with `initial_displacement` the complete change
+        for a St. Venant-Kirchhoff material: see `fem.matrices.geometric_stiffness`. Cost: about that of assembling K.
 
         Raises `MatrixError` when the initial-displacement part is asked of beams, which do not have it.
         """
@@ -301,7 +309,8 @@ class Model:
     def projected_geometric_stiffness(
         self, U: Float[np.ndarray, "ndof p"], V: Float[np.ndarray, "ndof m"]
     ) -> Float[np.ndarray, "p m m"]:
-        """`V^T K_G(u) V` for every column u of `U`, K_G the stress part of `geometric_stiffness(u)`; no matrix is assembled.
+        """`V^T K_G(u) V` for every column u of `U`, K_G the stress part of `geometric_stiffness(u)`; no matrix is
+        assembled.
 
         Cost: about 18 m^2 flops a quadrature point and field.
         """
@@ -319,9 +328,11 @@ class Model:
     def quadratic_strain_loads(
         self, V: Float[np.ndarray, "ndof m"], pairs: Int[np.ndarray, "p 2"]
     ) -> Float[np.ndarray, "ndof p"]:
-        """Loads whose work on any u is `v_i^T K_G(u) v_j`, a column for each of the `pairs` (i, j) of columns of `V` (displacements).
+        """Loads whose work on any u is `v_i^T K_G(u) v_j`, a column for each of the `pairs` (i, j) of columns of `V`
+        (displacements).
 
-        They are the nodal forces of the quadratic part of the Green strain. Cost: about that of assembling K, times p / 10.
+        They are the nodal forces of the quadratic part of the Green strain. Cost: about that of assembling K, times
+        p / 10.
         """
         source = self._elements(V)
         n = 3 * len(self.points)
@@ -337,16 +348,16 @@ class Model:
         return loads
 
     def gradients(self, U: Float[np.ndarray, "ndof k"]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Batch by batch: places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of the displacement fields `U`, at the quadrature points of solid
-        cells and at the fibres of beams."""
+        """Batch by batch: places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of the displacement fields `U`, at the
+        quadrature points of solid cells and at the fibres of beams."""
         source = self._elements(U)
         yield from assembly.gradients(source.mesh, source.materials, source.material_of, self.displacements(U))
         for beams, dofs in source.beams:
             yield beams.gradients(U[dofs])
 
     def stresses(self, U: Float[np.ndarray, "ndof k"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`: at the nodes of the skin of solids, then at fibres of
-        beams, whose node is -1."""
+        """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`: at
+        the nodes of the skin of solids, then at fibres of beams, whose node is -1."""
         source = self._elements(U)
         mesh = source.mesh
         chosen = np.unique(mesh.nodes_of_faces(mesh.boundary_faces))

@@ -1,6 +1,7 @@
 """Old names: what has been moved or renamed since version 0.1.0 fails with one sentence that gives its new name.
 
-- Modules and the names of packages: two tables here. A finder, the last that Python asks, refuses imports of them; `refuse_old_names` does it for attributes of a package or a module.
+- Modules and the names of packages: two tables here. A finder, the last that Python asks, refuses imports of them;
+  `refuse_old_names` does it for attributes of a package or a module.
 - Methods, attributes and arguments: the decorator `renamed`, where they are defined.
 """
 
@@ -12,20 +13,23 @@ from typing import Any, TypeVar
 
 MODULES = """
 fem -> fem: additions=lumped_elements
-fem -> fem.files: ansys_matrices gmsh_reader gmsh_writer matrices_io=matrix_files mesh_io=mesh_files nastran_matrices vtk_io=vtk_files
+fem -> fem.files: ansys_matrices gmsh_reader gmsh_writer matrices_io=matrix_files mesh_io=mesh_files
+fem -> fem.files: nastran_matrices vtk_io=vtk_files
 fem -> fem.files.abaqus: abaqus=deck abaqus_keywords=keywords abaqus_sets=sets abaqus_types=element_types
 fem -> fem.files.nastran: nastran_cards=cards nastran_deck=mesh nastran_mesh=mesh
 fem -> fem.linear_algebra: eigen factor factorisations krylov slicing threads
 fem -> fem.matrices: assembly beam_matrices cell_matrices geometric_stiffness matrix_check sparsity stress
 fem -> fem.mesh: cell_quality face_area mesh mesh_check=check mesh_shapes=structured_meshes raw_mesh selection unread
 reduction -> reduction: ladder=shape_sequence methods=registry quadratic_shapes=second_order_modes
-reduction -> reduction.error: certificate=reference_response inputs quality=mode_comparison reference=reference_frame response_error
+reduction -> reduction.error: certificate=reference_response inputs quality=mode_comparison
+reduction -> reduction.error: reference=reference_frame response_error
 reduction -> reduction.methods: balanced_truncation craig_bampton free_interface gramian irka krylov modal
 reduction -> reduction.solutions: condensed connectivity fixed_interfaces orthonormal record statics vibration
 flexmb -> flexmb.analyses: adapted compare inverse=inverse_dynamics kinematics mobility precision=work_precision
 flexmb -> flexmb.bodies: body dynamics gauge=validity invariants stress_shapes=stress_modes subspace
 flexmb -> flexmb.equations: features=time_features initial=initial_conditions joint_tree=spanning_tree projection
-flexmb -> flexmb.mechanism: elimination fidelity flatten=compile held=locking joints law=force_law mechanism motion=time_functions pieces=split places=attachments scales system
+flexmb -> flexmb.mechanism: elimination fidelity flatten=compile held=locking joints law=force_law mechanism
+flexmb -> flexmb.mechanism: motion=time_functions pieces=split places=attachments scales system
 flexmb -> flexmb.plots: linear_plots precision_plots reduction_plots study_plots view=pictures
 flexmb -> flexmb.results: ledger measure reactions result stress verdict
 flexmb -> flexmb.simulation: contacts events history instants simulate unilateral watched=event_detection
@@ -45,7 +49,8 @@ flexmb.kernels -> flexmb.kernels.equations: articulated bodies pivots recall=pos
 flexmb.kernels -> flexmb.kernels.steps: mean_rows solve step
 flexmb.linear -> flexmb.equations: tangent
 flexmb.linear -> flexmb.linear: branches=eigenvalue_loci ports=input_output
-flexmb.study -> flexmb.study.gradients: adjoint aligned begun dependence direct held model rates scales seeds sensitivity trust
+flexmb.study -> flexmb.study.gradients: adjoint aligned begun dependence direct held model rates
+flexmb.study -> flexmb.study.gradients: scales seeds sensitivity trust
 """
 """Modules: old package -> new package: the names that they had, and have where that differs."""
 
@@ -113,16 +118,18 @@ def sentence(old: str) -> str | None:
 
 
 class _OldNames:
-    """Finds no module; what has moved it refuses with its new name. Being the last of the finders, it is asked for nothing that exists."""
+    """Finds no module; what has moved it refuses with its new name.
+
+    Being the last of the finders, it is asked for nothing that exists.
+    """
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: ModuleType | None = None) -> None:
         if name.partition(".")[0] not in ("fem", "reduction", "flexmb"):
             return
         text = sentence(name)
-        if (
-            text is not None
-        ):  # without name=: `from package import old` would take it for an attribute that is missing, and hide the sentence
+        if text is not None:
+            # without name=: `from package import old` would take it for a missing attribute and hide the sentence
             raise ModuleNotFoundError(text) if name in moved() else ImportError(text)
 
 
@@ -143,7 +150,8 @@ def refuse_old_names(module: str) -> None:
 
 
 def renamed(**names: str) -> Callable[[T], T]:
-    """Decorator of a function, whose arguments had other names, or of a class, whose attributes and arguments had: old name = new name, or several."""
+    """Decorator of a function, whose arguments had other names, or of a class, whose attributes and arguments had: old
+    name = new name, or several."""
 
     def mark(thing: T) -> T:
         if not isinstance(thing, type):

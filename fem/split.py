@@ -13,12 +13,14 @@ from fem.renamed import renamed
 def split(model: Model, n_parts: int) -> list[Model]:
     """The part of `model` as `n_parts` models, cut across the longest principal direction of its nodes.
 
-    Cells go to the piece that their centre lies in, slabs of equal thickness. Neighbours share the averaging interface "cut k" (k from 1): the
-    nodes of both, about one point. Welded there, the two sides have one mean motion and may warp each in its own way: measured on a beam, deflections
-    then agree to 0.1 % (with rigid cuts: 1 to 5 %, as they hold back lateral contraction). Interfaces of the model stay with their piece. Coordinates, materials and names of sets stay too.
+    Cells go to the piece that their centre lies in, slabs of equal thickness. Neighbours share the averaging interface
+    "cut k" (k from 1): the nodes of both, about one point. Welded there, the two sides have one mean motion and may
+    warp each in its own way: measured on a beam, deflections then agree to 0.1 % (with rigid cuts: 1 to 5 %, as they
+    hold back lateral contraction). Interfaces of the model stay with their piece. Coordinates, materials and names of
+    sets stay too.
 
-    Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut goes through;
-    MatrixError for a model made from matrices.
+    Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut goes
+    through; MatrixError for a model made from matrices.
     """
     source = model.elements
     mesh = source.mesh

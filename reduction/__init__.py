@@ -15,6 +15,7 @@ from reduction.methods.krylov import krylov
 from reduction.methods.modal import modal
 from reduction.registry import METHODS, reduce
 from reduction.second_order import SecondOrder, second_order
+from reduction.solutions.statics import prepared
 from reduction.solutions.vibration import count_modes
 from reduction.strain import strain_modes
 from reduction.substructures import reanalyse, synthesise
@@ -40,6 +41,7 @@ __all__ = [
     "irka",
     "krylov",
     "modal",
+    "prepared",
     "reanalyse",
     "reduce",
     "response_error",

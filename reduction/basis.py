@@ -30,7 +30,8 @@ class Basis:
 
     Units: consistent.
 
-    Raises `MatrixError` when shapes do not fit each other, numbers are not finite or eigenvalues not positive and ascending; `InterfaceError` when `attached_to` names no interface.
+    Raises `MatrixError` when shapes do not fit each other, numbers are not finite or eigenvalues not positive and
+    ascending; `InterfaceError` when `attached_to` names no interface.
     """
 
     Psi: Float[np.ndarray, "ndof m"]
@@ -86,7 +87,8 @@ class Basis:
             band, tolerance = self.options["band"][1], self.options["tolerance"]
             asked = f", {tolerance:.2g} was asked for" if tolerance else ""
             lines.append(
-                f"  response over (0, {band:.5g}) within {self.options['error']:.2g} of the full model, at {self.options['error_at']:.5g}{asked}"
+                f"  response over (0, {band:.5g}) within {self.options['error']:.2g} of the full model, at "
+                f"{self.options['error_at']:.5g}{asked}"
             )
             lines += [
                 f"  not among the inputs: {k!r}, within {v:.2g}" for k, v in self.options["unmeasured_inputs"].items()

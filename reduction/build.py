@@ -31,7 +31,8 @@ DEFAULT_TOLERANCE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class ReductionContext:
-    """What the reduction of a part works with: its statics and its inputs and, where there is a band, the reference response over it.
+    """What the reduction of a part works with: its statics and its inputs and, where there is a band, the reference
+    response over it.
 
     `clock`: when the reference response was begun and finished, in seconds of `time.perf_counter`.
     """
@@ -57,7 +58,8 @@ class ReductionContext:
 
 @dataclass(frozen=True)
 class SizeSpec:
-    """What was asked for: a number of shapes beyond the static ones, or a tolerance over a band, or (both None) the method's own choice."""
+    """What was asked for: a number of shapes beyond the static ones, or a tolerance over a band, or (both None) the
+    method's own choice."""
 
     modes: int | None
     band: Band | None
@@ -73,12 +75,16 @@ def size_spec(
     default: int | None = 20,
     own_rule: bool = False,
 ) -> SizeSpec:
-    """Check how the size of a basis is asked for. Nothing: `default` modes; a band alone: the method's `own_rule`, or a tolerance of 1 %."""
+    """Check how the size of a basis is asked for.
+
+    Nothing: `default` modes; a band alone: the method's `own_rule`, or a tolerance of 1 %.
+    """
     if band is not None:
         require_band(band)
     if tolerance is not None and not (np.isfinite(tolerance) and FINEST <= tolerance < 1):
         raise MatrixError(
-            f"A tolerance is a relative error between {FINEST:.0e} (round-off of the full model) and 1; found {tolerance}."
+            f"A tolerance is a relative error between {FINEST:.0e} (round-off of the full model) and 1; found "
+            f"{tolerance}."
         )
     if tolerance is not None and band is None:
         raise MatrixError(f"tolerance={tolerance} needs a band=(0, f) to hold over.")
@@ -162,13 +168,27 @@ def basis_of_shapes(
         (free, values) if reference_frame is None else diagonalise(model, attach(model, reference_frame, free))
     )
     return Basis(
-        Psi, values, method, reference_frame, interface_modes(model, Psi),
+        Psi,
+        values,
+        method,
+        reference_frame,
+        interface_modes(model, Psi),
         options(
-            body, modes=count, static=sequence.first.shape[1], band=spec.band, seconds={"reference response": context.clock[1] - context.clock[0], "shapes": perf_counter() - context.clock[1]},
+            body,
+            modes=count,
+            static=sequence.first.shape[1],
+            band=spec.band,
+            seconds={
+                "reference response": context.clock[1] - context.clock[0],
+                "shapes": perf_counter() - context.clock[1],
+            },
             inputs=list(context.inputs.labels),
-            shape_frequencies=np.sqrt(sequence.eigenvalues[:count]) / (2 * np.pi), tolerance=spec.tolerance or 0.0, **given, **error,
+            shape_frequencies=np.sqrt(sequence.eigenvalues[:count]) / (2 * np.pi),
+            tolerance=spec.tolerance or 0.0,
+            **given,
+            **error,
         ),
-    )  # fmt: skip
+    )
 
 
 def _errors(context: ReductionContext, method: str, free: np.ndarray, values: np.ndarray) -> dict[str, Any]:
@@ -183,6 +203,9 @@ def _errors(context: ReductionContext, method: str, free: np.ndarray, values: np
             other = reference_response(context.body, resolve_inputs(context.model, [name]), (0, reference.band), SHARE)
             left[name] = measure(other, method, values, other.inputs.loads.T @ free).worst
     return {
-        "error": found.worst, "error_at": found.at, "error_known_to": float(found.bound.max()),
-        "error_by_input": found.by_input, "unmeasured_inputs": left,
-    }  # fmt: skip
+        "error": found.worst,
+        "error_at": found.at,
+        "error_known_to": float(found.bound.max()),
+        "error_by_input": found.by_input,
+        "unmeasured_inputs": left,
+    }

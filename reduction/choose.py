@@ -1,4 +1,5 @@
-"""The smallest basis that meets a tolerance over a band: all families tried on one factorisation, and a table of what each would cost."""
+"""The smallest basis that meets a tolerance over a band: all families tried on one factorisation, and a table of what
+each would cost."""
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -38,14 +39,22 @@ FAMILIES: dict[str, Callable[[ReductionContext, SizeSpec], ShapeGenerator]] = {
 
 @renamed(tol="tolerance", attached_to="reference_frame")
 def choose(
-    model: Model, reference_frame: str | None = None, *,
-    band: Band, tolerance: float = DEFAULT_TOLERANCE, inputs: Sequence[Load] | None = None, methods: Sequence[str] | None = None,
-) -> Basis:  # fmt: skip
-    """The smallest basis, over several families, whose response to the inputs is within `tolerance` of the full model's over `band = (0, f)`.
+    model: Model,
+    reference_frame: str | None = None,
+    *,
+    band: Band,
+    tolerance: float = DEFAULT_TOLERANCE,
+    inputs: Sequence[Load] | None = None,
+    methods: Sequence[str] | None = None,
+) -> Basis:
+    """The smallest basis, over several families, whose response to the inputs is within `tolerance` of the full model's
+    over `band = (0, f)`.
 
-    `methods`: families to try, default all (see `FAMILIES`). All are exact for static loads at the interfaces but "modal". The basis's options hold
-    the table of candidates (`candidates`: method, coordinates, seconds); printing the basis shows it. A family is followed only up to the smallest size found before it. `reference_frame`, `inputs`: see
-    `craig_bampton` and `resolve_inputs`. Cost: one factorisation, the reference response, 5 solves a mode, and, when Krylov wins, a factorisation a shape.
+    `methods`: families to try, default all (see `FAMILIES`). All are exact for static loads at the interfaces but
+    "modal". The basis's options hold the table of candidates (`candidates`: method, coordinates, seconds); printing the
+    basis shows it. A family is followed only up to the smallest size found before it. `reference_frame`, `inputs`: see
+    `craig_bampton` and `resolve_inputs`. Cost: one factorisation, the reference response, 5 solves a mode, and, when
+    Krylov wins, a factorisation a shape.
 
     Raises ConvergenceError when no family meets the tolerance, with the best error of each.
 

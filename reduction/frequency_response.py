@@ -1,4 +1,5 @@
-"""Frequency response of a part: of the full model by direct solves, of the full model over a band with a bound, or of a basis."""
+"""Frequency response of a part: of the full model by direct solves, of the full model over a band with a bound, or of a
+basis."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,12 @@ from reduction.solutions.statics import orthonormal_rigid_motions, statics
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:
-    """Displacements for unit loads: `elastic` (f, p, p), without the rigid motion of the free body; inputs in columns, the displacements they work on in rows.
+    """Displacements for unit loads: `elastic` (f, p, p), without the rigid motion of the free body; inputs in columns,
+    the displacements they work on in rows.
 
-    `labels` (p) name both; a unit of moment is a unit force times `length`, and rotations are multiplied by it: all entries are displacement per force. `rigid` (p, p): the rigid
-    motion is `-rigid / omega^2`. `bound` (f,): of the error of `elastic` in the Frobenius norm, where it is known. Frequencies in cycles per unit of time.
+    `labels` (p) name both; a unit of moment is a unit force times `length`, and rotations are multiplied by it: all
+    entries are displacement per force. `rigid` (p, p): the rigid motion is `-rigid / omega^2`. `bound` (f,): of the
+    error of `elastic` in the Frobenius norm, where it is known. Frequencies in cycles per unit of time.
     """
 
     name: str
@@ -63,13 +66,16 @@ def frequency_response(
     tolerance: float = 1e-3,
     progress: Callable[[float], None] | None = None,
 ) -> FrequencyResponse:
-    """Response of the free part to its inputs (default: all interfaces; see `resolve_inputs`), with structural damping `loss_factor`.
+    """Response of the free part to its inputs (default: all interfaces; see `resolve_inputs`), with structural damping
+    `loss_factor`.
 
-    - `frequencies`: those; with `basis` of the reduced body, without of the full model by a direct solve at each (one complex factorisation each).
-    - `band = (0, f)`: of the full model, known to `tolerance`, at frequencies that resolve every resonance; one factorisation in all
-      (see `reduction.error.reference_response`).
+    - `frequencies`: those; with `basis` of the reduced body, without of the full model by a direct solve at each (one
+      complex factorisation each).
+    - `band = (0, f)`: of the full model, known to `tolerance`, at frequencies that resolve every resonance; one
+      factorisation in all (see `reduction.error.reference_response`).
 
-    Raises `MatrixError` when frequencies and band are both given, or neither; when a frequency is negative; when the basis is not of this model.
+    Raises `MatrixError` when frequencies and band are both given, or neither; when a frequency is negative; when the
+    basis is not of this model.
     """
     if (frequencies is None) == (band is None):
         raise MatrixError("Give frequencies=..., or band=(0, f) for a grid that resolves every resonance; one of them.")

@@ -32,12 +32,19 @@ METHODS: dict[str, Callable[..., Basis]] = {
 
 @renamed(tol="tolerance", attached_to="reference_frame")
 def reduce(
-    model: Model, method: str, modes: int | None = None, reference_frame: str | None = None, *,
-    band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
-) -> Basis:  # fmt: skip
+    model: Model,
+    method: str,
+    modes: int | None = None,
+    reference_frame: str | None = None,
+    *,
+    band: Band | None = None,
+    tolerance: float | None = None,
+    inputs: Sequence[Load] | None = None,
+) -> Basis:
     """The basis that the method called `method` makes; what is None is left to the method. Names: `METHODS`.
 
-    `inputs`: what drives the part: names of interfaces, "rotation", "gravity", loads (ndof,) or (ndof, k); None: all interfaces.
+    `inputs`: what drives the part: names of interfaces, "rotation", "gravity", loads (ndof,) or (ndof, k); None: all
+    interfaces.
 
     Raises `MatrixError` when the method does not exist, or lacks a number it needs.
     """

@@ -1,26 +1,31 @@
 """The second-order displacement field of a basis, through its integrals: the source of geometric stiffness.
 
-To second order in the elastic coordinates a nodal displacement is `Psi eta + 1/2 g(eta, eta)`. The linear shapes alone give the Green
-strain a quadratic part: a bar that bends without shortening is stretched. The field g is the displacement whose linear
-strain takes that part away, as well as strain energy can measure it: for every virtual displacement v,
+To second order in the elastic coordinates a nodal displacement is `Psi eta + 1/2 g(eta, eta)`. The linear shapes alone
+give the Green strain a quadratic part: a bar that bends without shortening is stretched. The field g is the
+displacement whose linear strain takes that part away, as well as strain energy can measure it: for every virtual
+displacement v,
 
     v . K g_ij = - int sigma(v) : (grad phi_i^T grad phi_j) = - phi_i^T K_G(v) phi_j                   (1)
 
-with K_G the geometric (stress) stiffness. Then the strain energy is quadratic in eta to third order, and to fourth but for
-what no displacement can take away. By reciprocity the integral of g against any load f needs one static solution, and never g:
+with K_G the geometric (stress) stiffness. Then the strain energy is quadratic in eta to third order, and to fourth but
+for what no displacement can take away. By reciprocity the integral of g against any load f needs one static solution,
+and never g:
 
     f . g_ij = - phi_i^T K_G(u_f) phi_j,        K u_f = f                                           (2)
 
 (Wallrapp and Schwertassek, "Representation of geometric stiffening in multibody system simulation", Int. J. Numer.
-Meth. Engng 32 (1991) 1833-1850.) It holds whatever the basis contains: a stiff shape (extension) in the basis is measured from the
-foreshortened state. (The whole derivative of the tangent stiffness in the place of K_G would move part of (1) between the three
-shapes of each cubic term: extension would bend, and lateral buckling loads come out several times too high.)
+Meth. Engng 32 (1991) 1833-1850.) It holds whatever the basis contains: a stiff shape (extension) in the basis is
+measured from the foreshortened state. (The whole derivative of the tangent stiffness in the place of K_G would move
+part of (1) between the three shapes of each cubic term: extension would bend, and lateral buckling loads come out
+several times too high.)
 
 Two things complete (2):
 
-- *The frame.* u_f is taken with the reference conditions of the basis: the interface of an attached frame at rest, or relative to mean axes.
-- *Rigid interfaces turn rigidly.* In the linear model they stretch by theta^2 / 2 when they turn by theta. The particular field
-  `p_ij = theta_i x (theta_j x x)`, symmetrised, on their nodes undoes it; its work with the constraint forces enters (2).
+- *The frame.* u_f is taken with the reference conditions of the basis: the interface of an attached frame at rest, or
+  relative to mean axes.
+- *Rigid interfaces turn rigidly.* In the linear model they stretch by theta^2 / 2 when they turn by theta. The
+  particular field `p_ij = theta_i x (theta_j x x)`, symmetrised, on their nodes undoes it; its work with the constraint
+  forces enters (2).
 """
 
 from collections.abc import Mapping
@@ -39,9 +44,10 @@ from reduction.solutions.statics import Statics, inertia_relief_solution, static
 class SecondOrder:
     """Integrals of the second-order field `g_ij` of a basis of m shapes; all symmetric in i, j. Units: consistent.
 
-    - `first` (3, m, m): `int g_ij` over the mass; `moments` (3, 3, m, m): `int X_a (g_ij)_b` over the mass, X from the mesh's origin.
-    - `interfaces`: for each interface (6, m, m), the second-order translation of its point and rotation: with the rows of the basis,
-      `t = rows[:3] eta + 1/2 second[:3](eta, eta)`, and the rotation vector likewise.
+    - `first` (3, m, m): `int g_ij` over the mass; `moments` (3, 3, m, m): `int X_a (g_ij)_b` over the mass, X from the
+      mesh's origin.
+    - `interfaces`: for each interface (6, m, m), the second-order translation of its point and rotation: with the rows
+      of the basis, `t = rows[:3] eta + 1/2 second[:3](eta, eta)`, and the rotation vector likewise.
     - `shapes`: the field itself, of the softest pairs of coordinates, for pictures.
     """
 
@@ -54,8 +60,9 @@ class SecondOrder:
 def second_order(model: Model, basis: Basis) -> SecondOrder:
     """Integrals of the second-order field of `basis` on `model`, whose reduction may be any.
 
-    Raises MatrixError for a model made from matrices (K_G needs elements). Cost: one factorisation of K, 12 static solves, 6 an
-    interface and at most 2 m for the pictures, and about 18 m^2 (12 + 6 ni) flops a quadrature point. Nothing per step of a simulation.
+    Raises MatrixError for a model made from matrices (K_G needs elements). Cost: one factorisation of K, 12 static
+    solves, 6 an interface and at most 2 m for the pictures, and about 18 m^2 (12 + 6 ni) flops a quadrature point.
+    Nothing per step of a simulation.
     """
     body = statics(model)
     names = list(model.interfaces)
@@ -98,7 +105,8 @@ def _prestress(body: Statics, basis: Basis, loads: np.ndarray) -> tuple[np.ndarr
 
 
 def _particular_work(model: Model, name: str, basis: Basis, forces: np.ndarray) -> np.ndarray:
-    """`sum f . p_ij` (k, m, m) of `forces` (ndof, k) over the nodes of an interface, `p_ij = theta_i x (theta_j x x)` symmetrised."""
+    """`sum f . p_ij` (k, m, m) of `forces` (ndof, k) over the nodes of an interface, `p_ij = theta_i x (theta_j x x)`
+    symmetrised."""
     interface = model.interfaces[name]
     theta = basis.interface_modes[name][3:]
     x = model.points[interface.nodes] - interface.point

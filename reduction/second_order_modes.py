@@ -1,7 +1,7 @@
 """The second-order displacement field itself, for pictures and displacement files.
 
-Dynamics needs only its integrals (`reduction.second_order`), which cost 12 solves. The field is a shape for each pair of elastic
-coordinates; those of the softest pairs are kept.
+Dynamics needs only its integrals (`reduction.second_order`), which cost 12 solves. The field is a shape for each pair
+of elastic coordinates; those of the softest pairs are kept.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,14 @@ from reduction.solutions.statics import Statics, inertia_relief_solution
 SMALLEST = 1e-2
 """Pairs that displace, at equal strain energy, less than about this fraction of the softest pair are left out ..."""
 PER_MODE = 2
-"""... and so are those beyond this many pairs for each elastic coordinate: the field takes at most so many times the memory of Psi."""
+"""... and so are those beyond this many pairs for each elastic coordinate: the field takes at most so many times the
+memory of Psi."""
 
 
 @dataclass(frozen=True, eq=False)
 class SecondOrderModes:
-    """Nodal displacements of second order: `1/2 sum_p weight_p shapes_p eta_i eta_j` over `pairs` (i, j), i <= j; weight 2 for i < j.
+    """Nodal displacements of second order: `1/2 sum_p weight_p shapes_p eta_i eta_j` over `pairs` (i, j), i <= j;
+    weight 2 for i < j.
 
     `shapes` (n, 3, p), in the frame of the basis. Units: consistent.
     """

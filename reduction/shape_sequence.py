@@ -17,7 +17,8 @@ from reduction.solutions.statics import Statics, elastic
 from reduction.solutions.vibration import Vibration, free_vibration, select_modes
 
 INDEPENDENT = 1e-6
-"""Length of the part of a unit shape outside the span of those before it, below which it counts as dependent on them."""
+"""Length of the part of a unit shape outside the span of those before it, below which it counts as dependent
+on them."""
 
 START = 8
 """Shapes of the first sequence when a tolerance decides."""
@@ -29,8 +30,8 @@ MOST = 200
 class ShapeSequence:
     """`first` (ndof, s): always taken; `shapes` (ndof, n): taken from the left; `complete`: there are no more.
 
-    All elastic, in mean axes. `what` names a shape, for messages; `eigenvalues`: of shapes that are modes of vibration, or
-    the squared frequencies of shapes that are responses; none where neither is known.
+    All elastic, in mean axes. `what` names a shape, for messages; `eigenvalues`: of shapes that are modes of vibration,
+    or the squared frequencies of shapes that are responses; none where neither is known.
     """
 
     first: Float[np.ndarray, "ndof s"]
@@ -45,7 +46,8 @@ class ShapeSequence:
 
 
 ShapeGenerator = Callable[[int | None], ShapeSequence]
-"""`generate(n)`: the sequence of a method with n shapes, or all there are; `generate(None)`: those it takes by its own rule."""
+"""`generate(n)`: the sequence of a method with n shapes, or all there are; `generate(None)`: those it takes by its own
+rule."""
 
 
 def static_shapes(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof s"]:
@@ -56,7 +58,8 @@ def static_shapes(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.nda
 def vibration(
     problem: Vibration, count: int | None, cutoff: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "ndof k"], bool]:
-    """Eigenvalues and shapes of the `count` lowest modes, or (None) of those up to the frequency `cutoff`; and whether there are no more."""
+    """Eigenvalues and shapes of the `count` lowest modes, or (None) of those up to the frequency `cutoff`; and whether
+    there are no more."""
     wanted = None if count is None else min(count, problem.available)
     values, shapes = select_modes(problem, wanted, cutoff)
     return values, shapes, len(values) == problem.available
@@ -79,11 +82,13 @@ def free_modes(
 
 
 def independent(model: Model, sequence: ShapeSequence, count: int) -> int:
-    """`count`, when the sequence has so many shapes that are independent; else a MatrixError that says how many there are."""
+    """`count`, when the sequence has so many shapes that are independent; else a MatrixError that says how many there
+    are."""
     there = sequence.shapes.shape[1]
     if count > there:
         raise MatrixError(
-            f"Model {model.name!r} has {there} such modes; asked for {count} {sequence.what}s. Ask for fewer, or refine the mesh."
+            f"Model {model.name!r} has {there} such modes; asked for {count} {sequence.what}s. Ask for fewer, or "
+            "refine the mesh."
         )
     free = (
         len(_triangle(model, ShapeSequence(sequence.first, sequence.shapes[:, :count], True, sequence.what))[0])
@@ -91,7 +96,8 @@ def independent(model: Model, sequence: ShapeSequence, count: int) -> int:
     )
     if free < count:
         raise MatrixError(
-            f"Model {model.name!r}: {sequence.what} {free + 1} depends on the shapes before it; {free} can be taken, {count} were asked for."
+            f"Model {model.name!r}: {sequence.what} {free + 1} depends on the shapes before it; {free} can be taken, "
+            f"{count} were asked for."
         )
     return count
 
@@ -101,8 +107,8 @@ def smallest(
 ) -> tuple[ShapeSequence, int]:
     """The sequence and the number of its shapes that meet `tolerance` over the band first.
 
-    `generate(n)` is a sequence of n shapes, or complete. Raises ConvergenceError, with the best error, when the method cannot
-    meet the tolerance, or not within `limit` shapes in all.
+    `generate(n)` is a sequence of n shapes, or complete. Raises ConvergenceError, with the best error, when the method
+    cannot meet the tolerance, or not within `limit` shapes in all.
     """
     count, best, at = START, np.inf, 0
     while True:
@@ -115,8 +121,9 @@ def smallest(
             max(4 * len(reference.eigenvalues), MOST), limit - sequence.first.shape[1]
         ):
             raise ConvergenceError(
-                f"Model {model.name!r}: {there} {sequence.what}s leave a relative error of {best:.2g} in the response over "
-                f"(0, {reference.band:.4g}); {tolerance:.2g} was asked for. Loosen the tolerance, lower the band, or take another method."
+                f"Model {model.name!r}: {there} {sequence.what}s leave a relative error of {best:.2g} in the response "
+                f"over (0, {reference.band:.4g}); {tolerance:.2g} was asked for. Loosen the tolerance, lower the band, "
+                "or take another method."
             )
         count *= 2
 
@@ -147,7 +154,8 @@ def _first_that_meets(
 def _triangle(
     model: Model, sequence: ShapeSequence, F: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cholesky factor of the mass matrix of the independent leading shapes, their stiffness matrix and loads, all scaled."""
+    """Cholesky factor of the mass matrix of the independent leading shapes, their stiffness matrix and loads, all
+    scaled."""
     V = sequence.columns(sequence.shapes.shape[1])
     M, K = projection(model.M, V), projection(model.K, V)
     scale = 1 / np.sqrt(np.diag(M))
@@ -158,7 +166,8 @@ def _triangle(
     n = int(weak[0]) if len(weak) else n
     if n < sequence.first.shape[1]:
         raise MatrixError(
-            f"Model {model.name!r}: static shape {n} depends on those before it; remove an interface or a load that others imply."
+            f"Model {model.name!r}: static shape {n} depends on those before it; remove an interface or a load that "
+            "others imply."
         )
     loads = np.zeros((n, 0)) if F is None else scale[:n, None] * (V[:, :n].T @ F)
     return L[:n, :n], K[:n, :n], loads

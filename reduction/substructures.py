@@ -1,9 +1,10 @@
 """Bases made of bases: several reduced parts joined to one body, and a body changed without a new reduction.
 
-Both are Rayleigh-Ritz steps in the span of shapes that exist already, with the rigid motions of each part: no factorisation, and the cost of a product of
-M and K with the shapes. Natural frequencies come from above.
-Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319 (synthesis); Hutton and Smith, "Modification of flexible body dynamics using substructures", in
-Computer-Aided Analysis of Rigid and Flexible Mechanical Systems (NATO ASI 1993), vol. 2, 215-228 (re-analysis in an existing basis).
+Both are Rayleigh-Ritz steps in the span of shapes that exist already, with the rigid motions of each part: no
+factorisation, and the cost of a product of M and K with the shapes. Natural frequencies come from above.
+Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319 (synthesis); Hutton and Smith, "Modification of flexible body
+dynamics using substructures", in Computer-Aided Analysis of Rigid and Flexible Mechanical Systems (NATO ASI 1993), vol.
+2, 215-228 (re-analysis in an existing basis).
 """
 
 from collections.abc import Mapping
@@ -32,9 +33,10 @@ def synthesise(
 ) -> Basis:
     """The basis of an assembly from the bases of its parts (component mode synthesis).
 
-    `joined`, `parts`, `welds`: what `fem.join(parts, welds)` made, and its arguments; `bases`: the basis of each part, of any method and frame. The parts' shapes
-    and rigid motions are combined so that welded interfaces move together: m = sum of (m_part + 6) - 6 (ends of welds - welds) - 6. A part that was changed
-    needs its own basis again, the others keep theirs. With Craig-Bampton bases the static response to loads at all interfaces is exact.
+    `joined`, `parts`, `welds`: what `fem.join(parts, welds)` made, and its arguments; `bases`: the basis of each part,
+    of any method and frame. The parts' shapes and rigid motions are combined so that welded interfaces move together:
+    m = sum of (m_part + 6) - 6 (ends of welds - welds) - 6. A part that was changed needs its own basis again, the
+    others keep theirs. With Craig-Bampton bases the static response to loads at all interfaces is exact.
 
     Raises MatrixError for bases that do not belong to the parts.
     """
@@ -49,8 +51,8 @@ def synthesise(
         basis = bases[name]
         if len(basis.Psi) != part.ndof or set(basis.interface_modes) != set(part.interfaces):
             raise MatrixError(
-                f"The basis of part {name!r} has {len(basis.Psi)} dofs and the interfaces {list(basis.interface_modes)}; the part has {part.ndof} dofs "
-                f"and {list(part.interfaces)}."
+                f"The basis of part {name!r} has {len(basis.Psi)} dofs and the interfaces "
+                f"{list(basis.interface_modes)}; the part has {part.ndof} dofs and {list(part.interfaces)}."
             )
         R = part.rigid_body_modes(part.centre_of_mass)
         local = np.zeros((joined.ndof, 6 + basis.n_modes))
@@ -79,16 +81,18 @@ def synthesise(
 
 @renamed(attached_to="reference_frame")
 def reanalyse(basis: Basis, model: Model, reference_frame: str | None = None) -> Basis:
-    """`basis` for a changed `model` of the same nodes and interfaces: other materials, added masses or springs (`Model.with_point_masses`, `Model.with_springs`).
+    """`basis` for a changed `model` of the same nodes and interfaces: other materials, added masses or springs
+    (`Model.with_point_masses`, `Model.with_springs`).
 
-    Accurate as far as the old shapes hold the new ones: the static shapes of the interfaces carry changes at interfaces. Compare with a new reduction by
-    `response_error`. Raises MatrixError when the model has other dofs.
+    Accurate as far as the old shapes hold the new ones: the static shapes of the interfaces carry changes at
+    interfaces. Compare with a new reduction by `response_error`. Raises MatrixError when the model has other dofs.
     """
     model.require_obeyed()
     require_interface(model, reference_frame)
     if len(basis.Psi) != model.ndof:
         raise MatrixError(
-            f"The basis has {len(basis.Psi)} dofs, the changed model {model.name!r} has {model.ndof}; it must keep its nodes."
+            f"The basis has {len(basis.Psi)} dofs, the changed model {model.name!r} has {model.ndof}; it must keep its "
+            "nodes."
         )
     return _rayleigh_ritz(model, np.asarray(basis.Psi), f"{basis.method}, reanalysed", reference_frame, {})
 

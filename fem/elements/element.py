@@ -40,7 +40,8 @@ class Element:
 
 
 def polynomial_basis(coordinates: np.ndarray, powers: np.ndarray) -> tuple[Callable, Callable]:
-    """Shape functions spanned by monomials `x^a y^b z^c` (rows of `powers`), one at its own node and zero at the others."""
+    """Shape functions spanned by monomials `x^a y^b z^c` (rows of `powers`), one at its own node and zero at the
+    others."""
     p = np.asarray(powers)
 
     def monomials(xi: np.ndarray, drop: int | None = None) -> np.ndarray:

@@ -12,9 +12,9 @@
         0----8---1
 
 hex8 (2 x 2 x 2 points) carries three incompatible modes 1 - xi_k^2 for each displacement component, condensed inside
-the cell (fem/matrices/cell_matrices.py), so that it locks neither in shear nor in volume; their gradients are modified so that
-the patch test is passed on distorted cells. Bending is exact on rectangular cells; strongly trapezoidal cells become
-stiffer again, so keep them near rectangular along a bent part, or use hex20. Source: Taylor, Beresford, Wilson,
+the cell (fem/matrices/cell_matrices.py), so that it locks neither in shear nor in volume; their gradients are modified
+so that the patch test is passed on distorted cells. Bending is exact on rectangular cells; strongly trapezoidal cells
+become stiffer again, so keep them near rectangular along a bent part, or use hex20. Source: Taylor, Beresford, Wilson,
 "A non-conforming element for stress analysis", Int. J. Numer. Meth. Engng 10 (1976) 1211-1219 (QM6).
 
 hex20 is the serendipity element with full (3 x 3 x 3) integration: no shear locking, and only mild volume locking near

@@ -1,4 +1,5 @@
-"""The two-node line, on which beams are built (fem/matrices/beam_matrices.py); a mesh knows its nodes and that it has no faces."""
+"""The two-node line, on which beams are built (fem/matrices/beam_matrices.py); a mesh knows its nodes and that it has
+no faces."""
 
 import numpy as np
 

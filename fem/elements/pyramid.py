@@ -9,9 +9,9 @@ r"""Pyramids: pyramid5 (`pyramid`) and pyramid13 (`pyramid13`), the transition b
     0--------------5--------------1
 
 The shape functions are rational, with the term x y / (1 - z): on triangles they must match tetrahedra and on the base
-hexahedra. In the coordinates x / (1 - z), y / (1 - z), z of the conical rule (2^3 and 3^3 points for the stiffness) they
-are polynomials. So mass, centre and inertia are exact on every straight-sided cell, and the stiffness is exact on cells
-with a parallelogram base. pyramid5 locks, in bending much as tet4 does: keep it to transition layers.
+hexahedra. In the coordinates x / (1 - z), y / (1 - z), z of the conical rule (2^3 and 3^3 points for the stiffness)
+they are polynomials. So mass, centre and inertia are exact on every straight-sided cell, and the stiffness is exact on
+cells with a parallelogram base. pyramid5 locks, in bending much as tet4 does: keep it to transition layers.
 
 Source: Bedrosian, "Shape functions and integration formulas for three-dimensional finite element analysis",
 Int. J. Numer. Meth. Engng 35 (1992) 95-108.

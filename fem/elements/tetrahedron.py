@@ -10,10 +10,10 @@ r"""Tetrahedra: tet4 (`tetra`) and tet10 (`tetra10`).
            \|/
             1
 
-tet4 has constant strain (1 point): it locks. It is far too stiff in bending (a slender beam of tet4 can be several times
-too stiff) and in volume near Poisson's ratio 1/2. Use it only for bodies whose elasticity does not matter; convert the
-mesh to tet10 otherwise. tet10 (4 points) has quadratic displacements, bends well and is the default choice for meshes
-made automatically.
+tet4 has constant strain (1 point): it locks. It is far too stiff in bending (a slender beam of tet4 can be several
+times too stiff) and in volume near Poisson's ratio 1/2. Use it only for bodies whose elasticity does not matter;
+convert the mesh to tet10 otherwise. tet10 (4 points) has quadratic displacements, bends well and is the default choice
+for meshes made automatically.
 """
 
 import numpy as np
@@ -29,14 +29,27 @@ _QUADRATIC = np.vstack([_LINEAR, [[2, 0, 0], [0, 2, 0], [0, 0, 2], [1, 1, 0], [0
 
 _shape4, _gradient4 = polynomial_basis(_CORNERS, _LINEAR)
 TET4 = Element(
-    "tetra", _CORNERS, 4, (), ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)), _shape4, _gradient4,
-    tetrahedron(1), tetrahedron(2),
-)  # fmt: skip
+    "tetra",
+    _CORNERS,
+    4,
+    (),
+    ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)),
+    _shape4,
+    _gradient4,
+    tetrahedron(1),
+    tetrahedron(2),
+)
 
 _NODES10 = np.vstack([_CORNERS, [(_CORNERS[a] + _CORNERS[b]) / 2 for a, b, _ in _EDGES]])
 _shape10, _gradient10 = polynomial_basis(_NODES10, _QUADRATIC)
 TET10 = Element(
-    "tetra10", _NODES10, 4, _EDGES,
-    ((0, 2, 1, 6, 5, 4), (0, 1, 3, 4, 8, 7), (1, 2, 3, 5, 9, 8), (0, 3, 2, 7, 9, 6)), _shape10, _gradient10,
-    tetrahedron(2), tetrahedron(5),
-)  # fmt: skip
+    "tetra10",
+    _NODES10,
+    4,
+    _EDGES,
+    ((0, 2, 1, 6, 5, 4), (0, 1, 3, 4, 8, 7), (1, 2, 3, 5, 9, 8), (0, 3, 2, 7, 9, 6)),
+    _shape10,
+    _gradient10,
+    tetrahedron(2),
+    tetrahedron(5),
+)

@@ -7,8 +7,8 @@
       | /  \\ |
       0------1
 
-wedge6 (3 x 2 points) is linear in the triangle and along the axis: it locks, in bending much as tet4 does, so keep it to
-transition layers. wedge15 (7 x 3 points) is the serendipity element, without shear locking.
+wedge6 (3 x 2 points) is linear in the triangle and along the axis: it locks, in bending much as tet4 does, so keep it
+to transition layers. wedge15 (7 x 3 points) is the serendipity element, without shear locking.
 """
 
 import numpy as np
@@ -26,17 +26,33 @@ _QUADRATIC = np.vstack(
 
 _shape6, _gradient6 = polynomial_basis(_CORNERS, _LINEAR)
 WEDGE6 = Element(
-    "wedge", _CORNERS, 6, (), ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)), _shape6, _gradient6,
-    wedge(2, 2), wedge(5, 3),
-)  # fmt: skip
+    "wedge",
+    _CORNERS,
+    6,
+    (),
+    ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)),
+    _shape6,
+    _gradient6,
+    wedge(2, 2),
+    wedge(5, 3),
+)
 
 _NODES15 = np.vstack([_CORNERS, [(_CORNERS[a] + _CORNERS[b]) / 2 for a, b, _ in _EDGES]])
 _shape15, _gradient15 = polynomial_basis(_NODES15, _QUADRATIC)
 WEDGE15 = Element(
-    "wedge15", _NODES15, 6, _EDGES,
+    "wedge15",
+    _NODES15,
+    6,
+    _EDGES,
     (
-        (0, 2, 1, 8, 7, 6), (3, 4, 5, 9, 10, 11), (0, 1, 4, 3, 6, 13, 9, 12), (1, 2, 5, 4, 7, 14, 10, 13),
+        (0, 2, 1, 8, 7, 6),
+        (3, 4, 5, 9, 10, 11),
+        (0, 1, 4, 3, 6, 13, 9, 12),
+        (1, 2, 5, 4, 7, 14, 10, 13),
         (2, 0, 3, 5, 8, 12, 11, 14),
     ),
-    _shape15, _gradient15, wedge(5, 3), wedge(5, 4),
-)  # fmt: skip
+    _shape15,
+    _gradient15,
+    wedge(5, 3),
+    wedge(5, 4),
+)

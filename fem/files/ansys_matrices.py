@@ -18,8 +18,8 @@ def read_ansys(stiffness: str | Path, mass: str | Path, mapping: str | Path) -> 
     """Matrices of Ansys Mechanical APDL for a free part of solid elements.
 
     In Ansys, after a modal analysis with its `.full` file kept: `/AUX2`, `FILE,job,full`, then
-    `HBMAT,stiff,matrix,,ASCII,STIFF,NO,YES` and `HBMAT,mass,matrix,,ASCII,MASS,NO,YES`; the last YES writes the `.mapping` file, which
-    names node and direction of every equation.
+    `HBMAT,stiff,matrix,,ASCII,STIFF,NO,YES` and `HBMAT,mass,matrix,,ASCII,MASS,NO,YES`; the last YES writes the
+    `.mapping` file, which names node and direction of every equation.
 
     Raises `MatrixError` when matrix and mapping are not of one run, or a file cannot be read.
     """
@@ -60,11 +60,13 @@ def _mapping(path: Path) -> np.ndarray:
             label = entry[3].upper()
             if label not in _DIRECTIONS:
                 raise MatrixError(
-                    f"{path}: equation {entry[1]} is the dof {label} of node {entry[2]}; only displacements are supported."
+                    f"{path}: equation {entry[1]} is the dof {label} of node {entry[2]}; only displacements are "
+                    "supported."
                 )
             found[int(entry[1])] = (int(entry[2]), _DIRECTIONS[label])
     if sorted(found) != list(range(1, len(found) + 1)) or not found:
         raise MatrixError(
-            f"{path} does not map equations 1, 2, ... to node and direction (lines such as '1  17  UX'); found {len(found)}."
+            f"{path} does not map equations 1, 2, ... to node and direction (lines such as '1  17  UX'); found "
+            f"{len(found)}."
         )
     return np.array([found[k] for k in range(1, len(found) + 1)])

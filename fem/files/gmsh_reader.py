@@ -1,7 +1,7 @@
 """Reader of Gmsh's .msh files, formats 2.2 and 4.1, text and binary.
 
-meshio loses, in these files: groups of one name in several dimensions, cells in two groups (repeated in format 2.2), and whole
-files in which some cells are in no group. Format: https://gmsh.info/doc/texinfo/gmsh.html#MSH-file-format.
+meshio loses, in these files: groups of one name in several dimensions, cells in two groups (repeated in format 2.2),
+and whole files in which some cells are in no group. Format: https://gmsh.info/doc/texinfo/gmsh.html#MSH-file-format.
 """
 
 import re
@@ -14,14 +14,31 @@ from fem.errors import MeshError
 from fem.mesh.raw_mesh import RawMesh, dimension
 
 KINDS = {
-    1: ("line", 2), 2: ("triangle", 3), 3: ("quad", 4), 4: ("tetra", 4), 5: ("hexahedron", 8), 6: ("wedge", 6), 7: ("pyramid", 5),
-    8: ("line3", 3), 9: ("triangle6", 6), 10: ("quad9", 9), 11: ("tetra10", 10), 12: ("hexahedron27", 27), 13: ("wedge18", 18),
-    14: ("pyramid14", 14), 15: ("vertex", 1), 16: ("quad8", 8), 17: ("hexahedron20", 20), 18: ("wedge15", 15), 19: ("pyramid13", 13),
-}  # fmt: skip
+    1: ("line", 2),
+    2: ("triangle", 3),
+    3: ("quad", 4),
+    4: ("tetra", 4),
+    5: ("hexahedron", 8),
+    6: ("wedge", 6),
+    7: ("pyramid", 5),
+    8: ("line3", 3),
+    9: ("triangle6", 6),
+    10: ("quad9", 9),
+    11: ("tetra10", 10),
+    12: ("hexahedron27", 27),
+    13: ("wedge18", 18),
+    14: ("pyramid14", 14),
+    15: ("vertex", 1),
+    16: ("quad8", 8),
+    17: ("hexahedron20", 20),
+    18: ("wedge15", 15),
+    19: ("pyramid13", 13),
+}
 """Gmsh's element types: meshio's name and number of nodes."""
 
 VTK_ORDER = {
-    # Gmsh's local node of each VTK node, where they differ; nodes inside faces and cells (27, 18, 14) are not used further
+    # Gmsh's local node of each VTK node, where they differ; nodes inside faces and cells (27, 18, 14) are not used
+    # further
     10: (0, 1, 2, 3, 4, 5, 6, 7, 9, 8),
     20: (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15),
     27: (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15, *range(20, 27)),
@@ -68,7 +85,8 @@ class _Section:
 
 
 def read_gmsh(path: Path) -> RawMesh:
-    """Nodes, cells and physical groups of a .msh file; groups without a name are called "surface 2", "volume 1" and so on."""
+    """Nodes, cells and physical groups of a .msh file; groups without a name are called "surface 2", "volume 1" and so
+    on."""
     data = path.read_bytes()
     try:
         header = data[data.index(b"$MeshFormat") + 11 :].split(None, 3)
@@ -77,17 +95,20 @@ def read_gmsh(path: Path) -> RawMesh:
         raise MeshError(f"The file {path} is no Gmsh mesh: it does not begin with $MeshFormat.") from None
     if not (version == "4.1" or version.startswith("2")):
         raise MeshError(
-            f"The Gmsh file {path} has format {version}; 4.1 and 2.2 are read. Save it again as version 4.1 (Mesh.MshFileVersion = 4.1)."
+            f"The Gmsh file {path} has format {version}; 4.1 and 2.2 are read. Save it again as version 4.1 "
+            "(Mesh.MshFileVersion = 4.1)."
         )
     if binary and not (eight and data.find(b"\n\x01\x00\x00\x00") > 0):
         raise MeshError(
-            f"The Gmsh file {path} was written on a machine of another byte order or word length. Save it again as text (Mesh.Binary = 0)."
+            f"The Gmsh file {path} was written on a machine of another byte order or word length. Save it again as "
+            "text (Mesh.Binary = 0)."
         )
     try:
         return (_read_41 if version == "4.1" else _read_2)(data, binary)
     except (MeshError, ValueError, IndexError, KeyError, OverflowError) as error:
         raise MeshError(
-            f"The Gmsh file {path} (format {version}) cannot be read: {error}. If it is cut off or damaged, write it again."
+            f"The Gmsh file {path} (format {version}) cannot be read: {error}. If it is cut off or damaged, write it "
+            "again."
         ) from None
 
 
@@ -136,7 +157,8 @@ def _raw(
 def _kind(code: int) -> tuple[str, int]:
     if code not in KINDS:
         raise MeshError(
-            f"it has elements of Gmsh type {code}; lines, triangles, quadrangles and solids of order 1 and 2 are read (in Gmsh: Mesh.ElementOrder)"
+            f"it has elements of Gmsh type {code}; lines, triangles, quadrangles and solids of order 1 and 2 are read "
+            "(in Gmsh: Mesh.ElementOrder)"
         )
     return KINDS[code]
 

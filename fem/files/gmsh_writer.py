@@ -1,4 +1,5 @@
-"""Writer of Gmsh's .msh files, format 4.1 (text): cells and every set, a set of nodes as points, a set of faces as surface cells."""
+"""Writer of Gmsh's .msh files, format 4.1 (text): cells and every set, a set of nodes as points, a set of faces as
+surface cells."""
 
 from pathlib import Path
 
@@ -15,13 +16,17 @@ _SURFACE = {3: "triangle", 6: "triangle6", 4: "quad", 8: "quad8"}
 
 
 def write_gmsh(mesh: Mesh, path: Path) -> None:
-    """Write mesh and sets. Node numbers count from 1 in the order of the mesh; cells that are in the same sets form one entity."""
+    """Write mesh and sets.
+
+    Node numbers count from 1 in the order of the mesh; cells that are in the same sets form one entity.
+    """
     names: dict[tuple[int, str], int] = {}
     for size, sets in ((0, mesh.node_sets), (2, mesh.face_sets), (3, mesh.cell_sets)):
         for name in sets:
             if '"' in name or "\n" in name:
                 raise MeshError(
-                    f"Mesh {mesh.name!r}: the set name {name!r} has a quotation mark or a line break, which a .msh file cannot hold."
+                    f"Mesh {mesh.name!r}: the set name {name!r} has a quotation mark or a line break, which a .msh "
+                    "file cannot hold."
                 )
             names[size, name] = len(names) + 1
     entities: dict[int, dict[tuple[int, ...], int]] = {0: {}, 1: {}, 2: {}, 3: {}}

@@ -1,4 +1,5 @@
-"""Mass and stiffness matrices of other programs: Matrix Market, CalculiX and Abaqus text files (Nastran and Ansys: their own modules).
+"""Mass and stiffness matrices of other programs: Matrix Market, CalculiX and Abaqus text files (Nastran and Ansys:
+their own modules).
 
     given = fem.read_calculix("job")                       # job.sti, job.mas, job.dof
     part = fem.Model.from_matrices(given.M, given.K, given.points_of(mesh))
@@ -23,7 +24,8 @@ HELD = 1e30
 
 @dataclass(frozen=True, eq=False)
 class ImportedMatrices:
-    """`M` and `K` (3 n, 3 n), full storage, for the nodes with the numbers `nodes` (n,); `dof = 3 * place in nodes + component`."""
+    """`M` and `K` (3 n, 3 n), full storage, for the nodes with the numbers `nodes` (n,);
+    `dof = 3 * place in nodes + component`."""
 
     M: sp.csr_matrix
     K: sp.csr_matrix
@@ -40,14 +42,18 @@ class ImportedMatrices:
         missing = [int(n) for n in self.nodes if int(n) not in place]
         if missing:
             raise MatrixError(
-                f"Matrices {self.name!r}: {len(missing)} of {len(self.nodes)} nodes (first: {missing[:5]}) are not in mesh {mesh.name!r}, "
-                f"whose node numbers run from {numbers.min()} to {numbers.max()}. Is it the mesh of the same part?"
+                f"Matrices {self.name!r}: {len(missing)} of {len(self.nodes)} nodes (first: {missing[:5]}) are not in "
+                f"mesh {mesh.name!r}, whose node numbers run from {numbers.min()} to {numbers.max()}. Is it the mesh "
+                "of the same part?"
             )
         return mesh.points[[place[int(n)] for n in self.nodes]]
 
 
 def read_matrix_market(path: str | Path) -> sp.csr_matrix:
-    """A matrix (full storage) from a Matrix Market file; its dofs must be ordered `3 * node + component`. Raises `MatrixError` when it cannot be read."""
+    """A matrix (full storage) from a Matrix Market file; its dofs must be ordered `3 * node + component`.
+
+    Raises `MatrixError` when it cannot be read.
+    """
     path = existing(path)
     try:
         return sp.csr_matrix(scipy.io.mmread(path))
@@ -81,9 +87,11 @@ def read_calculix(job: str | Path) -> ImportedMatrices:
 
 
 def read_abaqus(stiffness: str | Path, mass: str | Path) -> ImportedMatrices:
-    """Matrices of Abaqus's `*MATRIX GENERATE` with `*MATRIX OUTPUT, FORMAT=MATRIX INPUT`: `job_STIF1.mtx`, `job_MASS1.mtx`.
+    """Matrices of Abaqus's `*MATRIX GENERATE` with `*MATRIX OUTPUT, FORMAT=MATRIX INPUT`: `job_STIF1.mtx`,
+    `job_MASS1.mtx`.
 
-    Each line holds row node, dof, column node, dof, value; one triangle or the whole matrix. Export the step without supports.
+    Each line holds row node, dof, column node, dof, value; one triangle or the whole matrix. Export the step without
+    supports.
 
     Raises `MatrixError` when dofs are supported, or a file cannot be read.
     """
@@ -92,8 +100,9 @@ def read_abaqus(stiffness: str | Path, mass: str | Path) -> ImportedMatrices:
     if held.any():
         nodes = np.unique(K[held, 0]).astype(int)
         raise MatrixError(
-            f"{stiffness}: {held.sum()} dofs of {len(nodes)} nodes (first: {nodes[:5].tolist()}) are supported (Abaqus writes 1e36 for them). "
-            "A flexible body needs the free part: generate the matrices in a step without boundary conditions."
+            f"{stiffness}: {held.sum()} dofs of {len(nodes)} nodes (first: {nodes[:5].tolist()}) are supported (Abaqus "
+            "writes 1e36 for them). A flexible body needs the free part: generate the matrices in a step without "
+            "boundary conditions."
         )
     rows = [table[:, :4].astype(np.int64) for table in (K, M)]
     return collected(rows[0], K[:, 4], rows[1], M[:, 4], Path(stiffness).stem)
@@ -105,15 +114,16 @@ def collected(K_at: np.ndarray, K: np.ndarray, M_at: np.ndarray, M: np.ndarray, 
     outside = dofs[(dofs[:, 0] < 1) | (dofs[:, 1] < 1) | (dofs[:, 1] > 3)]
     if len(outside):
         raise MatrixError(
-            f"Matrices {name!r}: only the displacement dofs 1, 2, 3 of numbered nodes are supported; found dof {outside[0, 1]} of node "
-            f"{outside[0, 0]} ({len(outside)} such dofs). Export solid elements without rotations, contacts and constraints."
+            f"Matrices {name!r}: only the displacement dofs 1, 2, 3 of numbered nodes are supported; found dof "
+            f"{outside[0, 1]} of node {outside[0, 0]} ({len(outside)} such dofs). Export solid elements without "
+            "rotations, contacts and constraints."
         )
     nodes, count = np.unique(dofs[:, 0], return_counts=True)
     if (count < 3).any():
         few = nodes[count < 3]
         raise MatrixError(
-            f"Matrices {name!r}: {len(few)} nodes (first: {few[:5].tolist()}) have fewer than 3 dofs: the part is supported or tied there. "
-            "Export the free part, without boundary conditions and equations."
+            f"Matrices {name!r}: {len(few)} nodes (first: {few[:5].tolist()}) have fewer than 3 dofs: the part is "
+            "supported or tied there. Export the free part, without boundary conditions and equations."
         )
     stiffness, mass = (_symmetric(nodes, at, values) for at, values in ((K_at, K), (M_at, M)))
     return ImportedMatrices(mass, stiffness, nodes, name)

@@ -1,4 +1,5 @@
-"""Reading and writing meshes: Gmsh, Abaqus/CalculiX and Nastran files by own readers, VTK's by VTK, every other format by meshio."""
+"""Reading and writing meshes: Gmsh, Abaqus/CalculiX and Nastran files by own readers, VTK's by VTK, every other format
+by meshio."""
 
 import contextlib
 import io
@@ -25,7 +26,8 @@ from fem.mesh.raw_mesh import RawMesh, solid_mesh
 _REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref"}
 """Cell data of meshio that hold a number of a group, and how a group without a name is called."""
 _MARK = " set "
-"""How sets are kept in formats that have none: as fields "node set NAME" (0/1), "cell set NAME" (0/1), "face set NAME" (bit k: face k)."""
+"""How sets are kept in formats that have none: as fields "node set NAME" (0/1), "cell set NAME" (0/1), "face set NAME"
+(bit k: face k)."""
 _FIELDS_IN = (".vtu", ".vtk", ".xdmf")
 _VTK = (".vtu", ".vtk")
 _NASTRAN = (".bdf", ".nas", ".fem")
@@ -34,15 +36,17 @@ _NASTRAN = (".bdf", ".nas", ".fem")
 def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
     """The mesh in a file, with its named sets. Units stay the file's.
 
-    Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, and by meshio .med, .mesh, .xdmf, .cgns, .e and more.
-    Groups of solid cells become cell sets, surface groups face sets (node sets when they are not on the skin), line and point
-    groups node sets. Two-node lines are beams when they are in one of the groups `beams`, or when the file has neither solid nor surface cells; their
-    groups become cell sets. Nodes that no cell of the part uses are left out; `node_ids` keeps the file's numbers. `mesh.warnings` says what
-    was changed. Warns (`MeshWarning`) of what the file holds and flexmb could not take along.
+    Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, and by meshio .med, .mesh,
+    .xdmf, .cgns, .e and more. Groups of solid cells become cell sets, surface groups face sets (node sets when they are
+    not on the skin), line and point groups node sets. Two-node lines are beams when they are in one of the groups
+    `beams`, or when the file has neither solid nor surface cells; their groups become cell sets. Nodes that no cell of
+    the part uses are left out; `node_ids` keeps the file's numbers. `mesh.warnings` says what was changed. Warns
+    (`MeshWarning`) of what the file holds and flexmb could not take along.
 
-    Decks of solvers also hold constraints, supports, loads, lumped masses, materials. What changes the part and is not obeyed is in `mesh.unread`, with its line;
-    reductions and `flexible_body` refuse such a part until `ignore` names the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: all that is in
-    analysis steps). Materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` leaves them out.
+    Decks of solvers also hold constraints, supports, loads, lumped masses, materials. What changes the part and is not
+    obeyed is in `mesh.unread`, with its line; reductions and `flexible_body` refuse such a part until `ignore` names
+    the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: all that is in analysis steps). Materials of the deck are
+    compared with those of the `Model`; `ignore=["MATERIAL"]` leaves them out.
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
     path = Path(path)
@@ -64,7 +68,8 @@ def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Co
 
 
 def _med_order(raw: RawMesh) -> RawMesh:
-    """MED numbers the nodes of a solid the other way round, which meshio passes on (and writes otherwise): turned when all are inverted."""
+    """MED numbers the nodes of a solid the other way round, which meshio passes on (and writes otherwise): turned when
+    all are inverted."""
     blocks = []
     for kind, rows in raw.blocks:
         inverted = kind in ELEMENTS and len(rows) and (scaled_jacobian(ELEMENTS[kind], raw.points[rows])[0] <= 0).all()
@@ -81,9 +86,10 @@ def _meshio_read(path: Path) -> meshio.Mesh:
     except (Exception, SystemExit) as error:  # meshio calls sys.exit on some files
         detail = said.getvalue().strip() if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
         raise MeshError(
-            f"The mesh file {str(path)!r} cannot be read as {path.suffix or 'a file without ending'}: {detail.rstrip('.') or 'no reason given'}. "
-            "It may be damaged, of another format than its name says, or of a format that is not supported. "
-            "Gmsh (.msh) and Abaqus (.inp) files carry named sets best; Gmsh converts many formats: gmsh FILE -save -format msh41 -o part.msh."
+            f"The mesh file {str(path)!r} cannot be read as {path.suffix or 'a file without ending'}: "
+            f"{detail.rstrip('.') or 'no reason given'}. It may be damaged, of another format than its name says, or "
+            "of a format that is not supported. Gmsh (.msh) and Abaqus (.inp) files carry named sets best; Gmsh "
+            "converts many formats: gmsh FILE -save -format msh41 -o part.msh."
         ) from None
 
 
@@ -131,7 +137,8 @@ def _by_number(
 
 
 def _families(groups: dict[str, list[np.ndarray]], nodes: dict[str, np.ndarray], data: meshio.Mesh) -> None:
-    """Groups of a MED file: meshio leaves them as a number for each cell and node, and the group names of each number."""
+    """Groups of a MED file: meshio leaves them as a number for each cell and node, and the group names of
+    each number."""
     families = getattr(data, "cell_tags", None) or {}
     _by_number(
         groups,
@@ -179,8 +186,8 @@ def _name_in(field: str) -> str:
 def write_mesh(mesh: Mesh, path: str | Path) -> Path:
     """Write a mesh in the format of the path's ending; returns the path.
 
-    Every set is kept in .msh (as physical groups) and in .vtu, .vtk and .xdmf (as fields 0/1, to be seen in ParaView), and comes back
-    with `read_mesh`; .inp keeps node and cell sets. Other formats lose the sets, with a `MeshWarning`.
+    Every set is kept in .msh (as physical groups) and in .vtu, .vtk and .xdmf (as fields 0/1, to be seen in ParaView),
+    and comes back with `read_mesh`; .inp keeps node and cell sets. Other formats lose the sets, with a `MeshWarning`.
 
     Raises `MeshError` when the format does not hold the mesh, or the file cannot be written.
     """
@@ -200,8 +207,8 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
         raise
     except (Exception, SystemExit) as error:
         raise MeshError(
-            f"Mesh {mesh.name!r} ({', '.join(mesh.kinds)}) cannot be written to {str(path)!r}: {type(error).__name__}: {error}. "
-            ".msh and .vtu files hold every kind of cell."
+            f"Mesh {mesh.name!r} ({', '.join(mesh.kinds)}) cannot be written to {str(path)!r}: {type(error).__name__}: "
+            f"{error}. .msh and .vtu files hold every kind of cell."
         ) from None
     names = [*mesh.node_sets, *mesh.face_sets, *mesh.cell_sets]
     if names and ending not in (".msh", ".inp", *_FIELDS_IN):

@@ -1,4 +1,5 @@
-"""Mass and stiffness matrices of Nastran: DMIG cards in punch or bulk data files, and OUTPUT4 files (with pyNastran)."""
+"""Mass and stiffness matrices of Nastran: DMIG cards in punch or bulk data files, and OUTPUT4 files (with
+pyNastran)."""
 
 from pathlib import Path
 
@@ -17,9 +18,10 @@ def read_nastran(
 ) -> ImportedMatrices:
     """Matrices of a free part of solid elements.
 
-    - `.pch`, `.bdf`, `.dat`: DMIG cards, as `EXTSEOUT(DMIGPCH)` or `PARAM,EXTOUT,DMIGPCH` write them; `stiffness` and `mass` are their names.
-    - `.op4`: OUTPUT4 matrices over all dofs of the nodes, six a node (`KGG`, `MGG`); the file does not name the nodes: give the grid
-      numbers `nodes`, ascending (`mesh.node_ids`). Needs pyNastran.
+    - `.pch`, `.bdf`, `.dat`: DMIG cards, as `EXTSEOUT(DMIGPCH)` or `PARAM,EXTOUT,DMIGPCH` write them; `stiffness` and
+      `mass` are their names.
+    - `.op4`: OUTPUT4 matrices over all dofs of the nodes, six a node (`KGG`, `MGG`); the file does not name the nodes:
+      give the grid numbers `nodes`, ascending (`mesh.node_ids`). Needs pyNastran.
 
     Raises `MatrixError` when the file has no matrix of a name, or cannot be read.
     """
@@ -49,7 +51,8 @@ def _dmig(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
                 if fields[1] == "0" and name not in places:
                     if int(fields[3]) not in REAL:
                         raise MatrixError(
-                            f"{path}, line {number}: DMIG matrix {name!r} is complex (type {fields[3]}); M and K are real."
+                            f"{path}, line {number}: DMIG matrix {name!r} is complex (type {fields[3]}); M and K are "
+                            "real."
                         )
                     places[name], values[name] = [], []
                     continue

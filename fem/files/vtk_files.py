@@ -1,4 +1,5 @@
-"""VTK's files by VTK itself (through pyvista): .vtk in every version, .vtu with compressed or appended data, every kind of cell."""
+"""VTK's files by VTK itself (through pyvista): .vtk in every version, .vtu with compressed or appended data, every kind
+of cell."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,11 +10,29 @@ import numpy as np
 from fem.errors import MeshError
 
 KINDS = {
-    1: ("vertex", 1), 3: ("line", 2), 5: ("triangle", 3), 8: ("quad", 4), 9: ("quad", 4), 10: ("tetra", 4), 11: ("hexahedron", 8),
-    12: ("hexahedron", 8), 13: ("wedge", 6), 14: ("pyramid", 5), 21: ("line3", 3), 22: ("triangle6", 6), 23: ("quad8", 8),
-    24: ("tetra10", 10), 25: ("hexahedron20", 20), 26: ("wedge15", 15), 27: ("pyramid13", 13), 28: ("quad9", 9),
-    29: ("hexahedron27", 27), 32: ("wedge18", 18), 37: ("pyramid14", 14), 42: ("polyhedron", 0),
-}  # fmt: skip
+    1: ("vertex", 1),
+    3: ("line", 2),
+    5: ("triangle", 3),
+    8: ("quad", 4),
+    9: ("quad", 4),
+    10: ("tetra", 4),
+    11: ("hexahedron", 8),
+    12: ("hexahedron", 8),
+    13: ("wedge", 6),
+    14: ("pyramid", 5),
+    21: ("line3", 3),
+    22: ("triangle6", 6),
+    23: ("quad8", 8),
+    24: ("tetra10", 10),
+    25: ("hexahedron20", 20),
+    26: ("wedge15", 15),
+    27: ("pyramid13", 13),
+    28: ("quad9", 9),
+    29: ("hexahedron27", 27),
+    32: ("wedge18", 18),
+    37: ("pyramid14", 14),
+    42: ("polyhedron", 0),
+}
 """VTK's cell types: meshio's name and number of nodes (0: not of one number)."""
 _PIXEL, _VOXEL = 8, 11
 _VOXEL_ORDER = (0, 1, 3, 2, 4, 5, 7, 6)
@@ -21,7 +40,8 @@ _VOXEL_ORDER = (0, 1, 3, 2, 4, 5, 7, 6)
 
 @dataclass(frozen=True, eq=False)
 class VtkFields:
-    """Points (n, 3), blocks of (kind, node rows), and fields: name -> values (n, ...), name -> a list with the values of each block."""
+    """Points (n, 3), blocks of (kind, node rows), and fields: name -> values (n, ...), name -> a list with the values
+    of each block."""
 
     points: np.ndarray
     blocks: tuple[tuple[str, np.ndarray], ...]

@@ -32,9 +32,9 @@ SAME = 1e-6  # eigenvalues this close, relatively, may be copies of one
 class Modes:
     """Eigenpairs of K x = lambda M x, ascending, and what they cost.
 
-    eigenvalues (m,), in rad^2/s^2 when the units are consistent; vectors (n, m), vectors^T M vectors = I;
-    residuals (m,): |K^-1 M x - x / lambda|_M * lambda before the last improvement, a bound of the relative error of the eigenvalue
-    whatever its distance to the next one; solves: right-hand sides given to the inverse.
+    eigenvalues (m,), in rad^2/s^2 when the units are consistent; vectors (n, m), vectors^T M vectors = I; residuals
+    (m,): |K^-1 M x - x / lambda|_M * lambda before the last improvement, a bound of the relative error of the
+    eigenvalue whatever its distance to the next one; solves: right-hand sides given to the inverse.
     """
 
     eigenvalues: Float[np.ndarray, " m"]
@@ -59,17 +59,18 @@ def lowest_modes(
     inverse: block (n, k) -> (n, k), symmetric and positive semidefinite: K^-1, or K's inverse on a subspace
     (constraints and rigid motions projected out by the caller); the modes then lie in its range. It must not
     write into its argument.
-    M: (n, n), symmetric, positive definite on that range: anything with `shape` and `@`.
-    start: vectors to begin with, of any rank and scale; random ones (fixed seed) are added to them.
-    tolerance: of the residuals (see `Modes`), not below 1e-12; the error of an eigenvalue is the square of its residual over its relative
-    distance to the next. One last application of the inverse, free in a Krylov space, improves the modes. Residuals are those of the
-    Lanczos recurrence; that of four random combinations of the modes is measured. Round-off limits the residual of mode i to about
-    1e-16 lambda_i / lambda_1, which is felt when nearly all modes of a model are asked for.
+    M: (n, n), symmetric, positive definite on that range: anything with `shape` and `@`. start: vectors to begin with,
+    of any rank and scale; random ones (fixed seed) are added to them. tolerance: of the residuals (see `Modes`), not
+    below 1e-12; the error of an eigenvalue is the square of its residual over its relative distance to the next. One
+    last application of the inverse, free in a Krylov space, improves the modes. Residuals are those of the Lanczos
+    recurrence; that of four random combinations of the modes is measured. Round-off limits the residual of mode i to
+    about 1e-16 lambda_i / lambda_1, which is felt when nearly all modes of a model are asked for.
 
     Every copy of a multiple eigenvalue is found: a Krylov space of p random starting vectors holds at most p
     copies, so more are added as soon as p copies have been seen.
 
-    Cost: 5 right-hand sides a mode in blocks of 8 (for 30 modes), and n (2 count + 56) numbers of memory, then n (3 count + 48).
+    Cost: 5 right-hand sides a mode in blocks of 8 (for 30 modes), and n (2 count + 56) numbers of memory, then n (3
+    count + 48).
     Raises MatrixError (inverse not symmetric or not positive, shapes) and ConvergenceError (fewer modes exist,
     or the accuracy was not reached).
     """
@@ -147,7 +148,8 @@ def _insist_on_positive(theta: np.ndarray) -> None:
 
 
 def _finish(space: KrylovSpace, theta: np.ndarray, S: np.ndarray, residuals: np.ndarray, tolerance: float) -> Modes:
-    """Ritz pairs after one more application of the inverse, which costs no solve; their residual is measured in random combinations."""
+    """Ritz pairs after one more application of the inverse, which costs no solve; their residual is measured in random
+    combinations."""
     round_off = max(ROUND_OFF, space.asymmetry)
     eigenvalues, vectors = space.improved(theta, S)
     signs = np.random.default_rng(2).choice([-1.0, 1.0], (COMBINATIONS, len(theta)))

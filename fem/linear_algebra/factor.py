@@ -119,10 +119,11 @@ def factor(
     K - s M, saddle points; gives the inertia), "complex-symmetric" (K + i w D - w^2 M) or "general" (real or
     complex). Symmetric kinds are given whole, not as a triangle. A is not changed and not kept by reference.
 
-    backend: "auto" ("pardiso" where MKL is installed, else "mumps" where python-mumps is, else "superlu"; a factor that has to go to disk is left to
-    "mumps" where it can be: see its module) or one of these.
-    solver: backend, memory budget and directories in one (`fem.SolverOptions`): a factor that exceeds the budget goes to disk; solutions can be kept for a run that
-    goes on after it was killed. What is about to be done is told to the logger "fem" (entries, place, forecast of the time).
+    backend: "auto" ("pardiso" where MKL is installed, else "mumps" where python-mumps is, else "superlu"; a factor that
+    has to go to disk is left to "mumps" where it can be: see its module) or one of these.
+    solver: backend, memory budget and directories in one (`fem.SolverOptions`): a factor that exceeds the budget goes
+    to disk; solutions can be kept for a run that goes on after it was killed. What is about to be done is told to the
+    logger "fem" (entries, place, forecast of the time).
 
     One random right-hand side is solved and its residual measured (`record.residual`, relative to it): above
     1e-5 an IllConditionedWarning, above 1e-3 an error. Cost of PARDISO at 100,000 tet10 dofs: 5 CPU seconds,

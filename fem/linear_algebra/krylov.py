@@ -26,8 +26,9 @@ ASYMMETRIC = 1e-6  # relative asymmetry of the inverse that cannot be round-off
 class KrylovSpace:
     """Rows V with V M V^T = I and T = V M K^-1 M V^T, grown a block at a time.
 
-    `coupling` (pending, k): of the rows `last` of the latest `expand` to the pending ones. `asymmetry`: of T, relative to its norm; a measure of the round-off of the operator. Rows below `done` have been multiplied by the operator K^-1 M; those from `done` to `size` are pending.
-    Memory: one array (capacity, n) and M times the pending rows.
+    `coupling` (pending, k): of the rows `last` of the latest `expand` to the pending ones. `asymmetry`: of T, relative
+    to its norm; a measure of the round-off of the operator. Rows below `done` have been multiplied by the operator K^-1
+    M; those from `done` to `size` are pending. Memory: one array (capacity, n) and M times the pending rows.
     """
 
     def __init__(self, inverse: Inverse, M: Any, capacity: int) -> None:
@@ -94,18 +95,19 @@ class KrylovSpace:
         self._complete &= len(self._MP) == len(U)
 
     def ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """After `expand`: Ritz values (largest magnitude first), their coordinates (columns), the M-norms of their residuals."""
+        """After `expand`: Ritz values (largest magnitude first), their coordinates (columns), the M-norms of their
+        residuals."""
         theta, S = eigh(self._T[: self.done, : self.done])
         order = np.argsort(-np.abs(theta), kind="stable")
         theta, S = theta[order], np.ascontiguousarray(S[:, order])
         return theta, S, np.linalg.norm(self.coupling @ S[self.last], axis=0)
 
     def improved(self, theta: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues (ascending) of the inverse of the operator, and rows of M-orthonormal vectors: Ritz vectors X (values theta, coordinates S) after one more
-        application of the operator. Gives the memory of the space back.
+        """Eigenvalues (ascending) of the inverse of the operator, and rows of M-orthonormal vectors: Ritz vectors X
+        (values theta, coordinates S) after one more application of the operator. Gives the memory of the space back.
 
-        Without a solve: K^-1 M V^T = V^T T + P^T C with the pending rows P and their coupling C. Where directions were dropped as negligible (their part without
-        mass need not be), by one solve for each vector.
+        Without a solve: K^-1 M V^T = V^T T + P^T C with the pending rows P and their coupling C. Where directions were
+        dropped as negligible (their part without mass need not be), by one solve for each vector.
         """
         if self._complete:
             beyond = self.coupling @ S[self.last]
@@ -154,7 +156,8 @@ class KrylovSpace:
             squares, Z = eigh(U @ MU.T)
             if squares[0] < -max((ROUND_OFF * floor) ** 2, 1e-10 * squares[-1]):
                 raise MatrixError(
-                    "The mass matrix is not positive definite: some motions have negative kinetic energy. Export a consistent mass matrix with positive densities."
+                    "The mass matrix is not positive definite: some motions have negative kinetic energy. Export a "
+                    "consistent mass matrix with positive densities."
                 )
             lengths = np.sqrt(np.maximum(squares, 0.0))
             strong = np.flatnonzero(lengths > max(floor, WEAK * lengths[-1]))

@@ -1,10 +1,11 @@
 """Many eigenmodes of K x = lambda M x: slices of the spectrum, each around a shift of its own, counted by inertia.
 
-The number of negative pivots of K - s M is the number of eigenvalues below s (Sylvester), so a slice is finished when that many modes are known:
-none can be missing. A slice holds some eighty modes, so the work of orthogonalising them does not grow with the square of their number, at the
-price of one factorisation a slice. What one slice finds beyond its shift, the next one starts with.
-Source: Grimes, Lewis and Simon, "A shifted block Lanczos algorithm for solving sparse symmetric generalized eigenproblems", SIAM J. Matrix Anal.
-Appl. 15 (1994) 228-272.
+The number of negative pivots of K - s M is the number of eigenvalues below s (Sylvester), so a slice is finished when
+that many modes are known: none can be missing. A slice holds some eighty modes, so the work of orthogonalising them
+does not grow with the square of their number, at the price of one factorisation a slice. What one slice finds beyond
+its shift, the next one starts with.
+Source: Grimes, Lewis and Simon, "A shifted block Lanczos algorithm for solving sparse symmetric generalized
+eigenproblems", SIAM J. Matrix Anal. Appl. 15 (1994) 228-272.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,8 @@ MOST = 150
 
 @dataclass(frozen=True, eq=False)
 class ShiftedProblem:
-    """`solve`: block of loads to displacements, (K - s M)^-1 on the space of the problem; `below`: how many eigenvalues lie below the shift s."""
+    """`solve`: block of loads to displacements, (K - s M)^-1 on the space of the problem; `below`: how many eigenvalues
+    lie below the shift s."""
 
     shift: float
     solve: Inverse
@@ -47,8 +49,8 @@ def extend_modes(
 ) -> Modes:
     """The `count` lowest modes, or all with eigenvalues up to `cutoff`, going on from the lowest ones `first`.
 
-    Raises ConvergenceError (a slice does not reach the tolerance, or the inertia contradicts what was found). Cost: a factorisation and 200 to 300 solves for each 60 to 80 modes;
-    memory: n (count + 350) numbers.
+    Raises ConvergenceError (a slice does not reach the tolerance, or the inertia contradicts what was found). Cost: a
+    factorisation and 200 to 300 solves for each 60 to 80 modes; memory: n (count + 350) numbers.
     """
     known, done = first, False
     steps = _Steps(count, cutoff)
@@ -66,7 +68,8 @@ def extend_modes(
 
 
 class _Steps:
-    """Where the next shift goes: as far as the latest distances of eigenvalues promise AHEAD modes; farther after an empty step, halfway back after too many."""
+    """Where the next shift goes: as far as the latest distances of eigenvalues promise AHEAD modes; farther after an
+    empty step, halfway back after too many."""
 
     def __init__(self, count: int | None, cutoff: float) -> None:
         self._count, self._cutoff = count, cutoff
@@ -102,7 +105,8 @@ def _complete(
 ) -> Modes:
     """Known modes and all missing ones below the shift, and what else became accurate.
 
-    Known modes above the shift and within `reach` below it are projected out, so that they are not found again; with `everywhere`, all of them.
+    Known modes above the shift and within `reach` below it are projected out, so that they are not found again; with
+    `everywhere`, all of them.
     """
     values, rows = known.eigenvalues, known.vectors.T
     reach = max(2.0 * abs(at.shift - values[-1]), at.shift - values[max(0, len(values) - AHEAD)])
@@ -130,8 +134,9 @@ def _complete(
         )
         if found > missing:
             raise ConvergenceError(
-                f"{found - missing} modes more were found below {at.shift:.6g} than K - s M has negative pivots: the factorisation is not accurate enough for its inertia "
-                "to be trusted. Look for very soft or very small parts beside stiff ones."
+                f"{found - missing} modes more were found below {at.shift:.6g} than K - s M has negative pivots: the "
+                "factorisation is not accurate enough for its inertia to be trusted. Look for very soft or very small "
+                "parts beside stiff ones."
             )
         if found == missing:
             theta, S, residual = theta[accurate], S[:, accurate], residual[accurate] / np.abs(theta[accurate])
@@ -144,5 +149,6 @@ def _complete(
             keep = min(space.done, space.capacity - 4 * BLOCK)
             space.restart(theta[:keep], S[:, :keep])
     raise ConvergenceError(
-        f"Of {missing} missing modes below {at.shift:.6g}, {found} reached a relative residual of {tolerance:.0e} in {MAX_CALLS} calls of the inverse."
+        f"Of {missing} missing modes below {at.shift:.6g}, {found} reached a relative residual of {tolerance:.0e} in "
+        f"{MAX_CALLS} calls of the inverse."
     )

@@ -1,6 +1,7 @@
 """Mass, stiffness and geometric stiffness matrices of a mesh, assembled in batches of cells of one kind and material.
 
-The products of a batch are small, so BLAS works in one thread meanwhile: several threads would mostly wait for each other.
+The products of a batch are small, so BLAS works in one thread meanwhile: several threads would mostly wait for each
+other.
 """
 
 from collections.abc import Iterator, Mapping
@@ -129,7 +130,8 @@ def quadratic_strain_loads(
 def gradients(
     mesh: Mesh, materials: Materials, material_of: np.ndarray, U: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Batch by batch: places (k, 3) of the stiffness points of solid cells, and `du_i / dx_j` (k, 3, 3, m) of fields (n, 3, m) there."""
+    """Batch by batch: places (k, 3) of the stiffness points of solid cells, and `du_i / dx_j` (k, 3, 3, m) of fields
+    (n, 3, m) there."""
     tensors = _tensors(materials)
     for batch in _batches(mesh, material_of):
         H = _cells(mesh, batch, tensors).displacement_gradients(U[batch.connectivity])
@@ -140,7 +142,8 @@ def gradients(
 def stress_batches(
     mesh: Mesh, materials: Materials, material_of: np.ndarray, U: np.ndarray
 ) -> Iterator[tuple[Element, np.ndarray, np.ndarray, np.ndarray]]:
-    """Batch by batch of solid cells: element, connectivity (e, nn), stresses (e, q, 6, k) of fields (n, 3, k) at the stiffness points, volumes (e,)."""
+    """Batch by batch of solid cells: element, connectivity (e, nn), stresses (e, q, 6, k) of fields (n, 3, k) at the
+    stiffness points, volumes (e,)."""
     tensors = _tensors(materials)
     for batch in _batches(mesh, material_of):
         cells = _cells(mesh, batch, tensors)
@@ -151,7 +154,10 @@ def stress_batches(
 
 
 def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> list[tuple[Beams, np.ndarray]]:
-    """The line cells, a group for each beam: their fields and dofs (e, 12). Refuses lines that were given no `fem.Beam`."""
+    """The line cells, a group for each beam: their fields and dofs (e, 12).
+
+    Refuses lines that were given no `fem.Beam`.
+    """
     rotation = np.full(len(mesh.points), -1)
     rotation[mesh.line_nodes] = np.arange(len(mesh.line_nodes))
     groups, first = [], 0
@@ -164,7 +170,8 @@ def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> li
             beam = materials[index]
             if not isinstance(beam, Beam):
                 raise MaterialError(
-                    f"Mesh {mesh.name!r}: line cells need a fem.Beam (a material and a section); found the material {beam.name!r}."
+                    f"Mesh {mesh.name!r}: line cells need a fem.Beam (a material and a section); found the material "
+                    f"{beam.name!r}."
                 )
             cells = block.connectivity[of_block == index]
             groups.append((Beams.of(beam, mesh.points[cells]), dofs_of(cells, len(mesh.points), rotation)))
@@ -172,7 +179,8 @@ def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> li
 
 
 def with_beams(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np.ndarray]], rotations: int) -> sp.csr_matrix:
-    """The matrix of solid cells, three dofs a node, grown by `rotations` dofs, plus beam matrices (e, 12, 12) at dofs (e, 12)."""
+    """The matrix of solid cells, three dofs a node, grown by `rotations` dofs, plus beam matrices (e, 12, 12) at dofs
+    (e, 12)."""
     n = solid.shape[0] + rotations
     grown = sp.csr_matrix(
         (solid.data, solid.indices, np.concatenate([solid.indptr, np.full(rotations, solid.indptr[-1])])), shape=(n, n)
@@ -195,16 +203,16 @@ def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam]) -> n
         if len(taken):
             other = list(materials)[index[taken[0]]]
             raise MaterialError(
-                f"Mesh {mesh.name!r}: {len(taken)} cells (first: {taken[:5].tolist()}) are both in {other!r} and in {name!r}, "
-                "and so have two materials. Give each cell one."
+                f"Mesh {mesh.name!r}: {len(taken)} cells (first: {taken[:5].tolist()}) are both in {other!r} and in "
+                f"{name!r}, and so have two materials. Give each cell one."
             )
         index[cells] = k
     bare = np.flatnonzero(index < 0)
     if len(bare):
         given, sets = (", ".join(map(repr, names)) or "none" for names in (materials, mesh.cell_sets))
         raise MaterialError(
-            f"Mesh {mesh.name!r}: {len(bare)} of {mesh.cell_count} cells have no material (first: {bare[:5].tolist()}); materials "
-            f"are given for the cell sets: {given}; cell sets of the mesh: {sets}."
+            f"Mesh {mesh.name!r}: {len(bare)} of {mesh.cell_count} cells have no material (first: "
+            f"{bare[:5].tolist()}); materials are given for the cell sets: {given}; cell sets of the mesh: {sets}."
         )
     return index
 
@@ -264,6 +272,7 @@ def _insist_on_positive(mesh: Mesh, batch: _Batch, determinant: np.ndarray) -> N
         corners = ", ".join(mesh.node_label(int(n)) for n in batch.connectivity[cell][: batch.shape.corners])
         raise MeshError(
             f"Mesh {mesh.name!r}: {len(bad)} {batch.shape.kind} cells are inverted or collapsed, the first is cell "
-            f"{batch.first + batch.rows[cell]} (corner nodes {corners}): its Jacobian determinant falls to {worst[cell]:.3g} and must be "
-            "positive everywhere. Check the node order (VTK's) and the mid-side nodes; fem.fix_orientation(mesh) repairs a mirrored mesh."
+            f"{batch.first + batch.rows[cell]} (corner nodes {corners}): its Jacobian determinant falls to "
+            f"{worst[cell]:.3g} and must be positive everywhere. Check the node order (VTK's) and the mid-side nodes; "
+            "fem.fix_orientation(mesh) repairs a mirrored mesh."
         )

@@ -1,17 +1,19 @@
 """Two-node beams in space: stiffness, mass and geometric stiffness, by Gauss points along the beam.
 
-Displacement of the centroid line `u(x)` and rotation `theta(x)` of the sections are interpolated such that the equations of
-an unloaded Timoshenko beam are met (cubic deflection, quadratic rotation, constant shear strain; no locking, exact static solutions between
-nodes); without shear flexibility the interpolation is that of Euler and Bernoulli (Hermite). The mass has rotary inertia.
+Displacement of the centroid line `u(x)` and rotation `theta(x)` of the sections are interpolated such that the
+equations of an unloaded Timoshenko beam are met (cubic deflection, quadratic rotation, constant shear strain; no
+locking, exact static solutions between nodes); without shear flexibility the interpolation is that of Euler and
+Bernoulli (Hermite). The mass has rotary inertia.
 Source: Friedman and Kosmatka, "An improved two-node Timoshenko beam finite element", Comput. Struct. 47 (1993) 473-481.
 
-Geometric stiffness is the stress part of that of the solid whose sections turn rigidly, `u + theta x y` for a point y of the section, with the
-stresses of normal force, bending moments, shear forces and torque:
+Geometric stiffness is the stress part of that of the solid whose sections turn rigidly, `u + theta x y` for a point y
+of the section, with the stresses of normal force, bending moments, shear forces and torque:
 
-    S_ij(v) = int sigma(v) : (grad phi_i^T grad phi_j + grad p_ij),      p_ij = (theta_i x (theta_j x y) + theta_j x (theta_i x y)) / 2
+    S_ij(v) = int sigma(v) : (grad phi_i^T grad phi_j + grad p_ij),
+    p_ij = (theta_i x (theta_j x y) + theta_j x (theta_i x y)) / 2
 
-where p undoes the stretch theta^2/2 of a section that turns by theta in the linear kinematics. Sections are taken as doubly
-symmetric in the stresses of second order (no Wagner term of the moments).
+where p undoes the stretch theta^2/2 of a section that turns by theta in the linear kinematics. Sections are taken as
+doubly symmetric in the stresses of second order (no Wagner term of the moments).
 """
 
 from dataclasses import dataclass
@@ -25,14 +27,19 @@ from fem.errors import MaterialError, MeshError
 _XI, _W = np.polynomial.legendre.leggauss(4)
 _XI, _W = (_XI + 1) / 2, _W / 2
 _SPIN = np.array(
-    [[[0, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 0, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 0]]], dtype=float
-)  # fmt: skip
+    [
+        [[0, 0, 0], [0, 0, -1], [0, 1, 0]],
+        [[0, 0, 1], [0, 0, 0], [-1, 0, 0]],
+        [[0, -1, 0], [1, 0, 0], [0, 0, 0]],
+    ],
+    dtype=float,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class LineMass:
-    """Mass of beams at points: `mass` (p,), positions `x` (p, 3), displacements `u` and rotations `theta` (p, 3, k) of k fields, and the
-    moments of inertia of the sections, `rotary` (p, 3, 3); all in the axes of the mesh."""
+    """Mass of beams at points: `mass` (p,), positions `x` (p, 3), displacements `u` and rotations `theta` (p, 3, k) of
+    k fields, and the moments of inertia of the sections, `rotary` (p, 3, 3); all in the axes of the mesh."""
 
     mass: np.ndarray
     x: np.ndarray
@@ -43,10 +50,12 @@ class LineMass:
 
 @dataclass(frozen=True, eq=False)
 class Beams:
-    """Beams of one kind at their Gauss points; all in local axes, over the 12 dofs [u1, theta1, u2, theta2] of the mesh's axes.
+    """Beams of one kind at their Gauss points; all in local axes, over the 12 dofs [u1, theta1, u2, theta2] of the
+    mesh's axes.
 
-    `u`, `theta` (e, q, 3, 12) and their derivatives `du`, `dtheta` along the beam; `shear` (e, 2, 12): shear strains, constant;
-    `dV` (e, q): weights times length; `axes` (e, 3, 3): local axes in rows; `x` (e, q, 3): where the Gauss points are.
+    `u`, `theta` (e, q, 3, 12) and their derivatives `du`, `dtheta` along the beam; `shear` (e, 2, 12): shear strains,
+    constant; `dV` (e, q): weights times length; `axes` (e, 3, 3): local axes in rows; `x` (e, q, 3): where the Gauss
+    points are.
     """
 
     beam: Beam
@@ -138,12 +147,16 @@ class Beams:
         rotary = np.einsum("eki,k,ekj->eij", self.axes, density * np.array([s.Iy + s.Iz, s.Iy, s.Iz]), self.axes)
         k = values.shape[1]
         return LineMass(
-            (density * s.area * self.dV).ravel(), self.x.reshape(-1, 3), u.reshape(-1, 3, k), theta.reshape(-1, 3, k),
+            (density * s.area * self.dV).ravel(),
+            self.x.reshape(-1, 3),
+            u.reshape(-1, 3, k),
+            theta.reshape(-1, 3, k),
             (rotary[:, None] * self.dV[..., None, None]).reshape(-1, 3, 3),
-        )  # fmt: skip
+        )
 
     def gradients(self, fields: Float[np.ndarray, "e 12 k"]) -> tuple[np.ndarray, np.ndarray]:
-        """Places (p, 3) of the section's fibres at each Gauss point, and `du_i / dx_j` (p, 3, 3, k) there, in the axes of the mesh."""
+        """Places (p, 3) of the section's fibres at each Gauss point, and `du_i / dx_j` (p, 3, 3, k) there, in the axes
+        of the mesh."""
         du, theta, dtheta = (np.einsum("eqia,eak->eqik", A, fields) for A in (self.du, self.theta, self.dtheta))
         places, found = [], []
         for y, z in self.beam.section.fibres:
@@ -197,7 +210,8 @@ class Beams:
 
 
 def _bending(length: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Deflection N and rotation T (e, q, 4) over [v1, t1, v2, t2], derivatives along the beam, and the shear strain (e, 4)."""
+    """Deflection N and rotation T (e, q, 4) over [v1, t1, v2, t2], derivatives along the beam, and the shear strain
+    (e, 4)."""
     x, L, p = _XI[None, :], length[:, None], phi[:, None]
     f = 1 / (1 + p)
     one = np.ones_like(x * L)
@@ -210,7 +224,8 @@ def _bending(length: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, ...]:
         f / L * (6 * x - 6 * x**2 + p), f * (-2 * x + 3 * x**2 + p * (2 * x - 1) / 2),
     ], axis=-1)  # fmt: skip
     T = np.stack([
-        6 * f / L * (x**2 - x), f * (1 - 4 * x + 3 * x**2 + p * (1 - x)), 6 * f / L * (x - x**2), f * (-2 * x + 3 * x**2 + p * x),
+        6 * f / L * (x**2 - x), f * (1 - 4 * x + 3 * x**2 + p * (1 - x)),
+        6 * f / L * (x - x**2), f * (-2 * x + 3 * x**2 + p * x),
     ], axis=-1)  # fmt: skip
     dT = np.stack([
         6 * f / L**2 * (2 * x - 1), f / L * (-4 + 6 * x - p), 6 * f / L**2 * (1 - 2 * x), f / L * (-2 + 6 * x + p),

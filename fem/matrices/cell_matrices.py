@@ -28,7 +28,8 @@ def elasticity_tensor(C: Float[np.ndarray, "6 6"]) -> Float[np.ndarray, "3 3 3 3
 
 
 def jacobian(shape: Element, x: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cofactors (e, q, 3, 3) and determinants (e, q) of `J_kx = dx / dxi_k` at `xi` (q, 3), for cell nodes `x` (e, nn, 3).
+    """Cofactors (e, q, 3, 3) and determinants (e, q) of `J_kx = dx / dxi_k` at `xi` (q, 3), for cell nodes `x`
+    (e, nn, 3).
 
     The inverse is cofactors^T / determinant; written out, which is several times faster than stacked LAPACK calls.
     """
@@ -96,7 +97,8 @@ class Cells:
         return -np.linalg.solve(stiff, self.full_stiffness[:, :, n:, :, :n].reshape(e, size, 3 * n))
 
     def condense(self, K: np.ndarray) -> np.ndarray:
-        """`T^T K T` (e, 3, nn, 3, nn) of a symmetric matrix (e, 3, m, 3, m), where `T` makes the incompatible modes follow the nodes."""
+        """`T^T K T` (e, 3, nn, 3, nn) of a symmetric matrix (e, 3, m, 3, m), where `T` makes the incompatible modes
+        follow the nodes."""
         A, n = self.inner, self.nodes
         if A is None:
             return K
@@ -111,7 +113,8 @@ class Cells:
         return self.condense(self.full_stiffness)
 
     def displacement_gradients(self, u: np.ndarray) -> np.ndarray:
-        """`H_ij = du_i / dx_j` (e, q, 3, 3, k) of nodal displacements `u` (e, nn, 3, k), incompatible modes included."""
+        """`H_ij = du_i / dx_j` (e, q, 3, 3, k) of nodal displacements `u` (e, nn, 3, k), incompatible modes
+        included."""
         e, n, _, k = u.shape
         if self.inner is not None:
             modes = self.inner @ u.transpose(0, 2, 1, 3).reshape(e, 3 * n, k)

@@ -6,9 +6,9 @@ St. Venant-Kirchhoff material, expanded about the undeformed state, has the seco
     K_G(u)[v, w] = int sigma : (grad v^T grad w)                          stress part
                  + int grad v : c : (H^T grad w) + the same with v and w exchanged      initial-displacement part
 
-Both parts together are symmetric in all three arguments, which is the reciprocity behind docs/theory.md, "Geometric stiffness".
-The incompatible modes of hex8 follow `u`, `v` and `w` statically; to first order that is the exact derivative of the
-condensed tangent as well. Source: Bathe, Finite Element Procedures (1996), section 6.3.
+Both parts together are symmetric in all three arguments, which is the reciprocity behind docs/theory.md, "Geometric
+stiffness". The incompatible modes of hex8 follow `u`, `v` and `w` statically; to first order that is the exact
+derivative of the condensed tangent as well. Source: Bathe, Finite Element Procedures (1996), section 6.3.
 """
 
 import numpy as np
@@ -43,7 +43,8 @@ def with_stress(K: np.ndarray, scalar: np.ndarray) -> np.ndarray:
 
 
 def strain_loads(cells: Cells, strains: np.ndarray) -> np.ndarray:
-    """Node loads (e, nn, 3, p) whose work on u is `int sigma(u) : q`, for `strains` q (e, q, 3, 3, p), incompatible modes condensed."""
+    """Node loads (e, nn, 3, p) whose work on u is `int sigma(u) : q`, for `strains` q (e, q, 3, 3, p), incompatible
+    modes condensed."""
     e, points, _, m = cells.gradients.shape
     p = strains.shape[-1]
     sigma = np.tensordot(
@@ -60,7 +61,8 @@ def strain_loads(cells: Cells, strains: np.ndarray) -> np.ndarray:
 
 
 def projected_stress_part(cells: Cells, fields: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """`int sigma(u) : (grad v^T grad w)` (p, m, m) for gradients of `fields` u (e, q, 3, 3, p) and `shapes` v, w (e, q, 3, 3, m).
+    """`int sigma(u) : (grad v^T grad w)` (p, m, m) for gradients of `fields` u (e, q, 3, 3, p) and `shapes` v, w
+    (e, q, 3, 3, m).
 
     Cost: about 18 m^2 flops a point and field, in one matrix product; no cell matrix is formed.
     """

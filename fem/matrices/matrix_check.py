@@ -49,8 +49,8 @@ def _symmetric(A: Any, letter: str, nodes: int, name: str) -> sp.csr_matrix:
     off = float(abs(A - A.T).max())
     if off > SYMMETRY * largest:
         raise MatrixError(
-            f"Model {name!r}: {letter} is not symmetric (difference {off:.3g}, largest entry {largest:.3g}). If only one triangle was "
-            "exported, complete it: A + A.T - diag(A)."
+            f"Model {name!r}: {letter} is not symmetric (difference {off:.3g}, largest entry {largest:.3g}). If only "
+            "one triangle was exported, complete it: A + A.T - diag(A)."
         )
     A = sp.csr_matrix((A + A.T) / 2)
     A.sort_indices()
@@ -61,8 +61,8 @@ def _insist_on_rigid_mass(M: sp.csr_matrix, rigid: np.ndarray, name: str) -> Non
     negative = np.flatnonzero(M.diagonal() < 0)
     if len(negative):
         raise MatrixError(
-            f"Model {name!r}: M has {len(negative)} negative diagonal entries (first: dof {negative[0]}). Export a consistent mass "
-            "matrix, not a lumped one of quadratic elements."
+            f"Model {name!r}: M has {len(negative)} negative diagonal entries (first: dof {negative[0]}). Export a "
+            "consistent mass matrix, not a lumped one of quadratic elements."
         )
     total = rigid.T @ (M @ rigid)
     masses = np.diag(total)[:3]
@@ -75,8 +75,9 @@ def _insist_on_rigid_mass(M: sp.csr_matrix, rigid: np.ndarray, name: str) -> Non
     worst = max(np.abs(coupling).max(), np.abs(lever).max()) / masses.mean()
     if worst > RIGID:
         raise MatrixError(
-            f"Model {name!r}: in rigid motion M is not the mass of a body: along x, y, z it gives {masses} (relative deviation "
-            f"{worst:.2g}). Are the dofs numbered node by node (3 * node + component), and is the part free of supports?"
+            f"Model {name!r}: in rigid motion M is not the mass of a body: along x, y, z it gives {masses} (relative "
+            f"deviation {worst:.2g}). Are the dofs numbered node by node (3 * node + component), and is the part free "
+            "of supports?"
         )
 
 
@@ -85,6 +86,7 @@ def _insist_on_free_stiffness(K: sp.csr_matrix, rigid: np.ndarray, name: str) ->
     if resisted.max() > RIGID:
         which = "translation" if resisted[:3].max() > RIGID else "rotation"
         raise MatrixError(
-            f"Model {name!r}: K resists rigid {which} (relative force {resisted.max():.2g}). A flexible body needs the matrices of the free "
-            "part: export K without supports and contacts, and give the coordinates in the order of its nodes."
+            f"Model {name!r}: K resists rigid {which} (relative force {resisted.max():.2g}). A flexible body needs the "
+            "matrices of the free part: export K without supports and contacts, and give the coordinates in the order "
+            "of its nodes."
         )

@@ -18,7 +18,8 @@ COMPONENTS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Node-level sparsity: CSR `indptr`, `indices` over nodes; `places[b]` (ne, nn, nn) of block b: where each node pair is."""
+    """Node-level sparsity: CSR `indptr`, `indices` over nodes; `places[b]` (ne, nn, nn) of block b: where each node
+    pair is."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -74,7 +75,10 @@ class Pattern:
 
 
 def sparsity(mesh: Mesh) -> Pattern:
-    """The node pairs that share a solid cell. Nodes of no cell at all are refused. Cost: linear in the number of pairs."""
+    """The node pairs that share a solid cell.
+
+    Nodes of no cell at all are refused. Cost: linear in the number of pairs.
+    """
     n = len(mesh.points)
     solids = mesh.solids
     if not solids:
@@ -100,6 +104,6 @@ def _insist_on_cells(mesh: Mesh, indptr: np.ndarray) -> None:
     if len(loose):
         labels = ", ".join(mesh.node_label(int(k)) for k in loose[:5])
         raise MeshError(
-            f"Mesh {mesh.name!r}: {len(loose)} of {len(mesh.points)} nodes belong to no cell (first: {labels}), so they have "
-            "neither mass nor stiffness. Remove them from the mesh; fem.read_mesh does so."
+            f"Mesh {mesh.name!r}: {len(loose)} of {len(mesh.points)} nodes belong to no cell (first: {labels}), so "
+            "they have neither mass nor stiffness. Remove them from the mesh; fem.read_mesh does so."
         )

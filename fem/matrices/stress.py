@@ -18,7 +18,8 @@ def nodal_stresses(
 ) -> Float[np.ndarray, "p 6 k"]:
     """Stresses xx, yy, zz, xy, yz, zx of fields at nodes of solid cells.
 
-    In each cell the stresses at its stiffness points, where they are most accurate, are continued linearly to its nodes; at a node the mean over its cells counts, weighted by volume.
+    In each cell the stresses at its stiffness points, where they are most accurate, are continued linearly to its
+    nodes; at a node the mean over its cells counts, weighted by volume.
     Reference: Hinton, Campbell, Local and global smoothing of discontinuous finite element functions (1974).
     """
     place = np.full(len(mesh.points), -1)
@@ -42,7 +43,8 @@ def nodal_stresses(
 
 
 def fibre_stresses(beams: Beams, fields: Float[np.ndarray, "e 12 k"]) -> tuple[np.ndarray, np.ndarray]:
-    """Places (p, 3) of beam fibres and their stresses (p, 6, k) in the axes of the mesh: axial stress of bending and extension, mean shear of the section."""
+    """Places (p, 3) of beam fibres and their stresses (p, 6, k) in the axes of the mesh: axial stress of bending and
+    extension, mean shear of the section."""
     x, H = beams.gradients(fields)
     E, G = beams.beam.moduli
     q = beams.x.shape[1]

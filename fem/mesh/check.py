@@ -17,7 +17,8 @@ ERROR, WARNING = "error", "warning"
 COINCIDENT = 1e-9
 """Nodes closer than this, relative to the box of the mesh, count as one place."""
 MID_SIDE = 0.2
-"""A mid-side node farther than this from the middle of its edge, relative to the edge, is suspicious; at 1/4 the element degenerates."""
+"""A mid-side node farther than this from the middle of its edge, relative to the edge, is suspicious; at 1/4 the
+element degenerates."""
 POOR = 0.05
 """Scaled Jacobian below which an element counts as poor."""
 
@@ -32,7 +33,10 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class MeshSummary:
-    """What a mesh consists of: cells by kind, members of each set, corners of its box (3,), volume. Units: the user's."""
+    """What a mesh consists of: cells by kind, members of each set, corners of its box (3,), volume.
+
+    Units: the user's.
+    """
 
     nodes: int
     cells: dict[str, int]
@@ -119,14 +123,23 @@ def _orientation(mesh: Mesh, block: CellBlock, first: int, quality: np.ndarray) 
     bad, poor = np.flatnonzero(quality <= 0), np.flatnonzero((quality > 0) & (quality < POOR))
     findings = []
     if len(bad) == len(block):
-        text = f"all {len(block)} {block.kind} cells are inverted: the mesh is mirrored or its node order is not VTK's. Repair a mirrored mesh with fem.fix_orientation(mesh)."
+        text = (
+            f"all {len(block)} {block.kind} cells are inverted: the mesh is mirrored or its node order is not VTK's. "
+            "Repair a mirrored mesh with fem.fix_orientation(mesh)."
+        )
         findings.append(Finding(ERROR, text))
     elif len(bad):
         nodes = ", ".join(mesh.node_label(int(n)) for n in block.connectivity[bad[0]][:4])
-        text = f"{len(bad)} {block.kind} cells are inverted or collapsed; the first is cell {first + bad[0]} (nodes {nodes}, ...). Remesh there, or check the node order."
+        text = (
+            f"{len(bad)} {block.kind} cells are inverted or collapsed; the first is cell {first + bad[0]} (nodes "
+            f"{nodes}, ...). Remesh there, or check the node order."
+        )
         findings.append(Finding(ERROR, text))
     if len(poor):
-        text = f"{len(poor)} {block.kind} cells are very distorted (scaled Jacobian below {POOR}); the worst is cell {first + int(quality.argmin())}."
+        text = (
+            f"{len(poor)} {block.kind} cells are very distorted (scaled Jacobian below {POOR}); the worst is cell "
+            f"{first + int(quality.argmin())}."
+        )
         findings.append(Finding(WARNING, text))
     return findings
 
@@ -153,8 +166,9 @@ def _mid_sides(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
     share = off.any(axis=1).mean()
     order = " Most cells have it: the node order of the file is probably not VTK's." if share > 0.5 else ""
     text = (
-        f"{int(off.sum())} mid-side nodes of {block.kind} cells lie away from the middle of their edge; the worst is node "
-        f"{mesh.node_label(int(m[cell, edge]))} in cell {first + int(cell)}, {away.max():.2g} edge lengths off.{order}"
+        f"{int(off.sum())} mid-side nodes of {block.kind} cells lie away from the middle of their edge; the worst is "
+        f"node {mesh.node_label(int(m[cell, edge]))} in cell {first + int(cell)}, {away.max():.2g} edge lengths "
+        f"off.{order}"
     )
     return [Finding(ERROR if share > 0.5 else WARNING, text)]
 
@@ -164,17 +178,16 @@ def _duplicates(mesh: Mesh) -> list[Finding]:
     pairs = cKDTree(mesh.points).query_pairs(COINCIDENT * mesh.size, output_type="ndarray")
     if len(pairs):
         some = ", ".join(f"{mesh.node_label(int(a))} and {mesh.node_label(int(b))}" for a, b in pairs[:3])
-        text = f"{len(pairs)} pairs of nodes coincide ({some}): cells that should touch may be apart. Join them with fem.merge_nodes(mesh)."
+        text = (
+            f"{len(pairs)} pairs of nodes coincide ({some}): cells that should touch may be apart. Join them with "
+            "fem.merge_nodes(mesh)."
+        )
         findings.append(Finding(WARNING, text))
     for block in mesh.cells:
         same = len(block) - len(np.unique(np.sort(block.connectivity, axis=1), axis=0))
         if same:
-            findings.append(
-                Finding(
-                    ERROR,
-                    f"{same} {block.kind} cells occur twice, which doubles mass and stiffness there. Remove the copies.",
-                )
-            )
+            text = f"{same} {block.kind} cells occur twice, which doubles mass and stiffness there. Remove the copies."
+            findings.append(Finding(ERROR, text))
     return findings
 
 
@@ -187,8 +200,8 @@ def _parts(mesh: Mesh) -> list[Finding]:
     order = np.argsort(-sizes)
     some = ", ".join(f"{sizes[k]} nodes (one is {mesh.node_label(int(used[start[k]]))})" for k in order[:4])
     text = (
-        f"the mesh falls into {len(found)} parts that share no node: {some}. One flexible body needs one part: merge coincident nodes "
-        "(fem.merge_nodes), join the parts with a rigid interface, or make a body of each."
+        f"the mesh falls into {len(found)} parts that share no node: {some}. One flexible body needs one part: merge "
+        "coincident nodes (fem.merge_nodes), join the parts with a rigid interface, or make a body of each."
     )
     return [Finding(WARNING, text)]
 
@@ -210,7 +223,10 @@ def _unused(mesh: Mesh) -> list[Finding]:
         used[block.connectivity] = True
     if used.all():
         return []
-    text = f"{int((~used).sum())} nodes belong to no cell (first: {mesh.node_label(int(np.argmin(used)))}); a matrix with them is singular. Leave them out (fem.drop_unused_nodes)."
+    text = (
+        f"{int((~used).sum())} nodes belong to no cell (first: {mesh.node_label(int(np.argmin(used)))}); a matrix with "
+        "them is singular. Leave them out (fem.drop_unused_nodes)."
+    )
     return [Finding(ERROR, text)]
 
 
@@ -236,7 +252,8 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
 def fix_orientation(mesh: Mesh) -> Mesh:
     """The mesh with every inverted cell turned right by reordering its nodes; points and sets stay the same places.
 
-    Mends mirrored meshes and files with the opposite convention. Cells that are inverted by bad nodes stay wrong: check again.
+    Mends mirrored meshes and files with the opposite convention. Cells that are inverted by bad nodes stay wrong: check
+    again.
     """
     blocks, first = [], 0
     faces = {key: members.copy() for key, members in mesh.face_sets.items()}

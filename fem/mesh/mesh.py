@@ -44,10 +44,13 @@ class Mesh:
     """A mesh of solid cells, and of line cells for beams. Units are the user's.
 
     - `points` (n, 3); `cells`: blocks, whose cells are numbered through all blocks in order;
-    - `node_sets`: name -> node numbers; `cell_sets`: name -> cell numbers; `face_sets`: name -> (nf, 2) of (cell, face of the cell);
-    - `node_ids` (n,): numbers of the nodes in the file they came from, for messages; `warnings`: what reading changed or lost;
-    - `unread`: what the file says about the part and is not obeyed (`flexible_body` and every reduction refuse it until `read_mesh(..., ignore=...)` accepts it);
-      `declared`: materials of the file, which a `Model` compares with its own.
+    - `node_sets`: name -> node numbers; `cell_sets`: name -> cell numbers; `face_sets`: name -> (nf, 2) of (cell, face
+      of the cell);
+    - `node_ids` (n,): numbers of the nodes in the file they came from, for messages; `warnings`: what reading changed
+      or lost;
+    - `unread`: what the file says about the part and is not obeyed (`flexible_body` and every reduction refuse it until
+      `read_mesh(..., ignore=...)` accepts it); `declared`: materials of the file, which a `Model` compares with its
+      own.
 
     Raises `MeshError` when points are not (n, 3) finite numbers, or names of nodes do not go with them.
     """
@@ -75,8 +78,8 @@ class Mesh:
         if not np.isfinite(points).all():
             bad = int(np.argmin(np.isfinite(points).all(axis=1)))
             raise MeshError(
-                f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; all must be finite. "
-                "Look for NaN or an overflow in the file or the program that made the mesh."
+                f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; all must be "
+                "finite. Look for NaN or an overflow in the file or the program that made the mesh."
             )
         points.setflags(write=False)
         object.__setattr__(self, "points", points)
@@ -93,7 +96,8 @@ class Mesh:
             low, high = block.connectivity.min(), block.connectivity.max()
             if low < 0 or high >= len(self.points):
                 raise MeshError(
-                    f"Mesh {self.name!r}: a {block.kind!r} cell refers to node {high if low >= 0 else low}, but nodes run from 0 to {len(self.points) - 1}."
+                    f"Mesh {self.name!r}: a {block.kind!r} cell refers to node {high if low >= 0 else low}, but nodes "
+                    f"run from 0 to {len(self.points) - 1}."
                 )
 
     def _check_sets(self) -> None:
@@ -110,7 +114,8 @@ class Mesh:
                     array = array.reshape(-1, 2) if array.size == 0 else array
                 if array.shape[1:] != ((2,) if attribute == "face_sets" else ()):
                     raise MeshError(
-                        f"{what} must have the shape {'(k, 2)' if attribute == 'face_sets' else '(k,)'}; found {array.shape}."
+                        f"{what} must have the shape {'(k, 2)' if attribute == 'face_sets' else '(k,)'}; found "
+                        f"{array.shape}."
                     )
                 first = array[:, 0] if attribute == "face_sets" else array
                 if first.size and (first.min() < 0 or first.max() >= limit):
@@ -145,7 +150,10 @@ class Mesh:
         return f"{node} (number {self.node_ids[node]} in the file)"
 
     def block_of(self, cell: SupportsIndex) -> tuple[CellBlock, int]:
-        """The block that holds cell number `cell`, and its place in the block. Raises `MeshError` when there is no such cell."""
+        """The block that holds cell number `cell`, and its place in the block.
+
+        Raises `MeshError` when there is no such cell.
+        """
         row = index(cell)
         for block in self.cells:
             if row < len(block):
@@ -167,8 +175,8 @@ class Mesh:
     def nodes(self, selection: Any) -> Int[np.ndarray, " k"]:
         """Sorted node numbers of a set, of a `Selection`, of given numbers, or of a mask (n,) of truth values.
 
-        A name is looked for among the node sets, then the face sets (their nodes), then the cell sets. Raises `MeshError`
-        for an unknown name, numbers out of range, or a selection that finds nothing.
+        A name is looked for among the node sets, then the face sets (their nodes), then the cell sets. Raises
+        `MeshError` for an unknown name, numbers out of range, or a selection that finds nothing.
         """
         if isinstance(selection, str):
             return self._nodes_of_set(selection)
@@ -213,7 +221,8 @@ class Mesh:
         return np.flatnonzero(used)
 
     def corner_keys(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, "nf 4"]:
-        """Sorted corner nodes of each face, -1 before those of a triangle: two faces are the same place when these are equal."""
+        """Sorted corner nodes of each face, -1 before those of a triangle: two faces are the same place when these are
+        equal."""
         keys = np.full((len(faces), 4), -1, dtype=np.int64)
         for block, local, rows, places in self._by_face(faces):
             corners = [k for k in local if k < element(block.kind).corners]
@@ -233,7 +242,8 @@ class Mesh:
 
     @cached_property
     def boundary_faces(self) -> Int[np.ndarray, "nf 2"]:
-        """The skin: (cell, face of the cell) of every face that belongs to one cell only, by block, face number and cell."""
+        """The skin: (cell, face of the cell) of every face that belongs to one cell only, by block, face number and
+        cell."""
         every, first = [], 0
         for block in self.cells:
             cell, side = np.arange(first, first + len(block)), np.arange(len(element(block.kind).faces))

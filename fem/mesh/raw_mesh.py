@@ -25,13 +25,14 @@ def dimension(kind: str) -> int:
 class RawMesh:
     """What a file holds.
 
-    - `points` (n, 3), `node_ids` (n,): numbers of the nodes in the file; `blocks`: (kind, node rows (ne, nn)) in VTK order;
-    - `groups`: name -> for each block, the rows that belong to it; `node_groups`: name -> rows of `points`; `face_groups`:
-      name -> (block, row, face of the cell), (k, 3);
-    - `warnings`: what reading changed; `unsupported`: what the file holds and could not be read; `beams`: line cells are structure in this format,
-      not marks of sets;
-    - `unread`: what the file says about the part and is not obeyed; `unread_lines`: the same of line cells, which is obeyed where they are beams;
-      `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
+    - `points` (n, 3), `node_ids` (n,): numbers of the nodes in the file; `blocks`: (kind, node rows (ne, nn)) in VTK
+      order;
+    - `groups`: name -> for each block, the rows that belong to it; `node_groups`: name -> rows of `points`;
+      `face_groups`: name -> (block, row, face of the cell), (k, 3);
+    - `warnings`: what reading changed; `unsupported`: what the file holds and could not be read; `beams`: line cells
+      are structure in this format, not marks of sets;
+    - `unread`: what the file says about the part and is not obeyed; `unread_lines`: the same of line cells, which is
+      obeyed where they are beams; `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
     """
 
     points: np.ndarray
@@ -49,12 +50,13 @@ class RawMesh:
 
 
 def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
-    """The solid cells, and the line cells of the groups `beams`, with every group as a set; other cells of lower dimension only
-    say where sets are. Without any solid or surface cell, all lines are beams.
+    """The solid cells, and the line cells of the groups `beams`, with every group as a set; other cells of lower
+    dimension only say where sets are. Without any solid or surface cell, all lines are beams.
 
-    Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of lines and
-    points node sets. Nodes that no solid cell uses are left out. Warns (`MeshWarning`) of anything lost or not obeyed; all of it is in `warnings` or `unread`.
-    `ignore`: keywords of the file that the user accepts as not obeyed.
+    Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of
+    lines and points node sets. Nodes that no solid cell uses are left out. Warns (`MeshWarning`) of anything lost or
+    not obeyed; all of it is in `warnings` or `unread`. `ignore`: keywords of the file that the user accepts as not
+    obeyed.
     """
     recorded, unsupported = list(raw.warnings), list(raw.unsupported)
     solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _REDUCED.get(kind, kind) in ELEMENTS and len(rows)]
@@ -62,8 +64,9 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
     if not solid and not lines:
         there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
         raise MeshError(
-            f"The mesh {name!r} has no solid cells that flexmb knows ({', '.join(ELEMENTS)}); it has {there}. Export the volume mesh "
-            "(in Gmsh: mesh in 3D, and put the volume into a physical group if there is any group at all)."
+            f"The mesh {name!r} has no solid cells that flexmb knows ({', '.join(ELEMENTS)}); it has {there}. Export "
+            "the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any group at "
+            "all)."
         )
     blocks: list[tuple[str, np.ndarray]] = []
     index: dict[int, np.ndarray] = {}
@@ -88,7 +91,8 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
     unused = sum(len(rows) for kind, rows in raw.blocks if kind == LINE) - sum(map(len, lines.values()))
     if raw.beams and unused:
         unsupported.append(
-            f"{unused} two-node beams or trusses; give the names of their element sets as beams=[...] to take them along"
+            f"{unused} two-node beams or trusses; give the names of their element sets as beams=[...] to take them "
+            "along"
         )
     used = np.unique(np.concatenate([rows.ravel() for _, rows in blocks]))
     if used[0] < 0 or used[-1] >= len(raw.points):
@@ -136,7 +140,8 @@ def _beam_cells(raw: RawMesh, name: str, beams: Collection[str] | None, solids: 
 def _sets(
     raw: RawMesh, index: dict[int, np.ndarray], number: np.ndarray, mesh: Mesh, recorded: list[str]
 ) -> tuple[dict, dict, dict]:
-    """Node, cell and face sets in the numbers of `mesh`; `index` gives the cells of the blocks that it holds, -1 for others."""
+    """Node, cell and face sets in the numbers of `mesh`; `index` gives the cells of the blocks that it holds, -1 for
+    others."""
     node_sets: dict[str, np.ndarray] = {}
     cell_sets: dict[str, np.ndarray] = {}
     face_sets: dict[str, np.ndarray] = {}

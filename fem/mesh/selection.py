@@ -37,8 +37,9 @@ class Selection:
             low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
             nearest = candidates[int(distance.argmin())]
             raise MeshError(
-                f"Mesh {mesh.name!r}: no node {self.what} within a tolerance of {tolerance:.3g}. The nearest, node {mesh.node_label(int(nearest))} "
-                f"at {mesh.points[nearest]}, is {distance.min():.3g} away; the mesh spans {low} to {high}. Give tolerance=... or move the selection."
+                f"Mesh {mesh.name!r}: no node {self.what} within a tolerance of {tolerance:.3g}. The nearest, node "
+                f"{mesh.node_label(int(nearest))} at {mesh.points[nearest]}, is {distance.min():.3g} away; the mesh "
+                f"spans {low} to {high}. Give tolerance=... or move the selection."
             )
         return np.sort(picked)
 
@@ -95,7 +96,10 @@ def on_sphere(centre: Vector, radius: float, tolerance: float | None = None) -> 
 
 
 def in_box(low: Vector, high: Vector, tolerance: float | None = None) -> Selection:
-    """All nodes, inner ones too, inside a box with edges along the axes. Raises `MeshError` when `low` is not below `high`."""
+    """All nodes, inner ones too, inside a box with edges along the axes.
+
+    Raises `MeshError` when `low` is not below `high`.
+    """
     a, b = _vector(low, "low corner"), _vector(high, "high corner")
     if not (a <= b).all():
         raise MeshError(f"A box selection needs low <= high in every direction; found {a} and {b}.")
@@ -140,7 +144,8 @@ _OPTIONAL = ("cylinder", "nearest")
 
 
 def from_text(text: str) -> str | Selection | Nearest:
-    """A selection written as text, as the command line and model files have it: "plane/0,0,0/0,0,1", "nearest/1,0,0/4", ...
+    """A selection written as text, as the command line and model files have it: "plane/0,0,0/0,0,1", "nearest/1,0,0/4",
+    ...
 
     A text without "/" is the name of a set and comes back unchanged. Raises `MeshError` for a form that does not exist.
     """

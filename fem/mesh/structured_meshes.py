@@ -29,7 +29,8 @@ def block(kind: str, size: tuple[float, float, float], divisions: tuple[int, int
     """
     if min(divisions) < 1 or not min(size) > 0:
         raise MeshError(
-            f"A block needs positive sizes and at least one division each way; found size {size}, divisions {divisions}."
+            f"A block needs positive sizes and at least one division each way; found size {size}, divisions "
+            f"{divisions}."
         )
     element(kind)
     linear = _QUADRATIC.get(kind, kind)
@@ -89,14 +90,16 @@ def line(start: Sequence[float], end: Sequence[float], divisions: int) -> Mesh:
 def tube(kind: str, radii: tuple[float, float], length: float, divisions: tuple[int, int, int]) -> Mesh:
     """A tube along z from z = 0, between two `radii`, with `divisions` radially, around and along.
 
-    Face sets "inner", "outer", "z0", "z1" and the cell set "all". Nodes of quadratic cells lie on the cylinders. Units: the user's.
+    Face sets "inner", "outer", "z0", "z1" and the cell set "all". Nodes of quadratic cells lie on the cylinders. Units:
+    the user's.
 
     Raises `MeshError` when the radii do not rise from 0, or there are fewer than three divisions around.
     """
     inner, outer = radii
     if not 0 < inner < outer or divisions[1] < 3:
         raise MeshError(
-            f"A tube needs 0 < inner < outer radius and three divisions around; found radii {radii}, divisions {divisions}."
+            f"A tube needs 0 < inner < outer radius and three divisions around; found radii {radii}, divisions "
+            f"{divisions}."
         )
     flat = block(kind, (outer - inner, 2 * np.pi, length), divisions)
     r, angle, z = flat.points.T

@@ -1,4 +1,5 @@
-"""What a mesh file says about a part and flexmb does not obey: named with its place, refused until the user accepts it."""
+"""What a mesh file says about a part and flexmb does not obey: named with its place, refused until the user
+accepts it."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ class Unread:
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """A linear elastic isotropic material that a file gives to `cells`, numbers of cells (k,), or (block, row) while a file is read; None for constants that it does not say."""
+    """A linear elastic isotropic material that a file gives to `cells`, numbers of cells (k,), or (block, row) while a
+    file is read; None for constants that it does not say."""
 
     name: str
     youngs_modulus: float | None
@@ -60,7 +62,8 @@ class Declared:
         return None
 
     def told_apart(self, other: "Declared") -> str | None:
-        """Why it may not be another material of the file, where both are given as one; None where they are the same as far as the file says."""
+        """Why it may not be another material of the file, where both are given as one; None where they are the same as
+        far as the file says."""
         unknown = self.youngs_modulus is None or other.youngs_modulus is None
         if self.name.upper() == other.name.upper() or not unknown:
             return None
@@ -105,7 +108,8 @@ def require_obeyed(name: str, unread: Sequence[Unread]) -> None:
     raise MeshError(
         f"The file of part {name!r} says more about the part than flexmb obeys:\n  "
         + "\n  ".join(listed(unread))
-        + "\nA body made without these is not the part of the file. Model them here (interfaces, joints, materials, fem.PointMass, fem.Spring) or take them out of the file; "
-        f"where the body is right without them, say so: fem.read_mesh(..., ignore={keywords!r}), "
-        f"ignore = {keywords!r} beside mesh in a model file, {' '.join(f'--ignore {k!r}' for k in keywords)} on the command line."
+        + "\nA body made without these is not the part of the file. Model them here (interfaces, joints, materials, "
+        "fem.PointMass, fem.Spring) or take them out of the file; "
+        f"where the body is right without them, say so: fem.read_mesh(..., ignore={keywords!r}), ignore = {keywords!r} "
+        f"beside mesh in a model file, {' '.join(f'--ignore {k!r}' for k in keywords)} on the command line."
     )

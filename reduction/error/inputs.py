@@ -10,17 +10,21 @@ from fem.errors import MatrixError, unknown_name
 from fem.model import Model
 
 GRAVITY = "gravity"
-"""The name of uniform acceleration as a load. It does not deform a free body; with fixed interfaces it does, and Craig-Bampton then holds its response."""
+"""The name of uniform acceleration as a load.
+
+It does not deform a free body; with fixed interfaces it does, and Craig-Bampton then holds its response.
+"""
 ROTATION = "rotation"
-"""The name of the loads of rotation: centrifugal and Euler forces of the undeformed body, in the six patterns that deform it."""
+"""The name of the loads of rotation: centrifugal and Euler forces of the undeformed body, in the six patterns that
+deform it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """Unit loads (ndof, p), each with its label; the outputs are the displacements they work on.
 
-    A unit of a moment is a unit force at the distance `length`, the body's radius of gyration, and its output the rotation times `length`: so all
-    entries of a transfer matrix are displacements per force. Units: consistent.
+    A unit of a moment is a unit force at the distance `length`, the body's radius of gyration, and its output the
+    rotation times `length`: so all entries of a transfer matrix are displacements per force. Units: consistent.
     """
 
     labels: tuple[str, ...]
@@ -42,9 +46,11 @@ class Inputs:
 
 
 def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> Inputs:
-    """The loads named by `inputs`: names of interfaces (six wrenches each), "rotation", "gravity", and arrays (ndof,) or (ndof, k).
+    """The loads named by `inputs`: names of interfaces (six wrenches each), "rotation", "gravity", and arrays (ndof,)
+    or (ndof, k).
 
-    None: all interfaces, which may be none. Raises MatrixError for unknown names, wrong shapes, and when `inputs` is empty.
+    None: all interfaces, which may be none. Raises MatrixError for unknown names, wrong shapes, and when `inputs` is
+    empty.
     """
     J = model.inertia()
     length = float(np.sqrt(np.trace(J) / (2 * model.mass)))
@@ -89,6 +95,7 @@ def _array(model: Model, item: np.ndarray) -> np.ndarray:
     F = F[:, None] if F.ndim == 1 else F
     if F.ndim != 2 or len(F) != model.ndof or not np.isfinite(F).all() or not F.any(axis=0).all():
         raise MatrixError(
-            f"Model {model.name!r}: an input load must hold {model.ndof} finite numbers, not all zero; its shape is {np.shape(item)}."
+            f"Model {model.name!r}: an input load must hold {model.ndof} finite numbers, not all zero; its shape is "
+            f"{np.shape(item)}."
         )
     return F / np.abs(F).sum(axis=0)

@@ -50,9 +50,9 @@ def diagonalise(
     if smallest < DEPENDENT * len(M):
         involved = np.flatnonzero(np.abs(vector[:, 0]) > 0.1 * np.abs(vector).max())
         raise MatrixError(
-            f"Model {model.name!r}: the {len(M)} shapes of the basis are dependent (smallest eigenvalue of their scaled "
-            f"mass matrix: {smallest:.1e}; columns involved, counted from 0: {', '.join(map(str, involved[:8]))}). Ask for fewer modes, or "
-            "remove an interface that others imply."
+            f"Model {model.name!r}: the {len(M)} shapes of the basis are dependent (smallest eigenvalue of their "
+            f"scaled mass matrix: {smallest:.1e}; columns involved, counted from 0: "
+            f"{', '.join(map(str, involved[:8]))}). Ask for fewer modes, or remove an interface that others imply."
         )
     L = cholesky(M, lower=True)
     K = solve_triangular(L, solve_triangular(L, K, lower=True).T, lower=True)
@@ -80,6 +80,7 @@ def require_elastic(model: Model, R: Float[np.ndarray, "ndof 6"], eigenvalues: V
     rounding = 10 * np.finfo(float).eps * float((np.abs(R) * (abs(model.K) @ np.abs(R))).sum(axis=0).max())
     if largest > max(RIGID * eigenvalues[0], rounding):  # a thin part has stiffness far above its bending
         raise MatrixError(
-            f"Model {model.name!r}: rigid motion is not free of stiffness (eigenvalue {largest:.2g} beside {eigenvalues[0]:.2g} "
-            "of the first elastic mode). The body is held softly, or K was written with too few digits."
+            f"Model {model.name!r}: rigid motion is not free of stiffness (eigenvalue {largest:.2g} beside "
+            f"{eigenvalues[0]:.2g} of the first elastic mode). The body is held softly, or K was written with too few "
+            "digits."
         )

@@ -5,17 +5,18 @@ The elastic transfer matrix of a free body, with structural damping (loss factor
     H(omega) = F^T u,      ((1 + i eta) K - omega^2 M) u = F,      u without rigid motion
 
 is approximated in the span of all natural modes up to a frequency above the band and block Lanczos shapes of the rest,
-`(G M)^j G F` with G the inverse of K on balanced loads (MacNeal's and Rubin's residual shapes, and their higher orders). For a
-Galerkin solution with residual r, the error of a symmetric transfer matrix is `r^T A^-1 r` (A the dynamic stiffness). r does no work on the modes
-that the span holds, so with lambda_c below all others
+`(G M)^j G F` with G the inverse of K on balanced loads (MacNeal's and Rubin's residual shapes, and their higher
+orders). For a Galerkin solution with residual r, the error of a symmetric transfer matrix is `r^T A^-1 r` (A the
+dynamic stiffness). r does no work on the modes that the span holds, so with lambda_c below all others
 
     ||H - H_W|| <= 1 / (1 - omega^2 / lambda_c) trace(r^H G r)
 
-without any amplification by resonances, and `G r` lies in the span and its next block: the bound costs nothing more. The
-error of any other basis is then its difference from H_W, give or take the bound.
+without any amplification by resonances, and `G r` lies in the span and its next block: the bound costs nothing more.
+The error of any other basis is then its difference from H_W, give or take the bound.
 
-Sources: MacNeal, Comput. Struct. 1 (1971) 581-601; Rubin, AIAA J. 13 (1975) 995-1006; Grimme, Krylov projection methods for model
-reduction (thesis, Illinois, 1997); Patera and Rozza, Reduced basis approximation and a posteriori error estimation (2007), compliant outputs.
+Sources: MacNeal, Comput. Struct. 1 (1971) 581-601; Rubin, AIAA J. 13 (1975) 995-1006; Grimme, Krylov projection methods
+for model reduction (thesis, Illinois, 1997); Patera and Rozza, Reduced basis approximation and a posteriori error
+estimation (2007), compliant outputs.
 """
 
 from dataclasses import dataclass, field
@@ -36,7 +37,8 @@ from reduction.solutions.vibration import free_vibration, require_band, select_m
 LOSS_FACTOR = 0.02
 """Structural damping at which responses are compared: 1 % of critical."""
 EXACT = 1.5
-"""All natural modes up to this multiple of the band are computed: fewer make the blocks converge slowly, more cost more than blocks."""
+"""All natural modes up to this multiple of the band are computed: fewer make the blocks converge slowly, more cost more
+than blocks."""
 NOISE = 1e-9
 """Directions of a block below this are round-off of the factor."""
 BLOCKS = 30
@@ -78,7 +80,8 @@ class ReferenceResponse:
         return found
 
     def grid(self, eigenvalues: Float[np.ndarray, " m"] | None = None) -> Float[np.ndarray, " f"]:
-        """Frequencies from 0 to the end of the band that resolve all resonances, also those of a reduced model with `eigenvalues`."""
+        """Frequencies from 0 to the end of the band that resolve all resonances, also those of a reduced model with
+        `eigenvalues`."""
         values = self.eigenvalues if eigenvalues is None else np.concatenate([self.eigenvalues, eigenvalues])
         natural = np.sqrt(values[values < (1.05 * 2 * np.pi * self.band) ** 2]) / (2 * np.pi)
         width = self.loss_factor / 2 * np.array([-8, -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4, 8])
@@ -93,7 +96,8 @@ def modal_response(
     frequencies: Float[np.ndarray, " f"],
     loss_factor: float,
 ) -> Complex[np.ndarray, "f p p"]:
-    """`sum_k rows_k rows_k^T / ((1 + i eta) lambda_k - omega^2)` of a modal model, frequencies in cycles per unit of time."""
+    """`sum_k rows_k rows_k^T / ((1 + i eta) lambda_k - omega^2)` of a modal model, frequencies in cycles per unit of
+    time."""
     squares = (2 * np.pi * np.asarray(frequencies)) ** 2
     admittance = 1 / (eigenvalues * (1 + 1j * loss_factor) - squares[:, None])
     p = len(rows)
@@ -110,14 +114,15 @@ def reference_response(
 ) -> ReferenceResponse:
     """Grow the response model until its error bound is below `tolerance` of the response everywhere in the band.
 
-    Cost: the natural modes up to 1.5 times the band (5 solves each) and 3 to 8 blocks of p solves; the factor is that of `body`.
+    Cost: the natural modes up to 1.5 times the band (5 solves each) and 3 to 8 blocks of p solves; the factor is that
+    of `body`.
     """
     model, F = body.model, inputs.loads
     high = require_band(band)
     if F.shape[1] == 0:
         raise MatrixError(
-            f"Model {model.name!r} has nothing that drives it, so no response over a band: add interfaces with model.with_interfaces(name=...), "
-            "or give inputs."
+            f"Model {model.name!r} has nothing that drives it, so no response over a band: add interfaces with "
+            "model.with_interfaces(name=...), or give inputs."
         )
     if not 0 < loss_factor < 1:
         raise MatrixError(f"The loss factor of the comparison must lie between 0 and 1; found {loss_factor}.")
@@ -145,16 +150,25 @@ def reference_response(
         if Q.shape[1] == 0:
             break
     raise ConvergenceError(
-        f"Model {model.name!r}: the response over (0, {high:.4g}) is known to {worst:.1e} only, {tolerance:.0e} was asked for. The factor "
-        "of the stiffness matrix is too inaccurate for more; loosen the tolerance."
+        f"Model {model.name!r}: the response over (0, {high:.4g}) is known to {worst:.1e} only, {tolerance:.0e} was "
+        "asked for. The factor of the stiffness matrix is too inaccurate for more; loosen the tolerance."
     )
 
 
 def _galerkin(
-    model: Model, inputs: Inputs, Z: np.ndarray, MZ: np.ndarray, done: int, GF: np.ndarray, products: np.ndarray,
-    band: float, natural: tuple[np.ndarray, np.ndarray], loss_factor: float,
-) -> ReferenceResponse:  # fmt: skip
-    """The modal model of the first `done` columns of Z and what its residual needs: coordinates in all of Z, in the norm of K."""
+    model: Model,
+    inputs: Inputs,
+    Z: np.ndarray,
+    MZ: np.ndarray,
+    done: int,
+    GF: np.ndarray,
+    products: np.ndarray,
+    band: float,
+    natural: tuple[np.ndarray, np.ndarray],
+    loss_factor: float,
+) -> ReferenceResponse:
+    """The modal model of the first `done` columns of Z and what its residual needs: coordinates in all of Z, in the
+    norm of K."""
     K: Any = projection(model.K, Z)
     K = 0.5 * (K + K.T)
     values, C = eigh(K[:done, :done])
@@ -162,6 +176,13 @@ def _galerkin(
     load, next_shapes = root @ (MZ.T @ GF), root @ (MZ.T @ products)
     shapes = Z[:, :done] @ C
     return ReferenceResponse(
-        inputs, band, loss_factor, values, shapes, inputs.loads.T @ shapes, (2 * np.pi * EXACT * band) ** 2, natural,
+        inputs,
+        band,
+        loss_factor,
+        values,
+        shapes,
+        inputs.loads.T @ shapes,
+        (2 * np.pi * EXACT * band) ** 2,
+        natural,
         (load, root[:, :done] @ C, next_shapes @ C),
-    )  # fmt: skip
+    )

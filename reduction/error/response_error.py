@@ -22,7 +22,8 @@ SHARE = 0.02
 class ResponseError:
     """`||H - H_r|| / ||H||` (Frobenius) of the elastic transfer matrix between all inputs, with structural damping.
 
-    - `relative` (f,): the error with the reference response's bound added: the true one lies between `relative - 2 bound` and `relative`;
+    - `relative` (f,): the error with the reference response's bound added: the true one lies between
+      `relative - 2 bound` and `relative`;
     - `bound` (f,), relative; `magnitude`, `reduced_magnitude` (f,): Frobenius norms of H and H_r;
     - `by_input`: for each input the largest error of its column over the band, relative to that column.
 
@@ -51,8 +52,8 @@ class ResponseError:
     def __str__(self) -> str:
         label, value = max(self.by_input.items(), key=lambda item: item[1])
         return (
-            f"{self.name}: response over (0, {self.frequencies[-1]:.5g}) within {self.worst:.2g} of the full model (at {self.at:.5g}; "
-            f"known to {self.bound.max():.0e}; worst input {label}: {value:.2g})"
+            f"{self.name}: response over (0, {self.frequencies[-1]:.5g}) within {self.worst:.2g} of the full model (at "
+            f"{self.at:.5g}; known to {self.bound.max():.0e}; worst input {label}: {value:.2g})"
         )
 
 
@@ -68,8 +69,9 @@ def response_error(
     """How well `basis` gives the elastic response of `model` to its inputs over `band = (0, f)`.
 
     `inputs`: see `resolve_inputs`; default all interfaces. `tolerance`: to which the full response is known (see
-    `reduction.error.reference_response`). Resonances are damped by `loss_factor` (structural). Rigid motion is exact in every basis and left out: the
-    figure does not depend on the body frame. Cost: one factorisation, the modes up to 1.5 f, some blocks of solves.
+    `reduction.error.reference_response`). Resonances are damped by `loss_factor` (structural). Rigid motion is exact in
+    every basis and left out: the figure does not depend on the body frame. Cost: one factorisation, the modes up to 1.5
+    f, some blocks of solves.
 
     Raises `MatrixError` when the basis is not of this model.
     """
@@ -93,9 +95,15 @@ def measure(
     columns = np.linalg.norm(H, axis=1)
     by_input = (np.linalg.norm(H - Hr, axis=1) / np.where(columns > 0, columns, np.inf)).max(axis=0)
     return ResponseError(
-        name, grid, (difference + bound) / magnitude, bound / magnitude, magnitude, np.linalg.norm(Hr, axis=(1, 2)),
-        dict(zip(reference.inputs.labels, by_input.tolist(), strict=True)), reference.loss_factor,
-    )  # fmt: skip
+        name,
+        grid,
+        (difference + bound) / magnitude,
+        bound / magnitude,
+        magnitude,
+        np.linalg.norm(Hr, axis=(1, 2)),
+        dict(zip(reference.inputs.labels, by_input.tolist(), strict=True)),
+        reference.loss_factor,
+    )
 
 
 def relative_error(

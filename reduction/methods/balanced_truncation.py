@@ -1,15 +1,17 @@
 """Second-order balanced truncation over all frequencies, from low-rank Gramians by the ADI iteration.
 
-For the viscously damped system `M q'' + D q' + K q = F u`, `y = F^T q`, with `D = alpha M + beta K`, the position Gramian P is the upper left
-block of the solution of the Lyapunov equation of the first-order form. Since M, D and K are symmetric and outputs act where inputs do,
-the velocity observability Gramian is M P M: position-velocity balancing is one-sided, keeps symmetry and definiteness, and its basis are the leading
-eigenvectors of P M, its singular values their eigenvalues.
+For the viscously damped system `M q'' + D q' + K q = F u`, `y = F^T q`, with `D = alpha M + beta K`, the position
+Gramian P is the upper left block of the solution of the Lyapunov equation of the first-order form. Since M, D and K are
+symmetric and outputs act where inputs do, the velocity observability Gramian is M P M: position-velocity balancing is
+one-sided, keeps symmetry and definiteness, and its basis are the leading eigenvectors of P M, its singular values their
+eigenvalues.
 
-ADI solves with `K - p D + p^2 M` for complex shifts p: complex-symmetric systems on the factor object of `fem`, all inputs in one block. The shifts are
-poles of the reference response's model, most dominant first.
+ADI solves with `K - p D + p^2 M` for complex shifts p: complex-symmetric systems on the factor object of `fem`, all
+inputs in one block. The shifts are poles of the reference response's model, most dominant first.
 
-Sources: Reis and Stykel, Math. Comput. Model. Dyn. Syst. 14 (2008) 391-406 (balancing); Benner, Kuerschner and Saak, "Efficient handling of complex
-shift parameters in the low-rank Cholesky factor ADI method", Numer. Algorithms 62 (2013) 225-251.
+Sources: Reis and Stykel, Math. Comput. Model. Dyn. Syst. 14 (2008) 391-406 (balancing); Benner, Kuerschner and Saak,
+"Efficient handling of complex shift parameters in the low-rank Cholesky factor ADI method", Numer. Algorithms 62 (2013)
+225-251.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,17 +41,26 @@ COMPRESS = 1e-9
 
 @renamed(tol="tolerance", attached_to="reference_frame")
 def balanced_truncation(
-    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
-    band: Band, tolerance: float | None = None, inputs: Sequence[Load] | None = None, static: bool = True,
+    model: Model,
+    modes: int | None = None,
+    reference_frame: str | None = None,
+    *,
+    band: Band,
+    tolerance: float | None = None,
+    inputs: Sequence[Load] | None = None,
+    static: bool = True,
     damping: tuple[float, float] | None = None,
-) -> Basis:  # fmt: skip
+) -> Basis:
     """Basis of the leading shapes of the position Gramian over all frequencies: m = modes, plus p with `static`.
 
-    - `modes`: shapes beyond the static ones; or `tolerance` (default 1 %): the fewest whose response error over `band` is below it.
-    - `damping`: (alpha, beta) of `D = alpha M + beta K`; default 1 % of critical at the first natural frequency and at the end of the band.
+    - `modes`: shapes beyond the static ones; or `tolerance` (default 1 %): the fewest whose response error over `band`
+      is below it.
+    - `damping`: (alpha, beta) of `D = alpha M + beta K`; default 1 % of critical at the first natural frequency and at
+      the end of the band.
 
-    `reference_frame`, `inputs`, `static`: see `gramian`. Errors as in `craig_bampton`. Cost: the reference response, and a complex factorisation for each of the 20 to
-    50 shifts, with p solves each. `gramian` gives bases as good over a band for one factorisation in all.
+    `reference_frame`, `inputs`, `static`: see `gramian`. Errors as in `craig_bampton`. Cost: the reference response,
+    and a complex factorisation for each of the 20 to 50 shifts, with p solves each. `gramian` gives bases as good over
+    a band for one factorisation in all.
 
     Raises `MatrixError` without a band, and for a part without interfaces and inputs.
     """
@@ -70,7 +81,8 @@ def balanced_truncation(
 
 
 def default_damping(reference: ReferenceResponse) -> tuple[float, float]:
-    """(alpha, beta) with half the reference response's loss factor, as a ratio of critical damping, at the first mode and at the end of the band."""
+    """(alpha, beta) with half the reference response's loss factor, as a ratio of critical damping, at the first mode
+    and at the end of the band."""
     a, b = np.sqrt(reference.eigenvalues[0]), 2 * np.pi * reference.band
     a, b = min(a, b), max(a, b)
     ratio = reference.loss_factor / 2
@@ -104,7 +116,8 @@ def position_factor(context: ReductionContext, alpha: float, beta: float) -> tup
         if count == MOST_SHIFTS:
             break
     raise ConvergenceError(
-        f"Model {model.name!r}: the Gramian still grows by {sum(added) / trace:.1e} in {SWEEP} shifts after {count} of them. Raise the damping or the band."
+        f"Model {model.name!r}: the Gramian still grows by {sum(added) / trace:.1e} in {SWEEP} shifts after {count} of "
+        "them. Raise the damping or the band."
     )
 
 

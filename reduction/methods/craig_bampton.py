@@ -16,35 +16,43 @@ from reduction.solutions.statics import elastic
 from reduction.solutions.vibration import fixed_vibration
 
 BAND_FACTOR = 2.0
-"""A band (0, f) keeps the fixed-interface modes up to this multiple of f: measured on four parts, natural frequencies then come within 3 % at
-the edge of the band and 0.5 % in its lower half (with 1.5: 9 %; with 3 and twice the modes: 0.6 %)."""
+"""A band (0, f) keeps the fixed-interface modes up to this multiple of f: measured on four parts, natural frequencies
+then come within 3 % at the edge of the band and 0.5 % in its lower half (with 1.5: 9 %; with 3 and twice the modes:
+0.6 %)."""
 
 
 @renamed(tol="tolerance", attached_to="reference_frame")
 def craig_bampton(
-    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
-    band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
-) -> Basis:  # fmt: skip
+    model: Model,
+    modes: int | None = None,
+    reference_frame: str | None = None,
+    *,
+    band: Band | None = None,
+    tolerance: float | None = None,
+    inputs: Sequence[Load] | None = None,
+) -> Basis:
     """Craig-Bampton basis of a free body: m = 6 (ni - 1) + modes elastic coordinates for ni interfaces.
 
     - `modes`: number of fixed-interface modes, default 20; 0 keeps the static shapes alone (Guyan). Or `band = (0, f)`:
-      the fixed-interface modes up to 2 f (cycles per unit of time). Or a band with `tolerance`: the fewest whose response error over the band is
-      below `tolerance`. With a band, the error over it is measured (see `response_error`).
+      the fixed-interface modes up to 2 f (cycles per unit of time). Or a band with `tolerance`: the fewest whose
+      response error over the band is below `tolerance`. With a band, the error over it is measured (see
+      `response_error`).
     - `reference_frame`: the interface that the body frame rides on, where all shapes vanish; None: mean axes.
-    - `inputs`: what the error is measured for, default all interfaces; other loads among them ("gravity", "rotation", arrays) are answered, interfaces
-      fixed, with their static response (modal truncation augmentation).
+    - `inputs`: what the error is measured for, default all interfaces; other loads among them ("gravity", "rotation",
+      arrays) are answered, interfaces fixed, with their static response (modal truncation augmentation).
 
     The span holds the static response to any self-equilibrated loads on the interfaces exactly, and, with the six rigid
     motions that are taken out at the end, is that of the classical method. Free-free frequencies come from above.
     A rigid interface is stiff in the full model too (RBE2); an average one has the static shapes of least strain energy
     with that mean motion, and fixed-interface modes with zero mean motion.
 
-    Raises InterfaceError (no interface, unknown name, interfaces that depend on each other), MatrixError (too many modes,
-    a loose body, unusable matrices), FactorisationError, ConvergenceError (tolerance out of reach). Cost: one factorisation of K, 6 ni solves, and
-    4 to 5 solves for each mode; with a band, those of `reduction.error.reference_response`.
+    Raises InterfaceError (no interface, unknown name, interfaces that depend on each other), MatrixError (too many
+    modes, a loose body, unusable matrices), FactorisationError, ConvergenceError (tolerance out of reach). Cost: one
+    factorisation of K, 6 ni solves, and 4 to 5 solves for each mode; with a band, those of
+    `reduction.error.reference_response`.
 
-    Sources: Craig and Bampton, "Coupling of substructures for dynamic analyses", AIAA J. 6 (1968) 1313-1319;
-    removal of rigid motions: Yoo and Haug, J. Mech. Trans. Autom. Des. 108 (1986) 315-322; augmentation: Dickens, Nakagawa and
+    Sources: Craig and Bampton, "Coupling of substructures for dynamic analyses", AIAA J. 6 (1968) 1313-1319; removal of
+    rigid motions: Yoo and Haug, J. Mech. Trans. Autom. Des. 108 (1986) 315-322; augmentation: Dickens, Nakagawa and
     Wittbrodt, Comput. Struct. 62 (1997) 985-998.
     """
     if not model.interfaces:
@@ -59,7 +67,8 @@ def craig_bampton(
 
 @renamed(attached_to="reference_frame")
 def guyan(model: Model, reference_frame: str | None = None, *, band: Band | None = None) -> Basis:
-    """Static shapes of the interfaces alone (Guyan, AIAA J. 3 (1965) 380): `craig_bampton` without vibration modes, m = 6 (ni - 1)."""
+    """Static shapes of the interfaces alone (Guyan, AIAA J. 3 (1965) 380): `craig_bampton` without vibration modes,
+    m = 6 (ni - 1)."""
     return craig_bampton(model, 0, reference_frame, band=band)
 
 

@@ -5,15 +5,17 @@ The position Gramian over a band is the mean of all responses,
     P = 1 / f_max  int_0^f_max  Re( X(f) X(f)^H ) df,      X = ((1 + i eta) K - omega^2 M)^-1 F
 
 and the best m shapes for it in the kinetic-energy norm are the leading eigenvectors of `P M`. For a symmetric system
-(outputs where the inputs act) the velocity observability Gramian is `M P M`, so this is balanced truncation of position against velocity, and the
-eigenvalues of P M are its Hankel-type singular values over the band.
+(outputs where the inputs act) the velocity observability Gramian is `M P M`, so this is balanced truncation of position
+against velocity, and the eigenvalues of P M are its Hankel-type singular values over the band.
 
-The responses are those of the reference response (`reduction.error.reference_response`), which is known to a bound over the band: their adaptive quadrature costs nothing beyond
-it, where the classical method factorises the dynamic stiffness at every quadrature frequency.
+The responses are those of the reference response (`reduction.error.reference_response`), which is known to a bound over
+the band: their adaptive quadrature costs nothing beyond it, where the classical method factorises the dynamic stiffness
+at every quadrature frequency.
 
-Sources: Lehner and Eberhard, Multibody Syst. Dyn. 17 (2007) 157-176; Fehr and Eberhard, "Simulation process of flexible multibody systems with
-non-modal model order reduction techniques", Multibody Syst. Dyn. 25 (2011) 313-334; Reis and Stykel, "Balanced truncation model reduction of
-second-order systems", Math. Comput. Model. Dyn. Syst. 14 (2008) 391-406.
+Sources: Lehner and Eberhard, Multibody Syst. Dyn. 17 (2007) 157-176; Fehr and Eberhard, "Simulation process of flexible
+multibody systems with non-modal model order reduction techniques", Multibody Syst. Dyn. 25 (2011) 313-334; Reis and
+Stykel, "Balanced truncation model reduction of second-order systems", Math. Comput. Model. Dyn. Syst. 14 (2008)
+391-406.
 """
 
 from collections.abc import Sequence
@@ -37,16 +39,25 @@ QUADRATURE = 1e-6
 
 @renamed(tol="tolerance", attached_to="reference_frame")
 def gramian(
-    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
-    band: Band, tolerance: float | None = None, inputs: Sequence[Load] | None = None, static: bool = True,
-) -> Basis:  # fmt: skip
+    model: Model,
+    modes: int | None = None,
+    reference_frame: str | None = None,
+    *,
+    band: Band,
+    tolerance: float | None = None,
+    inputs: Sequence[Load] | None = None,
+    static: bool = True,
+) -> Basis:
     """Basis of the leading shapes of the position Gramian over `band = (0, f)`: m = modes, plus p with `static`.
 
-    - `modes`: shapes beyond the static ones; or `tolerance` (default 1 %): the fewest whose response error over the band is below it.
-    - `static` (default): the static responses to all inputs come first, and the Gramian orders what is left; static loads are then exact.
+    - `modes`: shapes beyond the static ones; or `tolerance` (default 1 %): the fewest whose response error over the
+      band is below it.
+    - `static` (default): the static responses to all inputs come first, and the Gramian orders what is left; static
+      loads are then exact.
 
-    `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Options of the basis hold the singular values. Errors as in
-    `craig_bampton`. Cost: one factorisation, the reference response, and dense problems of its size.
+    `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Options of the basis hold the singular
+    values. Errors as in `craig_bampton`. Cost: one factorisation, the reference response, and dense problems of its
+    size.
 
     Raises `MatrixError` without a band, and for a part without interfaces and inputs.
     """
@@ -56,7 +67,8 @@ def gramian(
     context = reduction_context(model, spec, inputs, reference_frame)
     if not context.inputs.deforming.labels:
         raise MatrixError(
-            f"Model {model.name!r} has no interface and no inputs, and Gramian shapes are responses to inputs; add some, or use modal()."
+            f"Model {model.name!r} has no interface and no inputs, and Gramian shapes are responses to inputs; add "
+            "some, or use modal()."
         )
     P = position_gramian(context.required_reference)
     return build(
@@ -84,7 +96,8 @@ def gramian_shape_generator(
 
 
 def position_gramian(reference: ReferenceResponse) -> Float[np.ndarray, "N N"]:
-    """P in the M-orthonormal coordinates of the reference response, by adaptive quadrature between the natural frequencies."""
+    """P in the M-orthonormal coordinates of the reference response, by adaptive quadrature between the natural
+    frequencies."""
     eigenvalues, rows = reference.eigenvalues, reference.rows
 
     def integrand(f: float) -> np.ndarray:
@@ -98,5 +111,6 @@ def position_gramian(reference: ReferenceResponse) -> Float[np.ndarray, "N N"]:
 
 
 def singular_values(P: Float[np.ndarray, "N N"]) -> Float[np.ndarray, " N"]:
-    """Hankel-type singular values over the band, descending: the eigenvalues of P M, for P in M-orthonormal coordinates."""
+    """Hankel-type singular values over the band, descending: the eigenvalues of P M, for P in M-orthonormal
+    coordinates."""
     return np.maximum(np.linalg.eigvalsh(P)[::-1], 0.0)

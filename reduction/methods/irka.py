@@ -1,13 +1,15 @@
 """Second-order IRKA: shapes that satisfy, as far as a one-sided basis can, the first-order conditions of H2 optimality.
 
-An H2-optimal reduced model interpolates the full one at the mirror images of its own poles, in the directions of its own residues. The iteration takes them from the
-last reduced model until they settle. Each of its steps needs the response at complex frequencies: here that of the reference response's model
-(`reduction.error.reference_response`), as in the confined iteration of Castagnotto, Panzer and Lohmann, so that no factorisation is spent on shifts that are
-thrown away. Of each complex response the one real shape that holds most of it is taken, which keeps the reduced model of second order and symmetric.
+An H2-optimal reduced model interpolates the full one at the mirror images of its own poles, in the directions of its
+own residues. The iteration takes them from the last reduced model until they settle. Each of its steps needs the
+response at complex frequencies: here that of the reference response's model (`reduction.error.reference_response`), as
+in the confined iteration of Castagnotto, Panzer and Lohmann, so that no factorisation is spent on shifts that are
+thrown away. Of each complex response the one real shape that holds most of it is taken, which keeps the reduced model
+of second order and symmetric.
 
-Sources: Gugercin, Antoulas and Beattie, SIAM J. Matrix Anal. Appl. 30 (2008) 609-638; Wyatt, Issues in interpolatory model reduction (thesis, Virginia
-Tech, 2012), second-order systems; Castagnotto, Panzer and Lohmann, "Fast H2-optimal model order reduction exploiting the local nature of Krylov-subspace
-methods", ECC 2016.
+Sources: Gugercin, Antoulas and Beattie, SIAM J. Matrix Anal. Appl. 30 (2008) 609-638; Wyatt, Issues in interpolatory
+model reduction (thesis, Virginia Tech, 2012), second-order systems; Castagnotto, Panzer and Lohmann, "Fast H2-optimal
+model order reduction exploiting the local nature of Krylov-subspace methods", ECC 2016.
 """
 
 from collections.abc import Sequence
@@ -31,15 +33,22 @@ ITERATIONS, SETTLED = 100, 1e-6
 
 @renamed(attached_to="reference_frame")
 def irka(
-    model: Model, modes: int, reference_frame: str | None = None, *,
-    band: Band, inputs: Sequence[Load] | None = None, static: bool = True,
-) -> Basis:  # fmt: skip
+    model: Model,
+    modes: int,
+    reference_frame: str | None = None,
+    *,
+    band: Band,
+    inputs: Sequence[Load] | None = None,
+    static: bool = True,
+) -> Basis:
     """Basis of `modes` shapes by the H2-type iteration, plus p static ones with `static`.
 
-    `band = (0, f)`: where the reference response, on which the iteration works, is accurate; its structural damping is taken as viscous damping of each mode.
-    Options of the basis tell the iterations and whether they settled; the error over the band is measured whatever came out. Cost: the reference response.
+    `band = (0, f)`: where the reference response, on which the iteration works, is accurate; its structural damping is
+    taken as viscous damping of each mode. Options of the basis tell the iterations and whether they settled; the error
+    over the band is measured whatever came out. Cost: the reference response.
 
-    Raises `MatrixError` without a band, for a part without interfaces and inputs, and for more shapes than the band needs.
+    Raises `MatrixError` without a band, for a part without interfaces and inputs, and for more shapes than the band
+    needs.
     """
     if band is None:
         raise MatrixError("IRKA needs a band=(0, f): it works on the reference response over it.")

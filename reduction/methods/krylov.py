@@ -1,15 +1,18 @@
 """Rational Krylov reduction: shapes that match the response, and its derivatives, at chosen frequencies.
 
-A shift is a frequency f, `sigma = (2 pi f)^2`; the undamped responses `(K - sigma M)^-1 F` and `((K - sigma M)^-1 M)^j (K - sigma M)^-1 F` are the
-moments 0, 1, ..., of the transfer matrix there. A Galerkin basis that holds j of them matches 2 j moments, the matrix being symmetric. K and
-M stay real and so do the shapes; structural damping changes nothing in the span, for it only moves the shift.
+A shift is a frequency f, `sigma = (2 pi f)^2`; the undamped responses `(K - sigma M)^-1 F` and
+`((K - sigma M)^-1 M)^j (K - sigma M)^-1 F` are the moments 0, 1, ..., of the transfer matrix there. A Galerkin basis
+that holds j of them matches 2 j moments, the matrix being symmetric. K and M stay real and so do the shapes; structural
+damping changes nothing in the span, for it only moves the shift.
 
-Automatic shifts go where the error is: the response at the frequency of the largest error, to the combinations of the inputs that show
-it most. The place and the combination are found on the reference response of `reduction.error.reference_response`, at no cost; the shapes are solved for on the full model.
+Automatic shifts go where the error is: the response at the frequency of the largest error, to the combinations of the
+inputs that show it most. The place and the combination are found on the reference response of
+`reduction.error.reference_response`, at no cost; the shapes are solved for on the full model.
 
-Sources: Grimme, Krylov projection methods for model reduction (thesis, Illinois, 1997); Lehner and Eberhard, "A two-step approach for
-model reduction in flexible multibody dynamics", Multibody Syst. Dyn. 17 (2007) 157-176; Druskin, Simoncini and Zaslavsky, "Adaptive tangential
-interpolation in rational Krylov subspaces for MIMO dynamical systems", SIAM J. Matrix Anal. Appl. 35 (2014) 476-498.
+Sources: Grimme, Krylov projection methods for model reduction (thesis, Illinois, 1997); Lehner and Eberhard, "A
+two-step approach for model reduction in flexible multibody dynamics", Multibody Syst. Dyn. 17 (2007) 157-176; Druskin,
+Simoncini and Zaslavsky, "Adaptive tangential interpolation in rational Krylov subspaces for MIMO dynamical systems",
+SIAM J. Matrix Anal. Appl. 35 (2014) 476-498.
 """
 
 from collections.abc import Sequence
@@ -42,30 +45,40 @@ from reduction.solutions.orthonormal import new_directions
 from reduction.solutions.statics import elastic
 
 OFF_RESONANCE = 1e-4
-"""A shift this close, relatively, to a natural frequency of the reference response is moved away by as much: K - sigma M is singular there."""
+"""A shift this close, relatively, to a natural frequency of the reference response is moved away by as much: K - sigma
+M is singular there."""
 
 TOGETHER = 0.1
-"""Combinations of inputs whose error is at least this fraction of the largest are taken at the same shift: a tenth more shapes, a third fewer
-factorisations."""
+"""Combinations of inputs whose error is at least this fraction of the largest are taken at the same shift: a tenth more
+shapes, a third fewer factorisations."""
 
 
 @renamed(tol="tolerance", attached_to="reference_frame")
 def krylov(
-    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
-    band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
-    shifts: Sequence[float | int] | None = None, moments: int = 2, static: bool = True,
-) -> Basis:  # fmt: skip
+    model: Model,
+    modes: int | None = None,
+    reference_frame: str | None = None,
+    *,
+    band: Band | None = None,
+    tolerance: float | None = None,
+    inputs: Sequence[Load] | None = None,
+    shifts: Sequence[float | int] | None = None,
+    moments: int = 2,
+    static: bool = True,
+) -> Basis:
     """Rational Krylov basis.
 
     How large it is, one of:
 
-    - `band = (0, f)` with `tolerance` (default 1 %): shifts and directions are placed where the error is, until it is below `tolerance` over the band;
+    - `band = (0, f)` with `tolerance` (default 1 %): shifts and directions are placed where the error is, until it is
+      below `tolerance` over the band;
     - `modes` with a band: so many shapes placed that way; without: the first moments at frequency 0, in blocks;
     - `shifts`: frequencies (cycles per unit of time), with `moments` blocks of p shapes at each; all are matched.
 
     `static` (default): the static responses to all inputs come first, m = p + shapes, so that static loads are exact.
-    `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Errors as there. Cost: a factorisation for each shift other than 0 (the
-    adaptive placement takes about one for each natural frequency in the band), p solves for each moment of a block.
+    `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Errors as there. Cost: a factorisation for
+    each shift other than 0 (the adaptive placement takes about one for each natural frequency in the band), p solves
+    for each moment of a block.
 
     Raises `MatrixError` when shifts are given beside modes or tol, and for a part without interfaces and inputs.
     """
@@ -75,7 +88,8 @@ def krylov(
     context = reduction_context(model, spec, inputs, reference_frame)
     if not context.inputs.deforming.labels:
         raise MatrixError(
-            f"Model {model.name!r} has no interface and no inputs, and Krylov shapes are responses to inputs; add some, or use modal()."
+            f"Model {model.name!r} has no interface and no inputs, and Krylov shapes are responses to inputs; add "
+            "some, or use modal()."
         )
     if shifts is not None:
         made = moment_sequence(context, [float(f) for f in shifts], moments, static)
@@ -98,7 +112,8 @@ class _Step:
 
 
 def krylov_shape_generator(context: ReductionContext, spec: SizeSpec, static: bool = True) -> ShapeGenerator:
-    """Static responses, then the responses that adaptive placement asks for; a longer sequence goes on from the shorter one."""
+    """Static responses, then the responses that adaptive placement asks for; a longer sequence goes on from the shorter
+    one."""
     reference, first = context.required_reference, static_responses(context, static)
     condensed = condense(context.body)
     solved: list[np.ndarray] = []
@@ -117,7 +132,8 @@ def krylov_shape_generator(context: ReductionContext, spec: SizeSpec, static: bo
 
 
 def surrogate_shape_generator(context: ReductionContext, spec: SizeSpec, static: bool = True) -> ShapeGenerator:
-    """The sequence of `krylov_shape_generator` with its shapes taken from the reference response's span: what size to expect, without a factorisation."""
+    """The sequence of `krylov_shape_generator` with its shapes taken from the reference response's span: what size to
+    expect, without a factorisation."""
     reference, first = context.required_reference, static_responses(context, static)
 
     def generate(count: int | None) -> ShapeSequence:
@@ -131,7 +147,10 @@ def surrogate_shape_generator(context: ReductionContext, spec: SizeSpec, static:
 
 
 def _placed(reference: ReferenceResponse, static: bool, count: int, tolerance: float | None) -> list[_Step]:
-    """Up to `count` steps, fewer when the error falls below half of `tolerance` or nothing new is found. Works on the reference response alone."""
+    """Up to `count` steps, fewer when the error falls below half of `tolerance` or nothing new is found.
+
+    Works on the reference response alone.
+    """
     eigenvalues, rows = reference.eigenvalues, reference.rows
     unit = np.eye(len(eigenvalues))
     V = _orthonormal(unit[:, :0], _response(reference, 0.0)) if static else unit[:, :0]
@@ -173,7 +192,8 @@ def _response(reference: ReferenceResponse, frequency: float) -> np.ndarray:
 
 
 def _strongest(H: np.ndarray) -> list[np.ndarray]:
-    """The real combinations of inputs whose error is largest, nearly: leading right singular vectors, turned to be as real as they can be."""
+    """The real combinations of inputs whose error is largest, nearly: leading right singular vectors, turned to be as
+    real as they can be."""
     _, strength, right = np.linalg.svd(H)
     found = []
     for vector in right[strength >= TOGETHER * strength[0]].conj():

@@ -15,17 +15,23 @@ from reduction.solutions.statics import inertia_relief_solution
 
 @renamed(tol="tolerance", attached_to="reference_frame")
 def modal(
-    model: Model, modes: int | None = None, reference_frame: str | None = None, *,
-    band: Band | None = None, tolerance: float | None = None, inputs: Sequence[Load] | None = None,
-) -> Basis:  # fmt: skip
+    model: Model,
+    modes: int | None = None,
+    reference_frame: str | None = None,
+    *,
+    band: Band | None = None,
+    tolerance: float | None = None,
+    inputs: Sequence[Load] | None = None,
+) -> Basis:
     """The lowest elastic modes of the free body, m = modes.
 
-    - `modes`: default 20; or `band = (0, f)`: all natural frequencies up to f (cycles per unit of time); or a band with `tolerance`: the fewest
-      whose response error over the band is below `tolerance`. With a band, the error over it is measured (see `response_error`).
-    - `reference_frame`: None: mean axes, where the natural modes already are. An interface: each mode less the rigid motion
-      of that interface, orthonormalised again; its frequencies are then those of the truncated body held there.
-    - `inputs`: what the error is measured for, default all interfaces; other loads among them are answered with their static response
-      (modal truncation augmentation).
+    - `modes`: default 20; or `band = (0, f)`: all natural frequencies up to f (cycles per unit of time); or a band with
+      `tolerance`: the fewest whose response error over the band is below `tolerance`. With a band, the error over it is
+      measured (see `response_error`).
+    - `reference_frame`: None: mean axes, where the natural modes already are. An interface: each mode less the rigid
+      motion of that interface, orthonormalised again; its frequencies are then those of the truncated body held there.
+    - `inputs`: what the error is measured for, default all interfaces; other loads among them are answered with their
+      static response (modal truncation augmentation).
 
     The frequencies are exact, the static response at interfaces is not: for bodies driven through their interfaces
     Craig-Bampton converges faster. Rigid interfaces of the model stiffen it (RBE2), in the full model as here.

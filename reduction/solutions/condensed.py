@@ -1,4 +1,5 @@
-"""The full model with its rigid interfaces condensed to six motions each, as sparse matrices: what shifted solves need."""
+"""The full model with its rigid interfaces condensed to six motions each, as sparse matrices: what shifted
+solves need."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,8 +28,8 @@ class Condensed:
     def dynamic(self, stiffness: complex, mass: complex) -> Iterator[Solve]:
         """Within a `with`: the solver of `(stiffness K + mass M) u = F` for elastic displacements of the free body.
 
-        The rigid part of the loads is left out and u is in mean axes. Complex coefficients make a complex-symmetric system. `mass = 0` uses
-        the factor of `body`; any other value is one factorisation, given back at the end.
+        The rigid part of the loads is left out and u is in mean axes. Complex coefficients make a complex-symmetric
+        system. `mass = 0` uses the factor of `body`; any other value is one factorisation, given back at the end.
         """
         body = self.body
         if mass == 0:
@@ -40,7 +41,8 @@ class Condensed:
             yield partial(self.elastic_displacement, inverse)
 
     def elastic_displacement(self, inverse: Factor, F: np.ndarray) -> np.ndarray:
-        """Displacements in mean axes under the elastic part of loads F, by the factor of a matrix of the condensed body."""
+        """Displacements in mean axes under the elastic part of loads F, by the factor of a matrix of the condensed
+        body."""
         body = self.body
         U = self.T @ inverse.solve(self.T.T @ (F - body.MR @ (body.R.T @ F)))
         return np.asarray(U - body.R @ (body.MR.T @ U))

@@ -1,7 +1,8 @@
 """The body with all its interface motions given: fixed, or one of them one unit.
 
-Rigid interfaces are held by the factor of `reduction.solutions.statics`. Average interfaces have B^T u = d, with lambda the
-wrenches they carry: u = G (f - B lambda) + Phi q, and stationarity of the potential energy leaves a small dense system
+Rigid interfaces are held by the factor of `reduction.solutions.statics`. Average interfaces have B^T u = d, with lambda
+the wrenches they carry: u = G (f - B lambda) + Phi q, and stationarity of the potential energy leaves a small dense
+system
 
     [ 0          Phi^T B   ] [ q      ]   [ Phi^T f      ]
     [ B^T Phi   -B^T G B   ] [ lambda ] = [ d - B^T G f  ]
@@ -26,7 +27,8 @@ SINGULAR = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class FixedInterfaces:
-    """What the average interfaces add to `body`: their rows B (ndof, na), `GB` = G B, and the factor of the small system.
+    """What the average interfaces add to `body`: their rows B (ndof, na), `GB` = G B, and the factor of the small
+    system.
 
     `Phi` (ndof, 6 or 0): the rigid motion of a pinned body; `scale` equilibrates the small system.
     """
@@ -119,6 +121,6 @@ def _require_independent(A: np.ndarray, names: list[str]) -> None:
         share = (vectors[-6 * len(names) :, weakest].reshape(-1, 6) ** 2).sum(axis=1)
         guilty = [name for name, part in zip(names, share, strict=True) if part > 0.01]
         raise InterfaceError(
-            f"The motions of the average interfaces {', '.join(map(repr, guilty))} are not independent of each other and of "
-            "the rigid ones: they share their nodes. Remove one, or give them different nodes."
+            f"The motions of the average interfaces {', '.join(map(repr, guilty))} are not independent of each other "
+            "and of the rigid ones: they share their nodes. Remove one, or give them different nodes."
         )

@@ -9,7 +9,8 @@ from scipy.linalg import eigh
 DEFLATION = 1e-8
 """A direction of a block of unit columns is new when what is left of it is longer than this."""
 WEAK = 1e-4
-"""Directions this much shorter than the longest are made orthonormal in a turn of their own, cleaned of the others first."""
+"""Directions this much shorter than the longest are made orthonormal in a turn of their own, cleaned of the others
+first."""
 
 
 COLUMNS = 16
@@ -38,8 +39,8 @@ def new_directions(
 ) -> tuple[Float[np.ndarray, "n q"], Float[np.ndarray, "n q"]]:
     """Q and M Q: the directions of `U` outside the span of the M-orthonormal `Z`, M-orthonormal, longest first.
 
-    Orthogonalisation is done twice (twice is enough: Giraud et al., Numer. Math. 101 (2005) 87-100) and once more after a block was
-    made orthonormal in itself. Cost: 6 n p (k + p) flops and three products with M.
+    Orthogonalisation is done twice (twice is enough: Giraud et al., Numer. Math. 101 (2005) 87-100) and once more after
+    a block was made orthonormal in itself. Cost: 6 n p (k + p) flops and three products with M.
     """
     length = np.sqrt(np.einsum("ij,ij->j", U, M @ U))
     U = U[:, length > 0] / length[length > 0]

@@ -7,10 +7,13 @@ motions q, every static displacement under loads f is
     u = G f + Phi q,    S q = Phi^T f,    S = Phi^T K Phi
 
 Pinned dofs carry no reaction as long as the loads are in equilibrium: there Phi is the rigid motion and S = 0.
-Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319; Farhat and Geradin, Int. J. Numer. Meth. Engng 41 (1998) 675-696 (solution
-of floating bodies with their rigid motions as unknowns).
+Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319; Farhat and Geradin, Int. J. Numer. Meth. Engng 41 (1998) 675-696
+(solution of floating bodies with their rigid motions as unknowns).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -28,11 +31,13 @@ from reduction.solutions.connectivity import require_one_part
 class Statics:
     """One factorisation of a body, and what static solutions need beside it.
 
-    - `interior`: dofs of the factor `inverse` (None when there are none: every node belongs to a rigid interface); `pinned`: held at six dofs, the model having no rigid interface.
+    - `interior`: dofs of the factor `inverse` (None when there are none: every node belongs to a rigid interface);
+      `pinned`: the model has no rigid interface and is held at six dofs.
     - `Phi` (ndof, nb), `S` (nb, nb): static shapes of the held motions and their stiffness. nb is 6 for each rigid
       interface, in the order of the model, or 6 for the pinned dofs.
     - `R` (ndof, 6), `MR`: rigid motions about the mass centre, `R^T M R = I`, and M R.
-    - `seconds`: wall time it took to make.
+    - `seconds`: wall time of the factorisation and of the solutions above.
+    - `shared`: the factor belongs to a `prepared` block, which gives its memory back.
     """
 
     model: Model
@@ -44,10 +49,11 @@ class Statics:
     R: Float[np.ndarray, "ndof 6"]
     MR: Float[np.ndarray, "ndof 6"]
     seconds: float
+    shared: bool = False
 
     def release(self) -> None:
-        """Give the memory of the factor back."""
-        if self.inverse is not None:
+        """Give the memory of the factor back, unless it is shared."""
+        if self.inverse is not None and not self.shared:
             self.inverse.release()
 
     @property
@@ -56,12 +62,68 @@ class Statics:
         return len(self.interior) + self.Phi.shape[1] - 6
 
 
+@dataclass(eq=False)
+class _Prepared:
+    """A part within its `prepared` block; `body` is None until a function needs it."""
+
+    model: Model
+    body: Statics | None = None
+
+
+_prepared: ContextVar[tuple[_Prepared, ...]] = ContextVar("prepared parts", default=())
+
+
+@contextmanager
+def prepared(model: Model) -> Iterator[Model]:
+    """Factorise `model` at most once for everything that is computed from it within a `with` block.
+
+        with reduction.prepared(part):
+            basis = reduction.craig_bampton(part, modes=20)
+            error = reduction.response_error(part, basis, (0, 2000))
+            body = flexmb.flexible_body(part, basis)
+
+    Outside of such a block every function that needs the factor of K makes its own and releases it. Within the block
+    the first of them makes the factor, the others use it, and the end of the block releases it, after an error too.
+    The memory, or the disk, that the factor takes is therefore occupied until then (see docs/large-parts.md).
+
+    The block holds for this `model` object and for the thread that entered it. A copy with other interfaces, masses,
+    springs or solver options has its own factors. A block within a block of the same model shares the outer factor.
+    """
+    if _entry_of(model) is not None:
+        yield model
+        return
+    entry = _Prepared(model)
+    token = _prepared.set((*_prepared.get(), entry))
+    try:
+        yield model
+    finally:
+        _prepared.reset(token)
+        if entry.body is not None and entry.body.inverse is not None:
+            entry.body.inverse.release()
+
+
+def _entry_of(model: Model) -> _Prepared | None:
+    return next((entry for entry in _prepared.get() if entry.model is model), None)
+
+
 def statics(model: Model) -> Statics:
-    """Factorise `model` once, with its rigid interfaces condensed to six motions each (RBE2, exact).
+    """The static solutions of `model`: those of its `prepared` block, or new ones, whose factor the caller releases.
+
+    Rigid interfaces are condensed to six motions each (RBE2, exact). Cost: one factorisation of K and 6 solves for each
+    rigid interface, or nothing where the block has them already.
 
     Raises MatrixError when the body falls into parts, InterfaceError when its rigid interfaces leave nothing to deform,
-    FactorisationError. Cost: one factorisation of K and 6 solves for each rigid interface.
+    FactorisationError.
     """
+    entry = _entry_of(model)
+    if entry is None:
+        return _statics(model, shared=False)
+    if entry.body is None:
+        entry.body = _statics(model, shared=True)
+    return entry.body
+
+
+def _statics(model: Model, shared: bool) -> Statics:
     start = perf_counter()
     require_one_part(model)
     rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
@@ -81,7 +143,7 @@ def statics(model: Model) -> Statics:
         S = 0.5 * (S + S.T)
     else:
         Phi, S = R @ np.linalg.inv(R[held]), np.zeros((6, 6))
-    return Statics(model, interior, inverse, not rigid, Phi, S, R, MR, perf_counter() - start)
+    return Statics(model, interior, inverse, not rigid, Phi, S, R, MR, perf_counter() - start, shared)
 
 
 def constrained_solution(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:

@@ -1,4 +1,7 @@
-"""Natural modes of a body: of the free body, or with its interfaces fixed. A number of them, or all of a frequency band."""
+"""Natural modes of a body: of the free body, or with its interfaces fixed.
+
+A number of them, or all of a frequency band.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -33,8 +36,8 @@ NUDGES = (0.0, 1e-5, 1e-4, 1e-3)
 class Vibration:
     """An eigenproblem of a body.
 
-    `inverse`: loads to displacements at rest, symmetric; `available`: how many modes it has; `shifted(s)`: within a `with`, the same at
-    a shift s (rad^2/s^2), and how many modes lie below it (one factorisation).
+    `inverse`: loads to displacements at rest, symmetric; `available`: how many modes it has; `shifted(s)`: within a
+    `with`, the same at a shift s (rad^2/s^2), and how many modes lie below it (one factorisation).
     """
 
     model: Model
@@ -69,15 +72,18 @@ def fixed_vibration(fixed: FixedInterfaces) -> Vibration:
 
 
 def select_modes(problem: Vibration, modes: int | None, cutoff: float) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (k,) and vectors (ndof, k) of the `modes` lowest modes, or (modes None) of all up to frequency `cutoff`.
+    """Eigenvalues (k,) and vectors (ndof, k) of the `modes` lowest modes, or (modes None) of all up to frequency
+    `cutoff`.
 
-    Beyond some 150 modes they are counted by inertia, so none can be missing. Raises MatrixError when there are fewer than asked for.
+    Beyond some 150 modes they are counted by inertia, so none can be missing. Raises MatrixError when there are fewer
+    than asked for.
     """
     model, available = problem.model, problem.available
     if modes is not None:
         if modes > available:
             raise MatrixError(
-                f"Model {model.name!r} has {available} such modes; asked for {modes}. Ask for fewer, or refine the mesh."
+                f"Model {model.name!r} has {available} such modes; asked for {modes}. Ask for fewer, or refine the "
+                "mesh."
             )
         if modes == 0:
             return np.zeros(0), np.zeros((model.ndof, 0))
@@ -100,9 +106,11 @@ def select_modes(problem: Vibration, modes: int | None, cutoff: float) -> tuple[
 
 
 def count_modes(model: Model, frequency: float, fixed: bool = False) -> int:
-    """How many natural frequencies lie below `frequency` (cycles per unit of time), by inertia: elastic ones of the free body, or with all interfaces fixed.
+    """How many natural frequencies lie below `frequency` (cycles per unit of time), by inertia: elastic ones of the
+    free body, or with all interfaces fixed.
 
-    Certain up to round-off, and independent of any eigensolver: a check that a list of modes is complete. Cost: two factorisations.
+    Certain up to round-off, and independent of any eigensolver: a check that a list of modes is complete. Cost: two
+    factorisations.
     """
     high = require_band((0, frequency))
     body = statics(model)
@@ -130,8 +138,8 @@ def _factor_near(
         inverse.release()
     else:
         raise FactorisationError(
-            f"Model {model.name!r}: the inertia of K - s M near s = {shift:.6g} is not certain, so modes cannot be counted there. Use a backend that gives it "
-            "(MKL or MUMPS), or ask for fewer modes."
+            f"Model {model.name!r}: the inertia of K - s M near s = {shift:.6g} is not certain, so modes cannot be "
+            "counted there. Use a backend that gives it (MKL or MUMPS), or ask for fewer modes."
         )
     with inverse:
         yield near, inverse, inverse.inertia[1]
@@ -146,7 +154,8 @@ def _free_at(model: Model, condensed: Callable[[], Condensed], shift: float) -> 
 
 @contextmanager
 def _fixed_at(fixed: FixedInterfaces, shift: float) -> Iterator[ShiftedProblem]:
-    """With average interfaces, B^T u = 0: In [[A, B], [B^T, 0]] = In(A) + In(-B^T A^-1 B) counts their multipliers as well (Haynsworth)."""
+    """With average interfaces, B^T u = 0: In [[A, B], [B^T, 0]] = In(A) + In(-B^T A^-1 B) counts their multipliers as
+    well (Haynsworth)."""
     body, model, B = fixed.body, fixed.body.model, fixed.B
     inside = np.arange(model.ndof) if body.pinned else body.interior
     with _factor_near(model.K, model.M, shift, model, inside) as (near, inverse, negative):

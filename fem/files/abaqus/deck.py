@@ -1,10 +1,12 @@
 """Reader of Abaqus and CalculiX input decks: nodes, elements, and every kind of set.
 
-Read: `*NODE` (NSET), `*ELEMENT` (TYPE, ELSET), `*NSET` and `*ELSET` (GENERATE, names of other sets), `*SURFACE` (TYPE=ELEMENT
-with S1..S6 or whole element sets, TYPE=NODE), `*INCLUDE`, INPUT=, one `*PART` with one `*INSTANCE`, moved or not. Keywords that
-generate or transform nodes are refused. `*MATERIAL` with `*ELASTIC` and `*DENSITY`, and `*SOLID SECTION`, are kept for comparison with the materials of the
-model. Output and kinds of analysis are passed over (fem/files/abaqus/keywords.py); every other keyword is kept with its line as not obeyed. Abaqus numbers the nodes
-of its solid elements as VTK does. Names keep the spelling of their first use; the case of letters does not matter, nor do blanks in keywords.
+Read: `*NODE` (NSET), `*ELEMENT` (TYPE, ELSET), `*NSET` and `*ELSET` (GENERATE, names of other sets), `*SURFACE`
+(TYPE=ELEMENT with S1..S6 or whole element sets, TYPE=NODE), `*INCLUDE`, INPUT=, one `*PART` with one `*INSTANCE`, moved
+or not. Keywords that generate or transform nodes are refused. `*MATERIAL` with `*ELASTIC` and `*DENSITY`, and
+`*SOLID SECTION`, are kept for comparison with the materials of the model. Output and kinds of analysis are passed over
+(fem/files/abaqus/keywords.py); every other keyword is kept with its line as not obeyed. Abaqus numbers the nodes of its
+solid elements as VTK does. Names keep the spelling of their first use; the case of letters does not matter, nor do
+blanks in keywords.
 """
 
 from collections import Counter
@@ -204,11 +206,13 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
             deck.move = [[float(f) for f in fields(line)] for _, line in rows]
             if deck.instances > 1:
                 raise MeshError(
-                    f"{place}: the deck has more than one instance of a part. One flexible body is one part: write a deck of it alone."
+                    f"{place}: the deck has more than one instance of a part. One flexible body is one part: write a "
+                    "deck of it alone."
                 )
             if [len(r) for r in deck.move] not in ([], [3], [3, 7]):
                 raise MeshError(
-                    f"{place}: an instance is moved by 3 numbers and turned by 7 (two points, an angle in degrees); found {deck.move}."
+                    f"{place}: an instance is moved by 3 numbers and turned by 7 (two points, an angle in degrees); "
+                    f"found {deck.move}."
                 )
     elif keyword in ("ENDPART", "ENDASSEMBLY", "ENDINSTANCE"):
         deck.level, deck.scope = "ASSEMBLY" if keyword == "ENDINSTANCE" else "", 0
@@ -221,7 +225,8 @@ def _spelt(line: str) -> str:
 
 
 def _take_material(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, str], rows: Rows) -> bool:
-    """Whether the keyword is one of a linear elastic isotropic material, and of where it is; those that say more are not obeyed."""
+    """Whether the keyword is one of a linear elastic isotropic material, and of where it is; those that say more are
+    not obeyed."""
     values = [fields(row) for _, row in rows]
     if keyword == "MATERIAL":
         deck.material = deck.named(_required(place, options, "NAME"))
@@ -290,7 +295,8 @@ def _generated(place: Place, line: str) -> list[str | int]:
 def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
     if options.get("SYSTEM", "R").upper() != "R":
         raise MeshError(
-            f"{rows[0][0] if rows else deck.path}: *NODE, SYSTEM={options['SYSTEM']} is not supported. Write rectangular coordinates."
+            f"{rows[0][0] if rows else deck.path}: *NODE, SYSTEM={options['SYSTEM']} is not supported. Write "
+            "rectangular coordinates."
         )
     if deck.level == "ASSEMBLY":
         deck.passed_over += len(rows)
@@ -299,7 +305,8 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
     if len(deck.scopes) > 1:  # each part has node numbers of its own: read together they would overwrite each other
         place = rows[0][0] if rows else deck.path
         raise MeshError(
-            f"{place}: the deck defines nodes in more than one part. One flexible body is one part: write a deck of it alone."
+            f"{place}: the deck defines nodes in more than one part. One flexible body is one part: write a deck of it "
+            "alone."
         )
     numbers: list[str | int] = []
     for place, line in rows:
@@ -337,7 +344,8 @@ def _is_new(deck: Deck, place: Place, kind: str, row: list[int]) -> bool:
     known = deck.given.setdefault(row[0], (kind, row))
     if known != (kind, row):
         raise MeshError(
-            f"{place}: element {row[0]} is given twice, as {known[0]} of nodes {known[1][1:]} and as {kind} of nodes {row[1:]}."
+            f"{place}: element {row[0]} is given twice, as {known[0]} of nodes {known[1][1:]} and as {kind} of nodes "
+            f"{row[1:]}."
         )
     return known[1] is row
 

@@ -3,14 +3,23 @@
 import re
 
 SOLIDS = {
-    "4": "tetra", "10": "tetra10", "8": "hexahedron", "20": "hexahedron20", "6": "wedge", "15": "wedge15", "5": "pyramid", "13": "pyramid13",
-}  # fmt: skip
-"""Number of nodes in the name of a solid -> kind; variants (C3D8R, C3D10M, C3D20RH, DC3D8, AC3D4) have the nodes of their base type."""
+    "4": "tetra",
+    "10": "tetra10",
+    "8": "hexahedron",
+    "20": "hexahedron20",
+    "6": "wedge",
+    "15": "wedge15",
+    "5": "pyramid",
+    "13": "pyramid13",
+}
+"""Number of nodes in the name of a solid -> kind; variants (C3D8R, C3D10M, C3D20RH, DC3D8, AC3D4) have the nodes of
+their base type."""
 _SURFACES = {"3": "triangle", "6": "triangle6", "4": "quad", "8": "quad8"}
 _LINES = {"T3D2": ("line", 2), "T3D3": ("line3", 3), "B31": ("line", 2), "B32": ("line3", 3)}
 
 FACES = {
-    # corners of the faces S1, S2, ... by number of corners (Abaqus User's Guide, "Three-dimensional solid element library")
+    # corners of the faces S1, S2, ... by number of corners (Abaqus User's Guide, "Three-dimensional solid element
+    # library")
     4: ((0, 1, 2), (0, 3, 1), (1, 3, 2), (2, 3, 0)),
     8: ((0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0)),
     6: ((0, 1, 2), (3, 5, 4), (0, 3, 4, 1), (1, 4, 5, 2), (2, 5, 3, 0)),

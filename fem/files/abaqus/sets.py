@@ -77,7 +77,8 @@ class _Numbers:
         table = FACES[shape.corners]
         if not (side.startswith("S") and side[1:].isdigit() and 1 <= int(side[1:]) <= len(table)):
             raise MeshError(
-                f"The deck {self.deck.path}, surface {name!r}: a {shape.kind} has faces S1 to S{len(table)}, found {side!r}."
+                f"The deck {self.deck.path}, surface {name!r}: a {shape.kind} has faces S1 to S{len(table)}, found "
+                f"{side!r}."
             )
         wanted = set(table[int(side[1:]) - 1])
         return next(k for k, face in enumerate(shape.faces) if {n for n in face if n < shape.corners} == wanted)
@@ -104,8 +105,8 @@ def raw_mesh(deck: Deck) -> RawMesh:
         missing = np.setdiff1d(rows, ids)
         if len(missing):
             raise MeshError(
-                f"The deck {deck.path}: {kind} elements refer to {len(missing)} nodes that it does not define (first: {missing[0]}). "
-                "Is a file missing that it includes?"
+                f"The deck {deck.path}: {kind} elements refer to {len(missing)} nodes that it does not define (first: "
+                f"{missing[0]}). Is a file missing that it includes?"
             )
         blocks.append((kind, np.searchsorted(ids, rows)))
     points = _moved(np.array([deck.nodes[int(n)] for n in ids]).reshape(-1, 3), deck.move)
@@ -136,9 +137,19 @@ def raw_mesh(deck: Deck) -> RawMesh:
         if not kind.startswith("CPS")
     ]
     return RawMesh(
-        points, ids, tuple(blocks), groups, nodes, faces, tuple(warnings), tuple(unsupported), beams=True,
-        unread=tuple(deck.unread), unread_lines=tuple(deck.unread_lines), declared=tuple(_declared(deck, numbers)),
-    )  # fmt: skip
+        points,
+        ids,
+        tuple(blocks),
+        groups,
+        nodes,
+        faces,
+        tuple(warnings),
+        tuple(unsupported),
+        beams=True,
+        unread=tuple(deck.unread),
+        unread_lines=tuple(deck.unread_lines),
+        declared=tuple(_declared(deck, numbers)),
+    )
 
 
 def _declared(deck: Deck, numbers: _Numbers) -> Iterator[Declared]:

@@ -61,7 +61,8 @@ def cards(path: Path) -> Iterator[Card]:
                 )
             if head[1:] and expected[1:] and head[1:] != expected[1:]:
                 raise MeshError(
-                    f"{file}, line {number}: the continuation {head!r} does not follow the line that ends in {expected!r}. Write the cards in order."
+                    f"{file}, line {number}: the continuation {head!r} does not follow the line that ends in "
+                    f"{expected!r}. Write the cards in order."
                 )
             current.fields += entries
         else:
@@ -74,14 +75,16 @@ def cards(path: Path) -> Iterator[Card]:
 
 
 def _split(line: str, place: str) -> tuple[str, list[str], str]:
-    """First field, data fields (8 of a small or free line, 4 of a large one), and the mark of a continuation at its end."""
+    """First field, data fields (8 of a small or free line, 4 of a large one), and the mark of a continuation at its
+    end."""
     if "," in line[:10]:
         entries = [entry.strip() for entry in line.split(",")]
         width = 4 if entries[0].endswith("*") or entries[0].startswith("*") else 8
         data, rest = entries[1 : 1 + width], entries[1 + width :]
         if any(re.fullmatch(r"[-.\d].*", entry) for entry in rest) or any(rest[1:]):
             raise MeshError(
-                f"{place}: a line of free fields has {width} fields and a mark of continuation; found {len(entries) - 1} fields."
+                f"{place}: a line of free fields has {width} fields and a mark of continuation; found "
+                f"{len(entries) - 1} fields."
             )
         return entries[0], data + [""] * (width - len(data)), rest[0] if rest else ""
     line = line.expandtabs(8).ljust(80)

@@ -1,7 +1,8 @@
 """Reader of Nastran decks: nodes and solid elements; what else would change the part is named.
 
-Properties become groups "property N". Surface elements without a property card of shells only say where a set is. `MAT1` with `PSOLID` is kept for comparison with
-the materials of the model. Reference: MSC Nastran Quick Reference Guide, bulk data entries.
+Properties become groups "property N". Surface elements without a property card of shells only say where a set is.
+`MAT1` with `PSOLID` is kept for comparison with the materials of the model. Reference: MSC Nastran Quick Reference
+Guide, bulk data entries.
 """
 
 from dataclasses import dataclass, field
@@ -24,14 +25,23 @@ CELLS: dict[str, dict[int, tuple[str, tuple[int, ...]]]] = {
     "CHEXA": {8: ("hexahedron", tuple(range(8))), 20: ("hexahedron20", _THROUGH)},
 }
 """Card -> number of nodes -> kind, and the place in the card of each node of VTK."""
-SURFACES = {"CTRIA3": ("triangle", 3), "CTRIAR": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4), "CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8)}  # fmt: skip
+SURFACES = {
+    "CTRIA3": ("triangle", 3),
+    "CTRIAR": ("triangle", 3),
+    "CTRIA6": ("triangle6", 6),
+    "CQUAD4": ("quad", 4),
+    "CQUADR": ("quad", 4),
+    "CQUAD8": ("quad8", 8),
+}
 LINES = {"CBAR", "CBEAM", "CROD"}
 _SHELLS = ("PSHELL", "PCOMP", "PCOMPG")
-HARMLESS = {
-    "PARAM", "MDLPRM", "NASTRAN", "EIGR", "EIGRL", "EIGB", "EIGC", "EIGP", "FREQ", "FREQ1", "FREQ2", "FREQ3", "FREQ4", "FREQ5", "TSTEP", "TSTEPNL", "NLPARM", "NLSTEP",
-    "TABLED1", "TABLED2", "TABLED3", "TABLED4", "TABDMP1", "PLOTEL", "PLOTEL3", "PLOTEL4", "SET", "SET1", "SET3", "TITLE", "SUBTITLE", "LABEL", "ECHO", "MATT1", "SPOINT", *_SHELLS,
-}  # fmt: skip
-"""Cards that do not change a free, linear elastic part by themselves; any other that is not read counts as not obeyed."""
+_WITHOUT_EFFECT = """
+PARAM MDLPRM NASTRAN EIGR EIGRL EIGB EIGC EIGP FREQ FREQ1 FREQ2 FREQ3 FREQ4 FREQ5 TSTEP TSTEPNL NLPARM NLSTEP
+TABLED1 TABLED2 TABLED3 TABLED4 TABDMP1 PLOTEL PLOTEL3 PLOTEL4 SET SET1 SET3 TITLE SUBTITLE LABEL ECHO MATT1 SPOINT
+"""
+HARMLESS = {*_WITHOUT_EFFECT.split(), *_SHELLS}
+"""Cards that do not change a free, linear elastic part by themselves; any other that is not read counts as
+not obeyed."""
 _NEUTRAL = {"WTMASS": 1.0, "G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
 """Parameters that change the part, and the value at which they do not."""
 CONSISTENT = 0.01
@@ -119,7 +129,8 @@ def _system(card: Card, number: int) -> int:
 def _take_node(deck: _Deck, card: Card) -> None:
     if card.text_at(2) not in ("", "0"):
         raise MeshError(
-            f"{card.place}: the node is given in coordinate system {card.text_at(2)}; only the basic system is read. Export the mesh in basic coordinates."
+            f"{card.place}: the node is given in coordinate system {card.text_at(2)}; only the basic system is read. "
+            "Export the mesh in basic coordinates."
         )
     number, place = card.whole(1), (card.real(3, 0.0), card.real(4, 0.0), card.real(5, 0.0))
     if deck.nodes.setdefault(number, place) != place:
@@ -136,7 +147,8 @@ def _take_cell(deck: _Deck, card: Card) -> None:
     counts = CELLS[card.name]
     if len(found) not in counts:
         raise MeshError(
-            f"{card.place}: a {card.name} has {' or '.join(map(str, counts))} nodes; found {len(found)}. Nodes left out on edges are not supported."
+            f"{card.place}: a {card.name} has {' or '.join(map(str, counts))} nodes; found {len(found)}. Nodes left "
+            "out on edges are not supported."
         )
     kind, order = counts[len(found)]
     nodes = [card.whole(k + 3) for k in range(len(found))]
@@ -157,7 +169,8 @@ def _raw(deck: _Deck, path: Path) -> RawMesh:
         missing = np.setdiff1d(nodes, ids)
         if len(missing):
             raise MeshError(
-                f"{path.name}: {kind} cells refer to {len(missing)} nodes that the deck does not define (first: {missing[0]})."
+                f"{path.name}: {kind} cells refer to {len(missing)} nodes that the deck does not define (first: "
+                f"{missing[0]})."
             )
         blocks.append((kind, np.searchsorted(ids, nodes)))
         properties.append(np.array(groups, dtype=np.int64))
@@ -168,12 +181,20 @@ def _raw(deck: _Deck, path: Path) -> RawMesh:
         for p, card in deck.solids.items()
     ]
     return RawMesh(
-        points, ids, tuple(blocks), named, beams=True, unread=tuple(deck.unread), unread_lines=tuple(deck.unread_lines), declared=tuple(declared)
-    )  # fmt: skip
+        points,
+        ids,
+        tuple(blocks),
+        named,
+        beams=True,
+        unread=tuple(deck.unread),
+        unread_lines=tuple(deck.unread_lines),
+        declared=tuple(declared),
+    )
 
 
 def _declared(card: Card | None, solid: Card, members: list[np.ndarray]) -> Declared:
-    """The material of a MAT1 card: two of E, G and nu, and the density; without constants where the deck has no such card for the PSOLID card `solid`."""
+    """The material of a MAT1 card: two of E, G and nu, and the density; without constants where the deck has no such
+    card for the PSOLID card `solid`."""
     cells = [np.column_stack([np.full(len(rows), block), rows]) for block, rows in enumerate(members)]
     places = np.vstack([np.zeros((0, 2), dtype=np.int64), *cells])
     if card is None:

@@ -11,7 +11,8 @@ from fem.linear_algebra.factorisations.storage import readable
 
 LOGGER = logging.getLogger("fem")
 EFFICIENCY = 0.6
-"""Speed of a sparse factorisation beside that of a dense product, measured with both libraries at 100,000 and 300,000 dofs."""
+"""Speed of a sparse factorisation beside that of a dense product, measured with both libraries at 100,000 and 300,000
+dofs."""
 SHORT = 1e10
 """Operations of a factorisation that is done before one has read about it."""
 

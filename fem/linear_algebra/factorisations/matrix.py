@@ -1,4 +1,5 @@
-"""What a factorisation keeps of a matrix, and the checks before any solver library sees it: what is wrong is said in words, with the row.
+"""What a factorisation keeps of a matrix, and the checks before any solver library sees it: what is wrong is said in
+words, with the row.
 
 Everything goes through the matrix a slice of rows at a time: beside the matrix itself, only what is kept takes memory.
 """
@@ -22,8 +23,8 @@ MAX_ENTRIES = 2**31 - 1  # 32-bit row pointers
 class PreparedMatrix:
     """A matrix as it is handed to a solver library.
 
-    `part` holds the upper triangle of symmetric kinds, every diagonal entry included, and all of a general matrix; sorted, with 32-bit indices, and arrays of its own.
-    `entries`: of the whole matrix.
+    `part` holds the upper triangle of symmetric kinds, every diagonal entry included, and all of a general matrix;
+    sorted, with 32-bit indices, and arrays of its own. `entries`: of the whole matrix.
     """
 
     kind: Kind
@@ -56,7 +57,8 @@ class PreparedMatrix:
 def prepare(
     A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind, keep: Int[np.ndarray, " k"] | None = None
 ) -> PreparedMatrix:
-    """What a factorisation needs of A, or of its rows and columns `keep` (ascending); or an error that says why it cannot be one.
+    """What a factorisation needs of A, or of its rows and columns `keep` (ascending); or an error that says why it
+    cannot be one.
 
     A is not written to, and not needed afterwards.
     """
@@ -76,8 +78,8 @@ def prepare(
         start, end = end, end + rows.nnz
         if end > MAX_ENTRIES:
             raise MatrixError(
-                f"The matrix has more than {MAX_ENTRIES} stored entries, the most that solver libraries take. Use a coarser mesh, or split the part at interfaces and "
-                "reduce the pieces."
+                f"The matrix has more than {MAX_ENTRIES} stored entries, the most that solver libraries take. Use a "
+                "coarser mesh, or split the part at interfaces and reduce the pieces."
             )
         if end > len(values):  # not symmetric in what is stored
             values, columns = (np.concatenate([a, np.empty_like(a, shape=room)]) for a in (values, columns))
@@ -91,7 +93,8 @@ def prepare(
 
 
 def _rows_of_numbers(A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind) -> sp.csr_matrix:
-    """A as compressed rows of finite float64 or complex128, sorted, without duplicates; it shares A's arrays where they are right already."""
+    """A as compressed rows of finite float64 or complex128, sorted, without duplicates; it shares A's arrays where they
+    are right already."""
     if len(A.shape) != 2 or A.shape[0] != A.shape[1] or A.shape[0] == 0:
         raise MatrixError(f"A matrix to factorise must be square and not empty; got shape {A.shape}.")
     if A.dtype.kind not in "buifc":
@@ -112,7 +115,8 @@ def _rows_of_numbers(A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind) -> sp
 
 
 def _slices(A: sp.csr_matrix, keep: np.ndarray | None = None) -> Iterator[tuple[int, sp.csr_matrix]]:
-    """Slices of rows: the number of the first, and the rows; of the submatrix of rows and columns `keep` where it is given."""
+    """Slices of rows: the number of the first, and the rows; of the submatrix of rows and columns `keep` where it is
+    given."""
     n = A.shape[0]
     count = max(1, int(SLICE * n / max(A.nnz, 1)))
     if keep is None:
@@ -171,9 +175,9 @@ def _insist_on_rows(rows: sp.csr_matrix, first: int, n: int, kind: Kind) -> None
         wrong = np.flatnonzero(diagonal <= 0.0)
         if len(wrong):
             raise FactorisationError(
-                f"The matrix is not positive definite: some of its {n} diagonal entries are not "
-                f"positive (first: equation {first + wrong[0]}, counted from 0). Look for inverted elements or a negative "
-                "modulus; a matrix meant to be indefinite needs kind='symmetric'."
+                f"The matrix is not positive definite: some of its {n} diagonal entries are not positive (first: "
+                f"equation {first + wrong[0]}, counted from 0). Look for inverted elements or a negative modulus; a "
+                "matrix meant to be indefinite needs kind='symmetric'."
             )
 
 

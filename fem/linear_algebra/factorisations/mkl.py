@@ -37,8 +37,10 @@ ERRORS = {
     -8: "a 32-bit count overflowed: the problem is too large for PARDISO. Use a coarser mesh, or "
     "split the part at interfaces and reduce the pieces",
     -9: "there is not enough memory for the largest block of an out-of-core factor. Raise the memory budget",
-    -10: "the files of an out-of-core factor cannot be opened. Name a directory that can be written to: SolverOptions(scratch=...)",
-    -11: "the files of an out-of-core factor cannot be read or written: the disk may be full. Name another directory: SolverOptions(scratch=...)",
+    -10: "the files of an out-of-core factor cannot be opened. Name a directory that can be written to: "
+    "SolverOptions(scratch=...)",
+    -11: "the files of an out-of-core factor cannot be read or written: the disk may be full. Name another directory: "
+    "SolverOptions(scratch=...)",
     -13: "the call was interrupted",
 }
 
@@ -88,7 +90,10 @@ def default_parameters(mtype: int) -> Int[np.ndarray, "64"]:
 
 @contextmanager
 def out_of_core(directory: Path, megabytes: int) -> Iterator[None]:
-    """Within a `with`: a factorisation writes to `directory` and keeps to so much memory. PARDISO takes both from the environment."""
+    """Within a `with`: a factorisation writes to `directory` and keeps to so much memory.
+
+    PARDISO takes both from the environment.
+    """
     given = {
         "MKL_PARDISO_OOC_PATH": str(directory),
         "MKL_PARDISO_OOC_MAX_CORE_SIZE": str(megabytes),

@@ -1,8 +1,11 @@
-"""MUMPS backend (python-mumps, where it is installed): in core or out of core; its out-of-core solves stay cheap in blocks.
+"""MUMPS backend (python-mumps, where it is installed): in core or out of core; its out-of-core solves stay cheap in
+blocks.
 
-Out of core the factor is written to a private directory and read once for each block of right-hand sides, where PARDISO reads it once for each vector: the backend to take for
-parts whose factor does not fit the memory. Symmetric kinds hand over one triangle.
-Source: Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix Anal. Appl. 23 (2001) 15-41; parameters from the MUMPS users' guide.
+Out of core the factor is written to a private directory and read once for each block of right-hand sides, where PARDISO
+reads it once for each vector: the backend to take for parts whose factor does not fit the memory. Symmetric kinds hand
+over one triangle.
+Source: Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix Anal. Appl. 23 (2001) 15-41; parameters from the MUMPS
+users' guide.
 """
 
 import os
@@ -44,7 +47,10 @@ def missing() -> str | None:
     try:
         import mumps
     except ImportError:
-        return "python-mumps is not installed: `pip install python-mumps` (built against the system's MUMPS, on Debian libmumps-seq-dev)."
+        return (
+            "python-mumps is not installed: `pip install python-mumps` (built against the system's MUMPS, on Debian "
+            "libmumps-seq-dev)."
+        )
     return None if hasattr(mumps, "Context") else "the installed module named mumps is not python-mumps."
 
 
@@ -147,7 +153,10 @@ class MumpsFactorisation:
         return PreparedMatrix(self._kind, part, self._entries)
 
     def _to_disk(self, pivoting: float) -> int:
-        """Factorise to disk with the memory that is left; bytes on disk. The smallest working memory is found by trial."""
+        """Factorise to disk with the memory that is left; bytes on disk.
+
+        The smallest working memory is found by trial.
+        """
         import mumps
 
         instance, solver, there = self._context.mumps_instance, self._solver, resident()
@@ -179,7 +188,13 @@ def _failure(error: int, matrix: PreparedMatrix) -> str:
     if error in OUT_OF_MEMORY:
         return f"MUMPS ran out of memory (error {error}). Raise the memory budget, free memory, or use a coarser mesh."
     if error in DISK:
-        return "MUMPS cannot write or read the files of its factor: the disk may be full. Name another directory: SolverOptions(scratch=...)."
+        return (
+            "MUMPS cannot write or read the files of its factor: the disk may be full. Name another directory: "
+            "SolverOptions(scratch=...)."
+        )
     if error in SINGULAR:
         return f"The matrix is singular. {explain_singularity(matrix.whole(), None)}"
-    return f"MUMPS could not factorise the matrix ({matrix.kind}): error {error}. {explain_singularity(matrix.whole(), None)}"
+    return (
+        f"MUMPS could not factorise the matrix ({matrix.kind}): error {error}. "
+        f"{explain_singularity(matrix.whole(), None)}"
+    )

@@ -14,4 +14,7 @@ def entries(count: int) -> int:
 
 def indefinite(matrix: PreparedMatrix, negative: int) -> str:
     """What to tell where a positive definite matrix was expected."""
-    return f"The matrix is not positive definite: {negative} of its eigenvalues are negative. {explain_singularity(matrix.whole(), None)}"
+    return (
+        f"The matrix is not positive definite: {negative} of its eigenvalues are negative. "
+        f"{explain_singularity(matrix.whole(), None)}"
+    )

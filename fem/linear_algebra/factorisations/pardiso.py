@@ -1,4 +1,5 @@
-"""PARDISO backend (Intel oneMKL, x86-64): in core or out of core, all matrix kinds, blocks of right-hand sides, inertia.
+"""PARDISO backend (Intel oneMKL, x86-64): in core or out of core, all matrix kinds, blocks of right-hand sides,
+inertia.
 
 Symmetric kinds hand over the upper triangle only. One factorisation owns one PARDISO handle, which is given
 back when the object is dropped, so the handle's memory follows Python's lifetimes.
@@ -132,7 +133,10 @@ class PardisoFactorisation:
         return mkl.pardiso(self._handle, self._mtype, phase, self._n, self._iparm, self._arrays)
 
     def _out_of_core(self) -> int:
-        """Factorise to disk with the memory that is left; PARDISO's error code. The smallest working memory is found by trial."""
+        """Factorise to disk with the memory that is left; PARDISO's error code.
+
+        The smallest working memory is found by trial.
+        """
         solver, there, factor = self._solver, resident(), 1024 * max(int(self._iparm[16]), 0)
         held = there + RESERVE * self._n * self.matrix.dtype.itemsize
         self._iparm[59] = 2  # all of it on disk; 1 would let PARDISO decide by itself
@@ -185,6 +189,9 @@ class PardisoFactorisation:
 
 def _failure(error: int, matrix: PreparedMatrix, equation: int) -> str:
     if error == -4 and matrix.kind == "positive-definite":
-        return f"The matrix is not positive definite. {explain_singularity(matrix.whole(), equation - 1 if equation > 0 else None)}"
+        return (
+            "The matrix is not positive definite. "
+            f"{explain_singularity(matrix.whole(), equation - 1 if equation > 0 else None)}"
+        )
     text = f"PARDISO could not factorise the matrix ({matrix.kind}): {mkl.ERRORS.get(error, f'error {error}')}."
     return f"{text} {explain_singularity(matrix.whole(), None)}" if error in (-4, -6, -7) else text

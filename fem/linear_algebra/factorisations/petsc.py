@@ -1,9 +1,12 @@
-"""PETSc backend (petsc4py, where it is installed): MUMPS over the processes of an MPI run, for parts of tens of millions of dofs on a cluster.
+"""PETSc backend (petsc4py, where it is installed): MUMPS over the processes of an MPI run, for parts of tens of
+millions of dofs on a cluster.
 
-Every process runs the same script with the same model (`mpiexec -n 8 python reduce.py`) and calls the same functions in the same order; the matrix is cut
-into rows, the factor lives spread over all processes, and solutions come back whole to each. The model itself is held by every process: that is what limits
-the size. Never chosen by "auto". A memory budget, for each process, sends the factor to disk. Real matrices only with PETSc's usual build.
-Source: Balay et al., PETSc/TAO users manual, ANL-21/39 (2021); Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix Anal. Appl. 23 (2001) 15-41.
+Every process runs the same script with the same model (`mpiexec -n 8 python reduce.py`) and calls the same functions in
+the same order; the matrix is cut into rows, the factor lives spread over all processes, and solutions come back whole
+to each. The model itself is held by every process: that is what limits the size. Never chosen by "auto". A memory
+budget, for each process, sends the factor to disk. Real matrices only with PETSc's usual build.
+Source: Balay et al., PETSc/TAO users manual, ANL-21/39 (2021); Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix
+Anal. Appl. 23 (2001) 15-41.
 """
 
 import os
@@ -30,8 +33,9 @@ def missing() -> str | None:
         from petsc4py import PETSc  # noqa: F401
     except (ImportError, ValueError) as error:  # ValueError: built against another NumPy
         return (
-            f"petsc4py cannot be imported ({error}). Install the one of your cluster or system, built against this NumPy: on Debian libpetsc-real-dev, then "
-            "`PETSC_DIR=/usr/lib/petsc pip install --no-build-isolation petsc4py==<PETSc's version>`."
+            f"petsc4py cannot be imported ({error}). Install the one of your cluster or system, built against this "
+            "NumPy: on Debian libpetsc-real-dev, then `PETSC_DIR=/usr/lib/petsc pip install --no-build-isolation "
+            "petsc4py==<PETSc's version>`."
         )
     return None
 
@@ -58,7 +62,8 @@ class PetscFactorisation:
 
         if matrix.dtype.kind == "c" and not np.issubdtype(PETSc.ScalarType, np.complexfloating):
             raise MatrixError(
-                "This PETSc was built for real numbers, the matrix is complex. Use another backend, or a PETSc for complex numbers."
+                "This PETSc was built for real numbers, the matrix is complex. Use another backend, or a PETSc for "
+                "complex numbers."
             )
         self.matrix, self._solver, self._start = matrix, solver, time.perf_counter()
         self._comm = PETSc.COMM_WORLD
@@ -128,8 +133,9 @@ class PetscFactorisation:
 
     def _fail(self, what: str) -> None:
         text = (
-            f"PETSc and MUMPS could not factorise the matrix ({self.matrix.kind}) on {self._comm.size} processes: {what} (-9, -13, -19: raise the memory budget or "
-            f"take more processes; -90: the disk is full). {explain_singularity(self.matrix.whole(), None)}"
+            f"PETSc and MUMPS could not factorise the matrix ({self.matrix.kind}) on {self._comm.size} processes: "
+            f"{what} (-9, -13, -19: raise the memory budget or take more processes; -90: the disk is full). "
+            f"{explain_singularity(self.matrix.whole(), None)}"
         )
         self.release()
         raise FactorisationError(text)

@@ -1,7 +1,9 @@
-"""Solutions kept in a directory, so that a run that was killed goes on where it was: a factor is made again only for a solution that is not there.
+"""Solutions kept in a directory, so that a run that was killed goes on where it was: a factor is made again only for a
+solution that is not there.
 
-A computation that is repeated asks for the same solutions in the same order; each is found by its right-hand side, bit by bit. The methods of this package are
-deterministic (fixed seeds, one thread in their dense algebra), so a repeated run replays what it had. Disk: 8 bytes a number of every solution (16 for complex ones).
+A computation that is repeated asks for the same solutions in the same order; each is found by its right-hand side, bit
+by bit. The methods of this package are deterministic (fixed seeds, one thread in their dense algebra), so a repeated
+run replays what it had. Disk: 8 bytes a number of every solution (16 for complex ones).
 """
 
 import hashlib
@@ -104,5 +106,6 @@ def _write(file: Path, write: Callable[..., object]) -> None:
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise FactorisationError(
-            f"A solution could not be kept in {file.parent}: {error}. Free space there, or name another directory: SolverOptions(checkpoint=...). What was kept before stays."
+            f"A solution could not be kept in {file.parent}: {error}. Free space there, or name another directory: "
+            "SolverOptions(checkpoint=...). What was kept before stays."
         ) from None

@@ -1,7 +1,8 @@
 """Where a factor may live: how much memory the process may use, and private directories on disk for what does not fit.
 
-Each out-of-core factor has a directory of its own (file names inside are fixed by the solver libraries), named after the process, removed when the factor is released or
-dropped or the program ends. What a killed process left behind is removed by the next one that needs such a directory in the same place.
+Each out-of-core factor has a directory of its own (file names inside are fixed by the solver libraries), named after
+the process, removed when the factor is released or dropped or the program ends. What a killed process left behind is
+removed by the next one that needs such a directory in the same place.
 """
 
 import ctypes
@@ -23,7 +24,8 @@ from fem.renamed import renamed
 PREFIX = "flexmb-factor-"
 MEGABYTE = 2**20
 ALL_MEMORY = 0.9
-"""Without a budget a factor goes out of core when the process would take more than this part of the machine's memory."""
+"""Without a budget a factor goes out of core when the process would take more than this part of the machine's
+memory."""
 
 
 @renamed(resume="checkpoint")
@@ -31,10 +33,12 @@ ALL_MEMORY = 0.9
 class SolverOptions:
     """How matrices are factorised.
 
-    - `memory`: budget of the whole process, bytes or text ("4GiB", "800MB"); a factor that would exceed it goes to disk. None: nine tenths of the machine's memory.
+    - `memory`: budget of the whole process, bytes or text ("4GiB", "800MB"); a factor that would exceed it goes to
+      disk. None: nine tenths of the machine's memory.
     - `backend`: "auto", "pardiso", "mumps" or "superlu" (see `fem.linear_algebra.factor.factor`).
     - `scratch`: directory for factors on disk; None: the FLEXMB_SCRATCH variable, or the system's temporary directory.
-    - `checkpoint`: directory where solutions are kept: a run that was killed goes on there when it is started again. Remove it when the work is done.
+    - `checkpoint`: directory where solutions are kept: a run that was killed goes on there when it is started again.
+      Remove it when the work is done.
     """
 
     memory: int | str | None = None
@@ -73,7 +77,8 @@ SLACK = 0.05
 
 
 def return_free_memory() -> None:
-    """Give memory that Python and NumPy have freed back to the system: glibc keeps much of it otherwise, out of reach of the solver libraries' own budget."""
+    """Give memory that Python and NumPy have freed back to the system: glibc keeps much of it otherwise, out of reach
+    of the solver libraries' own budget."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
@@ -96,19 +101,23 @@ def private_directory(solver: SolverOptions, needed: int) -> tuple[Path, Callabl
         free = shutil.disk_usage(place).free
         if free < needed:
             raise FactorisationError(
-                f"The factor needs {readable(needed)} on disk, and {place} has {readable(free)} free. Free space there, or name another directory: "
-                "SolverOptions(scratch=...) or the variable FLEXMB_SCRATCH."
+                f"The factor needs {readable(needed)} on disk, and {place} has {readable(free)} free. Free space "
+                "there, or name another directory: SolverOptions(scratch=...) or the variable FLEXMB_SCRATCH."
             )
         directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=place))
     except OSError as error:
         raise FactorisationError(
-            f"Factors that do not fit the memory cannot be written to {place}: {error}. Name a directory that can be: SolverOptions(scratch=...)."
+            f"Factors that do not fit the memory cannot be written to {place}: {error}. Name a directory that can be: "
+            "SolverOptions(scratch=...)."
         ) from None
     return directory, partial(shutil.rmtree, directory, ignore_errors=True)
 
 
 def working_memories(solver: SolverOptions, there: int, most: int) -> Iterator[int]:
-    """Bytes to try for a factorisation out of core; `there`: what the process holds. Those beyond the budget find out what would work."""
+    """Bytes to try for a factorisation out of core; `there`: what the process holds.
+
+    Those beyond the budget find out what would work.
+    """
     core = max(solver.budget - there, MEGABYTE)
     yield core
     core += int(SLACK * solver.budget)
@@ -125,8 +134,8 @@ def within(solver: SolverOptions, there: int, core: int) -> bool:
 def too_small(solver: SolverOptions, equations: int, there: int, core: int) -> FactorisationError:
     """The error for a budget in which a factorisation did not succeed, though it did with `core` bytes."""
     return FactorisationError(
-        f"A memory budget of {readable(solver.budget)} is too small for this factorisation ({equations} equations): the process holds {readable(there)} already. "
-        f"Give at least {readable(1.05 * (there + core))}."
+        f"A memory budget of {readable(solver.budget)} is too small for this factorisation ({equations} equations): "
+        f"the process holds {readable(there)} already. Give at least {readable(1.05 * (there + core))}."
     )
 
 

@@ -90,16 +90,18 @@ def command(
             fem.read_mesh(mesh, ignore=ignore or ()), material_from(material), name=mesh.stem
         ).with_interfaces(**interfaces)
         part = part.with_solver(memory, checkpoint=checkpoint)
-        reach = None if band is None else (0.0, band)
-        basis = reduction.reduce(part, method, modes, reference_frame, band=reach, tolerance=tolerance)
-        body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)
-    say_text(basis)
-    with at_work("comparing with the full model"):
-        say_text(reduction.compare_modes(part, basis))
-    if plot is not None and reach is not None:
-        from flexmb.plots.reduction_plots import plot_response_errors
+    reach = None if band is None else (0.0, band)
+    with reduction.prepared(part):
+        with at_work("reducing"):
+            basis = reduction.reduce(part, method, modes, reference_frame, band=reach, tolerance=tolerance)
+            body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)
+        say_text(basis)
+        with at_work("comparing with the full model"):
+            say_text(reduction.compare_modes(part, basis))
+        if plot is not None and reach is not None:
+            from flexmb.plots.reduction_plots import plot_response_errors
 
-        say_text(f"plot: {plot_response_errors([reduction.response_error(part, basis, reach)], plot, tolerance)}")
+            say_text(f"plot: {plot_response_errors([reduction.response_error(part, basis, reach)], plot, tolerance)}")
     say_text(body)
     say_text(f"body: {save_body(body, output)}")
     if checkpoint is not None:

@@ -165,11 +165,12 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     how = keys.reduction
     part = part if how.memory is None else part.with_solver(how.memory)
     band = None if how.band is None else (0.0, how.band)
-    basis = reduction.reduce(part, how.method, how.modes, how.reference_frame, band=band, tolerance=how.tolerance)
-    return flexible_body(
-        part, basis, name=name, modal_damping=keys.modal_damping, rayleigh=(keys.rayleigh[0], keys.rayleigh[1]),
-        geometric_stiffness=keys.geometric_stiffness,
-    )  # fmt: skip
+    with reduction.prepared(part):
+        basis = reduction.reduce(part, how.method, how.modes, how.reference_frame, band=band, tolerance=how.tolerance)
+        return flexible_body(
+            part, basis, name=name, modal_damping=keys.modal_damping, rayleigh=(keys.rayleigh[0], keys.rayleigh[1]),
+            geometric_stiffness=keys.geometric_stiffness,
+        )  # fmt: skip
 
 
 def _mesh_path(text: str, folder: Path) -> Path:

@@ -169,8 +169,9 @@ class JointKeys(_Between):
 
     @model_validator(mode="after")
     def _used_keys(self) -> Self:
-        if self.second_axis is not None and self.kind != "universal":
-            raise refusal(f"second_axis belongs to a universal joint; this one is {self.kind!r}")
+        if self.second_axis is not None and not JOINTS[self.kind].second_axis:
+            having = " or ".join(kind.name for kind in JOINTS.values() if kind.second_axis)
+            raise refusal(f"second_axis belongs to a {having} joint; this one is {self.kind!r}")
         if self.along is not None and self.drive is None and self.speed is None:
             raise refusal("along says which motion drive or speed means; there is neither")
         return self

@@ -5,12 +5,13 @@ from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hint
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
-from fem.errors import unknown_name
+from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError
 from flexmb.files.models.keys import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
 from flexmb.mechanism.joints import JOINTS
+from reduction.registry import METHODS
 
 
 class MaterialKeys(Keys):
@@ -55,18 +56,30 @@ Interface = Annotated[
 ]  # fmt: skip
 
 
+def _existing_reduction(name: str) -> str:
+    if name not in METHODS:
+        raise refusal(unknown_name("reduction method", name, METHODS))
+    return name
+
+
 class ReductionKeys(Keys):
     """How the mesh is reduced."""
 
     renamed: ClassVar = {"attached_to": "reference_frame"}
-    method: Literal[
-        "choose", "craig-bampton", "craig-chang", "herting", "modal", "krylov", "gramian", "balanced-truncation", "irka"
-    ] = "craig-bampton"
+    method: Annotated[str, AfterValidator(_existing_reduction)] = "craig-bampton"
     modes: Annotated[int, Field(ge=0)] | None = None
     band: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
     reference_frame: str | None = None
     memory: str | None = None
+
+    @model_validator(mode="after")
+    def _has_these(self) -> Self:
+        try:
+            METHODS[self.method].require(self.model_dump(exclude={"method", "memory"}, exclude_none=True))
+        except MatrixError as error:
+            raise refusal(str(error).rstrip(".")) from None
+        return self
 
 
 class AxisAngle(Keys):

@@ -11,14 +11,14 @@ def _list_methods(asked: bool) -> None:
         return
     from rich.table import Table
 
-    from flexmb.cli.screen import say_text
+    from flexmb.cli.screen import console
     from reduction.registry import METHODS
 
     table = Table("method", "coordinates", "exact for static loads", "needs", "takes")
     for record in METHODS.values():
         size = [option for option in ("modes", "band", "tolerance") if option in record.options]
         table.add_row(record.name, record.coordinates, record.exact_for, ", ".join(record.needs), ", ".join(size))
-    say_text(table)
+    console.print(table)
     raise typer.Exit
 
 

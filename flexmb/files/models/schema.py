@@ -10,6 +10,7 @@ from flexmb.errors import IntegratorError
 from flexmb.files.models.keys import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
+from flexmb.mechanism.force_law import LAWS
 from flexmb.mechanism.joints import JOINTS
 from reduction.registry import METHODS
 
@@ -244,14 +245,30 @@ Effort = Annotated[
 ]  # fmt: skip
 
 
+def _existing_law(name: str) -> str:
+    if name not in LAWS:
+        there = unknown_name("law", name, LAWS) if LAWS else f"there is no law {name!r}; none is registered."
+        raise refusal(f"{there} Register it in the program that loads this file: @register_law({name!r})")
+    return name
+
+
 class MotorKeys(Keys):
-    """A torque or force in a joint's free motion."""
+    """A torque or force in a joint's free motion, as a number or motion (`effort`), or by a `law` that the program registered."""
 
     name: Name
     joint: str
-    effort: Effort
+    effort: Effort | None = None
+    law: Annotated[str, AfterValidator(_existing_law)] | None = None
     drag: NotNegative = 0.0
     along: Literal["rotation", "translation"] | None = None
+
+    @model_validator(mode="after")
+    def _one_effort(self) -> Self:
+        if (self.effort is None) == (self.law is None):
+            raise refusal(
+                'a motor has either effort = (a number or a motion) or law = "name" (a law that is registered)'
+            )
+        return self
 
 
 class LoadKeys(Keys):

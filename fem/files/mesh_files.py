@@ -11,7 +11,7 @@ import meshio
 import numpy as np
 
 from fem.elements import ELEMENTS
-from fem.errors import MeshError, MeshWarning
+from fem.errors import FlexmbError, MeshError, MeshWarning
 from fem.files.abaqus.deck import read_deck
 from fem.files.abaqus.sets import raw_mesh
 from fem.files.gmsh_reader import read_gmsh
@@ -80,7 +80,12 @@ def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Co
     path = Path(path)
     if not path.is_file():
         raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
-    raw = _READERS.get(path.suffix.lower(), _read_by_meshio)(path)
+    try:
+        raw = _READERS.get(path.suffix.lower(), _read_by_meshio)(path)
+    except FlexmbError:
+        raise
+    except (LookupError, ValueError, ArithmeticError, OSError) as error:
+        raise MeshError(f"The mesh file {str(path)!r} cannot be read: {type(error).__name__}: {error}.") from error
     if not isinstance(raw, RawMesh):
         raise MeshError(f"The reader of {path.suffix.lower()!r} files gives a RawMesh; found {type(raw).__name__}.")
     return solid_mesh(raw, path.stem, beams, ignore)

@@ -59,7 +59,7 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
     with _naming(path, ""):
         data = changed(data, changes or {})
     try:
-        keys = schema.ModelKeys.model_validate(data)
+        keys = schema.model_keys().model_validate(data)
     except ValidationError as error:
         raise ModelFileError(f"{path}: " + "\n  ".join(sentences(error, data))) from None
     options = keys.simulation.model_dump()

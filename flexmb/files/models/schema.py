@@ -1,6 +1,7 @@
 """The keys of a model file (TOML): bodies, joints, forces, settings. A key that is not here is refused by name."""
 
 from dataclasses import fields
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hints
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
@@ -370,18 +371,12 @@ def _method_in(data: Any) -> Any:
     return f"<{data.get('method', DEFAULT_METHOD)}>" if isinstance(data, dict) else f"<{DEFAULT_METHOD}>"
 
 
-SimulationKeys: Any = Annotated[
-    Union[tuple(Annotated[_method_keys(name, record), Tag(f"<{name}>")] for name, record in methods().items())],  # noqa: UP007
-    Discriminator(_method_in),
-]
-
-
 class ModelKeys(Keys):
-    """A whole model file."""
+    """A whole model file; see `model_keys`."""
 
     name: str = "mechanism"
     gravity: Vector = Field([0.0, 0.0, 0.0])
-    simulation: SimulationKeys
+    simulation: Any
     bodies: Annotated[dict[str, BodyKeys], Field(min_length=1)]
     joints: list[AnyJoint] = Field([])
     springs: list[SpringKeys] = Field([])
@@ -401,3 +396,15 @@ class ModelKeys(Keys):
                     f"a body cannot be called {name!r}: 'ground' is the fixed world, and a dot separates a body from its interface"
                 )
         return self
+
+
+def model_keys() -> type[ModelKeys]:
+    """The keys of a model file, its simulation by one of the methods that are registered now."""
+    return _with_methods(tuple(methods().items()))
+
+
+@lru_cache(maxsize=2)
+def _with_methods(known: tuple[tuple[str, type[Method]], ...]) -> type[ModelKeys]:
+    tables = tuple(Annotated[_method_keys(name, record), Tag(f"<{name}>")] for name, record in known)
+    simulation: Any = Annotated[Union[tables], Discriminator(_method_in)]  # noqa: UP007
+    return create_model("ModelKeys", __base__=ModelKeys, simulation=(simulation, ...))

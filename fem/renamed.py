@@ -137,7 +137,8 @@ sys.meta_path.append(_OldNames)
 
 
 def refuse_old_names(module: str) -> None:
-    """Attributes that had another name raise AttributeError with their new one; those of a module that is no package ImportError, as `from module import old` hides the other."""
+    """Attributes that had another name raise AttributeError with their new one; those of a module that is no package
+    ImportError, as `from module import old` hides the other."""
     here = sys.modules[module]
 
     def missing(name: str) -> Any:

@@ -19,6 +19,7 @@ from reduction.build import (
     reduction_context,
     size_spec,
 )
+from reduction.method import METHODS, register_reduction
 from reduction.methods.craig_bampton import craig_bampton_shape_generator
 from reduction.methods.free_interface import craig_chang_shape_generator, herting_shape_generator
 from reduction.methods.gramian import gramian_shape_generator, position_gramian
@@ -37,6 +38,9 @@ FAMILIES: dict[str, Callable[[ReductionContext, SizeSpec], ShapeGenerator]] = {
 """In the order in which they are tried; of equal sizes the first wins."""
 
 
+@register_reduction(
+    "choose", coordinates="the fewest", exact_for="nothing", cost="the reference response, 5 solves a mode"
+)  # fmt: skip
 @renamed(tol="tolerance", attached_to="reference_frame")
 def choose(
     model: Model,
@@ -50,22 +54,23 @@ def choose(
     """The smallest basis, over several families, whose response to the inputs is within `tolerance` of the full model's
     over `band = (0, f)`.
 
-    `methods`: families to try, default all (see `FAMILIES`). All are exact for static loads at the interfaces but
-    "modal". The basis's options hold the table of candidates (`candidates`: method, coordinates, seconds); printing the
-    basis shows it. A family is followed only up to the smallest size found before it. `reference_frame`, `inputs`: see
-    `craig_bampton` and `resolve_inputs`. Cost: one factorisation, the reference response, 5 solves a mode, and, when
-    Krylov wins, a factorisation a shape.
+    `methods`: families to try, default all (`FAMILIES`, and what is registered with a `family`). All are exact for
+    static loads at the interfaces but "modal". The basis's options hold the table of candidates (`candidates`: method,
+    coordinates, seconds); printing the basis shows it. A family is followed only up to the smallest size found before
+    it. `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Cost: one factorisation, the reference
+    response, 5 solves a mode, and, when Krylov wins, a factorisation a shape.
 
     Raises ConvergenceError when no family meets the tolerance, with the best error of each.
 
     Raises `MatrixError` without a band, and for a method that does not exist.
     """
-    names = list(FAMILIES) if methods is None else list(methods)
+    families = FAMILIES | {record.name: record.family for record in METHODS.values() if record.family is not None}
+    names = list(families) if methods is None else list(methods)
     for name in names:
-        if name not in FAMILIES:
-            raise MatrixError(unknown_name("reduction method", name, FAMILIES))
+        if name not in families:
+            raise MatrixError(unknown_name("reduction method", name, families))
     if not names:
-        raise MatrixError(f"No method to choose from; existing: {', '.join(FAMILIES)}.")
+        raise MatrixError(f"No method to choose from; existing: {', '.join(families)}.")
     if band is None:
         raise MatrixError("A choice by error needs a band=(0, f).")
     spec = size_spec(None, band, tolerance, least=0)
@@ -82,7 +87,7 @@ def choose(
         row: dict[str, Any] = {"method": name}
         try:
             sequence, count = smallest(
-                context.required_reference, model, FAMILIES[name](context, spec), tolerance, limit
+                context.required_reference, model, families[name](context, spec), tolerance, limit
             )
             made[name] = (sequence, sequence.first.shape[1] + count, count)
             row |= {"coordinates": sequence.first.shape[1] + count}

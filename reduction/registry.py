@@ -1,33 +1,23 @@
-"""All reduction methods by name, called alike."""
+"""All reduction methods by name, called alike: those of the room `reduction.methods`, and those registered
+elsewhere."""
 
-from collections.abc import Callable, Sequence
+import importlib
+import pkgutil
+from collections.abc import Sequence
 from typing import Any
 
-from fem.errors import MatrixError, unknown_name
 from fem.model import Model
 from fem.renamed import renamed
+from reduction import methods
 from reduction.basis import Basis
 from reduction.build import Band, Load
-from reduction.choose import choose
-from reduction.methods.balanced_truncation import balanced_truncation
-from reduction.methods.craig_bampton import craig_bampton
-from reduction.methods.free_interface import craig_chang, herting
-from reduction.methods.gramian import gramian
-from reduction.methods.irka import irka
-from reduction.methods.krylov import krylov
-from reduction.methods.modal import modal
+from reduction.method import METHODS, reduction_method
 
-METHODS: dict[str, Callable[..., Basis]] = {
-    "choose": choose,
-    "craig-bampton": craig_bampton,
-    "craig-chang": craig_chang,
-    "herting": herting,
-    "modal": modal,
-    "krylov": krylov,
-    "gramian": gramian,
-    "balanced-truncation": balanced_truncation,
-    "irka": irka,
-}
+for _module in (
+    "reduction.choose",
+    *(f"{methods.__name__}.{file.name}" for file in pkgutil.iter_modules(methods.__path__)),
+):
+    importlib.import_module(_module)
 
 
 @renamed(tol="tolerance", attached_to="reference_frame")
@@ -40,23 +30,20 @@ def reduce(
     band: Band | None = None,
     tolerance: float | None = None,
     inputs: Sequence[Load] | None = None,
+    **options: Any,
 ) -> Basis:
     """The basis that the method called `method` makes; what is None is left to the method. Names: `METHODS`.
 
     `inputs`: what drives the part: names of interfaces, "rotation", "gravity", loads (ndof,) or (ndof, k); None: all
-    interfaces.
+    interfaces. `options`: further ones of the method.
 
-    Raises `MatrixError` when the method does not exist, or lacks a number it needs.
+    Raises `MatrixError` when the method does not exist, lacks an option that it needs, or is given one that it does
+    not have.
     """
     model.require_obeyed()
-    if method not in METHODS:
-        raise MatrixError(unknown_name("reduction method", method, METHODS))
-    given: dict[str, Any] = {"modes": modes, "tolerance": tolerance, "band": band}
-    if method == "choose" and modes is not None:
-        raise MatrixError('"choose" finds the number of modes; give it a band and a tolerance, or name a method.')
-    if method == "irka" and (modes is None or tolerance is not None):
-        raise MatrixError('"irka" needs the number of modes, and takes no tolerance.')
-    if band is None and method in ("choose", "gramian", "balanced-truncation", "irka"):
-        raise MatrixError(f"Reduction by {method!r} needs a band, (0, highest frequency of interest).")
-    given = {key: value for key, value in given.items() if value is not None}
-    return METHODS[method](model, reference_frame=reference_frame, inputs=inputs, **given)
+    record = reduction_method(method)
+    given = {"modes": modes, "tolerance": tolerance, "band": band, "reference_frame": reference_frame, "inputs": inputs}
+    return record(model, **{key: value for key, value in given.items() if value is not None}, **options)
+
+
+__all__ = ["METHODS", "reduce"]

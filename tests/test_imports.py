@@ -38,6 +38,7 @@ ROOMS = (
     "reduction.substructures",
     "reduction.shape_sequence",
     "reduction.build",
+    "reduction.method",
     "reduction.methods",
     "reduction.choose",
     "reduction.registry",

@@ -1,10 +1,10 @@
-"""Reading and writing meshes: Gmsh, Abaqus/CalculiX and Nastran files by own readers, VTK's by VTK, every other format
-by meshio."""
+"""Reading and writing meshes: by what is registered for the ending of a file's name (Gmsh, Abaqus/CalculiX, Nastran,
+VTK, and formats of users), every other format by meshio."""
 
 import contextlib
 import io
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import meshio
 import numpy as np
 
 from fem.elements import ELEMENTS
-from fem.errors import MeshError, MeshWarning
+from fem.errors import FlexmbError, MeshError, MeshWarning
 from fem.files.abaqus.deck import read_deck
 from fem.files.abaqus.sets import raw_mesh
 from fem.files.gmsh_reader import read_gmsh
@@ -29,15 +29,50 @@ _MARK = " set "
 """How sets are kept in formats that have none: as fields "node set NAME" (0/1), "cell set NAME" (0/1), "face set NAME"
 (bit k: face k)."""
 _FIELDS_IN = (".vtu", ".vtk", ".xdmf")
-_VTK = (".vtu", ".vtk")
-_NASTRAN = (".bdf", ".nas", ".fem")
+
+Reader = Callable[[Path], RawMesh]
+Writer = Callable[[Mesh, Path], None]
+_READERS: dict[str, Reader] = {}
+_WRITERS: dict[str, tuple[Writer, bool]] = {}
+
+
+def register_reader(endings: Iterable[str], read: Reader) -> None:
+    """From now on `read_mesh` reads files with these endings, such as ".xyz", by `read(path)`, which gives what the
+    file holds.
+
+    Raises `MeshError` for an ending that is none, or that is read already.
+    """
+    for ending in _sound(endings, _READERS):
+        _READERS[ending] = read
+
+
+def register_writer(endings: Iterable[str], write: Writer, *, keeps_sets: bool = False) -> None:
+    """From now on `write_mesh` writes files with these endings by `write(mesh, path)`, and warns that sets are lost
+    unless the format `keeps_sets`.
+
+    Raises `MeshError` for an ending that is none, or that is written already.
+    """
+    for ending in _sound(endings, _WRITERS):
+        _WRITERS[ending] = write, keeps_sets
+
+
+def _sound(endings: Iterable[str], known: Collection[str]) -> list[str]:
+    """The endings in small letters."""
+    found = [endings.lower()] if isinstance(endings, str) else [ending.lower() for ending in endings]
+    for ending in found:
+        if not (ending.startswith(".") and len(ending) > 1 and "." not in ending[1:]):
+            raise MeshError(f'An ending is a point and letters, such as ".xyz"; found {ending!r}.')
+        if ending in known:
+            raise MeshError(f"There is a format with the ending {ending!r} already. Take another ending.")
+    return found
 
 
 def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
     """The mesh in a file, with its named sets. Units stay the file's.
 
-    Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, and by meshio .med, .mesh,
-    .xdmf, .cgns, .e and more. Groups of solid cells become cell sets, surface groups face sets (node sets when they are
+    Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, those of `register_reader`,
+    and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell sets, surface groups face
+    sets (node sets when they are
     not on the skin), line and point groups node sets. Two-node lines are beams when they are in one of the groups
     `beams`, or when the file has neither solid nor surface cells; their groups become cell sets. Nodes that no cell of
     the part uses are left out; `node_ids` keeps the file's numbers. `mesh.warnings` says what was changed. Warns
@@ -52,19 +87,19 @@ def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Co
     path = Path(path)
     if not path.is_file():
         raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
-    ending = path.suffix.lower()
-    if ending == ".inp":
-        raw = raw_mesh(read_deck(path))
-    elif ending == ".msh":
-        raw = read_gmsh(path)
-    elif ending in _NASTRAN:
-        raw = read_nastran_mesh(path)
-    elif ending in _VTK:
-        raw = _raw_from_vtk(read_vtk(path))
-    else:
-        raw = raw_from_meshio(_meshio_read(path), first=0 if ending in _FIELDS_IN else 1)
-        raw = _med_order(raw) if ending == ".med" else raw
+    try:
+        raw = _READERS.get(path.suffix.lower(), _read_by_meshio)(path)
+    except FlexmbError:
+        raise
+    except (LookupError, ValueError, ArithmeticError, OSError) as error:
+        raise MeshError(f"The mesh file {str(path)!r} cannot be read: {type(error).__name__}: {error}.") from error
+    if not isinstance(raw, RawMesh):
+        raise MeshError(f"The reader of {path.suffix.lower()!r} files gives a RawMesh; found {type(raw).__name__}.")
     return solid_mesh(raw, path.stem, beams, ignore)
+
+
+def _read_by_meshio(path: Path) -> RawMesh:
+    return raw_from_meshio(_meshio_read(path), first=0 if path.suffix.lower() in _FIELDS_IN else 1)
 
 
 def _med_order(raw: RawMesh) -> RawMesh:
@@ -75,6 +110,10 @@ def _med_order(raw: RawMesh) -> RawMesh:
         inverted = kind in ELEMENTS and len(rows) and (scaled_jacobian(ELEMENTS[kind], raw.points[rows])[0] <= 0).all()
         blocks.append((kind, rows[:, MIRRORED[kind]] if inverted else rows))
     return replace(raw, blocks=tuple(blocks))
+
+
+def _read_med(path: Path) -> RawMesh:
+    return _med_order(_read_by_meshio(path))
 
 
 def _meshio_read(path: Path) -> meshio.Mesh:
@@ -193,16 +232,10 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
     """
     path = Path(path)
     ending = path.suffix.lower()
+    write, keeps_sets = _WRITERS.get(ending, (_write_by_meshio, False))
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            if ending == ".msh":
-                write_gmsh(mesh, path)
-            elif ending in _VTK:
-                write_vtk(
-                    path, VtkFields(mesh.points, tuple((b.kind, b.connectivity) for b in mesh.cells), *_as_fields(mesh))
-                )
-            else:
-                meshio.write(path, _to_meshio(mesh, ending))
+            write(mesh, path)
     except MeshError:
         raise
     except (Exception, SystemExit) as error:
@@ -211,13 +244,17 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
             f"{error}. .msh and .vtu files hold every kind of cell."
         ) from None
     names = [*mesh.node_sets, *mesh.face_sets, *mesh.cell_sets]
-    if names and ending not in (".msh", ".inp", *_FIELDS_IN):
+    if names and not keeps_sets:
         warnings.warn(
             f"{path.name}: {ending} files keep no sets; lost: {', '.join(map(repr, names))}. Use .msh or .vtu.",
             MeshWarning,
             stacklevel=2,
         )
     return path
+
+
+def _write_by_meshio(mesh: Mesh, path: Path) -> None:
+    meshio.write(path, _to_meshio(mesh, path.suffix.lower()))
 
 
 def _to_meshio(mesh: Mesh, ending: str) -> meshio.Mesh:
@@ -249,3 +286,18 @@ def _as_fields(mesh: Mesh) -> tuple[dict, dict]:
         np.bitwise_or.at(bits, faces[:, 0], (1 << faces[:, 1]).astype(np.int32))
         cell_data["face" + _MARK + name] = _by_block(mesh, bits)
     return point_data, cell_data
+
+
+def _write_vtk(mesh: Mesh, path: Path) -> None:
+    blocks = tuple((b.kind, b.connectivity) for b in mesh.cells)
+    write_vtk(path, VtkFields(mesh.points, blocks, *_as_fields(mesh)))
+
+
+register_reader([".inp"], lambda path: raw_mesh(read_deck(path)))
+register_reader([".msh"], read_gmsh)
+register_reader([".bdf", ".nas", ".fem"], read_nastran_mesh)
+register_reader([".vtu", ".vtk"], lambda path: _raw_from_vtk(read_vtk(path)))
+register_reader([".med"], _read_med)
+register_writer([".msh"], write_gmsh, keeps_sets=True)
+register_writer([".vtu", ".vtk"], _write_vtk, keeps_sets=True)
+register_writer([".xdmf", ".inp"], _write_by_meshio, keeps_sets=True)

@@ -1,9 +1,10 @@
-"""Entry point of the command line. Every module with a `command` in the rooms of verbs is a verb of that name; verbs import what they need when they run, so that help comes at once."""
+"""Entry point of the command line. Every module with a `command` in the rooms of verbs, and among the entry points `flexmb.extensions`, is a verb of that name; verbs import what they need when they run, so that help comes at once."""
 
 import importlib
 import os
 import pkgutil
 import sys
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -43,6 +44,16 @@ for room in (parts, motion, analyses):
         verb = importlib.import_module(f"{room.__name__}.{module.name}")
         if hasattr(verb, "command"):
             app.command(name=module.name, cls=Verb, rich_help_panel=room.PANEL)(verb.command)
+
+for extension in entry_points(group="flexmb.extensions"):
+    try:
+        loaded = extension.load()
+    except Exception as error:
+        where = f"{extension.name} = {extension.value}"
+        typer.echo(f"Note: the extension {where} cannot be imported: {type(error).__name__}: {error}", err=True)
+        continue
+    if hasattr(loaded, "command"):
+        app.command(name=extension.name, cls=Verb, rich_help_panel="Extensions")(loaded.command)
 
 _DEBUG = {"on": False}
 

@@ -31,7 +31,7 @@ from flexmb.kernels.base.data import ANGLE, DISTANCE, TRANSLATION, Flat, make_pl
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, place_markers
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled, part_of
-from flexmb.mechanism.joints import turns
+from flexmb.mechanism.joints import aligned_axes
 from flexmb.mechanism.locking import require_no_events
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
@@ -253,8 +253,7 @@ def _require_same_branch(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> Non
     for joint in mechanism.joints:
         a, b = joint.markers
         S = places.axes[a].T @ places.axes[b]
-        whole = joint.kind in ("fixed", "prismatic")  # no rotation is free: all three axes
-        if (whole and S.diagonal().min() < 0) or (turns(joint.kind) and S[2, 2] < 0):
+        if any(S[k, k] < 0 for k in aligned_axes(joint.kind)):
             raise AssemblyError(
                 f"Joint {joint.name!r} could only be closed with its axes turned round by half a turn. Check the orientations of the bodies it connects."
             )

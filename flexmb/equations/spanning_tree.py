@@ -1,7 +1,6 @@
 """The tree of a mechanism: each body hangs on its parent by one joint; the others close loops. The coordinates that generalised-alpha integrates."""
 
 from collections import deque
-from collections.abc import Collection
 
 import numpy as np
 
@@ -9,31 +8,20 @@ from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.equations.tree import FREE, Tree
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import Joint, Mechanism
 from flexmb.spatial.layout import pose
 
-AXES = {
-    "fixed": (),
-    "revolute": (5,),
-    "prismatic": (2,),
-    "cylindrical": (2, 5),
-    "spherical": (3, 4, 5),
-    "planar": (0, 1, 5),
-}
-"""Free components of the twist [translation, rotation] on the axes of the joint. Other kinds are no groups of motions; they close loops."""
 ALL = (0, 1, 2, 3, 4, 5)
-COMMUTING = tuple(kind for kind in AXES if kind != "planar")
-"""Kinds whose translations do not turn with their rotations: uniform motion in them stays uniform."""
-HOLDING = ("fixed", "revolute", "spherical", "universal")
-"""Kinds of joints that hold a point of one body at a point of the other."""
 
 
-def tree_of(mechanism: Mechanism, kinds: Collection[str] = tuple(AXES)) -> Tree:
-    """The tree with the shortest branches, of joints of some kinds in the order of the model; a body that no such joint reaches is free."""
+def tree_of(mechanism: Mechanism, *, commuting: bool = False) -> Tree:
+    """The tree with the shortest branches, of joints in the order of the model, whose kinds have `axes`, and if asked for are `commuting`; a body that no such joint reaches is free."""
     flat, bodies = compiled(mechanism), mechanism.bodies
     near: dict[int, list[tuple[Joint, int, int]]] = {b: [] for b in range(GROUND, len(bodies))}
     for joint in mechanism.joints:
-        if joint.kind in kinds:
+        kind = JOINTS.get(joint.kind)
+        if kind is not None and kind.axes is not None and (kind.commuting or not commuting):
             a, b = joint.markers
             near[mechanism.markers[a].body].append((joint, a, b))
             near[mechanism.markers[b].body].append((joint, b, a))
@@ -46,7 +34,7 @@ def tree_of(mechanism: Mechanism, kinds: Collection[str] = tuple(AXES)) -> Tree:
             for joint, mine, other in near[queue.popleft()]:
                 body = mechanism.markers[other].body
                 if body != GROUND and body not in hung:
-                    hung[body] = (mine, other, AXES[joint.kind])
+                    hung[body] = (mine, other, JOINTS[joint.kind].axes or ())
                     order.append(body)
                     queue.append(body)
 
@@ -80,7 +68,7 @@ def integrated_tree(mechanism: Mechanism, coordinates: str) -> Tree:
     """The coordinates, "absolute" or "joint", that generalised-alpha integrates: bodies without a joint move about pivots; absolute coordinates are those of a tree without joints."""
     flat, nb = compiled(mechanism), len(mechanism.bodies)
     if coordinates == "joint":
-        tree = tree_of(mechanism, COMMUTING)
+        tree = tree_of(mechanism, commuting=True)
         return pointed(Tree(**fields_of(tree) | {"pivoted": tree.child == FREE, "pivot": pivots(mechanism)[0]}))
     free, (pivot, carrier, order) = np.full(nb, FREE), pivots(mechanism)
     return pointed(Tree(
@@ -112,16 +100,17 @@ def pivots(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         for kind, body, marker in near[parent]:
             if body in held:
                 continue
-            held[body] = held[parent] and kind in HOLDING
+            holds, welds = (False, False) if kind not in JOINTS else (JOINTS[kind].holds_point, JOINTS[kind].welds)
+            held[body] = held[parent] and holds
             queue.append(body)
             if held[body]:
-                rests = parent == GROUND or (kind == "fixed" and carrier[parent] == GROUND)
+                rests = parent == GROUND or (welds and carrier[parent] == GROUND)
                 moves = body if mechanism.bodies[body].modes else GROUND
-                carrier[body] = moves if rests else carrier[parent] if kind == "fixed" else parent
-            if kind == "fixed" and parent != GROUND:
+                carrier[body] = moves if rests else carrier[parent] if welds else parent
+            if welds and parent != GROUND:
                 (r0, R0), (r, R) = pose(flat, q, parent), pose(flat, q, body)
                 found[body] = R.T @ (r0 + R0 @ found[parent] - r)
-            elif kind in HOLDING:
+            elif holds:
                 found[body] = flat.marker_point[marker]
     order = [b for b in held if b != GROUND] + [b for b in range(len(found)) if b not in held]
     return found, carrier, np.array(order, dtype=np.int64)

@@ -1,11 +1,12 @@
-"""Force laws: efforts that a user's function gives from time, a relative coordinate and its rate."""
+"""Force laws: efforts that a user's function gives from time, a relative coordinate and its rate; and the names by which model files call them."""
 
 import ctypes
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
@@ -18,6 +19,35 @@ from flexmb.errors import LawError
 from flexmb.kernels.base.call import KNOWN
 
 SIGNATURE = "float64(float64, float64, float64)"
+
+Effort = Callable[[float, float, float], float]
+E = TypeVar("E", bound=Callable[..., float])
+_REGISTERED: dict[str, Effort] = {}
+LAWS: Mapping[str, Effort] = MappingProxyType(_REGISTERED)
+"""Registered laws by name."""
+
+
+def register_law(name: str) -> Callable[[E], E]:
+    """Decorator of a function `effort(t, x, xdot)`, compiled or not: from now on motors in model files may name it, `law = "name"`.
+
+    A model file names laws, it holds none: no code is run from files. Raises `LawError` for a name that is taken.
+    """
+
+    def keep(effort: E) -> E:
+        known = _REGISTERED.get(name)
+        if known is not None and _home(known) != _home(effort):
+            raise LawError(f"There is a law {name!r} already: {'.'.join(_home(known))}.")
+        if not name or not callable(effort):
+            raise LawError(f"A law is a function effort(t, x, xdot) with a name; found {name!r}, {effort!r}.")
+        _REGISTERED[name] = effort
+        return effort
+
+    return keep
+
+
+def _home(effort: Effort) -> tuple[str, str]:
+    """Where a function was defined, which running its file again does not change."""
+    return getattr(effort, "__module__", ""), getattr(effort, "__qualname__", repr(effort))
 
 
 class ForceLaw:

@@ -177,30 +177,32 @@ class System:
     ) -> None:
         """A joint of the given `kind` (see `flexmb.mechanism.joints.JOINTS`) between two places.
 
-        `axis` (3,) world direction: the joint's z axis; the universal joint has `axis` fixed in body `a` and
-        `second_axis` (perpendicular to it) fixed in body `b`. `at`: world point for bare bodies.
+        `axis` (3,) world direction: the joint's z axis; the universal joint, and every kind with a `second_axis`, has `axis` fixed in body `a`
+        (the x axis of its markers) and `second_axis` (perpendicular to it, the y axis) fixed in body `b`. `at`: world point for bare bodies.
 
         Raises `JointError` when an axis has no direction, or the axes of a universal joint are not perpendicular.
         """
-        rows = joint_kind(kind).equations
+        record = joint_kind(kind)
         direction = vector(axis, f"Joint {name!r}, axis")
         if not np.linalg.norm(direction) > 0:
             raise JointError(f"Joint {name!r}: the axis has no direction, found {axis!r}.")
-        if kind == "universal":
+        if second_axis is not None and not record.second_axis:
+            raise JointError(f"Joint {name!r}: a {kind} joint has no second_axis.")
+        if record.second_axis:
             other = vector(
                 second_axis if second_axis is not None else frame_with_axis(direction)[:, 0],
                 f"Joint {name!r}, second_axis",
             )
             if abs(direction @ other) > 1e-6 * np.linalg.norm(direction) * np.linalg.norm(other):
                 raise JointError(
-                    f"Joint {name!r}: the axes of a universal joint must be perpendicular; found {axis!r} and {second_axis!r}."
+                    f"Joint {name!r}: the axes of a {kind} joint must be perpendicular; found {axis!r} and {second_axis!r}."
                 )
             axes = frame_with_axis(np.cross(direction, other), direction)  # x: axis of a, y: axis of b
         else:
             axes = frame_with_axis(direction)
         pair = self._pair(name, a, b, at, axes)
         sorts = {"translation": TRANSLATION, "dot": DOT}
-        made = [Row(sorts[row[0]], pair, (row[1], row[2] if len(row) > 2 else 0)) for row in rows]
+        made = [Row(sorts[row[0]], pair, (row[1], row[2] if len(row) > 2 else 0)) for row in record.equations]
         self._joints[name] = (kind, pair, made)
 
     def fixed(

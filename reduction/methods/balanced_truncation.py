@@ -26,6 +26,7 @@ from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, build, reduction_context, size_spec, static_responses
 from reduction.error.reference_response import ReferenceResponse
+from reduction.method import register_reduction
 from reduction.shape_sequence import ShapeSequence
 from reduction.solutions.condensed import condense
 
@@ -39,6 +40,12 @@ COMPRESS = 1e-9
 """Relative singular value below which directions of the low-rank factor are dropped."""
 
 
+@register_reduction(
+    "balanced-truncation",
+    coordinates="p + shapes",
+    exact_for="all inputs",
+    cost="the reference response, 20 to 50 complex factorisations",
+)
 @renamed(tol="tolerance", attached_to="reference_frame")
 def balanced_truncation(
     model: Model,

@@ -10,6 +10,7 @@ from fem.model import Model
 from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, SizeSpec, build, reduction_context, size_spec
+from reduction.method import register_reduction
 from reduction.shape_sequence import ShapeGenerator, ShapeSequence, static_shapes, vibration
 from reduction.solutions.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
 from reduction.solutions.statics import elastic
@@ -21,6 +22,12 @@ then come within 3 % at the edge of the band and 0.5 % in its lower half (with 1
 0.6 %)."""
 
 
+@register_reduction(
+    "craig-bampton",
+    coordinates="6 (ni - 1) + modes",
+    exact_for="balanced loads at interfaces",
+    cost="6 solves an interface, 5 a mode",
+)
 @renamed(tol="tolerance", attached_to="reference_frame")
 def craig_bampton(
     model: Model,
@@ -65,11 +72,16 @@ def craig_bampton(
     return build(context, spec, "Craig-Bampton", craig_bampton_shape_generator(context, spec), reference_frame)
 
 
+@register_reduction(
+    "guyan", coordinates="6 (ni - 1)", exact_for="balanced loads at interfaces", cost="6 solves an interface"
+)
 @renamed(attached_to="reference_frame")
-def guyan(model: Model, reference_frame: str | None = None, *, band: Band | None = None) -> Basis:
+def guyan(
+    model: Model, reference_frame: str | None = None, *, band: Band | None = None, inputs: Sequence[Load] | None = None
+) -> Basis:
     """Static shapes of the interfaces alone (Guyan, AIAA J. 3 (1965) 380): `craig_bampton` without vibration modes,
     m = 6 (ni - 1)."""
-    return craig_bampton(model, 0, reference_frame, band=band)
+    return craig_bampton(model, 0, reference_frame, band=band, inputs=inputs)
 
 
 def craig_bampton_shape_generator(context: ReductionContext, spec: SizeSpec) -> ShapeGenerator:

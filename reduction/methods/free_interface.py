@@ -8,10 +8,12 @@ from fem.model import Model
 from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, build, reduction_context, size_spec, static_responses
+from reduction.method import register_reduction
 from reduction.shape_sequence import ShapeGenerator, free_modes, static_shapes
 from reduction.solutions.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
 
 
+@register_reduction("craig-chang", coordinates="p + modes", exact_for="all inputs", cost="p solves, 5 a mode")
 @renamed(tol="tolerance", attached_to="reference_frame")
 def craig_chang(
     model: Model,
@@ -47,6 +49,9 @@ def craig_chang_shape_generator(context: ReductionContext) -> ShapeGenerator:
     return free_modes(context.body, context.reference, static_responses(context))
 
 
+@register_reduction(
+    "herting", coordinates="6 ni + modes", exact_for="all loads at interfaces", cost="6 solves an interface, 5 a mode"
+)
 @renamed(tol="tolerance", attached_to="reference_frame")
 def herting(
     model: Model,

@@ -31,12 +31,14 @@ from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, build, reduction_context, size_spec, static_responses
 from reduction.error.reference_response import ReferenceResponse
+from reduction.method import register_reduction
 from reduction.shape_sequence import ShapeGenerator, ShapeSequence
 
 QUADRATURE = 1e-6
 """Relative accuracy of the Gramian's quadrature."""
 
 
+@register_reduction("gramian", coordinates="p + shapes", exact_for="all inputs", cost="the reference response")
 @renamed(tol="tolerance", attached_to="reference_frame")
 def gramian(
     model: Model,

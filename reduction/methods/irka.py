@@ -24,6 +24,7 @@ from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, build, reduction_context, size_spec, static_responses
 from reduction.error.reference_response import ReferenceResponse
+from reduction.method import register_reduction
 from reduction.shape_sequence import ShapeSequence
 from reduction.solutions.orthonormal import new_directions
 
@@ -31,6 +32,7 @@ ITERATIONS, SETTLED = 100, 1e-6
 """Iterations at most, and the relative change of the reduced eigenvalues that ends them."""
 
 
+@register_reduction("irka", coordinates="p + shapes", exact_for="all inputs", cost="the reference response")
 @renamed(attached_to="reference_frame")
 def irka(
     model: Model,

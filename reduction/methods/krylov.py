@@ -39,6 +39,7 @@ from reduction.build import (
 )
 from reduction.error.reference_response import ReferenceResponse, modal_response
 from reduction.error.response_error import relative_error
+from reduction.method import register_reduction
 from reduction.shape_sequence import ShapeGenerator, ShapeSequence
 from reduction.solutions.condensed import condense
 from reduction.solutions.orthonormal import new_directions
@@ -53,6 +54,9 @@ TOGETHER = 0.1
 shapes, a third fewer factorisations."""
 
 
+@register_reduction(
+    "krylov", coordinates="p + shapes", exact_for="all inputs", cost="a factorisation for each shift but 0"
+)
 @renamed(tol="tolerance", attached_to="reference_frame")
 def krylov(
     model: Model,

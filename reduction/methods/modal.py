@@ -9,10 +9,12 @@ from fem.model import Model
 from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, SizeSpec, build, reduction_context, size_spec
+from reduction.method import register_reduction
 from reduction.shape_sequence import ShapeGenerator, ShapeSequence, free_modes, static_shapes
 from reduction.solutions.statics import inertia_relief_solution
 
 
+@register_reduction("modal", coordinates="modes", exact_for="nothing", cost="5 solves a mode")
 @renamed(tol="tolerance", attached_to="reference_frame")
 def modal(
     model: Model,

@@ -15,10 +15,12 @@ def command(
     """Convert a flexible body between flexmb, numpy, MATLAB, SID and MBDyn."""
     from flexmb.cli.screen import say_text
     from flexmb.errors import FileError
-    from flexmb.files.bodies.body_file import FORMATS, load_body, save_body
+    from flexmb.files.bodies.body_file import load_body, save_body, writable_endings
 
-    if output.suffix.lower() not in FORMATS:
-        raise FileError(f"Nothing is known of the ending of {output.name!r}; known are {', '.join(FORMATS)}.")
+    if output.suffix.lower() not in writable_endings():
+        raise FileError(
+            f"Nothing is known of the ending of {output.name!r}; known are {', '.join(writable_endings())}."
+        )
     body = load_body(source)
     say_text(body)
     say_text(f"body: {save_body(body, output)}")

@@ -6,6 +6,22 @@ from typing import Annotated
 import typer
 
 
+def _list_methods(asked: bool) -> None:
+    if not asked:
+        return
+    from rich.table import Table
+
+    from flexmb.cli.screen import console
+    from reduction.registry import METHODS
+
+    table = Table("method", "coordinates", "exact for static loads", "needs", "takes")
+    for record in METHODS.values():
+        size = [option for option in ("modes", "band", "tolerance") if option in record.options]
+        table.add_row(record.name, record.coordinates, record.exact_for, ", ".join(record.needs), ", ".join(size))
+    console.print(table)
+    raise typer.Exit
+
+
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file.")],
     material: Annotated[
@@ -28,8 +44,7 @@ def command(
     method: Annotated[
         str,
         typer.Option(
-            help='"craig-bampton", "craig-chang", "herting", "modal", "krylov", "gramian", "balanced-truncation", "irka", or '
-            '"choose": the smallest of several that meets the tolerance.'
+            help='Such as "craig-bampton", or "choose": the smallest of several that meets the tolerance. --methods lists all.'
         ),
     ] = "craig-bampton",
     modes: Annotated[
@@ -63,6 +78,9 @@ def command(
         ),
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Write a picture of the first modes here (.png).")] = None,
+    methods: Annotated[
+        bool, typer.Option("--methods", help="List the methods and exit.", callback=_list_methods, is_eager=True)
+    ] = False,
 ) -> None:
     """Reduce a part to a flexible body, report its quality, and write it."""
     import fem

@@ -6,9 +6,11 @@
 | `.npz`, `.mat` | numpy, MATLAB | everything but mesh, shapes and stresses |
 | `.sid`, `.SID_FEM` | Standard Input Data (Wallrapp 1994) | mass integrals, geometric stiffness, interfaces |
 | `.fem` | MBDyn modal element | mass integrals, interfaces |
+
+Formats of users: `register_body_reader` and `register_body_writer`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from fem.errors import FlexmbError
@@ -28,21 +30,56 @@ def _load_h5(path: Path) -> Body:
     return body_from_tree(read_tree(path, "body"), path)
 
 
-FORMATS: dict[str, tuple[Callable[[Body, Path], Path], Callable[[Path], Body]]] = {
-    ".h5": (_save_h5, _load_h5),
-    ".npz": (array_file.save_npz, array_file.load_npz),
-    ".mat": (array_file.save_mat, array_file.load_mat),
-    ".sid": (sid_file.save_sid, sid_file.load_sid),
-    ".sid_fem": (sid_file.save_sid, sid_file.load_sid),
-    ".fem": (mbdyn_file.save_mbdyn, mbdyn_file.load_mbdyn),
-}
-"""Ending of a file's name, in small letters -> writer and reader."""
+BodyReader = Callable[[Path], Body]
+BodyWriter = Callable[[Body, Path], Path]
+_READERS: dict[str, BodyReader] = {}
+_WRITERS: dict[str, BodyWriter] = {}
+"""Ending of a file's name, in small letters -> reader, and writer."""
+
+
+def register_body_reader(endings: Iterable[str], read: BodyReader) -> None:
+    """From now on `load_body` reads files with these endings, such as ".xyz", by `read(path)`. Raises `FileError` for an ending that is read already."""
+    for ending in _sound(endings, _READERS):
+        _READERS[ending] = read
+
+
+def register_body_writer(endings: Iterable[str], write: BodyWriter) -> None:
+    """From now on `save_body` writes files with these endings by `write(body, path)`, which gives the path. Raises `FileError` for an ending that is written already."""
+    for ending in _sound(endings, _WRITERS):
+        _WRITERS[ending] = write
+
+
+def _sound(endings: Iterable[str], known: Collection[str]) -> list[str]:
+    """The endings in small letters."""
+    found = [endings.lower()] if isinstance(endings, str) else [ending.lower() for ending in endings]
+    for ending in found:
+        if not (ending.startswith(".") and len(ending) > 1 and "." not in ending[1:]):
+            raise FileError(f'An ending is a point and letters, such as ".xyz"; found {ending!r}.')
+        if ending in known:
+            raise FileError(f"There is a format with the ending {ending!r} already. Take another ending.")
+    return found
+
+
+for _endings, _read, _write in (
+    ([".h5"], _load_h5, _save_h5),
+    ([".npz"], array_file.load_npz, array_file.save_npz),
+    ([".mat"], array_file.load_mat, array_file.save_mat),
+    ([".sid", ".sid_fem"], sid_file.load_sid, sid_file.save_sid),
+    ([".fem"], mbdyn_file.load_mbdyn, mbdyn_file.save_mbdyn),
+):
+    register_body_reader(_endings, _read)
+    register_body_writer(_endings, _write)
+
+
+def writable_endings() -> tuple[str, ...]:
+    """The endings that `save_body` knows."""
+    return tuple(_WRITERS)
 
 
 def require_replaceable(path: str | Path) -> None:
     """Refuse, before a body is made, a path at which something lies that `save_body` would not replace."""
     path = Path(path)
-    if FORMATS.get(path.suffix.lower(), FORMATS[".h5"]) is FORMATS[".h5"]:
+    if _WRITERS.get(path.suffix.lower(), _save_h5) is _save_h5:
         require_own(path, "body")
 
 
@@ -53,7 +90,7 @@ def save_body(body: Body, path: str | Path) -> Path:
     Nothing is left half-written. Raises `FileError`.
     """
     path = Path(path)
-    return FORMATS.get(path.suffix.lower(), FORMATS[".h5"])[0](body, path)
+    return _WRITERS.get(path.suffix.lower(), _save_h5)(body, path)
 
 
 def load_body(path: str | Path) -> Body:
@@ -62,7 +99,7 @@ def load_body(path: str | Path) -> Body:
     if not path.is_file():
         raise FileError(f"There is no body file {str(path)!r} (looked in {path.resolve().parent}).")
     try:
-        body = FORMATS.get(path.suffix.lower(), FORMATS[".h5"])[1](path)
+        body = _READERS.get(path.suffix.lower(), _load_h5)(path)
         require_sound_body(body)
         return body
     except FileError:

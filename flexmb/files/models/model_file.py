@@ -24,6 +24,7 @@ from flexmb.files.models import schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
+from flexmb.mechanism.force_law import LAWS
 from flexmb.mechanism.system import Attachment, BodyHandle, System
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.measure import measure
@@ -58,7 +59,7 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
     with _naming(path, ""):
         data = changed(data, changes or {})
     try:
-        keys = schema.ModelKeys.model_validate(data)
+        keys = schema.model_keys().model_validate(data)
     except ValidationError as error:
         raise ModelFileError(f"{path}: " + "\n  ".join(sentences(error, data))) from None
     options = keys.simulation.model_dump()
@@ -235,7 +236,10 @@ def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
 
 
 def _add_motor(site: _Site, keys: schema.MotorKeys) -> None:
-    effort = keys.effort if isinstance(keys.effort, float | int) else keys.effort.motion(site.folder)
+    if keys.law is not None:
+        effort: Any = LAWS[keys.law]
+    else:
+        effort = keys.effort.motion(site.folder) if isinstance(keys.effort, MotionKeys) else keys.effort
     site.system.motor(keys.name, keys.joint, effort, damping=keys.damping, dof=keys.dof)
 
 

@@ -1,16 +1,19 @@
 """The keys of a model file (TOML): bodies, joints, forces, settings. A key that is not here is refused by name."""
 
 from dataclasses import fields
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hints
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
-from fem.errors import unknown_name
+from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError
 from flexmb.files.models.keys import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
+from flexmb.mechanism.force_law import LAWS
 from flexmb.mechanism.joints import JOINTS
+from reduction.registry import METHODS
 
 
 class MaterialKeys(Keys):
@@ -55,18 +58,30 @@ Interface = Annotated[
 ]  # fmt: skip
 
 
+def _existing_reduction(name: str) -> str:
+    if name not in METHODS:
+        raise refusal(unknown_name("reduction method", name, METHODS))
+    return name
+
+
 class ReductionKeys(Keys):
     """How the mesh is reduced."""
 
     renamed: ClassVar = {"attached_to": "reference_frame"}
-    method: Literal[
-        "choose", "craig-bampton", "craig-chang", "herting", "modal", "krylov", "gramian", "balanced-truncation", "irka"
-    ] = "craig-bampton"
+    method: Annotated[str, AfterValidator(_existing_reduction)] = "craig-bampton"
     modes: Annotated[int, Field(ge=0)] | None = None
     band: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
     reference_frame: str | None = None
     memory: str | None = None
+
+    @model_validator(mode="after")
+    def _has_these(self) -> Self:
+        try:
+            METHODS[self.method].require(self.model_dump(exclude={"method", "memory"}, exclude_none=True))
+        except MatrixError as error:
+            raise refusal(str(error).rstrip(".")) from None
+        return self
 
 
 class AxisAngle(Keys):
@@ -170,8 +185,9 @@ class JointKeys(_Between):
 
     @model_validator(mode="after")
     def _used_keys(self) -> Self:
-        if self.second_axis is not None and self.kind != "universal":
-            raise refusal(f"second_axis belongs to a universal joint; this one is {self.kind!r}")
+        if self.second_axis is not None and not JOINTS[self.kind].second_axis:
+            having = " or ".join(kind.name for kind in JOINTS.values() if kind.second_axis)
+            raise refusal(f"second_axis belongs to a {having} joint; this one is {self.kind!r}")
         if self.dof is not None and self.drive is None and self.speed is None:
             raise refusal("dof says which motion drive or speed means; there is neither")
         return self
@@ -232,15 +248,31 @@ Effort = Annotated[
 ]  # fmt: skip
 
 
+def _existing_law(name: str) -> str:
+    if name not in LAWS:
+        there = unknown_name("law", name, LAWS) if LAWS else f"there is no law {name!r}; none is registered."
+        raise refusal(f"{there} Register it in the program that loads this file: @register_law({name!r})")
+    return name
+
+
 class MotorKeys(Keys):
-    """A torque or force in a joint's free motion."""
+    """A torque or force in a joint's free motion, as a number or motion (`effort`), or by a `law` that the program registered."""
 
     renamed: ClassVar = {"along": "dof", "drag": "damping"}
     name: Name
     joint: str
-    effort: Effort
+    effort: Effort | None = None
+    law: Annotated[str, AfterValidator(_existing_law)] | None = None
     damping: NotNegative = 0.0
     dof: Literal["rotation", "translation"] | None = None
+
+    @model_validator(mode="after")
+    def _one_effort(self) -> Self:
+        if (self.effort is None) == (self.law is None):
+            raise refusal(
+                'a motor has either effort = (a number or a motion) or law = "name" (a law that is registered)'
+            )
+        return self
 
 
 class LoadKeys(Keys):
@@ -344,18 +376,12 @@ def _method_in(data: Any) -> Any:
     return f"<{data.get('method', DEFAULT_METHOD)}>" if isinstance(data, dict) else f"<{DEFAULT_METHOD}>"
 
 
-SimulationKeys: Any = Annotated[
-    Union[tuple(Annotated[_method_keys(name, record), Tag(f"<{name}>")] for name, record in methods().items())],  # noqa: UP007
-    Discriminator(_method_in),
-]
-
-
 class ModelKeys(Keys):
-    """A whole model file."""
+    """A whole model file; see `model_keys`."""
 
     name: str = "mechanism"
     gravity: Vector = Field([0.0, 0.0, 0.0])
-    simulation: SimulationKeys
+    simulation: Any
     bodies: Annotated[dict[str, BodyKeys], Field(min_length=1)]
     joints: list[AnyJoint] = Field([])
     springs: list[SpringKeys] = Field([])
@@ -375,3 +401,15 @@ class ModelKeys(Keys):
                     f"a body cannot be called {name!r}: 'ground' is the fixed world, and a dot separates a body from its interface"
                 )
         return self
+
+
+def model_keys() -> type[ModelKeys]:
+    """The keys of a model file, its simulation by one of the methods that are registered now."""
+    return _with_methods(tuple(methods().items()))
+
+
+@lru_cache(maxsize=2)
+def _with_methods(known: tuple[tuple[str, type[Method]], ...]) -> type[ModelKeys]:
+    tables = tuple(Annotated[_method_keys(name, record), Tag(f"<{name}>")] for name, record in known)
+    simulation: Any = Annotated[Union[tables], Discriminator(_method_in)]  # noqa: UP007
+    return create_model("ModelKeys", __base__=ModelKeys, simulation=(simulation, ...))

@@ -12,8 +12,9 @@ from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficien
 from flexmb.kernels.equations.tree import FREE, place_bodies
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.joints import JOINTS
 
-KINDS = ("fixed", "revolute", "prismatic", "cylindrical", "spherical", "planar")
+KINDS = [kind.name for kind in JOINTS.values() if kind.axes is not None]
 
 
 def two_flexible_bodies(kind="spherical", second_order=True, turned=False):

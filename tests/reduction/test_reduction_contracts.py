@@ -1,0 +1,108 @@
+"""What every reduction promises, whichever is registered: static responses, positive definite matrices, tolerances, options."""
+
+from functools import cache
+from pathlib import Path
+
+import dense
+import numpy as np
+import pytest
+from test_reduction import interface_loads, part
+
+import reduction
+from fem.errors import MatrixError
+from reduction import METHODS
+from reduction.method import register_reduction
+
+SIZE, TOLERANCE = 7, 0.05
+
+
+@cache
+def band():
+    """To above the fifth natural frequency of the part."""
+    return (0.0, 1.1 * reduction.modal(part(), 5).frequencies[-1])
+
+
+@cache
+def basis(name):
+    """With so many shapes beyond the static ones where the method is asked for a number."""
+    record = METHODS[name]
+    given = {"band": band()} if "band" in record.needs else {}
+    return record(part(), **given | ({"modes": SIZE} if "modes" in record.options else {}))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_reduced_matrices_are_positive_definite_and_diagonal(name):
+    model, made = part(), basis(name)
+    assert (made.eigenvalues > 0).all()
+    np.testing.assert_allclose(made.Psi.T @ (model.M @ made.Psi), np.eye(made.n_modes), atol=1e-9)
+    stiffness = made.Psi.T @ (model.K @ made.Psi) / np.sqrt(np.outer(made.eigenvalues, made.eigenvalues))
+    np.testing.assert_allclose(stiffness, np.eye(made.n_modes), atol=1e-8)
+    exact = reduction.modal(model, min(3, made.n_modes)).eigenvalues
+    assert (made.eigenvalues[: len(exact)] > exact * (1 - 1e-9)).all()  # a Ritz basis is not softer than the part
+
+
+@pytest.mark.parametrize("name", [n for n, m in METHODS.items() if m.exact_for != "nothing"])
+def test_static_responses_are_exact_where_promised(name):
+    """To loads at the interfaces that balance, and to any of them, inertia relief included, for all methods that promise more."""
+    model, made = part(), basis(name)
+    balanced = METHODS[name].exact_for == "balanced loads at interfaces"
+    loads = interface_loads(model) if balanced else dense.all_motions(model)
+    if not balanced:
+        R = dense.rigid_columns(model.points, model.centre_of_mass)
+        loads = loads - model.M @ R @ np.linalg.solve(R.T @ (model.M @ R), R.T @ loads)
+    response = made.Psi @ ((made.Psi.T @ loads) / made.eigenvalues[:, None])
+    full = dense.static_shapes(model, loads, np.zeros((0, model.ndof)), np.zeros((0, loads.shape[1])))
+    full = dense.without_rigid_motion(model, full)
+    assert np.abs(dense.without_rigid_motion(model, response) - full).max() < 1e-8 * np.abs(full).max()
+
+
+@pytest.mark.parametrize("name", [n for n, m in METHODS.items() if "tolerance" in m.options])
+def test_tolerances_are_met(name):
+    made = METHODS[name](part(), band=band(), tolerance=TOLERANCE)
+    assert made.options["error"] <= TOLERANCE
+    assert reduction.response_error(part(), made, band()).worst <= TOLERANCE
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_options_that_a_method_does_not_have_are_refused_by_name(name):
+    options = ", ".join(METHODS[name].options)
+    with pytest.raises(
+        MatrixError, match=rf"Reduction by '{name}' has no option 'speed'; its options are {options}\.$"
+    ):
+        reduction.reduce(part(), name, speed=3)
+    for option in METHODS[name].needs:
+        given = {"band": (0.0, 1.0), "modes": 3}
+        with pytest.raises(MatrixError, match=f"Reduction by '{name}' needs .*{option}"):
+            reduction.reduce(
+                part(), name, **{k: v for k, v in given.items() if k in METHODS[name].needs and k != option}
+            )
+
+
+def test_an_option_of_another_method_says_whose_it_is():
+    with pytest.raises(MatrixError, match=r"'choose' has no option 'modes'.*belongs to balanced-truncation, craig-"):
+        reduction.reduce(part(), "choose", 5, band=(0, 1))
+    with pytest.raises(MatrixError, match=r"'irka' has no option 'tolerance'"):
+        reduction.reduce(part(), "irka", 5, band=(0, 1), tolerance=0.1)
+
+
+def test_names_that_are_taken_and_functions_without_the_common_options_are_refused():
+    told = {"coordinates": "none", "exact_for": "nothing", "cost": "none"}
+    with pytest.raises(MatrixError, match="There is a reduction 'modal' already: modal"):
+        register_reduction("modal", **told)(lambda model, reference_frame, inputs: None)
+    with pytest.raises(MatrixError, match="'odd' lacks the option 'reference_frame'"):
+        register_reduction("odd", **told)(lambda model: None)
+
+
+def row(record):
+    """What the table of the manual says of a method."""
+    exact = record.exact_for + (", unless `static=False`" if "static" in record.options else "")
+    common = {"reference_frame", "inputs", *record.needs}
+    takes = ", ".join(f"`{o}`" for o in record.options if o not in common)
+    needs = ", ".join(f"`{o}`" for o in record.needs)
+    return f"| `{record.name}` | {record.coordinates} | {exact} | {needs} | {takes} | {record.cost} |"
+
+
+def test_the_table_of_the_manual_lists_every_method():
+    page = (Path(__file__).parents[1] / "docs" / "reduction.md").read_text(encoding="utf-8")
+    table = [line for line in page.splitlines() if line.startswith("| `")]
+    assert [row(record).replace("|  |", "| |").replace("|  |", "| |") for record in METHODS.values()] == table

@@ -3,7 +3,7 @@ by name.
 
 A reduction is one function from a model to a basis, registered in its file. What is registered appears by itself in
 `reduce`, in model files, on the command line (`flexmb reduce --methods`),
-in the table of docs/reduction.md and in the contract tests (`tests/test_reduction_contracts.py`).
+in the table of docs/reduction.md and in the contract tests (`tests/reduction/test_reduction_contracts.py`).
 """
 
 import inspect

@@ -22,6 +22,7 @@ from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import schema
 from flexmb.files.models.changes import changed
+from flexmb.files.models.keys import Keys
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
 from flexmb.mechanism.force_law import LAWS
@@ -239,7 +240,7 @@ def _add_motor(site: _Site, keys: schema.MotorKeys) -> None:
     if keys.law is not None:
         effort: Any = LAWS[keys.law]
     else:
-        effort = keys.effort.motion(site.folder) if isinstance(keys.effort, MotionKeys) else keys.effort
+        effort = keys.effort.motion(site.folder) if isinstance(keys.effort, Keys) else keys.effort
     site.system.motor(keys.name, keys.joint, effort, damping=keys.damping, dof=keys.dof)
 
 

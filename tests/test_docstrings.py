@@ -37,6 +37,7 @@ def members(label, value, module=None):
         yield label, value, None
         for name, member in vars(value).items():
             function = getattr(member, "__func__", getattr(member, "fget", getattr(member, "func", member)))
+            function = inspect.unwrap(function) if inspect.isfunction(function) else function
             own = inspect.isfunction(function) and function.__code__.co_filename == inspect.getsourcefile(value)
             if own and (not name.startswith("_") or name in {"__init__", "__post_init__"}):
                 yield f"{label}.{name}", function, value

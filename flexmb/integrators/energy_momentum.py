@@ -93,7 +93,10 @@ class _Step(NamedTuple):
 @register("energy-momentum")
 @dataclass(frozen=True, kw_only=True)
 class EnergyMomentum(Method):
-    """Order 2, fixed steps, absolute coordinates: energy balance and momenta to round-off, milliseconds a step. Vibration that a step does not resolve stays, with its energy."""
+    """Order 2, fixed steps, absolute coordinates: energy balance and momenta to round-off, milliseconds a step. Vibration that a step does not resolve stays, with its energy.
+
+    Raises `IntegratorError` without `step`.
+    """
 
     order: ClassVar[int] = 2
 

@@ -89,7 +89,7 @@ def coefficients(
 @register("generalised-alpha")
 @dataclass(frozen=True, kw_only=True)
 class GeneralisedAlpha(AdaptiveMethod):
-    """Generalised-alpha (Chung and Hulbert 1993; on Lie groups Bruels, Cardona and Arnold 2012), order 2, compiled: the choice for flexible bodies, whose high-frequency modes are damped, not resolved.
+    """Generalised-alpha (Chung and Hulbert 1993; on Lie groups Brüls, Cardona and Arnold 2012), order 2, compiled: the choice for flexible bodies, whose high-frequency modes are damped, not resolved.
 
     - `rho_inf`: spectral radius at infinite frequency, from 1 (no numerical damping: not with joint equations, see docs/time.md) to 0.
     - `coordinates`: "absolute" (positions of all bodies, joints as equations), or "joint" (motions in the joints along the tree of the mechanism; only joints that close loops are equations, so

@@ -25,6 +25,8 @@ class Method:
     """How steps are made. `name` is that of the registry.
 
     - `step`: fixed time step, in units of time of the model; it is made smaller, by less than one step in the span between two stored times, where it does not divide that span. None: steps adapt.
+
+    Raises `IntegratorError` for a step that is not positive.
     """
 
     name: ClassVar[str] = ""
@@ -47,7 +49,10 @@ class Method:
         return None
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> Integrator:
-        """A running integration from a consistent start to at most the time `end`, with first steps of at most `longest`. `pace` says where functions of time change."""
+        """A running integration from a consistent start to at most the time `end`, with first steps of at most `longest`. `pace` says where functions of time change.
+
+        Raises `NotImplementedError` for a record that does not define it.
+        """
         raise NotImplementedError(f"{type(self).__name__} begins no integration.")
 
     def __str__(self) -> str:

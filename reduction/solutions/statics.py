@@ -79,7 +79,7 @@ def prepared(model: Model) -> Iterator[Model]:
 
         with reduction.prepared(part):
             basis = reduction.craig_bampton(part, modes=20)
-            error = reduction.response_error(part, basis, (0, 2000))
+            error = reduction.response_error(part, basis, (0, 3000))
             body = flexmb.flexible_body(part, basis)
 
     Outside of such a block every function that needs the factor of K makes its own and releases it. Within the block

@@ -1,4 +1,4 @@
-"""All reduction methods by name, called alike."""
+"""All reduction methods by name, with one signature."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,12 +41,13 @@ def reduce(
     tolerance: float | None = None,
     inputs: Sequence[Load] | None = None,
 ) -> Basis:
-    """The basis that the method called `method` makes; what is None is left to the method. Names: `METHODS`.
+    """Reduce `model` by the method called `method` (a key of `METHODS`). Arguments that are None take the method's
+    default.
 
-    `inputs`: what drives the part: names of interfaces, "rotation", "gravity", loads (ndof,) or (ndof, k); None: all
-    interfaces.
+    `inputs`: the loads that drive the part: names of interfaces, "rotation", "gravity", arrays (ndof,) or (ndof, k);
+    None: all interfaces.
 
-    Raises `MatrixError` when the method does not exist, or lacks a number it needs.
+    Raises `MatrixError` when the method does not exist, or needs an argument that is missing.
     """
     model.require_obeyed()
     if method not in METHODS:

@@ -1,10 +1,10 @@
 """Lowest eigenmodes of K x = lambda M x by block Lanczos on the inverse.
 
-One pass over a factor serves a whole block of right-hand sides, so a block method needs a fraction of the time
-of one that asks for a vector at a time; blocks also find multiple eigenvalues without luck.
+One pass over a factor solves for a whole block of right-hand sides, so a block method takes a fraction of the time of a
+method with single vectors; blocks also find multiple eigenvalues reliably.
 Sources: Grimes, Lewis and Simon, "A shifted block Lanczos algorithm for solving sparse symmetric generalized
-eigenproblems", SIAM J. Matrix Anal. Appl. 15 (1994) 228-272; Wu and Simon, "Thick-restart Lanczos method for
-large symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl. 22 (2000) 602-616.
+eigenproblems", SIAM J. Matrix Anal. Appl. 15 (1994) 228-272; Wu and Simon, "Thick-restart Lanczos method for large
+symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl. 22 (2000) 602-616.
 """
 
 import logging
@@ -30,11 +30,12 @@ SAME = 1e-6  # eigenvalues this close, relatively, may be copies of one
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Eigenpairs of K x = lambda M x, ascending, and what they cost.
+    """Eigenpairs of K x = lambda M x, ascending, and the number of solves.
 
-    eigenvalues (m,), in rad^2/s^2 when the units are consistent; vectors (n, m), vectors^T M vectors = I; residuals
-    (m,): |K^-1 M x - x / lambda|_M * lambda before the last improvement, a bound of the relative error of the
-    eigenvalue whatever its distance to the next one; solves: right-hand sides given to the inverse.
+    - `eigenvalues` (m,), in rad^2/s^2 when the units are consistent; `vectors` (n, m), vectors^T M vectors = I.
+    - `residuals` (m,): |K^-1 M x - x / lambda|_M * lambda before the last improvement, a bound of the relative error of
+      the eigenvalue for any distance to the next one.
+    - `solves`: number of right-hand sides.
     """
 
     eigenvalues: Float[np.ndarray, " m"]

@@ -261,10 +261,10 @@ class Model:
         return self._with_lumped_elements(masses, ())
 
     def with_springs(self, springs: Sequence[Spring]) -> "Model":
-        """The same part with additional springs between its interfaces (`fem.Spring`). Geometric stiffness does not
-        include them.
+        """The same part with additional springs between its interfaces (`fem.Spring`).
 
-        Raises InterfaceError and MatrixError. Cost: a sum of sparse matrices.
+        Geometric stiffness does not include them. Raises InterfaceError and MatrixError. Cost: a sum of sparse
+        matrices.
         """
         return self._with_lumped_elements({}, springs)
 
@@ -351,8 +351,7 @@ class Model:
         return loads
 
     def gradients(self, U: Float[np.ndarray, "ndof k"]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Iterate over batches of places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of the displacement fields
-        `U`.
+        """Iterate over batches of places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of displacement fields.
 
         The places are the quadrature points of solid cells and the fibres of beams.
         """

@@ -36,9 +36,12 @@ def synthesise(
     - `joined`, `parts`, `welds`: the result of `fem.join(parts, welds)`, and its arguments.
     - `bases`: the basis of each part, of any method and frame.
 
-    The shapes and rigid motions of the parts are combined such that welded interfaces move together: m = sum of (m_part
-    + 6) - 6 (ends of welds - welds) - 6. After a change of one part only its own basis must be computed again. With
-    Craig-Bampton bases the static response to loads at all interfaces is exact.
+    The shapes and rigid motions of the parts are combined such that welded interfaces move together:
+
+        m = sum of (m_part + 6) - 6 (ends of welds - welds) - 6
+
+    After a change of one part only its own basis must be computed again. With Craig-Bampton bases the static response
+    to loads at all interfaces is exact.
 
     Raises MatrixError for bases that do not belong to the parts.
     """

@@ -1,4 +1,4 @@
-"""Beams: a material with a cross-section, given to line cells in the place of a material."""
+"""Beams: a material with a cross-section, for line cells."""
 
 from dataclasses import dataclass, replace
 
@@ -114,14 +114,15 @@ def _positive(what: str, **values: float) -> None:
 
 @dataclass(frozen=True)
 class Beam:
-    """What line cells are made of: `Model(mesh, fem.Beam(fem.Material.steel(), fem.Section.circle(0.02)))`.
+    """Material and cross-section of line cells: `Model(mesh, fem.Beam(fem.Material.steel(),
+    fem.Section.circle(0.02)))`.
 
     - `y_axis` (3,): a vector in the plane of the beam's x and y axes; default: the mesh's y, or z for beams along y.
-    - `offset` (2,): place (y, z) of the centroid line beside the nodes, in the axes of the beam.
+    - `offset` (2,): place (y, z) of the centroid line relative to the nodes, in the axes of the beam.
     - `theory`: "timoshenko" (shear deformation) or "euler-bernoulli"; rotary inertia in both.
 
-    E and G are those of the material along its first axis. Nodes of beams have six dofs; a beam that ends at a node of
-    solid cells is hinged there: tie it to several nodes by a rigid interface, or let it reach into the solid.
+    E and G are those of the material along its first axis. Nodes of beams have six dofs. A beam that ends at a node of
+    solid cells is hinged there: connect it to several nodes by a rigid interface, or let it extend into the solid.
 
     Raises `MaterialError` when theory, offset or y axis are not usable.
     """

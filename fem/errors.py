@@ -8,18 +8,18 @@ from difflib import get_close_matches
 
 
 class FlexmbError(Exception):
-    """Base of every error that a user's input or data can cause."""
+    """Base of every error caused by a user's input or data."""
 
 
 class FlexmbWarning(UserWarning):
-    """Base of every warning: a result is there, and the message says what it may lack."""
+    """Base of every warning: the result exists, and the message states what may be wrong with it."""
 
 
 class MeshError(FlexmbError, ValueError):
-    """The mesh, or a file that should hold one, cannot be used as it is.
+    """A mesh, or the file of a mesh, is not usable.
 
-    Raised when meshes are read, made, checked, joined or split, and when a set or a selection of nodes is empty or not
-    there.
+    Raised when meshes are read, made, checked, joined or split, and when a set or a selection of nodes is empty or does
+    not exist.
     """
 
 
@@ -39,7 +39,7 @@ class MatrixError(FlexmbError, ValueError):
 
 
 class InterfaceError(FlexmbError, ValueError):
-    """An interface cannot carry the motion it is asked for.
+    """An interface cannot have the six motions of a rigid body.
 
     Raised when interfaces are made, added to a part or cut: no nodes, nodes that do not exist, nodes that two rigid
     interfaces share.
@@ -55,14 +55,14 @@ class FactorisationError(FlexmbError, RuntimeError):
 
 
 class DoesNotFitError(FlexmbError):
-    """Within `backend="auto"`: this library would have to go out of core, and another one does that better.
+    """With `backend="auto"`: the factor does not fit the memory, and another library handles factors on disk better.
 
-    Raised by one backend and answered by the choice of the next one; it does not reach a caller of `factor`.
+    Raised by one backend; `factor` then uses the next one. The error does not reach the caller of `factor`.
     """
 
 
 class ConvergenceError(FlexmbError, RuntimeError):
-    """An iteration ended without the accuracy that was asked for.
+    """An iteration ended without the requested accuracy.
 
     Raised by eigensolvers, reductions to a tolerance, time steps, and searches for an equilibrium, a steady or a
     periodic motion.
@@ -70,28 +70,28 @@ class ConvergenceError(FlexmbError, RuntimeError):
 
 
 class MeshWarning(FlexmbWarning):
-    """Something of a mesh could not be taken along when it was read or written.
+    """A part of a mesh was lost when it was read or written.
 
     Raised when a file is read or written; the message names what is missing.
     """
 
 
 class UnitWarning(FlexmbWarning):
-    """Modulus, density and size of a part do not fit together.
+    """Modulus, density and size of a part do not belong to one system of units.
 
-    Raised when a part is made; most often millimetres stand beside a modulus in pascal.
+    Raised when a part is made; most often millimetres are combined with a modulus in pascal.
     """
 
 
 class IllConditionedWarning(FlexmbWarning):
-    """Solutions of a matrix carry an error that may be felt.
+    """Solutions with a matrix may have a noticeable error.
 
-    Raised when a matrix has been factorised, with the relative residual that was measured.
+    Raised when a matrix has been factorised, with the measured relative residual.
     """
 
 
 def unknown_name(kind: str, name: str, existing: Iterable[str]) -> str:
-    """Sentence for a name that does not exist: what was asked, the closest match, everything there is."""
+    """The message for a name that does not exist: the name, the closest match, and all names that exist."""
     names = sorted(map(str, existing))
     close = get_close_matches(str(name), names, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""

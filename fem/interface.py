@@ -26,7 +26,7 @@ COLLINEAR = 1e-6
 
 @runtime_checkable
 class HasPoints(Protocol):
-    """What an interface needs of a `Model`: where the nodes are, and the mesh that names sets of them."""
+    """The attributes of a `Model` on which interfaces depend: the points, and the mesh that names sets of nodes."""
 
     @property
     def points(self) -> Any: ...

@@ -1,4 +1,4 @@
-"""Parts welded to one part: the full model of an assembly."""
+"""Parts welded together: the full model of an assembly."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,15 +12,16 @@ from fem.model import Model
 
 
 def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: str = "assembly") -> Model:
-    """The parts, in the coordinates they have, as one model whose `welds` hold them together.
+    """Weld parts, in their present coordinates, into one model.
 
-    - `welds`: name of the weld to the interfaces that it joins, as "PART INTERFACE"; all of them rigid. Their nodes
-      move as one set.
-    - The other interfaces stay, called "PART INTERFACE"; a weld is an interface too.
+    - `welds`: from the name of a weld to the interfaces that it joins, as "PART INTERFACE"; all of them rigid. Their
+      nodes move as one set.
+    - The other interfaces remain, with the names "PART INTERFACE"; each weld is an interface too.
 
-    Nodes and dofs are those of the parts, one part after the other (rotations of beams last). With an imported part
-    among them the whole is made from matrices. Raises InterfaceError (unknown or average interface, one welded twice)
-    and MatrixError. Costs nothing: matrices are assembled when first asked for.
+    Nodes and dofs are those of the parts, one part after the other (rotations of beams last). If one part was imported
+    as matrices, the assembly is made from matrices; otherwise its matrices are assembled on first use.
+
+    Raises InterfaceError (unknown or average interface, one welded twice) and MatrixError.
     """
     if len(parts) < 2 or not welds:
         raise MatrixError(
@@ -59,7 +60,7 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
 
 
 def part_dofs(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
-    """The dofs of the whole that the dofs of each part are."""
+    """For each part, the numbers of its dofs in the assembly."""
     nodes = sum(len(m.points) for m in parts.values())
     found, translation, rotation = {}, 0, 3 * nodes
     for part, model in parts.items():

@@ -16,8 +16,13 @@ ASYMMETRIC = 1e-8
 
 @dataclass(frozen=True)
 class PointMass:
-    """A rigid lump that moves with an interface: `mass`; `inertia` (3, 3) or its 3 diagonal entries about its centre;
-    `offset` (3,) of its centre from the interface's point. Mesh axes. Units: consistent."""
+    """A rigid lump that moves with an interface.
+
+    - `mass`; `inertia` (3, 3), or its 3 diagonal entries, about the centre of the lump;
+    - `offset` (3,): the centre relative to the point of the interface.
+
+    Mesh axes. Units: consistent.
+    """
 
     mass: float
     inertia: Any = (0.0, 0.0, 0.0)
@@ -58,9 +63,11 @@ class PointMass:
 
 @dataclass(frozen=True)
 class Spring:
-    """A massless elastic connection between two interfaces: `stiffness` (6, 6), symmetric and not negative, or its 6
-    diagonal entries, on the motion [translation; rotation] of `b` relative to `a`, at the point of `b`, in mesh axes.
-    Units: consistent."""
+    """A massless elastic connection between two interfaces.
+
+    `stiffness` (6, 6), symmetric and not negative, or its 6 diagonal entries, acts on the motion [translation;
+    rotation] of `b` relative to `a`, at the point of `b`, in mesh axes. Units: consistent.
+    """
 
     a: str
     b: str

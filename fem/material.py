@@ -139,11 +139,11 @@ DENSE, DENSE_SPEED = 2.5e3, 4e2  # kg/m^3, m/s: among the metals lead is the slo
 
 
 def check_units(material: Material, size: float) -> str | None:
-    """A hint when modulus, density and the `size` of the part (its bounding box's diagonal) fit no system of units,
-    else None.
+    """A hint if modulus, density and the `size` of the part (diagonal of its bounding box) fit no system of units, else
+    None.
 
-    Physical solids leave a narrow window in each system of `SYSTEMS`; constants that are off by 1e3, 1e6, 1e9 or 1e12
-    miss all of them. Nothing is said without a density, nor about plain numbers (`DIMENSIONLESS`).
+    Physical solids occupy a narrow window in each system of `SYSTEMS`; constants that are wrong by 1e3, 1e6, 1e9 or
+    1e12 lie outside all windows. There is no hint without a density, or for numbers without units (`DIMENSIONLESS`).
     """
     if material.density is None:
         return None

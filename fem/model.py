@@ -90,12 +90,14 @@ class Model:
 
         part = fem.Model(mesh, fem.Material.steel()).with_interfaces(big="BIG_END", small="SMALL_END")
 
-    `M` and `K` (sparse, symmetric, full storage) are assembled on first use and shared by copies with other interfaces.
-    Dofs: displacements first, `3 * node + component`; then rotations of the nodes of beams, `3 n + 3 k + component` for
-    `rotation_nodes[k]`. `solver`: how the matrices are factorised. `mesh` is None and `materials` is empty for a model
-    made from matrices.
+    - `M` and `K` (sparse, symmetric, full storage) are assembled on first use and shared by copies with other
+      interfaces.
+    - Dofs: displacements first, `3 * node + component`; then rotations of the nodes of beams, `3 n + 3 k + component`
+      for `rotation_nodes[k]`.
+    - `solver`: options of the factorisations.
+    - For a model made from matrices `mesh` is None and `materials` is empty.
 
-    Raises `MaterialError` when a material is none.
+    Raises `MaterialError` when a material is not a `fem.Material` or `fem.Beam`.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -109,11 +111,11 @@ class Model:
     def __init__(
         self, mesh: Mesh, material: Material | Beam | Mapping[str, Material | Beam], name: str | None = None
     ) -> None:
-        """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one);
-        a `fem.Beam` (material and section) for line cells.
+        """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one); a
+        `fem.Beam` (material and section) for line cells.
 
-        Raises MaterialError for cells without a material or with two; warns (UnitWarning) when modulus, density and
-        size do not belong to one system of units. Costs nothing: matrices are assembled when first asked for.
+        Raises MaterialError for cells without a material or with two. Issues a UnitWarning when modulus, density and
+        size do not belong to one system of units. The matrices are assembled on first use.
         """
         by_set = material if isinstance(material, Mapping) else {"": material}
         wrong = [type(m).__name__ for m in by_set.values() if not isinstance(m, Material | Beam)]
@@ -149,9 +151,9 @@ class Model:
         """A model from imported matrices (3 n, 3 n), three dofs a node, and the coordinates `points` (n, 3) of the
         nodes.
 
-        Refused with MatrixError: wrong shapes, NaN, asymmetry (beyond 1e-8 of the largest entry), a mass that is not
-        that of a rigid body in rigid motion, a stiffness that resists rigid motion (a part still supported, or
-        coordinates that do not belong to it). See `fem.files.matrix_files` for reading matrices of other programs.
+        Raises `MatrixError` for wrong shapes, NaN, asymmetry (beyond 1e-8 of the largest entry), a mass that is not
+        that of a rigid body in rigid motion, and a stiffness that resists rigid motion (a part still supported, or
+        coordinates that do not belong to it). `fem.files.matrix_files` reads matrices of other programs.
         """
         points = np.array(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
@@ -171,8 +173,8 @@ class Model:
 
     @cached_property
     def unread(self) -> tuple[Unread, ...]:
-        """What the file of the mesh says about the part and this model does not obey: keywords of the file, and
-        materials that are not those of the model."""
+        """Statements of the mesh file about the part that this model does not obey: keywords of the file, and materials
+        that differ from those of the model."""
         if not isinstance(self._matrices, _Assembly):
             return ()
         source, found = self._matrices, []
@@ -187,7 +189,7 @@ class Model:
         return (*source.mesh.unread, *found)
 
     def require_obeyed(self) -> None:
-        """Refuse a model whose file says more about the part than is obeyed (`unread`). Raises `MeshError`."""
+        """Raise `MeshError` if the file of the mesh has keywords that are not obeyed and not accepted (`unread`)."""
         require_obeyed(self.name, self.unread)
 
     @property
@@ -211,7 +213,7 @@ class Model:
 
     @property
     def solid_mass(self) -> sp.csr_matrix:
-        """Mass matrix (3 n, 3 n) of the nodal displacements without the beams; all of it for a model made from
+        """Mass matrix (3 n, 3 n) of the nodal displacements without the beams; the whole one for a model made from
         matrices."""
         return self._matrices.solid_mass
 
@@ -221,8 +223,8 @@ class Model:
         return [b.line_mass(dofs, fields) for b, dofs in source.beams] if isinstance(source, _Assembly) else []
 
     def moment_loads(self) -> Float[np.ndarray, "ndof 9"]:
-        """Forces of the accelerations `X_a e_b` (column 3 a + b), X from the origin of the mesh: their work is
-        `int X_a u_b` over the mass."""
+        """Forces of the accelerations `X_a e_b` (column 3 a + b), X from the origin of the mesh; their work on u is the
+        integral of `X_a u_b` over the mass."""
         n = len(self.points)
         field = np.einsum("na,bc->ncab", self.points, np.eye(3)).reshape(3 * n, 9)
         loads = np.vstack([self.solid_mass @ field, np.zeros((self.ndof - 3 * n, 9))])
@@ -243,25 +245,26 @@ class Model:
     def with_solver(
         self, memory: int | str | None = None, backend: str = "auto", scratch: Any = None, checkpoint: Any = None
     ) -> "Model":
-        """The same part whose matrices are factorised within a memory budget (see `fem.SolverOptions`):
-        `part.with_solver(memory="4GiB", checkpoint="run/")`."""
+        """The same part with options for its factorisations: `part.with_solver(memory="4GiB", checkpoint="run/")`.
+
+        The arguments are those of `fem.SolverOptions`.
+        """
         copy = Model.__new__(Model)
         copy._set(**{**self.__dict__, "solver": SolverOptions(memory, backend, scratch, checkpoint)})
         return copy
 
     def with_point_masses(self, masses: Mapping[str, PointMass]) -> "Model":
-        """The same part with rigid lumps at interfaces, beside those it has: `masses` from interface to
-        `fem.PointMass`.
+        """The same part with additional rigid lumps at interfaces: `masses` from interface to `fem.PointMass`.
 
         Raises InterfaceError and MatrixError. Cost: a sum of sparse matrices.
         """
         return self._with_lumped_elements(masses, ())
 
     def with_springs(self, springs: Sequence[Spring]) -> "Model":
-        """The same part with springs between its interfaces (`fem.Spring`), beside those it has. Geometric stiffness
-        leaves them out.
+        """The same part with additional springs between its interfaces (`fem.Spring`).
 
-        Raises InterfaceError and MatrixError. Cost: a sum of sparse matrices.
+        Geometric stiffness does not include them. Raises InterfaceError and MatrixError. Cost: a sum of sparse
+        matrices.
         """
         return self._with_lumped_elements({}, springs)
 
@@ -287,10 +290,11 @@ class Model:
     def geometric_stiffness(self, u: Float[np.ndarray, " ndof"], initial_displacement: bool = False) -> sp.csr_matrix:
         """Change (ndof, ndof) of the tangent stiffness with the displacements `u`, to first order.
 
-        The stress part alone (the classical geometric stiffness), or with `initial_displacement` the complete change
-        for a St. Venant-Kirchhoff material: see `fem.matrices.geometric_stiffness`. Cost: about that of assembling K.
+        The result is the stress part (the classical geometric stiffness), or with `initial_displacement` the complete
+        change for a St. Venant-Kirchhoff material (see `fem.matrices.geometric_stiffness`). Cost: about that of
+        assembling K.
 
-        Raises `MatrixError` when the initial-displacement part is asked of beams, which do not have it.
+        Raises `MatrixError` when the initial-displacement part is requested for beams, which do not have it.
         """
         source = self._elements(u)
         if initial_displacement and source.beams:
@@ -309,10 +313,10 @@ class Model:
     def projected_geometric_stiffness(
         self, U: Float[np.ndarray, "ndof p"], V: Float[np.ndarray, "ndof m"]
     ) -> Float[np.ndarray, "p m m"]:
-        """`V^T K_G(u) V` for every column u of `U`, K_G the stress part of `geometric_stiffness(u)`; no matrix is
-        assembled.
+        """`V^T K_G(u) V` for every column u of `U`, K_G the stress part of `geometric_stiffness(u)`, without assembling
+        a matrix.
 
-        Cost: about 18 m^2 flops a quadrature point and field.
+        Cost: about 18 m^2 flops for each quadrature point and field.
         """
         source = self._elements(U, V)
         total = assembly.projected_geometric_stiffness(
@@ -328,11 +332,10 @@ class Model:
     def quadratic_strain_loads(
         self, V: Float[np.ndarray, "ndof m"], pairs: Int[np.ndarray, "p 2"]
     ) -> Float[np.ndarray, "ndof p"]:
-        """Loads whose work on any u is `v_i^T K_G(u) v_j`, a column for each of the `pairs` (i, j) of columns of `V`
-        (displacements).
+        """Loads whose work on any u is `v_i^T K_G(u) v_j`, a column for each of the `pairs` (i, j) of columns of `V`.
 
-        They are the nodal forces of the quadratic part of the Green strain. Cost: about that of assembling K, times
-        p / 10.
+        They are the nodal forces of the quadratic part of the Green strain of the displacements V. Cost: about that of
+        assembling K, times p / 10.
         """
         source = self._elements(V)
         n = 3 * len(self.points)
@@ -348,16 +351,21 @@ class Model:
         return loads
 
     def gradients(self, U: Float[np.ndarray, "ndof k"]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Batch by batch: places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of the displacement fields `U`, at the
-        quadrature points of solid cells and at the fibres of beams."""
+        """Iterate over batches of places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of the
+        displacement fields `U` (ndof, k).
+
+        The places are the quadrature points of solid cells and the fibres of beams.
+        """
         source = self._elements(U)
         yield from assembly.gradients(source.mesh, source.materials, source.material_of, self.displacements(U))
         for beams, dofs in source.beams:
             yield beams.gradients(U[dofs])
 
     def stresses(self, U: Float[np.ndarray, "ndof k"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`: at
-        the nodes of the skin of solids, then at fibres of beams, whose node is -1."""
+        """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`.
+
+        The places are the nodes of the skin of solids, then the fibres of beams, whose node is -1.
+        """
         source = self._elements(U)
         mesh = source.mesh
         chosen = np.unique(mesh.nodes_of_faces(mesh.boundary_faces))

@@ -1,7 +1,8 @@
-"""Old names: what has been moved or renamed since version 0.1.0 fails with one sentence that gives its new name.
+"""Old names: a module, argument or attribute that has been moved or renamed since version 0.1.0 raises an error with
+its new name.
 
-- Modules and the names of packages: two tables here. A finder, the last that Python asks, refuses imports of them;
-  `refuse_old_names` does it for attributes of a package or a module.
+- Modules and the names of packages: two tables here. A finder, the last that Python consults, raises
+  ModuleNotFoundError for their imports; `refuse_old_names` does so for attributes of a package or a module.
 - Methods, attributes and arguments: the decorator `renamed`, where they are defined.
 """
 
@@ -104,7 +105,7 @@ def moved() -> dict[str, str]:
 
 
 def sentence(old: str) -> str | None:
-    """What has become of a module or of a name of a package; None when nothing is known of it."""
+    """The message for an old name of a module or in a package; None for other names."""
     package, _, name = old.rpartition(".")
     module = moved().get(old)
     if old in NAMES:
@@ -137,8 +138,8 @@ sys.meta_path.append(_OldNames)
 
 
 def refuse_old_names(module: str) -> None:
-    """Attributes that had another name raise AttributeError with their new one; those of a module that is no package
-    ImportError, as `from module import old` hides the other."""
+    """Make old attribute names of a package raise AttributeError with the new name; those of a module that is no
+    package raise ImportError, because `from module import old` hides an AttributeError."""
     here = sys.modules[module]
 
     def missing(name: str) -> Any:
@@ -151,8 +152,8 @@ def refuse_old_names(module: str) -> None:
 
 
 def renamed(**names: str) -> Callable[[T], T]:
-    """Decorator of a function, whose arguments had other names, or of a class, whose attributes and arguments had: old
-    name = new name, or several."""
+    """Decorator that records old names: `old="new"` for arguments of a function, or attributes and arguments of a
+    class."""
 
     def mark(thing: T) -> T:
         if not isinstance(thing, type):

@@ -1,4 +1,4 @@
-"""Cutting a part into pieces along its longest direction, so that each deforms less."""
+"""Cut a part into pieces along its longest direction, so that each deforms less."""
 
 import numpy as np
 
@@ -11,16 +11,16 @@ from fem.renamed import renamed
 
 @renamed(pieces="n_parts")
 def split(model: Model, n_parts: int) -> list[Model]:
-    """The part of `model` as `n_parts` models, cut across the longest principal direction of its nodes.
+    """Cut `model` into `n_parts` models across the longest principal direction of its nodes.
 
-    Cells go to the piece that their centre lies in, slabs of equal thickness. Neighbours share the averaging interface
-    "cut k" (k from 1): the nodes of both, about one point. Welded there, the two sides have one mean motion and may
-    warp each in its own way: measured on a beam, deflections then agree to 0.1 % (with rigid cuts: 1 to 5 %, as they
-    hold back lateral contraction). Interfaces of the model stay with their piece. Coordinates, materials and names of
-    sets stay too.
+    Each cell belongs to the piece, a slab of equal thickness, that contains its centre. Neighbours share the averaging
+    interface "cut k" (k from 1): the nodes of both, about one point. When the cuts are welded, the two sides have the
+    same mean motion and can warp independently. For a beam, deflections then agree to 0.1 % (with rigid cuts to 1 to
+    5 %, because these prevent lateral contraction). Interfaces of the model remain with their piece; coordinates,
+    materials and names of sets do not change.
 
-    Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut goes
-    through; MatrixError for a model made from matrices.
+    Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut crosses;
+    MatrixError for a model made from matrices.
     """
     source = model.elements
     mesh = source.mesh

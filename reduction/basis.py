@@ -22,16 +22,16 @@ class Basis:
     - `Psi` (ndof, m): nodal displacements for unit elastic coordinates; `Psi^T M Psi = I`.
     - `eigenvalues` (m,), ascending: `Psi^T K Psi = diag(eigenvalues)`, squares of angular frequencies (1/time^2).
     - `method`: "Craig-Bampton", "modal", ...
-    - `reference_frame`: the interface that the body frame rides on, where all shapes vanish; None for a mean-axis frame
-      (shapes M-orthogonal to the six rigid motions; Buckens, Tisserand).
+    - `reference_frame`: the interface to which the body frame is attached, where all shapes vanish; None for a
+      mean-axis frame (shapes M-orthogonal to the six rigid motions; Buckens, Tisserand).
     - `interface_modes`: for each interface (6, m), `B^T Psi`: translation of its point and rotation for unit elastic
       coordinates, in the axes of the mesh.
-    - `options`: how it was made (method's arguments, model, solver, wall times in seconds); plain values only.
+    - `options`: arguments of the method, model, solver and wall times in seconds, as plain values.
 
     Units: consistent.
 
-    Raises `MatrixError` when shapes do not fit each other, numbers are not finite or eigenvalues not positive and
-    ascending; `InterfaceError` when `attached_to` names no interface.
+    Raises `MatrixError` when shapes do not fit each other, numbers are not finite or eigenvalues are not positive and
+    ascending; `InterfaceError` when `reference_frame` names no interface.
     """
 
     Psi: Float[np.ndarray, "ndof m"]
@@ -109,10 +109,10 @@ def interface_modes(model: Model, Psi: Float[np.ndarray, "ndof m"]) -> dict[str,
 
 
 def check(basis: Basis, model: Model) -> None:
-    """Verify every promise of `basis` on `model`; raises `MatrixError` that names the broken one.
+    """Check that `basis` fits `model`. Raises `MatrixError`, which names the property that does not hold.
 
-    Orthonormality in M and K, interface rows, the reference condition and, for rigid interfaces, that their nodes move
-    as one: all to 1e-8 relative. Cost: one product of M and of K with Psi.
+    The function checks orthonormality in M and K, the interface modes, the reference condition and, for rigid
+    interfaces, that their nodes move as one: all to 1e-8 relative. Cost: one product of M and of K with Psi.
     """
     Psi, scale = basis.Psi, np.sqrt(basis.eigenvalues)
     if len(Psi) != model.ndof:

@@ -31,10 +31,10 @@ DEFAULT_TOLERANCE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class ReductionContext:
-    """What the reduction of a part works with: its statics and its inputs and, where there is a band, the reference
-    response over it.
+    """The static solutions and the inputs of a part and, when there is a band, the reference response over it.
 
-    `clock`: when the reference response was begun and finished, in seconds of `time.perf_counter`.
+    `clock`: times at which the computation of the reference response began and ended, in seconds of
+    `time.perf_counter`.
     """
 
     body: Statics
@@ -58,8 +58,8 @@ class ReductionContext:
 
 @dataclass(frozen=True)
 class SizeSpec:
-    """What was asked for: a number of shapes beyond the static ones, or a tolerance over a band, or (both None) the
-    method's own choice."""
+    """The size of a basis as the caller requests it: a number of shapes beyond the static ones, or a tolerance over a
+    band. If both are None, the method chooses."""
 
     modes: int | None
     band: Band | None
@@ -75,9 +75,10 @@ def size_spec(
     default: int | None = 20,
     own_rule: bool = False,
 ) -> SizeSpec:
-    """Check how the size of a basis is asked for.
+    """Check the requested size of a basis.
 
-    Nothing: `default` modes; a band alone: the method's `own_rule`, or a tolerance of 1 %.
+    Without modes, band and tolerance the size is `default` modes. A band alone selects the method's `own_rule`, or a
+    tolerance of 1 %.
     """
     if band is not None:
         require_band(band)
@@ -102,7 +103,7 @@ def size_spec(
 def reduction_context(
     model: Model, spec: SizeSpec, inputs: Sequence[Load] | None, reference_frame: str | None
 ) -> ReductionContext:
-    """Statics and inputs, and where there is a band the reference response."""
+    """Compute the static solutions and the inputs and, when there is a band, the reference response."""
     model.require_obeyed()
     require_interface(model, reference_frame)
     resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
@@ -131,7 +132,7 @@ def build(
     reference_frame: str | None,
     **given: Any,
 ) -> Basis:
-    """The basis of the size that was asked for, its error measured where the part has a reference response."""
+    """The basis of the requested size. With a reference response, its error over the band is measured."""
     model = context.model
     if spec.tolerance is not None and context.reference is not None:
         sequence, count = smallest(context.reference, model, generate, spec.tolerance)

@@ -1,5 +1,5 @@
-"""The smallest basis that meets a tolerance over a band: all families tried on one factorisation, and a table of what
-each would cost."""
+"""The smallest basis that meets a tolerance over a band: all families are tried on one factorisation, and a table lists
+the size that each of them needs."""
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -51,18 +51,18 @@ def choose(
     inputs: Sequence[Load] | None = None,
     methods: Sequence[str] | None = None,
 ) -> Basis:
-    """The smallest basis, over several families, whose response to the inputs is within `tolerance` of the full model's
-    over `band = (0, f)`.
+    """Choose the smallest basis, over several families, whose response error over `band = (0, f)` is below `tolerance`.
 
-    `methods`: families to try, default all (`FAMILIES`, and what is registered with a `family`). All are exact for
-    static loads at the interfaces but "modal". The basis's options hold the table of candidates (`candidates`: method,
-    coordinates, seconds); printing the basis shows it. A family is followed only up to the smallest size found before
-    it. `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Cost: one factorisation, the reference
-    response, 5 solves a mode, and, when Krylov wins, a factorisation a shape.
+    - `methods`: families to try, default all (`FAMILIES`, and what is registered with a `family`). All but "modal" are
+      exact for static loads at the interfaces.
+    - `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`.
 
-    Raises ConvergenceError when no family meets the tolerance, with the best error of each.
+    Each family is followed only up to the smallest size found before it. The option `candidates` of the basis lists
+    method, coordinates and seconds of every family; printing the basis shows this table. Cost: one factorisation, the
+    reference response, 5 solves a mode and, if Krylov wins, a factorisation for each shape.
 
-    Raises `MatrixError` without a band, and for a method that does not exist.
+    Raises `ConvergenceError` when no family meets the tolerance, with the best error of each, and `MatrixError` without
+    a band or for a method that does not exist.
     """
     families = FAMILIES | {record.name: record.family for record in METHODS.values() if record.family is not None}
     names = list(families) if methods is None else list(methods)

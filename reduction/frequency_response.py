@@ -1,5 +1,4 @@
-"""Frequency response of a part: of the full model by direct solves, of the full model over a band with a bound, or of a
-basis."""
+"""Frequency response of a part: of the full model by direct solves or over a band with a bound, or of a basis."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,12 +18,14 @@ from reduction.solutions.statics import orthonormal_rigid_motions, statics
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:
-    """Displacements for unit loads: `elastic` (f, p, p), without the rigid motion of the free body; inputs in columns,
-    the displacements they work on in rows.
+    """Displacements per unit load of a free body; inputs in columns, the displacements on which they do work in rows.
 
-    `labels` (p) name both; a unit of moment is a unit force times `length`, and rotations are multiplied by it: all
-    entries are displacement per force. `rigid` (p, p): the rigid motion is `-rigid / omega^2`. `bound` (f,): of the
-    error of `elastic` in the Frobenius norm, where it is known. Frequencies in cycles per unit of time.
+    - `elastic` (f, p, p): the response without rigid motion; `rigid` (p, p): the rigid motion is `-rigid / omega^2`.
+    - `labels` (p): names of rows and columns. The unit of a moment is a unit force times `length`, and rotations are
+      multiplied by `length`, so that all entries are displacements per force.
+    - `bound` (f,): bound of the error of `elastic` in the Frobenius norm; None when it is not known.
+
+    Frequencies are in cycles per unit of time.
     """
 
     name: str
@@ -66,16 +67,17 @@ def frequency_response(
     tolerance: float = 1e-3,
     progress: Callable[[float], None] | None = None,
 ) -> FrequencyResponse:
-    """Response of the free part to its inputs (default: all interfaces; see `resolve_inputs`), with structural damping
-    `loss_factor`.
+    """Compute the response of the free part to its inputs, with structural damping `loss_factor`.
 
-    - `frequencies`: those; with `basis` of the reduced body, without of the full model by a direct solve at each (one
-      complex factorisation each).
-    - `band = (0, f)`: of the full model, known to `tolerance`, at frequencies that resolve every resonance; one
-      factorisation in all (see `reduction.error.reference_response`).
+    - `frequencies`: the response at these. With `basis`, that of the reduced body; without, that of the full model, by
+      one complex factorisation for each frequency.
+    - `band = (0, f)`: the response of the full model with the relative accuracy `tolerance`, at frequencies that
+      resolve every resonance; one factorisation in all (see `reduction.error.reference_response`).
+    - `inputs`: default: all interfaces; see `resolve_inputs`.
+    - `progress`: called with the finished fraction after each direct solve.
 
     Raises `MatrixError` when frequencies and band are both given, or neither; when a frequency is negative; when the
-    basis is not of this model.
+    basis does not belong to this model.
     """
     if (frequencies is None) == (band is None):
         raise MatrixError("Give frequencies=..., or band=(0, f) for a grid that resolves every resonance; one of them.")

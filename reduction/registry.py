@@ -1,5 +1,4 @@
-"""All reduction methods by name, called alike: those of the room `reduction.methods`, and those registered
-elsewhere."""
+"""All reduction methods by name, with one signature: those of `reduction.methods`, and those registered elsewhere."""
 
 import importlib
 import pkgutil
@@ -32,10 +31,11 @@ def reduce(
     inputs: Sequence[Load] | None = None,
     **options: Any,
 ) -> Basis:
-    """The basis that the method called `method` makes; what is None is left to the method. Names: `METHODS`.
+    """Reduce `model` by the method called `method` (a key of `METHODS`). Arguments that are None take the method's
+    default.
 
-    `inputs`: what drives the part: names of interfaces, "rotation", "gravity", loads (ndof,) or (ndof, k); None: all
-    interfaces. `options`: further ones of the method.
+    `inputs`: the loads that drive the part: names of interfaces, "rotation", "gravity", arrays (ndof,) or (ndof, k);
+    None: all interfaces. `options`: further ones of the method.
 
     Raises `MatrixError` when the method does not exist, lacks an option that it needs, or is given one that it does
     not have.

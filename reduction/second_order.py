@@ -58,11 +58,13 @@ class SecondOrder:
 
 
 def second_order(model: Model, basis: Basis) -> SecondOrder:
-    """Integrals of the second-order field of `basis` on `model`, whose reduction may be any.
+    """Compute the integrals of the second-order field of `basis`, which any method may have made, on `model`.
 
-    Raises MatrixError for a model made from matrices (K_G needs elements). Cost: one factorisation of K, 12 static
-    solves, 6 an interface and at most 2 m for the pictures, and about 18 m^2 (12 + 6 ni) flops a quadrature point.
-    Nothing per step of a simulation.
+    Cost: one factorisation of K (none in a `prepared` block), 12 static solves, 6 for each interface and at most 2 m
+    for the pictures, and about 18 m^2 (12 + 6 ni) flops for each quadrature point. The step of a simulation costs no
+    more.
+
+    Raises MatrixError for a model made from matrices (K_G needs elements).
     """
     body = statics(model)
     names = list(model.interfaces)

@@ -1,4 +1,4 @@
-"""The shapes of a method in the order in which it takes them, and the smallest number that meets a tolerance."""
+"""Sequences of shapes, in the order in which a method takes them, and the smallest number that meets a tolerance."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,10 +28,12 @@ MOST = 200
 
 @dataclass(frozen=True, eq=False)
 class ShapeSequence:
-    """`first` (ndof, s): always taken; `shapes` (ndof, n): taken from the left; `complete`: there are no more.
+    """`first` (ndof, s): shapes that every basis contains; `shapes` (ndof, n): further shapes, taken from the left;
+    `complete`: the method has no more. All shapes are elastic, in mean axes.
 
-    All elastic, in mean axes. `what` names a shape, for messages; `eigenvalues`: of shapes that are modes of vibration,
-    or the squared frequencies of shapes that are responses; none where neither is known.
+    - `what`: the word for a shape in messages.
+    - `eigenvalues`: those of modes of vibration, or the squared angular frequencies of responses; empty when neither is
+      known.
     """
 
     first: Float[np.ndarray, "ndof s"]
@@ -51,15 +53,15 @@ rule."""
 
 
 def static_shapes(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof s"]:
-    """The elastic directions of `U`, M-orthonormal: rigid motion and what is dependent left out."""
+    """The elastic directions of `U`, M-orthonormal, without rigid motion and without dependent directions."""
     return new_directions(body.model.M, body.R, body.MR, U)[0]
 
 
 def vibration(
     problem: Vibration, count: int | None, cutoff: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "ndof k"], bool]:
-    """Eigenvalues and shapes of the `count` lowest modes, or (None) of those up to the frequency `cutoff`; and whether
-    there are no more."""
+    """Eigenvalues and shapes of the `count` lowest modes, or (None) of those up to the frequency `cutoff`, and whether
+    these are all modes of the problem."""
     wanted = None if count is None else min(count, problem.available)
     values, shapes = select_modes(problem, wanted, cutoff)
     return values, shapes, len(values) == problem.available
@@ -82,8 +84,7 @@ def free_modes(
 
 
 def independent(model: Model, sequence: ShapeSequence, count: int) -> int:
-    """`count`, when the sequence has so many shapes that are independent; else a MatrixError that says how many there
-    are."""
+    """Return `count` if the sequence has this number of independent shapes. Raises MatrixError otherwise."""
     there = sequence.shapes.shape[1]
     if count > there:
         raise MatrixError(
@@ -105,10 +106,10 @@ def independent(model: Model, sequence: ShapeSequence, count: int) -> int:
 def smallest(
     reference: ReferenceResponse, model: Model, generate: ShapeGenerator, tolerance: float, limit: int = 10**9
 ) -> tuple[ShapeSequence, int]:
-    """The sequence and the number of its shapes that meet `tolerance` over the band first.
+    """The sequence and the smallest number of its shapes that meets `tolerance` over the band.
 
-    `generate(n)` is a sequence of n shapes, or complete. Raises ConvergenceError, with the best error, when the method
-    cannot meet the tolerance, or not within `limit` shapes in all.
+    `generate(n)` returns a sequence of n shapes, or a complete one. Raises ConvergenceError, with the best error, when
+    the method does not meet the tolerance, or not with at most `limit` shapes in all.
     """
     count, best, at = START, np.inf, 0
     while True:

@@ -1,4 +1,4 @@
-"""Strain at a point of a reduced body: rows that give it from the elastic coordinates."""
+"""Strain at a point of a reduced body as a linear function of the elastic coordinates."""
 
 import numpy as np
 from jaxtyping import Float
@@ -11,12 +11,12 @@ from reduction.basis import Basis
 def strain_modes(
     model: Model, basis: Basis, point: Float[np.ndarray, "3"] | list[float] | tuple[float, ...]
 ) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "6 m"]]:
-    """Where, and rows such that `rows @ eta` is the strain there: xx, yy, zz, xy, yz, zx in the axes of the mesh,
-    tensor components.
+    """The place (3,) of a strain point, and rows such that `rows @ eta` is the strain there.
 
-    The place is the quadrature point of a solid cell, or the fibre of a beam's Gauss point, nearest to `point` (mesh
-    coordinates). With the second-order field this is the Green strain to second order: the field is what takes the
-    quadratic part of the strain away. The body frame does not matter to it. Cost: gradients of m fields.
+    Components: xx, yy, zz, xy, yz, zx in the axes of the mesh, tensor components. The place is the quadrature point of
+    a solid cell, or the fibre at a beam's Gauss point, nearest to `point` (mesh coordinates). With the second-order
+    field this is the Green strain to second order, because the field compensates the quadratic part of the strain. The
+    strain does not depend on the body frame. Cost: gradients of m fields.
 
     Raises `MeshError` when the point is not three finite coordinates.
     """

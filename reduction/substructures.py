@@ -1,7 +1,7 @@
-"""Bases made of bases: several reduced parts joined to one body, and a body changed without a new reduction.
+"""Bases from existing bases: several reduced parts joined to one body, and a changed body without a new reduction.
 
-Both are Rayleigh-Ritz steps in the span of shapes that exist already, with the rigid motions of each part: no
-factorisation, and the cost of a product of M and K with the shapes. Natural frequencies come from above.
+Both are Rayleigh-Ritz steps in the span of existing shapes and the rigid motions of each part. They need no
+factorisation and cost a product of M and K with the shapes. Natural frequencies converge from above.
 Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319 (synthesis); Hutton and Smith, "Modification of flexible body
 dynamics using substructures", in Computer-Aided Analysis of Rigid and Flexible Mechanical Systems (NATO ASI 1993), vol.
 2, 215-228 (re-analysis in an existing basis).
@@ -33,10 +33,15 @@ def synthesise(
 ) -> Basis:
     """The basis of an assembly from the bases of its parts (component mode synthesis).
 
-    `joined`, `parts`, `welds`: what `fem.join(parts, welds)` made, and its arguments; `bases`: the basis of each part,
-    of any method and frame. The parts' shapes and rigid motions are combined so that welded interfaces move together:
-    m = sum of (m_part + 6) - 6 (ends of welds - welds) - 6. A part that was changed needs its own basis again, the
-    others keep theirs. With Craig-Bampton bases the static response to loads at all interfaces is exact.
+    - `joined`, `parts`, `welds`: the result of `fem.join(parts, welds)`, and its arguments.
+    - `bases`: the basis of each part, of any method and frame.
+
+    The shapes and rigid motions of the parts are combined such that welded interfaces move together:
+
+        m = sum of (m_part + 6) - 6 (ends of welds - welds) - 6
+
+    After a change of one part only its own basis must be computed again. With Craig-Bampton bases the static response
+    to loads at all interfaces is exact.
 
     Raises MatrixError for bases that do not belong to the parts.
     """
@@ -84,8 +89,9 @@ def reanalyse(basis: Basis, model: Model, reference_frame: str | None = None) ->
     """`basis` for a changed `model` of the same nodes and interfaces: other materials, added masses or springs
     (`Model.with_point_masses`, `Model.with_springs`).
 
-    Accurate as far as the old shapes hold the new ones: the static shapes of the interfaces carry changes at
-    interfaces. Compare with a new reduction by `response_error`. Raises MatrixError when the model has other dofs.
+    The result is as accurate as the old shapes can represent the new ones; changes at interfaces are represented by the
+    static shapes of the interfaces. Measure the error with `response_error`. Raises MatrixError when the number of dofs
+    has changed.
     """
     model.require_obeyed()
     require_interface(model, reference_frame)

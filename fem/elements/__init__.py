@@ -15,7 +15,7 @@ CELLS: dict[str, Element] = {**ELEMENTS, LINE: LINE2}
 
 
 def element(kind: str) -> Element:
-    """The element called `kind` (meshio's name); unknown names are answered with the existing ones."""
+    """The element called `kind` (meshio's name). Raises `MeshError` for an unknown name and lists the known ones."""
     if kind not in CELLS:
         raise MeshError(unknown_name("element", kind, CELLS))
     return CELLS[kind]

@@ -1,4 +1,4 @@
-"""What an element family provides: nodes, faces, edges, shape functions, quadrature."""
+"""The properties of an element family: nodes, faces, edges, shape functions, quadrature."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ class Element:
 
 
 def polynomial_basis(coordinates: np.ndarray, powers: np.ndarray) -> tuple[Callable, Callable]:
-    """Shape functions spanned by monomials `x^a y^b z^c` (rows of `powers`), one at its own node and zero at the
-    others."""
+    """Shape functions in the span of the monomials `x^a y^b z^c` (rows of `powers`), one at their own node and zero at
+    the others."""
     p = np.asarray(powers)
 
     def monomials(xi: np.ndarray, drop: int | None = None) -> np.ndarray:

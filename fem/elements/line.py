@@ -1,5 +1,4 @@
-"""The two-node line, on which beams are built (fem/matrices/beam_matrices.py); a mesh knows its nodes and that it has
-no faces."""
+"""The two-node line for beams. It has nodes and no faces; its matrices are in fem/matrices/beam_matrices.py."""
 
 import numpy as np
 

@@ -1,7 +1,8 @@
 """Reader of Gmsh's .msh files, formats 2.2 and 4.1, text and binary.
 
-meshio loses, in these files: groups of one name in several dimensions, cells in two groups (repeated in format 2.2),
-and whole files in which some cells are in no group. Format: https://gmsh.info/doc/texinfo/gmsh.html#MSH-file-format.
+meshio loses several contents of these files: groups of one name in several dimensions, cells in two groups (repeated in
+format 2.2), and whole files in which some cells are in no group. Format:
+https://gmsh.info/doc/texinfo/gmsh.html#MSH-file-format.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Reading and writing meshes: by what is registered for the ending of a file's name (Gmsh, Abaqus/CalculiX, Nastran,
-VTK, and formats of users), every other format by meshio."""
+"""Reading and writing meshes: by what is registered for the ending of a file's name (Gmsh, Abaqus, CalculiX, Nastran,
+VTK, and formats of users), all other formats by meshio."""
 
 import contextlib
 import io
@@ -68,20 +68,21 @@ def _sound(endings: Iterable[str], known: Collection[str]) -> list[str]:
 
 
 def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
-    """The mesh in a file, with its named sets. Units stay the file's.
+    """Read the mesh in a file, with its named sets. Coordinates keep the units of the file.
 
     Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, those of `register_reader`,
     and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell sets, surface groups face
     sets (node sets when they are
     not on the skin), line and point groups node sets. Two-node lines are beams when they are in one of the groups
     `beams`, or when the file has neither solid nor surface cells; their groups become cell sets. Nodes that no cell of
-    the part uses are left out; `node_ids` keeps the file's numbers. `mesh.warnings` says what was changed. Warns
-    (`MeshWarning`) of what the file holds and flexmb could not take along.
+    the part uses are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A
+    `MeshWarning` names the contents of the file that were lost.
 
-    Decks of solvers also hold constraints, supports, loads, lumped masses, materials. What changes the part and is not
-    obeyed is in `mesh.unread`, with its line; reductions and `flexible_body` refuse such a part until `ignore` names
-    the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: all that is in analysis steps). Materials of the deck are
-    compared with those of the `Model`; `ignore=["MATERIAL"]` leaves them out.
+    Decks of solvers also contain constraints, supports, loads, lumped masses and materials. Keywords that change the
+    part and are not obeyed are listed in `mesh.unread`, with their lines. Reductions and `flexible_body` refuse such a
+    part until `ignore` names the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: everything in analysis steps).
+    The materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` omits the comparison.
+
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
     path = Path(path)
@@ -223,12 +224,13 @@ def _name_in(field: str) -> str:
 
 
 def write_mesh(mesh: Mesh, path: str | Path) -> Path:
-    """Write a mesh in the format of the path's ending; returns the path.
+    """Write a mesh in the format of the path's suffix and return the path.
 
-    Every set is kept in .msh (as physical groups) and in .vtu, .vtk and .xdmf (as fields 0/1, to be seen in ParaView),
-    and comes back with `read_mesh`; .inp keeps node and cell sets. Other formats lose the sets, with a `MeshWarning`.
+    In .msh (as physical groups) and in .vtu, .vtk and .xdmf (as fields 0/1, visible in ParaView) all sets are stored,
+    and `read_mesh` restores them; .inp stores node and cell sets. In other formats the sets are lost, with a
+    `MeshWarning`.
 
-    Raises `MeshError` when the format does not hold the mesh, or the file cannot be written.
+    Raises `MeshError` when the format cannot store the mesh, or the file cannot be written.
     """
     path = Path(path)
     ending = path.suffix.lower()

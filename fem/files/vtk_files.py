@@ -1,4 +1,4 @@
-"""VTK's files by VTK itself (through pyvista): .vtk in every version, .vtu with compressed or appended data, every kind
+"""VTK files by VTK itself (through pyvista): .vtk in every version, .vtu with compressed or appended data, every kind
 of cell."""
 
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ _VOXEL_ORDER = (0, 1, 3, 2, 4, 5, 7, 6)
 
 @dataclass(frozen=True, eq=False)
 class VtkFields:
-    """Points (n, 3), blocks of (kind, node rows), and fields: name -> values (n, ...), name -> a list with the values
-    of each block."""
+    """Contents of a VTK file: points (n, 3), blocks of (kind, node rows), and fields: name -> values (n, ...), name ->
+    a list of the values of each block."""
 
     points: np.ndarray
     blocks: tuple[tuple[str, np.ndarray], ...]
@@ -50,7 +50,7 @@ class VtkFields:
 
 
 def read_vtk(path: Path) -> VtkFields:
-    """What a file holds; consecutive cells of a type are one block. Raises `MeshError` when VTK cannot read it."""
+    """Read a file; consecutive cells of one type form a block. Raises `MeshError` when VTK cannot read it."""
     import pyvista
     from vtkmodules.vtkCommonCore import vtkObject
     from vtkmodules.vtkIOLegacy import vtkGenericDataObjectReader

@@ -1,10 +1,10 @@
 """Lowest eigenmodes of K x = lambda M x by block Lanczos on the inverse.
 
-One pass over a factor serves a whole block of right-hand sides, so a block method needs a fraction of the time
-of one that asks for a vector at a time; blocks also find multiple eigenvalues without luck.
+One pass over a factor solves for a whole block of right-hand sides, so a block method takes a fraction of the time of a
+method with single vectors; blocks also find multiple eigenvalues reliably.
 Sources: Grimes, Lewis and Simon, "A shifted block Lanczos algorithm for solving sparse symmetric generalized
-eigenproblems", SIAM J. Matrix Anal. Appl. 15 (1994) 228-272; Wu and Simon, "Thick-restart Lanczos method for
-large symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl. 22 (2000) 602-616.
+eigenproblems", SIAM J. Matrix Anal. Appl. 15 (1994) 228-272; Wu and Simon, "Thick-restart Lanczos method for large
+symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl. 22 (2000) 602-616.
 """
 
 import logging
@@ -30,11 +30,12 @@ SAME = 1e-6  # eigenvalues this close, relatively, may be copies of one
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Eigenpairs of K x = lambda M x, ascending, and what they cost.
+    """Eigenpairs of K x = lambda M x, ascending, and the number of solves.
 
-    eigenvalues (m,), in rad^2/s^2 when the units are consistent; vectors (n, m), vectors^T M vectors = I; residuals
-    (m,): |K^-1 M x - x / lambda|_M * lambda before the last improvement, a bound of the relative error of the
-    eigenvalue whatever its distance to the next one; solves: right-hand sides given to the inverse.
+    - `eigenvalues` (m,), in rad^2/s^2 when the units are consistent; `vectors` (n, m), vectors^T M vectors = I.
+    - `residuals` (m,): |K^-1 M x - x / lambda|_M * lambda before the last improvement, a bound of the relative error of
+      the eigenvalue for any distance to the next one.
+    - `solves`: number of right-hand sides.
     """
 
     eigenvalues: Float[np.ndarray, " m"]
@@ -56,23 +57,26 @@ def lowest_modes(
 ) -> Modes:
     """The `count` lowest eigenmodes of K x = lambda M x, given a block solve with K.
 
-    inverse: block (n, k) -> (n, k), symmetric and positive semidefinite: K^-1, or K's inverse on a subspace
-    (constraints and rigid motions projected out by the caller); the modes then lie in its range. It must not
-    write into its argument.
-    M: (n, n), symmetric, positive definite on that range: anything with `shape` and `@`. start: vectors to begin with,
-    of any rank and scale; random ones (fixed seed) are added to them. tolerance: of the residuals (see `Modes`), not
-    below 1e-12; the error of an eigenvalue is the square of its residual over its relative distance to the next. One
-    last application of the inverse, free in a Krylov space, improves the modes. Residuals are those of the Lanczos
-    recurrence; that of four random combinations of the modes is measured. Round-off limits the residual of mode i to
-    about 1e-16 lambda_i / lambda_1, which is felt when nearly all modes of a model are asked for.
+    - `inverse`: block (n, k) -> (n, k), symmetric and positive semidefinite: K^-1, or K's inverse on a subspace (the
+      caller projects constraints and rigid motions out); the modes then lie in its range. It must not write into its
+      argument.
+    - `M`: (n, n), symmetric, positive definite on that range: anything with `shape` and `@`.
+    - `start`: vectors to begin with, of any rank and scale; random ones (fixed seed) are added to them.
+    - `tolerance`: of the residuals (see `Modes`), not below 1e-12. The error of an eigenvalue is the square of its
+      residual over its relative distance to the next.
 
-    Every copy of a multiple eigenvalue is found: a Krylov space of p random starting vectors holds at most p
-    copies, so more are added as soon as p copies have been seen.
+    One last application of the inverse, free in a Krylov space, improves the modes. Residuals are those of the Lanczos
+    recurrence; that of four random combinations of the modes is measured. Round-off limits the residual of mode i to
+    about 1e-16 lambda_i / lambda_1, which matters when nearly all modes of a model are computed.
+
+    Every copy of a multiple eigenvalue is found: a Krylov space of p random starting vectors contains at most p copies,
+    so more vectors are added as soon as p copies have been found.
 
     Cost: 5 right-hand sides a mode in blocks of 8 (for 30 modes), and n (2 count + 56) numbers of memory, then n (3
     count + 48).
-    Raises MatrixError (inverse not symmetric or not positive, shapes) and ConvergenceError (fewer modes exist,
-    or the accuracy was not reached).
+
+    Raises MatrixError (inverse not symmetric or not positive, shapes) and ConvergenceError (fewer modes exist, or the
+    accuracy was not reached).
     """
     n = M.shape[0]
     if not 1 <= count <= n:

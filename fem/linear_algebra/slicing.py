@@ -32,8 +32,8 @@ MOST = 150
 
 @dataclass(frozen=True, eq=False)
 class ShiftedProblem:
-    """`solve`: block of loads to displacements, (K - s M)^-1 on the space of the problem; `below`: how many eigenvalues
-    lie below the shift s."""
+    """`solve`: loads to displacements, (K - s M)^-1 on the space of the problem, for blocks; `below`: number of
+    eigenvalues below the shift s."""
 
     shift: float
     solve: Inverse
@@ -47,10 +47,10 @@ Shift = Callable[[float], AbstractContextManager[ShiftedProblem]]
 def extend_modes(
     first: Modes, shift: Shift, M: Any, count: int | None = None, cutoff: float = 0.0, tolerance: float = 1e-8
 ) -> Modes:
-    """The `count` lowest modes, or all with eigenvalues up to `cutoff`, going on from the lowest ones `first`.
+    """The `count` lowest modes, or all with eigenvalues up to `cutoff`, computed from the lowest ones `first` upwards.
 
-    Raises ConvergenceError (a slice does not reach the tolerance, or the inertia contradicts what was found). Cost: a
-    factorisation and 200 to 300 solves for each 60 to 80 modes; memory: n (count + 350) numbers.
+    Raises ConvergenceError when a slice does not reach the tolerance, or the inertia contradicts the modes found. Cost:
+    a factorisation and 200 to 300 solves for each 60 to 80 modes; memory: n (count + 350) numbers.
     """
     known, done = first, False
     steps = _Steps(count, cutoff)

@@ -38,8 +38,12 @@ _SPIN = np.array(
 
 @dataclass(frozen=True, eq=False)
 class LineMass:
-    """Mass of beams at points: `mass` (p,), positions `x` (p, 3), displacements `u` and rotations `theta` (p, 3, k) of
-    k fields, and the moments of inertia of the sections, `rotary` (p, 3, 3); all in the axes of the mesh."""
+    """Mass of beams at points, in the axes of the mesh.
+
+    - `mass` (p,), positions `x` (p, 3);
+    - displacements `u` and rotations `theta` (p, 3, k) of k fields;
+    - `rotary` (p, 3, 3): moments of inertia of the sections.
+    """
 
     mass: np.ndarray
     x: np.ndarray
@@ -50,12 +54,11 @@ class LineMass:
 
 @dataclass(frozen=True, eq=False)
 class Beams:
-    """Beams of one kind at their Gauss points; all in local axes, over the 12 dofs [u1, theta1, u2, theta2] of the
-    mesh's axes.
+    """Beams of one kind at their Gauss points, in local axes, over the 12 dofs [u1, theta1, u2, theta2] in mesh axes.
 
-    `u`, `theta` (e, q, 3, 12) and their derivatives `du`, `dtheta` along the beam; `shear` (e, 2, 12): shear strains,
-    constant; `dV` (e, q): weights times length; `axes` (e, 3, 3): local axes in rows; `x` (e, q, 3): where the Gauss
-    points are.
+    - `u`, `theta` (e, q, 3, 12) and their derivatives `du`, `dtheta` along the beam;
+    - `shear` (e, 2, 12): shear strains, constant; `dV` (e, q): weights times length;
+    - `axes` (e, 3, 3): local axes in rows; `x` (e, q, 3): Gauss points.
     """
 
     beam: Beam

@@ -1,4 +1,4 @@
-"""Are imported matrices those of a free part with three dofs a node at the given points?"""
+"""Check that imported matrices are those of a free part with three dofs a node at the given points."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ RIGID = 1e-6
 
 
 def checked_free_matrices(M: Any, K: Any, points: np.ndarray, name: str) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """Symmetric CSR copies of `M` and `K`, or MatrixError with what is wrong and what to do."""
+    """Symmetric CSR copies of `M` and `K`. Raises MatrixError, which states the defect and its remedy."""
     M, K = (_symmetric(A, letter, len(points), name) for A, letter in ((M, "M"), (K, "K")))
     rigid = rigid_motion(points, points.mean(axis=0))
     if len(points) > 1:

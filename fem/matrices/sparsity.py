@@ -18,8 +18,8 @@ COMPONENTS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Node-level sparsity: CSR `indptr`, `indices` over nodes; `places[b]` (ne, nn, nn) of block b: where each node
-    pair is."""
+    """Node-level sparsity: CSR `indptr`, `indices` over nodes; `places[b]` (ne, nn, nn): place of each node pair of
+    block b."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -75,9 +75,9 @@ class Pattern:
 
 
 def sparsity(mesh: Mesh) -> Pattern:
-    """The node pairs that share a solid cell.
+    """The node pairs that share a solid cell. Cost: linear in the number of pairs.
 
-    Nodes of no cell at all are refused. Cost: linear in the number of pairs.
+    Raises MeshError when a node belongs to no cell.
     """
     n = len(mesh.points)
     solids = mesh.solids

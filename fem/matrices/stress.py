@@ -18,9 +18,9 @@ def nodal_stresses(
 ) -> Float[np.ndarray, "p 6 k"]:
     """Stresses xx, yy, zz, xy, yz, zx of fields at nodes of solid cells.
 
-    In each cell the stresses at its stiffness points, where they are most accurate, are continued linearly to its
-    nodes; at a node the mean over its cells counts, weighted by volume.
-    Reference: Hinton, Campbell, Local and global smoothing of discontinuous finite element functions (1974).
+    In each cell the stresses are extrapolated linearly to the nodes from the stiffness points, where they are most
+    accurate; the value at a node is the mean over its cells, weighted by volume. Reference: Hinton, Campbell, Local and
+    global smoothing of discontinuous finite element functions (1974).
     """
     place = np.full(len(mesh.points), -1)
     place[nodes] = np.arange(len(nodes))

@@ -25,11 +25,11 @@ _BEST = {4: 0.5**0.5, 8: 1.0, 6: 0.75**0.5, 5: 0.5**0.5}
 def scaled_jacobian(shape: Element, x: Float[np.ndarray, "ne nn 3"]) -> tuple[np.ndarray, np.ndarray]:
     """Scaled Jacobian (ne,) and volume (ne,) of cells with node positions x.
 
-    The lowest of: the volume spanned by the unit tangents of the three edges at each corner, relative to the regular
-    cell (the apex of a pyramid is left out); and det J at the integration points, relative to its mean. 1 is ideal, 0
-    collapsed, negative inverted.
-    Source of the corner part: Knupp, "Algebraic mesh quality metrics", SIAM J. Sci. Comput. 23 (2001) 193-218. Linear
-    in the cells.
+    The scaled Jacobian is the lowest of two values: the volume spanned by the unit tangents of the three edges at each
+    corner, relative to the regular cell (without the apex of a pyramid); and det J at the integration points, relative
+    to its mean. 1 is ideal, 0 collapsed, negative inverted. Cost: linear in the number of cells.
+
+    Source of the corner part: Knupp, "Algebraic mesh quality metrics", SIAM J. Sci. Comput. 23 (2001) 193-218.
     """
     parts = [_batch(shape, x[k : k + BATCH]) for k in range(0, len(x), BATCH)]
     return np.concatenate([q for q, _ in parts]), np.concatenate([v for _, v in parts])

@@ -1,4 +1,4 @@
-"""What is wrong with a mesh: a report, and repairs on request."""
+"""Checks of a mesh, with a report, and repairs."""
 
 from dataclasses import dataclass, replace
 
@@ -25,7 +25,7 @@ POOR = 0.05
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found: `severity` "error" (the mesh cannot be used) or "warning", and a sentence with a remedy."""
+    """A defect of a mesh: `severity` "error" (the mesh cannot be used) or "warning", and a sentence with a remedy."""
 
     severity: str
     text: str
@@ -50,7 +50,8 @@ class MeshSummary:
 
 @dataclass(frozen=True, eq=False)
 class MeshReport:
-    """What `check_mesh` found, a summary, and the lowest scaled Jacobian (1 ideal, 0 collapsed, negative inverted)."""
+    """The findings of `check_mesh`, a summary, and the lowest scaled Jacobian (1 ideal, 0 collapsed, negative
+    inverted)."""
 
     name: str
     findings: tuple[Finding, ...]
@@ -78,7 +79,7 @@ class MeshReport:
 
 
 def require_usable(mesh: Mesh) -> MeshReport:
-    """The report of a mesh; raises `MeshError` with every error found."""
+    """The report of a mesh. Raises `MeshError` with all errors found."""
     report = check_mesh(mesh)
     if not report.usable:
         raise MeshError(
@@ -231,7 +232,7 @@ def _unused(mesh: Mesh) -> list[Finding]:
 
 
 def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
-    """The mesh with coincident nodes made one; `tolerance` is a distance (default: 1e-9 of the box)."""
+    """The mesh with coincident nodes merged; `tolerance` is a distance (default: 1e-9 of the box)."""
     pairs = cKDTree(mesh.points).query_pairs(
         COINCIDENT * mesh.size if tolerance is None else tolerance, output_type="ndarray"
     )
@@ -250,10 +251,10 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
 
 
 def fix_orientation(mesh: Mesh) -> Mesh:
-    """The mesh with every inverted cell turned right by reordering its nodes; points and sets stay the same places.
+    """The mesh with the nodes of every inverted cell reordered; points and sets remain at the same places.
 
-    Mends mirrored meshes and files with the opposite convention. Cells that are inverted by bad nodes stay wrong: check
-    again.
+    This repairs mirrored meshes and files with the opposite convention. Cells that misplaced nodes invert remain wrong,
+    so check the mesh again.
     """
     blocks, first = [], 0
     faces = {key: members.copy() for key, members in mesh.face_sets.items()}
@@ -276,7 +277,7 @@ def fix_orientation(mesh: Mesh) -> Mesh:
 
 
 def drop_unused_nodes(mesh: Mesh) -> Mesh:
-    """The mesh without nodes that belong to no cell; they leave the node sets too."""
+    """The mesh without nodes that belong to no cell; the node sets lose them too."""
     used = mesh.nodes_of_cells(np.arange(mesh.cell_count))
     number = np.full(len(mesh.points), -1)
     number[used] = np.arange(len(used))

@@ -43,16 +43,15 @@ class CellBlock:
 class Mesh:
     """A mesh of solid cells, and of line cells for beams. Units are the user's.
 
-    - `points` (n, 3); `cells`: blocks, whose cells are numbered through all blocks in order;
+    - `points` (n, 3); `cells`: blocks, whose cells are numbered through all blocks in order.
     - `node_sets`: name -> node numbers; `cell_sets`: name -> cell numbers; `face_sets`: name -> (nf, 2) of (cell, face
-      of the cell);
-    - `node_ids` (n,): numbers of the nodes in the file they came from, for messages; `warnings`: what reading changed
-      or lost;
-    - `unread`: what the file says about the part and is not obeyed (`flexible_body` and every reduction refuse it until
-      `read_mesh(..., ignore=...)` accepts it); `declared`: materials of the file, which a `Model` compares with its
-      own.
+      of the cell).
+    - `node_ids` (n,): numbers of the nodes in their file, for messages; `warnings`: changes and losses in reading.
+    - `unread`: keywords of the file that change the part and are not obeyed; `flexible_body` and every reduction refuse
+      the part until `read_mesh(..., ignore=...)` accepts them.
+    - `declared`: materials of the file, which a `Model` compares with its own.
 
-    Raises `MeshError` when points are not (n, 3) finite numbers, or names of nodes do not go with them.
+    Raises `MeshError` when points are not (n, 3) finite numbers, or `node_ids`, cells or sets do not fit them.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -144,7 +143,7 @@ class Mesh:
         return float(np.linalg.norm(np.ptp(self.points, axis=0)))
 
     def node_label(self, node: int) -> str:
-        """A node as messages name it: its number here, and in the file when that differs."""
+        """The name of a node in messages: its number in the mesh, and its number in the file when that differs."""
         if self.node_ids is None:
             return str(node)
         return f"{node} (number {self.node_ids[node]} in the file)"
@@ -221,8 +220,7 @@ class Mesh:
         return np.flatnonzero(used)
 
     def corner_keys(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, "nf 4"]:
-        """Sorted corner nodes of each face, -1 before those of a triangle: two faces are the same place when these are
-        equal."""
+        """Sorted corner nodes of each face, -1 before those of a triangle: faces with equal keys coincide."""
         keys = np.full((len(faces), 4), -1, dtype=np.int64)
         for block, local, rows, places in self._by_face(faces):
             corners = [k for k in local if k < element(block.kind).corners]

@@ -1,4 +1,4 @@
-"""From what a mesh file holds (cells of every dimension, groups) to a solid `Mesh` with its sets."""
+"""From the contents of a mesh file (cells of every dimension, groups) to a solid `Mesh` with its sets."""
 
 import warnings
 from collections.abc import Collection, Mapping
@@ -23,16 +23,17 @@ def dimension(kind: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RawMesh:
-    """What a file holds.
+    """The contents of a mesh file.
 
-    - `points` (n, 3), `node_ids` (n,): numbers of the nodes in the file; `blocks`: (kind, node rows (ne, nn)) in VTK
-      order;
+    - `points` (n, 3); `node_ids` (n,): numbers of the nodes in the file; `blocks`: (kind, node rows (ne, nn)) in VTK
+      order.
     - `groups`: name -> for each block, the rows that belong to it; `node_groups`: name -> rows of `points`;
-      `face_groups`: name -> (block, row, face of the cell), (k, 3);
-    - `warnings`: what reading changed; `unsupported`: what the file holds and could not be read; `beams`: line cells
-      are structure in this format, not marks of sets;
-    - `unread`: what the file says about the part and is not obeyed; `unread_lines`: the same of line cells, which is
-      obeyed where they are beams; `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
+      `face_groups`: name -> (block, row, face of the cell), (k, 3).
+    - `warnings`: changes in reading; `unsupported`: contents that could not be read; `beams`: whether line cells are
+      structure in this format, and not marks of sets.
+    - `unread`: keywords that change the part and are not obeyed; `unread_lines`: the same for line cells, which are
+      obeyed where they are beams.
+    - `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
     """
 
     points: np.ndarray
@@ -50,13 +51,14 @@ class RawMesh:
 
 
 def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
-    """The solid cells, and the line cells of the groups `beams`, with every group as a set; other cells of lower
-    dimension only say where sets are. Without any solid or surface cell, all lines are beams.
+    """The mesh of the solid cells, and of the line cells in the groups `beams`, with every group as a set.
 
+    Other cells of lower dimension only mark the places of sets. Without any solid or surface cell, all lines are beams.
     Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of
-    lines and points node sets. Nodes that no solid cell uses are left out. Warns (`MeshWarning`) of anything lost or
-    not obeyed; all of it is in `warnings` or `unread`. `ignore`: keywords of the file that the user accepts as not
-    obeyed.
+    lines and points node sets. Nodes that no solid cell uses are omitted. `ignore`: keywords of the file that the user
+    accepts as not obeyed.
+
+    A `MeshWarning` names everything that is lost or not obeyed; `warnings` or `unread` of the mesh list it.
     """
     recorded, unsupported = list(raw.warnings), list(raw.unsupported)
     solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _REDUCED.get(kind, kind) in ELEMENTS and len(rows)]

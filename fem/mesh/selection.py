@@ -1,7 +1,8 @@
-"""Nodes picked by geometry: on a plane, a cylinder, a sphere, in a box, nearest to a point.
+"""Nodes selected by geometry: on a plane, a cylinder, a sphere, in a box, nearest to a point.
 
-Surface selections look at the skin of the mesh only. Each is a small record whose `nodes(mesh)` returns sorted node
-numbers; use them wherever a set name goes. Default tolerance: 1e-6 of the diagonal of the mesh's box.
+Surface selections consider the skin of the mesh only. Each selection is a small record whose `nodes(mesh)` returns
+sorted node numbers; it can replace the name of a set everywhere. Default tolerance: 1e-6 of the diagonal of the mesh's
+box.
 """
 
 from collections.abc import Callable, Sequence
@@ -72,8 +73,8 @@ def on_cylinder(
 ) -> Selection:
     """Skin nodes on the cylinder of `radius` about the line through `point` along `axis`.
 
-    `length`: only as far as half of it to both sides of `point`. A coarse mesh may need a tolerance, as
-    corner-only meshes do not follow a curved surface between their nodes.
+    `length` limits the cylinder to half of it on both sides of `point`. A coarse mesh may need a larger tolerance,
+    because meshes with corner nodes only do not follow a curved surface between their nodes.
     """
     p, a = _vector(point, "point"), _direction(axis, "axis")
 
@@ -144,10 +145,9 @@ _OPTIONAL = ("cylinder", "nearest")
 
 
 def from_text(text: str) -> str | Selection | Nearest:
-    """A selection written as text, as the command line and model files have it: "plane/0,0,0/0,0,1", "nearest/1,0,0/4",
-    ...
+    """A selection from its text on the command line or in a model file: "plane/0,0,0/0,0,1", "nearest/1,0,0/4", ...
 
-    A text without "/" is the name of a set and comes back unchanged. Raises `MeshError` for a form that does not exist.
+    A text without "/" is the name of a set and is returned unchanged. Raises `MeshError` for an unknown form.
     """
     kind, *parts = text.split("/")
     if not parts:

@@ -1,5 +1,5 @@
-"""What a mesh file says about a part and flexmb does not obey: named with its place, refused until the user
-accepts it."""
+"""Statements of a mesh file about a part that flexmb does not obey. They are reported with their places, and the part
+is refused until the user accepts them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ SAME = 1e-6
 class Unread:
     """A keyword of a file that would change the part and is not obeyed.
 
-    `keyword` as the file spells it, in capitals; `group`: a wider keyword that it belongs to, such as STEP, or nothing;
-    `file` and `line`: its place; `text`: that line, or why it is not obeyed.
+    - `keyword`: as in the file, in capitals; `group`: a wider keyword to which it belongs, such as STEP, or nothing;
+    - `file` and `line`: its place; `text`: that line, or the reason why it is not obeyed.
     """
 
     keyword: str
@@ -37,8 +37,11 @@ class Unread:
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """A linear elastic isotropic material that a file gives to `cells`, numbers of cells (k,), or (block, row) while a
-    file is read; None for constants that it does not say."""
+    """A linear elastic isotropic material that a file assigns to `cells`; constants that are missing in the file are
+    None.
+
+    `cells`: numbers of cells (k,), or (block, row) while a file is read.
+    """
 
     name: str
     youngs_modulus: float | None
@@ -48,7 +51,7 @@ class Declared:
     cells: Int[np.ndarray, "k ..."]
 
     def contradiction(self, given: Material) -> str | None:
-        """How the constants differ from those of a material; None where they agree."""
+        """How the constants differ from those of a material; None if they agree."""
         if self.youngs_modulus is not None and self.poissons_ratio is not None:
             try:
                 C = Material.isotropic(self.youngs_modulus, self.poissons_ratio).elasticity
@@ -62,8 +65,8 @@ class Declared:
         return None
 
     def told_apart(self, other: "Declared") -> str | None:
-        """Why it may not be another material of the file, where both are given as one; None where they are the same as
-        far as the file says."""
+        """The reason why this material and `other` may differ although one material of the model represents both; None
+        where the file shows no difference."""
         unknown = self.youngs_modulus is None or other.youngs_modulus is None
         if self.name.upper() == other.name.upper() or not unknown:
             return None
@@ -76,12 +79,12 @@ class Declared:
 
 
 def canonical(keyword: str) -> str:
-    """A keyword without what does not distinguish it: case, blanks, a leading star."""
+    """A keyword in its canonical form: without blanks, a leading star, and differences of case."""
     return "".join(keyword.upper().split()).lstrip("*")
 
 
 def kept(unread: Iterable[Unread], ignore: Collection[str]) -> tuple[tuple[Unread, ...], tuple[Unread, ...]]:
-    """Those that stay unread, and those that the user accepts."""
+    """The keywords that remain unread, and those that the user accepts."""
     found = tuple(unread)
     accepted = tuple(u for u in found if u.accepted(ignore))
     return tuple(u for u in found if u not in accepted), accepted
@@ -101,7 +104,7 @@ def listed(unread: Sequence[Unread]) -> list[str]:
 
 
 def require_obeyed(name: str, unread: Sequence[Unread]) -> None:
-    """Refuse to go on with a part whose file says more than is obeyed. Raises `MeshError`."""
+    """Raise `MeshError` if a part has keywords that are not obeyed and not accepted."""
     if not unread:
         return
     keywords = list(dict.fromkeys(u.group or u.keyword for u in unread))

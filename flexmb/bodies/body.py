@@ -146,7 +146,7 @@ class Body:
     def displacements(
         self, eta: Float[np.ndarray, "m"], nodes: Int[np.ndarray, "k"] | None = None
     ) -> Float[np.ndarray, "k 3"]:
-        """Elastic displacements of `nodes` of the mesh (default: all) in body axes, of first and, where the body has it, second order.
+        """Elastic displacements (k, 3) of `nodes` of the mesh (default: all) in body axes, for elastic coordinates `eta` (m,), of first and, where the body has it, second order.
 
         Raises `MatrixError` for a body without a mesh.
         """

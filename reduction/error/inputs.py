@@ -1,4 +1,4 @@
-"""What drives a body: unit loads, scaled so that forces and moments count alike."""
+"""The inputs of a body: unit loads, scaled such that forces and moments are comparable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ deform it."""
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Unit loads (ndof, p), each with its label; the outputs are the displacements they work on.
+    """Unit loads (ndof, p) with their labels. The outputs are the displacements on which the loads do work.
 
-    A unit of a moment is a unit force at the distance `length`, the body's radius of gyration, and its output the
-    rotation times `length`: so all entries of a transfer matrix are displacements per force. Units: consistent.
+    The unit of a moment is a unit force at the distance `length`, the body's radius of gyration, and its output is the
+    rotation times `length`, so that all entries of a transfer matrix are displacements per force. Units: consistent.
     """
 
     labels: tuple[str, ...]
@@ -46,11 +46,11 @@ class Inputs:
 
 
 def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> Inputs:
-    """The loads named by `inputs`: names of interfaces (six wrenches each), "rotation", "gravity", and arrays (ndof,)
-    or (ndof, k).
+    """The loads named by `inputs`: interfaces (six wrenches each), "rotation", "gravity", and arrays (ndof,) or
+    (ndof, k).
 
-    None: all interfaces, which may be none. Raises MatrixError for unknown names, wrong shapes, and when `inputs` is
-    empty.
+    None stands for all interfaces, of which there may be none. Raises MatrixError for unknown names, wrong shapes, and
+    an empty sequence.
     """
     J = model.inertia()
     length = float(np.sqrt(np.trace(J) / (2 * model.mass)))

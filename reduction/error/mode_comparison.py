@@ -1,4 +1,4 @@
-"""How good a basis is: against the full model's natural modes, and by the mass it moves."""
+"""The quality of a basis, measured by the natural modes of the full model and by effective masses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,21 +14,22 @@ from reduction.solutions.statics import elastic, statics
 from reduction.solutions.vibration import free_vibration, select_modes
 
 SAME = 1e-3
-"""Full modes this close in frequency are taken for one when modes are matched: any combination of repeated modes is a
-mode."""
+"""Full modes whose relative distance in frequency is below this count as one when modes are matched, because any
+combination of repeated modes is a mode."""
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True, eq=False)
 class ModeComparison:
-    """A basis beside the full model.
+    """Comparison of a basis with the full model.
 
     - `frequencies`, `full_frequencies` (k,): natural frequencies of the free reduced body and of the free full model
-      (cycles per unit of time), ascending; `relative_errors` (k,) of the first, not negative but for round-off.
+      (cycles per unit of time), ascending; `relative_errors` (k,) of the first, which are not negative but for
+      round-off.
     - `mac` (k, k): modal assurance criterion, `(phi_i^T M full_j)^2` of M-normalised modes; reduced modes in rows.
     - `effective_masses`: for each interface (m, 6), the effective masses of the reduced body's modes with that
-      interface held, for base motions x, y, z and rotations about its point; `rigid_masses` (6,): mass and moments of
-      inertia they add up to as modes are added, less the share of the nodes that do not move.
+      interface fixed, for base motions x, y, z and rotations about its point. `rigid_masses` (6,): mass and moments of
+      inertia to which they converge as modes are added, less the share of the nodes that do not move.
 
     Units: consistent.
     """
@@ -51,8 +52,8 @@ class ModeComparison:
 
     @property
     def matched(self) -> Float[np.ndarray, " k"]:
-        """How much of each reduced mode lies in the full modes of its frequency (those within SAME of it): the MAC, for
-        repeated frequencies too."""
+        """The part of each reduced mode that lies in the span of the full modes of its frequency (within SAME): the
+        MAC, also valid for repeated frequencies."""
         f = self.full_frequencies
         return (self.mac * (np.abs(f[None, :] / f[:, None] - 1.0) < SAME)).sum(axis=1)
 
@@ -70,10 +71,11 @@ class ModeComparison:
 def compare_modes(model: Model, basis: Basis, count: int | None = None) -> ModeComparison:
     """Compare `basis` with the free full `model` at its `count` lowest natural modes (default: 10, or m if fewer).
 
-    The full model has the same rigid interfaces (RBE2). Cost: one factorisation and 5 to 7 solves a mode. Source of
-    effective masses: Wijker, Mechanical Vibrations in Spacecraft Design (2004), chapter 16.
+    The full model has the same rigid interfaces (RBE2). Cost: one factorisation (none in a `prepared` block) and 5 to 7
+    solves for each mode. Source of effective masses: Wijker, Mechanical Vibrations in Spacecraft Design (2004), chapter
+    16.
 
-    Raises `MatrixError` when the basis is not of this model, or has fewer modes than `count`.
+    Raises `MatrixError` when the basis does not belong to this model, or has fewer modes than `count`.
     """
     if len(basis.Psi) != model.ndof:
         raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")

@@ -26,7 +26,7 @@ Values = Float[np.ndarray, " m"]
 
 
 def require_interface(model: Model, name: str | None) -> None:
-    """Refuse an `reference_frame` that names no interface; None (mean-axis) is always there."""
+    """Raise InterfaceError if `reference_frame` names no interface of the model; None (mean axes) is always valid."""
     if name is not None and name not in model.interfaces:
         raise InterfaceError(f"Model {model.name!r}: " + unknown_name("interface", name, model.interfaces))
 
@@ -69,13 +69,14 @@ def diagonalise(
 
 
 def attach(model: Model, name: str, V: Float[np.ndarray, "ndof n"]) -> Float[np.ndarray, "ndof n"]:
-    """V seen from a frame that rides on interface `name`: each shape less the rigid motion of that interface."""
+    """The shapes V relative to a frame attached to interface `name`: each shape less the rigid motion of that
+    interface."""
     interface = model.interfaces[name]
     return V - model.rigid_body_modes(interface.point) @ (interface.interface_matrix(model).T @ V)
 
 
 def require_elastic(model: Model, R: Float[np.ndarray, "ndof 6"], eigenvalues: Values) -> None:
-    """Refuse a basis whose lowest elastic eigenvalue is not well above those of the M-orthonormal rigid motions R."""
+    """Raise MatrixError unless the lowest elastic eigenvalue is well above those of the M-orthonormal rigid motions."""
     largest = float(np.abs(np.linalg.eigvalsh(R.T @ (model.K @ R))).max())
     rounding = 10 * np.finfo(float).eps * float((np.abs(R) * (abs(model.K) @ np.abs(R))).sum(axis=0).max())
     if largest > max(RIGID * eigenvalues[0], rounding):  # a thin part has stiffness far above its bending

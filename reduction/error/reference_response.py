@@ -49,8 +49,9 @@ BLOCKS = 30
 class ReferenceResponse:
     """Response over a band, and a bound of its error.
 
-    - `eigenvalues` (N,), `shapes` (ndof, N), `rows` (p, N) = `F^T shapes`: a modal model, M-orthonormal, mean axes.
-    - `exact` (rad^2/s^2): all natural modes with lower eigenvalues are in it; `natural`: their eigenvalues and shapes.
+    - `eigenvalues` (N,), `shapes` (ndof, N), `rows` (p, N) = `F^T shapes`: a modal model, M-orthonormal, in mean axes.
+    - `exact` (rad^2/s^2): the model contains all natural modes with lower eigenvalues; `natural`: their eigenvalues and
+      shapes.
 
     Frequencies are in cycles per unit of time. Units: consistent.
     """
@@ -80,8 +81,8 @@ class ReferenceResponse:
         return found
 
     def grid(self, eigenvalues: Float[np.ndarray, " m"] | None = None) -> Float[np.ndarray, " f"]:
-        """Frequencies from 0 to the end of the band that resolve all resonances, also those of a reduced model with
-        `eigenvalues`."""
+        """Frequencies from 0 to the end of the band that resolve all resonances, including those of a reduced model
+        with `eigenvalues`."""
         values = self.eigenvalues if eigenvalues is None else np.concatenate([self.eigenvalues, eigenvalues])
         natural = np.sqrt(values[values < (1.05 * 2 * np.pi * self.band) ** 2]) / (2 * np.pi)
         width = self.loss_factor / 2 * np.array([-8, -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4, 8])
@@ -112,10 +113,10 @@ def reference_response(
     tolerance: float = 1e-3,
     loss_factor: float = LOSS_FACTOR,
 ) -> ReferenceResponse:
-    """Grow the response model until its error bound is below `tolerance` of the response everywhere in the band.
+    """Enlarge the span until the error bound of the response is below `tolerance`, relative, everywhere in the band.
 
-    Cost: the natural modes up to 1.5 times the band (5 solves each) and 3 to 8 blocks of p solves; the factor is that
-    of `body`.
+    Cost: the natural modes up to 1.5 times the band (5 solves each) and 3 to 8 blocks of p solves with the factor of
+    `body`.
     """
     model, F = body.model, inputs.loads
     high = require_band(band)

@@ -22,12 +22,12 @@ SHARE = 0.02
 class ResponseError:
     """`||H - H_r|| / ||H||` (Frobenius) of the elastic transfer matrix between all inputs, with structural damping.
 
-    - `relative` (f,): the error with the reference response's bound added: the true one lies between
-      `relative - 2 bound` and `relative`;
-    - `bound` (f,), relative; `magnitude`, `reduced_magnitude` (f,): Frobenius norms of H and H_r;
+    - `relative` (f,): the error plus the bound of the reference response; the true error lies between
+      `relative - 2 bound` and `relative`.
+    - `bound` (f,), relative; `magnitude`, `reduced_magnitude` (f,): Frobenius norms of H and H_r.
     - `by_input`: for each input the largest error of its column over the band, relative to that column.
 
-    Frequencies in cycles per unit of time.
+    Frequencies are in cycles per unit of time.
     """
 
     name: str
@@ -66,14 +66,17 @@ def response_error(
     tolerance: float = 1e-3,
     loss_factor: float = LOSS_FACTOR,
 ) -> ResponseError:
-    """How well `basis` gives the elastic response of `model` to its inputs over `band = (0, f)`.
+    """Measure the error of the elastic response of `basis` to its inputs over `band = (0, f)`, relative to the full
+    model.
 
-    `inputs`: see `resolve_inputs`; default all interfaces. `tolerance`: to which the full response is known (see
-    `reduction.error.reference_response`). Resonances are damped by `loss_factor` (structural). Rigid motion is exact in
-    every basis and left out: the figure does not depend on the body frame. Cost: one factorisation, the modes up to 1.5
-    f, some blocks of solves.
+    - `inputs`: see `resolve_inputs`; default: all interfaces.
+    - `tolerance`: relative accuracy of the reference response (see `reduction.error.reference_response`).
+    - `loss_factor`: structural damping, which makes resonances finite.
 
-    Raises `MatrixError` when the basis is not of this model.
+    Rigid motion is exact in every basis and is not counted, so the error does not depend on the body frame. Cost: one
+    factorisation (none in a `prepared` block), the modes up to 1.5 f, and some blocks of solves.
+
+    Raises `MatrixError` when the basis does not belong to this model.
     """
     if len(basis.Psi) != model.ndof:
         raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")
@@ -112,7 +115,7 @@ def relative_error(
     rows: Float[np.ndarray, "p m"],
     frequencies: Float[np.ndarray, " f"],
 ) -> Float[np.ndarray, " f"]:
-    """The relative error at some frequencies, the reference response's bound added."""
+    """The relative error at `frequencies`, increased by the bound of the reference response."""
     H = reference.response(frequencies)
     Hr = modal_response(eigenvalues, rows, frequencies, reference.loss_factor)
     return (np.linalg.norm(H - Hr, axis=(1, 2)) + reference.bound(frequencies)) / np.linalg.norm(H, axis=(1, 2))

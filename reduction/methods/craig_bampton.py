@@ -40,22 +40,23 @@ def craig_bampton(
 ) -> Basis:
     """Craig-Bampton basis of a free body: m = 6 (ni - 1) + modes elastic coordinates for ni interfaces.
 
-    - `modes`: number of fixed-interface modes, default 20; 0 keeps the static shapes alone (Guyan). Or `band = (0, f)`:
-      the fixed-interface modes up to 2 f (cycles per unit of time). Or a band with `tolerance`: the fewest whose
-      response error over the band is below `tolerance`. With a band, the error over it is measured (see
-      `response_error`).
-    - `reference_frame`: the interface that the body frame rides on, where all shapes vanish; None: mean axes.
-    - `inputs`: what the error is measured for, default all interfaces; other loads among them ("gravity", "rotation",
-      arrays) are answered, interfaces fixed, with their static response (modal truncation augmentation).
+    - `modes`: number of fixed-interface modes, default 20; 0 keeps the static shapes alone (Guyan).
+    - `band = (0, f)`: instead of a number, the fixed-interface modes up to 2 f (cycles per unit of time). With
+      `tolerance` as well: the smallest number whose response error over the band is below it. With a band the error
+      over it is measured (see `response_error`).
+    - `reference_frame`: the interface to which the body frame is attached, where all shapes vanish; None: mean axes.
+    - `inputs`: the loads for which the error is measured, default all interfaces. For other loads ("gravity",
+      "rotation", arrays) the basis also contains the static response with fixed interfaces (modal truncation
+      augmentation).
 
-    The span holds the static response to any self-equilibrated loads on the interfaces exactly, and, with the six rigid
-    motions that are taken out at the end, is that of the classical method. Free-free frequencies come from above.
-    A rigid interface is stiff in the full model too (RBE2); an average one has the static shapes of least strain energy
-    with that mean motion, and fixed-interface modes with zero mean motion.
+    The span contains the exact static response to all self-equilibrated loads at the interfaces. Together with the six
+    rigid motions, which are removed at the end, it is the span of the classical method. Natural frequencies of the free
+    body converge from above. A rigid interface is rigid in the full model too (RBE2). An average interface has the
+    static shapes of least strain energy with the given mean motion, and fixed-interface modes with zero mean motion.
 
     Raises InterfaceError (no interface, unknown name, interfaces that depend on each other), MatrixError (too many
-    modes, a loose body, unusable matrices), FactorisationError, ConvergenceError (tolerance out of reach). Cost: one
-    factorisation of K, 6 ni solves, and 4 to 5 solves for each mode; with a band, those of
+    modes, a body in several parts, unusable matrices), FactorisationError, ConvergenceError (tolerance not reached).
+    Cost: one factorisation of K, 6 ni solves, and 4 to 5 solves for each mode; with a band, those of
     `reduction.error.reference_response`.
 
     Sources: Craig and Bampton, "Coupling of substructures for dynamic analyses", AIAA J. 6 (1968) 1313-1319; removal of

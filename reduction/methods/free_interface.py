@@ -26,16 +26,17 @@ def craig_chang(
 ) -> Basis:
     """Free natural modes and the static response of the free body to each input (residual attachment): m = p + modes.
 
-    The span is that of Rubin's and of Craig and Chang's method with the mass of the residual shapes kept; primal or
-    dual assembly (interface motions or forces as unknowns) makes no difference to it. Exact for static loads at every
-    input, inertia relief included.
-
-    - `modes`: free modes, default 20; or `band = (0, f)` with `tolerance`: the fewest whose response error over the
-      band is below `tolerance`.
+    - `modes`: number of free modes, default 20. Or `band = (0, f)` with `tolerance`: the smallest number whose response
+      error over the band is below `tolerance`.
     - `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`.
 
-    Raises what `craig_bampton` raises, and ConvergenceError when a tolerance is out of reach. Cost: one factorisation,
-    p solves and 4 to 5 solves a mode.
+    The span is that of Rubin's and of Craig and Chang's method with the mass of the residual shapes included; primal or
+    dual assembly (interface motions or forces as unknowns) does not change it. Static loads at every input are exact,
+    inertia relief included.
+
+    Raises the errors of `craig_bampton`, and ConvergenceError when a tolerance is not reached. Cost: one factorisation,
+    p solves and 4 to 5 solves for each mode.
+
     Sources: Rubin, AIAA J. 13 (1975) 995-1006; Craig and Chang, "On the use of attachment modes in substructure
     coupling", AIAA 77-405 (1977).
     """
@@ -64,10 +65,12 @@ def herting(
 ) -> Basis:
     """Constraint modes, inertia-relief shapes and free natural modes: m = 6 (ni - 1) + 6 + modes.
 
-    The inertia-relief shapes are the response, interfaces fixed, to uniform and rotational acceleration. Static loads
-    at the interfaces are exact, inertia relief included. Arguments as in `craig_chang`; inputs that are no interface
-    are answered with their static response with fixed interfaces. Source: Herting, "A general purpose, multi-stage,
-    component modal synthesis method", Finite Elem. Anal. Des. 1 (1985) 153-164.
+    The inertia-relief shapes are the response with fixed interfaces to uniform and rotational acceleration. Static
+    loads at the interfaces are exact, inertia relief included. The arguments are those of `craig_chang`; for inputs
+    that are not interfaces the basis contains the static response with fixed interfaces.
+
+    Source: Herting, "A general purpose, multi-stage, component modal synthesis method", Finite Elem. Anal. Des. 1
+    (1985) 153-164.
     """
     spec = size_spec(modes, band, tolerance, least=0)
     context = reduction_context(model, spec, inputs, reference_frame)

@@ -1,4 +1,4 @@
-"""Gramian reduction: the shapes in which the response to the inputs moves most over a band.
+"""Gramian reduction: the shapes with the largest mean response to the inputs over a band.
 
 The position Gramian over a band is the mean of all responses,
 
@@ -8,9 +8,9 @@ and the best m shapes for it in the kinetic-energy norm are the leading eigenvec
 (outputs where the inputs act) the velocity observability Gramian is `M P M`, so this is balanced truncation of position
 against velocity, and the eigenvalues of P M are its Hankel-type singular values over the band.
 
-The responses are those of the reference response (`reduction.error.reference_response`), which is known to a bound over
-the band: their adaptive quadrature costs nothing beyond it, where the classical method factorises the dynamic stiffness
-at every quadrature frequency.
+The integral uses the reference response (`reduction.error.reference_response`), whose error over the band is bounded.
+Its adaptive quadrature needs no further factorisation, while the classical method factorises the dynamic stiffness at
+every quadrature frequency.
 
 Sources: Lehner and Eberhard, Multibody Syst. Dyn. 17 (2007) 157-176; Fehr and Eberhard, "Simulation process of flexible
 multibody systems with non-modal model order reduction techniques", Multibody Syst. Dyn. 25 (2011) 313-334; Reis and
@@ -52,16 +52,16 @@ def gramian(
 ) -> Basis:
     """Basis of the leading shapes of the position Gramian over `band = (0, f)`: m = modes, plus p with `static`.
 
-    - `modes`: shapes beyond the static ones; or `tolerance` (default 1 %): the fewest whose response error over the
-      band is below it.
-    - `static` (default): the static responses to all inputs come first, and the Gramian orders what is left; static
+    - `modes`: number of shapes beyond the static ones. Or `tolerance` (default 1 %): the smallest number whose response
+      error over the band is below it.
+    - `static` (default): the static responses to all inputs come first, and the Gramian orders the remainder; static
       loads are then exact.
+    - `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`.
 
-    `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Options of the basis hold the singular
-    values. Errors as in `craig_bampton`. Cost: one factorisation, the reference response, and dense problems of its
-    size.
+    The options of the basis contain the singular values. Cost: one factorisation, the reference response, and dense
+    problems of its size.
 
-    Raises `MatrixError` without a band, and for a part without interfaces and inputs.
+    Raises the errors of `craig_bampton`, and `MatrixError` without a band or for a part without interfaces and inputs.
     """
     if band is None:
         raise MatrixError("A Gramian needs the band=(0, f) it is taken over.")

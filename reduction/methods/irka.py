@@ -1,11 +1,11 @@
 """Second-order IRKA: shapes that satisfy, as far as a one-sided basis can, the first-order conditions of H2 optimality.
 
 An H2-optimal reduced model interpolates the full one at the mirror images of its own poles, in the directions of its
-own residues. The iteration takes them from the last reduced model until they settle. Each of its steps needs the
-response at complex frequencies: here that of the reference response's model (`reduction.error.reference_response`), as
-in the confined iteration of Castagnotto, Panzer and Lohmann, so that no factorisation is spent on shifts that are
-thrown away. Of each complex response the one real shape that holds most of it is taken, which keeps the reduced model
-of second order and symmetric.
+own residues. The iteration takes poles and residues from the last reduced model until they converge. Each step needs
+the response at complex frequencies. It is taken from the model of the reference response
+(`reduction.error.reference_response`), as in the confined iteration of Castagnotto, Panzer and Lohmann, so that
+intermediate shifts cost no factorisation. Each complex response contributes the one real shape that contains most of
+it, which keeps the reduced model symmetric and of second order.
 
 Sources: Gugercin, Antoulas and Beattie, SIAM J. Matrix Anal. Appl. 30 (2008) 609-638; Wyatt, Issues in interpolatory
 model reduction (thesis, Virginia Tech, 2012), second-order systems; Castagnotto, Panzer and Lohmann, "Fast H2-optimal
@@ -45,9 +45,9 @@ def irka(
 ) -> Basis:
     """Basis of `modes` shapes by the H2-type iteration, plus p static ones with `static`.
 
-    `band = (0, f)`: where the reference response, on which the iteration works, is accurate; its structural damping is
-    taken as viscous damping of each mode. Options of the basis tell the iterations and whether they settled; the error
-    over the band is measured whatever came out. Cost: the reference response.
+    `band = (0, f)`: the band over which the reference response, on which the iteration works, is accurate; its
+    structural damping becomes viscous damping of each mode. The options of the basis contain the number of iterations
+    and whether they converged; the error over the band is measured in either case. Cost: the reference response.
 
     Raises `MatrixError` without a band, for a part without interfaces and inputs, and for more shapes than the band
     needs.

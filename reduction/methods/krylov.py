@@ -1,13 +1,13 @@
 """Rational Krylov reduction: shapes that match the response, and its derivatives, at chosen frequencies.
 
 A shift is a frequency f, `sigma = (2 pi f)^2`; the undamped responses `(K - sigma M)^-1 F` and
-`((K - sigma M)^-1 M)^j (K - sigma M)^-1 F` are the moments 0, 1, ..., of the transfer matrix there. A Galerkin basis
-that holds j of them matches 2 j moments, the matrix being symmetric. K and M stay real and so do the shapes; structural
-damping changes nothing in the span, for it only moves the shift.
+`((K - sigma M)^-1 M)^j (K - sigma M)^-1 F` are the moments 0, 1, ..., of the transfer matrix there. Since the matrices
+are symmetric, a Galerkin basis that contains j of them matches 2 j moments. K, M and the shapes are real: structural
+damping only moves the shift and does not change the span.
 
-Automatic shifts go where the error is: the response at the frequency of the largest error, to the combinations of the
-inputs that show it most. The place and the combination are found on the reference response of
-`reduction.error.reference_response`, at no cost; the shapes are solved for on the full model.
+Automatic shifts are placed at the frequency of the largest error, with the combinations of inputs whose error is
+largest there. Both are found on the reference response (`reduction.error.reference_response`), without a factorisation;
+the shapes are then solved for on the full model.
 
 Sources: Grimme, Krylov projection methods for model reduction (thesis, Illinois, 1997); Lehner and Eberhard, "A
 two-step approach for model reduction in flexible multibody dynamics", Multibody Syst. Dyn. 17 (2007) 157-176; Druskin,
@@ -72,19 +72,21 @@ def krylov(
 ) -> Basis:
     """Rational Krylov basis.
 
-    How large it is, one of:
+    One of the following determines its size:
 
-    - `band = (0, f)` with `tolerance` (default 1 %): shifts and directions are placed where the error is, until it is
-      below `tolerance` over the band;
-    - `modes` with a band: so many shapes placed that way; without: the first moments at frequency 0, in blocks;
-    - `shifts`: frequencies (cycles per unit of time), with `moments` blocks of p shapes at each; all are matched.
+    - `band = (0, f)` with `tolerance` (default 1 %): shifts and directions are placed where the error is largest, until
+      the error is below `tolerance` over the band;
+    - `modes` with a band: this number of shapes, placed in the same way; without a band: the first moments at frequency
+      0, in blocks;
+    - `shifts`: frequencies (cycles per unit of time), with `moments` blocks of p shapes at each.
 
-    `static` (default): the static responses to all inputs come first, m = p + shapes, so that static loads are exact.
-    `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Errors as there. Cost: a factorisation for
-    each shift other than 0 (the adaptive placement takes about one for each natural frequency in the band), p solves
-    for each moment of a block.
+    With `static` (default) the static responses to all inputs come first, m = p + shapes, so that static loads are
+    exact. `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`. Cost: a factorisation for each shift
+    other than 0 (adaptive placement needs about one for each natural frequency in the band), and p solves for each
+    moment of a block.
 
-    Raises `MatrixError` when shifts are given beside modes or tol, and for a part without interfaces and inputs.
+    Raises the errors of `craig_bampton`, and `MatrixError` when shifts are given together with modes or a tolerance, or
+    for a part without interfaces and inputs.
     """
     if shifts is not None and (modes is not None or tolerance is not None):
         raise MatrixError("Give shifts and moments, or let modes or tolerance place them; not both.")
@@ -116,8 +118,7 @@ class _Step:
 
 
 def krylov_shape_generator(context: ReductionContext, spec: SizeSpec, static: bool = True) -> ShapeGenerator:
-    """Static responses, then the responses that adaptive placement asks for; a longer sequence goes on from the shorter
-    one."""
+    """Static responses, then the responses of the adaptive placement. A longer sequence extends the shorter one."""
     reference, first = context.required_reference, static_responses(context, static)
     condensed = condense(context.body)
     solved: list[np.ndarray] = []
@@ -136,8 +137,8 @@ def krylov_shape_generator(context: ReductionContext, spec: SizeSpec, static: bo
 
 
 def surrogate_shape_generator(context: ReductionContext, spec: SizeSpec, static: bool = True) -> ShapeGenerator:
-    """The sequence of `krylov_shape_generator` with its shapes taken from the reference response's span: what size to
-    expect, without a factorisation."""
+    """The sequence of `krylov_shape_generator` with shapes from the span of the reference response: an estimate of the
+    size without a factorisation."""
     reference, first = context.required_reference, static_responses(context, static)
 
     def generate(count: int | None) -> ShapeSequence:

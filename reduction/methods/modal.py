@@ -27,19 +27,19 @@ def modal(
 ) -> Basis:
     """The lowest elastic modes of the free body, m = modes.
 
-    - `modes`: default 20; or `band = (0, f)`: all natural frequencies up to f (cycles per unit of time); or a band with
-      `tolerance`: the fewest whose response error over the band is below `tolerance`. With a band, the error over it is
-      measured (see `response_error`).
-    - `reference_frame`: None: mean axes, where the natural modes already are. An interface: each mode less the rigid
-      motion of that interface, orthonormalised again; its frequencies are then those of the truncated body held there.
-    - `inputs`: what the error is measured for, default all interfaces; other loads among them are answered with their
-      static response (modal truncation augmentation).
+    - `modes`: default 20. Or `band = (0, f)`: all natural frequencies up to f (cycles per unit of time). With
+      `tolerance` as well: the smallest number whose response error over the band is below it. With a band the error
+      over it is measured (see `response_error`).
+    - `reference_frame`: None: mean axes, in which the natural modes are given. An interface: each mode less the rigid
+      motion of that interface, orthonormalised again; the frequencies are then those of the truncated body fixed there.
+    - `inputs`: the loads for which the error is measured, default all interfaces. For other loads the basis also
+      contains the static response (modal truncation augmentation).
 
-    The frequencies are exact, the static response at interfaces is not: for bodies driven through their interfaces
-    Craig-Bampton converges faster. Rigid interfaces of the model stiffen it (RBE2), in the full model as here.
+    The frequencies are exact, the static response at the interfaces is not: for bodies driven through their interfaces
+    Craig-Bampton converges faster. Rigid interfaces stiffen the full model and the reduced one alike (RBE2).
 
-    Raises MatrixError (too many modes, none in the band, a loose body, unusable matrices), InterfaceError (unknown
-    name), FactorisationError, ConvergenceError. Cost: one factorisation of K, 4 to 5 solves for each mode.
+    Raises MatrixError (too many modes, none in the band, a body in several parts, unusable matrices), InterfaceError
+    (unknown name), FactorisationError, ConvergenceError. Cost: one factorisation of K, 4 to 5 solves for each mode.
     """
     spec = size_spec(modes, band, tolerance, least=1, own_rule=True)
     context = reduction_context(model, spec, inputs, reference_frame)

@@ -1,5 +1,4 @@
-"""The full model with its rigid interfaces condensed to six motions each, as sparse matrices: what shifted
-solves need."""
+"""The full model with its rigid interfaces condensed to six motions each, as sparse matrices for shifted solves."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,8 +27,9 @@ class Condensed:
     def dynamic(self, stiffness: complex, mass: complex) -> Iterator[Solve]:
         """Within a `with`: the solver of `(stiffness K + mass M) u = F` for elastic displacements of the free body.
 
-        The rigid part of the loads is left out and u is in mean axes. Complex coefficients make a complex-symmetric
-        system. `mass = 0` uses the factor of `body`; any other value is one factorisation, given back at the end.
+        The rigid part of the loads is removed and u is in mean axes. Complex coefficients make a complex-symmetric
+        system. `mass = 0` uses the factor of `body`; any other value requires a factorisation, which is released at the
+        end.
         """
         body = self.body
         if mass == 0:

@@ -1,4 +1,4 @@
-"""Is a model one part?"""
+"""Check that a model is one connected part."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,7 +9,8 @@ from fem.model import Model
 
 
 def require_one_part(model: Model) -> None:
-    """Refuse a model whose nodes fall into parts that nothing connects, naming their sizes and a node of each.
+    """Raise MatrixError if the nodes of a model form several unconnected parts; the message gives their sizes and a
+    node of each.
 
     Each rigid interface counts as one piece; average interfaces connect nothing. Cost: one search over the graph of K.
     """

@@ -1,13 +1,13 @@
-"""The body with all its interface motions given: fixed, or one of them one unit.
+"""Solutions of the body with prescribed interface motions: all fixed, or one of them one unit.
 
-Rigid interfaces are held by the factor of `reduction.solutions.statics`. Average interfaces have B^T u = d, with lambda
-the wrenches they carry: u = G (f - B lambda) + Phi q, and stationarity of the potential energy leaves a small dense
+Rigid interfaces are fixed in the factor of `reduction.solutions.statics`. Average interfaces satisfy B^T u = d, with
+lambda their wrenches: u = G (f - B lambda) + Phi q, and stationarity of the potential energy leaves a small dense
 system
 
     [ 0          Phi^T B   ] [ q      ]   [ Phi^T f      ]
     [ B^T Phi   -B^T G B   ] [ lambda ] = [ d - B^T G f  ]
 
-where the first row and q, the rigid motion, are there for a pinned body only.
+where the first row and q, the rigid motion, exist for a pinned body only.
 Source of the elimination: Farhat and Geradin, Int. J. Numer. Meth. Engng 41 (1998) 675-696.
 """
 
@@ -27,7 +27,7 @@ SINGULAR = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class FixedInterfaces:
-    """What the average interfaces add to `body`: their rows B (ndof, na), `GB` = G B, and the factor of the small
+    """The constraints of the average interfaces of `body`: B (ndof, na), `GB` = G B, and the factor of the small
     system.
 
     `Phi` (ndof, 6 or 0): the rigid motion of a pinned body; `scale` equilibrates the small system.
@@ -42,7 +42,7 @@ class FixedInterfaces:
 
     @property
     def modes_available(self) -> int:
-        """How many modes the body has with its interfaces fixed."""
+        """Number of modes of the body with its interfaces fixed."""
         return len(self.body.interior) + self.Phi.shape[1] - self.GB.shape[1]
 
 

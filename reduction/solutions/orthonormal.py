@@ -1,4 +1,4 @@
-"""Growing an M-orthonormal set of shapes, a block at a time, without directions it holds already."""
+"""M-orthonormal sets of shapes, enlarged block by block with directions outside their span."""
 
 from typing import Any
 
@@ -18,9 +18,9 @@ COLUMNS = 16
 
 
 def projection(A: Any, V: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "m m"]:
-    """`V^T A V` of a symmetric A, a block of columns at a time, so that A V never exists as a whole.
+    """`V^T A V` of a symmetric A, a block of columns at a time, so that A V is never stored as a whole.
 
-    The mean of both triangles: for thin parts its round-off is a tenth of that of one triangle.
+    The result is the mean of both triangles: for thin parts its round-off is a tenth of that of one triangle.
     """
     m = V.shape[1]
     result = np.empty((m, m))

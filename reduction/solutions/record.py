@@ -1,4 +1,4 @@
-"""What a basis remembers of how it was made: plain values that any file format holds."""
+"""The options that a basis records: plain values that any file format can store."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from reduction.solutions.statics import Statics
 def options(
     body: Statics, *, seconds: dict[str, float], band: tuple[float | int, float | int] | None, **given: Any
 ) -> dict[str, Any]:
-    """Method's arguments, model, solver and wall times (seconds), as numbers, strings, lists and dictionaries
-    of these."""
+    """Arguments of the method, model, solver and wall times (seconds), as numbers, strings, lists and dictionaries of
+    these."""
     model = body.model
     plain = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in given.items()}
     return plain | {

@@ -29,15 +29,15 @@ from reduction.solutions.connectivity import require_one_part
 
 @dataclass(frozen=True, eq=False)
 class Statics:
-    """One factorisation of a body, and what static solutions need beside it.
+    """One factorisation of a body, and the matrices that its static solutions need.
 
     - `interior`: dofs of the factor `inverse` (None when there are none: every node belongs to a rigid interface);
-      `pinned`: the model has no rigid interface and is held at six dofs.
-    - `Phi` (ndof, nb), `S` (nb, nb): static shapes of the held motions and their stiffness. nb is 6 for each rigid
+      `pinned`: the model has no rigid interface and is fixed at six dofs.
+    - `Phi` (ndof, nb), `S` (nb, nb): static shapes of the fixed motions and their stiffness. nb is 6 for each rigid
       interface, in the order of the model, or 6 for the pinned dofs.
     - `R` (ndof, 6), `MR`: rigid motions about the mass centre, `R^T M R = I`, and M R.
     - `seconds`: wall time of the factorisation and of the solutions above.
-    - `shared`: the factor belongs to a `prepared` block, which gives its memory back.
+    - `shared`: the factor belongs to a `prepared` block, which releases it.
     """
 
     model: Model
@@ -52,13 +52,13 @@ class Statics:
     shared: bool = False
 
     def release(self) -> None:
-        """Give the memory of the factor back, unless it is shared."""
+        """Release the memory of the factor, unless it is shared."""
         if self.inverse is not None and not self.shared:
             self.inverse.release()
 
     @property
     def free_modes_available(self) -> int:
-        """How many elastic modes the free body has."""
+        """Number of elastic modes of the free body."""
         return len(self.interior) + self.Phi.shape[1] - 6
 
 
@@ -168,7 +168,7 @@ def inertia_relief_solution(body: Statics, F: Float[np.ndarray, "ndof k"]) -> Fl
 
 
 def elastic(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
-    """U without its rigid motion, in mean axes."""
+    """U less its rigid motion, in mean axes."""
     return U - body.R @ (body.MR.T @ U)
 
 

@@ -1,7 +1,4 @@
-"""Natural modes of a body: of the free body, or with its interfaces fixed.
-
-A number of them, or all of a frequency band.
-"""
+"""Natural modes of a free body or of a body with fixed interfaces: a number of them, or all of a frequency band."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -36,8 +33,8 @@ NUDGES = (0.0, 1e-5, 1e-4, 1e-3)
 class Vibration:
     """An eigenproblem of a body.
 
-    `inverse`: loads to displacements at rest, symmetric; `available`: how many modes it has; `shifted(s)`: within a
-    `with`, the same at a shift s (rad^2/s^2), and how many modes lie below it (one factorisation).
+    `inverse`: static displacements under loads, a symmetric operator; `available`: number of modes; `shifted(s)`: a
+    context with the problem at a shift s (rad^2/s^2) and the number of modes below it, by one factorisation.
     """
 
     model: Model
@@ -47,7 +44,7 @@ class Vibration:
 
 
 def require_band(band: tuple[float | int, float | int]) -> float:
-    """The highest frequency of a band (0, f); refuses what is none."""
+    """The highest frequency of a band (0, f). Raises MatrixError if `band` is not of this form."""
     low, high = band if np.shape(band) == (2,) else (np.nan, np.nan)
     if not (low == 0 and np.isfinite(high) and high > 0):
         raise MatrixError(f"A band is (0, highest frequency), in cycles per unit of time; found {band}.")
@@ -72,11 +69,11 @@ def fixed_vibration(fixed: FixedInterfaces) -> Vibration:
 
 
 def select_modes(problem: Vibration, modes: int | None, cutoff: float) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (k,) and vectors (ndof, k) of the `modes` lowest modes, or (modes None) of all up to frequency
+    """Eigenvalues (k,) and vectors (ndof, k) of the `modes` lowest modes, or (None) of all up to the frequency
     `cutoff`.
 
-    Beyond some 150 modes they are counted by inertia, so none can be missing. Raises MatrixError when there are fewer
-    than asked for.
+    From about 150 modes on they are counted by inertia, so that none can be missing. Raises MatrixError when the body
+    has fewer modes.
     """
     model, available = problem.model, problem.available
     if modes is not None:
@@ -106,10 +103,10 @@ def select_modes(problem: Vibration, modes: int | None, cutoff: float) -> tuple[
 
 
 def count_modes(model: Model, frequency: float, fixed: bool = False) -> int:
-    """How many natural frequencies lie below `frequency` (cycles per unit of time), by inertia: elastic ones of the
-    free body, or with all interfaces fixed.
+    """Count the natural frequencies below `frequency` (cycles per unit of time) by inertia.
 
-    Certain up to round-off, and independent of any eigensolver: a check that a list of modes is complete. Cost: two
+    The modes are the elastic ones of the free body, or with `fixed` those with all interfaces fixed. The count is exact
+    up to round-off and independent of any eigensolver: a check that a list of modes is complete. Cost: two
     factorisations.
     """
     high = require_band((0, frequency))

@@ -37,7 +37,7 @@ class Sets:
 
 @dataclass
 class DeckMaterial:
-    """The constants of a `*MATERIAL`; None for those that it does not give, or not as numbers."""
+    """The constants of a `*MATERIAL`; None for a constant that is missing or not a number."""
 
     source: Unread
     youngs_modulus: float | None = None
@@ -47,7 +47,7 @@ class DeckMaterial:
 
 @dataclass
 class Deck:
-    """What a deck holds, in the numbers of the file. A flat deck is all `part`."""
+    """The contents of a deck, in the numbers of the file. A flat deck consists of `part` only."""
 
     path: Path
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Deck:
 
 
 def read_deck(path: Path) -> Deck:
-    """What an input deck says about its mesh. Raises `MeshError` naming file and line."""
+    """The contents of an input deck. Raises `MeshError`, which names file and line."""
     deck = Deck(path)
     for place, line, options, rows in _blocks(path):
         keyword = canonical(line.split(",")[0])

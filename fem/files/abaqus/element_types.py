@@ -28,9 +28,9 @@ FACES = {
 
 
 def kind_of(name: str) -> tuple[str, int, bool] | None:
-    """Kind, number of nodes and whether it is a solid, of an element type; None for a type that is not known.
+    """Kind, number of nodes and whether it is a solid, of an element type; None for an unknown type.
 
-    Surface and line elements are known because sets of them mark places (Gmsh writes the surface of a part as CPS6).
+    Surface and line elements are included because sets of them mark places (Gmsh writes the surface of a part as CPS6).
     """
     if found := re.fullmatch(r"(?:D|A|Q)?C3D(\d+)[A-Z]*", name):
         kind = SOLIDS.get(found[1])

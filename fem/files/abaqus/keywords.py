@@ -1,6 +1,6 @@
 """Keywords of Abaqus and CalculiX that do not change a free, linear elastic part; blanks do not count in keywords.
 
-A keyword that is neither read nor listed here counts as not obeyed, also one that nobody here knows.
+Every keyword that is neither read nor listed here counts as not obeyed, unknown ones included.
 """
 
 

@@ -1,8 +1,9 @@
-"""Reader of Nastran decks: nodes and solid elements; what else would change the part is named.
+"""Reader of Nastran decks: nodes and solid elements. All other cards that would change the part are recorded as not
+obeyed.
 
-Properties become groups "property N". Surface elements without a property card of shells only say where a set is.
-`MAT1` with `PSOLID` is kept for comparison with the materials of the model. Reference: MSC Nastran Quick Reference
-Guide, bulk data entries.
+Properties become groups "property N". Surface elements without a property card of shells only mark the faces of a set.
+`MAT1` with `PSOLID` is compared with the materials of the model. Reference: MSC Nastran Quick Reference Guide, bulk
+data entries.
 """
 
 from dataclasses import dataclass, field
@@ -72,7 +73,7 @@ class _Deck:
 
 
 def read_nastran_mesh(path: Path) -> RawMesh:
-    """What a Nastran deck says about a mesh. Raises `MeshError` naming file and line."""
+    """The contents of a Nastran deck as a raw mesh. Raises `MeshError`, which names file and line."""
     deck = _Deck()
     for card in cards(path):
         _take(deck, card)

@@ -1,4 +1,4 @@
-"""Why a matrix can be singular: the sentence that a failed factorisation tells."""
+"""Causes of a singular matrix, for the message of a failed factorisation."""
 
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
@@ -7,10 +7,10 @@ MAX_NAMED = 5
 
 
 def explain_singularity(A: sp.csr_matrix, equation: int | None) -> str:
-    """Where the factorisation met the defect, what the matrix itself shows, and the likely causes in a model.
+    """Where the factorisation met the defect, which defects the matrix itself shows, and the likely causes in a model.
 
-    `equation` is counted from 0; in a model with 3 dofs a node it belongs to node equation // 3. Cost: one
-    graph search over A, paid only on failure.
+    `equation` is counted from 0; in a model with 3 dofs a node it belongs to node equation // 3. Cost: one graph search
+    over A, on failure only.
     """
     where = ""
     if equation is not None:

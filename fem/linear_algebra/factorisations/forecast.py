@@ -1,4 +1,4 @@
-"""What a factorisation will take, from its analysis: told before the work starts."""
+"""Memory, arithmetic and time of a factorisation, estimated by its analysis and reported before the work starts."""
 
 import logging
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Forecast:
 
 
 def log_forecast(forecast: Forecast | None, equations: int) -> None:
-    """Say what is about to be done."""
+    """Report size, place and expected time of a factorisation to the logger "fem"."""
     if forecast is not None and forecast.flops > SHORT and LOGGER.isEnabledFor(logging.INFO):
         place = "on disk" if forecast.on_disk else "in memory"
         LOGGER.info(

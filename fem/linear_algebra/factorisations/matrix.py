@@ -1,7 +1,7 @@
-"""What a factorisation keeps of a matrix, and the checks before any solver library sees it: what is wrong is said in
-words, with the row.
+"""The form of a matrix that factorisations store, and checks before any solver library receives it; errors name the
+row.
 
-Everything goes through the matrix a slice of rows at a time: beside the matrix itself, only what is kept takes memory.
+The functions work on slices of rows, so that only the stored copy takes memory beside the matrix itself.
 """
 
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ MAX_ENTRIES = 2**31 - 1  # 32-bit row pointers
 
 @dataclass(frozen=True, eq=False)
 class PreparedMatrix:
-    """A matrix as it is handed to a solver library.
+    """A matrix in the form that solver libraries take.
 
-    `part` holds the upper triangle of symmetric kinds, every diagonal entry included, and all of a general matrix;
-    sorted, with 32-bit indices, and arrays of its own. `entries`: of the whole matrix.
+    `part` contains the upper triangle of symmetric kinds, every diagonal entry included, and all of a general matrix;
+    sorted, with 32-bit indices, and arrays of its own. `entries`: number of entries of the whole matrix.
     """
 
     kind: Kind
@@ -57,10 +57,10 @@ class PreparedMatrix:
 def prepare(
     A: sp.spmatrix | sp.sparray | np.ndarray, kind: Kind, keep: Int[np.ndarray, " k"] | None = None
 ) -> PreparedMatrix:
-    """What a factorisation needs of A, or of its rows and columns `keep` (ascending); or an error that says why it
-    cannot be one.
+    """Check A, or its rows and columns `keep` (ascending), and store it in the form that solver libraries take.
 
-    A is not written to, and not needed afterwards.
+    A is neither changed nor needed afterwards. Raises MatrixError when it cannot be factorised as a matrix of this
+    kind.
     """
     A = _rows_of_numbers(A, kind)
     if kind != "general":

@@ -1,8 +1,8 @@
-"""A thin typed door to PARDISO, the sparse direct solver of Intel oneMKL.
+"""A typed interface to PARDISO, the sparse direct solver of Intel oneMKL.
 
-MKL arrives as a wheel (`mkl`, which `pypardiso` brings) or with a conda environment; nothing of pypardiso's
-Python is used. Parameter names and meanings: oneMKL Developer Reference, "pardiso" and "pardiso iparm
-Parameter". Parameters are numbered from 1, as that manual does for Fortran.
+MKL is installed by a wheel (`mkl`, a dependency of `pypardiso`) or by a conda environment; the Python code of pypardiso
+is not used. Parameter names and meanings: oneMKL Developer Reference, "pardiso" and "pardiso iparm Parameter".
+Parameters are numbered from 1, as in that manual for Fortran.
 """
 
 import ctypes
@@ -61,7 +61,7 @@ def _candidates() -> list[str]:
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """MKL's single dynamic library with `pardiso` and `pardisoinit` typed, or None where there is none."""
+    """MKL's single dynamic library with typed `pardiso` and `pardisoinit`; None where it is not installed."""
     for name in _candidates():
         try:
             mkl = ctypes.CDLL(name)
@@ -90,9 +90,9 @@ def default_parameters(mtype: int) -> Int[np.ndarray, "64"]:
 
 @contextmanager
 def out_of_core(directory: Path, megabytes: int) -> Iterator[None]:
-    """Within a `with`: a factorisation writes to `directory` and keeps to so much memory.
+    """Within a `with`, a factorisation writes to `directory` and limits its memory.
 
-    PARDISO takes both from the environment.
+    PARDISO reads both from the environment.
     """
     given = {
         "MKL_PARDISO_OOC_PATH": str(directory),

@@ -1,9 +1,8 @@
-"""MUMPS backend (python-mumps, where it is installed): in core or out of core; its out-of-core solves stay cheap in
-blocks.
+"""MUMPS backend (python-mumps, where it is installed): in core or out of core, with cheap out-of-core solves in blocks.
 
-Out of core the factor is written to a private directory and read once for each block of right-hand sides, where PARDISO
-reads it once for each vector: the backend to take for parts whose factor does not fit the memory. Symmetric kinds hand
-over one triangle.
+Out of core the factor is written to a private directory and read once for each block of right-hand sides, while PARDISO
+reads it once for each vector: MUMPS suits parts whose factor does not fit the memory. Of symmetric kinds one triangle
+is passed.
 Source: Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix Anal. Appl. 23 (2001) 15-41; parameters from the MUMPS
 users' guide.
 """
@@ -84,7 +83,7 @@ class MumpsFactorisation:
         self._context.dtype = letter  # MUMPS's own set_matrix would copy the triangle once more to find it symmetric
         self.release = weakref.finalize(self, _give_back, self._context, self._clean)
         rows = np.repeat(np.arange(self._n, dtype=np.int32), np.diff(matrix.part.indptr))
-        with self._failures_told():
+        with self._failures_explained():
             triplets = sp.coo_array((matrix.part.data, (rows, matrix.part.indices)), shape=matrix.part.shape)
             del rows, matrix
             self._context.set_matrix(triplets, overwrite_a=True)
@@ -109,7 +108,7 @@ class MumpsFactorisation:
         instance, kind = self._context.mumps_instance, self._kind
         instance.icntl[14], instance.icntl[27] = EXACT if kind == "positive-definite" else RELAXATION, BLOCK
         pivoting, disk = 0.0 if kind == "positive-definite" else 0.01, 0
-        with self._failures_told():
+        with self._failures_explained():
             if self._exceeds():
                 disk = self._to_disk(pivoting)
             else:
@@ -135,7 +134,7 @@ class MumpsFactorisation:
         )
 
     @contextmanager
-    def _failures_told(self) -> Iterator[None]:
+    def _failures_explained(self) -> Iterator[None]:
         import mumps
 
         try:

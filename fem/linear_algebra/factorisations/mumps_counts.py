@@ -1,4 +1,4 @@
-"""What MUMPS's counters mean, for the two backends that read them (users' guide of MUMPS 5, INFOG)."""
+"""The meaning of MUMPS's counters, for the two backends that read them (users' guide of MUMPS 5, INFOG)."""
 
 from fem.linear_algebra.factorisations.diagnosis import explain_singularity
 from fem.linear_algebra.factorisations.matrix import PreparedMatrix
@@ -8,12 +8,12 @@ MILLION = 10**6
 
 
 def entries(count: int) -> int:
-    """A count that is too large for an integer comes as a negative number of millions."""
+    """A count. MUMPS stores one that is too large for an integer as a negative number of millions."""
     return count if count >= 0 else -MILLION * count
 
 
 def indefinite(matrix: PreparedMatrix, negative: int) -> str:
-    """What to tell where a positive definite matrix was expected."""
+    """The explanation for a matrix that should be positive definite and is not."""
     return (
         f"The matrix is not positive definite: {negative} of its eigenvalues are negative. "
         f"{explain_singularity(matrix.whole(), None)}"

@@ -1,10 +1,10 @@
 """PARDISO backend (Intel oneMKL, x86-64): in core or out of core, all matrix kinds, blocks of right-hand sides,
 inertia.
 
-Symmetric kinds hand over the upper triangle only. One factorisation owns one PARDISO handle, which is given
-back when the object is dropped, so the handle's memory follows Python's lifetimes.
-Source: Schenk and Gaertner, "Solving unsymmetric sparse systems of linear equations with PARDISO", Future
-Generation Computer Systems 20 (2004) 475-487; parameters from the oneMKL Developer Reference.
+Of symmetric kinds only the upper triangle is passed. One factorisation owns one PARDISO handle and releases it when the
+object is deleted, so the handle's memory follows Python's lifetimes.
+Source: Schenk and Gaertner, "Solving unsymmetric sparse systems of linear equations with PARDISO", Future Generation
+Computer Systems 20 (2004) 475-487; parameters from the oneMKL Developer Reference.
 """
 
 import time

@@ -2,9 +2,9 @@
 millions of dofs on a cluster.
 
 Every process runs the same script with the same model (`mpiexec -n 8 python reduce.py`) and calls the same functions in
-the same order; the matrix is cut into rows, the factor lives spread over all processes, and solutions come back whole
-to each. The model itself is held by every process: that is what limits the size. Never chosen by "auto". A memory
-budget, for each process, sends the factor to disk. Real matrices only with PETSc's usual build.
+the same order. The matrix is distributed by rows, the factor over all processes, and each process receives whole
+solutions. Every process stores the whole model, which limits the size. "auto" never selects this backend. A memory
+budget, for each process, sends the factor to disk. PETSc's usual build supports real matrices only.
 Source: Balay et al., PETSc/TAO users manual, ANL-21/39 (2021); Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix
 Anal. Appl. 23 (2001) 15-41.
 """

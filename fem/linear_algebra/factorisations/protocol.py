@@ -1,4 +1,4 @@
-"""The protocol of a factorisation backend, and of what it makes."""
+"""The protocol of a factorisation backend, and of the objects that it makes."""
 
 from typing import Protocol, runtime_checkable
 

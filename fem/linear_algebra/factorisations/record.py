@@ -1,4 +1,4 @@
-"""What a factorisation backend gives back: the record of its work, and the protocol it follows."""
+"""The record of a factorisation."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,11 +10,13 @@ Kind = Literal["positive-definite", "symmetric", "complex-symmetric", "general"]
 class FactorRecord:
     """Facts about one factorisation.
 
-    `entries` and `flops` are the backend's count of stored entries and arithmetic of the factor (`flops` is None where
-    the backend keeps no count), `nbytes` its memory. `inertia` counts the positive, negative and zero eigenvalues of a
-    real symmetric matrix (Sylvester), or is None where the backend cannot vouch for it. `perturbed_pivots` were too
-    small to divide by and were replaced. `residual` is |b - A x| / |b| of one random b (NaN until measured). `seconds`
-    is wall time. `disk`: bytes of an out-of-core factor on disk, 0 for one in memory.
+    - `entries`, `flops`: the backend's count of stored entries and arithmetic of the factor; `flops` is None where the
+      backend has no count.
+    - `nbytes`: memory of the factor; `disk`: bytes of an out-of-core factor on disk, 0 for one in memory.
+    - `inertia`: numbers of positive, negative and zero eigenvalues of a real symmetric matrix (Sylvester); None where
+      they are not certain.
+    - `perturbed_pivots`: number of pivots that were too small to divide by and were replaced.
+    - `residual`: |b - A x| / |b| of one random b (NaN until measured); `seconds`: wall time.
     """
 
     backend: str

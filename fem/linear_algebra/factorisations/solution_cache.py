@@ -1,9 +1,9 @@
-"""Solutions kept in a directory, so that a run that was killed goes on where it was: a factor is made again only for a
-solution that is not there.
+"""Solutions stored in a directory, so that an interrupted run can resume: a factor is computed again only when a
+solution is missing.
 
-A computation that is repeated asks for the same solutions in the same order; each is found by its right-hand side, bit
-by bit. The methods of this package are deterministic (fixed seeds, one thread in their dense algebra), so a repeated
-run replays what it had. Disk: 8 bytes a number of every solution (16 for complex ones).
+A repeated computation has the same right-hand sides in the same order; a stored solution is found by its right-hand
+side, bit by bit. The methods of this package are deterministic (fixed seeds, one thread in their dense algebra), so a
+repeated run finds all solutions of the first. Disk: 8 bytes for each number of every solution (16 for complex ones).
 """
 
 import hashlib
@@ -28,7 +28,7 @@ DIRECTORY = re.compile(r"[a-z-]+-[0-9a-f]{32}")
 
 
 class SolutionCache:
-    """Solutions with one matrix; `record` is that of its factor."""
+    """Stored solutions with one matrix; `record` is that of its factor."""
 
     def __init__(self, directory: Path, make: Callable[[], Factorisation]) -> None:
         self._directory, self._make = directory, make
@@ -48,7 +48,7 @@ class SolutionCache:
         return self._made
 
     def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
-        """X with A X = B: from the directory, or solved and kept."""
+        """X with A X = B: read from the directory, or solved and stored."""
         file = self._directory / f"{_digest(B)}.npy"
         if file.exists():
             return np.asarray(np.load(file))
@@ -57,14 +57,14 @@ class SolutionCache:
         return X
 
     def release(self) -> None:
-        """Give the factor back; the directory stays."""
+        """Release the factor; the directory remains."""
         if self._made is not None:
             self._made.release()
             self._made = None
 
 
 def cache_directory(matrix: PreparedMatrix, place: str | Path) -> Path:
-    """The directory of a matrix within `place`; it is made."""
+    """Make the directory of a matrix within `place` and return it."""
     part = matrix.part
     directory = Path(place) / f"{matrix.kind}-{_digest(part.indptr, part.indices, part.data)}"
     try:

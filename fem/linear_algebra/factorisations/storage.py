@@ -1,8 +1,8 @@
-"""Where a factor may live: how much memory the process may use, and private directories on disk for what does not fit.
+"""Memory budgets of factors, and private directories for factors on disk.
 
-Each out-of-core factor has a directory of its own (file names inside are fixed by the solver libraries), named after
-the process, removed when the factor is released or dropped or the program ends. What a killed process left behind is
-removed by the next one that needs such a directory in the same place.
+Each out-of-core factor has a directory of its own (the solver libraries fix the file names inside), named after the
+process and removed when the factor is released or deleted or the program ends. Directories of killed processes are
+removed by the next factor in the same place.
 """
 
 import ctypes
@@ -35,9 +35,9 @@ class SolverOptions:
 
     - `memory`: budget of the whole process, bytes or text ("4GiB", "800MB"); a factor that would exceed it goes to
       disk. None: nine tenths of the machine's memory.
-    - `backend`: "auto", "pardiso", "mumps" or "superlu" (see `fem.linear_algebra.factor.factor`).
+    - `backend`: "auto", "pardiso", "mumps", "superlu" or "petsc" (see `fem.linear_algebra.factor.factor`).
     - `scratch`: directory for factors on disk; None: the FLEXMB_SCRATCH variable, or the system's temporary directory.
-    - `checkpoint`: directory where solutions are kept: a run that was killed goes on there when it is started again.
+    - `checkpoint`: directory where solutions are stored; an interrupted run that is started again resumes from them.
       Remove it when the work is done.
     """
 
@@ -77,8 +77,8 @@ SLACK = 0.05
 
 
 def return_free_memory() -> None:
-    """Give memory that Python and NumPy have freed back to the system: glibc keeps much of it otherwise, out of reach
-    of the solver libraries' own budget."""
+    """Return memory that Python and NumPy have freed to the system. glibc retains much of it otherwise, and the budget
+    of the solver libraries lacks it."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
@@ -86,7 +86,7 @@ def return_free_memory() -> None:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds."""
+    """Resident memory of this process in bytes."""
     return int(psutil.Process().memory_info().rss)
 
 
@@ -140,7 +140,7 @@ def too_small(solver: SolverOptions, equations: int, there: int, core: int) -> F
 
 
 def readable(size: float) -> str:
-    """A number of bytes for people."""
+    """A number of bytes as text with a unit."""
     return ByteSize(int(size)).human_readable()
 
 

@@ -1,7 +1,7 @@
-"""SuperLU backend (inside SciPy, every machine): the fallback where MKL does not exist.
+"""SuperLU backend (part of SciPy, on every machine): the fallback where MKL does not exist.
 
-Every matrix is factorised as a general one, symmetric kinds with diagonal pivots and a symmetric ordering.
-About 10x slower than PARDISO and 3x its memory at 100,000 tet10 dofs.
+Every matrix is factorised as a general one, symmetric kinds with diagonal pivots and a symmetric ordering. It takes
+about 10 times the time and 3 times the memory of PARDISO at 100,000 tet10 dofs.
 Source: Li, "An overview of SuperLU", ACM Trans. Math. Software 31 (2005) 302-325.
 """
 

@@ -133,8 +133,8 @@ def right_hand_side(count: int, calls: int = 1000) -> float:
     mechanism: Any = chain(count)
     flat, tree, q = compiled(mechanism), tree_of(mechanism), mechanism.initial.q
     e, pose = Equations(mechanism, q), np.zeros((count, 7))
-    place_markers(flat, q, e.places)
-    joint_poses(flat, tree, e.places, q, pose)
+    place_markers(flat, q, e.kinematics)
+    joint_poses(flat, tree, e.kinematics, q, pose)
     given = (flat, tree, pose, np.ones(count), make_articulated(flat, tree), np.zeros(count))
     repeat(1, *given)
     best = np.inf

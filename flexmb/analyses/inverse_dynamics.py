@@ -21,7 +21,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import consistent_state, row_jacobian
 from flexmb.equations.tangent import carrying, tangent
 from flexmb.errors import InverseError
-from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, Flat
+from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, CompiledModel
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.locking import LOCKED
@@ -162,7 +162,7 @@ class _Problem:
 
     def __init__(self, mechanism: Mechanism, actuators: tuple[str, ...], times: np.ndarray) -> None:
         self.mechanism, self.actuators, self.times = mechanism, actuators, times
-        self.flat: Flat = compiled(mechanism)
+        self.flat: CompiledModel = compiled(mechanism)
         self.h = float(times[1] - times[0])
         self.functions = mechanism.function_table(times)
         self.ns = len(mechanism.joints[-1].rows)
@@ -232,7 +232,7 @@ class _Problem:
         full = np.concatenate([multipliers, np.zeros(self.ns)])
         t = tangent(e, functions, q, w, wdot, full)
         out = e.residual(functions, q, w, wdot, full)[0].copy()
-        values = e.terms.values[: self.nj + self.ns].copy()
+        values = e.workspace.values[: self.nj + self.ns].copy()
         J = row_jacobian(self.mechanism, self.flat, q, functions)[1]
         B = J[self.rows].T.tocsr()
         carried, turned, M = carrying(self.flat, w), carrying(self.flat, wdot), e.mass()

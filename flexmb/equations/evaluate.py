@@ -15,7 +15,7 @@ from jaxtyping import Float
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import make_places
+from flexmb.kernels.base.data import make_marker_kinematics
 from flexmb.kernels.equations.rows import all_rows
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -124,5 +124,5 @@ def _constraints(
 ) -> tuple[np.ndarray, sp.csr_matrix]:
     flat, nr, nj = compiled(mechanism), len(mechanism.rows), mechanism.joint_rows
     values, G = np.zeros(nr), np.zeros((nr, 2, 6 + e.flat.marker_rows.shape[2]))
-    all_rows(flat, state.q, functions, e.angles, make_places(flat), values, G)
+    all_rows(flat, state.q, functions, e.angles, make_marker_kinematics(flat), values, G)
     return values[:nj], as_sparse(flat, G)[:nj]

@@ -12,7 +12,16 @@ from fem.errors import ConvergenceError, FlexmbError
 from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread
 from flexmb.equations.snapshot import Snapshot
 from flexmb.errors import MassRatioWarning, MechanismError, TiltError
-from flexmb.kernels.base.data import ANGLE, SECOND_ORDER, TILT, Flat, Places, Terms, make_places, make_terms
+from flexmb.kernels.base.data import (
+    ANGLE,
+    SECOND_ORDER,
+    TILT,
+    CompiledModel,
+    MarkerKinematics,
+    Workspace,
+    make_marker_kinematics,
+    make_workspace,
+)
 from flexmb.kernels.base.exponential import exponential_rates
 from flexmb.kernels.equations.rows import OPPOSED, add_turns, angles_at, angles_reached, place_markers, row_rates
 from flexmb.kernels.steps.solve import INACTIVE, solve_joints
@@ -27,7 +36,7 @@ OPEN = 1e-12
 
 @dataclass
 class Equations:
-    """Residual, energies and powers at one state at a time; `terms` holds the blocks of the last one asked for.
+    """Residual, energies and powers at one state at a time; `workspace` holds the blocks of the last one asked for.
 
     `angles` (na,): those of the latest step, turns counted (see `State`); `expected` (na,): where they are expected next, which says in which turn those of the next residual are.
     `mistaken`: the matrix of the joint equations has left out equations that geometry does not, because masses are too far apart.
@@ -36,15 +45,15 @@ class Equations:
     mechanism: Mechanism
     q: np.ndarray
     angles: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    flat: Flat = field(init=False)
-    places: Places = field(init=False)
-    terms: Terms = field(init=False)
+    flat: CompiledModel = field(init=False)
+    kinematics: MarkerKinematics = field(init=False)
+    workspace: Workspace = field(init=False)
     expected: np.ndarray = field(init=False)
     mistaken: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.flat = compiled(self.mechanism)
-        self.places, self.terms = make_places(self.flat), make_terms(self.flat)
+        self.kinematics, self.workspace = make_marker_kinematics(self.flat), make_workspace(self.flat)
         for law in self.mechanism.laws:
             law.forget()
         self.angles = angles_near(self.mechanism, self.q, self.angles)
@@ -54,8 +63,10 @@ class Equations:
         self, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Unbalanced forces (nv,), overwritten by the next call, and energies (4,)."""
-        energies, out = np.zeros(4), self.terms.unbalanced
-        residual(self.flat, q, w, wdot, multipliers, functions, self.expected, self.places, self.terms, out, energies)
+        energies, out = np.zeros(4), self.workspace.unbalanced
+        residual(
+            self.flat, q, w, wdot, multipliers, functions, self.expected, self.kinematics, self.workspace, out, energies
+        )
         require_sound(self.mechanism.laws)
         return out, energies
 
@@ -68,18 +79,18 @@ class Equations:
     def angles_there(self, functions: np.ndarray) -> np.ndarray:
         """The angles (na,), turns counted, where the residual was evaluated last."""
         angles = np.empty_like(self.expected)
-        angles_reached(self.flat, functions, self.places, self.expected, angles)
+        angles_reached(self.flat, functions, self.kinematics, self.expected, angles)
         return angles
 
     def keep_angles(self, functions: np.ndarray) -> None:
         """A step ends where the residual was evaluated last."""
-        angles_reached(self.flat, functions, self.places, self.expected, self.angles)
+        angles_reached(self.flat, functions, self.kinematics, self.expected, self.angles)
         self.expected[:] = self.angles
 
     def powers(self, functions: np.ndarray, w: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Powers (4,) of drivers and loads, and heats, where the residual was evaluated last."""
         powers = np.zeros(4)
-        powers_of(self.flat, functions, multipliers, w, self.terms, powers)
+        powers_of(self.flat, functions, multipliers, w, self.workspace, powers)
         return powers
 
     def accelerations(self, functions: np.ndarray, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -109,7 +120,7 @@ class Equations:
                 moved, shifted = self.displaced(q, offset * eps * w), functions.copy()
                 shifted[:, 0] += offset * eps * functions[:, 1]
                 self.residual(shifted, moved, w, still, none)
-                row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.terms.G, w, rates)
+                row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.workspace.G, w, rates)
                 rows[:nj] -= weight / (12 * eps) * rates[:nj]
         driven = flat.row_function[:nj] >= 0
         rows[:nj][driven] += functions[flat.row_function[:nj][driven], 2]
@@ -119,7 +130,7 @@ class Equations:
         """By how much the velocities `w` break each joint equation (nj,), where the residual was evaluated last."""
         flat, nj = self.flat, self.flat.joint_rows
         rates = np.zeros(len(flat.row_kind))
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.terms.G, w, rates)
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.workspace.G, w, rates)
         driven = flat.row_function[:nj] >= 0
         rates[:nj][driven] -= functions[flat.row_function[:nj][driven], 1]
         return rates[:nj]
@@ -137,11 +148,11 @@ class Equations:
         compliance[:nj], rows[:nj] = 0.0, wanted
         compliance[list(without)] = INACTIVE
         x, multipliers = np.zeros(len(force)), np.zeros(nr)
-        self.terms.previous_multipliers[:] = 0.0
-        dependent, worst = solve_joints(self.flat, self.terms, compliance, force, rows, x, multipliers)
+        self.workspace.previous_multipliers[:] = 0.0
+        dependent, worst = solve_joints(self.flat, self.workspace, compliance, force, rows, x, multipliers)
         if (dependent > 0 or worst > OPEN) and self.spread[0] < FAR_APART:
             active = np.delete(np.arange(nj), list(without))
-            G = as_sparse(self.flat, self.terms.G)[active]
+            G = as_sparse(self.flat, self.workspace.G)[active]
             kept = independent_rows(G, self.flat)
             self.mistaken = self.mistaken or dependent > np.sum(~kept)
             x, multipliers[active] = on_saddle(G, kept, self.masses(), force, wanted[active], self.flat)
@@ -191,7 +202,7 @@ class Equations:
         for _ in range(2 if nj else 1):
             self.residual(functions, q, w, wdot, multipliers)
             if nj:
-                q = self.displaced(q, self.mass_weighted_projection(-self.terms.values[:nj]))
+                q = self.displaced(q, self.mass_weighted_projection(-self.workspace.values[:nj]))
         if nj:
             self.residual(functions, q, w, wdot, multipliers)
             w = w - self.mass_weighted_projection(self.broken_rates(functions, w))
@@ -206,9 +217,9 @@ class Equations:
 
     def masses(self) -> list[np.ndarray]:
         """The mass matrix (6+m, 6+m) of each body where the residual was evaluated last."""
-        flat, terms, masses = self.flat, self.terms, []
+        flat, workspace, masses = self.flat, self.workspace, []
         for b, m in enumerate(flat.modes):
-            Mrr, Mre, Mee = terms.Mrr[b], terms.Mre[b][:, :m], np.eye(m)
+            Mrr, Mre, Mee = workspace.Mrr[b], workspace.Mre[b][:, :m], np.eye(m)
             if flat.slices[b] == SECOND_ORDER and m:
                 at_rest = flat.rest_Mre[b][:, :m]
                 Mee += Mre.T @ np.linalg.solve(Mrr, Mre) - at_rest.T @ np.linalg.solve(flat.rest_Mrr[b], at_rest)
@@ -249,7 +260,7 @@ class Equations:
 
     def _turned_over(self) -> list[str]:
         """Force elements about whose ends' z axes it cannot be said how they turn, because these are opposite to each other or nearly, where the residual was evaluated last."""
-        flat, axes = self.flat, self.places.axes
+        flat, axes = self.flat, self.kinematics.axes
         near = np.cos(np.pi - 2 * OPPOSED)
         return [
             name
@@ -274,7 +285,7 @@ def angles_near(mechanism: Mechanism, q: np.ndarray, near: np.ndarray) -> np.nda
     if not np.isfinite(angles).all():
         raise MechanismError(f"The angles of a state of {mechanism.name!r} must be finite; found {angles}.")
     if count:
-        flat, places = compiled(mechanism), make_places(compiled(mechanism))
-        place_markers(flat, q, places)
-        angles_at(flat, places, angles)
+        flat, kinematics = compiled(mechanism), make_marker_kinematics(compiled(mechanism))
+        place_markers(flat, q, kinematics)
+        angles_at(flat, kinematics, angles)
     return angles

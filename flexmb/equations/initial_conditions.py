@@ -27,7 +27,7 @@ from flexmb.equations.projection import (
     unit_rows,
 )
 from flexmb.errors import AssemblyError, AssemblyWarning, RedundantConstraintWarning
-from flexmb.kernels.base.data import ANGLE, DISTANCE, TRANSLATION, Flat, make_places
+from flexmb.kernels.base.data import ANGLE, DISTANCE, TRANSLATION, CompiledModel, make_marker_kinematics
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, place_markers
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled, part_of
@@ -68,14 +68,14 @@ class Start:
 
 
 def row_jacobian(
-    mechanism: Mechanism, flat: Flat, q: np.ndarray, functions: np.ndarray
+    mechanism: Mechanism, flat: CompiledModel, q: np.ndarray, functions: np.ndarray
 ) -> tuple[np.ndarray, sp.csr_matrix]:
     """Values (nr,) and sparse Jacobian (nr, nv) of all rows at `q`; the rate of a row is `Jacobian @ w`. Angles of force elements are in the turns of the initial state."""
     nr = len(mechanism.rows)
     values = np.zeros(nr)
     G = np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
     near = mechanism.initial.angles if len(mechanism.initial.angles) else np.zeros(len(mechanism.turning))
-    all_rows(flat, q, functions, near, make_places(flat), values, G)
+    all_rows(flat, q, functions, near, make_marker_kinematics(flat), values, G)
     return values, as_sparse(flat, G)
 
 
@@ -106,7 +106,7 @@ class _Closing:
     """Joint equations to be closed, with drivers at the values of `functions`; of lengths over the mechanism's length."""
 
     mechanism: Mechanism
-    flat: Flat
+    flat: CompiledModel
     functions: np.ndarray
     deform: bool
     tolerance: float
@@ -118,9 +118,13 @@ class _Closing:
     def open(self, q: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, sp.csr_matrix]:
         """By how much each joint equation is open, and the Jacobian; brings the `angles` there."""
         flat, nj, nr = self.flat, self.mechanism.joint_rows, len(self.mechanism.rows)
-        values, G, places = np.zeros(nr), np.zeros((nr, 2, 6 + flat.marker_rows.shape[2])), make_places(flat)
-        all_rows(flat, q, self.functions, angles, places, values, G)
-        angles_at(flat, places, angles)
+        values, G, kinematics = (
+            np.zeros(nr),
+            np.zeros((nr, 2, 6 + flat.marker_rows.shape[2])),
+            make_marker_kinematics(flat),
+        )
+        all_rows(flat, q, self.functions, angles, kinematics, values, G)
+        angles_at(flat, kinematics, angles)
         over = sp.diags(1 / _scale_of_rows(self.mechanism))
         return over @ values[:nj], sp.csr_matrix(over @ as_sparse(flat, G)[:nj])
 
@@ -170,14 +174,14 @@ class _Closing:
         return new
 
     def _found(self, q: np.ndarray, angles: np.ndarray) -> Assembled:
-        places = make_places(self.flat)
-        place_markers(self.flat, q, places)
+        kinematics = make_marker_kinematics(self.flat)
+        place_markers(self.flat, q, kinematics)
         as_driven(self.flat, self.functions, angles)
-        angles_at(self.flat, places, angles)
+        angles_at(self.flat, kinematics, angles)
         return Assembled(q, extent(self.flat, difference(self.flat, self.mechanism.initial.q, q)), angles)
 
 
-def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> Assembled:
+def assemble(mechanism: Mechanism, flat: CompiledModel, tolerance: float = 1e-12) -> Assembled:
     """The configuration that fulfils every joint, the nearest to the given one in the metric of the mass.
 
     First with undeformed bodies, then with elastic coordinates, weighted by their strain energy. Dependent equations that contradict each other by no more than `MISFIT` are met in the
@@ -205,13 +209,15 @@ def assemble(mechanism: Mechanism, flat: Flat, tolerance: float = 1e-12) -> Asse
     raise failure
 
 
-def _ways(mechanism: Mechanism, flat: Flat, functions: np.ndarray) -> Iterator[list[np.ndarray]]:
+def _ways(mechanism: Mechanism, flat: CompiledModel, functions: np.ndarray) -> Iterator[list[np.ndarray]]:
     """Ways to where the drivers start: functions of time (nf, 3) whose values go there step by step. The last one goes there at once."""
     driven = np.flatnonzero(flat.row_function[: flat.joint_rows] >= 0)
     off, G = np.zeros(len(driven)), np.zeros((len(driven), 2, 6 + flat.marker_rows.shape[2]))
     if len(driven):
         rows = part_of(flat, driven, np.zeros(0, dtype=np.int64))
-        all_rows(rows, mechanism.initial.q, functions, np.zeros(len(flat.angle_driver)), make_places(flat), off, G)
+        all_rows(
+            rows, mechanism.initial.q, functions, np.zeros(len(flat.angle_driver)), make_marker_kinematics(flat), off, G
+        )
     turning = flat.row_kind[driven] == ANGLE
     far = np.abs(off) / np.where(turning, 1.0, mechanism.length)
     if far.max(initial=0.0) > FAR:
@@ -237,7 +243,7 @@ def _scale_of_rows(mechanism: Mechanism) -> np.ndarray:
     return np.array([mechanism.length if kind in (TRANSLATION, DISTANCE) else 1.0 for kind in kinds])
 
 
-def _with_strain(flat: Flat) -> list[np.ndarray]:
+def _with_strain(flat: CompiledModel) -> list[np.ndarray]:
     """Masses of the undeformed bodies and, of their elastic coordinates, stiffness over the square of the mechanism's lowest frequency: stiff coordinates hardly help to close joints."""
     masses, first = masses_at_rest(flat), 0
     for b, m in enumerate(flat.modes):
@@ -246,20 +252,20 @@ def _with_strain(flat: Flat) -> list[np.ndarray]:
     return masses
 
 
-def _require_same_branch(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> None:
+def _require_same_branch(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> None:
     """Axes must not have closed the wrong way round: half a turn fulfils perpendicularity too."""
-    places = make_places(flat)
-    place_markers(flat, q, places)
+    kinematics = make_marker_kinematics(flat)
+    place_markers(flat, q, kinematics)
     for joint in mechanism.joints:
         a, b = joint.markers
-        S = places.axes[a].T @ places.axes[b]
+        S = kinematics.axes[a].T @ kinematics.axes[b]
         if any(S[k, k] < 0 for k in aligned_axes(joint.kind)):
             raise AssemblyError(
                 f"Joint {joint.name!r} could only be closed with its axes turned round by half a turn. Check the orientations of the bodies it connects."
             )
 
 
-def consistent_velocity(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> np.ndarray:
+def consistent_velocity(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> np.ndarray:
     """Velocity `w` that the joints, the drivers and the wanted joint speeds allow, the change from the given one being of least kinetic energy; of flexible bodies as rigid ones, if that will do."""
     nj = mechanism.joint_rows
     functions = mechanism.function_values(mechanism.initial.t)
@@ -299,7 +305,7 @@ def start_jacobian(mechanism: Mechanism, q: np.ndarray) -> sp.csr_matrix:
     return row_jacobian(probe, compiled(probe), q, mechanism.function_values(mechanism.initial.t))[1]
 
 
-def redundant_rows(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> tuple[str, ...]:
+def redundant_rows(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> tuple[str, ...]:
     """Names of the joints whose equations depend on each other at `q` (empty when all reactions are unique).
 
     Where a factor does not show them independent: rank by singular values of the Jacobian of the mechanism as it is (flexible bodies included), in the metric of displacements: dependences are
@@ -324,7 +330,7 @@ def accelerations(mechanism: Mechanism, state: State, functions: np.ndarray) -> 
     return Equations(mechanism, state.q, state.angles).accelerations(functions, state.q, state.w)
 
 
-def start(mechanism: Mechanism, flat: Flat) -> Start:
+def start(mechanism: Mechanism, flat: CompiledModel) -> Start:
     """Consistent start of `mechanism`: assembled, with consistent velocities, accelerations and multipliers."""
     redundant = redundant_rows(mechanism, flat, mechanism.initial.q)
     if redundant:
@@ -345,7 +351,7 @@ def consistent_state(mechanism: Mechanism) -> Start:
     return _consistent(mechanism, compiled(mechanism), ())
 
 
-def _consistent(mechanism: Mechanism, flat: Flat, redundant: tuple[str, ...]) -> Start:
+def _consistent(mechanism: Mechanism, flat: CompiledModel, redundant: tuple[str, ...]) -> Start:
     found = assemble(mechanism, flat)
     if found.assembly_displacement > NOTICEABLE:
         _warn_of_moved_bodies(mechanism, flat, found.q)
@@ -355,7 +361,7 @@ def _consistent(mechanism: Mechanism, flat: Flat, redundant: tuple[str, ...]) ->
     return Start(state, wdot, multipliers, found.assembly_displacement, redundant)
 
 
-def _warn_of_moved_bodies(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> None:
+def _warn_of_moved_bodies(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> None:
     """An `AssemblyWarning`, unless it is only the drivers that start elsewhere than drawn, and move the bodies as they should."""
     nj, given = mechanism.joint_rows, mechanism.initial.q
     values = row_jacobian(mechanism, flat, given, mechanism.function_values(mechanism.initial.t))[0][:nj]
@@ -371,7 +377,7 @@ def _warn_of_moved_bodies(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> No
     )
 
 
-def _moves(mechanism: Mechanism, flat: Flat, q: np.ndarray) -> str:
+def _moves(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> str:
     """How assembly moved the bodies, the farthest first."""
     x, told = difference(flat, mechanism.initial.q, q), []
     for b, body in enumerate(mechanism.bodies):

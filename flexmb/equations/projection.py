@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from fem.errors import MatrixError
-from flexmb.kernels.base.data import GROUND, Flat
+from flexmb.kernels.base.data import GROUND, CompiledModel
 
 DEPENDENT = 1e-7
 """Singular value of the scaled joint equations, relative to the largest, below which they count as dependent."""
@@ -25,7 +25,7 @@ FAR_APART = 1e-6
 """Ratio of the smallest to the largest inertia of a mechanism from which on the matrix of its joint equations, `J M^-1 J^T`, may say that equations depend on each other which do not."""
 
 
-def as_sparse(flat: Flat, G: np.ndarray) -> sp.csr_matrix:
+def as_sparse(flat: CompiledModel, G: np.ndarray) -> sp.csr_matrix:
     """The Jacobian (nr, nv) of all rows from that of each row by its two bodies, `G` (nr, 2, 6+mmax)."""
     bodies = flat.marker_body[flat.row_markers]
     row, side = np.nonzero(bodies != GROUND)
@@ -37,7 +37,7 @@ def as_sparse(flat: Flat, G: np.ndarray) -> sp.csr_matrix:
     return sp.csr_matrix((entries, places), shape=(len(G), int(flat.v_start[-1])))
 
 
-def masses_at_rest(flat: Flat) -> list[np.ndarray]:
+def masses_at_rest(flat: CompiledModel) -> list[np.ndarray]:
     """Mass matrices (6+m, 6+m) of the undeformed bodies."""
     found = []
     for b, m in enumerate(flat.modes):
@@ -63,7 +63,7 @@ def mass_root(masses: Sequence[np.ndarray], deform: bool) -> sp.csr_matrix:
     return sp.csr_matrix(sp.block_diag(roots))
 
 
-def displacement_root(flat: Flat) -> sp.csr_matrix:
+def displacement_root(flat: CompiledModel) -> sp.csr_matrix:
     """The same root of a metric that knows no masses: displacements of mass centres, rotations times the mechanism's length, elastic displacements in the mean over each body."""
     length, roots = 1.0 / flat.weight[0], []
     for b, m in enumerate(flat.modes):
@@ -95,7 +95,7 @@ def independent(A: sp.csr_matrix) -> spla.SuperLU | None:
     return factor if np.abs(factor.U.diagonal()).min(initial=1.0) > NEARLY_DEPENDENT else None
 
 
-def independent_rows(J: sp.csr_matrix, flat: Flat) -> np.ndarray:
+def independent_rows(J: sp.csr_matrix, flat: CompiledModel) -> np.ndarray:
     """Rows (nj,) of a Jacobian (nj, nv) that are independent of each other: true for those, false for the others, which follow from them."""
     kept = np.ones(J.shape[0], dtype=bool)
     A = unit_rows(J, displacement_root(flat))[0]
@@ -108,7 +108,11 @@ def independent_rows(J: sp.csr_matrix, flat: Flat) -> np.ndarray:
 
 
 def mass_weighted_projection(
-    J: sp.csr_matrix, target: np.ndarray, flat: Flat, deform: bool = True, masses: Sequence[np.ndarray] | None = None
+    J: sp.csr_matrix,
+    target: np.ndarray,
+    flat: CompiledModel,
+    deform: bool = True,
+    masses: Sequence[np.ndarray] | None = None,
 ) -> np.ndarray:
     """`x` (nv,) of least kinetic energy with `J x = target`, in the least-squares sense where equations depend on each other.
 
@@ -132,7 +136,7 @@ def mass_weighted_projection(
     return np.asarray(root @ y)
 
 
-def _least_of_dependent(J: sp.csr_matrix, target: np.ndarray, flat: Flat, root: sp.csr_matrix) -> np.ndarray:
+def _least_of_dependent(J: sp.csr_matrix, target: np.ndarray, flat: CompiledModel, root: sp.csr_matrix) -> np.ndarray:
     """The same by singular values: independent combinations of the equations first, by geometry alone; then the least change that fulfils them."""
     movable = sp.diags((abs(root).sum(axis=1).A1 > 0).astype(float))
     A, norms = unit_rows(J, sp.csr_matrix(movable @ displacement_root(flat)))
@@ -143,7 +147,7 @@ def _least_of_dependent(J: sp.csr_matrix, target: np.ndarray, flat: Flat, root: 
     return np.asarray(root @ y)
 
 
-def spread(flat: Flat) -> tuple[float, int, int]:
+def spread(flat: CompiledModel) -> tuple[float, int, int]:
     """The smallest over the largest inertia of a mechanism, rotations about mass centres over its length squared included, and the bodies they belong to."""
     root, low, high = displacement_root(flat), [], []
     for b, M in enumerate(masses_at_rest(flat)):
@@ -156,7 +160,12 @@ def spread(flat: Flat) -> tuple[float, int, int]:
 
 
 def on_saddle(
-    J: sp.csr_matrix, kept: np.ndarray, masses: Sequence[np.ndarray], force: np.ndarray, target: np.ndarray, flat: Flat
+    J: sp.csr_matrix,
+    kept: np.ndarray,
+    masses: Sequence[np.ndarray],
+    force: np.ndarray,
+    target: np.ndarray,
+    flat: CompiledModel,
 ) -> tuple[np.ndarray, np.ndarray]:
     """`x` (nv,) and multipliers (nj,) with `M x + J^T multipliers = force`, `J x = target`, for masses however far apart: without the inverse of `M`, in which heavy bodies are lost beside light ones.
 

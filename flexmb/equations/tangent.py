@@ -14,7 +14,7 @@ from scipy.linalg import null_space
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
-from flexmb.kernels.base.data import ANGLE, GROUND, TILT, Flat
+from flexmb.kernels.base.data import ANGLE, GROUND, TILT, CompiledModel
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.scales import rate_at
 from flexmb.spatial.layout import elastic_places
@@ -58,7 +58,7 @@ def tangent(
     def at(shift: np.ndarray, change: np.ndarray) -> np.ndarray:
         displace(flat, q, shift, moved)
         out = e.residual(functions, moved, w + change, wdot, multipliers)[0]
-        return np.concatenate([out, e.terms.values[:nj]])
+        return np.concatenate([out, e.workspace.values[:nj]])
 
     D, K, G = _Entries(nv, nv), _Entries(nv, nv), _Entries(nj, nv)
     none = np.zeros(nv)
@@ -116,13 +116,17 @@ def forces(
         felt[s + 3 : s + 6 + m] += np.linalg.norm(w[s + 3 : s + 6]) * speed[s + 3 : s + 6 + m]
     reach = max((float(np.abs(q[s : s + 3]).max()) for s in flat.q_start[:-1]), default=0.0)
     turning = np.isin(flat.row_kind, (ANGLE, TILT))
-    efforts = np.abs(e.terms.efforts) + flat.row_stiffness * (np.abs(e.terms.values) + np.where(turning, 1.0, reach))
+    efforts = np.abs(e.workspace.efforts) + flat.row_stiffness * (
+        np.abs(e.workspace.values) + np.where(turning, 1.0, reach)
+    )
     efforts[:nj] = np.abs(multipliers)
     efforts *= 1 + reach / e.mechanism.length  # levers are differences of places
     rates, coordinates = elastic_places(flat)
     elastic = np.zeros(len(w))
     elastic[rates] = flat.stiffness * np.abs(q[coordinates]) + flat.damping * speed[rates]
-    return np.asarray(mass @ felt + abs(as_sparse(flat, e.terms.G)).T @ efforts + np.abs(e.terms.loads) + elastic)
+    return np.asarray(
+        mass @ felt + abs(as_sparse(flat, e.workspace.G)).T @ efforts + np.abs(e.workspace.loads) + elastic
+    )
 
 
 def allowed_motions(G: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -138,7 +142,7 @@ def unit_rows(A: np.ndarray) -> np.ndarray:
     return np.asarray(A / np.where(norms > 0, norms, 1.0)[:, None])
 
 
-def carrying(flat: Flat, w: np.ndarray) -> sp.csr_matrix:
+def carrying(flat: CompiledModel, w: np.ndarray) -> sp.csr_matrix:
     """`ad_w` (nv, nv): a displacement `x` that is carried along by the velocities `w` changes them by `x' + ad_w x`; zero for elastic coordinates."""
     blocks = []
     for b, m in enumerate(flat.modes):

@@ -145,7 +145,7 @@ def _laws(mechanism: Mechanism, start: float, end: float) -> Iterator[Source]:
     for r, row in enumerate(mechanism.rows):
         if row.law >= 0:
             law = mechanism.laws[row.law]
-            x, xdot = float(e.terms.values[r] - row.offset), float(e.terms.rates[r])
+            x, xdot = float(e.workspace.values[r] - row.offset), float(e.workspace.rates[r])
 
             def over(times: np.ndarray, law: ForceLaw = law, x: float = x, xdot: float = xdot) -> np.ndarray:
                 return np.array([[float(law.function(float(t), x, xdot))] for t in times])

@@ -32,7 +32,7 @@ from flexmb.integrators.integrator import Steps
 from flexmb.integrators.method import Method, register
 from flexmb.integrators.travel import Travel, flying
 from flexmb.kernels.base.algebra import left_jacobian, rotation_exp
-from flexmb.kernels.base.data import GROUND, make_places
+from flexmb.kernels.base.data import GROUND, make_marker_kinematics
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.steps.mean_rows import mean_rows, quadrature
 from flexmb.kernels.steps.solve import INACTIVE, solve_rows
@@ -132,7 +132,7 @@ class EnergyMomentumRun:
         self._functions = mechanism.function_values(self.t)
         self._values = self._row_values(self.q, self._functions)
         self._elastic, self._elastic_q = elastic_places(self.flat)
-        self._places = make_places(self.flat)
+        self._kinematics = make_marker_kinematics(self.flat)
         self._length2 = mechanism.length**2
 
     # what an integrator gives ----------------------------------------------------------------------------------------
@@ -309,9 +309,9 @@ class EnergyMomentumRun:
         compliance[:nj], rows[:nj] = 0.0, -found.closure
         stiffness = flat.row_stiffness[nj:] + 2 / h * flat.row_damping[nj:]
         compliance[nj:] = np.where(stiffness > 0, 1 / np.where(stiffness > 0, stiffness, 1.0), INACTIVE)
-        x, terms = np.zeros(len(found.forces)), self._weightless.terms
-        terms.previous_multipliers[:] = 0.0
-        if solve_rows(flat, terms, 4 / h**2, 2 / h, 1.0, compliance, -2 * found.forces, rows, x, change)[0] < 0:
+        x, workspace = np.zeros(len(found.forces)), self._weightless.workspace
+        workspace.previous_multipliers[:] = 0.0
+        if solve_rows(flat, workspace, 4 / h**2, 2 / h, 1.0, compliance, -2 * found.forces, rows, x, change)[0] < 0:
             raise self.equations.no_mass(self.t)
         return x, 0.5 * change[:nj]
 
@@ -351,7 +351,7 @@ class EnergyMomentumRun:
         angles = e.angles_there(after)
         e.expect(0.5 * D)
         e.residual(middle, qm, mean, np.zeros_like(mean), multipliers)
-        loads = e.terms.loads.copy()
+        loads = e.workspace.loads.copy()
         change = values - self._values
         driven, given = flat.row_function[:nj] >= 0, np.zeros(nj)
         given[driven] = (after - self._functions)[flat.row_function[:nj][driven], 0]
@@ -396,7 +396,7 @@ class EnergyMomentumRun:
         e = self._weightless
         none = np.zeros_like(self.w)
         e.residual(functions, q, none, none, np.zeros(self.flat.joint_rows))
-        return e.terms.values.copy()
+        return e.workspace.values.copy()
 
     def _mass(self, q: np.ndarray) -> sp.csr_matrix:
         """Mass matrix at `q`."""
@@ -461,10 +461,10 @@ class EnergyMomentumRun:
         if not self._gravity.any():
             return out
         bodies = self.equations.mechanism.bodies
-        place_markers(flat, qm, self._weightless.places)
+        place_markers(flat, qm, self._weightless.kinematics)
         for b, body in enumerate(bodies):
             s, m, at = flat.v_start[b], flat.modes[b], flat.q_start[b] + 7
-            g = self._weightless.places.attitude[b].T @ self._gravity
+            g = self._weightless.kinematics.attitude[b].T @ self._gravity
             theta = D[s + 3 : s + 6]
             angle = float(np.linalg.norm(theta))
             chord = np.sinc(angle / (2 * np.pi))
@@ -485,10 +485,22 @@ class EnergyMomentumRun:
         e, flat = self._weightless, self.flat
         turns = [float(np.linalg.norm(D[s + 3 : s + 6])) for s in flat.v_start[:-1]]
         nodes, weights = quadrature(2 * max(turns, default=0.0))
-        mean, scratch = np.zeros_like(e.terms.G), np.zeros_like(e.terms.G)
-        values, q, moved = np.zeros_like(e.terms.values), np.empty_like(self.q), np.empty_like(D)
+        mean, scratch = np.zeros_like(e.workspace.G), np.zeros_like(e.workspace.G)
+        values, q, moved = np.zeros_like(e.workspace.values), np.empty_like(self.q), np.empty_like(D)
         mean_rows(
-            flat, self.q, D, nodes, weights, self._functions, e.angles, self._places, values, q, moved, scratch, mean
+            flat,
+            self.q,
+            D,
+            nodes,
+            weights,
+            self._functions,
+            e.angles,
+            self._kinematics,
+            values,
+            q,
+            moved,
+            scratch,
+            mean,
         )
         return as_sparse(flat, mean).toarray()
 
@@ -510,18 +522,18 @@ class EnergyMomentumRun:
 
     def _relative(self, pair: tuple[int, int]) -> np.ndarray:
         """Motion (6, nv) of the second marker relative to the first, at the second's place, world axes, in the middle of the step."""
-        places, out = self._weightless.places, np.zeros((6, len(self.w)))
-        at = places.position[pair[1]]
+        kinematics, out = self._weightless.kinematics, np.zeros((6, len(self.w)))
+        at = kinematics.position[pair[1]]
         for sign, k in ((-1.0, pair[0]), (1.0, pair[1])):
             b = int(self.flat.marker_body[k])
             if b == GROUND:
                 continue
-            s, m, R = self.flat.v_start[b], self.flat.modes[b], places.attitude[b]
-            arm = R.T @ (at - places.position[k])
-            rows = places.rows[k][:, :m] if self.flat.marker_moves[k] else np.zeros((6, m))
-            turned = places.tangent[k] @ rows[3:] if m else rows[3:]
+            s, m, R = self.flat.v_start[b], self.flat.modes[b], kinematics.attitude[b]
+            arm = R.T @ (at - kinematics.position[k])
+            rows = kinematics.rows[k][:, :m] if self.flat.marker_moves[k] else np.zeros((6, m))
+            turned = kinematics.tangent[k] @ rows[3:] if m else rows[3:]
             out[:3, s : s + 3] += sign * R
-            out[:3, s + 3 : s + 6] += -sign * R @ skew(places.body_point[k] + arm)
+            out[:3, s + 3 : s + 6] += -sign * R @ skew(kinematics.body_point[k] + arm)
             out[:3, s + 6 : s + 6 + m] += sign * R @ (rows[:3] - skew(arm) @ turned)
             out[3:, s + 3 : s + 6] += sign * R
             out[3:, s + 6 : s + 6 + m] += sign * R @ turned

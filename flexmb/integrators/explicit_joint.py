@@ -9,7 +9,7 @@ from flexmb.equations.spanning_tree import tree_of
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
-from flexmb.kernels.base.data import make_places, make_terms
+from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.equations.articulated import (
     joint_exponential_rates,
     make_articulated,
@@ -38,12 +38,12 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         rows = np.arange(flat.joint_rows, len(flat.row_kind))
         self._part = part_of(flat, rows, np.arange(len(flat.load_marker)))
         self._acting = len(rows) + len(flat.load_marker) > 0
-        self._places, self._terms = make_places(self._part), make_terms(self._part)
+        self._kinematics, self._workspace = make_marker_kinematics(self._part), make_workspace(self._part)
         self._bodies = make_articulated(flat, self.tree)
-        place_markers(flat, self.q, e.places)
+        place_markers(flat, self.q, e.kinematics)
         self._pose, v = np.zeros((nb, 7)), np.zeros(ny)
-        joint_poses(flat, self.tree, e.places, self.q, self._pose)
-        joint_velocities(flat, self.tree, e.places, self.q, self.v, v)
+        joint_poses(flat, self.tree, e.kinematics, self.q, self._pose)
+        joint_velocities(flat, self.tree, e.kinematics, self.q, self.v, v)
         self._w, self._since = (
             self.v,
             self.t,
@@ -72,7 +72,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         self.q, w, self._pose = self._placed(moved, faster)
         self._expect(self.t, w)
         self.v, self._w, self._since = faster, w, self.t
-        place_markers(e.flat, self.q, e.places)
+        place_markers(e.flat, self.q, e.kinematics)
         e.keep_angles(e.mechanism.function_values(self.t))
 
     def _expect(self, t: float, w: np.ndarray) -> None:
@@ -86,10 +86,19 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         functions = self.equations.mechanism.function_values(t)
         none, powers = np.zeros(0), np.zeros(4)
         balance_rows(
-            self._part, q, w, none, functions, self.equations.expected, self._places, self._terms, self._forces, powers
+            self._part,
+            q,
+            w,
+            none,
+            functions,
+            self.equations.expected,
+            self._kinematics,
+            self._workspace,
+            self._forces,
+            powers,
         )
         require_sound(self.equations.mechanism.laws)
-        powers_of(self._part, functions, none, w, self._terms, powers)
+        powers_of(self._part, functions, none, w, self._workspace, powers)
         return powers
 
     def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

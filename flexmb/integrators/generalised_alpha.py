@@ -183,8 +183,8 @@ class GeneralisedAlphaRun:
         """At the start, in absolute or joint coordinates."""
         e, q, w, wdot = self.equations, begin.state.q.copy(), begin.state.w.copy(), begin.wdot.copy()
         ny, pose = len(self.weight), np.zeros((len(self.flat.modes), 7))
-        place_markers(self.flat, q, e.places)
-        joint_poses(self.flat, self.tree, e.places, q, pose)
+        place_markers(self.flat, q, e.kinematics)
+        joint_poses(self.flat, self.tree, e.kinematics, q, pose)
         v = self._in_joints(q, w)
         vdot = self._in_joints(q, wdot - self._placed(pose, q, np.zeros(ny), v, np.zeros(ny))[2])
         return pointed(IntegratorState(
@@ -196,8 +196,8 @@ class GeneralisedAlphaRun:
     def _in_joints(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Velocities, or changes of accelerations, in the coordinates that are integrated, at `q`."""
         out = np.zeros(len(self.weight))
-        place_markers(self.flat, q, self.equations.places)
-        joint_velocities(self.flat, self.tree, self.equations.places, q, x, out)
+        place_markers(self.flat, q, self.equations.kinematics)
+        joint_velocities(self.flat, self.tree, self.equations.kinematics, q, x, out)
         return out
 
     def _placed(
@@ -232,7 +232,7 @@ class GeneralisedAlphaRun:
         if not flat.joint_rows or m.last[KNOWN] < DEGREE:
             return
         third = (m.a - m.past[2] - 3.0 * (m.past[0] - m.past[1])) / 8.0
-        G, none = as_sparse(flat, self.equations.terms.G)[: flat.joint_rows], np.zeros_like(third)
+        G, none = as_sparse(flat, self.equations.workspace.G)[: flat.joint_rows], np.zeros_like(third)
         alternating, whole = (self._placed(m.pose, m.q, none, x, none)[1] for x in (third, m.a))
         possible = float((np.abs(whole) * flat.weight).max()) * (abs(G) @ (1 / flat.weight))
         if (np.abs(G @ alternating) > RINGING * possible).any():
@@ -327,8 +327,8 @@ class GeneralisedAlphaRun:
             tolerance,
             functions,
             self.motion,
-            e.places,
-            e.terms,
+            e.kinematics,
+            e.workspace,
         )
         return outcome
 

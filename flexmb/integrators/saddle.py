@@ -50,7 +50,7 @@ def blocks_of(
         first = flat.v_start[b] - 6 * b
         stiffness += [np.zeros(6), flat.stiffness[first : first + m]]
         damping += [np.zeros(6), flat.damping[first : first + m]]
-    G = as_sparse(flat, e.terms.G)
+    G = as_sparse(flat, e.workspace.G)
     springs = G[nj:]
     K = sp.diags(np.concatenate(stiffness)) + springs.T @ sp.diags(flat.row_stiffness[nj:]) @ springs
     D = sp.diags(np.concatenate(damping)) + springs.T @ sp.diags(flat.row_damping[nj:]) @ springs

@@ -7,11 +7,11 @@ uniform velocity turns with the body, makes no error of it then.
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.kernels.base.data import GROUND, Flat
+from flexmb.kernels.base.data import GROUND, CompiledModel
 from flexmb.spatial.layout import pose
 
 
-def flying(flat: Flat) -> list[list[int]]:
+def flying(flat: CompiledModel) -> list[list[int]]:
     """The bodies of each piece of a mechanism that no joint and no force element connects with the ground."""
     piece = list(range(len(flat.modes) + 1))  # the last is the ground
     for markers in flat.row_markers:
@@ -23,7 +23,7 @@ def flying(flat: Flat) -> list[list[int]]:
 class Travel:
     """The uniform velocities of `pieces` that fly, as velocities (nb, 3) of the bodies in the world; zero for all others."""
 
-    def __init__(self, flat: Flat, pieces: list[list[int]]) -> None:
+    def __init__(self, flat: CompiledModel, pieces: list[list[int]]) -> None:
         self._flat, self._pieces = flat, pieces
         self._bodies = [b for piece in pieces for b in piece]
 

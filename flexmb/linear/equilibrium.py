@@ -12,7 +12,7 @@ from flexmb.equations.initial_conditions import accelerations, consistent_state,
 from flexmb.equations.projection import as_sparse, mass_weighted_projection
 from flexmb.equations.tangent import DIFFERENCE, ROUNDING, allowed_motions, carrying, forces, measured_tangent, tangent
 from flexmb.errors import EquilibriumError
-from flexmb.kernels.base.data import Flat
+from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
@@ -200,7 +200,7 @@ def _search(
         K, G, N = _stiffness(e, functions, q, w, multipliers)
         rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)
         out = e.residual(functions, q, w, none, multipliers)[0].copy()
-        values = e.terms.values[:nj].copy()
+        values = e.workspace.values[:nj].copy()
         closing = np.linalg.lstsq(G, -values, rcond=1e-10)[0] if nj else none
         along, reachable = _newton_step(e, K, N, -(out + K @ closing), rounded, downhill)
         step = closing + along
@@ -247,7 +247,7 @@ def _carried_along(mechanism: Mechanism, state: State) -> State:
     return replace(state, w=w)
 
 
-def _in_world(flat: Flat, state: State) -> np.ndarray:
+def _in_world(flat: CompiledModel, state: State) -> np.ndarray:
     """Velocity of the point of each body that is at the world's origin, and angular velocity, in world axes (6 nb,)."""
     out = []
     for b in range(len(flat.modes)):
@@ -257,7 +257,7 @@ def _in_world(flat: Flat, state: State) -> np.ndarray:
     return np.concatenate(out)
 
 
-def _in_bodies(flat: Flat, q: np.ndarray, world: np.ndarray) -> np.ndarray:
+def _in_bodies(flat: CompiledModel, q: np.ndarray, world: np.ndarray) -> np.ndarray:
     """Velocities (nv,) in body axes, of rigid bodies, from those of `_in_world`."""
     w = np.zeros(len(flat.weight))
     for b in range(len(flat.modes)):
@@ -296,7 +296,7 @@ def _stiffness(e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray
     """Stiffness (nv, nv) of bodies whose velocities stay in the world, Jacobian of the joints (nj, nv), motions that they allow (nv, nf)."""
     t = tangent(e, functions, q, w, np.zeros_like(w), multipliers)
     e.residual(functions, q, w, np.zeros_like(w), multipliers)
-    G = as_sparse(e.flat, e.terms.G)[: e.flat.joint_rows].toarray()
+    G = as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray()
     return (t.K + t.D @ carrying(e.flat, w)).toarray(), G, allowed_motions(G, e.flat.weight)
 
 
@@ -343,7 +343,7 @@ def _softest(
     t, errors = measured_tangent(e, functions, q, w, none, multipliers)
     carried = carrying(e.flat, w)
     e.residual(functions, q, w, none, multipliers)
-    N = allowed_motions(as_sparse(e.flat, e.terms.G)[: e.flat.joint_rows].toarray(), e.flat.weight)
+    N = allowed_motions(as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray(), e.flat.weight)
     if not N.shape[1]:
         return np.inf, 0.0
     K = t.K + t.D @ carried

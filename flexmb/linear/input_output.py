@@ -131,7 +131,7 @@ def _load_force(linear: LinearisedModel, number: int) -> np.ndarray:
     e = Equations(alone, linear.state.q, linear.state.angles)
     none = np.zeros(len(linear.state.w))
     e.residual(mechanism.function_values(linear.state.t), linear.state.q, linear.state.w, none, linear.multipliers)
-    return e.terms.loads.copy()
+    return e.workspace.loads.copy()
 
 
 def _seen(

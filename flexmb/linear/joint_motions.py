@@ -7,7 +7,7 @@ equations of flexible multibody systems" (NATO ASI 1993).
 import numpy as np
 
 from flexmb.equations.spanning_tree import tree_of
-from flexmb.kernels.base.data import make_places
+from flexmb.kernels.base.data import make_marker_kinematics
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.equations.tree import FREE, joint_poses, place_bodies
 from flexmb.mechanism.compile import compiled
@@ -21,9 +21,9 @@ def joint_motions(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     flat = compiled(mechanism)
     tree = tree_of(mechanism)
     nb, nv, ny = len(flat.modes), len(flat.weight), int(tree.start[-1])
-    places, pose = make_places(flat), np.zeros((nb, 7))
-    place_markers(flat, q, places)
-    joint_poses(flat, tree, places, q, pose)
+    kinematics, pose = make_marker_kinematics(flat), np.zeros((nb, 7))
+    place_markers(flat, q, kinematics)
+    joint_poses(flat, tree, kinematics, q, pose)
     none, moved, there, wdot = np.zeros(ny), np.empty_like(pose), np.empty_like(q), np.empty(nv)
     N = np.zeros((nv, ny))
     for k, unit in enumerate(np.eye(ny)):

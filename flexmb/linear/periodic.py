@@ -12,7 +12,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import consistent_state
 from flexmb.equations.tangent import allowed_motions, carrying, tangent
 from flexmb.errors import LinearError, MotionError
-from flexmb.kernels.base.data import ANGLE, Flat
+from flexmb.kernels.base.data import ANGLE, CompiledModel
 from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -135,7 +135,11 @@ def _efforts(result: Result, asked: Callable[[float], np.ndarray]) -> np.ndarray
         e = Equations(mechanism, result.q[k], result.state(int(k)).angles)
         e.residual(mechanism.function_values(times[k]), result.q[k], result.w[k], result.wdot[k], result.multipliers[k])
         for j, (r, row) in enumerate(ruled):
-            law, x, rate = mechanism.laws[row.law], float(e.terms.values[r] - row.offset), float(e.terms.rates[r])
+            law, x, rate = (
+                mechanism.laws[row.law],
+                float(e.workspace.values[r] - row.offset),
+                float(e.workspace.rates[r]),
+            )
             found[j, i] = [law(float(t), x, rate) for t in asked(float(times[k]))]
             if law.failure is not None:
                 raise law.failure
@@ -174,7 +178,7 @@ class _Shot:
 
     def __init__(self, mechanism: Mechanism, period: float, options: dict[str, Any]) -> None:
         self._mechanism, self._period, self._options = mechanism, period, options
-        self._flat: Flat = compiled(mechanism)
+        self._flat: CompiledModel = compiled(mechanism)
         state = mechanism.initial
         e = Equations(mechanism, state.q, state.angles)
         none = np.zeros(len(state.w))

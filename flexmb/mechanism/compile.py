@@ -6,7 +6,7 @@ import numpy as np
 
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import inverse_moments, rigid_mass
-from flexmb.kernels.base.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, Flat
+from flexmb.kernels.base.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, CompiledModel
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.mechanism.elimination import elimination_of
 from flexmb.mechanism.mechanism import Mechanism
@@ -46,7 +46,7 @@ def _deflection(body: Body) -> np.ndarray:
     return np.maximum(body.deflection, 1 / np.sqrt(body.invariants.mass))
 
 
-def compiled(mechanism: Mechanism) -> Flat:
+def compiled(mechanism: Mechanism) -> CompiledModel:
     """The arrays of a mechanism for the compiled loop; made once, and kept with the mechanism."""
     known = mechanism.__dict__.get("_compiled")
     if known is None:
@@ -54,8 +54,8 @@ def compiled(mechanism: Mechanism) -> Flat:
     return known
 
 
-def _compile(mechanism: Mechanism) -> Flat:
-    """All of `Flat`, in the order of the mechanism's bodies, markers, rows and loads."""
+def _compile(mechanism: Mechanism) -> CompiledModel:
+    """All of `CompiledModel`, in the order of the mechanism's bodies, markers, rows and loads."""
     bodies = mechanism.bodies
     modes = np.array([b.modes for b in bodies], dtype=np.int64)
     qs, vs = starts_of(modes)
@@ -81,7 +81,7 @@ def _compile(mechanism: Mechanism) -> Flat:
     rest = np.array(at_rest).reshape(-1, 6, 6)
     rows, loads, markers = mechanism.rows, mechanism.loads, mechanism.markers
     elimination = elimination_of([[markers[k].body for k in row.markers] for row in rows], modes)
-    return pointed(Flat(
+    return pointed(CompiledModel(
         gravity=np.array(mechanism.gravity, dtype=float),
         q_start=qs, v_start=vs, modes=modes,
         mass=np.array([b.invariants.mass for b in bodies], dtype=float),
@@ -143,7 +143,7 @@ def _angles(mechanism: Mechanism) -> dict[str, Any]:
     }
 
 
-def part_of(flat: Flat, rows: np.ndarray, loads: np.ndarray) -> Flat:
+def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> CompiledModel:
     """A mechanism's arrays with some of its rows, in their order, and some of its loads: enough to evaluate these, not to eliminate them."""
     values = fields_of(flat)
     for name in ("row_kind", "row_markers", "row_axes", "row_function", "row_stiffness", "row_damping", "row_law", "row_offset", "row_angle"):  # fmt: skip
@@ -154,4 +154,4 @@ def part_of(flat: Flat, rows: np.ndarray, loads: np.ndarray) -> Flat:
     used[values["row_markers"].ravel()] = used[values["load_marker"]] = True
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)
     values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
-    return pointed(Flat(**values))
+    return pointed(CompiledModel(**values))

@@ -15,7 +15,7 @@ from flexmb.kernels.base.data import GROUND
 
 
 def elimination_of(bodies_of_row: list[list[int]], modes: np.ndarray) -> dict[str, Any]:
-    """The entries of `Flat` for the elimination of rows, given the two bodies of each and the modes of all bodies; kept for mechanisms that are built again with other numbers."""
+    """The entries of `CompiledModel` for the elimination of rows, given the two bodies of each and the modes of all bodies; kept for mechanisms that are built again with other numbers."""
     return _elimination_of(tuple(map(tuple, bodies_of_row)), tuple(modes.tolist()))
 
 

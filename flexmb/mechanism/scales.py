@@ -1,12 +1,12 @@
 """Scales of a mechanism: the sizes that thresholds and steps of differences are relative to, so that no answer depends on the unit system.
 
-Lengths are relative to `Mechanism.length`, displacements and velocities to `Flat.weight` (a displacement over that length, or an angle, per unit of each entry of `w`), times to one over `rate_of`, which is `Flat.scales[1]`.
+Lengths are relative to `Mechanism.length`, displacements and velocities to `CompiledModel.weight` (a displacement over that length, or an angle, per unit of each entry of `w`), times to one over `rate_of`, which is `CompiledModel.scales[1]`.
 """
 
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.kernels.base.data import ANGLE, TRANSLATION, Flat
+from flexmb.kernels.base.data import ANGLE, TRANSLATION, CompiledModel
 from flexmb.mechanism.mechanism import Mechanism
 
 
@@ -43,12 +43,12 @@ def rate_of(mechanism: Mechanism, weight: Float[np.ndarray, "nv"]) -> float:
     return float(min((x for x in slow if x > 0), default=1.0))
 
 
-def rate_at(flat: Flat, w: Float[np.ndarray, "nv"], wdot: Float[np.ndarray, "nv"]) -> float:
+def rate_at(flat: CompiledModel, w: Float[np.ndarray, "nv"], wdot: Float[np.ndarray, "nv"]) -> float:
     """The rate of a mechanism at a state, the scale of changes of velocity there: the largest of its speed, of the root of its accelerations, and of its rate at the start."""
     return max(speed_of(w, flat.weight), speed_of(wdot, flat.weight) ** 0.5, float(flat.scales[1]))
 
 
-def force_units(flat: Flat) -> Float[np.ndarray, "nj"]:
+def force_units(flat: CompiledModel) -> Float[np.ndarray, "nj"]:
     """What the multiplier of each joint equation is measured in: one for forces, the mechanism's length for moments."""
     length = flat.scales[0]
     kinds = flat.row_kind[: flat.joint_rows]

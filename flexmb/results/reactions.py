@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.kernels.base.data import make_places
+from flexmb.kernels.base.data import make_marker_kinematics
 from flexmb.kernels.equations.postprocess import row_wrenches
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -20,5 +20,5 @@ def joint_reaction(
     flat, rows = compiled(mechanism), np.array(mechanism.joint(joint).rows, dtype=np.int64)
     out = np.zeros((len(t), 6))
     functions = mechanism.function_table(np.array(t))
-    row_wrenches(flat, rows, q, functions, multipliers, make_places(flat), out)
+    row_wrenches(flat, rows, q, functions, multipliers, make_marker_kinematics(flat), out)
     return out

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from fem.renamed import refuse_old_names, renamed
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_places
+from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
 from flexmb.kernels.equations.postprocess import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import joint_dof
@@ -127,14 +127,16 @@ class Result:
     def _path(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         flat = compiled(self.mechanism)
         position, axes = np.empty((len(self.t), 3)), np.empty((len(self.t), 3, 3))
-        marker_paths(flat, index, self.q, make_places(flat), position, axes)
+        marker_paths(flat, index, self.q, make_marker_kinematics(flat), position, axes)
         return position, axes
 
     def _marker_velocity(self, marker: str) -> tuple[np.ndarray, np.ndarray]:
         flat = compiled(self.mechanism)
         velocity, angular = np.zeros((len(self.t), 3)), np.zeros((len(self.t), 3))
         index = self.mechanism.marker_index(marker)
-        marker_velocities(flat, index, np.asarray(self.q), np.asarray(self.w), make_places(flat), velocity, angular)
+        marker_velocities(
+            flat, index, np.asarray(self.q), np.asarray(self.w), make_marker_kinematics(flat), velocity, angular
+        )
         return velocity, angular
 
     def reaction(self, joint: str) -> Float[np.ndarray, "nt 6"]:
@@ -180,7 +182,7 @@ def followed_angles(
     if angles.size:
         first = mechanism.initial.angles
         angles[:] = near if near is not None else first if len(first) else 0.0
-        angles_along(flat, np.ascontiguousarray(q), make_places(flat), near is None, angles)
+        angles_along(flat, np.ascontiguousarray(q), make_marker_kinematics(flat), near is None, angles)
     return angles
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from flexmb.bodies.validity import out_of_range
 from flexmb.errors import EnergyBalanceWarning, JointDriftWarning, SmallDeformationWarning, UnresolvedWarning
-from flexmb.kernels.base.data import DISTANCE, TRANSLATION, make_places
+from flexmb.kernels.base.data import DISTANCE, TRANSLATION, make_marker_kinematics
 from flexmb.kernels.equations.postprocess import largest_violations
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -143,7 +143,7 @@ def joint_drift(
         functions,
         np.ascontiguousarray(angles[looks]),
         acts,
-        make_places(flat),
+        make_marker_kinematics(flat),
         worst,
         when,
     )

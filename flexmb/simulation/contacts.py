@@ -56,7 +56,7 @@ class Contacts:
         self._rows = [mechanism.joint(name).rows[0] for name in self.names]
         self._sign = np.array([signs[name] for name in self.names])
         self._evaluate()
-        jacobian = as_sparse(e.flat, e.terms.G)[self._rows].toarray()
+        jacobian = as_sparse(e.flat, e.workspace.G)[self._rows].toarray()
         self._G = self._sign[:, None] * jacobian
         everything = range(mechanism.joint_rows)
         loose = [g @ e.on_joints(g, self._none, everything)[0] for g in self._G]

@@ -68,8 +68,8 @@ class Recorded(GeneralisedAlphaRun):
             h,
             functions,
             self.motion,
-            e.places,
-            e.terms,
+            e.kinematics,
+            e.workspace,
             self.track,
             first,
         )

@@ -5,12 +5,12 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from flexmb.kernels.base.algebra import left_jacobian_inverse, rotation_log
-from flexmb.kernels.base.data import Flat
+from flexmb.kernels.base.data import CompiledModel
 from flexmb.spatial.layout import elastic_places, pose
 from flexmb.spatial.lie import skew
 
 
-def difference(flat: Flat, a: Float[np.ndarray, "nq"], b: Float[np.ndarray, "nq"]) -> Float[np.ndarray, "nv"]:
+def difference(flat: CompiledModel, a: Float[np.ndarray, "nq"], b: Float[np.ndarray, "nq"]) -> Float[np.ndarray, "nv"]:
     """`x` with `b = a o exp(x)`: twists of the bodies in their axes, rotations within half a turn, and elastic increments."""
     x = np.zeros(len(flat.weight))
     for k in range(len(flat.modes)):
@@ -24,7 +24,7 @@ def difference(flat: Flat, a: Float[np.ndarray, "nq"], b: Float[np.ndarray, "nq"
     return x
 
 
-def extent(flat: Flat, x: Float[np.ndarray, "nv"]) -> float:
+def extent(flat: CompiledModel, x: Float[np.ndarray, "nv"]) -> float:
     """How far twists and elastic increments `x` move the bodies: the largest displacement of a mass centre and elastic displacement, over the mechanism's length, and the largest angle.
 
     Wherever body frames are.
@@ -36,7 +36,7 @@ def extent(flat: Flat, x: Float[np.ndarray, "nv"]) -> float:
     return float(max(parts))
 
 
-def tangent_operator(flat: Flat, x: Float[np.ndarray, "nv"]) -> sp.csr_matrix:
+def tangent_operator(flat: CompiledModel, x: Float[np.ndarray, "nv"]) -> sp.csr_matrix:
     """`T` (nv, nv) with `exp(x + dx) = exp(x) o exp(T dx)` to first order, `T = (1 - exp(-ad_x)) / ad_x`, of all bodies."""
     blocks = []
     for b, m in enumerate(flat.modes):

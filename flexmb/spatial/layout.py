@@ -6,7 +6,7 @@ Per body `q` holds position (3), quaternion (4, scalar first) and elastic coordi
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.kernels.base.data import Flat
+from flexmb.kernels.base.data import CompiledModel
 from flexmb.spatial.lie import rotation_from_quaternion
 
 
@@ -15,13 +15,13 @@ def starts_of(modes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([[0], np.cumsum(7 + modes)]), np.concatenate([[0], np.cumsum(6 + modes)])
 
 
-def pose(flat: Flat, q: Float[np.ndarray, "nq"], body: int) -> tuple[np.ndarray, np.ndarray]:
+def pose(flat: CompiledModel, q: Float[np.ndarray, "nq"], body: int) -> tuple[np.ndarray, np.ndarray]:
     """World position (3,) of a body's frame and its attitude (3, 3)."""
     s = flat.q_start[body]
     return q[s : s + 3], rotation_from_quaternion(q[s + 3 : s + 7])
 
 
-def elastic_places(flat: Flat) -> tuple[np.ndarray, np.ndarray]:
+def elastic_places(flat: CompiledModel) -> tuple[np.ndarray, np.ndarray]:
     """Where all elastic rates are in `w`, and elastic coordinates in `q`."""
     rates = [flat.v_start[b] + 6 + np.arange(m) for b, m in enumerate(flat.modes)]
     coordinates = [flat.q_start[b] + 7 + np.arange(m) for b, m in enumerate(flat.modes)]

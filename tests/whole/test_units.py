@@ -146,12 +146,12 @@ def exact_accelerations(e, functions, q, w):
 
     nv, nj, flat = len(w), e.flat.joint_rows, e.flat
     unbalanced = e.residual(functions, q, w, np.zeros(nv), np.zeros(nj))[0].copy()
-    M, G = e.mass().toarray(), as_sparse(flat, e.terms.G).toarray()[:nj]
+    M, G = e.mass().toarray(), as_sparse(flat, e.workspace.G).toarray()[:nj]
     rows, rates = np.zeros(len(flat.row_kind)), np.zeros(len(flat.row_kind))
     eps = 1e-3 / (np.abs(w) * flat.weight).max()
     for offset, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):
         e.residual(functions, e.displaced(q, offset * eps * w), w, np.zeros(nv), np.zeros(nj))
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, e.terms.G, w, rates)
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, e.workspace.G, w, rates)
         rows -= weight / (12 * eps) * rates
     with mp.workdps(60):
         A = matrix(np.block([[M, G.T], [G, np.zeros((nj, nj))]]).tolist())

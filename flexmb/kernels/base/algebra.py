@@ -22,7 +22,7 @@ def vector(a, k):
 
 
 @njit(cache=True)
-def part(a, k):
+def load3(a, k):
     """Entries `k` to `k + 2` of a one-dimensional array."""
     return (a[k], a[k + 1], a[k + 2])
 
@@ -34,7 +34,7 @@ def matrix(A, k):
 
 
 @njit(cache=True)
-def put_matrix(A, k, R):
+def store_matrix(A, k, R):
     """Write matrix `k` of an array (n, 3, 3)."""
     A[k, 0, 0], A[k, 0, 1], A[k, 0, 2] = R[0], R[1], R[2]
     A[k, 1, 0], A[k, 1, 1], A[k, 1, 2] = R[3], R[4], R[5]
@@ -42,25 +42,25 @@ def put_matrix(A, k, R):
 
 
 @njit(cache=True)
-def put(a, k, x):
+def store(a, k, x):
     """Write entries `k` to `k + 2` of a one-dimensional array."""
     a[k], a[k + 1], a[k + 2] = x[0], x[1], x[2]
 
 
 @njit(cache=True)
-def plus(a, b):
+def add(a, b):
     """`a + b` of vectors."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 @njit(cache=True)
-def minus(a, b):
+def sub(a, b):
     """`a - b` of vectors."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 @njit(cache=True)
-def times(s, a):
+def scale(s, a):
     """`s a` of a number and a vector."""
     return (s * a[0], s * a[1], s * a[2])
 
@@ -78,7 +78,7 @@ def cross(a, b):
 
 
 @njit(cache=True)
-def turn(R, a):
+def rotate(R, a):
     """`R a`."""
     return (
         R[0] * a[0] + R[1] * a[1] + R[2] * a[2],
@@ -88,7 +88,7 @@ def turn(R, a):
 
 
 @njit(cache=True)
-def turn_back(R, a):
+def rotate_inv(R, a):
     """`R^T a`."""
     return (
         R[0] * a[0] + R[3] * a[1] + R[6] * a[2],
@@ -106,9 +106,9 @@ def transposed(A):
 @njit(cache=True)
 def product(A, B):
     """`A B`."""
-    x = turn_back(B, (A[0], A[1], A[2]))
-    y = turn_back(B, (A[3], A[4], A[5]))
-    z = turn_back(B, (A[6], A[7], A[8]))
+    x = rotate_inv(B, (A[0], A[1], A[2]))
+    y = rotate_inv(B, (A[3], A[4], A[5]))
+    z = rotate_inv(B, (A[6], A[7], A[8]))
     return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2])
 
 
@@ -168,8 +168,8 @@ def rotation_log(R):
             axis = (R[1], R[4] + 1.0, R[7])
         elif R[8] >= R[0]:
             axis = (R[2], R[5], R[8] + 1.0)
-        return times(angle / math.sqrt(dot(axis, axis)), axis)
-    return times(0.5 * (1.0 + angle * angle / 6.0) if angle < 1e-4 else 0.5 * angle / sine, a)
+        return scale(angle / math.sqrt(dot(axis, axis)), axis)
+    return scale(0.5 * (1.0 + angle * angle / 6.0) if angle < 1e-4 else 0.5 * angle / sine, a)
 
 
 @njit(cache=True)
@@ -206,7 +206,7 @@ def left_jacobian_inverse(theta):
 @njit(cache=True)
 def compose(r, p, rho, theta):
     """Rigid motion `(r, p) o exp([rho, theta])` (exponential of SE(3)): new position and unit quaternion."""
-    position = plus(r, turn(rotation_from_quaternion(p), turn(left_jacobian(theta), rho)))
+    position = add(r, rotate(rotation_from_quaternion(p), rotate(left_jacobian(theta), rho)))
     q = quaternion_product(p, quaternion_exp(theta))
     s = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return position, (s * q[0], s * q[1], s * q[2], s * q[3])

@@ -13,7 +13,7 @@ FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT = 0, 1, 3, 4, 6  # 2 and 5 are kinds of older result files
 
 
-class Flat(NamedTuple):
+class CompiledModel(NamedTuple):
     """Bodies, markers, rows and loads of a mechanism as arrays; one record for all compiled functions.
 
     Index conventions: body `b` owns `q[q_start[b]:q_start[b+1]]` = position (3), quaternion (4), eta (m), and
@@ -78,7 +78,7 @@ class Flat(NamedTuple):
     load_function: np.ndarray  # (nl,) -1: factor one
 
 
-class Terms(NamedTuple):
+class Workspace(NamedTuple):
     """What the equations of motion are made of at one configuration, and scratch arrays of the solution."""
 
     Mrr: np.ndarray  # (nb, 6, 6)
@@ -121,7 +121,7 @@ def scratch_size(m: int) -> int:
     return (2 * SECOND_ORDER + 6) * m + SECOND_ORDER
 
 
-class Places(NamedTuple):
+class MarkerKinematics(NamedTuple):
     """Where all markers and bodies are at one configuration."""
 
     body_point: np.ndarray  # (nm, 3) in the marker's body
@@ -132,7 +132,7 @@ class Places(NamedTuple):
     rows: np.ndarray  # (nm, 6, mmax) derivatives of elastic translation and rotation vector by eta
 
 
-def make_places(flat: Flat) -> Places:
+def make_marker_kinematics(flat: CompiledModel) -> MarkerKinematics:
     """Arrays for `place_markers`; what never changes is filled in."""
     nm, nb = len(flat.marker_body), len(flat.modes)
     tangent = np.tile(np.eye(3), (nm, 1, 1))
@@ -144,10 +144,10 @@ def make_places(flat: Flat) -> Places:
         np.zeros((nb, 3, 3)),
         flat.marker_rows.copy(),
     )
-    return pointed(Places(*arrays))
+    return pointed(MarkerKinematics(*arrays))
 
 
-def make_terms(flat: Flat) -> Terms:
+def make_workspace(flat: CompiledModel) -> Workspace:
     """Arrays of the right sizes."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     shapes = {
@@ -157,4 +157,4 @@ def make_terms(flat: Flat) -> Terms:
         "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr,
         "row_rhs": nr, "compliance": nr, "energies": 4,
     }  # fmt: skip
-    return pointed(Terms(**{name: np.zeros(shape) for name, shape in shapes.items()}))
+    return pointed(Workspace(**{name: np.zeros(shape) for name, shape in shapes.items()}))

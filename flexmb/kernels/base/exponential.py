@@ -5,7 +5,7 @@ Twists and wrenches are pairs (linear, angular). Series, cut where they are roun
 
 from numba import njit
 
-from flexmb.kernels.base.algebra import cross, part, plus, put, times
+from flexmb.kernels.base.algebra import add, cross, load3, scale, store
 
 BERNOULLI = (0.5, 1.0 / 12.0, -1.0 / 720.0, 1.0 / 30240.0)
 """Coefficients of `ad`, `ad^2`, `ad^4`, `ad^6` in the inverse of the exponential's derivative."""
@@ -17,13 +17,13 @@ TERMS = 16
 @njit(cache=True)
 def commuted(x, y):
     """`ad_x y` of two twists: [x, y] as matrices."""
-    return plus(cross(x[1], y[0]), cross(x[0], y[1])), cross(x[1], y[1])
+    return add(cross(x[1], y[0]), cross(x[0], y[1])), cross(x[1], y[1])
 
 
 @njit(cache=True)
 def commuted_back(x, f):
     """`ad_x^T f` of a twist and a wrench."""
-    return cross(f[0], x[1]), plus(cross(f[0], x[0]), cross(f[1], x[1]))
+    return cross(f[0], x[1]), add(cross(f[0], x[0]), cross(f[1], x[1]))
 
 
 @njit(cache=True)
@@ -34,8 +34,8 @@ def carried(x, y, tangent, back):
     for k in range(1, TERMS + 1):
         factor = -1.0 / (k + 1 if tangent else k)
         linear, angular = commuted_back(x, term) if back else commuted(x, term)
-        term = (times(factor, linear), times(factor, angular))
-        out = (plus(out[0], term[0]), plus(out[1], term[1]))
+        term = (scale(factor, linear), scale(factor, angular))
+        out = (add(out[0], term[0]), add(out[1], term[1]))
         reach *= size / k
         if k > 1 and reach < 1e-17:
             break
@@ -50,7 +50,7 @@ def unwound_back(x, f):
         term = commuted_back(x, term)
         if power == 1 or power % 2 == 0:
             factor = BERNOULLI[0] if power == 1 else BERNOULLI[power // 2]
-            out = (plus(out[0], times(factor, term[0])), plus(out[1], times(factor, term[1])))
+            out = (add(out[0], scale(factor, term[0])), add(out[1], scale(factor, term[1])))
     return out
 
 
@@ -64,10 +64,10 @@ def bernoulli_rates(theta, w):
     v, omega = w
     linear, angular = v, omega
     for power in range(1, 7):
-        v, omega = plus(cross(phi, v), cross(u, omega)), cross(phi, omega)
+        v, omega = add(cross(phi, v), cross(u, omega)), cross(phi, omega)
         if power == 1 or power % 2 == 0:
             factor = BERNOULLI[0] if power == 1 else BERNOULLI[power // 2]
-            linear, angular = plus(linear, times(factor, v)), plus(angular, times(factor, omega))
+            linear, angular = add(linear, scale(factor, v)), add(angular, scale(factor, omega))
     return linear, angular
 
 
@@ -76,8 +76,8 @@ def exponential_rates(v_start, theta, w, out):
     """`out = d/dt theta` (nv,) of `q = q0 o exp(theta)` moving with `w`; twists of six numbers a body, elastic coordinates as they are."""
     for b in range(len(v_start) - 1):
         s = v_start[b]
-        linear, angular = bernoulli_rates((part(theta, s), part(theta, s + 3)), (part(w, s), part(w, s + 3)))
-        put(out, s, linear)
-        put(out, s + 3, angular)
+        linear, angular = bernoulli_rates((load3(theta, s), load3(theta, s + 3)), (load3(w, s), load3(w, s + 3)))
+        store(out, s, linear)
+        store(out, s + 3, angular)
         for i in range(s + 6, v_start[b + 1]):
             out[i] = w[i]

@@ -24,19 +24,19 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.algebra import (
+    add,
     cross,
     dot,
+    load3,
     matrix,
-    minus,
-    part,
-    plus,
-    put,
-    put_matrix,
+    rotate,
+    rotate_inv,
     rotation_from_quaternion,
-    turn,
-    turn_back,
+    store,
+    store_matrix,
+    sub,
 )
-from flexmb.kernels.base.data import Flat
+from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.base.dense import copy, inner
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.transposed import transposed
@@ -113,19 +113,19 @@ class BackwardPass(NamedTuple):
     pivot: np.ndarray  # (nb, 3) and by the places of the pivots
 
 
-def make_track(flat: Flat, steps: int) -> Track:
+def make_track(flat: CompiledModel, steps: int) -> Track:
     """Room for some steps."""
     nq, nv, n = int(flat.q_start[-1]), int(flat.v_start[-1]), steps + 1
     widths = (nq, nv, nv, nv, flat.joint_rows, len(flat.angle_driver))
     return pointed(Track(*(np.zeros((n, width)) for width in widths)))
 
 
-def make_costates(flat: Flat) -> Costates:
+def make_costates(flat: CompiledModel) -> Costates:
     """Zeros."""
     return pointed(Costates(*(np.zeros(int(flat.v_start[-1])) for _ in range(4))))
 
 
-def make_backward_pass(flat: Flat) -> BackwardPass:
+def make_backward_pass(flat: CompiledModel) -> BackwardPass:
     """Arrays of the right sizes."""
     nv, nr = int(flat.v_start[-1]), len(flat.row_kind)
     return pointed(BackwardPass(*(np.zeros(n) for n in (*(nv,) * 10, nr, nr, 3, (len(flat.modes), 3)))))
@@ -143,11 +143,11 @@ def keep(motion, track, at):
 
 
 @njit(cache=True)
-def advance_recorded(flat, tree, weight, scheme, h, functions, motion, places, terms, track, first):
+def advance_recorded(flat, tree, weight, scheme, h, functions, motion, kinematics, workspace, track, first):
     """`advance` with fixed steps of size `h`, one for each row of `functions`; every one is written to the track, after place `first`."""
     for step in range(len(functions)):
         outcome, _ = advance(
-            flat, tree, weight, scheme, h, 1, np.inf, functions[step : step + 1], motion, places, terms
+            flat, tree, weight, scheme, h, 1, np.inf, functions[step : step + 1], motion, kinematics, workspace
         )
         if outcome != CONVERGED:
             return outcome, step
@@ -189,21 +189,23 @@ def settled(step, corrected, previous, rate, size, most):
 
 
 @njit(cache=True, inline="always")
-def _follow(flat, terms, functions, beta, gamma, x, rhs, change, arrays):
+def _follow(flat, workspace, functions, beta, gamma, x, rhs, change, arrays):
     """What a last, small correction `x` does to the products, as far as the matrix of the step knows: `rhs = beta M x + gamma D x + K x + G^T change`, put where each part belongs."""
     to_q, to_w, to_wdot, rest, efforts = arrays.to_q, arrays.to_w, arrays.to_wdot, arrays.term, arrays.efforts
     copy(change, efforts)
     rest[:] = 0.0
-    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, terms.G, efforts, rest)
+    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, efforts, rest)
     for i in range(len(x)):
         to_q[i] += rest[i]
         rhs[i] -= rest[i]
     if len(efforts) > flat.joint_rows:
         for r in range(len(efforts)):
-            damping = flat.row_damping[r] + law_slopes(flat, terms, functions, r)[1] if r >= flat.joint_rows else 0.0
-            efforts[r] = change[r] * damping * max(terms.compliance[r], 0.0)
+            damping = (
+                flat.row_damping[r] + law_slopes(flat, workspace, functions, r)[1] if r >= flat.joint_rows else 0.0
+            )
+            efforts[r] = change[r] * damping * max(workspace.compliance[r], 0.0)
         rest[:] = 0.0
-        add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, terms.G, efforts, rest)
+        add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, efforts, rest)
         for i in range(len(x)):
             to_q[i] -= gamma * rest[i]
             to_w[i] += rest[i]
@@ -241,7 +243,7 @@ def _at_pivots(flat, tree, q, w, wdot, costates, arrays):
 
 
 @njit(cache=True)
-def backward_pass(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu, places, terms, scratch, displaced, arrays, costates):  # fmt: skip
+def backward_pass(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu, kinematics, workspace, scratch, displaced, arrays, costates):  # fmt: skip
     """Adjoint variables `y` (n, nv) and `mu` (n, nj) of the steps of a track, and the costates of what it started from.
 
     `functions` (n, nf, 3) at the ends of the steps. `seeded` (ns,), increasing: the places in the track on which the result depends; `seeds` (ns, 3 nv + nj): its derivatives there by
@@ -253,7 +255,7 @@ def backward_pass(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu,
     q_force, w_force, wdot_force = arrays.q_force, arrays.w_force, arrays.wdot_force
     increment, powers, efforts = arrays.increment, arrays.powers, arrays.efforts
     compliance, row_rhs, rhs, x, change, energies = (
-        terms.compliance, terms.row_rhs, terms.unbalanced, terms.x, terms.change, terms.energies,
+        workspace.compliance, workspace.row_rhs, workspace.unbalanced, workspace.x, workspace.change, workspace.energies,
     )  # fmt: skip
     seed = len(seeded) - 1
     row_rhs[:], most, known, rate = 0.0, 0.0, 0, 0.0
@@ -264,17 +266,19 @@ def backward_pass(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu,
         if given != was_given:
             known, was_given = 0, given
         q, w, wdot, memory = track.q[step], track.w[step], track.wdot[step], track.angles[step]
-        balance_rows(flat, q, w, track.multipliers[step], now, memory, places, terms, x, energies)
-        row_compliances(flat, terms, now, gamma, compliance)
+        balance_rows(flat, q, w, track.multipliers[step], now, memory, kinematics, workspace, x, energies)
+        row_compliances(flat, workspace, now, gamma, compliance)
         increment_of(flat, tree, scheme, h, track, step, increment)
         extrapolate(y, step, known, here)
         extrapolate(mu, step, known, multipliers)
         done, previous, null_rows = False, 0.0, np.zeros((0, 0))
         for iteration in range(ITERATIONS):
-            transposed(flat, q, w, wdot, here, now, memory, places, terms, scratch, displaced, to_q, to_w, to_wdot)
+            transposed(
+                flat, q, w, wdot, here, now, memory, kinematics, workspace, scratch, displaced, to_q, to_w, to_wdot
+            )
             efforts[nj:] = 0.0
             copy(multipliers, efforts)
-            add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, terms.G, efforts, to_q)
+            add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, efforts, to_q)
             if given:
                 _add_seeds(seeds[seed], to_q, to_w, to_wdot)
             _at_pivots(flat, tree, q, w, wdot, costates, arrays)
@@ -285,12 +289,12 @@ def backward_pass(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu,
                 rhs[i] = -(rhs[i] + q_force[i])
             forces_at_frames(flat, tree, q, rhs)
             copy(rhs, before)
-            row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, here, powers)
+            row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, here, powers)
             for r in range(nj):
                 row_rhs[r] = -powers[r] - (seeds[seed, 3 * nv + r] if given else 0.0)
-                terms.previous_multipliers[flat.row_place[r]] = multipliers[r]
+                workspace.previous_multipliers[flat.row_place[r]] = multipliers[r]
             outcome, null_rows = solve_step(
-                iteration == 0, null_rows, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, change
+                iteration == 0, null_rows, flat, workspace, beta, gamma, compliance, rhs, row_rhs, x, change
             )
             if outcome < 0:
                 return step
@@ -307,14 +311,14 @@ def backward_pass(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu,
                 break
         if not done:
             return step
-        _follow(flat, terms, now, beta, gamma, x, before, change, arrays)
+        _follow(flat, workspace, now, beta, gamma, x, before, change, arrays)
         _at_pivots(flat, tree, q, w, wdot, costates, arrays)
         for b in range(len(flat.modes)):
             vs = flat.v_start[b]
-            momentum = part(to_wdot, vs)
+            momentum = load3(to_wdot, vs)
             if given:
-                momentum = minus(momentum, part(seeds[seed], 2 * nv + vs))
-            put(arrays.gravity, 0, minus(part(arrays.gravity, 0), turn(matrix(places.attitude, b), momentum)))
+                momentum = sub(momentum, load3(seeds[seed], 2 * nv + vs))
+            store(arrays.gravity, 0, sub(load3(arrays.gravity, 0), rotate(matrix(kinematics.attitude, b), momentum)))
         add_slope_of_pivots(flat, w, wdot, to_q, to_w, to_wdot, arrays.pivot)
         carried_back(flat, tree, increment, OF_INCREMENT, q_force, force)
         for i in range(nv):
@@ -337,41 +341,45 @@ def rigid_slopes(flat, b, track, y, out):
     for k in range(len(y)):
         q, w, wdot = track.q[k + 1], track.w[k + 1], track.wdot[k + 1]
         R = rotation_from_quaternion((q[p], q[p + 1], q[p + 2], q[p + 3]))
-        v, omega, yv, yw = part(w, s), part(w, s + 3), part(y[k], s), part(y[k], s + 3)
-        acceleration, turning = minus(part(wdot, s), turn_back(R, part(flat.gravity, 0))), part(wdot, s + 3)
-        cv, cw = plus(cross(yv, omega), cross(yw, v)), cross(yw, omega)
+        v, omega, yv, yw = load3(w, s), load3(w, s + 3), load3(y[k], s), load3(y[k], s + 3)
+        acceleration, turning = sub(load3(wdot, s), rotate_inv(R, load3(flat.gravity, 0))), load3(wdot, s + 3)
+        cv, cw = add(cross(yv, omega), cross(yw, v)), cross(yw, omega)
         out[0] += dot(yv, acceleration) + dot(cv, v)
-        first = plus(plus(cross(yv, turning), cross(acceleration, yw)), plus(cross(cv, omega), cross(v, cw)))
-        put(out, 1, plus(part(out, 1), first))
+        first = add(add(cross(yv, turning), cross(acceleration, yw)), add(cross(cv, omega), cross(v, cw)))
+        store(out, 1, add(load3(out, 1), first))
         for i in range(3):
             for j in range(3):
                 out[4 + 3 * i + j] += yw[i] * turning[j] + cw[i] * omega[j]
 
 
 @njit(cache=True)
-def _virtual_power(flat, acting, bodies, functions, track, step, y, mu, places, terms, out):
+def _virtual_power(flat, acting, bodies, functions, track, step, y, mu, kinematics, workspace, out):
     q, w, wdot, power = track.q[step], track.w[step], track.wdot[step], 0.0
     if acting:
         out[:] = 0.0
-        balance_rows(flat, q, w, track.multipliers[step], functions, track.angles[step], places, terms, out, terms.energies)  # fmt: skip
-        power += inner(mu, terms.values, flat.joint_rows) - inner(y, out, len(out))
+        balance_rows(flat, q, w, track.multipliers[step], functions, track.angles[step], kinematics, workspace, out, workspace.energies)  # fmt: skip
+        power += inner(mu, workspace.values, flat.joint_rows) - inner(y, out, len(out))
     for b in bodies:
         vs, n, p = flat.v_start[b], 6 + flat.modes[b], flat.q_start[b] + 3
-        put_matrix(places.attitude, b, rotation_from_quaternion((q[p], q[p + 1], q[p + 2], q[p + 3])))
+        store_matrix(kinematics.attitude, b, rotation_from_quaternion((q[p], q[p + 1], q[p + 2], q[p + 3])))
         out[vs : vs + n] = 0.0
-        balance_body(flat, b, q, w, wdot, places, terms, out, terms.energies)
+        balance_body(flat, b, q, w, wdot, kinematics, workspace, out, workspace.energies)
         power += inner(y[vs:], out[vs:], n)
     return power
 
 
 @njit(cache=True)
-def difference_of_work(low, high, acting, bodies, functions, others, track, y, mu, places, other_places, terms, out):  # fmt: skip
+def difference_of_work(low, high, acting, bodies, functions, others, track, y, mu, kinematics, other_kinematics, workspace, out):  # fmt: skip
     """What `sum y . residual + mu . g` over the steps of a track is more for the mechanism `high` than for `low`, with functions of time (n, nf, 3) of each.
 
     Of the `bodies` in the list and, when there are any `acting`, of the rows and loads that the two have; `out` (nv,) is scratch.
     """
     total = 0.0
     for k in range(len(y)):
-        total += _virtual_power(high, acting, bodies, others[k], track, k + 1, y[k], mu[k], other_places, terms, out)
-        total -= _virtual_power(low, acting, bodies, functions[k], track, k + 1, y[k], mu[k], places, terms, out)
+        total += _virtual_power(
+            high, acting, bodies, others[k], track, k + 1, y[k], mu[k], other_kinematics, workspace, out
+        )
+        total -= _virtual_power(
+            low, acting, bodies, functions[k], track, k + 1, y[k], mu[k], kinematics, workspace, out
+        )
     return total

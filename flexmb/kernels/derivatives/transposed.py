@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import cross, matrix, minus, part, plus, put, times, turn_back, vector
-from flexmb.kernels.base.data import SECOND_ORDER, Flat, Places, make_places
+from flexmb.kernels.base.algebra import add, cross, load3, matrix, rotate_inv, scale, store, sub, vector
+from flexmb.kernels.base.data import SECOND_ORDER, CompiledModel, MarkerKinematics, make_marker_kinematics
 from flexmb.kernels.base.dense import FAST, add_coupled, add_transposed, copy, solve6_all
 from flexmb.kernels.base.exponential import commuted_back
 from flexmb.kernels.base.pointed import pointed
@@ -64,7 +64,7 @@ class Scratch(NamedTuple):
     body: np.ndarray  # (6+mmax,)
 
 
-def make_scratch(flat: Flat) -> tuple[Scratch, Places]:
+def make_scratch(flat: CompiledModel) -> tuple[Scratch, MarkerKinematics]:
     """Arrays of the right sizes, and places of their own."""
     nr, mmax, nv = len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     products = SECOND_ORDER * mmax
@@ -72,7 +72,7 @@ def make_scratch(flat: Flat) -> tuple[Scratch, Places]:
         "P": products, "R": products, "Y": products, "A": products, "moved": products, "forms": SECOND_ORDER, "eta": mmax, "dJ": (6, mmax), "Mre": (6, mmax), "Mrr": (6, 6), "Lrr": (6, 6), "dJ_moved": (6, mmax), "Lrr_moved": (6, 6),
         "six": (12, 6), "q": int(flat.q_start[-1]), "G": (nr, 2, 6 + mmax), "values": nr, "efforts": nr, "rates": nr, "forces": nv, "moved_forces": nv, "change": nv, "body": 6 + mmax,
     }  # fmt: skip
-    return pointed(Scratch(**{name: np.zeros(shape) for name, shape in shapes.items()})), make_places(flat)
+    return pointed(Scratch(**{name: np.zeros(shape) for name, shape in shapes.items()})), make_marker_kinematics(flat)
 
 
 @njit(cache=True, fastmath=FAST)
@@ -94,13 +94,13 @@ def _momentum(second, m, Mrr, Mre, Lrr, rigid, elastic, carrier, p):
 @njit(cache=True)
 def _moments(a, b, sign):
     """First-moment (3) and inertia (6) coefficients of `sign a . M_rr b`."""
-    v = plus(cross(part(a, 0), part(b, 3)), cross(part(b, 0), part(a, 3)))
-    x, y, z = part(a, 3)
-    p, q, r = part(b, 3)
+    v = add(cross(load3(a, 0), load3(b, 3)), cross(load3(b, 0), load3(a, 3)))
+    x, y, z = load3(a, 3)
+    p, q, r = load3(b, 3)
     return (
-        times(sign, v),
-        times(sign, (x * p, y * q, z * r)),
-        times(sign, (x * q + y * p, y * r + z * q, z * p + x * r)),
+        scale(sign, v),
+        scale(sign, (x * p, y * q, z * r)),
+        scale(sign, (x * q + y * p, y * r + z * q, z * p + x * r)),
     )
 
 
@@ -108,14 +108,14 @@ def _moments(a, b, sign):
 def _add_gradient(second, m, Mre, dJ, a, ua, Ra, b, ub, Rb, factor, out):
     """`out += factor dB(a, b)/deta` (m,): velocities (6,) with their carriers, and the products of their elastic parts."""
     f, d, e = _moments(a, b, factor)
-    u, v, p, q = part(ua, 0), part(ua, 3), part(ub, 0), part(ub, 3)
+    u, v, p, q = load3(ua, 0), load3(ua, 3), load3(ub, 0), load3(ub, 3)
     if second:
-        za, zb = minus(u, part(a, 0)), minus(p, part(b, 0))
-        wa, wb = minus(v, part(a, 3)), minus(q, part(b, 3))
-        g = plus(cross(za, wb), cross(zb, wa))
-        f = minus(f, times(factor, g))
-        d = minus(d, times(factor, (wa[0] * wb[0], wa[1] * wb[1], wa[2] * wb[2])))
-        e = minus(e, times(factor, (wa[0] * wb[1] + wa[1] * wb[0], wa[1] * wb[2] + wa[2] * wb[1], wa[2] * wb[0] + wa[0] * wb[2])))  # fmt: skip
+        za, zb = sub(u, load3(a, 0)), sub(p, load3(b, 0))
+        wa, wb = sub(v, load3(a, 3)), sub(q, load3(b, 3))
+        g = add(cross(za, wb), cross(zb, wa))
+        f = sub(f, scale(factor, g))
+        d = sub(d, scale(factor, (wa[0] * wb[0], wa[1] * wb[1], wa[2] * wb[2])))
+        e = sub(e, scale(factor, (wa[0] * wb[1] + wa[1] * wb[0], wa[1] * wb[2] + wa[2] * wb[1], wa[2] * wb[0] + wa[0] * wb[2])))  # fmt: skip
     for i in range(m):
         out[i] += (
             f[0] * Mre[0, i] + f[1] * Mre[1, i] + f[2] * Mre[2, i]
@@ -173,34 +173,34 @@ def _move(flat, b, eta, P, along, products, epsilon, scratch):
 
 
 @njit(cache=True, inline="always")
-def _body_transposed(flat, b, q, w, wdot, y, places, terms, scratch, to_q, to_w, to_wdot):
-    """Add the derivatives of the virtual power of one body's inertia, stiffness, damping and weight; its blocks go to `terms`."""
+def _body_transposed(flat, b, q, w, wdot, y, kinematics, workspace, scratch, to_q, to_w, to_wdot):
+    """Add the derivatives of the virtual power of one body's inertia, stiffness, damping and weight; its blocks go to `workspace`."""
     m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
     first, n, second = vs - 6 * b, vs + 6 + m, flat.slices[b] == SECOND_ORDER and m > 0
     eta, rate, virtual, rate2 = q[qs + 7 : qs + 7 + m], w[vs + 6 : n], y[vs + 6 : n], wdot[vs + 6 : n]
     P, R, Y, A, six = scratch.P, scratch.R, scratch.Y, scratch.A, scratch.six
-    Mrr, Mre, Lrr, dJ = terms.Mrr[b], terms.Mre[b], scratch.Lrr, scratch.dJ
+    Mrr, Mre, Lrr, dJ = workspace.Mrr[b], workspace.Mre[b], scratch.Lrr, scratch.dJ
     if m > 0:
         products_of(flat, b, 0, eta, rate, P, R)
         products_of(flat, b, 6, virtual, rate2, Y, A)
     _configure(flat, b, eta, P, scratch.forms, dJ, Mrr, Mre, Lrr)
-    g = turn_back(matrix(places.attitude, b), part(flat.gravity, 0))
+    g = rotate_inv(matrix(kinematics.attitude, b), load3(flat.gravity, 0))
     acceleration, c, none = six[0], six[1], six[2]
-    put(acceleration, 0, minus(part(wdot, vs), g))
-    put(acceleration, 3, part(wdot, vs + 3))
-    v, omega, yv, yw = part(w, vs), part(w, vs + 3), part(y, vs), part(y, vs + 3)
-    put(c, 0, plus(cross(yv, omega), cross(yw, v)))
-    put(c, 3, cross(yw, omega))
+    store(acceleration, 0, sub(load3(wdot, vs), g))
+    store(acceleration, 3, load3(wdot, vs + 3))
+    v, omega, yv, yw = load3(w, vs), load3(w, vs + 3), load3(y, vs), load3(y, vs + 3)
+    store(c, 0, add(cross(yv, omega), cross(yw, v)))
+    store(c, 3, cross(yw, omega))
     p, uy, uw, ua = six[3:4], six[4:5], six[5:6], six[6:7]
     _momentum(second, m, Mrr, Mre, Lrr, y[vs : vs + 6], virtual, uy, p)
     for i in range(6):
         to_wdot[vs + i] += p[0, i]
-    put(none, 3, plus(part(to_q, vs + 3), cross(g, part(p[0], 0))))
+    store(none, 3, add(load3(to_q, vs + 3), cross(g, load3(p[0], 0))))
     copy(none[3:], to_q[vs + 3 : vs + 6])
     _momentum(second, m, Mrr, Mre, Lrr, w[vs : vs + 6], rate, uw, p)
-    l, pi = part(p[0], 0), part(p[0], 3)
-    put(none, 0, cross(l, yw))
-    put(none, 3, plus(cross(l, yv), cross(pi, yw)))
+    l, pi = load3(p[0], 0), load3(p[0], 3)
+    store(none, 0, cross(l, yw))
+    store(none, 3, add(cross(l, yv), cross(pi, yw)))
     for i in range(6):
         total = none[i]
         for k in range(6):
@@ -225,7 +225,7 @@ def _body_transposed(flat, b, q, w, wdot, y, places, terms, scratch, to_q, to_w,
         _move(flat, b, eta, P, rate, R, epsilon, scratch)
         for factor in (1.0 / epsilon, -1.0 / epsilon):
             if factor < 0.0:
-                Mrr, Mre, Lrr, slopes = terms.Mrr[b], terms.Mre[b], scratch.Lrr, dJ
+                Mrr, Mre, Lrr, slopes = workspace.Mrr[b], workspace.Mre[b], scratch.Lrr, dJ
             else:
                 Mrr, Mre, Lrr, slopes = scratch.Mrr, scratch.Mre, scratch.Lrr_moved, moved
             _momentum(second, m, Mrr, Mre, Lrr, w[vs : vs + 6], rate, uw, p)
@@ -239,7 +239,7 @@ def _body_transposed(flat, b, q, w, wdot, y, places, terms, scratch, to_q, to_w,
         _move(flat, b, eta, P, virtual, Y, epsilon, scratch)
         for factor in (-1.0 / epsilon, 1.0 / epsilon):
             if factor > 0.0:
-                Mrr, Mre, Lrr, slopes = terms.Mrr[b], terms.Mre[b], scratch.Lrr, dJ
+                Mrr, Mre, Lrr, slopes = workspace.Mrr[b], workspace.Mre[b], scratch.Lrr, dJ
             else:
                 Mrr, Mre, Lrr, slopes = scratch.Mrr, scratch.Mre, scratch.Lrr_moved, moved
             _momentum(second, m, Mrr, Mre, Lrr, w[vs : vs + 6], rate, uw, p)
@@ -254,13 +254,15 @@ def add_turned(flat, x, forces, factor, out):
     """`out += factor ad_x^T forces`, over all bodies."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
-        linear, angular = commuted_back((part(x, s), part(x, s + 3)), (part(forces, s), part(forces, s + 3)))
-        put(out, s, plus(part(out, s), times(factor, linear)))
-        put(out, s + 3, plus(part(out, s + 3), times(factor, angular)))
+        linear, angular = commuted_back((load3(x, s), load3(x, s + 3)), (load3(forces, s), load3(forces, s + 3)))
+        store(out, s, add(load3(out, s), scale(factor, linear)))
+        store(out, s + 3, add(load3(out, s + 3), scale(factor, angular)))
 
 
 @njit(cache=True)
-def _add_change_of_forces(flat, first, q, along, functions, angles, wrenches, efforts, places, scratch, factor, out):
+def _add_change_of_forces(
+    flat, first, q, along, functions, angles, wrenches, efforts, kinematics, scratch, factor, out
+):
     """`out += factor x . d/dx` of the power `along . scratch.forces` of loads, and of rows from the `first` on, whose efforts and wrenches (in the world) stay as they are."""
     forces, moved, change = scratch.forces, scratch.moved_forces, scratch.change
     add_turned(flat, along, forces, -factor, out)
@@ -273,28 +275,28 @@ def _add_change_of_forces(flat, first, q, along, functions, angles, wrenches, ef
     for i in range(len(along)):
         change[i] = epsilon * along[i]
     displace(flat, q, change, scratch.q)
-    rows_from(flat, first, scratch.q, functions, angles, places, scratch.values, scratch.G)
+    rows_from(flat, first, scratch.q, functions, angles, kinematics, scratch.values, scratch.G)
     moved[:] = 0.0
     if first == 0:
-        add_wrenches(flat, wrenches, places, scratch.body, moved)
+        add_wrenches(flat, wrenches, kinematics, scratch.body, moved)
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, scratch.G, efforts, moved)
     for i in range(len(along)):
         out[i] += factor * (moved[i] - forces[i]) / epsilon
 
 
 @njit(cache=True)
-def _add_turning_of_loads(flat, y, places, wrenches, scratch, out):
+def _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, out):
     """What loads do as their markers turn: wrenches that follow turn along, and moments have no potential."""
     for l in range(len(flat.load_marker)):
         k = flat.load_marker[l]
         b = flat.marker_body[k]
-        velocity, spin = marker_velocity(flat, k, places, y)
+        velocity, spin = marker_velocity(flat, k, kinematics, y)
         if flat.load_follower[l] == 1:
-            moment = cross(part(wrenches[l], 0), velocity)
+            moment = cross(load3(wrenches[l], 0), velocity)
         else:
-            moment = cross(spin, part(wrenches[l], 3))
+            moment = cross(spin, load3(wrenches[l], 3))
         wrench_to_body(
-            (0.0, 0.0, 0.0), moment, vector(places.body_point, k), matrix(places.tangent, k), flat.marker_moves[k], places.rows[k], matrix(places.attitude, b),
+            (0.0, 0.0, 0.0), moment, vector(kinematics.body_point, k), matrix(kinematics.tangent, k), flat.marker_moves[k], kinematics.rows[k], matrix(kinematics.attitude, b),
             flat.modes[b], scratch.body,
         )  # fmt: skip
         start = flat.v_start[b]
@@ -303,22 +305,22 @@ def _add_turning_of_loads(flat, y, places, wrenches, scratch, out):
 
 
 @njit(cache=True, inline="always")
-def _rows_transposed(flat, q, w, y, functions, angles, places, terms, scratch, displaced, to_q, to_w):
+def _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, scratch, displaced, to_q, to_w):
     """Add the derivatives of the virtual power of rows and loads."""
     nj, nr = flat.joint_rows, len(flat.row_kind)
-    G, efforts, wrenches = terms.G, terms.efforts, terms.wrenches
+    G, efforts, wrenches = workspace.G, workspace.efforts, workspace.wrenches
     forces = scratch.forces
-    copy(terms.loads, forces)
+    copy(workspace.loads, forces)
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, forces)
     _add_change_of_forces(flat, 0, q, y, functions, angles, wrenches, efforts, displaced, scratch, -1.0, to_q)
-    _add_turning_of_loads(flat, y, places, wrenches, scratch, to_q)
+    _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, to_q)
     if nr == nj:
         return
     powers, damped = scratch.rates, False
     row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, y, powers)
     scratch.efforts[:nj] = 0.0
     for r in range(nj, nr):
-        stiffness, damping = law_slopes(flat, terms, functions, r)
+        stiffness, damping = law_slopes(flat, workspace, functions, r)
         scratch.efforts[r] = powers[r] * (flat.row_stiffness[r] + stiffness)
         powers[r] *= flat.row_damping[r] + damping
         damped = damped or powers[r] != 0.0
@@ -334,14 +336,14 @@ def _rows_transposed(flat, q, w, y, functions, angles, places, terms, scratch, d
 
 
 @njit(cache=True, inline="always")
-def transposed(flat, q, w, wdot, y, functions, angles, places, terms, scratch, displaced, to_q, to_w, to_wdot):
+def transposed(flat, q, w, wdot, y, functions, angles, kinematics, workspace, scratch, displaced, to_q, to_w, to_wdot):
     """Derivatives (nv,) of `y . residual` by the configuration (twists of the bodies, elastic increments), velocities and accelerations, where `balance_rows` was evaluated last.
 
-    `scratch`, `displaced`: of `make_scratch`. The mass blocks in `terms` become those of this configuration. Cost: two further evaluations of the rows, some five of the inertia.
+    `scratch`, `displaced`: of `make_scratch`. The mass blocks in `workspace` become those of this configuration. Cost: two further evaluations of the rows, some five of the inertia.
     """
     to_q[:] = 0.0
     to_w[:] = 0.0
     to_wdot[:] = 0.0
-    _rows_transposed(flat, q, w, y, functions, angles, places, terms, scratch, displaced, to_q, to_w)
+    _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, scratch, displaced, to_q, to_w)
     for b in range(len(flat.modes)):
-        _body_transposed(flat, b, q, w, wdot, y, places, terms, scratch, to_q, to_w, to_wdot)
+        _body_transposed(flat, b, q, w, wdot, y, kinematics, workspace, scratch, to_q, to_w, to_wdot)

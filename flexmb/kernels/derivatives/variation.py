@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.data import Flat
+from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.adjoint import ITERATIONS, extrapolate, increment_of, settled
@@ -58,7 +58,7 @@ class Variation(NamedTuple):
 
 
 def make_variation(
-    flat: Flat, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, a: np.ndarray, pivot: np.ndarray
+    flat: CompiledModel, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, a: np.ndarray, pivot: np.ndarray
 ) -> Variation:
     """At the start."""
     nq, nv, nr = int(flat.q_start[-1]), len(w), len(flat.row_kind)
@@ -79,7 +79,7 @@ def _next(flat, tree, scheme, h, track, step, v):
 
 
 @njit(cache=True)
-def _force(flats, size, bends, tables, track, step, couplings, variation, places, scratch):
+def _force(flats, size, bends, tables, track, step, couplings, variation, kinematics, scratch):
     """What the residual and the joint equations change by with the parameter, where the motion is; where that `bends` them, by differences of fourth order."""
     v, nj = variation, len(track.multipliers[step])
     for i in range(len(v.forced)):
@@ -89,7 +89,7 @@ def _force(flats, size, bends, tables, track, step, couplings, variation, places
         weight = (-0.5 if side % 2 == 1 else 0.5) / size  # below, above; nearer below, nearer above
         if bends:
             weight *= -1.0 / 3.0 if side < 3 else 8.0 / 3.0
-        residual(flats[side], track.q[step], track.w[step], track.wdot[step], track.multipliers[step], tables[side][step - 1], track.angles[step], places[side], scratch, v.below, scratch.energies)  # fmt: skip
+        residual(flats[side], track.q[step], track.w[step], track.wdot[step], track.multipliers[step], tables[side][step - 1], track.angles[step], kinematics[side], scratch, v.below, scratch.energies)  # fmt: skip
         for i in range(len(v.forced)):
             v.forced[i] += weight * v.below[i]
         for r in range(nj):
@@ -97,14 +97,14 @@ def _force(flats, size, bends, tables, track, step, couplings, variation, places
 
 
 @njit(cache=True)
-def _moved_residual(flat, functions, size, track, step, variation, places, terms, out):
+def _moved_residual(flat, functions, size, track, step, variation, kinematics, workspace, out):
     """The residual where the motion has changed by `size` times the derivatives, its accelerations and multipliers as they are."""
     v = variation
     for i in range(len(v.w)):
         v.change[i] = size * v.next_q[i]
         v.moved_w[i] = track.w[step, i] + size * v.next_w[i]
     displace(flat, track.q[step], v.change, v.moved_q)
-    residual(flat, v.moved_q, v.moved_w, track.wdot[step], track.multipliers[step], functions, track.angles[step], places, terms, out, terms.energies)  # fmt: skip
+    residual(flat, v.moved_q, v.moved_w, track.wdot[step], track.multipliers[step], functions, track.angles[step], kinematics, workspace, out, workspace.energies)  # fmt: skip
 
 
 @njit(cache=True)
@@ -122,20 +122,26 @@ def vary(
     first,
     last,
     variation,
-    places,
-    terms,
+    kinematics,
+    workspace,
     scratch,
 ):
     """Derivatives by a parameter along the steps after `first` to `last` of a track. Returns zero, or the number of the step whose iteration fails.
 
-    `tree`: of the coordinates of the motion. `flats`, `tables` (n, nf, 3), `places`: mechanism, functions of time and markers' places with the parameter as it is, below and above by `size`, and below and above by half of it,
-    which only counts if residuals are not linear in the parameter (`bends`); `terms`, `scratch`: of the motion and of its neighbours. `speed`: the largest of the motion, in lengths of the
+    `tree`: of the coordinates of the motion. `flats`, `tables` (n, nf, 3), `kinematics`: mechanism, functions of time and markers' places with the parameter as it is, below and above by `size`, and below and above by half of it,
+    which only counts if residuals are not linear in the parameter (`bends`); `workspace`, `scratch`: of the motion and of its neighbours. `speed`: the largest of the motion, in lengths of the
     mechanism. `couplings` (n, nv): forces that the arrays of a mechanism do not hold, by the parameter.
     """
     flat = flats[0]
     v, nv, nj = variation, len(flat.weight), flat.joint_rows
     beta, gamma, to_a = step_factors(scheme, h)
-    rhs, row_rhs, x, change, compliance = terms.unbalanced, terms.row_rhs, terms.x, terms.change, terms.compliance
+    rhs, row_rhs, x, change, compliance = (
+        workspace.unbalanced,
+        workspace.row_rhs,
+        workspace.x,
+        workspace.change,
+        workspace.compliance,
+    )
     row_rhs[:], most, rate = 0.0, 0.0, 0.0
     for step in range(first + 1, last + 1):
         q, w, wdot, memory, now = (
@@ -145,9 +151,11 @@ def vary(
             track.angles[step],
             tables[0][step - 1],
         )
-        residual(flat, q, w, wdot, track.multipliers[step], now, memory, places[0], terms, rhs, terms.energies)
-        row_compliances(flat, terms, now, gamma, compliance)
-        _force(flats, size, bends, tables, track, step, couplings, v, places, scratch)
+        residual(
+            flat, q, w, wdot, track.multipliers[step], now, memory, kinematics[0], workspace, rhs, workspace.energies
+        )
+        row_compliances(flat, workspace, now, gamma, compliance)
+        _force(flats, size, bends, tables, track, step, couplings, v, kinematics, scratch)
         for k in range(KEPT, 0, -1):
             copy(v.a[k - 1], v.a[k])
             copy(v.multipliers[k - 1], v.multipliers[k])
@@ -159,20 +167,20 @@ def vary(
             _next(flat, tree, scheme, h, track, step, v)
             aside = largest(v.next_q, flat.weight) + largest(v.next_w, flat.weight) / speed
             aside = ASIDE / aside if aside > 0.0 else 1.0
-            _moved_residual(flat, now, -aside, track, step, v, places[0], scratch, v.below)
-            _moved_residual(flat, now, aside, track, step, v, places[0], scratch, v.above)
-            mass_times(flat, terms, v.next_wdot, rhs)
+            _moved_residual(flat, now, -aside, track, step, v, kinematics[0], scratch, v.below)
+            _moved_residual(flat, now, aside, track, step, v, kinematics[0], scratch, v.above)
+            mass_times(flat, workspace, v.next_wdot, rhs)
             v.efforts[:] = 0.0
             copy(v.multipliers[0], v.efforts)
-            add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, terms.G, v.efforts, rhs)
+            add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, v.efforts, rhs)
             for i in range(nv):
                 rhs[i] = (v.below[i] - v.above[i]) / (2.0 * aside) - v.forced[i] - rhs[i]
-            row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, v.next_q, v.values)
+            row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, v.next_q, v.values)
             for r in range(nj):
                 row_rhs[r] = -v.values[r] - v.joints[r]
-                terms.previous_multipliers[flat.row_place[r]] = v.multipliers[0, r]
+                workspace.previous_multipliers[flat.row_place[r]] = v.multipliers[0, r]
             outcome, null_rows = solve_step(
-                iteration == 0, null_rows, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, change
+                iteration == 0, null_rows, flat, workspace, beta, gamma, compliance, rhs, row_rhs, x, change
             )
             if outcome < 0:
                 return step

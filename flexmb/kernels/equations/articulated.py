@@ -13,24 +13,24 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import (
     NOTHING,
+    add,
     compose,
     cross,
     dot,
+    load3,
     matrix,
-    minus,
-    part,
-    plus,
     product,
-    put,
-    put_matrix,
+    rotate,
+    rotate_inv,
     rotation_from_quaternion,
-    times,
+    scale,
+    store,
+    store_matrix,
+    sub,
     transposed,
-    turn,
-    turn_back,
     vector,
 )
-from flexmb.kernels.base.data import GROUND, Flat
+from flexmb.kernels.base.data import GROUND, CompiledModel
 from flexmb.kernels.base.exponential import bernoulli_rates
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.equations.tree import FREE, Tree, joint_twist
@@ -59,7 +59,7 @@ class Articulated(NamedTuple):
     u: np.ndarray  # (na,)
 
 
-def make_articulated(flat: Flat, tree: Tree) -> Articulated:
+def make_articulated(flat: CompiledModel, tree: Tree) -> Articulated:
     """Of a tree of rigid bodies."""
     nb, axes = len(tree.order), []
     place, point, back, own = np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3)), np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3))  # fmt: skip
@@ -142,28 +142,28 @@ def _outward(flat, tree, pose, v, t):
         turned = rotation_from_quaternion((pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]))
         A = matrix(t.place, b)
         R = product(product(A, turned), matrix(t.back, b))
-        r = minus(plus(vector(t.point, b), turn(A, (pose[b, 0], pose[b, 1], pose[b, 2]))), turn(R, vector(t.own, b)))
-        put_matrix(t.attitude, b, R)
-        put(t.arm[b], 0, r)
+        r = sub(add(vector(t.point, b), rotate(A, (pose[b, 0], pose[b, 1], pose[b, 2]))), rotate(R, vector(t.own, b)))
+        store_matrix(t.attitude, b, R)
+        store(t.arm[b], 0, r)
         own_v, own_w = NOTHING, NOTHING
         for a in range(first, last):
             s, w = _six(t.S, a)
-            own_v, own_w = plus(own_v, times(v[y + a - first], s)), plus(own_w, times(v[y + a - first], w))
+            own_v, own_w = add(own_v, scale(v[y + a - first], s)), add(own_w, scale(v[y + a - first], w))
         velocity, omega = own_v, own_w
         if p != GROUND:
             u, w = _six(t.twist, p)
-            velocity = plus(velocity, turn_back(R, plus(u, cross(w, r))))
-            omega = plus(omega, turn_back(R, w))
+            velocity = add(velocity, rotate_inv(R, add(u, cross(w, r))))
+            omega = add(omega, rotate_inv(R, w))
         _put_six(t.twist, b, velocity, omega)
-        _put_six(t.drift, b, plus(cross(omega, own_v), cross(velocity, own_w)), cross(omega, own_w))
+        _put_six(t.drift, b, add(cross(omega, own_v), cross(velocity, own_w)), cross(omega, own_w))
         mass, s, J = flat.mass[b], vector(flat.s0, b), matrix(flat.J0, b)
-        l = plus(times(mass, velocity), cross(omega, s))
-        pi = plus(cross(s, velocity), turn(J, omega))
+        l = add(scale(mass, velocity), cross(omega, s))
+        pi = add(cross(s, velocity), rotate(J, omega))
         f, m = _six(t.force, b)
-        _put_six(t.force, b, minus(cross(omega, l), f), minus(plus(cross(omega, pi), cross(velocity, l)), m))
-        put_matrix(t.inertia[b], 0, (mass, 0.0, 0.0, 0.0, mass, 0.0, 0.0, 0.0, mass))
-        put_matrix(t.inertia[b], 1, (0.0, s[2], -s[1], -s[2], 0.0, s[0], s[1], -s[0], 0.0))
-        put_matrix(t.inertia[b], 2, J)
+        _put_six(t.force, b, sub(cross(omega, l), f), sub(add(cross(omega, pi), cross(velocity, l)), m))
+        store_matrix(t.inertia[b], 0, (mass, 0.0, 0.0, 0.0, mass, 0.0, 0.0, 0.0, mass))
+        store_matrix(t.inertia[b], 1, (0.0, s[2], -s[1], -s[2], 0.0, s[0], s[1], -s[0], 0.0))
+        store_matrix(t.inertia[b], 2, J)
 
 
 @njit(cache=True, fastmath=FAST)
@@ -175,24 +175,24 @@ def _inward(tree, t):
         f, m = _six(t.force, b)
         for a in range(tree.axis_start[b], tree.axis_start[b + 1]):
             s, w = _six(t.S, a)
-            n, l = plus(turn(A, s), turn(B, w)), plus(turn_back(B, s), turn(C, w))
+            n, l = add(rotate(A, s), rotate(B, w)), add(rotate_inv(B, s), rotate(C, w))
             inverse = 1.0 / (dot(s, n) + dot(w, l))
             effort = -(dot(s, f) + dot(w, m))
             _put_six(t.U, a, n, l)
             t.D[a], t.u[a] = inverse, effort
-            p, q = times(inverse, n), times(inverse, l)
+            p, q = scale(inverse, n), scale(inverse, l)
             A, B, C = _less_outer(A, n, p), _less_outer(B, n, q), _less_outer(C, l, q)
-            f, m = plus(f, times(effort, p)), plus(m, times(effort, q))
+            f, m = add(f, scale(effort, p)), add(m, scale(effort, q))
         parent = t.parent[b]
         if parent == GROUND:
             continue
         d, e = _six(t.drift, b)
-        f = plus(f, plus(turn(A, d), turn(B, e)))
-        m = plus(m, plus(turn_back(B, d), turn(C, e)))
+        f = add(f, add(rotate(A, d), rotate(B, e)))
+        m = add(m, add(rotate_inv(B, d), rotate(C, e)))
         R, r = matrix(t.attitude, b), vector(t.arm, b)
         back = transposed(R)
         A, B, C = product(product(R, A), back), product(product(R, B), back), product(product(R, C), back)
-        f, m = turn(R, f), turn(R, m)
+        f, m = rotate(R, f), rotate(R, m)
         moved = _difference(B, _crossed(A, r))
         inner = _difference(C, _crossed(transposed(B), r))
         # skew(r) X, by the transposed of X
@@ -201,7 +201,7 @@ def _inward(tree, t):
         _add_nine(t.inertia, parent, 1, moved)
         _add_nine(t.inertia, parent, 2, _difference(inner, transposed(outer)))
         g, h = _six(t.force, parent)
-        _put_six(t.force, parent, plus(g, f), plus(h, plus(m, cross(r, f))))
+        _put_six(t.force, parent, add(g, f), add(h, add(m, cross(r, f))))
 
 
 @njit(cache=True, fastmath=FAST)
@@ -209,7 +209,7 @@ def tree_accelerations(flat, tree, pose, v, t, vdot):
     """Accelerations `vdot` (ny,) of the joints at their motions `pose` (nb, 7) and velocities `v` (ny,); `t.force` (nb, 6): applied forces on the bodies in their axes, which are used up."""
     _outward(flat, tree, pose, v, t)
     _inward(tree, t)
-    ground = times(-1.0, part(flat.gravity, 0))
+    ground = scale(-1.0, load3(flat.gravity, 0))
     for k in range(len(tree.order)):
         b = tree.order[k]
         y, first, last, p = tree.start[b], tree.axis_start[b], tree.axis_start[b + 1], t.parent[b]
@@ -217,15 +217,15 @@ def tree_accelerations(flat, tree, pose, v, t, vdot):
         above, turning = ground, NOTHING
         if p != GROUND:
             above, turning = _six(t.acceleration, p)
-        a, alpha = turn_back(R, plus(above, cross(turning, r))), turn_back(R, turning)
+        a, alpha = rotate_inv(R, add(above, cross(turning, r))), rotate_inv(R, turning)
         d, e = _six(t.drift, b)
-        a, alpha = plus(a, d), plus(alpha, e)
+        a, alpha = add(a, d), add(alpha, e)
         for i in range(last - 1, first - 1, -1):
             n, l = _six(t.U, i)
             rate = (t.u[i] - dot(n, a) - dot(l, alpha)) * t.D[i]
             vdot[y + i - first] = rate
             s, w = _six(t.S, i)
-            a, alpha = plus(a, times(rate, s)), plus(alpha, times(rate, w))
+            a, alpha = add(a, scale(rate, s)), add(alpha, scale(rate, w))
         _put_six(t.acceleration, b, a, alpha)
 
 
@@ -234,8 +234,8 @@ def moved_joints(tree, pose, increment, out):
     """The motions `out` (nb, 7) of the joints after increments (ny,) on their free axes."""
     for b in range(len(tree.order)):
         rho, theta = joint_twist(tree, b, increment, tree.start[b])
-        d, p = compose(part(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
-        put(out[b], 0, d)
+        d, p = compose(load3(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
+        store(out[b], 0, d)
         out[b, 3], out[b, 4], out[b, 5], out[b, 6] = p
 
 

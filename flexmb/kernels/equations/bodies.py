@@ -7,17 +7,17 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import (
     NOTHING,
+    add,
     cross,
     dot,
+    load3,
     matrix,
-    minus,
-    part,
-    plus,
     product,
-    put,
-    times,
+    rotate,
+    scale,
+    store,
+    sub,
     transposed,
-    turn,
     vector,
 )
 from flexmb.kernels.base.data import SECOND_ORDER
@@ -98,7 +98,7 @@ def _affine_part(mass, s0, inverse, S1, Sf, P, forms, eta, s, J, dJ):
         0.5 * half[3], 1.0 + 0.5 * half[4], 0.5 * half[5],
         0.5 * half[6], 0.5 * half[7], 1.0 + 0.5 * half[8],
     )  # fmt: skip
-    l0, l1, l2 = plus(s0, three_rows(S1, 0, eta, m))
+    l0, l1, l2 = add(s0, three_rows(S1, 0, eta, m))
     M = _moments_from_inertia(J)
     central = (
         M[0] - l0 * l0 * over, M[1] - l0 * l1 * over, M[2] - l0 * l2 * over,
@@ -206,9 +206,9 @@ def inertia_at(flat, b, eta, P, forms, dJ, Mre):
         J0[3] + D[3], J0[4] + D[4], J0[5] + D[5],
         J0[6] + D[6], J0[7] + D[7], J0[8] + D[8],
     )  # fmt: skip
-    s = plus(s0, three_rows(linear, 0, eta, m))
+    s = add(s0, three_rows(linear, 0, eta, m))
     if second:
-        s = plus(s, times(0.5, (forms[9], forms[10], forms[11])))
+        s = add(s, scale(0.5, (forms[9], forms[10], forms[11])))
         J = _affine_part(flat.mass[b], s0, matrix(flat.rest_moments, b), linear, Mre, P, forms, eta, s, J, dJ)
     return s, J
 
@@ -246,8 +246,8 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     `add_elastic_inertia` with a second-order field.
     """
     m, mass = flat.modes[b], flat.mass[b]
-    v, omega = part(w, 0), part(w, 3)
-    momentum, angular = times(mass, v), NOTHING
+    v, omega = load3(w, 0), load3(w, 3)
+    momentum, angular = scale(mass, v), NOTHING
     sdot, spread, turned = NOTHING, NOTHING, NOTHING  # sdot, SG(etadot, etadot), Hdot etadot
     Jdot = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     second = flat.slices[b] == SECOND_ORDER
@@ -259,7 +259,7 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre)
     if m > 0:
         sdot = three_rows(Mre, 0, etadot, m)
-        momentum, angular = plus(momentum, sdot), three_rows(Mre, 3, etadot, m)
+        momentum, angular = add(momentum, sdot), three_rows(Mre, 3, etadot, m)
         if second:
             _quadratic_forms(R, 9, SECOND_ORDER, etadot, forms)
             spread = (forms[9], forms[10], forms[11])
@@ -267,14 +267,14 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
         a, c = three_rows(dJ, 0, etadot, m), three_rows(dJ, 3, etadot, m)
         Jdot = _symmetric((a[0], a[1], a[2], c[0], c[1], c[2]))
 
-    momentum = plus(momentum, cross(omega, s))
-    angular = plus(angular, plus(cross(s, v), turn(J, omega)))
+    momentum = add(momentum, cross(omega, s))
+    angular = add(angular, add(cross(s, v), rotate(J, omega)))
     rigid_block(mass, s, J, Mrr)
 
-    drift = plus(cross(omega, sdot), spread)  # rate of the momenta at constant velocities
-    swing = plus(plus(cross(sdot, v), turn(Jdot, omega)), turned)
-    put(bias, 0, plus(drift, cross(omega, momentum)))
-    put(bias, 3, plus(swing, plus(cross(omega, angular), cross(v, momentum))))
+    drift = add(cross(omega, sdot), spread)  # rate of the momenta at constant velocities
+    swing = add(add(cross(sdot, v), rotate(Jdot, omega)), turned)
+    store(bias, 0, add(drift, cross(omega, momentum)))
+    store(bias, 3, add(swing, add(cross(omega, angular), cross(v, momentum))))
     kinetic = 0.5 * (dot(v, momentum) + dot(omega, angular))
     if m == 0:
         return kinetic, s
@@ -283,24 +283,26 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     if second:
         lower_factor(Mrr, Lrr)
         one, six = sixes[:1], sixes[0]
-        put(six, 0, momentum)
-        put(six, 3, angular)
+        store(six, 0, momentum)
+        store(six, 3, angular)
         solve6_all(Lrr, one)
-        uv, uw = part(six, 0), part(six, 3)
-        put(six, 0, minus(drift, cross(uw, sdot)))
-        put(six, 3, minus(swing, plus(cross(sdot, uv), turn(Jdot, uw))))
+        uv, uw = load3(six, 0), load3(six, 3)
+        store(six, 0, sub(drift, cross(uw, sdot)))
+        store(six, 3, sub(swing, add(cross(sdot, uv), rotate(Jdot, uw))))
         solve6_all(Lrr, one)
-        back, turning = part(six, 0), part(six, 3)
+        back, turning = load3(six, 0), load3(six, 3)
         six[:] = 0.0
         add_coupled(flat.rest_Mre[b], m, 1.0, etadot, six)
-        rest, rest_turn = part(six, 0), part(six, 3)
+        rest, rest_turn = load3(six, 0), load3(six, 3)
         solve6_all(flat.rest_chol[b], one)
-        kinetic = 0.5 * (dot(uv, momentum) + dot(uw, angular) - dot(rest, part(six, 0)) - dot(rest_turn, part(six, 3)))
+        kinetic = 0.5 * (
+            dot(uv, momentum) + dot(uw, angular) - dot(rest, load3(six, 0)) - dot(rest_turn, load3(six, 3))
+        )
         kinetic += 0.5 * inner(etadot, etadot, m)
     else:
         forward = three_rows(Mre, 0, etadot, m), three_rows(Mre, 3, etadot, m)
         kinetic += 0.5 * (inner(etadot, etadot, m) + dot(forward[0], v) + dot(forward[1], omega))
-    arm = minus(cross(uv, uw), plus(cross(uv, omega), cross(v, uw)))
+    arm = sub(cross(uv, uw), add(cross(uv, omega), cross(v, uw)))
     _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias)
     return kinetic, s
 

@@ -13,20 +13,20 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.algebra import (
+    add,
     cross,
     left_jacobian,
     left_jacobian_inverse,
-    minus,
-    part,
-    plus,
-    put,
+    load3,
     quaternion_exp,
     quaternion_product,
+    rotate,
+    rotate_inv,
     rotation_exp,
     rotation_from_quaternion,
-    times,
-    turn,
-    turn_back,
+    scale,
+    store,
+    sub,
     vector,
 )
 from flexmb.kernels.base.data import GROUND
@@ -38,42 +38,42 @@ def place_about_pivot(flat, tree, b, place, q0, increment, v, vdot, moved, q, w,
     """Frame and twist in `q`, `w` and `wdot` of body `b`: from its pivot's `place` and its attitude in `q0`, moved by the increment (ny,), with velocities and accelerations (ny,). Its carrier
     has been placed. `moved` becomes the place of the pivot."""
     s, e, y, c, k = flat.v_start[b], flat.q_start[b], tree.start[b], vector(tree.pivot, b), tree.carrier[b]
-    omega, omegadot = part(v, y + 3), part(vdot, y + 3)
+    omega, omegadot = load3(v, y + 3), load3(vdot, y + 3)
     p0 = (q0[e + 3], q0[e + 4], q0[e + 5], q0[e + 6])
-    p = quaternion_product(p0, quaternion_exp(part(increment, y + 3)))
-    scale = 1.0 / np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
-    p = (scale * p[0], scale * p[1], scale * p[2], scale * p[3])
+    p = quaternion_product(p0, quaternion_exp(load3(increment, y + 3)))
+    unit = 1.0 / np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+    p = (unit * p[0], unit * p[1], unit * p[2], unit * p[3])
     q[e + 3], q[e + 4], q[e + 5], q[e + 6] = p
     R = rotation_from_quaternion(p)
-    way, velocity, acceleration = part(increment, y), part(v, y), part(vdot, y)
+    way, velocity, acceleration = load3(increment, y), load3(v, y), load3(vdot, y)
     if k != GROUND:
         turning, S = tree.start[k] + 3, R if k == b else _attitude(flat, k, q)
-        way = turn(S, turn(left_jacobian(times(-1.0, part(increment, turning))), way))
-        acceleration = plus(acceleration, cross(part(v, turning), velocity))
+        way = rotate(S, rotate(left_jacobian(scale(-1.0, load3(increment, turning))), way))
+        acceleration = add(acceleration, cross(load3(v, turning), velocity))
         if k != b:
-            velocity, acceleration = turn(S, velocity), turn(S, acceleration)
+            velocity, acceleration = rotate(S, velocity), rotate(S, acceleration)
     if k != b:
-        velocity, acceleration = turn_back(R, velocity), turn_back(R, acceleration)
-    point = plus(part(place, 0), way)
-    put(moved, 0, point)
-    put(q, e, minus(point, turn(R, c)))
-    put(w, s, minus(velocity, cross(omega, c)))
-    put(w, s + 3, omega)
-    put(wdot, s, minus(acceleration, plus(cross(omegadot, c), cross(omega, velocity))))
-    put(wdot, s + 3, omegadot)
+        velocity, acceleration = rotate_inv(R, velocity), rotate_inv(R, acceleration)
+    point = add(load3(place, 0), way)
+    store(moved, 0, point)
+    store(q, e, sub(point, rotate(R, c)))
+    store(w, s, sub(velocity, cross(omega, c)))
+    store(w, s + 3, omega)
+    store(wdot, s, sub(acceleration, add(cross(omegadot, c), cross(omega, velocity))))
+    store(wdot, s + 3, omegadot)
 
 
 @njit(cache=True)
 def velocity_of_pivot(tree, b, R, S, x, s, out):
     """`[u, omega]` of body `b` in `out` (ny,) of the twist in `x` from entry `s`; `R`, `S`: axes of the body, and of its carrier if that is another body."""
-    y, k, turning = tree.start[b], tree.carrier[b], part(x, s + 3)
-    velocity = plus(part(x, s), cross(turning, vector(tree.pivot, b)))
+    y, k, turning = tree.start[b], tree.carrier[b], load3(x, s + 3)
+    velocity = add(load3(x, s), cross(turning, vector(tree.pivot, b)))
     if k != b:
-        velocity = turn(R, velocity)
+        velocity = rotate(R, velocity)
         if k != GROUND:
-            velocity = turn_back(S, velocity)
-    put(out, y, velocity)
-    put(out, y + 3, turning)
+            velocity = rotate_inv(S, velocity)
+    store(out, y, velocity)
+    store(out, y + 3, turning)
 
 
 @njit(cache=True)
@@ -86,22 +86,22 @@ def unwind(tree, increment, x):
         y, k = tree.start[b], tree.carrier[b]
         if k != GROUND:
             r = tree.start[k] + 3
-            turned = plus(cross(part(increment, r), part(x, y)), cross(part(increment, y), part(x, r)))
-            _add(x, y, times(0.5, turned))
-        _add(x, y + 3, times(0.5, cross(part(increment, y + 3), part(x, y + 3))))
+            turned = add(cross(load3(increment, r), load3(x, y)), cross(load3(increment, y), load3(x, r)))
+            _add(x, y, scale(0.5, turned))
+        _add(x, y + 3, scale(0.5, cross(load3(increment, y + 3), load3(x, y + 3))))
 
 
 @njit(cache=True)
 def _state(c, w, wdot, s):
     """`omega`, `l` and `A` of a body."""
-    omega, omegadot = part(w, s + 3), part(wdot, s + 3)
-    velocity = plus(part(w, s), cross(omega, c))
-    return omega, velocity, plus(part(wdot, s), plus(cross(omegadot, c), cross(omega, velocity)))
+    omega, omegadot = load3(w, s + 3), load3(wdot, s + 3)
+    velocity = add(load3(w, s), cross(omega, c))
+    return omega, velocity, add(load3(wdot, s), add(cross(omegadot, c), cross(omega, velocity)))
 
 
 @njit(cache=True)
 def _add(x, s, y):
-    put(x, s, plus(part(x, s), y))
+    store(x, s, add(load3(x, s), y))
 
 
 @njit(cache=True)
@@ -114,14 +114,14 @@ def _attitude(flat, b, q):
 def _seen(flat, tree, b, q, x):
     """A vector of the world in the axes of a body's carrier."""
     k = tree.carrier[b]
-    return x if k == GROUND else turn_back(_attitude(flat, k, q), x)
+    return x if k == GROUND else rotate_inv(_attitude(flat, k, q), x)
 
 
 @njit(cache=True)
 def _unseen(flat, tree, b, q, x):
     """A vector in the axes of a body's carrier in those of the world."""
     k = tree.carrier[b]
-    return x if k == GROUND else turn(_attitude(flat, k, q), x)
+    return x if k == GROUND else rotate(_attitude(flat, k, q), x)
 
 
 @njit(cache=True)
@@ -144,27 +144,27 @@ def changes_from_pivots(flat, tree, moved, q, w, wdot, dq, dw, dwdot, to_q, to_w
         s, c, shift, k = flat.v_start[b], vector(tree.pivot, b), vector(moved, b), tree.carrier[b]
         R = _attitude(flat, b, q)
         omega, velocity, acceleration = _state(c, w, wdot, s)
-        theta, turned, turned2 = part(dq, s + 3), part(dw, s + 3), part(dwdot, s + 3)
-        dV, dA = part(dw, s), part(dwdot, s)
+        theta, turned, turned2 = load3(dq, s + 3), load3(dw, s + 3), load3(dwdot, s + 3)
+        dV, dA = load3(dw, s), load3(dwdot, s)
         if k != GROUND:
             r, u, A = (
                 flat.v_start[k] + 3,
-                _seen(flat, tree, b, q, turn(R, velocity)),
-                _seen(flat, tree, b, q, turn(R, acceleration)),
+                _seen(flat, tree, b, q, rotate(R, velocity)),
+                _seen(flat, tree, b, q, rotate(R, acceleration)),
             )
-            dA = plus(plus(dA, cross(part(w, r), dV)), plus(cross(part(dw, r), u), cross(part(dq, r), A)))
-            dV = plus(dV, cross(part(dq, r), u))
+            dA = add(add(dA, cross(load3(w, r), dV)), add(cross(load3(dw, r), u), cross(load3(dq, r), A)))
+            dV = add(dV, cross(load3(dq, r), u))
         dX, dV, dA = (
-            _unseen(flat, tree, b, q, part(dq, s)),
+            _unseen(flat, tree, b, q, load3(dq, s)),
             _unseen(flat, tree, b, q, dV),
             _unseen(flat, tree, b, q, dA),
         )
-        faster = plus(turn_back(R, dV), cross(velocity, theta))
-        put(to_q, s, minus(plus(turn_back(R, dX), cross(c, theta)), shift))
-        put(to_w, s, minus(plus(faster, cross(c, turned)), cross(omega, shift)))
-        rates = plus(turn_back(R, dA), plus(cross(acceleration, theta), cross(c, turned2)))
-        rates = plus(rates, minus(cross(velocity, turned), cross(omega, faster)))
-        put(to_wdot, s, minus(rates, cross(part(wdot, s + 3), shift)))
+        faster = add(rotate_inv(R, dV), cross(velocity, theta))
+        store(to_q, s, sub(add(rotate_inv(R, dX), cross(c, theta)), shift))
+        store(to_w, s, sub(add(faster, cross(c, turned)), cross(omega, shift)))
+        rates = add(rotate_inv(R, dA), add(cross(acceleration, theta), cross(c, turned2)))
+        rates = add(rates, sub(cross(velocity, turned), cross(omega, faster)))
+        store(to_wdot, s, sub(rates, cross(load3(wdot, s + 3), shift)))
 
 
 @njit(cache=True)
@@ -176,24 +176,24 @@ def forces_at_pivots(flat, tree, q, w, wdot, to_q, to_w, to_wdot, q_force, w_for
         s, c, k = flat.v_start[b], vector(tree.pivot, b), tree.carrier[b]
         R = _attitude(flat, b, q)
         omega, velocity, acceleration = _state(c, w, wdot, s)
-        f, fw, fd = part(to_q, s), part(to_w, s), part(to_wdot, s)
-        both = plus(fw, cross(omega, fd))
-        put(q_force, s, _seen(flat, tree, b, q, turn(R, f)))
-        _add(q_force, s + 3, plus(cross(f, c), plus(cross(both, velocity), cross(fd, acceleration))))
-        _add(w_force, s + 3, plus(cross(fw, c), cross(fd, velocity)))
+        f, fw, fd = load3(to_q, s), load3(to_w, s), load3(to_wdot, s)
+        both = add(fw, cross(omega, fd))
+        store(q_force, s, _seen(flat, tree, b, q, rotate(R, f)))
+        _add(q_force, s + 3, add(cross(f, c), add(cross(both, velocity), cross(fd, acceleration))))
+        _add(w_force, s + 3, add(cross(fw, c), cross(fd, velocity)))
         _add(wdot_force, s + 3, cross(fd, c))
-        by_rate, by_velocity = _seen(flat, tree, b, q, turn(R, fd)), _seen(flat, tree, b, q, turn(R, both))
-        put(wdot_force, s, by_rate)
+        by_rate, by_velocity = _seen(flat, tree, b, q, rotate(R, fd)), _seen(flat, tree, b, q, rotate(R, both))
+        store(wdot_force, s, by_rate)
         if k != GROUND:
             r, u, A = (
                 flat.v_start[k] + 3,
-                _seen(flat, tree, b, q, turn(R, velocity)),
-                _seen(flat, tree, b, q, turn(R, acceleration)),
+                _seen(flat, tree, b, q, rotate(R, velocity)),
+                _seen(flat, tree, b, q, rotate(R, acceleration)),
             )
-            _add(q_force, r, plus(cross(u, by_velocity), cross(A, by_rate)))
+            _add(q_force, r, add(cross(u, by_velocity), cross(A, by_rate)))
             _add(w_force, r, cross(u, by_rate))
-            by_velocity = plus(by_velocity, cross(by_rate, part(w, r)))
-        put(w_force, s, by_velocity)
+            by_velocity = add(by_velocity, cross(by_rate, load3(w, r)))
+        store(w_force, s, by_velocity)
 
 
 @njit(cache=True)
@@ -201,8 +201,8 @@ def forces_at_frames(flat, tree, q, forces):
     """Derivatives by pivots and attitudes become, in place, those by the twists of the frames."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
-        f = turn_back(_attitude(flat, b, q), _unseen(flat, tree, b, q, part(forces, s)))
-        put(forces, s, f)
+        f = rotate_inv(_attitude(flat, b, q), _unseen(flat, tree, b, q, load3(forces, s)))
+        store(forces, s, f)
         _add(forces, s + 3, cross(vector(tree.pivot, b), f))
 
 
@@ -211,8 +211,8 @@ def add_slope_of_pivots(flat, w, wdot, to_q, to_w, to_wdot, out):
     """Add to `out` (nb, 3) the derivatives by the places of the pivots in their bodies."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
-        slope = plus(cross(part(w, s + 3), part(to_w, s)), cross(part(wdot, s + 3), part(to_wdot, s)))
-        _add(out[b], 0, minus(slope, part(to_q, s)))
+        slope = add(cross(load3(w, s + 3), load3(to_w, s)), cross(load3(wdot, s + 3), load3(to_wdot, s)))
+        _add(out[b], 0, sub(slope, load3(to_q, s)))
 
 
 @njit(cache=True)
@@ -220,18 +220,18 @@ def add_moved(flat, tree, increment, dq, change, out):
     """`out += ` what a change `dq` before a step, and `change` of its increment, make of pivots and attitudes after it."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
-        back = times(-1.0, part(increment, s + 3))
-        turned = plus(turn(rotation_exp(back), part(dq, s + 3)), turn(left_jacobian(back), part(change, s + 3)))
+        back = scale(-1.0, load3(increment, s + 3))
+        turned = add(rotate(rotation_exp(back), load3(dq, s + 3)), rotate(left_jacobian(back), load3(change, s + 3)))
         _add(out, s + 3, turned)
-        start, way, k = part(dq, s), part(change, s), tree.carrier[b]
+        start, way, k = load3(dq, s), load3(change, s), tree.carrier[b]
         if k != GROUND:
             r = flat.v_start[k] + 3
-            xi = (part(increment, s), part(increment, r))
+            xi = (load3(increment, s), load3(increment, r))
             start, way = (
-                carried(xi, (start, part(dq, r)), False, False)[0],
-                carried(xi, (way, part(change, r)), True, False)[0],
+                carried(xi, (start, load3(dq, r)), False, False)[0],
+                carried(xi, (way, load3(change, r)), True, False)[0],
             )
-        _add(out, s, plus(start, way))
+        _add(out, s, add(start, way))
         for i in range(s + 6, flat.v_start[b + 1]):
             out[i] += dq[i] + change[i]
 
@@ -248,20 +248,20 @@ def carried_back(flat, tree, increment, kind, x, out):
     still = (0.0, 0.0, 0.0)
     for b in range(len(flat.modes)):
         s = flat.v_start[b] + 3
-        theta = part(increment, s)
+        theta = load3(increment, s)
         if kind == BEFORE:
             R = rotation_exp(theta)
         elif kind == OF_INCREMENT:
             R = left_jacobian(theta)
         else:
             R = left_jacobian_inverse(theta)
-        put(out, s, turn(R, part(x, s)))
+        store(out, s, rotate(R, load3(x, s)))
     for b in range(len(flat.modes)):
         s, k = flat.v_start[b], tree.carrier[b]
         if k == GROUND:
             continue
         r = flat.v_start[k] + 3
-        xi, f = (part(increment, s), part(increment, r)), (part(x, s), still)
+        xi, f = (load3(increment, s), load3(increment, r)), (load3(x, s), still)
         f = unwound_back(xi, f) if kind == UNWOUND else carried(xi, f, kind == OF_INCREMENT, True)
-        put(out, s, f[0])
+        store(out, s, f[0])
         _add(out, r, f[1])

@@ -12,22 +12,22 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import (
     NOTHING,
+    add,
     cross,
     dot,
     left_jacobian,
+    load3,
     matrix,
-    minus,
-    part,
-    plus,
     product,
-    put,
-    put_matrix,
     relative,
+    rotate,
+    rotate_inv,
     rotation_exp,
     rotation_from_quaternion,
-    times,
-    turn,
-    turn_back,
+    scale,
+    store,
+    store_matrix,
+    sub,
     vector,
 )
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TRANSLATION
@@ -67,24 +67,24 @@ def _elastic_motion(linear, second, quadratic, eta, rows):
 
 
 @njit(cache=True)
-def turn_bodies(flat, q, places):
+def turn_bodies(flat, q, kinematics):
     """Attitudes of the bodies."""
     for b in range(len(flat.modes)):
         k = flat.q_start[b] + 3
-        put_matrix(places.attitude, b, rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3])))
+        store_matrix(kinematics.attitude, b, rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3])))
 
 
 @njit(cache=True)
-def place_marker(flat, q, places, k):
+def place_marker(flat, q, kinematics, k):
     """Place marker `k`, its body turned: point in the body, tangent operator of its elastic rotation, world position and axes.
 
-    Its rows in `places` become the derivatives of its elastic translation and rotation vector by eta, where those are not constant.
+    Its rows in `kinematics` become the derivatives of its elastic translation and rotation vector by eta, where those are not constant.
     """
     b, c, local = flat.marker_body[k], vector(flat.marker_point, k), matrix(flat.marker_axes, k)
     if b == GROUND:
-        put(places.body_point[k], 0, c)
-        put(places.position[k], 0, c)
-        put_matrix(places.axes, k, local)
+        store(kinematics.body_point[k], 0, c)
+        store(kinematics.position[k], 0, c)
+        store_matrix(kinematics.axes, k, local)
         return
     start, m = flat.q_start[b], flat.modes[b]
     if flat.marker_moves[k]:
@@ -93,23 +93,23 @@ def place_marker(flat, q, places, k):
             flat.marker_second_of[k],
             flat.marker_second,
             q[start + 7 : start + 7 + m],
-            places.rows[k],
+            kinematics.rows[k],
         )
-        c = plus(c, moved)
+        c = add(c, moved)
         local = product(rotation_exp(theta), local)
-        put_matrix(places.tangent, k, left_jacobian(theta))
-    put(places.body_point[k], 0, c)
-    R = matrix(places.attitude, b)
-    put(places.position[k], 0, plus(part(q, start), turn(R, c)))
-    put_matrix(places.axes, k, product(R, local))
+        store_matrix(kinematics.tangent, k, left_jacobian(theta))
+    store(kinematics.body_point[k], 0, c)
+    R = matrix(kinematics.attitude, b)
+    store(kinematics.position[k], 0, add(load3(q, start), rotate(R, c)))
+    store_matrix(kinematics.axes, k, product(R, local))
 
 
 @njit(cache=True)
-def place_markers(flat, q, places):
+def place_markers(flat, q, kinematics):
     """Place the bodies and all markers: also those without rows or loads."""
-    turn_bodies(flat, q, places)
+    turn_bodies(flat, q, kinematics)
     for k in range(len(flat.marker_body)):
-        place_marker(flat, q, places, k)
+        place_marker(flat, q, kinematics, k)
 
 
 @njit(cache=True, inline="always")
@@ -155,12 +155,12 @@ def row_geometry(kind, i, j, given, near, xa, A, xb, B):
     An angle is the twist of `b` about the z axes, what is left of the rotation when the shortest one that takes one z axis to the other is taken off; of all turns it is in that next to `near`.
     """
     if kind == TRANSLATION:
-        d = turn_back(A, minus(xb, xa))
+        d = rotate_inv(A, sub(xb, xa))
         return d[i] - given, _axis(i), NOTHING
     if kind == DISTANCE:
-        d = turn_back(A, minus(xb, xa))
+        d = rotate_inv(A, sub(xb, xa))
         length = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-        return length - given, times(1.0 / length, d), NOTHING
+        return length - given, scale(1.0 / length, d), NOTHING
     S = relative(A, B)
     if kind == DOT:
         e = _axis(i)
@@ -189,12 +189,12 @@ def _acts(flat, r):
 @njit(cache=True)
 def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out):
     """Generalised force (6+m,) on a body of a wrench in world axes at a marker; it `moves` with eta by its elastic `rows` (6, m)."""
-    f = turn_back(attitude, force)
-    t = turn_back(attitude, moment)
-    put(out, 0, f)
-    put(out, 3, plus(cross(point, f), t))
+    f = rotate_inv(attitude, force)
+    t = rotate_inv(attitude, moment)
+    store(out, 0, f)
+    store(out, 3, add(cross(point, f), t))
     if moves:
-        t = turn_back(tangent, t)
+        t = rotate_inv(tangent, t)
         for i in range(m):
             out[6 + i] = (
                 rows[0, i] * f[0] + rows[1, i] * f[1] + rows[2, i] * f[2]
@@ -206,20 +206,25 @@ def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out)
 
 
 @njit(cache=True, inline="always")
-def all_rows(flat, q, functions, angles, places, values, G):
+def all_rows(flat, q, functions, angles, kinematics, values, G):
     """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies; the `angles` (na,) say in which turn each of them is, unless a driver does."""
-    rows_from(flat, 0, q, functions, angles, places, values, G)
+    rows_from(flat, 0, q, functions, angles, kinematics, values, G)
 
 
 @njit(cache=True)
-def rows_from(flat, first, q, functions, angles, places, values, G):
+def rows_from(flat, first, q, functions, angles, kinematics, values, G):
     """The same, of the rows from number `first` on."""
-    turn_bodies(flat, q, places)
+    turn_bodies(flat, q, kinematics)
     for k in range(len(flat.marker_body)):
         if flat.marker_used[k]:
-            place_marker(flat, q, places, k)
-    body_point, tangent, position, axes = places.body_point, places.tangent, places.position, places.axes
-    attitude, rows = places.attitude, places.rows
+            place_marker(flat, q, kinematics, k)
+    body_point, tangent, position, axes = (
+        kinematics.body_point,
+        kinematics.tangent,
+        kinematics.position,
+        kinematics.axes,
+    )
+    attitude, rows = kinematics.attitude, kinematics.rows
     for r in range(first, len(values)):
         a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
         given = functions[flat.row_function[r], 0] if r < flat.joint_rows and flat.row_function[r] >= 0 else 0.0
@@ -240,8 +245,8 @@ def rows_from(flat, first, q, functions, angles, places, values, G):
         if r >= flat.joint_rows and flat.row_kind[r] >= ANGLE and _opposed(A, matrix(axes, b)):
             value = np.nan if _acts(flat, r) else 0.0
         values[r] = value
-        force = turn(A, nv)
-        moment = turn(A, nw)
+        force = rotate(A, nv)
+        moment = rotate(A, nw)
         n = flat.marker_body[b]
         if n != GROUND:
             wrench_to_body(
@@ -257,9 +262,9 @@ def rows_from(flat, first, q, functions, angles, places, values, G):
             )
         n = flat.marker_body[a]
         if n != GROUND:
-            moment = plus(moment, cross(minus(xb, xa), force))
+            moment = add(moment, cross(sub(xb, xa), force))
             wrench_to_body(
-                times(-1.0, force), times(-1.0, moment), vector(body_point, a), matrix(tangent, a), flat.marker_moves[a], rows[a], matrix(attitude, n),
+                scale(-1.0, force), scale(-1.0, moment), vector(body_point, a), matrix(tangent, a), flat.marker_moves[a], rows[a], matrix(attitude, n),
                 flat.modes[n], G[r, 0],
             )  # fmt: skip
 
@@ -271,7 +276,7 @@ def add_turns(flat, x, factor, angles):
         for side in range(2):
             b = flat.marker_body[flat.angle_markers[k, side]]
             if b != GROUND:
-                turned = dot(vector(flat.angle_axes[k], side), part(x, flat.v_start[b] + 3))
+                turned = dot(vector(flat.angle_axes[k], side), load3(x, flat.v_start[b] + 3))
                 angles[k] += factor * turned if side == 1 else -factor * turned
 
 
@@ -285,50 +290,50 @@ def as_driven(flat, functions, angles):
 
 
 @njit(cache=True)
-def angles_at(flat, places, angles):
+def angles_at(flat, kinematics, angles):
     """The angles (na,) where the markers were placed last, in place of those that say in which turn each is."""
     for k in range(len(angles)):
-        A, B = matrix(places.axes, flat.angle_markers[k, 0]), matrix(places.axes, flat.angle_markers[k, 1])
+        A, B = matrix(kinematics.axes, flat.angle_markers[k, 0]), matrix(kinematics.axes, flat.angle_markers[k, 1])
         S = relative(A, B)
         angles[k] = _twist(S[3] - S[1], S[0] + S[4], angles[k])
 
 
 @njit(cache=True)
-def angles_reached(flat, functions, places, expected, angles):
+def angles_reached(flat, functions, kinematics, expected, angles):
     """The angles (na,) where the markers were placed last: those that drivers prescribe, and those in the turn nearest to the `expected` ones."""
     angles[:] = expected
     as_driven(flat, functions, angles)
-    angles_at(flat, places, angles)
+    angles_at(flat, kinematics, angles)
 
 
 @njit(cache=True)
-def load_wrenches(flat, functions, places, wrenches):
+def load_wrenches(flat, functions, kinematics, wrenches):
     """Forces and moments (nl, 6) of the loads in world axes. Markers must have been placed."""
     for l in range(len(flat.load_marker)):
         factor = functions[flat.load_function[l], 0] if flat.load_function[l] >= 0 else 1.0
-        force = times(factor, part(flat.load_wrench[l], 0))
-        moment = times(factor, part(flat.load_wrench[l], 3))
+        force = scale(factor, load3(flat.load_wrench[l], 0))
+        moment = scale(factor, load3(flat.load_wrench[l], 3))
         if flat.load_follower[l] == 1:
-            A = matrix(places.axes, flat.load_marker[l])
-            force, moment = turn(A, force), turn(A, moment)
-        put(wrenches[l], 0, force)
-        put(wrenches[l], 3, moment)
+            A = matrix(kinematics.axes, flat.load_marker[l])
+            force, moment = rotate(A, force), rotate(A, moment)
+        store(wrenches[l], 0, force)
+        store(wrenches[l], 3, moment)
 
 
 @njit(cache=True)
-def add_wrenches(flat, wrenches, places, out, forces):
+def add_wrenches(flat, wrenches, kinematics, out, forces):
     """Add the wrenches (nl, 6) at the markers of the loads, in world axes, to the generalised `forces`. Markers must have been placed; `out` (6+mmax,) is scratch."""
     for l in range(len(flat.load_marker)):
         k = flat.load_marker[l]
         b = flat.marker_body[k]
         wrench_to_body(
-            part(wrenches[l], 0),
-            part(wrenches[l], 3),
-            vector(places.body_point, k),
-            matrix(places.tangent, k),
+            load3(wrenches[l], 0),
+            load3(wrenches[l], 3),
+            vector(kinematics.body_point, k),
+            matrix(kinematics.tangent, k),
             flat.marker_moves[k],
-            places.rows[k],
-            matrix(places.attitude, b),
+            kinematics.rows[k],
+            matrix(kinematics.attitude, b),
             flat.modes[b],
             out,
         )

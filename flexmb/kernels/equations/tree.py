@@ -16,23 +16,23 @@ from numba import njit
 from flexmb.kernels.base.algebra import (
     NOTHING,
     ONE,
+    add,
     compose,
     cross,
     dot,
     left_jacobian,
+    load3,
     matrix,
-    minus,
-    part,
-    plus,
     product,
-    put,
     relative,
+    rotate,
+    rotate_inv,
     rotation_exp,
     rotation_from_quaternion,
-    times,
+    scale,
+    store,
+    sub,
     transposed,
-    turn,
-    turn_back,
     vector,
 )
 from flexmb.kernels.base.data import GROUND
@@ -90,8 +90,8 @@ def _turning(theta, rate, rate2):
         db = along * (sine / x - 2.0 * b) / x2
         dc = along * ((1.0 - cosine) / x2 - 3.0 * c) / x2
     twisted = cross(theta, rate)
-    second = plus(plus(times(db, twisted), times(dc, cross(theta, twisted))), times(c, cross(rate, twisted)))
-    return turn(T, rate), plus(turn(T, rate2), second)
+    second = add(add(scale(db, twisted), scale(dc, cross(theta, twisted))), scale(c, cross(rate, twisted)))
+    return rotate(T, rate), add(rotate(T, rate2), second)
 
 
 @njit(cache=True)
@@ -102,15 +102,15 @@ def _elastic_marker(flat, k, eta, rate, rate2, m):
         return c, axes, NOTHING, NOTHING, NOTHING, NOTHING
     rows, second = flat.marker_rows[k], flat.marker_second_of[k]
     theta, cdot, cddot = three_rows(rows, 3, eta, m), three_rows(rows, 0, rate, m), three_rows(rows, 0, rate2, m)
-    c = plus(c, three_rows(rows, 0, eta, m))
+    c = add(c, three_rows(rows, 0, eta, m))
     thetadot, thetaddot = three_rows(rows, 3, rate, m), three_rows(rows, 3, rate2, m)
     if second >= 0:
         Q = flat.marker_second[second]
-        c = plus(c, times(0.5, _curved(Q, 0, eta, eta, m)))
-        theta = plus(theta, times(0.5, _curved(Q, 3, eta, eta, m)))
-        cdot, thetadot = plus(cdot, _curved(Q, 0, rate, eta, m)), plus(thetadot, _curved(Q, 3, rate, eta, m))
-        cddot = plus(cddot, plus(_curved(Q, 0, rate2, eta, m), _curved(Q, 0, rate, rate, m)))
-        thetaddot = plus(thetaddot, plus(_curved(Q, 3, rate2, eta, m), _curved(Q, 3, rate, rate, m)))
+        c = add(c, scale(0.5, _curved(Q, 0, eta, eta, m)))
+        theta = add(theta, scale(0.5, _curved(Q, 3, eta, eta, m)))
+        cdot, thetadot = add(cdot, _curved(Q, 0, rate, eta, m)), add(thetadot, _curved(Q, 3, rate, eta, m))
+        cddot = add(cddot, add(_curved(Q, 0, rate2, eta, m), _curved(Q, 0, rate, rate, m)))
+        thetaddot = add(thetaddot, add(_curved(Q, 3, rate2, eta, m), _curved(Q, 3, rate, rate, m)))
     spin, spinning = _turning(theta, thetadot, thetaddot)
     return c, product(rotation_exp(theta), axes), cdot, spin, cddot, spinning
 
@@ -145,18 +145,18 @@ def _moved_marker(flat, k, q, w, wdot):
     eta, rate, rate2 = q[e + 7 : e + 7 + m], w[s + 6 : s + 6 + m], wdot[s + 6 : s + 6 + m]
     c, local, cdot, spin, cddot, spinning = _elastic_marker(flat, k, eta, rate, rate2, m)
     R = rotation_from_quaternion((q[e + 3], q[e + 4], q[e + 5], q[e + 6]))
-    v, omega, vdot, omegadot = part(w, s), part(w, s + 3), part(wdot, s), part(wdot, s + 3)
-    carried = plus(cross(omega, c), cdot)
-    velocity = plus(v, carried)
-    acceleration = plus(plus(vdot, cross(omega, velocity)), plus(plus(cross(omegadot, c), cross(omega, cdot)), cddot))
-    turning = plus(plus(omegadot, spinning), cross(omega, spin))
+    v, omega, vdot, omegadot = load3(w, s), load3(w, s + 3), load3(wdot, s), load3(wdot, s + 3)
+    carried = add(cross(omega, c), cdot)
+    velocity = add(v, carried)
+    acceleration = add(add(vdot, cross(omega, velocity)), add(add(cross(omegadot, c), cross(omega, cdot)), cddot))
+    turning = add(add(omegadot, spinning), cross(omega, spin))
     return (
-        plus(part(q, e), turn(R, c)),
+        add(load3(q, e), rotate(R, c)),
         product(R, local),
-        turn(R, velocity),
-        turn(R, plus(omega, spin)),
-        turn(R, acceleration),
-        turn(R, turning),
+        rotate(R, velocity),
+        rotate(R, add(omega, spin)),
+        rotate(R, acceleration),
+        rotate(R, turning),
     )
 
 
@@ -191,22 +191,22 @@ def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wd
             place_about_pivot(flat, tree, b, pose[b], q0, increment, v, vdot, moved[b], q, w, wdot)
             continue
         rho, theta = joint_twist(tree, b, increment, y)
-        d, p = compose(part(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
-        put(moved[b], 0, d)
+        d, p = compose(load3(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
+        store(moved[b], 0, d)
         moved[b, 3], moved[b, 4], moved[b, 5], moved[b, 6] = p
         x, A, velocity, spin, acceleration, spinning = _moved_marker(flat, tree.parent[b], q, w, wdot)
         xi, tau = joint_twist(tree, b, v, y)
         xidot, taudot = joint_twist(tree, b, vdot, y)
         B = product(A, rotation_from_quaternion(p))
-        r, xi, tau = turn(A, d), turn(B, xi), turn(B, tau)
-        omega = plus(spin, tau)
-        drift = plus(cross(spin, r), xi)
-        x = plus(x, r)
-        acceleration = plus(
-            plus(acceleration, cross(spinning, r)), plus(cross(spin, drift), plus(turn(B, xidot), cross(omega, xi)))
+        r, xi, tau = rotate(A, d), rotate(B, xi), rotate(B, tau)
+        omega = add(spin, tau)
+        drift = add(cross(spin, r), xi)
+        x = add(x, r)
+        acceleration = add(
+            add(acceleration, cross(spinning, r)), add(cross(spin, drift), add(rotate(B, xidot), cross(omega, xi)))
         )
-        spinning = plus(spinning, plus(turn(B, taudot), cross(omega, tau)))
-        velocity = plus(velocity, drift)
+        spinning = add(spinning, add(rotate(B, taudot), cross(omega, tau)))
+        velocity = add(velocity, drift)
         # from the body's own marker to its frame
         k = tree.child[b]
         c, local, cdot, own, cddot, owning = NOTHING, ONE, NOTHING, NOTHING, NOTHING, NOTHING
@@ -214,55 +214,55 @@ def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wd
             eta, rate, rate2 = q[e + 7 : e + 7 + m], w[s + 6 : s + 6 + m], wdot[s + 6 : s + 6 + m]
             c, local, cdot, own, cddot, owning = _elastic_marker(flat, k, eta, rate, rate2, m)
         R = product(B, transposed(local))
-        put(q, e, minus(x, turn(R, c)))
+        store(q, e, sub(x, rotate(R, c)))
         q[e + 3], q[e + 4], q[e + 5], q[e + 6] = _quaternion(R, (near[e + 3], near[e + 4], near[e + 5], near[e + 6]))
-        omega = minus(turn_back(R, omega), own)
-        velocity = turn_back(R, velocity)
-        omegadot = minus(turn_back(R, spinning), plus(owning, cross(omega, own)))
-        carried = plus(plus(cross(omega, velocity), cross(omegadot, c)), plus(cross(omega, cdot), cddot))
-        put(w, s, minus(velocity, plus(cross(omega, c), cdot)))
-        put(w, s + 3, omega)
-        put(wdot, s, minus(turn_back(R, acceleration), carried))
-        put(wdot, s + 3, omegadot)
+        omega = sub(rotate_inv(R, omega), own)
+        velocity = rotate_inv(R, velocity)
+        omegadot = sub(rotate_inv(R, spinning), add(owning, cross(omega, own)))
+        carried = add(add(cross(omega, velocity), cross(omegadot, c)), add(cross(omega, cdot), cddot))
+        store(w, s, sub(velocity, add(cross(omega, c), cdot)))
+        store(w, s + 3, omega)
+        store(wdot, s, sub(rotate_inv(R, acceleration), carried))
+        store(wdot, s + 3, omegadot)
 
 
 @njit(cache=True)
-def marker_velocity(flat, k, places, x):
+def marker_velocity(flat, k, kinematics, x):
     """Velocity and angular velocity in the world of marker k by the generalised velocities `x`, where the markers were placed last."""
     if k == FREE or flat.marker_body[k] == GROUND:
         return NOTHING, NOTHING
     b = flat.marker_body[k]
     s, m = flat.v_start[b], flat.modes[b]
-    v, omega, R = part(x, s), part(x, s + 3), matrix(places.attitude, b)
-    v = plus(v, cross(omega, vector(places.body_point, k)))
+    v, omega, R = load3(x, s), load3(x, s + 3), matrix(kinematics.attitude, b)
+    v = add(v, cross(omega, vector(kinematics.body_point, k)))
     if flat.marker_moves[k]:
-        rows = places.rows[k]
-        v = plus(v, three_rows(rows, 0, x[s + 6 :], m))
-        omega = plus(omega, turn(matrix(places.tangent, k), three_rows(rows, 3, x[s + 6 :], m)))
-    return turn(R, v), turn(R, omega)
+        rows = kinematics.rows[k]
+        v = add(v, three_rows(rows, 0, x[s + 6 :], m))
+        omega = add(omega, rotate(matrix(kinematics.tangent, k), three_rows(rows, 3, x[s + 6 :], m)))
+    return rotate(R, v), rotate(R, omega)
 
 
 @njit(cache=True)
-def joint_velocities(flat, tree, places, q, x, out):
+def joint_velocities(flat, tree, kinematics, q, x, out):
     """Velocities `out` (ny,) in joint coordinates of the generalised velocities `x` (nv,), where the markers were placed last, at `q`; what joints block is left out."""
     for b in range(len(tree.order)):
         s, e, y, k, parent = flat.v_start[b], flat.q_start[b], tree.start[b], tree.child[b], tree.parent[b]
         if tree.pivoted[b]:
-            R, S = matrix(places.attitude, b), matrix(places.attitude, max(tree.carrier[b], 0))
+            R, S = matrix(kinematics.attitude, b), matrix(kinematics.attitude, max(tree.carrier[b], 0))
             velocity_of_pivot(tree, b, R, S, x, s, out)
             for i in range(6, 6 + flat.modes[b]):
                 out[y + i] = x[s + i]
             continue
-        velocity, spin = marker_velocity(flat, parent, places, x)
+        velocity, spin = marker_velocity(flat, parent, kinematics, x)
         if k == FREE:
-            B, own, turning, r = matrix(places.attitude, b), part(x, s), part(x, s + 3), part(q, e)
-            own, turning = turn(B, own), turn(B, turning)
+            B, own, turning, r = matrix(kinematics.attitude, b), load3(x, s), load3(x, s + 3), load3(q, e)
+            own, turning = rotate(B, own), rotate(B, turning)
         else:
-            B = matrix(places.axes, k)
-            own, turning = marker_velocity(flat, k, places, x)
-            r = minus(vector(places.position, k), vector(places.position, parent))
-        xi = turn_back(B, minus(own, plus(velocity, cross(spin, r))))
-        tau = turn_back(B, minus(turning, spin))
+            B = matrix(kinematics.axes, k)
+            own, turning = marker_velocity(flat, k, kinematics, x)
+            r = sub(vector(kinematics.position, k), vector(kinematics.position, parent))
+        xi = rotate_inv(B, sub(own, add(velocity, cross(spin, r))))
+        tau = rotate_inv(B, sub(turning, spin))
         free = tree.axis_start[b + 1] - tree.axis_start[b]
         for i in range(free):
             axis = tree.axes[tree.axis_start[b] + i]
@@ -272,7 +272,7 @@ def joint_velocities(flat, tree, places, q, x, out):
 
 
 @njit(cache=True)
-def joint_poses(flat, tree, places, q, pose):
+def joint_poses(flat, tree, kinematics, q, pose):
     """Rigid motions `pose` (nb, 7) of the joints, and places of pivots, where the markers were placed last, at `q`."""
     for b in range(len(tree.order)):
         k, parent, e = tree.child[b], tree.parent[b], flat.q_start[b]
@@ -280,9 +280,9 @@ def joint_poses(flat, tree, places, q, pose):
             for i in range(7):
                 pose[b, i] = q[e + i]
             if tree.pivoted[b]:
-                put(pose[b], 0, plus(part(q, e), turn(matrix(places.attitude, b), vector(tree.pivot, b))))
+                store(pose[b], 0, add(load3(q, e), rotate(matrix(kinematics.attitude, b), vector(tree.pivot, b))))
             continue
-        A = matrix(places.axes, parent)
-        put(pose[b], 0, turn_back(A, minus(vector(places.position, k), vector(places.position, parent))))
-        p = _quaternion(relative(A, matrix(places.axes, k)), (1.0, 0.0, 0.0, 0.0))
+        A = matrix(kinematics.axes, parent)
+        store(pose[b], 0, rotate_inv(A, sub(vector(kinematics.position, k), vector(kinematics.position, parent))))
+        p = _quaternion(relative(A, matrix(kinematics.axes, k)), (1.0, 0.0, 0.0, 0.0))
         pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6] = p

@@ -8,7 +8,7 @@ body's own twist, which leaves that twist as it is, their mean is such a pair to
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import cross, left_jacobian, part, plus, put, rotation_exp, times, turn, turn_back
+from flexmb.kernels.base.algebra import add, cross, left_jacobian, load3, rotate, rotate_inv, rotation_exp, scale, store
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.equations.rows import all_rows
 from flexmb.kernels.steps.step import displace
@@ -32,14 +32,14 @@ def quadrature(angle: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(cache=True)
-def mean_rows(flat, q0, D, nodes, weights, functions, angle_memory, places, values, q, moved, G, mean):
+def mean_rows(flat, q0, D, nodes, weights, functions, angle_memory, kinematics, values, q, moved, G, mean):
     """Fill `mean` (nr, 2, 6+mmax) over the step by `D` (nv,) from `q0`; `values` (nr,), `q` (nq,), `moved` (nv,) and `G` (nr, 2, 6+mmax) are scratch."""
     mean[:] = 0.0
     for p in range(len(nodes)):
         for i in range(len(D)):
             moved[i] = nodes[p] * D[i]
         displace(flat, q0, moved, q)
-        all_rows(flat, q, functions, angle_memory, places, values, G)
+        all_rows(flat, q, functions, angle_memory, kinematics, values, G)
         for r in range(len(values)):
             for side in range(2):
                 b = flat.marker_body[flat.row_markers[r, side]]
@@ -47,11 +47,11 @@ def mean_rows(flat, q0, D, nodes, weights, functions, angle_memory, places, valu
                     continue
                 s, row, out = flat.v_start[b], G[r, side], mean[r, side]
                 back = 0.5 - nodes[p]
-                theta = times(back, part(D, s + 3))
-                shift = turn(left_jacobian(theta), times(back, part(D, s)))
-                force, R = part(row, 0), rotation_exp(theta)
-                moment = turn_back(R, plus(part(row, 3), cross(force, shift)))
-                put(out, 0, plus(part(out, 0), times(weights[p], turn_back(R, force))))
-                put(out, 3, plus(part(out, 3), times(weights[p], moment)))
+                theta = scale(back, load3(D, s + 3))
+                shift = rotate(left_jacobian(theta), scale(back, load3(D, s)))
+                force, R = load3(row, 0), rotation_exp(theta)
+                moment = rotate_inv(R, add(load3(row, 3), cross(force, shift)))
+                store(out, 0, add(load3(out, 0), scale(weights[p], rotate_inv(R, force))))
+                store(out, 3, add(load3(out, 3), scale(weights[p], moment)))
                 for i in range(6, 6 + flat.modes[b]):
                     out[i] += weights[p] * row[i]

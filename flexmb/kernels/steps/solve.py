@@ -226,11 +226,11 @@ def _solve_symmetric(start, first, L, scale, null_rows, previous_multipliers, t)
 
 
 @njit(cache=True)
-def mass_times(flat, terms, x, out):
-    """`out = M x` (nv,) with the mass blocks in `terms`."""
+def mass_times(flat, workspace, x, out):
+    """`out = M x` (nv,) with the mass blocks in `workspace`."""
     for b in range(len(flat.modes)):
         m, s = flat.modes[b], flat.v_start[b]
-        Mrr, Mre = terms.Mrr[b], terms.Mre[b]
+        Mrr, Mre = workspace.Mrr[b], workspace.Mre[b]
         for i in range(6):
             out[s + i] = inner(Mrr[i], x[s:], 6)
         if m == 0:
@@ -238,22 +238,31 @@ def mass_times(flat, terms, x, out):
         elastic, result = x[s + 6 : s + 6 + m], out[s + 6 : s + 6 + m]
         result[:] = 0.0
         if flat.slices[b] == SECOND_ORDER:
-            lower_factor(Mrr, terms.Lrr)
-        add_elastic_inertia(flat, b, terms.Lrr, Mre, elastic, terms.six, result)
+            lower_factor(Mrr, workspace.Lrr)
+        add_elastic_inertia(flat, b, workspace.Lrr, Mre, elastic, workspace.six, result)
         add_coupled(Mre, m, 1.0, elastic, out[s:])
         add_transposed(Mre, m, 1.0, x[s:], result)
 
 
 @njit(cache=True)
-def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, multipliers):
-    """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]`, with the blocks in `terms`; the factors stay there for `solve_again`.
+def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x, multipliers):
+    """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]`, with the blocks in `workspace`; the factors stay there for `solve_again`.
 
     `stiff` is 1 to include stiffness and damping in A, 0 for the mass alone. Rows of compliance `INACTIVE` take no part (multiplier 0). Dependent rows take the solution of least norm,
-    `terms.previous_multipliers` included. Returns 0, 1 when rows are dependent, or -(b+1) when the mass matrix of body `b` is not positive definite; and the combinations of rows (d, nr) without effect.
+    `workspace.previous_multipliers` included. Returns 0, 1 when rows are dependent, or -(b+1) when the mass matrix of body `b` is not positive definite; and the combinations of rows (d, nr) without effect.
     Cost O(sum m), and for the rows that of their envelope: linear in the bodies of a chain.
     """
-    place, start, first, S, t, G = flat.row_place, flat.envelope_start, flat.envelope_first, terms.S, terms.t, terms.G
-    bad = factor_bodies(flat, beta, gamma, stiff, terms.Mrr, terms.Mre, terms.E, terms.chol, terms.chol0)
+    place, start, first, S, t, G = (
+        flat.row_place,
+        flat.envelope_start,
+        flat.envelope_first,
+        workspace.S,
+        workspace.t,
+        workspace.G,
+    )
+    bad = factor_bodies(
+        flat, beta, gamma, stiff, workspace.Mrr, workspace.Mre, workspace.E, workspace.chol, workspace.chol0
+    )
     if bad > 0:
         return -bad, np.zeros((0, 0))
     S[:] = 0.0
@@ -265,7 +274,7 @@ def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, mul
     for b in range(len(flat.modes)):
         vs, m = flat.v_start[b], flat.modes[b]
         n, low, k = 6 + m, flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
-        X = terms.Z[offset : offset + n * (k + 1)].reshape(k + 1, n)
+        X = workspace.Z[offset : offset + n * (k + 1)].reshape(k + 1, n)
         offset += n * (k + 1)
         for j in range(k):
             r, side = flat.incident_row[low + j], flat.incident_side[low + j]
@@ -274,7 +283,7 @@ def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, mul
                 X[j, i] = active * G[r, side, i]
         copy(rhs[vs : vs + n], X[k])
         solve_body(
-            m, flat.slices[b] == SECOND_ORDER, beta, terms.Mre[b], flat.rest_Mre[b], terms.E[vs + 6 : vs + n], terms.chol[b], terms.chol0[b], terms.sixes[: k + 1], X,
+            m, flat.slices[b] == SECOND_ORDER, beta, workspace.Mre[b], flat.rest_Mre[b], workspace.E[vs + 6 : vs + n], workspace.chol[b], workspace.chol0[b], workspace.sixes[: k + 1], X,
         )  # fmt: skip
         copy(X[k], x[vs : vs + n])
         for j in range(k):
@@ -287,15 +296,15 @@ def solve_rows(flat, terms, beta, gamma, stiff, compliance, rhs, row_rhs, x, mul
                 c = place[flat.incident_row[low + p]]
                 if c <= place[r]:
                     S[at + c] += inner(row, X[p], n)
-    null_rows = _factor_symmetric(start, first, S, terms.L, terms.scale)
-    _multipliers(flat, terms, null_rows, x, multipliers)
+    null_rows = _factor_symmetric(start, first, S, workspace.L, workspace.scale)
+    _multipliers(flat, workspace, null_rows, x, multipliers)
     return min(len(null_rows), 1), null_rows
 
 
 @njit(cache=True)
-def solve_again(flat, terms, null_rows, beta, compliance, rhs, row_rhs, x, multipliers):
-    """The same with another right-hand side and the factors that `solve_rows` left; `null_rows`: the combinations it returned, `beta` and `compliance` as there. The blocks in `terms` may have changed a little."""
-    place, t = flat.row_place, terms.t
+def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, multipliers):
+    """The same with another right-hand side and the factors that `solve_rows` left; `null_rows`: the combinations it returned, `beta` and `compliance` as there. The blocks in `workspace` may have changed a little."""
+    place, t = flat.row_place, workspace.t
     for r in range(len(place)):
         t[place[r]] = 0.0 if compliance[r] == INACTIVE else -row_rhs[r]
     offset = 0
@@ -305,12 +314,12 @@ def solve_again(flat, terms, null_rows, beta, compliance, rhs, row_rhs, x, multi
         solved = x[vs : vs + n]
         copy(rhs[vs : vs + n], solved)
         for j in range(k):
-            t[place[flat.incident_row[low + j]]] += inner(terms.Z[offset + j * n :], solved, n)
+            t[place[flat.incident_row[low + j]]] += inner(workspace.Z[offset + j * n :], solved, n)
         offset += n * (k + 1)
         solve_body(
-            m, flat.slices[b] == SECOND_ORDER, beta, terms.Mre[b], flat.rest_Mre[b], terms.E[vs + 6 : vs + n], terms.chol[b], terms.chol0[b], terms.sixes[:1], solved.reshape(1, n),
+            m, flat.slices[b] == SECOND_ORDER, beta, workspace.Mre[b], flat.rest_Mre[b], workspace.E[vs + 6 : vs + n], workspace.chol[b], workspace.chol0[b], workspace.sixes[:1], solved.reshape(1, n),
         )  # fmt: skip
-    _multipliers(flat, terms, null_rows, x, multipliers)
+    _multipliers(flat, workspace, null_rows, x, multipliers)
 
 
 @njit(cache=True)
@@ -333,46 +342,52 @@ def open_rows(flat, G, compliance, row_rhs, x, out):
 
 
 @njit(cache=True)
-def solve_joints(flat, terms, compliance, rhs, row_rhs, x, multipliers):
+def solve_joints(flat, workspace, compliance, rhs, row_rhs, x, multipliers):
     """Solve `[M G^T; G 0] [x; multipliers] = [rhs; row_rhs]` for the joints, the rows of compliance zero, until they are closed to `CLOSED`. Returns how many rows are left out as dependent (negative: the outcome of `solve_rows`), and how far they stay open (`open_rows`).
 
     Between a light body and a heavy one, the mass of the heavy one is rounded off in the matrix of the rows; corrections with the same factor bring it back, up to some ten decades.
     """
-    outcome, null_rows = solve_rows(flat, terms, 1.0, 0.0, 0.0, compliance, rhs, row_rhs, x, multipliers)
+    outcome, null_rows = solve_rows(flat, workspace, 1.0, 0.0, 0.0, compliance, rhs, row_rhs, x, multipliers)
     if outcome < 0:
         return outcome, np.inf
     place, n = flat.row_place, len(flat.row_place)
     left, change, correction, none = np.empty(n), np.empty(n), np.empty(len(x)), np.zeros(len(x))
-    worst = open_rows(flat, terms.G, compliance, row_rhs, x, left)
+    worst = open_rows(flat, workspace.G, compliance, row_rhs, x, left)
     for _ in range(CORRECTIONS):
         if worst <= CLOSED:
             break
         for r in range(n):
-            terms.previous_multipliers[place[r]] = multipliers[r]
-        solve_again(flat, terms, null_rows, 1.0, compliance, none, left, correction, change)
+            workspace.previous_multipliers[place[r]] = multipliers[r]
+        solve_again(flat, workspace, null_rows, 1.0, compliance, none, left, correction, change)
         for i in range(len(x)):
             x[i] += correction[i]
         for r in range(n):
             multipliers[r] += change[r]
-        previous, worst = worst, open_rows(flat, terms.G, compliance, row_rhs, x, left)
+        previous, worst = worst, open_rows(flat, workspace.G, compliance, row_rhs, x, left)
         if worst > 0.5 * previous:
             break
     return len(null_rows), worst
 
 
 @njit(cache=True)
-def _multipliers(flat, terms, null_rows, x, multipliers):
-    """The multipliers from the right-hand side `terms.t` of the rows, and what they do to the solution `x` without them."""
-    place, t = flat.row_place, terms.t
+def _multipliers(flat, workspace, null_rows, x, multipliers):
+    """The multipliers from the right-hand side `workspace.t` of the rows, and what they do to the solution `x` without them."""
+    place, t = flat.row_place, workspace.t
     _solve_symmetric(
-        flat.envelope_start, flat.envelope_first, terms.L, terms.scale, null_rows, terms.previous_multipliers, t
+        flat.envelope_start,
+        flat.envelope_first,
+        workspace.L,
+        workspace.scale,
+        null_rows,
+        workspace.previous_multipliers,
+        t,
     )
     offset = 0
     for b in range(len(flat.modes)):
         vs = flat.v_start[b]
         n, low, k = 6 + flat.modes[b], flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
         for j in range(k):
-            multiplier, X = t[place[flat.incident_row[low + j]]], terms.Z[offset + j * n :]
+            multiplier, X = t[place[flat.incident_row[low + j]]], workspace.Z[offset + j * n :]
             for i in range(n):
                 x[vs + i] -= X[i] * multiplier
         offset += n * (k + 1)
@@ -381,9 +396,9 @@ def _multipliers(flat, terms, null_rows, x, multipliers):
 
 
 @njit(cache=True, inline="always")
-def solve_step(anew, null_rows, flat, terms, beta, gamma, compliance, rhs, row_rhs, x, multipliers):
+def solve_step(anew, null_rows, flat, workspace, beta, gamma, compliance, rhs, row_rhs, x, multipliers):
     """`solve_rows` with the matrix of a step when `anew`, otherwise `solve_again`; the outcome, and the combinations for the next time."""
     if anew:
-        return solve_rows(flat, terms, beta, gamma, 1.0, compliance, rhs, row_rhs, x, multipliers)
-    solve_again(flat, terms, null_rows, beta, compliance, rhs, row_rhs, x, multipliers)
+        return solve_rows(flat, workspace, beta, gamma, 1.0, compliance, rhs, row_rhs, x, multipliers)
+    solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, multipliers)
     return 0, null_rows

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import compose, cross, dot, matrix, part, put, turn_back
+from flexmb.kernels.base.algebra import compose, cross, dot, load3, matrix, rotate_inv, store
 from flexmb.kernels.base.call import call_law
 from flexmb.kernels.base.data import ANGLE
 from flexmb.kernels.base.dense import FAST, add_coupled, copy, inner
@@ -107,14 +107,14 @@ def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, 
 
 
 @njit(cache=True, inline="always")
-def balance_rows(flat, q, w, multipliers, functions, angles, places, terms, out, energies):
-    """Values, Jacobians and efforts of all rows in `terms`; `out` (nv,) becomes the generalised forces of rows and loads."""
-    values, G, efforts, rates = terms.values, terms.G, terms.efforts, terms.rates
-    all_rows(flat, q, functions, angles, places, values, G)
-    terms.loads[:] = 0.0
-    load_wrenches(flat, functions, places, terms.wrenches)
-    add_wrenches(flat, terms.wrenches, places, terms.bias, terms.loads)
-    copy(terms.loads, out)
+def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspace, out, energies):
+    """Values, Jacobians and efforts of all rows in `workspace`; `out` (nv,) becomes the generalised forces of rows and loads."""
+    values, G, efforts, rates = workspace.values, workspace.G, workspace.efforts, workspace.rates
+    all_rows(flat, q, functions, angles, kinematics, values, G)
+    workspace.loads[:] = 0.0
+    load_wrenches(flat, functions, kinematics, workspace.wrenches)
+    add_wrenches(flat, workspace.wrenches, kinematics, workspace.bias, workspace.loads)
+    copy(workspace.loads, out)
     nj = flat.joint_rows
     if len(values) > nj:
         row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
@@ -122,8 +122,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, places, terms, out,
         stretch = values[r] - flat.row_offset[r]
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
         if flat.row_law[r] != 0:
-            terms.laws[r] = call_law(flat.row_law[r], functions[len(functions) - 1, 0], stretch, rates[r])
-            effort += terms.laws[r]
+            workspace.laws[r] = call_law(flat.row_law[r], functions[len(functions) - 1, 0], stretch, rates[r])
+            effort += workspace.laws[r]
         efforts[r] = effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rates[r]
         energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
     for r in range(nj):
@@ -132,19 +132,19 @@ def balance_rows(flat, q, w, multipliers, functions, angles, places, terms, out,
 
 
 @njit(cache=True, inline="always")
-def balance_body(flat, b, q, w, wdot, places, terms, out, energies):
-    """Unbalanced forces of body `b` in place of the forces on it in `out` (nv,), and its blocks in `terms`. Bodies must have been placed."""
+def balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies):
+    """Unbalanced forces of body `b` in place of the forces on it in `out` (nv,), and its blocks in `workspace`. Bodies must have been placed."""
     m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
     first = vs - 6 * b
-    Mrr, Mre, mass, bias = terms.Mrr[b], terms.Mre[b], flat.mass[b], terms.bias
+    Mrr, Mre, mass, bias = workspace.Mrr[b], workspace.Mre[b], flat.mass[b], workspace.bias
     eta = q[qs + 7 : qs + 7 + m]
     wb, acceleration = w[vs : vs + 6 + m], wdot[vs : vs + 6 + m]
-    kinetic, s = body_terms(flat, b, eta, wb, terms.scratch, Mrr, terms.Lrr, Mre, terms.six, bias)
-    gravity = part(flat.gravity, 0)
-    g = turn_back(matrix(places.attitude, b), gravity)
+    kinetic, s = body_terms(flat, b, eta, wb, workspace.scratch, Mrr, workspace.Lrr, Mre, workspace.six, bias)
+    gravity = load3(flat.gravity, 0)
+    g = rotate_inv(matrix(kinematics.attitude, b), gravity)
     torque = cross(s, g)
     energies[KINETIC] += kinetic
-    energies[GRAVITY] -= mass * dot(gravity, part(q, qs)) + dot(g, s)
+    energies[GRAVITY] -= mass * dot(gravity, load3(q, qs)) + dot(g, s)
     for i in range(6):
         total = bias[i] - out[vs + i]
         for k in range(6):
@@ -155,22 +155,22 @@ def balance_body(flat, b, q, w, wdot, places, terms, out, energies):
         out[vs + 3 + i] -= torque[i]
     if m > 0:
         add_coupled(Mre, m, 1.0, acceleration[6:], out[vs:])
-        add_elastic_inertia(flat, b, terms.Lrr, Mre, acceleration[6:], terms.six, bias[6 : 6 + m])
+        add_elastic_inertia(flat, b, workspace.Lrr, Mre, acceleration[6:], workspace.six, bias[6 : 6 + m])
         energies[ELASTIC] += _balance_elastic(
             m, bias, flat.stiffness[first:], flat.damping[first:], eta, wb[6:], Mre, acceleration, g, out[vs + 6 :]
         )
 
 
 @njit(cache=True)
-def residual(flat, q, w, wdot, multipliers, functions, angles, places, terms, out, energies):
-    """Unbalanced generalised forces `out` (nv,) and, in `terms`, the row values and all blocks of the equations; energies on the way.
+def residual(flat, q, w, wdot, multipliers, functions, angles, kinematics, workspace, out, energies):
+    """Unbalanced generalised forces `out` (nv,) and, in `workspace`, the row values and all blocks of the equations; energies on the way.
 
     `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `values[:joint_rows]` are the joint equations.
     """
     energies[:] = 0.0
-    balance_rows(flat, q, w, multipliers, functions, angles, places, terms, out, energies)
+    balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspace, out, energies)
     for b in range(len(flat.modes)):
-        balance_body(flat, b, q, w, wdot, places, terms, out, energies)
+        balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies)
 
 
 @njit(cache=True, fastmath=FAST)
@@ -182,20 +182,20 @@ def _heat(damping, rate, m):
 
 
 @njit(cache=True)
-def powers_of(flat, functions, multipliers, w, terms, powers):
-    """Powers of drivers and loads and heats, at the velocities `w` and the configuration of `terms`."""
+def powers_of(flat, functions, multipliers, w, workspace, powers):
+    """Powers of drivers and loads and heats, at the velocities `w` and the configuration of `workspace`."""
     powers[:] = 0.0
     nj, nr = flat.joint_rows, len(flat.row_kind)
-    powers[LOAD] = inner(terms.loads, w, len(w))
+    powers[LOAD] = inner(workspace.loads, w, len(w))
     for r in range(nj):
         if flat.row_function[r] >= 0:
             powers[DRIVER] -= multipliers[r] * functions[flat.row_function[r], 1]
     if nr > nj:
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, terms.G, w, terms.rates)
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, w, workspace.rates)
     for r in range(nj, nr):
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
-        powers[DAMPER_HEAT] += flat.row_damping[r] * terms.rates[r] * terms.rates[r]
-        powers[LOAD] += (effort + terms.laws[r]) * terms.rates[r]
+        powers[DAMPER_HEAT] += flat.row_damping[r] * workspace.rates[r] * workspace.rates[r]
+        powers[LOAD] += (effort + workspace.laws[r]) * workspace.rates[r]
     for b in range(len(flat.modes)):
         start = flat.v_start[b]
         powers[MODAL_HEAT] += _heat(flat.damping[start - 6 * b :], w[start + 6 :], flat.modes[b])
@@ -207,8 +207,8 @@ def displace(flat, q, increment, out):
     for b in range(len(flat.modes)):
         qs, vs, m = flat.q_start[b], flat.v_start[b], flat.modes[b]
         quaternion = (q[qs + 3], q[qs + 4], q[qs + 5], q[qs + 6])
-        r, p = compose(part(q, qs), quaternion, part(increment, vs), part(increment, vs + 3))
-        put(out, qs, r)
+        r, p = compose(load3(q, qs), quaternion, load3(increment, vs), load3(increment, vs + 3))
+        store(out, qs, r)
         out[qs + 3], out[qs + 4], out[qs + 5], out[qs + 6] = p
         for i in range(m):
             out[qs + 7 + i] = q[qs + 7 + i] + increment[vs + 6 + i]
@@ -275,11 +275,11 @@ def move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot)
 
 
 @njit(cache=True)
-def law_slopes(flat, terms, functions, r):
+def law_slopes(flat, workspace, functions, r):
     """Stiffness and damping of the force law of row r where the residual was evaluated last, by differences."""
     if flat.row_law[r] == 0:
         return 0.0, 0.0
-    t, x, xdot = functions[len(functions) - 1, 0], terms.values[r] - flat.row_offset[r], terms.rates[r]
+    t, x, xdot = functions[len(functions) - 1, 0], workspace.values[r] - flat.row_offset[r], workspace.rates[r]
     unit = 1.0 if flat.row_kind[r] == ANGLE else flat.scales[0]
     dx, dv = SLOPE * (NEAR * unit + abs(x)), SLOPE * (NEAR * unit * flat.scales[1] + abs(xdot))
     law = flat.row_law[r]
@@ -289,11 +289,11 @@ def law_slopes(flat, terms, functions, r):
 
 
 @njit(cache=True)
-def row_compliances(flat, terms, functions, gamma, compliance):
+def row_compliances(flat, workspace, functions, gamma, compliance):
     """Compliance (nr,) of every row in the matrix of a step: zero for joints, else one over its stiffness with `gamma` times its damping."""
     compliance[: flat.joint_rows] = 0.0
     for r in range(flat.joint_rows, len(compliance)):
-        stiffness, damping = law_slopes(flat, terms, functions, r)
+        stiffness, damping = law_slopes(flat, workspace, functions, r)
         total = flat.row_stiffness[r] + stiffness + gamma * (flat.row_damping[r] + damping)
         compliance[r] = 1.0 / total if total > 0.0 else INACTIVE
 
@@ -306,14 +306,14 @@ def step_factors(scheme, h):
 
 
 @njit(cache=True, inline="always")
-def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, powers, rate, later, null_rows):
-    """Iterate one step to convergence; `motion.next_a`, `terms.multipliers` hold the prediction. Returns (outcome, iterations, rate, later).
+def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspace, powers, rate, later, null_rows):
+    """Iterate one step to convergence; `motion.next_a`, `workspace.multipliers` hold the prediction. Returns (outcome, iterations, rate, later).
 
     The matrix of the first correction serves the others while they shrink fast. `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
     (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8). `later`: the same of the second correction and those after it, as last measured. The first correction may lie where the matrix is
     good, in a driven body for one, and hide that of another body, where it is not: the second over the first is then far below what the third will be over the second.
     """
-    q, w, wdot, multipliers = terms.q, terms.w, terms.wdot, terms.multipliers
+    q, w, wdot, multipliers = workspace.q, workspace.w, workspace.wdot, workspace.multipliers
     v, vdot, a, increment, correction = (
         motion.next_v,
         motion.next_vdot,
@@ -321,14 +321,14 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
         motion.increment,
         motion.correction,
     )
-    unbalanced, x, change = terms.unbalanced, terms.x, terms.change
-    row_rhs, compliance, energies = terms.row_rhs, terms.compliance, terms.energies
+    unbalanced, x, change = workspace.unbalanced, workspace.x, workspace.change
+    row_rhs, compliance, energies = workspace.row_rhs, workspace.compliance, workspace.energies
     nv, nj = len(w), flat.joint_rows
     beta, gamma, to_a = step_factors(scheme, h)
-    row_compliances(flat, terms, functions, gamma, compliance)
+    row_compliances(flat, workspace, functions, gamma, compliance)
     row_rhs[:] = 0.0
     q0, v0, a0, vdot0 = motion.q, motion.v, motion.a, motion.vdot
-    expected, values = motion.expected, terms.values
+    expected, values = motion.expected, workspace.values
     copy(motion.angles, expected)
     add_turns(flat, motion.w, h, expected)
     as_driven(flat, functions, expected)
@@ -340,20 +340,20 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, places, terms, pow
         move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
         place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
         if iteration > 1 and previous <= tolerance:
-            powers_of(flat, functions, multipliers, w, terms, powers)
+            powers_of(flat, functions, multipliers, w, workspace, powers)
             return CONVERGED, iteration - 1, rate, later
-        residual(flat, q, w, wdot, multipliers, functions, expected, places, terms, unbalanced, energies)
+        residual(flat, q, w, wdot, multipliers, functions, expected, kinematics, workspace, unbalanced, energies)
         for i in range(nv):
             unbalanced[i] = -unbalanced[i]
         for r in range(nj):
             row_rhs[r] = -values[r]
-            terms.previous_multipliers[flat.row_place[r]] = multipliers[r]
+            workspace.previous_multipliers[flat.row_place[r]] = multipliers[r]
         outcome, null_rows = solve_step(
-            slow, null_rows, flat, terms, beta, gamma, compliance, unbalanced, row_rhs, x, change
+            slow, null_rows, flat, workspace, beta, gamma, compliance, unbalanced, row_rhs, x, change
         )
         if outcome < 0:
             return NO_MASS, iteration, rate, later
-        joint_velocities(flat, tree, places, q, x, correction)
+        joint_velocities(flat, tree, kinematics, q, x, correction)
         unwind(tree, increment, correction)
         size = largest_vector(tree, correction, weight)
         for i in range(len(a)):
@@ -436,26 +436,26 @@ def _best_order(weight, alpha_m, vdot, now, past, known, a):
 
 
 @njit(cache=True, inline="always")
-def _count_turns(flat, h, functions, motion, places, terms):
+def _count_turns(flat, h, functions, motion, kinematics, workspace):
     """The angles at the end of a step: next to where the mean of the rates at both ends takes them, so that steps may be longer than half a turn."""
     angles = motion.angles
     add_turns(flat, motion.w, 0.5 * h, angles)
-    add_turns(flat, terms.w, 0.5 * h, angles)
+    add_turns(flat, workspace.w, 0.5 * h, angles)
     as_driven(flat, functions, angles)
-    angles_at(flat, places, angles)
+    angles_at(flat, kinematics, angles)
     copy(angles, motion.expected)
 
 
 @njit(cache=True)
-def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, places, terms):
+def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, kinematics, workspace):
     """Advance `motion` in place by `steps` steps of size `h`, the size its accelerations belong to.
 
-    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `tree`: of the coordinates that are integrated, `weight`: their error weight. `places`, `terms`: arrays of `make_places` and `make_terms`.
+    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `tree`: of the coordinates that are integrated, `weight`: their error weight. `kinematics`, `workspace`: arrays of `make_marker_kinematics` and `make_workspace`.
 
     Generalised-alpha on the Lie group of the tree's motions, index 3 (Bruls, Cardona, Arnold 2012, eqs 12-16).
     Returns `(outcome, steps done)`; when a step fails or is refused, `motion` stays at the last good step.
     """
-    a, multipliers = motion.next_a, terms.multipliers
+    a, multipliers = motion.next_a, workspace.multipliers
     powers = np.empty(4)
     a0, past, last, change, null_rows = motion.a, motion.past, motion.last, motion.increment, np.zeros((0, 0))
     for step in range(steps):
@@ -465,7 +465,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
         believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 else SLOW
         outcome, iterations, rate, later = _newton(
-            flat, tree, weight, scheme, h, now, motion, places, terms, powers, measured, believed, null_rows
+            flat, tree, weight, scheme, h, now, motion, kinematics, workspace, powers, measured, believed, null_rows
         )
         last[ITERATIONS] += iterations
         if outcome != CONVERGED:
@@ -485,10 +485,10 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         copy(a0, past[0])
         last[SIZE] = h
         last[BEFORE] = h
-        _count_turns(flat, h, now, motion, places, terms)
-        copy(terms.q, motion.q)
-        copy(terms.w, motion.w)
-        copy(terms.wdot, motion.wdot)
+        _count_turns(flat, h, now, motion, kinematics, workspace)
+        copy(workspace.q, motion.q)
+        copy(workspace.w, motion.w)
+        copy(workspace.wdot, motion.wdot)
         copy(a, motion.a)
         copy(motion.next_v, motion.v)
         copy(motion.next_vdot, motion.vdot)

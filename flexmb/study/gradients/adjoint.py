@@ -7,7 +7,7 @@ import numpy as np
 
 from flexmb.errors import StudyError
 from flexmb.kernels.base.announce import announced
-from flexmb.kernels.base.data import make_places, make_terms
+from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.derivatives.adjoint import backward_pass, make_backward_pass, make_costates
 from flexmb.kernels.derivatives.transposed import make_scratch
 from flexmb.mechanism.compile import compiled
@@ -140,7 +140,7 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
     if len(seeded):
         scratch, displaced = make_scratch(flat)
         failed = backward_pass(
-            flat, recording.run.tree, scheme, recording.h, recording.functions, recording.track, seeded, given, y, mu, make_places(flat), make_terms(flat), scratch, displaced,
+            flat, recording.run.tree, scheme, recording.h, recording.functions, recording.track, seeded, given, y, mu, make_marker_kinematics(flat), make_workspace(flat), scratch, displaced,
             arrays, costates,
         )  # fmt: skip
         if failed:

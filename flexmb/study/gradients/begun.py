@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmb.kernels.base.data import GROUND, Flat
+from flexmb.kernels.base.data import GROUND, CompiledModel
 from flexmb.kernels.equations.tree import Tree
 from flexmb.simulation.recorded import Recording, begun
 from flexmb.spatial.configuration import difference
@@ -36,7 +36,7 @@ def start_of(neighbour: Aligned, recording: Recording) -> tuple[Begun, Begun]:
     return stored, turned(motion.q, motion.v, motion.vdot, motion.a, motion.multipliers)
 
 
-def starts_apart(flat: Flat, tree: Tree, x: Begun, y: Begun) -> tuple[np.ndarray, ...]:
+def starts_apart(flat: CompiledModel, tree: Tree, x: Begun, y: Begun) -> tuple[np.ndarray, ...]:
     """What the second of two starts of the method differs by: places of pivots in the axes of their carriers with attitudes and elastic coordinates, velocities, accelerations, those of the method; and pivots in their bodies (nb, 3)."""
     moved = difference(flat, x.q, y.q)
     for b, s in enumerate(flat.v_start[:-1]):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from flexmb.kernels.base.data import make_places, make_terms
+from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.adjoint import Track, difference_of_work, rigid_slopes
 from flexmb.mechanism.compile import compiled, part_of
@@ -115,7 +115,7 @@ class Work:
             (a, functions), (b, others) = (rates.moved(self._mechanism, table, sign * size) for sign in (-1.0, 1.0))
             low, high = (part_of(flat, rows, loads) for flat in (a, b))
             change: float = difference_of_work(
-                low, high, acting, bodies, functions, others, of_rows, self._y, mu, make_places(low), make_places(high), make_terms(low), out,
+                low, high, acting, bodies, functions, others, of_rows, self._y, mu, make_marker_kinematics(low), make_marker_kinematics(high), make_workspace(low), out,
             )  # fmt: skip
             return change / (2 * size)
 

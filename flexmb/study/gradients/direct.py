@@ -6,7 +6,7 @@ import numpy as np
 
 from flexmb.errors import StudyError
 from flexmb.kernels.base.announce import announced
-from flexmb.kernels.base.data import make_places, make_terms
+from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.derivatives.variation import make_variation, vary
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.simulation.recorded import Recording, record
@@ -84,7 +84,11 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
     size = rates.size(result.mechanism, MOVED)
     neighbouring = [rates.moved(result.mechanism, recording.functions, part * size) for part in (-1.0, 1.0, -0.5, 0.5)]
     flats, tables = (tuple(x) for x in zip((e.flat, recording.functions), *neighbouring, strict=True))
-    places, terms, scratch = tuple(make_places(flat) for flat in flats), make_terms(e.flat), make_terms(e.flat)
+    kinematics, workspace, scratch = (
+        tuple(make_marker_kinematics(flat) for flat in flats),
+        make_workspace(e.flat),
+        make_workspace(e.flat),
+    )
     couplings, speed = _couplings(recording, rates), _speed(recording)
     names = ("w", "wdot", "multipliers")
     sides = [[result.q.copy()] + [getattr(result, name).copy() for name in names] for _ in range(2)]
@@ -94,7 +98,7 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
     growth = np.zeros(len(result.t))
     for k in range(1, len(result.t)):
         failed = vary(
-            flats, recording.run.tree, size, rates.bends, speed, recording.run.scheme, recording.h, tables, couplings, recording.track, int(recording.stored[k - 1]), int(recording.stored[k]), variation, places, terms, scratch,
+            flats, recording.run.tree, size, rates.bends, speed, recording.run.scheme, recording.h, tables, couplings, recording.track, int(recording.stored[k - 1]), int(recording.stored[k]), variation, kinematics, workspace, scratch,
         )  # fmt: skip
         if failed:
             raise StudyError(

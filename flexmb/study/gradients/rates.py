@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexmb.errors import SensitivityWarning, StudyError
-from flexmb.kernels.base.data import Flat
+from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -21,7 +21,7 @@ NUMBERS = (
     "gravity", "mass", "s0", "J0", "rest_Mrr", "rest_Mre", "rest_moments", "rest_chol", "linear", "quadratic", "stiffness", "damping", "marker_point", "marker_axes", "marker_rows",
     "marker_second", "row_stiffness", "row_damping", "row_offset", "load_wrench",
 )  # fmt: skip
-"""Arrays of `Flat` that parameters may change."""
+"""Arrays of `CompiledModel` that parameters may change."""
 DERIVED = ("rest_Mrr", "rest_Mre", "rest_moments", "rest_chol")
 """Those that follow from others."""
 BENDING = ("s0", "J0", "linear", "quadratic", "marker_point", "marker_axes", "marker_rows", "marker_second")
@@ -80,7 +80,7 @@ class Rates:
                 sizes.append(DRIVEN * min(reach) / float(np.abs(rate).max()))
         return float(min(sizes, default=0.5 * self.distance))
 
-    def moved(self, base: Mechanism, table: np.ndarray, size: float) -> tuple[Flat, np.ndarray]:
+    def moved(self, base: Mechanism, table: np.ndarray, size: float) -> tuple[CompiledModel, np.ndarray]:
         """The arrays of a mechanism, and its functions of time (n, nf, 3), with the parameter moved by `size`."""
         fields = fields_of(compiled(base))
         for name, rate in self.arrays.items():
@@ -91,7 +91,7 @@ class Rates:
             table = table.copy()
             for k, rate in self.functions.items():
                 table[:, k] += size * rate[: len(table)]
-        return pointed(Flat(**fields)), table
+        return pointed(CompiledModel(**fields)), table
 
 
 def rates_of(

@@ -10,7 +10,7 @@ OWN = ("mass", "stiffness", "damping", "row_stiffness", "row_damping")
 
 
 def scale_of(name: str, mechanism: Mechanism) -> np.ndarray:
-    """An array of the shape of `Flat.name`: of numbers that stand alone their own size; of components of a vector, a tensor, a shape, the largest of these; of places the mechanism's length; of directions one."""
+    """An array of the shape of `CompiledModel.name`: of numbers that stand alone their own size; of components of a vector, a tensor, a shape, the largest of these; of places the mechanism's length; of directions one."""
     flat = compiled(mechanism)
     value = np.asarray(getattr(flat, name), dtype=float)
     length, size = mechanism.length, np.abs(value)

@@ -76,7 +76,7 @@ def built(system):
 
 def in_many_digits(e, force, wanted):
     """The same accelerations with 60 digits, from the equations that are independent by geometry."""
-    G = as_sparse(e.flat, e.terms.G)[: e.flat.joint_rows]
+    G = as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows]
     kept = independent_rows(G, e.flat)
     A, n = G.toarray()[kept], len(force)
     K = np.block([[e.mass().toarray(), A.T], [A, np.zeros((len(A), len(A)))]])
@@ -93,7 +93,7 @@ def test_accelerations_at_any_mass_ratio(name, ratio):
     rng = np.random.default_rng(0)
     w = np.zeros(len(m.initial.w))
     force = -e.residual(functions, m.initial.q, w, np.zeros(len(w)), np.zeros(e.flat.joint_rows))[0]
-    G = as_sparse(e.flat, e.terms.G)[: e.flat.joint_rows]
+    G = as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows]
     wanted = G @ rng.normal(size=len(w))  # what is possible
     for f, target in ((force, 0 * wanted), (0 * force, wanted), (force, wanted)):
         x, multipliers = e.on_joints(f.copy(), target)

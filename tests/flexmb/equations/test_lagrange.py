@@ -164,8 +164,8 @@ def joint_accelerations(mechanism, y, rates):
     flat, tree, q0 = compiled(mechanism), tree_of(mechanism), mechanism.initial.q
     e, nv = Equations(mechanism, q0), len(flat.weight)
     pose, moved, q, w, drift = np.zeros((len(flat.modes), 7)), np.zeros((len(flat.modes), 7)), q0.copy(), np.zeros(nv), np.zeros(nv)  # fmt: skip
-    place_markers(flat, q0, e.places)
-    joint_poses(flat, tree, e.places, q0, pose)
+    place_markers(flat, q0, e.kinematics)
+    joint_poses(flat, tree, e.kinematics, q0, pose)
     none = np.zeros(len(y))
     place_bodies(flat, tree, pose, q0, y, rates, none, q0, moved, q, w, drift)
     columns, scratch = [], np.zeros(nv)

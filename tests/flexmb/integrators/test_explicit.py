@@ -38,7 +38,7 @@ def test_it_agrees_with_radau_and_keeps_joints_and_energy():
     for k in range(0, len(ours.t), 10):
         functions = mechanism.function_values(ours.t[k])
         e.residual(functions, ours.q[k], ours.w[k], ours.wdot[k], ours.multipliers[k])
-        assert np.abs(e.terms.values[: e.flat.joint_rows]).max() < 1e-13
+        assert np.abs(e.workspace.values[: e.flat.joint_rows]).max() < 1e-13
         assert np.abs(e.broken_rates(functions, ours.w[k])).max() < 1e-12
 
 

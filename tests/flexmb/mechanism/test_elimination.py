@@ -10,7 +10,7 @@ from mechanisms import random_flexible_body
 
 import flexmb
 from flexmb.equations.initial_conditions import start
-from flexmb.kernels.base.data import GROUND, SECOND_ORDER, make_places, make_terms
+from flexmb.kernels.base.data import GROUND, SECOND_ORDER, make_marker_kinematics, make_workspace
 from flexmb.kernels.steps.solve import INACTIVE, _factor_symmetric, _solve_symmetric, solve_rows
 from flexmb.kernels.steps.step import displace, residual
 from flexmb.mechanism.compile import compiled
@@ -44,14 +44,14 @@ def test_without_rows_nothing_is_eliminated():
     assert (made["envelope_start"].tolist(), made["incident_size"]) == ([0], 10)
 
 
-def dense_solution(flat, terms, beta, gamma, compliance, rhs, row_rhs):
+def dense_solution(flat, workspace, beta, gamma, compliance, rhs, row_rhs):
     """`[A G^T; G -C]` with every block written out."""
     nv, nr = len(rhs), len(row_rhs)
     A, G = np.zeros((nv, nv)), np.zeros((nr, nv))
     for b, m in enumerate(flat.modes):
         s = slice(flat.v_start[b], flat.v_start[b + 1])
         e = slice(flat.v_start[b] - 6 * b, flat.v_start[b] - 6 * b + m)
-        Mrr, Mre, M0 = terms.Mrr[b], terms.Mre[b][:, :m], flat.rest_Mre[b][:, :m]
+        Mrr, Mre, M0 = workspace.Mrr[b], workspace.Mre[b][:, :m], flat.rest_Mre[b][:, :m]
         Mee = np.eye(m)
         if flat.slices[b] == SECOND_ORDER:
             Mee = Mee + Mre.T @ np.linalg.solve(Mrr, Mre) - M0.T @ np.linalg.solve(flat.rest_Mrr[b], M0)
@@ -62,7 +62,7 @@ def dense_solution(flat, terms, beta, gamma, compliance, rhs, row_rhs):
             b = flat.marker_body[flat.row_markers[r, side]]
             if b != GROUND:
                 n = 6 + flat.modes[b]
-                G[r, flat.v_start[b] : flat.v_start[b] + n] += terms.G[r, side, :n]
+                G[r, flat.v_start[b] : flat.v_start[b] + n] += workspace.G[r, side, :n]
     active = compliance != INACTIVE
     G, C = G[active], np.diag(compliance[active])
     solution = np.linalg.solve(np.block([[A, G.T], [G, -C]]), np.concatenate([rhs, row_rhs[active]]))
@@ -88,17 +88,17 @@ def test_a_newton_step_is_that_of_dense_matrices(field):
     flat = compiled(mechanism)
     begin = start(mechanism, flat)
     rng = np.random.default_rng(8)
-    terms, nv, nr = make_terms(flat), len(begin.state.w), len(flat.row_kind)
+    workspace, nv, nr = make_workspace(flat), len(begin.state.w), len(flat.row_kind)
     q = begin.state.q + 1e-3 * rng.standard_normal(len(begin.state.q))
-    residual(flat, q, rng.standard_normal(nv), np.zeros(nv), np.zeros(flat.joint_rows), np.zeros((0, 3)), np.zeros(nr), make_places(flat), terms, np.zeros(nv), np.zeros(4))  # fmt: skip
+    residual(flat, q, rng.standard_normal(nv), np.zeros(nv), np.zeros(flat.joint_rows), np.zeros((0, 3)), np.zeros(nr), make_marker_kinematics(flat), workspace, np.zeros(nv), np.zeros(4))  # fmt: skip
     compliance = np.zeros(nr)
     compliance[flat.joint_rows :] = 1e-4
     for off in (False, True):
         compliance[2] = INACTIVE if off else 0.0
         rhs, row_rhs = rng.standard_normal(nv), rng.standard_normal(nr)
         x, multipliers = np.zeros(nv), np.zeros(nr)
-        assert solve_rows(flat, terms, 1e4, 1e2, 1.0, compliance, rhs, row_rhs, x, multipliers)[0] == 0
-        expected = dense_solution(flat, terms, 1e4, 1e2, compliance, rhs, row_rhs)
+        assert solve_rows(flat, workspace, 1e4, 1e2, 1.0, compliance, rhs, row_rhs, x, multipliers)[0] == 0
+        expected = dense_solution(flat, workspace, 1e4, 1e2, compliance, rhs, row_rhs)
         np.testing.assert_allclose(x, expected[0], rtol=0, atol=1e-9 * np.abs(expected[0]).max())
         np.testing.assert_allclose(multipliers, expected[1], rtol=0, atol=1e-9 * np.abs(expected[1]).max())
 
@@ -113,14 +113,16 @@ def test_the_newton_matrix_is_the_derivative_at_rest():
     mechanism = system.build()
     flat = compiled(mechanism)
     q0, nv, nr, nj = mechanism.initial.q, int(flat.v_start[-1]), len(flat.row_kind), flat.joint_rows
-    terms, places, memory = make_terms(flat), make_places(flat), np.zeros(nr)
+    workspace, kinematics, memory = make_workspace(flat), make_marker_kinematics(flat), np.zeros(nr)
     beta, gamma, x, none = 50.0, 7.0, rng.normal(size=nv), np.zeros((0, 3))
 
     def forces(s):
         q, out = np.empty_like(q0), np.zeros(nv)
         displace(flat, q0, s * x, q)
-        residual(flat, q, gamma * s * x, beta * s * x, np.zeros(nj), none, memory, places, terms, out, np.zeros(4))
-        return np.concatenate([out, terms.values[:nj]])
+        residual(
+            flat, q, gamma * s * x, beta * s * x, np.zeros(nj), none, memory, kinematics, workspace, out, np.zeros(4)
+        )
+        return np.concatenate([out, workspace.values[:nj]])
 
     h = 1e-5
     slope = (forces(h) - forces(-h)) / (2 * h)
@@ -129,7 +131,7 @@ def test_the_newton_matrix_is_the_derivative_at_rest():
     compliance[nj:] = 1.0 / (flat.row_stiffness[nj:] + gamma * flat.row_damping[nj:])
     found, multipliers = np.zeros(nv), np.zeros(nr)
     row_rhs = np.concatenate([slope[nv:], np.zeros(nr - nj)])
-    solve_rows(flat, terms, beta, gamma, 1.0, compliance, slope[:nv], row_rhs, found, multipliers)
+    solve_rows(flat, workspace, beta, gamma, 1.0, compliance, slope[:nv], row_rhs, found, multipliers)
     np.testing.assert_allclose(found, x, rtol=1e-6)  # the matrix takes x to the slope, and no reaction is needed
     np.testing.assert_allclose(multipliers[:nj], 0.0, atol=1e-5)
 

@@ -46,7 +46,9 @@ def test_they_are_the_derivatives(second_order, far):
     scratch, displaced = make_scratch(flat)
     to_q, to_w, to_wdot = np.zeros(nv), np.zeros(nv), np.zeros(nv)
     e.residual(functions, q, w, wdot, multipliers)
-    transposed(flat, q, w, wdot, y, functions, e.angles, e.places, e.terms, scratch, displaced, to_q, to_w, to_wdot)
+    transposed(
+        flat, q, w, wdot, y, functions, e.angles, e.kinematics, e.workspace, scratch, displaced, to_q, to_w, to_wdot
+    )
     found = {"q": to_q, "w": to_w, "wdot": to_wdot}
     directions = np.eye(nv)
     for name, derivative in found.items():

@@ -235,10 +235,11 @@ def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
 
 
 def _add_motor(site: _Site, keys: schema.MotorKeys) -> None:
+    effort: Any = keys.effort
     if keys.law is not None:
-        effort: Any = LAWS[keys.law]
-    else:
-        effort = keys.effort.motion(site.folder) if isinstance(keys.effort, MotionKeys) else keys.effort
+        effort = LAWS[keys.law]
+    elif not isinstance(effort, float | int):
+        effort = effort.motion(site.folder)
     site.system.motor(keys.name, keys.joint, effort, drag=keys.drag, along=keys.along)
 
 

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import dense
@@ -15,6 +16,8 @@ from test_docs import DOCS, names_of
 import fem
 import flexmb
 import reduction
+from fem.elements import CELLS, ELEMENTS, element, register_element
+from fem.elements.hexahedron import HEX8
 from fem.errors import MeshError
 from fem.files import mesh_files
 from flexmb.errors import FileError, IntegratorError, LawError
@@ -25,7 +28,7 @@ from flexmb.mechanism import force_law, joints
 from reduction import method as reduction_method
 
 REGISTRIES = (
-    joints._REGISTERED, force_law._REGISTERED, method._REGISTERED, reduction_method._REGISTERED, mesh_files._READERS, mesh_files._WRITERS,
+    ELEMENTS, CELLS, joints._REGISTERED, force_law._REGISTERED, method._REGISTERED, reduction_method._REGISTERED, mesh_files._READERS, mesh_files._WRITERS,
     body_file._READERS, body_file._WRITERS,
 )  # fmt: skip
 
@@ -50,6 +53,8 @@ def page(tmp_path_factory):
 
 def test_the_yoke_moves_as_the_cosine(page):
     np.testing.assert_allclose(page["stroke"], 0.1 * np.cos(5 * page["turning"].t), atol=1e-9)
+    assert page["refused"].endswith("Each equation blocks one axis, no two the same.")
+    assert "twice" not in joints.JOINTS
 
 
 def test_the_spring_of_the_law_keeps_its_energy_and_has_its_period(page):
@@ -91,6 +96,34 @@ def test_the_reduction_keeps_its_promises_and_is_tried_by_choose(page):
     assert chosen.n_modes == basis.n_modes
 
 
+def test_the_element_locks_as_it_should_and_goes_through_files(page, tmp_path):
+    """A slender beam of standard hexahedra, two over its height, is too stiff in bending; hex8 of flexmb is not. Files hold hexahedra, decks may name the new element."""
+    stiff, right = page["bending"]
+    assert 1.05 < stiff / right < 3
+    assert set(page["trilinear"].mesh.kinds) == {"trilinear"}
+    for ending in (".msh", ".vtu", ".inp"):
+        fem.write_mesh(page["trilinear"].mesh, tmp_path / f"beam{ending}")
+        again = fem.read_mesh(tmp_path / f"beam{ending}")
+        assert set(again.kinds) == {"hexahedron"}
+        assert len(again.points) == len(page["trilinear"].mesh.points)
+    path = tmp_path / "beam.inp"
+    path.write_text(re.sub(r"TYPE=\w+", "TYPE=C3D8S", path.read_text(), flags=re.IGNORECASE))
+    assert set(fem.read_mesh(path).kinds) == {"trilinear"}
+    assert fem.Model(fem.read_mesh(path), fem.Material.steel()).K.trace() == pytest.approx(page["trilinear"].K.trace())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"kind": "tetra"}, "There is an element 'tetra' already"), ({"kind": "x"}, "C3D8, CHEXA, gmsh 5, vtk 12 belongs to 'hexahedron'"),
+     ({"kind": "x", "cell": "hexa", "abaqus": ()}, "there is no cell 'hexa' with 8 nodes"), ({"mirrored": (0, 1)}, "mirrored is an order of its 8 nodes"),
+     ({"faces": ((0, 8, 2, 1),)}, "faces are of nodes 0 to 7")],
+)  # fmt: skip
+def test_elements_that_cannot_be_are_refused(changes, said):
+    with pytest.raises(MeshError, match=said):
+        register_element(replace(HEX8, **({"cell": ""} | changes)))
+    assert element("hexahedron") is HEX8
+
+
 def test_the_reader_reads_and_says_what_it_cannot_read(page, tmp_path):
     assert fem.Model(page["corner"], fem.Material.isotropic(1.0, 0.3, 6.0)).mass == pytest.approx(1.0)
     np.testing.assert_array_equal(page["corner"].node_ids, [10, 20, 30, 40])
@@ -120,12 +153,14 @@ name = "shaft"
 kind = "revolute"
 a = "ground"
 b = "crank"
+at = [0, 0, 0]
 speed = 5
 [[joints]]
 name = "guide"
 kind = "prismatic"
 a = "ground"
 b = "slider"
+at = [0.1, 0, 0]
 axis = [1, 0, 0]
 [[joints]]
 name = "slot"

@@ -1,4 +1,5 @@
-"""Elements, one file a family; `ELEMENTS` maps meshio's names to the solid ones, `CELLS` also to the line of beams."""
+"""Elements, one file a family; `ELEMENTS` maps their kinds, meshio's names, to the solid ones, `CELLS` also to the
+line of beams. `register_element` adds others."""
 
 from fem.elements.element import Element
 from fem.elements.hexahedron import HEX8, HEX20
@@ -14,6 +15,36 @@ LINE = LINE2.kind
 CELLS: dict[str, Element] = {**ELEMENTS, LINE: LINE2}
 
 
+def register_element(new: Element) -> Element:
+    """From now on cells of this kind are elements of a part: in matrices, checks, structured meshes, pictures, and
+    the files whose names it gives; returns it.
+
+    Raises `MeshError` for a kind or a name that another element has, and for one on a cell that nothing is known of.
+    """
+    if new.kind in CELLS and CELLS[new.kind] is not new:
+        raise MeshError(f"There is an element {new.kind!r} already.")
+    if not new.own_cell and (new.cell not in ELEMENTS or ELEMENTS[new.cell].nodes != new.nodes):
+        raise MeshError(f"Element {new.kind!r}: there is no cell {new.cell!r} with {new.nodes} nodes.")
+    for other in ELEMENTS.values():
+        taken = {*new.abaqus} & {*other.abaqus}
+        if new.own_cell and other.own_cell:
+            taken |= {
+                f"{f} {n}"
+                for f, n in (("vtk", new.vtk), ("gmsh", new.gmsh))
+                if n is not None and n == getattr(other, f)
+            }
+            taken |= {*new.nastran} & {*other.nastran} if new.nodes == other.nodes else set()
+        if taken and other is not new:
+            raise MeshError(f"Element {new.kind!r}: {', '.join(sorted(taken))} belongs to {other.kind!r} already.")
+    ELEMENTS[new.kind] = CELLS[new.kind] = new
+    return new
+
+
+def file_cell(kind: str) -> str:
+    """How files call cells of a kind (meshio's name)."""
+    return CELLS[kind].cell if kind in CELLS else kind
+
+
 def element(kind: str) -> Element:
     """The element called `kind` (meshio's name). Raises `MeshError` for an unknown name and lists the known ones."""
     if kind not in CELLS:
@@ -21,4 +52,4 @@ def element(kind: str) -> Element:
     return CELLS[kind]
 
 
-__all__ = ["CELLS", "ELEMENTS", "LINE", "Element", "element"]
+__all__ = ["CELLS", "ELEMENTS", "LINE", "Element", "element", "file_cell", "register_element"]

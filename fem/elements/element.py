@@ -1,12 +1,13 @@
 """The properties of an element family: nodes, faces, edges, shape functions, quadrature."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from fem.elements.quadrature import Rule
+from fem.errors import MeshError
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,20 @@ class Element:
     - `mass_rule`: exact on every straight-sided cell, so that mass, centre and inertia of the mesh are exact there.
 
     On curved cells both rules leave the usual error of isoparametric elements, of the order of the interpolation.
+
+    What else depends on the kind:
+
+    - `incompatible`: the cell has the three modes 1 - xi_k^2 (`fem.matrices.cell_matrices`);
+    - `mirrored`: node order that turns a mirrored cell right;
+    - `corner_volume`: volume spanned by the unit edge vectors at a corner of the regular cell, the measure of quality;
+    - `cube`: corners of the cells that fill the reference cube, for structured meshes; corner 8 is its middle;
+    - `larger`: cells of files whose first nodes are this cell, the others lying inside faces and the cell;
+    - `cell`: the cell on which the element lives, as files call it; another element's where only shape functions,
+      rules or modes differ. Default: its own, `kind`, with
+    - `vtk`, `gmsh`: numbers of the cell there, and `gmsh_order`: Gmsh's place of each node (empty: the same);
+    - `abaqus`: type names, "C3D8" also for its variants ("C3D8R"), and `abaqus_faces`: corners of the faces S1, S2,
+      ...;
+    - `nastran`: cards, and `nastran_order`: the place in the card of each node (empty: the same).
     """
 
     kind: str
@@ -32,6 +47,36 @@ class Element:
     gradient: Callable[[np.ndarray], np.ndarray]
     stiffness_rule: Rule
     mass_rule: Rule
+    _: KW_ONLY
+    incompatible: bool = False
+    mirrored: tuple[int, ...]
+    corner_volume: float
+    cube: tuple[tuple[int, ...], ...] = ()
+    larger: tuple[str, ...] = ()
+    cell: str = ""
+    vtk: int | None = None
+    gmsh: int | None = None
+    gmsh_order: tuple[int, ...] = ()
+    abaqus: tuple[str, ...] = ()
+    abaqus_faces: tuple[tuple[int, ...], ...] = ()
+    nastran: tuple[str, ...] = ()
+    nastran_order: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.coordinates)
+        for name in ("mirrored", "gmsh_order", "nastran_order"):
+            order = getattr(self, name)
+            if order and sorted(order) != list(range(n)):
+                raise MeshError(f"Element {self.kind!r}: {name} is an order of its {n} nodes; found {order}.")
+        if {k for face in self.faces for k in face} - {*range(n)}:
+            raise MeshError(f"Element {self.kind!r}: faces are of nodes 0 to {n - 1}; found {self.faces}.")
+        if not self.cell:
+            object.__setattr__(self, "cell", self.kind)
+
+    @property
+    def own_cell(self) -> bool:
+        """Whether cells of files with this name are this element."""
+        return self.cell == self.kind
 
     @property
     def nodes(self) -> int:

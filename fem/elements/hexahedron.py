@@ -40,13 +40,60 @@ _SERENDIPITY = np.vstack(
 )
 _FACES8 = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
 _FACES20 = (
-    (0, 4, 7, 3, 16, 15, 19, 11), (1, 2, 6, 5, 9, 18, 13, 17), (0, 1, 5, 4, 8, 17, 12, 16),
-    (3, 7, 6, 2, 19, 14, 18, 10), (0, 3, 2, 1, 11, 10, 9, 8), (4, 5, 6, 7, 12, 13, 14, 15),
-)  # fmt: skip
+    (0, 4, 7, 3, 16, 15, 19, 11),
+    (1, 2, 6, 5, 9, 18, 13, 17),
+    (0, 1, 5, 4, 8, 17, 12, 16),
+    (3, 7, 6, 2, 19, 14, 18, 10),
+    (0, 3, 2, 1, 11, 10, 9, 8),
+    (4, 5, 6, 7, 12, 13, 14, 15),
+)
+
+_CUBE = ((0, 1, 2, 3, 4, 5, 6, 7),)
+_ABAQUS_FACES = ((0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0))
 
 _shape8, _gradient8 = polynomial_basis(_CORNERS, _TRILINEAR)
-HEX8 = Element("hexahedron", _CORNERS, 8, (), _FACES8, _shape8, _gradient8, gauss_box(2), gauss_box(3))
+HEX8 = Element(
+    "hexahedron",
+    _CORNERS,
+    8,
+    (),
+    _FACES8,
+    _shape8,
+    _gradient8,
+    gauss_box(2),
+    gauss_box(3),
+    incompatible=True,
+    mirrored=(0, 3, 2, 1, 4, 7, 6, 5),
+    corner_volume=1.0,
+    cube=_CUBE,
+    vtk=12,
+    gmsh=5,
+    abaqus=("C3D8",),
+    abaqus_faces=_ABAQUS_FACES,
+    nastran=("CHEXA",),
+)
 
 _NODES20 = np.vstack([_CORNERS, [(_CORNERS[a] + _CORNERS[b]) / 2 for a, b, _ in _EDGES]])
 _shape20, _gradient20 = polynomial_basis(_NODES20, _SERENDIPITY)
-HEX20 = Element("hexahedron20", _NODES20, 8, _EDGES, _FACES20, _shape20, _gradient20, gauss_box(3), gauss_box(4))
+HEX20 = Element(
+    "hexahedron20",
+    _NODES20,
+    8,
+    _EDGES,
+    _FACES20,
+    _shape20,
+    _gradient20,
+    gauss_box(3),
+    gauss_box(4),
+    mirrored=(0, 3, 2, 1, 4, 7, 6, 5, 11, 10, 9, 8, 15, 14, 13, 12, 16, 19, 18, 17),
+    corner_volume=1.0,
+    cube=_CUBE,
+    larger=("hexahedron27",),
+    vtk=25,
+    gmsh=17,
+    gmsh_order=(0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15),
+    abaqus=("C3D20",),
+    abaqus_faces=_ABAQUS_FACES,
+    nastran=("CHEXA",),
+    nastran_order=(*range(12), 16, 17, 18, 19, 12, 13, 14, 15),
+)

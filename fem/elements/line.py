@@ -18,4 +18,16 @@ def _gradient(xi: np.ndarray) -> np.ndarray:
     return out
 
 
-LINE2 = Element("line", np.array([[-1.0, 0, 0], [1.0, 0, 0]]), 2, (), (), _shape, _gradient, _NONE, _NONE)
+LINE2 = Element(
+    "line",
+    np.array([[-1.0, 0, 0], [1.0, 0, 0]]),
+    2,
+    (),
+    (),
+    _shape,
+    _gradient,
+    _NONE,
+    _NONE,
+    mirrored=(1, 0),
+    corner_volume=1.0,
+)

@@ -100,5 +100,47 @@ def _gradient13(xi: np.ndarray) -> np.ndarray:
 
 
 _NODES13 = np.vstack([_CORNERS, [(_CORNERS[a] + _CORNERS[b]) / 2 for a, b, _ in _EDGES]])
-PYRAMID5 = Element("pyramid", _CORNERS, 5, (), _FACES5, _shape5, _gradient5, pyramid(2), pyramid(3))
-PYRAMID13 = Element("pyramid13", _NODES13, 5, _EDGES, _FACES13, _shape13, _gradient13, pyramid(3), pyramid(4))
+_CUBE = ((0, 1, 2, 3, 8), (4, 7, 6, 5, 8), (0, 4, 5, 1, 8), (3, 2, 6, 7, 8), (0, 3, 7, 4, 8), (1, 5, 6, 2, 8))
+_ABAQUS_FACES = ((0, 1, 2, 3), (0, 4, 1), (1, 4, 2), (2, 4, 3), (3, 4, 0))
+_CARDS = ("CPYRAM", "CPYRA")
+
+PYRAMID5 = Element(
+    "pyramid",
+    _CORNERS,
+    5,
+    (),
+    _FACES5,
+    _shape5,
+    _gradient5,
+    pyramid(2),
+    pyramid(3),
+    mirrored=(0, 3, 2, 1, 4),
+    corner_volume=0.5**0.5,
+    cube=_CUBE,
+    vtk=14,
+    gmsh=7,
+    abaqus=("C3D5",),
+    abaqus_faces=_ABAQUS_FACES,
+    nastran=_CARDS,
+)
+PYRAMID13 = Element(
+    "pyramid13",
+    _NODES13,
+    5,
+    _EDGES,
+    _FACES13,
+    _shape13,
+    _gradient13,
+    pyramid(3),
+    pyramid(4),
+    mirrored=(0, 3, 2, 1, 4, 8, 7, 6, 5, 9, 12, 11, 10),
+    corner_volume=0.5**0.5,
+    cube=_CUBE,
+    larger=("pyramid14",),
+    vtk=27,
+    gmsh=19,
+    gmsh_order=(0, 1, 2, 3, 4, 5, 8, 10, 6, 7, 9, 11, 12),
+    abaqus=("C3D13",),
+    abaqus_faces=_ABAQUS_FACES,
+    nastran=_CARDS,
+)

@@ -27,6 +27,9 @@ _LINEAR = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 _QUADRATIC = np.vstack([_LINEAR, [[2, 0, 0], [0, 2, 0], [0, 0, 2], [1, 1, 0], [0, 1, 1], [1, 0, 1]]])
 
 
+_CUBE = ((0, 1, 2, 6), (0, 2, 3, 6), (0, 3, 7, 6), (0, 7, 4, 6), (0, 4, 5, 6), (0, 5, 1, 6))
+_ABAQUS_FACES = ((0, 1, 2), (0, 3, 1), (1, 3, 2), (2, 3, 0))
+
 _shape4, _gradient4 = polynomial_basis(_CORNERS, _LINEAR)
 TET4 = Element(
     "tetra",
@@ -38,6 +41,14 @@ TET4 = Element(
     _gradient4,
     tetrahedron(1),
     tetrahedron(2),
+    mirrored=(0, 2, 1, 3),
+    corner_volume=0.5**0.5,
+    cube=_CUBE,
+    vtk=10,
+    gmsh=4,
+    abaqus=("C3D4",),
+    abaqus_faces=_ABAQUS_FACES,
+    nastran=("CTETRA",),
 )
 
 _NODES10 = np.vstack([_CORNERS, [(_CORNERS[a] + _CORNERS[b]) / 2 for a, b, _ in _EDGES]])
@@ -52,4 +63,13 @@ TET10 = Element(
     _gradient10,
     tetrahedron(2),
     tetrahedron(5),
+    mirrored=(0, 2, 1, 3, 6, 5, 4, 7, 9, 8),
+    corner_volume=0.5**0.5,
+    cube=_CUBE,
+    vtk=24,
+    gmsh=11,
+    gmsh_order=(0, 1, 2, 3, 4, 5, 6, 7, 9, 8),
+    abaqus=("C3D10",),
+    abaqus_faces=_ABAQUS_FACES,
+    nastran=("CTETRA",),
 )

@@ -24,6 +24,9 @@ _QUADRATIC = np.vstack(
 )
 
 
+_CUBE = ((0, 1, 2, 4, 5, 6), (0, 2, 3, 4, 6, 7))
+_ABAQUS_FACES = ((0, 1, 2), (3, 5, 4), (0, 3, 4, 1), (1, 4, 5, 2), (2, 5, 3, 0))
+
 _shape6, _gradient6 = polynomial_basis(_CORNERS, _LINEAR)
 WEDGE6 = Element(
     "wedge",
@@ -35,6 +38,14 @@ WEDGE6 = Element(
     _gradient6,
     wedge(2, 2),
     wedge(5, 3),
+    mirrored=(0, 2, 1, 3, 5, 4),
+    corner_volume=0.75**0.5,
+    cube=_CUBE,
+    vtk=13,
+    gmsh=6,
+    abaqus=("C3D6",),
+    abaqus_faces=_ABAQUS_FACES,
+    nastran=("CPENTA",),
 )
 
 _NODES15 = np.vstack([_CORNERS, [(_CORNERS[a] + _CORNERS[b]) / 2 for a, b, _ in _EDGES]])
@@ -55,4 +66,15 @@ WEDGE15 = Element(
     _gradient15,
     wedge(5, 3),
     wedge(5, 4),
+    mirrored=(0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9, 12, 14, 13),
+    corner_volume=0.75**0.5,
+    cube=_CUBE,
+    larger=("wedge18",),
+    vtk=26,
+    gmsh=18,
+    gmsh_order=(0, 1, 2, 3, 4, 5, 6, 9, 7, 12, 14, 13, 8, 10, 11),
+    abaqus=("C3D15",),
+    abaqus_faces=_ABAQUS_FACES,
+    nastran=("CPENTA",),
+    nastran_order=(0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 9, 10, 11),
 )

@@ -11,43 +11,28 @@ from pathlib import Path
 
 import numpy as np
 
+from fem.elements import ELEMENTS
 from fem.errors import MeshError
 from fem.mesh.raw_mesh import RawMesh, dimension
 
-KINDS = {
-    1: ("line", 2),
-    2: ("triangle", 3),
-    3: ("quad", 4),
-    4: ("tetra", 4),
-    5: ("hexahedron", 8),
-    6: ("wedge", 6),
-    7: ("pyramid", 5),
-    8: ("line3", 3),
-    9: ("triangle6", 6),
-    10: ("quad9", 9),
-    11: ("tetra10", 10),
-    12: ("hexahedron27", 27),
-    13: ("wedge18", 18),
-    14: ("pyramid14", 14),
-    15: ("vertex", 1),
-    16: ("quad8", 8),
-    17: ("hexahedron20", 20),
-    18: ("wedge15", 15),
-    19: ("pyramid13", 13),
-}
-"""Gmsh's element types: meshio's name and number of nodes."""
+_HEX, _WEDGE, _PYRAMID = (
+    next(e for e in ELEMENTS.values() if word in e.larger) for word in ("hexahedron27", "wedge18", "pyramid14")
+)
+_OTHERS: dict[int, tuple[str, int, tuple[int, ...]]] = {
+    1: ("line", 2, ()), 2: ("triangle", 3, ()), 3: ("quad", 4, ()), 8: ("line3", 3, ()), 9: ("triangle6", 6, ()), 10:
+    ("quad9", 9, ()),
+    12: ("hexahedron27", 27, (*_HEX.gmsh_order, *range(20, 27))), 13: ("wedge18", 18, (*_WEDGE.gmsh_order, 15, 16, 17)),
+    14: ("pyramid14", 14, (*_PYRAMID.gmsh_order, 13)), 15: ("vertex", 1, ()), 16: ("quad8", 8, ()),
+}  # fmt: skip
 
-VTK_ORDER = {
-    # Gmsh's local node of each VTK node, where they differ; nodes inside faces and cells (27, 18, 14) are not used
-    # further
-    10: (0, 1, 2, 3, 4, 5, 6, 7, 9, 8),
-    20: (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15),
-    27: (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15, *range(20, 27)),
-    15: (0, 1, 2, 3, 4, 5, 6, 9, 7, 12, 14, 13, 8, 10, 11),
-    18: (0, 1, 2, 3, 4, 5, 6, 9, 7, 12, 14, 13, 8, 10, 11, 15, 16, 17),
-    13: (0, 1, 2, 3, 4, 5, 8, 10, 6, 7, 9, 11, 12),
-    14: (0, 1, 2, 3, 4, 5, 8, 10, 6, 7, 9, 11, 12, 13),
-}
+
+def cells() -> dict[int, tuple[str, int, tuple[int, ...]]]:
+    """Gmsh's element types: meshio's name, number of nodes, and Gmsh's place of each node (empty: the same; nodes
+    inside faces and cells are not used further)."""
+    own = {e.gmsh: (e.kind, e.nodes, e.gmsh_order) for e in ELEMENTS.values() if e.gmsh is not None and e.own_cell}
+    return _OTHERS | own
+
+
 _UNNAMED = ("point", "curve", "surface", "volume")
 
 
@@ -139,14 +124,14 @@ def _raw(
     order = np.argsort(ids)
     blocks: list[tuple[str, np.ndarray]] = []
     groups: dict[str, list[np.ndarray]] = {}
-    nothing = np.zeros(0, dtype=np.int64)
+    nothing, known = np.zeros(0, dtype=np.int64), cells()
     for number, (code, nodes, members) in enumerate(found):
-        kind, count = KINDS[code]
+        kind, _, to_vtk = known[code]
         place = np.searchsorted(ids, nodes, sorter=order)
         rows = order[np.minimum(place, len(ids) - 1)]
         if not np.array_equal(ids[rows], nodes):
             raise MeshError(f"{kind} cells refer to nodes that are not in $Nodes")
-        blocks.append((kind, rows[:, VTK_ORDER[count]] if count in VTK_ORDER and dimension(kind) == 3 else rows))
+        blocks.append((kind, rows[:, to_vtk] if to_vtk else rows))
         for tag, rows in members:
             key = (dimension(kind), abs(tag))
             name = names.get(key) or names.get((key[0], tag)) or f"{_UNNAMED[key[0]]} {abs(tag)}"
@@ -156,12 +141,13 @@ def _raw(
 
 
 def _kind(code: int) -> tuple[str, int]:
-    if code not in KINDS:
+    known = cells()
+    if code not in known:
         raise MeshError(
             f"it has elements of Gmsh type {code}; lines, triangles, quadrangles and solids of order 1 and 2 are read "
             "(in Gmsh: Mesh.ElementOrder)"
         )
-    return KINDS[code]
+    return known[code][:2]
 
 
 def _read_41(data: bytes, binary: bool) -> RawMesh:
@@ -222,14 +208,14 @@ def _read_2(data: bytes, binary: bool) -> RawMesh:
     rows = _elements_2_binary(data) if binary else _elements_2_text(data)
     found = []
     for code, (tags, nodes) in rows.items():
-        tag, cells = np.array(tags), np.array(nodes).reshape(-1, KINDS[code][1])
+        tag, rows_of = np.array(tags), np.array(nodes).reshape(-1, _kind(code)[1])
         # a cell of two groups occurs twice: the second one, under another tag, only says the group
-        _, index, inverse = np.unique(np.sort(cells, axis=1), axis=0, return_index=True, return_inverse=True)
+        _, index, inverse = np.unique(np.sort(rows_of, axis=1), axis=0, return_index=True, return_inverse=True)
         original = index[inverse.ravel()]
-        keep = (original == np.arange(len(cells))) | (tag == tag[original])
+        keep = (original == np.arange(len(rows_of))) | (tag == tag[original])
         number = np.cumsum(keep) - 1
-        target = number[np.where(keep, np.arange(len(cells)), original)]
-        found.append((code, cells[keep], [(int(t), np.unique(target[tag == t])) for t in np.unique(tag) if t]))
+        target = number[np.where(keep, np.arange(len(rows_of)), original)]
+        found.append((code, rows_of[keep], [(int(t), np.unique(target[tag == t])) for t in np.unique(tag) if t]))
     return _raw(ids, points, found, _names(data))
 
 

@@ -7,11 +7,10 @@ import numpy as np
 
 from fem.elements import element
 from fem.errors import MeshError
-from fem.files.gmsh_reader import KINDS, VTK_ORDER
+from fem.files.gmsh_reader import cells as known_cells
 from fem.mesh.mesh import Mesh
 from fem.mesh.raw_mesh import dimension
 
-_CODES = {kind: code for code, (kind, _) in KINDS.items()}
 _SURFACE = {3: "triangle", 6: "triangle6", 4: "quad", 8: "quad8"}
 
 
@@ -50,9 +49,9 @@ def write_gmsh(mesh: Mesh, path: Path) -> None:
     lines += [f"{x:.17g} {y:.17g} {z:.17g}" for x, y, z in mesh.points.tolist()]
     count = sum(len(rows) for *_, rows in blocks)
     lines += ["$EndNodes", "$Elements", f"{len(blocks)} {count} 1 {count}"]
-    number = 1
+    number, codes = 1, {kind: code for code, (kind, *_) in known_cells().items()}
     for size, entity, kind, rows in blocks:
-        lines.append(f"{size} {entity} {_CODES[kind]} {len(rows)}")
+        lines.append(f"{size} {entity} {codes[kind]} {len(rows)}")
         lines += [f"{number + k} {' '.join(map(str, row))}" for k, row in enumerate((rows + 1).tolist())]
         number += len(rows)
     path.write_text("\n".join([*lines, "$EndElements", ""]), encoding="utf-8")
@@ -67,8 +66,9 @@ def _cells(mesh: Mesh, names: dict[tuple[int, str], int]) -> list[tuple[str, np.
             tags[cell] = (*tags[cell], names[3, name])
     first = 0
     for block in mesh.cells:
-        order = VTK_ORDER.get(element(block.kind).nodes, tuple(range(element(block.kind).nodes)))
-        blocks.append((block.kind, block.connectivity[:, np.argsort(order)], tags[first : first + len(block)]))
+        shape = element(element(block.kind).cell)
+        order = shape.gmsh_order or range(shape.nodes)
+        blocks.append((shape.kind, block.connectivity[:, np.argsort(order)], tags[first : first + len(block)]))
         first += len(block)
     faces: dict[tuple[int, int], tuple[int, ...]] = {}
     for name, members in mesh.face_sets.items():

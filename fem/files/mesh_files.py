@@ -11,7 +11,7 @@ from pathlib import Path
 import meshio
 import numpy as np
 
-from fem.elements import ELEMENTS
+from fem.elements import ELEMENTS, file_cell
 from fem.errors import FlexmbError, MeshError, MeshWarning
 from fem.files.abaqus.deck import read_deck
 from fem.files.abaqus.sets import raw_mesh
@@ -19,7 +19,7 @@ from fem.files.gmsh_reader import read_gmsh
 from fem.files.gmsh_writer import write_gmsh
 from fem.files.nastran.mesh import read_nastran_mesh
 from fem.files.vtk_files import VtkFields, read_vtk, write_vtk
-from fem.mesh.cell_quality import MIRRORED, scaled_jacobian
+from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import Mesh
 from fem.mesh.raw_mesh import RawMesh, solid_mesh
 
@@ -109,7 +109,7 @@ def _med_order(raw: RawMesh) -> RawMesh:
     blocks = []
     for kind, rows in raw.blocks:
         inverted = kind in ELEMENTS and len(rows) and (scaled_jacobian(ELEMENTS[kind], raw.points[rows])[0] <= 0).all()
-        blocks.append((kind, rows[:, MIRRORED[kind]] if inverted else rows))
+        blocks.append((kind, rows[:, ELEMENTS[kind].mirrored] if inverted else rows))
     return replace(raw, blocks=tuple(blocks))
 
 
@@ -260,7 +260,7 @@ def _write_by_meshio(mesh: Mesh, path: Path) -> None:
 
 
 def _to_meshio(mesh: Mesh, ending: str) -> meshio.Mesh:
-    data = meshio.Mesh(mesh.points, [(b.kind, b.connectivity) for b in mesh.cells])
+    data = meshio.Mesh(mesh.points, [(file_cell(b.kind), b.connectivity) for b in mesh.cells])
     if ending in _FIELDS_IN:
         data.point_data, data.cell_data = _as_fields(mesh)
     elif ending == ".inp":

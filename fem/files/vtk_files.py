@@ -7,33 +7,22 @@ from pathlib import Path
 
 import numpy as np
 
+from fem.elements import ELEMENTS, file_cell
 from fem.errors import MeshError
 
-KINDS = {
-    1: ("vertex", 1),
-    3: ("line", 2),
-    5: ("triangle", 3),
-    8: ("quad", 4),
-    9: ("quad", 4),
-    10: ("tetra", 4),
-    11: ("hexahedron", 8),
-    12: ("hexahedron", 8),
-    13: ("wedge", 6),
-    14: ("pyramid", 5),
-    21: ("line3", 3),
-    22: ("triangle6", 6),
-    23: ("quad8", 8),
-    24: ("tetra10", 10),
-    25: ("hexahedron20", 20),
-    26: ("wedge15", 15),
-    27: ("pyramid13", 13),
-    28: ("quad9", 9),
-    29: ("hexahedron27", 27),
-    32: ("wedge18", 18),
-    37: ("pyramid14", 14),
-    42: ("polyhedron", 0),
-}
-"""VTK's cell types: meshio's name and number of nodes (0: not of one number)."""
+_OTHERS = {
+    1: ("vertex", 1), 3: ("line", 2), 5: ("triangle", 3), 8: ("quad", 4), 9: ("quad", 4), 11: ("hexahedron", 8), 21:
+    ("line3", 3), 22: ("triangle6", 6),
+    23: ("quad8", 8), 28: ("quad9", 9), 29: ("hexahedron27", 27), 32: ("wedge18", 18), 37: ("pyramid14", 14), 42:
+    ("polyhedron", 0),
+}  # fmt: skip
+
+
+def _kinds() -> dict[int, tuple[str, int]]:
+    """VTK's cell types: meshio's name and number of nodes (0: not of one number)."""
+    return _OTHERS | {e.vtk: (e.kind, e.nodes) for e in ELEMENTS.values() if e.vtk is not None and e.own_cell}
+
+
 _PIXEL, _VOXEL = 8, 11
 _VOXEL_ORDER = (0, 1, 3, 2, 4, 5, 7, 6)
 
@@ -75,9 +64,9 @@ def read_vtk(path: Path) -> VtkFields:
     types, nodes = grid.celltypes, grid.cell_connectivity
     offset = pyvista.convert_array(grid.GetCells().GetOffsetsArray())
     cuts = [0, *(np.flatnonzero(np.diff(types)) + 1).tolist(), len(types)]
-    blocks = []
+    blocks, kinds = [], _kinds()
     for first, last in pairwise(cuts):
-        kind, width = KINDS.get(int(types[first]), (f"VTK type {types[first]}", 0))
+        kind, width = kinds.get(int(types[first]), (f"VTK type {types[first]}", 0))
         used = nodes[offset[first] : offset[last]] if width else np.zeros(0)
         rows = np.asarray(used, dtype=np.int64).reshape(last - first, width)
         blocks.append((kind, rows[:, _VOXEL_ORDER] if types[first] == _VOXEL else rows))
@@ -90,9 +79,9 @@ def write_vtk(path: Path, fields: VtkFields) -> None:
     """Write an unstructured grid (.vtu, .vtk; binary). Raises OSError when the file cannot be written."""
     import pyvista
 
-    codes = {kind: code for code, (kind, _) in KINDS.items() if code not in (_PIXEL, _VOXEL)}
+    codes = {kind: code for code, (kind, _) in _kinds().items() if code not in (_PIXEL, _VOXEL)}
     cells = [np.column_stack([np.full(len(rows), rows.shape[1]), rows]).ravel() for _, rows in fields.blocks]
-    types = [np.full(len(rows), codes[kind], dtype=np.uint8) for kind, rows in fields.blocks]
+    types = [np.full(len(rows), codes[file_cell(kind)], dtype=np.uint8) for kind, rows in fields.blocks]
     grid = pyvista.UnstructuredGrid(np.concatenate(cells), np.concatenate(types), fields.points)
     for name, values in fields.point_data.items():
         grid.point_data[name] = values

@@ -1,7 +1,8 @@
 """Matrices of single cells, many at a time: geometry, stiffness, and the incompatible modes of hex8.
 
-Cell matrices have the shape (e, 3, m, 3, m): cell, component, node, component, node. For hex8 the last three of the m
-"nodes" are its incompatible modes, which `condense` removes again.
+Cell matrices have the shape (e, 3, m, 3, m): cell, component, node, component, node. For elements with incompatible
+modes (hex8) these are the last three of the m
+"nodes", which `condense` removes again.
 """
 
 from dataclasses import dataclass
@@ -14,9 +15,6 @@ from fem.elements import Element
 
 VOIGT = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 """Order of stresses and (engineering) strains in the (6, 6) elasticity matrices."""
-
-INCOMPATIBLE = ("hexahedron",)
-"""Kinds with the incompatible modes 1 - xi_k^2."""
 
 
 def elasticity_tensor(C: Float[np.ndarray, "6 6"]) -> Float[np.ndarray, "3 3 3 3"]:
@@ -66,7 +64,7 @@ class Cells:
         with np.errstate(divide="ignore", invalid="ignore"):  # collapsed cells: the caller looks at dV
             inverse = cofactors.transpose(0, 1, 3, 2) / determinant[..., None, None]
             gradients = inverse @ shape.gradient(xi).transpose(0, 2, 1)
-            if shape.kind in INCOMPATIBLE:
+            if shape.incompatible:
                 gradients = np.concatenate([gradients, _incompatible(shape, x, xi, determinant)], axis=3)
         return Cells(len(shape.coordinates), gradients, determinant * weights, c)
 

@@ -7,20 +7,6 @@ from fem.elements import Element
 
 BATCH = 20_000
 
-MIRRORED = {
-    # node order that turns a mirrored cell right
-    "tetra": (0, 2, 1, 3),
-    "tetra10": (0, 2, 1, 3, 6, 5, 4, 7, 9, 8),
-    "hexahedron": (0, 3, 2, 1, 4, 7, 6, 5),
-    "hexahedron20": (0, 3, 2, 1, 4, 7, 6, 5, 11, 10, 9, 8, 15, 14, 13, 12, 16, 19, 18, 17),
-    "wedge": (0, 2, 1, 3, 5, 4),
-    "wedge15": (0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9, 12, 14, 13),
-    "pyramid": (0, 3, 2, 1, 4),
-    "pyramid13": (0, 3, 2, 1, 4, 8, 7, 6, 5, 9, 12, 11, 10),
-}
-_BEST = {4: 0.5**0.5, 8: 1.0, 6: 0.75**0.5, 5: 0.5**0.5}
-"""Volume spanned by the unit edge vectors at a corner of the regular cell, by number of corners."""
-
 
 def scaled_jacobian(shape: Element, x: Float[np.ndarray, "ne nn 3"]) -> tuple[np.ndarray, np.ndarray]:
     """Scaled Jacobian (ne,) and volume (ne,) of cells with node positions x.
@@ -41,7 +27,7 @@ def _batch(shape: Element, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     J = np.einsum("qnk,enx->eqkx", shape.gradient(np.vstack([shape.coordinates[:corners], xi])), x, optimize=True)
     t = np.einsum("cdk,eckx->ecdx", _edge_directions(shape)[:corners], J[:, :corners])
     length = np.prod(np.linalg.norm(t, axis=3), axis=2)
-    corner = np.linalg.det(t) / np.where(length > 0, length, 1.0) / _BEST[shape.corners]
+    corner = np.linalg.det(t) / np.where(length > 0, length, 1.0) / shape.corner_volume
     det = np.linalg.det(J[:, corners:])
     mean = np.abs(det).mean(axis=1, keepdims=True)
     inner = det / np.where(mean > 0, mean, 1.0)

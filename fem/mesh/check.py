@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 
 from fem.elements import LINE, element
 from fem.errors import MeshError
-from fem.mesh.cell_quality import MIRRORED, scaled_jacobian
+from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import CellBlock, Mesh
 
 ERROR, WARNING = "error", "warning"
@@ -263,7 +263,7 @@ def fix_orientation(mesh: Mesh) -> Mesh:
             blocks.append(block)
             first += len(block)
             continue
-        shape, order = element(block.kind), MIRRORED[block.kind]
+        shape, order = element(block.kind), element(block.kind).mirrored
         cells = block.connectivity.copy()
         inverted = scaled_jacobian(shape, mesh.points[cells])[0] <= 0 if len(block) else np.zeros(0, dtype=bool)
         cells[inverted] = cells[inverted][:, list(order)]

@@ -11,9 +11,12 @@ from fem.errors import MeshError, MeshWarning, unknown_name
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.unread import Declared, Unread, kept, listed
 
-_REDUCED = {"hexahedron27": "hexahedron20", "wedge18": "wedge15", "pyramid14": "pyramid13"}
-"""Kinds whose first nodes are a supported kind; the others lie inside faces and cells."""
 _LOWER = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
+
+
+def _element_of(kind: str) -> str:
+    """The element that takes cells of a kind: the nodes inside faces and cells of larger ones are left out."""
+    return kind if kind in ELEMENTS else next((e.kind for e in ELEMENTS.values() if kind in e.larger), kind)
 
 
 def dimension(kind: str) -> int:
@@ -61,7 +64,7 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
     A `MeshWarning` names everything that is lost or not obeyed; `warnings` or `unread` of the mesh list it.
     """
     recorded, unsupported = list(raw.warnings), list(raw.unsupported)
-    solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _REDUCED.get(kind, kind) in ELEMENTS and len(rows)]
+    solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _element_of(kind) in ELEMENTS and len(rows)]
     lines = _beam_cells(raw, name, beams, bool(solid))
     if not solid and not lines:
         there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
@@ -74,7 +77,7 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
     index: dict[int, np.ndarray] = {}
     count = 0
     for k, (kind, rows) in enumerate(raw.blocks):
-        to = _REDUCED.get(kind, kind)
+        to = _element_of(kind)
         if k in solid:
             blocks.append((to, rows[:, : ELEMENTS[to].nodes]))
             index[k] = count + np.arange(len(rows))

@@ -9,15 +9,6 @@ from fem.errors import MeshError
 from fem.mesh.check import merge_nodes
 from fem.mesh.mesh import CellBlock, Mesh
 
-_SPLIT = {
-    # corners of the reference cube (hex8 order) of the linear cells that fill it
-    "tetra": ((0, 1, 2, 6), (0, 2, 3, 6), (0, 3, 7, 6), (0, 7, 4, 6), (0, 4, 5, 6), (0, 5, 1, 6)),
-    "hexahedron": ((0, 1, 2, 3, 4, 5, 6, 7),),
-    "wedge": ((0, 1, 2, 4, 5, 6), (0, 2, 3, 4, 6, 7)),
-    "pyramid": ((0, 1, 2, 3, 8), (4, 7, 6, 5, 8), (0, 4, 5, 1, 8), (3, 2, 6, 7, 8), (0, 3, 7, 4, 8), (1, 5, 6, 2, 8)),
-}
-_QUADRATIC = {"tetra10": "tetra", "hexahedron20": "hexahedron", "wedge15": "wedge", "pyramid13": "pyramid"}
-
 
 def block(kind: str, size: tuple[float, float, float], divisions: tuple[int, int, int]) -> Mesh:
     """A box from the origin to `size` with `divisions` cubes along x, y, z, filled with cells of `kind`.
@@ -32,20 +23,21 @@ def block(kind: str, size: tuple[float, float, float], divisions: tuple[int, int
             f"A block needs positive sizes and at least one division each way; found size {size}, divisions "
             f"{divisions}."
         )
-    element(kind)
-    linear = _QUADRATIC.get(kind, kind)
+    cube = element(kind).cube
+    if not cube:
+        raise MeshError(f"Elements of the kind {kind!r} do not say how they fill a cube.")
     nx, ny, nz = divisions
     axes = [np.linspace(0, s, d + 1) for s, d in zip(size, divisions, strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     number = np.arange(len(points)).reshape(nx + 1, ny + 1, nz + 1)
     offsets = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
     cubes = np.stack([number[i : nx + i, j : ny + j, k : nz + k].ravel() for i, j, k in offsets], axis=1)
-    if linear == "pyramid":
+    if max(map(max, cube)) == 8:
         middles = points[cubes].mean(axis=1)
         cubes = np.column_stack([cubes, len(points) + np.arange(len(cubes))])
         points = np.vstack([points, middles])
-    cells = np.concatenate([cubes[:, list(corners)] for corners in _SPLIT[linear]])
-    if kind in _QUADRATIC:
+    cells = np.concatenate([cubes[:, list(corners)] for corners in cube])
+    if element(kind).edges:
         points, cells = _add_mid_nodes(points, cells, kind)
     mesh = Mesh(points, (CellBlock(kind, cells),), name=f"block of {kind}")
     return Mesh(

@@ -8,7 +8,6 @@ import numpy as np
 from fem.elements import ELEMENTS, element
 from fem.errors import MeshError, unknown_name
 from fem.files.abaqus.deck import Deck, DeckMaterial, member
-from fem.files.abaqus.element_types import FACES
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared
@@ -74,7 +73,7 @@ class _Numbers:
 
     def _face(self, block: int, side: str, name: str) -> int:
         shape = element(self.blocks[block][0])
-        table = FACES[shape.corners]
+        table = shape.abaqus_faces
         if not (side.startswith("S") and side[1:].isdigit() and 1 <= int(side[1:]) <= len(table)):
             raise MeshError(
                 f"The deck {self.deck.path}, surface {name!r}: a {shape.kind} has faces S1 to S{len(table)}, found "

@@ -11,29 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
+from fem.elements import ELEMENTS
 from fem.errors import MeshError
 from fem.files.nastran.cards import Card, cards
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
 
-_THROUGH = (*range(12), 16, 17, 18, 19, 12, 13, 14, 15)
-"""Nastran numbers the nodes on vertical edges before those of the top, VTK after them."""
-CELLS: dict[str, dict[int, tuple[str, tuple[int, ...]]]] = {
-    "CTETRA": {4: ("tetra", tuple(range(4))), 10: ("tetra10", tuple(range(10)))},
-    "CPYRAM": {5: ("pyramid", tuple(range(5))), 13: ("pyramid13", tuple(range(13)))},
-    "CPYRA": {5: ("pyramid", tuple(range(5))), 13: ("pyramid13", tuple(range(13)))},
-    "CPENTA": {6: ("wedge", tuple(range(6))), 15: ("wedge15", (0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 9, 10, 11))},
-    "CHEXA": {8: ("hexahedron", tuple(range(8))), 20: ("hexahedron20", _THROUGH)},
-}
-"""Card -> number of nodes -> kind, and the place in the card of each node of VTK."""
-SURFACES = {
-    "CTRIA3": ("triangle", 3),
-    "CTRIAR": ("triangle", 3),
-    "CTRIA6": ("triangle6", 6),
-    "CQUAD4": ("quad", 4),
-    "CQUADR": ("quad", 4),
-    "CQUAD8": ("quad8", 8),
-}
+SURFACES = {"CTRIA3": ("triangle", 3), "CTRIAR": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4),
+"CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8)}  # fmt: skip
 LINES = {"CBAR", "CBEAM", "CROD"}
 _SHELLS = ("PSHELL", "PCOMP", "PCOMPG")
 _WITHOUT_EFFECT = """
@@ -92,7 +77,7 @@ def _take(deck: _Deck, card: Card) -> None:
     """Add one card to the deck."""
     if card.name == "GRID":
         _take_node(deck, card)
-    elif card.name in CELLS:
+    elif any(card.name in e.nastran for e in ELEMENTS.values()):
         _take_cell(deck, card)
     elif card.name in SURFACES:
         kind, count = SURFACES[card.name]
@@ -145,20 +130,20 @@ def _take_cell(deck: _Deck, card: Card) -> None:
     found = [card.text_at(k) for k in range(3, len(card.fields) + 1)]
     while found and found[-1] in ("", "0"):
         found.pop()
-    counts = CELLS[card.name]
+    counts = {e.nodes: e for e in ELEMENTS.values() if card.name in e.nastran}
     if len(found) not in counts:
         raise MeshError(
             f"{card.place}: a {card.name} has {' or '.join(map(str, counts))} nodes; found {len(found)}. Nodes left "
             "out on edges are not supported."
         )
-    kind, order = counts[len(found)]
+    shape = counts[len(found)]
     nodes = [card.whole(k + 3) for k in range(len(found))]
     if card.whole(1) in deck.numbers:
         raise MeshError(
             f"{card.place}: element {card.whole(1)} is given twice. Every element needs a number of its own."
         )
     deck.numbers.add(card.whole(1))
-    deck.add(kind, [nodes[k] for k in order], card.whole(2, card.whole(1)))
+    deck.add(shape.kind, [nodes[k] for k in shape.nastran_order or range(shape.nodes)], card.whole(2, card.whole(1)))
 
 
 def _raw(deck: _Deck, path: Path) -> RawMesh:

@@ -22,7 +22,6 @@ from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import schema
 from flexmb.files.models.changes import changed
-from flexmb.files.models.keys import Keys
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
 from flexmb.mechanism.force_law import LAWS
@@ -237,10 +236,11 @@ def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
 
 
 def _add_motor(site: _Site, keys: schema.MotorKeys) -> None:
+    effort: Any = keys.effort
     if keys.law is not None:
-        effort: Any = LAWS[keys.law]
-    else:
-        effort = keys.effort.motion(site.folder) if isinstance(keys.effort, Keys) else keys.effort
+        effort = LAWS[keys.law]
+    elif not isinstance(effort, float | int):
+        effort = effort.motion(site.folder)
     site.system.motor(keys.name, keys.joint, effort, damping=keys.damping, dof=keys.dof)
 
 

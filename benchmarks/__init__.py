@@ -22,7 +22,7 @@ REGISTRY = {
     "adapted": "benchmarks.adapted:run",
     "adjoint": "benchmarks.adjoint:run",
     "chain": "benchmarks.growth:bodies",
-    "simulate-many": "benchmarks.variants:run",
+    "parameter-study": "benchmarks.variants:run",
     "spin-up": "benchmarks.spin_up:run",
     "step-interface-nodes": "benchmarks.step_interface_nodes:run",
 }

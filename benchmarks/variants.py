@@ -19,9 +19,9 @@ def run() -> list[Row]:
     found = {workers: _study(workers) for workers in (1, 2)}
     one, two = (found[workers][1].measure("force in crank pin") for workers in (1, 2))
     if not np.array_equal(one, two):
-        raise RuntimeError("simulate-many: one and two workers do not give the same outcomes.")
-    name = f"simulate-many, {VARIANTS} variants of the demo, Dask: 2 workers / 1 worker"
-    return [Row(name, found[2][0], found[1][0], GOAL, "s wall", "python -m benchmarks simulate-many")]
+        raise RuntimeError("parameter-study: one and two workers do not give the same outcomes.")
+    name = f"parameter-study, {VARIANTS} variants of the demo, Dask: 2 workers / 1 worker"
+    return [Row(name, found[2][0], found[1][0], GOAL, "s wall", "python -m benchmarks parameter-study")]
 
 
 def _study(workers: int) -> tuple[float, Any]:

@@ -4,6 +4,7 @@ import importlib
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,6 +15,7 @@ from fem.mesh.structured_meshes import block
 from fem.renamed import NAMES, moved
 from flexmb.cli.main import app
 from flexmb.files.models.schema import JointKeys, LoadKeys, MotorKeys, ReductionKeys
+from flexmb.files.results.result_file import _mechanism_from_tree, _mechanism_tree
 from flexmb.simulation.events import stop
 
 ROOT = Path(__file__).parents[1]
@@ -174,6 +176,17 @@ def test_an_old_option_names_the_new_one(verb, option, now):
 def test_an_old_key_names_the_new_one(keys, old, new):
     with pytest.raises(ValueError, match=f"the key '{old}' is now '{new}'"):
         keys.model_validate({old: "root"})
+
+
+def test_a_result_file_of_before_is_read(tmp_path):
+    """Loads had the field `follows`."""
+    system = flexmb.System()
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    system.load("jet", ball.at((0, 0, 0)), force=(1, 0, 0), follower=True)
+    times = np.array([0.0, 1.0])
+    tree = _mechanism_tree(system.build(), times)
+    tree["loads"]["follows"] = tree["loads"].pop("follower")
+    assert _mechanism_from_tree(tree, times, tmp_path).loads[0].follower is True
 
 
 def test_what_has_no_name_fails_as_ever(things):

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from fem.renamed import renamed
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.projection import (
     DEPENDENT,
@@ -53,6 +54,7 @@ FAR, MOST_STEPS, MOST_ROUND = 0.25, 200, 3
 """Radians, or lengths of the mechanism, by which drivers may start off the given configuration, or lead it away from there at a time; most such steps; most drivers that are tried the other way round."""
 
 
+@renamed(moved="assembly_displacement")
 @dataclass(frozen=True, eq=False)
 class Start:
     """Consistent start of a simulation.

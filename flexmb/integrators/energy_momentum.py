@@ -60,6 +60,8 @@ SMALLEST = 1e-16
 BALANCED, MORE = 1e-15, 4
 """Work of the unbalanced forces over a step, relative to the works that balance, that is round-off; and how often a solution whose corrections are round-off is corrected again for it. Rounding moves
 light, soft directions most; behind their corrections those that carry energy may not have settled yet, nor the reactions, with a matrix of an earlier step."""
+EXACT = 1e-15
+"""What the mean Jacobian lacks, in lengths of the mechanism or radians, that is rounding: over a small relative motion it would be an arbitrary force."""
 RESTING = 1e-8
 """Relative motion of two markers in a step, in lengths of the mechanism or radians, below which they rest: what the mean Jacobian lacks is of its order times the square of the step's angle."""
 
@@ -237,8 +239,12 @@ class EnergyMomentumRun:
 
     def _rounding(self) -> float:
         """Corrections that rounding of positions allows."""
+        return ROUNDING * self._far()
+
+    def _far(self) -> float:
+        """Distance of what rounds from the origin, in lengths of the mechanism."""
         places = [self.q[k : k + 3] for k in self.flat.q_start[:-1]]
-        return ROUNDING * (1 + float(np.abs(places).max(initial=0.0)) / self.equations.mechanism.length)
+        return 1 + float(np.abs(places).max(initial=0.0)) / self.equations.mechanism.length
 
     def _iterated(self, z: np.ndarray, step: _Step) -> np.ndarray | None:
         """The solution by a matrix that leaves gyroscopic terms out; None when that converges too slowly."""
@@ -509,7 +515,8 @@ class EnergyMomentumRun:
         missing = change - G @ D
         out = np.zeros_like(G)
         done: dict[tuple[int, int], np.ndarray] = {}
-        for r in range(len(missing)):
+        rounding = EXACT * self._far() * (np.abs(G) @ (1 / self.flat.weight))
+        for r in np.flatnonzero(np.abs(missing) > rounding):
             pair = (int(self.flat.row_markers[r, 0]), int(self.flat.row_markers[r, 1]))
             if pair not in done:
                 done[pair] = self._relative(pair)

@@ -36,7 +36,7 @@ class Method:
 
     def __post_init__(self) -> None:
         if self.step is not None and not 0 < self.step < float("inf"):
-            raise IntegratorError(f"step is a time above 0; found {self.step}.")
+            raise IntegratorError(f"step must be positive and at most the duration; found {self.step}.")
 
     @property
     def may_lock(self) -> bool:
@@ -77,10 +77,12 @@ class AdaptiveMethod(Method):
             raise IntegratorError(
                 f"tolerance is relative to the length of the mechanism, between 0 and 1; found {self.tolerance}."
             )
-        if self.max_step is not None and not 0 < self.max_step < float("inf"):
-            raise IntegratorError(f"max_step is a time above 0; found {self.max_step}.")
+        if self.max_step is not None and not self.max_step > 0:
+            raise IntegratorError(f"max_step must be positive; found {self.max_step}.")
         if self.step is not None and self.max_step is not None:
-            raise IntegratorError("max_step bounds steps that adapt; with a fixed step= there are none.")
+            raise IntegratorError(
+                f"max_step limits steps that adapt, and step={self.step} fixes them; found max_step={self.max_step}. Leave one of them out."
+            )
 
     @property
     def longest_step(self) -> float | None:

@@ -13,7 +13,7 @@ from flexmb.kernels.equations.postprocess import angles_along, marker_paths, mar
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.state import State
+from flexmb.mechanism.state import State, Topology
 from flexmb.results.ledger import Ledger
 from flexmb.results.reactions import joint_reaction
 from flexmb.results.verdict import Verdict, judge
@@ -56,7 +56,7 @@ class EventRecord:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Motion of `mechanism` at the stored times `t` (nt,): `q` (nt, nq), `w` (nt, nv), joint multipliers (nt, nj), `angles` (nt, na), turns counted (see `State`); `happened`: the events in it; `unresolved`: functions of time that its fixed steps pass over."""
+    """Motion of `mechanism` at the stored times `t` (nt,): `q` (nt, nq), `w` (nt, nv), joint multipliers (nt, nj), `angles` (nt, na), turns counted (see `State`); `happened`: the events in it; `topologies`: when they changed which joints act, and to what; `unresolved`: functions of time that its fixed steps pass over."""
 
     mechanism: Mechanism
     t: Float[np.ndarray, "nt"]
@@ -68,11 +68,15 @@ class Result:
     ledger: Ledger
     statistics: Statistics
     happened: tuple[EventRecord, ...] = ()
+    topologies: tuple[tuple[float, Topology], ...] = ()
     unresolved: tuple[str, ...] = ()
 
     def state(self, index: int) -> State:
         """The state at stored time number `index`."""
-        return State(float(self.t[index]), self.q[index].copy(), self.w[index].copy(), np.array(self.angles[index]))
+        t = float(self.t[index])
+        changed = [topology for time, topology in self.topologies if time <= t]
+        angles, topology = np.array(self.angles[index]), changed[-1] if changed else Topology()
+        return State(t, self.q[index].copy(), self.w[index].copy(), angles, topology)
 
     def elastic(self, body: str) -> Float[np.ndarray, "nt m"]:
         """Elastic coordinates eta of a body over time."""

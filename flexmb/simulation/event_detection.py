@@ -29,7 +29,7 @@ from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.locking import EVENT, LockedJoint, locked_row, with_locked_joints
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.state import State
+from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles, result_of_states
 from flexmb.simulation.contacts import Contacts, Force
@@ -83,7 +83,7 @@ class EventDetection:
     def __init__(
         self,
         mechanism: Mechanism,
-        begin: Start,
+        begin: Start | None,
         events: Sequence[Event],
         method: Method,
         pace: Pace,
@@ -91,8 +91,10 @@ class EventDetection:
         longest: float,
     ) -> None:
         self._base, self._events, self._method, self._pace = mechanism, tuple(events), method, pace
-        self._longest, self._span, self._end = longest, end - begin.state.t, end
-        self._round = ROUND * max(abs(end), abs(begin.state.t))
+        initial = mechanism.initial if begin is None else begin.state
+        self._longest, self._span, self._end = longest, end - initial.t, end
+        self._round = ROUND * max(abs(end), abs(initial.t))
+        _require_events(initial, self._events)
         _require_names(mechanism, self._events)
         self._stops = {e.name: e.do for e in self._events if isinstance(e.do, StopImpact)}
         self._history = {e.name: _Values() for e in self._events if isinstance(e.do, Lock | StopImpact)}
@@ -104,13 +106,26 @@ class EventDetection:
         self._strongest: dict[str, float] = {}  # force of each contact
         self._armed = np.array([isinstance(e.do, StopImpact) for e in self._events])
         self._levels, self._largest = np.zeros(len(events)), np.zeros(len(events))
-        self._turned = begin.state.angles  # at the last look, of everything that turns
+        self._turned = initial.angles  # at the last look, of everything that turns
         self.happened: list[EventRecord] = []
         self.ended, self._lost, self._statistics = False, 0.0, list[Statistics]()
         self._prepared = False
-        self._leg = Leg(method.begin(mechanism, begin, end=end, longest=longest, pace=pace), mechanism, np.zeros(4))
+        self.topologies: list[tuple[float, Topology]] = []
+        if begin is not None:
+            self._leg = Leg(method.begin(mechanism, begin, end=end, longest=longest, pace=pace), mechanism, np.zeros(4))
+        else:
+            self._take_over(initial)
+            self._leg = self._start_from(initial, np.zeros(4))()
         self._looked(self._look(self._leg, self._leg.run.now()))
         self._begin()
+
+    def _take_over(self, state: State) -> None:
+        """What events had changed until a state."""
+        topology = state.topology
+        self._held, self._released = dict(topology.locked), set(topology.released)
+        for name, value in topology.locked.items():
+            self._history[name].note(state.t, value)
+        self.topologies.append((state.t, topology))
 
     # what an integrator gives ----------------------------------------------------------------------------------------
 
@@ -338,6 +353,7 @@ class EventDetection:
             state = self._impact(state, locks, touching, lost)
         self.ended = any(isinstance(e.do, Terminate) for e in events)
         self._lost += sum(lost.values())
+        self.topologies.append((float(s.t), Topology(dict(self._held), frozenset(self._released))))
         self.happened += [EventRecord(float(s.t), e.name, lost[e.name]) for e in self._events if e.name in lost]
         return state
 
@@ -521,6 +537,15 @@ class _Values:
 def _add(lost: dict[str, float], losses: Mapping[str, float], names: Sequence[str]) -> None:
     for name in names:
         lost[name] = lost.get(name, 0.0) + losses[name]
+
+
+def _require_events(state: State, events: Sequence[Event]) -> None:
+    """Raises `EventError` for a state that is held by events which are not given."""
+    names = {e.name for e in events if isinstance(e.do, Lock | StopImpact)}
+    if missing := sorted(state.topology.locked.keys() - names):
+        raise EventError(
+            f"The state at t = {state.t:.6g} is held by {', '.join(map(repr, missing))}; start from it with the events of that simulation."
+        )
 
 
 def _require_names(mechanism: Mechanism, events: Sequence[Event]) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 from flexmb.equations.initial_conditions import start
 from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
-from flexmb.errors import UnresolvedWarning
+from flexmb.errors import EventError, UnresolvedWarning
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.state import State
+from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
@@ -59,7 +59,7 @@ def simulate(
     - `history`: a file that the motion is stored in, for runs whose motion does not fit the memory; the result's arrays then live in the file. It replaces an older history
       when the run is complete, and nothing else.
 
-    Raises `IntegratorError` for an option that the method does not have or outside its range, `AssemblyError` when the joints cannot be closed, `ConvergenceError` when the Newton iteration
+    Raises `EventError` for an `initial_state` that events hold which are not given, `IntegratorError` for an option that the method does not have or outside its range, `AssemblyError` when the joints cannot be closed, `ConvergenceError` when the Newton iteration
     fails at a step that cannot be made smaller; the message names time and cause.
     Cost per step: O(m^2) per flexible body for its inertia terms, O(m) for the solve; for the joints, linear in the length of a chain, quadratic in the rows that
     closed loops and branches carry along.
@@ -77,13 +77,18 @@ def simulate(
     count = len(times) - 1
     longest = times[1] - times[0]
     run: Integrator
+    if not events and mechanism.initial.topology != Topology():
+        raise EventError(
+            f"Events have changed the joints of the state at t = {mechanism.initial.t:.6g} ({mechanism.initial.topology}); start from it with the events of that simulation."
+        )
     with ExitStack() as open_files:
         with announced():
-            begin = start(mechanism, compiled(mechanism))
+            changed = mechanism.initial.topology != Topology()
+            begin = None if events and changed else start(mechanism, compiled(mechanism))
             if events:
                 watched = EventDetection(mechanism, begin, events, method, pace, times[-1], longest)
                 run, mechanism, happened = watched, watched.mechanism, watched.happened
-            else:
+            elif begin is not None:
                 run, happened = method.begin(mechanism, begin, end=times[-1], longest=longest, pace=pace), []
             stored = open_files.enter_context(History(mechanism, count + 1, history))
             stored.store(run.now())
@@ -95,6 +100,10 @@ def simulate(
                 progress((k + 1) / count)
             if events and watched.ended:
                 break
-        result = replace(stored.result(run.statistics(process_time() - clock), happened), unresolved=unresolved)
+        result = replace(
+            stored.result(run.statistics(process_time() - clock), happened),
+            unresolved=unresolved,
+            topologies=tuple(watched.topologies) if events else (),
+        )
     warn([f for f in result.verdict.findings if f[0] is not UnresolvedWarning], stacklevel=2)
     return result

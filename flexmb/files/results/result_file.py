@@ -1,5 +1,6 @@
 """Results in HDF5: motion, ledger, and the mechanism that moved."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row
-from flexmb.mechanism.state import State
+from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles
@@ -34,6 +35,10 @@ def save_result(result: Result, path: str | Path) -> Path:
     tree["ledger"] = {f.name: getattr(result.ledger, f.name) for f in fields(result.ledger)}
     tree["statistics"] = asdict(result.statistics)
     tree["happened"] = [asdict(h) for h in result.happened]
+    tree["topologies"] = [
+        {"t": t, "locked": json.dumps(dict(x.locked)), "released": json.dumps(sorted(x.released))}
+        for t, x in result.topologies
+    ]
     tree["unresolved"] = list(result.unresolved)
     tree["mechanism"] = _mechanism_tree(result.mechanism, result.t)
     return write_tree(path, "result", tree)
@@ -59,6 +64,10 @@ def load_result(path: str | Path) -> Result:
             ledger=ledger,
             statistics=Statistics(**tree["statistics"]),
             happened=tuple(EventRecord(**h) for h in tree.get("happened", [])),
+            topologies=tuple(
+                (float(x["t"]), Topology(json.loads(x["locked"]), frozenset(json.loads(x["released"]))))
+                for x in tree.get("topologies", [])
+            ),
             unresolved=tuple(str(text) for text in tree.get("unresolved", [])),
         )
     except FlexmbError as error:
@@ -80,7 +89,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "force_elements": {name: np.array(rows) for name, rows in m.force_elements.items()},
         "loads": _columns(m.loads, Load),
         "functions": [{"description": f.description, "values": np.array([f(x) for x in t])} for f in m.functions],
-        "initial": asdict(m.initial),
+        "initial": {name: getattr(m.initial, name) for name in ("t", "q", "w", "angles")},
         "start_rows": _columns([row for row, _ in m.start_rows], Row),
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
         "laws": [law.name for law in m.laws],

@@ -23,7 +23,7 @@ TABLE = {
 @pytest.mark.parametrize("name", TABLE)
 def test_what_follows_from_the_equations(name):
     kind = JOINTS[name]
-    assert (kind.axes, kind.free, kind.aligned, kind.commuting, kind.holds_point) == TABLE[name]
+    assert (kind.axes, kind.dofs, kind.aligned, kind.commuting, kind.holds_point) == TABLE[name]
     assert kind.welds == (name == "fixed")
 
 

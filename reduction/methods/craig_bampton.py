@@ -81,7 +81,10 @@ def guyan(
     model: Model, reference_frame: str | None = None, *, band: Band | None = None, inputs: Sequence[Load] | None = None
 ) -> Basis:
     """Static shapes of the interfaces alone (Guyan, AIAA J. 3 (1965) 380): `craig_bampton` without vibration modes,
-    m = 6 (ni - 1). `inputs`: see `resolve_inputs`."""
+    m = 6 (ni - 1).
+
+    `band`, `inputs`: what the error is measured over and for, as there.
+    """
     return craig_bampton(model, 0, reference_frame, band=band, inputs=inputs)
 
 

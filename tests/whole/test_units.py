@@ -140,6 +140,10 @@ def test_inverse_dynamics(units):
 # light bodies beside heavy ones ----------------------------------------------------------------------------------
 
 
+SIMPLE = (3, 8, 14, 20, 29, 41)
+"""Seeds of random mechanisms without redundant joints, whose multipliers are unique."""
+
+
 def exact_accelerations(e, functions, q, w):
     """Accelerations by 60-digit elimination of the equations that `Equations.accelerations` solves."""
     from mpmath import lu_solve, matrix, mp
@@ -162,7 +166,7 @@ def exact_accelerations(e, functions, q, w):
 @pytest.mark.parametrize("ratio", [1e-4, 1e-7, 1e-9])
 def test_a_light_body_does_not_spoil_accelerations(ratio):
     """One body of a mechanism lighter than the others by many decades: its accelerations carry the rounding of the forces on it, no more."""
-    for seed in (8, 12, 19, 20):
+    for seed in SIMPLE:
         d = replace(sound(describe(seed, flexible=False, events=False)), drivers=())
         k = int(np.random.default_rng(seed).integers(len(d.bodies) - 1))
         light = replace(d.bodies[k], mass=ratio * d.bodies[k].mass, inertia=ratio * d.bodies[k].inertia)

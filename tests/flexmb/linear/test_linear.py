@@ -118,7 +118,9 @@ def test_a_spinning_rotor_on_springs_splits_its_frequencies():
     whirl = np.sqrt(stiffness / mass)
     for expected in (whirl - speed, whirl, whirl + speed):
         assert np.abs(np.abs(values.imag) - expected).min() < 1e-6
-    assert np.abs(values.real).max() < 1e-6
+    free = np.abs(values) < 1.0  # the spin: a double eigenvalue with one eigenvector, which rounding splits by its root
+    assert np.abs(values.real[~free]).max() < 1e-9
+    assert np.abs(values[free]).max() ** 2 < 4 * np.finfo(float).eps * 1e4 / 0.02
 
 
 def test_the_verb_prints_and_draws(tmp_path, monkeypatch):

@@ -41,6 +41,8 @@ class BodyInterface:
         for name in ("point", "rows", "second"):
             if getattr(self, name) is None:
                 continue
+            if np.iscomplexobj(getattr(self, name)):
+                raise MatrixError(f"{type(self).__name__}.{name} is complex; it must be real.")
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
             if not np.isfinite(value).all():
                 raise InterfaceError(f"The {name} of an interface must be finite.")
@@ -96,6 +98,8 @@ class Body:
     def __post_init__(self) -> None:
         m = self.invariants.modes
         for name in ("stiffness", "damping", "deflection"):
+            if np.iscomplexobj(getattr(self, name)):
+                raise MatrixError(f"{type(self).__name__}.{name} is complex; it must be real.")
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
             if value.shape != (m,):
                 raise MatrixError(

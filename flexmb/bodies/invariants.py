@@ -52,6 +52,8 @@ class InertiaInvariants:
 
     def __post_init__(self) -> None:
         for name in ("s0", "S1", "SG", "J0", "J1", "J2", "h0", "h", "PG"):
+            if np.iscomplexobj(getattr(self, name)):
+                raise MatrixError(f"Inertia invariant {name} is complex; it must be real.")
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
             if not np.isfinite(value).all():
                 raise MatrixError(f"Inertia invariant {name} contains NaN or infinity.")

@@ -30,7 +30,7 @@ class BodyInterface:
     interface for unit elastic coordinates, in body axes; `second` (6, m, m): its motion of second order, None for
     none. The cost of a time step does not depend on how many nodes the interface has.
 
-    Raises `InterfaceError` when the point is not three numbers, or a number is not finite.
+    Raises `InterfaceError` when the point is not three numbers, or a number is complex or not finite.
     """
 
     point: Float[np.ndarray, "3"]
@@ -42,7 +42,7 @@ class BodyInterface:
             if getattr(self, name) is None:
                 continue
             if np.iscomplexobj(getattr(self, name)):
-                raise MatrixError(f"{type(self).__name__}.{name} is complex; it must be real.")
+                raise InterfaceError(f"The {name} of an interface is complex; it must be real.")
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
             if not np.isfinite(value).all():
                 raise InterfaceError(f"The {name} of an interface must be finite.")
@@ -99,7 +99,7 @@ class Body:
         m = self.invariants.modes
         for name in ("stiffness", "damping", "deflection"):
             if np.iscomplexobj(getattr(self, name)):
-                raise MatrixError(f"{type(self).__name__}.{name} is complex; it must be real.")
+                raise MatrixError(f"Body {self.name!r}: {name} is complex; it must be real.")
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
             if value.shape != (m,):
                 raise MatrixError(

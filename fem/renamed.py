@@ -39,7 +39,7 @@ flexmb.cli -> flexmb.cli.analyses: campbell modes periodic response sensitivity 
 flexmb.cli -> flexmb.cli.motion: compare demo inverse mobility run validate view
 flexmb.cli -> flexmb.cli.parts: convert inspect materials reduce stress
 flexmb.files -> flexmb.files.bodies: array_file body_file body_tree mbdyn_file modal_data sid_file
-flexmb.files -> flexmb.files.models: changes keys model_file motion_keys schema schema_errors
+flexmb.files -> flexmb.files.models: changes keys=key_types model_file motion_keys schema schema_errors
 flexmb.files -> flexmb.files.results: result_file table_file vtk_file
 flexmb.files -> flexmb.files.storage: sound tree
 flexmb.integrators -> flexmb.equations: equations=evaluation snapshot

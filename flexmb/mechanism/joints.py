@@ -1,4 +1,4 @@
-"""The kinds of joints: which relative motions each blocks, and what else flexmb knows of it, as records that users add to.
+"""The kinds of joints: which relative motions each blocks, and what else flexmb knows of it, as records that users add to. Their equations are evaluated in flexmb/kernels/equations/rows.py.
 
 Two markers `a` and `b`; `d` is the position of `b` relative to `a` and `S = R_a^T R_b` the relative rotation,
 both resolved in marker `a`. A joint is a set of scalar equations of two sorts:

@@ -1,4 +1,4 @@
-"""The verdict on a simulation: whether its energy balance closes, its joints stay closed, its bodies stay in their range."""
+"""The verdict on a simulation: whether its energy balance closes, its joints stay closed (drift), its bodies stay in their range."""
 
 import warnings
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Impacts and contact forces on coordinates of joints, while all other joints hold.
+"""Impacts and contact forces on coordinates of joints, while all other joints hold. In which order events act at one instant: flexmb/simulation/event_detection.py.
 
 A coordinate is locked (bilateral: it keeps its value) or stopped (unilateral: it can be pushed away from its stop, and not be pulled to it). Both are rows `G` of a mechanism; `separation` is
 the rate with which a coordinate leaves its stop. With `W`, the response of separations to impulses along them while the joints hold,

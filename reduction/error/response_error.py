@@ -1,4 +1,7 @@
-"""The relative error of a reduced body's response over a band, against the reference response."""
+"""The relative error of a reduced body's response over a band, against the reference response.
+
+The bound itself: `reduction.error.reference_response`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

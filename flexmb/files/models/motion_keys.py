@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from flexmb.errors import MotionError
-from flexmb.files.models.keys import Keys, Positive, refusal
+from flexmb.files.models.key_types import Keys, Positive, refusal
 from flexmb.mechanism import time_functions as motion
 from flexmb.mechanism.time_functions import TimeFunction
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 
 from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError
-from flexmb.files.models.keys import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
+from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
 from flexmb.mechanism.force_law import LAWS

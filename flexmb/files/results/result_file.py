@@ -1,4 +1,4 @@
-"""Results in HDF5: motion, ledger, and the mechanism that moved."""
+"""Results in HDF5: motion with multipliers and angles, ledger, statistics, events and what they changed, functions of time that steps pass over, and the mechanism that moved."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Residual of the equations of motion and the generalised-alpha time loop, compiled."""
+"""Residual of the equations of motion (gravity and its potential: `balance_body`), powers of drivers and loads (`powers_of`), and the generalised-alpha time loop, compiled."""
 
 from typing import NamedTuple
 

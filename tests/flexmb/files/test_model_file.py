@@ -430,7 +430,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
 def test_the_manual_names_every_key_of_the_format():
     """Each key of the schema stands between backquotes or in an example; `tomllib` reads the examples."""
     from flexmb.files.models import motion_keys, schema
-    from flexmb.files.models.keys import Keys
+    from flexmb.files.models.key_types import Keys
 
     text = (DOCS / "model-files.md").read_text(encoding="utf-8")
     assert tomllib.loads(EXAMPLE)["name"] == "pendulum on a cart"

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from referee.build import build, condition, sound
 from referee.description import CLOSING, DOUBLED, TWIN, WEIGHTS, describe
@@ -28,11 +28,12 @@ def report(seeds):
     return [fault for r in reports for fault in r.faults], sum("baseline" in r.skipped for r in reports)
 
 
-@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@seed(1)  # a text of the test would change what derandomize=True picks
+@settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 10_000))
-def test_random_mechanisms(seed):
+def test_random_mechanisms(number):
     """A few of them; the long tests take batches of twenty (FLEXMB_REFEREE_BATCHES of them, two by default; 25 are five hundred mechanisms)."""
-    faults, _ = report([seed])
+    faults, _ = report([number])
     assert not faults, "\n".join(faults)
 
 

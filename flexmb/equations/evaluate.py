@@ -13,11 +13,8 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.projection import as_sparse
+from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import make_marker_kinematics
-from flexmb.kernels.equations.rows import all_rows
-from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -61,68 +58,65 @@ class Evaluation:
 
 def evaluate(system: System | Mechanism, state: State) -> Evaluation:
     """All terms of the equations of motion of a mechanism at a state. Raises `MechanismError` for a state of another mechanism."""
-    mechanism, e, functions = _at(system, state)
-    nj, nv = mechanism.joint_rows, len(state.w)
-    unbalanced, energies = e.residual(functions, state.q, state.w, np.zeros(nv), np.zeros(nj))
+    e, functions = _at(system, state)
+    unbalanced, energies = _unaccelerated(e, functions, state)
     forces, mass = -unbalanced, e.mass()
     angles, rates = e.angles_there(functions), e.broken_rates(functions, state.w)
-    values, jacobian = _constraints(mechanism, state, e, functions)
+    values, jacobian = _constraints(e, functions, state)
     wdot, multipliers = e.accelerations(functions, state.q, state.w)
     return Evaluation(mass, forces, values, rates, jacobian, wdot, multipliers, Energies(*map(float, energies)), angles)
 
 
 def mass_matrix(system: System | Mechanism, state: State) -> sp.csr_matrix:
     """The mass matrix (nv, nv) at a state."""
-    mechanism, e, functions = _at(system, state)
-    e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(mechanism.joint_rows))
+    e, functions = _at(system, state)
+    _unaccelerated(e, functions, state)
     return e.mass()
 
 
 def forces(system: System | Mechanism, state: State) -> Float[np.ndarray, "nv"]:
     """The generalised forces (nv,) at a state, `f` in (1): in body axes, and of elastic coordinates."""
-    mechanism, e, functions = _at(system, state)
-    return -e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(mechanism.joint_rows))[0]
+    return -_unaccelerated(*_at(system, state), state)[0]
 
 
 def accelerations(system: System | Mechanism, state: State) -> tuple[Float[np.ndarray, "nv"], Float[np.ndarray, "nj"]]:
     """The rates (nv,) of the velocities, and the multipliers (nj,) of the joint equations, at a state on the joints."""
-    _, e, functions = _at(system, state)
+    e, functions = _at(system, state)
     return e.accelerations(functions, state.q, state.w)
 
 
 def constraint_values(system: System | Mechanism, state: State) -> Float[np.ndarray, "nj"]:
     """What the joint equations (nj,) lack of being fulfilled at a state: lengths, and angles in radians."""
-    mechanism, e, functions = _at(system, state)
-    return _constraints(mechanism, state, e, functions)[0]
+    return _constraints(*_at(system, state), state)[0]
 
 
 def constraint_jacobian(system: System | Mechanism, state: State) -> sp.csr_matrix:
     """The Jacobian `G` (nj, nv) of the joint equations at a state: their rates are `G w` less the rates of drivers."""
-    mechanism, e, functions = _at(system, state)
-    return _constraints(mechanism, state, e, functions)[1]
+    return _constraints(*_at(system, state), state)[1]
 
 
 def energies(system: System | Mechanism, state: State) -> Energies:
     """The energies of a state."""
-    mechanism, e, functions = _at(system, state)
-    zeros = np.zeros(len(state.w)), np.zeros(mechanism.joint_rows)
-    return Energies(*map(float, e.residual(functions, state.q, state.w, *zeros)[1]))
+    return Energies(*map(float, _unaccelerated(*_at(system, state), state)[1]))
 
 
-def _at(system: System | Mechanism, state: State) -> tuple[Mechanism, Equations, np.ndarray]:
+def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray]:
     mechanism = system.build() if isinstance(system, System) else system
     sizes = [len(mechanism.initial.q), len(mechanism.initial.w)]
     if [len(state.q), len(state.w)] != sizes:
         raise MechanismError(
             f"A state of {mechanism.name!r} has {sizes[0]} coordinates and {sizes[1]} velocities; found {len(state.q)} and {len(state.w)}. Is it a state of another mechanism?"
         )
-    return mechanism, Equations(mechanism, state.q, state.angles), mechanism.function_values(state.t)
+    return Equations(mechanism, state.q, state.angles), mechanism.function_values(state.t)
 
 
-def _constraints(
-    mechanism: Mechanism, state: State, e: Equations, functions: np.ndarray
-) -> tuple[np.ndarray, sp.csr_matrix]:
-    flat, nr, nj = compiled(mechanism), len(mechanism.rows), mechanism.joint_rows
-    values, G = np.zeros(nr), np.zeros((nr, 2, 6 + e.flat.marker_rows.shape[2]))
-    all_rows(flat, state.q, functions, e.angles, make_marker_kinematics(flat), values, G)
-    return values[:nj], as_sparse(flat, G)[:nj]
+def _unaccelerated(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """What is unbalanced (nv,) without accelerations and multipliers, and energies (4,)."""
+    return e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(e.flat.joint_rows))
+
+
+def _constraints(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Values (nj,) and Jacobian (nj, nv) of the joint equations."""
+    nj = e.flat.joint_rows
+    values, jacobian = row_jacobian(e.mechanism, e.flat, state.q, functions, e.angles)
+    return values[:nj], jacobian[:nj]

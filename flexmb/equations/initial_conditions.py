@@ -70,13 +70,14 @@ class Start:
 
 
 def row_jacobian(
-    mechanism: Mechanism, flat: CompiledModel, q: np.ndarray, functions: np.ndarray
+    mechanism: Mechanism, flat: CompiledModel, q: np.ndarray, functions: np.ndarray, near: np.ndarray | None = None
 ) -> tuple[np.ndarray, sp.csr_matrix]:
-    """Values (nr,) and sparse Jacobian (nr, nv) of all rows at `q`; the rate of a row is `Jacobian @ w`. Angles of force elements are in the turns of the initial state."""
+    """Values (nr,) and sparse Jacobian (nr, nv) of all rows at `q`; the rate of a row is `Jacobian @ w`. Angles are in the turns of `near` (na,), by default of the initial state."""
     nr = len(mechanism.rows)
     values = np.zeros(nr)
     G = np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
-    near = mechanism.initial.angles if len(mechanism.initial.angles) else np.zeros(len(mechanism.turning))
+    if near is None:
+        near = mechanism.initial.angles if len(mechanism.initial.angles) else np.zeros(len(mechanism.turning))
     all_rows(flat, q, functions, near, make_marker_kinematics(flat), values, G)
     return values, as_sparse(flat, G)
 

@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar
 
 from flexmb.equations.initial_conditions import Start
@@ -120,10 +121,16 @@ def register(name: str) -> Callable[[M], M]:
 
 def methods() -> Mapping[str, type[Method]]:
     """All methods by name: those of this folder, and those registered elsewhere."""
+    _import_folder()
+    return dict(sorted(_REGISTERED.items()))
+
+
+@cache
+def _import_folder() -> None:
+    """Once: every simulation asks for the methods, and a folder is listed on the disk."""
     folder = __name__.rpartition(".")[0]
     for module in pkgutil.iter_modules(importlib.import_module(folder).__path__):
         importlib.import_module(f"{folder}.{module.name}")
-    return dict(sorted(_REGISTERED.items()))
 
 
 def method_of(method: str | Method, options: Mapping[str, Any]) -> Method:

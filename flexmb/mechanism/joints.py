@@ -13,8 +13,9 @@ change when the mechanism moves as a whole.
 Reference: Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), chapter 9 (dot-1 conditions).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from fem.errors import unknown_name
 from flexmb.errors import JointError
@@ -98,22 +99,7 @@ _ALIGNED = (("dot", 0, 2), ("dot", 1, 2))
 _LOCKED = (("dot", 1, 2), ("dot", 0, 2), ("dot", 0, 1))
 
 _REGISTERED: dict[str, JointKind] = {}
-
-
-class _Kinds(Mapping[str, JointKind]):
-    """What is registered, for reading."""
-
-    def __getitem__(self, name: str) -> JointKind:
-        return _REGISTERED[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_REGISTERED)
-
-    def __len__(self) -> int:
-        return len(_REGISTERED)
-
-
-JOINTS: Mapping[str, JointKind] = _Kinds()
+JOINTS: Mapping[str, JointKind] = MappingProxyType(_REGISTERED)
 """All kinds by name."""
 
 

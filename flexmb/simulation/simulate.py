@@ -77,14 +77,14 @@ def simulate(
     count = len(times) - 1
     longest = times[1] - times[0]
     run: Integrator
-    if not events and mechanism.initial.topology != Topology():
+    changed = mechanism.initial.topology != Topology()
+    if changed and not events:
         raise EventError(
             f"Events have changed the joints of the state at t = {mechanism.initial.t:.6g} ({mechanism.initial.topology}); start from it with the events of that simulation."
         )
     with ExitStack() as open_files:
         with announced():
-            changed = mechanism.initial.topology != Topology()
-            begin = None if events and changed else start(mechanism, compiled(mechanism))
+            begin = None if changed else start(mechanism, compiled(mechanism))
             if events:
                 watched = EventDetection(mechanism, begin, events, method, pace, times[-1], longest)
                 run, mechanism, happened = watched, watched.mechanism, watched.happened

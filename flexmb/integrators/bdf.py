@@ -18,7 +18,7 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
-from flexmb.integrators.integrator import Steps, first_step, whole
+from flexmb.integrators.integrator import Steps, fastest_rotation, first_step, whole
 from flexmb.integrators.method import AdaptiveMethod, register
 from flexmb.integrators.radau import RadauRun
 from flexmb.integrators.saddle import blocks_of
@@ -177,8 +177,7 @@ class BDFRun:
 
     def _limited(self) -> float:
         """The step that the order and the errors ask for, no longer than bodies may turn in it."""
-        speed = np.abs(self.speeds[0][self._spins]).reshape(-1, 3)
-        fastest = float(np.sqrt((speed**2).sum(axis=1)).max(initial=0.0))
+        fastest = fastest_rotation(self.flat, self.speeds[0])
         if self.fixed is not None and fastest * self._size > TURN:
             raise IntegratorError(
                 f"In a step of {self._size:.3g} a body of {self.equations.mechanism.name!r} turns by {fastest * self._size:.3g} rad at t = {self.times[0]:.6g} "

@@ -6,6 +6,7 @@ import numpy as np
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.snapshot import Snapshot
+from flexmb.kernels.base.data import CompiledModel
 from flexmb.results.result import Statistics
 
 
@@ -45,6 +46,11 @@ class Steps:
     def statistics(self, cpu: float) -> Statistics:
         """Of a result."""
         return Statistics(self.taken, self.rejected, self.iterations, cpu, float(self.smallest), float(self.largest))
+
+
+def fastest_rotation(flat: CompiledModel, w: np.ndarray) -> float:
+    """The largest angular velocity of a body, of velocities `w` (nv,)."""
+    return float(np.linalg.norm(w[np.add.outer(flat.v_start[:-1], np.arange(3, 6))], axis=1).max(initial=0.0))
 
 
 def whole(step: float, span: float) -> float:

@@ -16,7 +16,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.integrator import Steps, first_step, whole
+from flexmb.integrators.integrator import Steps, fastest_rotation, first_step, whole
 from flexmb.integrators.method import AdaptiveMethod, register
 from flexmb.integrators.saddle import blocks_of
 from flexmb.integrators.travel import Travel, flying
@@ -75,7 +75,7 @@ class RadauRun:
         self.wdot, self.multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
         span = end - state.t
         self._size = whole(step, span) if step else first_step(state.w, begin.wdot, e.flat.weight, tolerance, span)
-        self._steps, self._spins = Steps(), np.add.outer(e.flat.v_start[:-1], np.arange(3, 6))
+        self._steps = Steps()
         self._travel = Travel(e.flat, flying(e.flat))
         self._take_along()
         self._stages = np.tile(np.concatenate([self._rate, self.multipliers]), (3, 1))
@@ -166,8 +166,8 @@ class RadauRun:
 
     def _largest(self) -> float:
         """The step that the error allows, if it adapts no longer than the fastest body takes for `TURN`: rotations of whole turns within a step are no longer unique."""
-        fastest = np.linalg.norm(self.w[self._spins], axis=1).max(initial=0.0)
-        return self._size if self.fixed is not None or fastest * self._size <= TURN else TURN / float(fastest)
+        fastest = fastest_rotation(self.flat, self.w)
+        return self._size if self.fixed is not None or fastest * self._size <= TURN else TURN / fastest
 
     def _solve(self, h: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Exponential coordinates (3, nv), accelerations and multipliers (3, nv + nj) and powers (3, 4) of the stages; None where the iteration fails."""

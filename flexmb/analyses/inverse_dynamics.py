@@ -22,7 +22,7 @@ from flexmb.equations.initial_conditions import consistent_state, row_jacobian
 from flexmb.equations.tangent import carrying, tangent
 from flexmb.errors import InverseError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, CompiledModel
-from flexmb.kernels.steps.step import displace
+from flexmb.kernels.equations.displacement import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.locking import LOCKED
 from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row

@@ -1,4 +1,4 @@
-"""Equations of motion of one body, written to be read: the reference for the compiled kernels. Gravity, in world axes, is added in flexmb/kernels/steps/step.py, `balance_body`.
+"""Equations of motion of one body, written to be read: the reference for the compiled kernels. Gravity, in world axes, is added in flexmb/kernels/equations/residual.py, `balance_body`.
 
 Body-frame velocities `w = [v, omega, etadot]`; kinetic energy to second order in `eta, etadot`. With a second-order field the terms of
 higher order are chosen so that the mass matrix stays positive definite however far the body bends: with the rigid blocks

@@ -33,10 +33,10 @@ from flexmb.integrators.method import Method, register
 from flexmb.integrators.travel import Travel, flying
 from flexmb.kernels.base.algebra import left_jacobian, rotation_exp
 from flexmb.kernels.base.data import GROUND, make_marker_kinematics
+from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.steps.mean_rows import mean_rows, quadrature
 from flexmb.kernels.steps.solve import INACTIVE, solve_rows
-from flexmb.kernels.steps.step import displace
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 from flexmb.spatial.layout import elastic_places, pose

@@ -16,9 +16,9 @@ from flexmb.kernels.equations.articulated import (
     moved_joints,
     tree_accelerations,
 )
+from flexmb.kernels.equations.residual import balance_rows, powers_of
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.equations.tree import joint_poses, joint_velocities, place_bodies
-from flexmb.kernels.steps.step import balance_rows, powers_of
 from flexmb.mechanism.compile import part_of
 from flexmb.mechanism.force_law import require_sound
 from flexmb.mechanism.mechanism import Mechanism

@@ -16,7 +16,7 @@ class Ledger:
     `residual = kinetic + elastic + gravity + springs + heat + lost in impacts - work - (its start)`: what is neither energy, nor work, nor
     heat. It is the error of the simulation together with the numerical dissipation of the integrator.
 
-    `driver_work`: of prescribed motions; `load_work`: of loads, motors and force laws. Their powers: `powers_of` in flexmb/kernels/steps/step.py.
+    `driver_work`: of prescribed motions; `load_work`: of loads, motors and force laws. Their powers: `powers_of` in flexmb/kernels/equations/residual.py.
     """
 
     t: Float[np.ndarray, "nt"]

@@ -40,6 +40,7 @@ from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.base.dense import copy, inner
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.transposed import transposed
+from flexmb.kernels.equations.displacement import largest
 from flexmb.kernels.equations.pivots import (
     BEFORE,
     OF_INCREMENT,
@@ -50,18 +51,10 @@ from flexmb.kernels.equations.pivots import (
     forces_at_pivots,
     pivot_increment,
 )
+from flexmb.kernels.equations.residual import balance_body, balance_rows, law_slopes
 from flexmb.kernels.equations.rows import add_row_forces, row_rates
 from flexmb.kernels.steps.solve import solve_step
-from flexmb.kernels.steps.step import (
-    CONVERGED,
-    advance,
-    balance_body,
-    balance_rows,
-    largest,
-    law_slopes,
-    row_compliances,
-    step_factors,
-)
+from flexmb.kernels.steps.step import CONVERGED, advance, row_compliances, step_factors
 
 ENOUGH = 1e-9
 """What a correction leaves of the error of the solution, relative to it, by the contraction of the iteration as measured last: then it is the last one."""

@@ -28,9 +28,10 @@ from flexmb.kernels.equations.bodies import (
     products_of,
     rigid_block,
 )
+from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.equations.residual import law_slopes
 from flexmb.kernels.equations.rows import add_row_forces, add_wrenches, row_rates, rows_from, wrench_to_body
 from flexmb.kernels.equations.tree import marker_velocity
-from flexmb.kernels.steps.step import displace, law_slopes
 
 DIFFERENCE = 3e-8
 """Of a displacement over the mechanism's length: leaves errors of some 1e-8 of the second derivatives, by curvature and by rounding."""

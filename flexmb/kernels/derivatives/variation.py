@@ -15,10 +15,12 @@ from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.adjoint import ITERATIONS, extrapolate, increment_of, settled
+from flexmb.kernels.equations.displacement import displace, largest
 from flexmb.kernels.equations.pivots import add_moved, changes_from_pivots, pivot_increment
+from flexmb.kernels.equations.residual import residual
 from flexmb.kernels.equations.rows import add_row_forces, row_rates
 from flexmb.kernels.steps.solve import mass_times, solve_step
-from flexmb.kernels.steps.step import displace, largest, move, residual, row_compliances, step_factors
+from flexmb.kernels.steps.step import move, row_compliances, step_factors
 
 KEPT = 5
 """Changes of earlier steps that predict the next."""

@@ -1,4 +1,4 @@
-"""Mass blocks, inertia forces and energies of one body, compiled; flexmb/bodies/dynamics.py says the same in a readable way. Gravity is added in flexmb/kernels/steps/step.py, `balance_body`.
+"""Mass blocks, inertia forces and energies of one body, compiled; flexmb/bodies/dynamics.py says the same in a readable way. Gravity is added in flexmb/kernels/equations/residual.py, `balance_body`.
 
 Loops over the elastic coordinates are straight lines of arithmetic on rows of contiguous numbers: the compiler makes vector instructions of them.
 """

@@ -10,8 +10,8 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import add, cross, left_jacobian, load3, rotate, rotate_inv, rotation_exp, scale, store
 from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.rows import all_rows
-from flexmb.kernels.steps.step import displace
 
 ENOUGH = 1e-17
 """Error of the quadrature relative to the mean."""

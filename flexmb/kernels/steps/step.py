@@ -1,38 +1,21 @@
-"""Residual of the equations of motion (gravity and its potential: `balance_body`), powers of drivers and loads (`powers_of`), and the generalised-alpha time loop, compiled."""
+"""A step of generalised-alpha, Newton's iteration, and the time loop, compiled."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import compose, cross, dot, load3, matrix, rotate_inv, store
-from flexmb.kernels.base.call import call_law
-from flexmb.kernels.base.data import ANGLE
-from flexmb.kernels.base.dense import FAST, add_coupled, copy, inner
-from flexmb.kernels.equations.bodies import add_elastic_inertia, body_terms
+from flexmb.kernels.base.dense import copy
+from flexmb.kernels.equations.displacement import fastest_turn, largest_vector
 from flexmb.kernels.equations.pivots import unwind
-from flexmb.kernels.equations.rows import (
-    add_row_forces,
-    add_turns,
-    add_wrenches,
-    all_rows,
-    angles_at,
-    as_driven,
-    load_wrenches,
-    row_rates,
-)
+from flexmb.kernels.equations.residual import law_slopes, powers_of, residual
+from flexmb.kernels.equations.rows import add_turns, angles_at, as_driven
 from flexmb.kernels.equations.tree import joint_velocities, place_bodies
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
-
-KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
-DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
 
 BELOW_ERROR = 3e4  # the scale of Newton's tolerance over the local error: with a tolerance of 1e-8 corrections end at 3e-4 of the error of the step
 ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's length, that rounding allows
 STALLED = 1e-8  # the same where the joints are all but dependent (a mechanism that passes a singular position) and corrections stop to shrink: a motion they hardly feel
-
-SLOPE, NEAR = 1e-6, 1e-3
-"""Step of the differences that give the slopes of force laws, relative to a coordinate (or its rate), and the part of the mechanism's length or of an angle of one (times the mechanism's rate) below which it does not fall with it."""
 
 CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED = 0, 1, 2, 3, 4
 """Outcomes of `advance`: steps done; Newton's iteration failed; a mass matrix is not positive definite; the error of a step, not taken, is too large; that of a step, taken, is so far
@@ -92,178 +75,6 @@ DEGREE = 3
 """Highest degree of the polynomials that predict accelerations."""
 
 
-@njit(cache=True, fastmath=FAST)
-def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, g, out):
-    """Elastic part of the residual of a body, in place of its applied forces `out`; returns its strain energy."""
-    a, b, c = acceleration[0] - g[0], acceleration[1] - g[1], acceleration[2] - g[2]
-    d, e, f = acceleration[3], acceleration[4], acceleration[5]
-    energy = 0.0
-    for i in range(m):
-        coupled = Mre[0, i] * a + Mre[1, i] * b + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
-        force = stiffness[i] * eta[i]
-        out[i] = bias[6 + i] + force + damping[i] * rate[i] - out[i] + coupled
-        energy += force * eta[i]
-    return 0.5 * energy
-
-
-@njit(cache=True, inline="always")
-def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspace, out, energies):
-    """Values, Jacobians and efforts of all rows in `workspace`; `out` (nv,) becomes the generalised forces of rows and loads."""
-    values, G, efforts, rates = workspace.values, workspace.G, workspace.efforts, workspace.rates
-    all_rows(flat, q, functions, angles, kinematics, values, G)
-    workspace.loads[:] = 0.0
-    load_wrenches(flat, functions, kinematics, workspace.wrenches)
-    add_wrenches(flat, workspace.wrenches, kinematics, workspace.bias, workspace.loads)
-    copy(workspace.loads, out)
-    nj = flat.joint_rows
-    if len(values) > nj:
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
-    for r in range(nj, len(values)):
-        stretch = values[r] - flat.row_offset[r]
-        effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
-        if flat.row_law[r] != 0:
-            workspace.laws[r] = call_law(flat.row_law[r], functions[len(functions) - 1, 0], stretch, rates[r])
-            effort += workspace.laws[r]
-        efforts[r] = effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rates[r]
-        energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
-    for r in range(nj):
-        efforts[r] = -multipliers[r]
-    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, out)
-
-
-@njit(cache=True, inline="always")
-def balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies):
-    """Unbalanced forces of body `b` in place of the forces on it in `out` (nv,), and its blocks in `workspace`. Bodies must have been placed."""
-    m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
-    first = vs - 6 * b
-    Mrr, Mre, mass, bias = workspace.Mrr[b], workspace.Mre[b], flat.mass[b], workspace.bias
-    eta = q[qs + 7 : qs + 7 + m]
-    wb, acceleration = w[vs : vs + 6 + m], wdot[vs : vs + 6 + m]
-    kinetic, s = body_terms(flat, b, eta, wb, workspace.scratch, Mrr, workspace.Lrr, Mre, workspace.six, bias)
-    gravity = load3(flat.gravity, 0)
-    g = rotate_inv(matrix(kinematics.attitude, b), gravity)
-    torque = cross(s, g)
-    energies[KINETIC] += kinetic
-    energies[GRAVITY] -= mass * dot(gravity, load3(q, qs)) + dot(g, s)
-    for i in range(6):
-        total = bias[i] - out[vs + i]
-        for k in range(6):
-            total += Mrr[i, k] * acceleration[k]
-        out[vs + i] = total
-    for i in range(3):
-        out[vs + i] -= mass * g[i]
-        out[vs + 3 + i] -= torque[i]
-    if m > 0:
-        add_coupled(Mre, m, 1.0, acceleration[6:], out[vs:])
-        add_elastic_inertia(flat, b, workspace.Lrr, Mre, acceleration[6:], workspace.six, bias[6 : 6 + m])
-        energies[ELASTIC] += _balance_elastic(
-            m, bias, flat.stiffness[first:], flat.damping[first:], eta, wb[6:], Mre, acceleration, g, out[vs + 6 :]
-        )
-
-
-@njit(cache=True)
-def residual(flat, q, w, wdot, multipliers, functions, angles, kinematics, workspace, out, energies):
-    """Unbalanced generalised forces `out` (nv,) and, in `workspace`, the row values and all blocks of the equations; energies on the way.
-
-    `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `values[:joint_rows]` are the joint equations.
-    """
-    energies[:] = 0.0
-    balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspace, out, energies)
-    for b in range(len(flat.modes)):
-        balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies)
-
-
-@njit(cache=True, fastmath=FAST)
-def _heat(damping, rate, m):
-    total = 0.0
-    for i in range(m):
-        total += damping[i] * rate[i] * rate[i]
-    return total
-
-
-@njit(cache=True)
-def powers_of(flat, functions, multipliers, w, workspace, powers):
-    """Powers of drivers and loads and heats, at the velocities `w` and the configuration of `workspace`."""
-    powers[:] = 0.0
-    nj, nr = flat.joint_rows, len(flat.row_kind)
-    powers[LOAD] = inner(workspace.loads, w, len(w))
-    for r in range(nj):
-        if flat.row_function[r] >= 0:
-            powers[DRIVER] -= multipliers[r] * functions[flat.row_function[r], 1]
-    if nr > nj:
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, w, workspace.rates)
-    for r in range(nj, nr):
-        effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
-        powers[DAMPER_HEAT] += flat.row_damping[r] * workspace.rates[r] * workspace.rates[r]
-        powers[LOAD] += (effort + workspace.laws[r]) * workspace.rates[r]
-    for b in range(len(flat.modes)):
-        start = flat.v_start[b]
-        powers[MODAL_HEAT] += _heat(flat.damping[start - 6 * b :], w[start + 6 :], flat.modes[b])
-
-
-@njit(cache=True)
-def displace(flat, q, increment, out):
-    """`out = q o exp(increment)`: configuration moved by twists (6 per body) and elastic increments."""
-    for b in range(len(flat.modes)):
-        qs, vs, m = flat.q_start[b], flat.v_start[b], flat.modes[b]
-        quaternion = (q[qs + 3], q[qs + 4], q[qs + 5], q[qs + 6])
-        r, p = compose(load3(q, qs), quaternion, load3(increment, vs), load3(increment, vs + 3))
-        store(out, qs, r)
-        out[qs + 3], out[qs + 4], out[qs + 5], out[qs + 6] = p
-        for i in range(m):
-            out[qs + 7 + i] = q[qs + 7 + i] + increment[vs + 6 + i]
-
-
-@njit(cache=True)
-def largest(x, weight):
-    """Largest weighted entry; not a number if one is not."""
-    size = 0.0
-    for i in range(len(x)):
-        value = abs(x[i]) * weight[i]
-        if not value < np.inf:
-            return np.nan
-        size = max(size, value)
-    return size
-
-
-@njit(cache=True)
-def largest_vector(tree, x, weight):
-    """Largest weighted displacement, rotation or elastic coordinate of a body in the coordinates of the tree; not a number if an entry is not.
-
-    Displacements and rotations by their lengths: pivots move in the axes of the world, and no size of a step may depend on how an observer has turned them.
-    """
-    size = 0.0
-    for b in range(len(tree.order)):
-        first, start = tree.axis_start[b], tree.start[b]
-        elastic = start + tree.axis_start[b + 1] - first
-        displacement, rotation = 0.0, 0.0
-        for i in range(start, elastic):
-            value = x[i] * weight[i]
-            if tree.axes[first + i - start] < 3:
-                displacement += value * value
-            else:
-                rotation += value * value
-        if not displacement + rotation < np.inf:
-            return np.nan
-        size = max(size, np.sqrt(max(displacement, rotation)))
-        for i in range(elastic, tree.start[b + 1]):
-            value = abs(x[i]) * weight[i]
-            if not value < np.inf:
-                return np.nan
-            size = max(size, value)
-    return size
-
-
-@njit(cache=True)
-def fastest_turn(flat, w):
-    """Largest component of an angular velocity: the speed of a motion that no uniform translation changes."""
-    size = 0.0
-    for b in range(len(flat.modes)):
-        s = flat.v_start[b] + 3
-        size = max(size, abs(w[s]), abs(w[s + 1]), abs(w[s + 2]))
-    return size
-
-
 @njit(cache=True)
 def move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot):
     """Displacement, velocities and accelerations at the end of a step, from the method's accelerations `a`."""
@@ -272,20 +83,6 @@ def move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot)
         increment[i] = h * v0[i] + h * h * ((0.5 - beta) * a0[i] + beta * a[i])
         v[i] = v0[i] + h * ((1.0 - gamma) * a0[i] + gamma * a[i])
         vdot[i] = ((1.0 - alpha_m) * a[i] + alpha_m * a0[i] - alpha_f * vdot0[i]) * scale
-
-
-@njit(cache=True)
-def law_slopes(flat, workspace, functions, r):
-    """Stiffness and damping of the force law of row r where the residual was evaluated last, by differences."""
-    if flat.row_law[r] == 0:
-        return 0.0, 0.0
-    t, x, xdot = functions[len(functions) - 1, 0], workspace.values[r] - flat.row_offset[r], workspace.rates[r]
-    unit = 1.0 if flat.row_kind[r] == ANGLE else flat.scales[0]
-    dx, dv = SLOPE * (NEAR * unit + abs(x)), SLOPE * (NEAR * unit * flat.scales[1] + abs(xdot))
-    law = flat.row_law[r]
-    k = (call_law(law, t, x - dx, xdot) - call_law(law, t, x + dx, xdot)) / (2.0 * dx)
-    d = (call_law(law, t, x, xdot - dv) - call_law(law, t, x, xdot + dv)) / (2.0 * dv)
-    return k, d
 
 
 @njit(cache=True)

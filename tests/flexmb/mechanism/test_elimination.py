@@ -11,8 +11,9 @@ from mechanisms import random_flexible_body
 import flexmb
 from flexmb.equations.initial_conditions import start
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER, make_marker_kinematics, make_workspace
+from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.equations.residual import residual
 from flexmb.kernels.steps.solve import INACTIVE, _factor_symmetric, _solve_symmetric, solve_rows
-from flexmb.kernels.steps.step import displace, residual
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.elimination import elimination_of
 

@@ -1,0 +1,69 @@
+"""Displacements of all bodies at once: configurations moved by them, and their sizes, compiled."""
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.algebra import compose, load3, store
+
+
+@njit(cache=True)
+def displace(flat, q, increment, out):
+    """`out = q o exp(increment)`: configuration moved by twists (6 per body) and elastic increments."""
+    for b in range(len(flat.modes)):
+        qs, vs, m = flat.q_start[b], flat.v_start[b], flat.modes[b]
+        quaternion = (q[qs + 3], q[qs + 4], q[qs + 5], q[qs + 6])
+        r, p = compose(load3(q, qs), quaternion, load3(increment, vs), load3(increment, vs + 3))
+        store(out, qs, r)
+        out[qs + 3], out[qs + 4], out[qs + 5], out[qs + 6] = p
+        for i in range(m):
+            out[qs + 7 + i] = q[qs + 7 + i] + increment[vs + 6 + i]
+
+
+@njit(cache=True)
+def largest(x, weight):
+    """Largest weighted entry; not a number if one is not."""
+    size = 0.0
+    for i in range(len(x)):
+        value = abs(x[i]) * weight[i]
+        if not value < np.inf:
+            return np.nan
+        size = max(size, value)
+    return size
+
+
+@njit(cache=True)
+def largest_vector(tree, x, weight):
+    """Largest weighted displacement, rotation or elastic coordinate of a body in the coordinates of the tree; not a number if an entry is not.
+
+    Displacements and rotations by their lengths: pivots move in the axes of the world, and no size of a step may depend on how an observer has turned them.
+    """
+    size = 0.0
+    for b in range(len(tree.order)):
+        first, start = tree.axis_start[b], tree.start[b]
+        elastic = start + tree.axis_start[b + 1] - first
+        displacement, rotation = 0.0, 0.0
+        for i in range(start, elastic):
+            value = x[i] * weight[i]
+            if tree.axes[first + i - start] < 3:
+                displacement += value * value
+            else:
+                rotation += value * value
+        if not displacement + rotation < np.inf:
+            return np.nan
+        size = max(size, np.sqrt(max(displacement, rotation)))
+        for i in range(elastic, tree.start[b + 1]):
+            value = abs(x[i]) * weight[i]
+            if not value < np.inf:
+                return np.nan
+            size = max(size, value)
+    return size
+
+
+@njit(cache=True)
+def fastest_turn(flat, w):
+    """Largest component of an angular velocity: the speed of a motion that no uniform translation changes."""
+    size = 0.0
+    for b in range(len(flat.modes)):
+        s = flat.v_start[b] + 3
+        size = max(size, abs(w[s]), abs(w[s + 1]), abs(w[s + 2]))
+    return size

@@ -1,0 +1,145 @@
+"""Residual of the equations of motion, compiled: unbalanced forces, energies, powers (gravity: `balance_body`)."""
+
+from numba import njit
+
+from flexmb.kernels.base.algebra import cross, dot, load3, matrix, rotate_inv
+from flexmb.kernels.base.call import call_law
+from flexmb.kernels.base.data import ANGLE
+from flexmb.kernels.base.dense import FAST, add_coupled, copy, inner
+from flexmb.kernels.equations.bodies import add_elastic_inertia, body_terms
+from flexmb.kernels.equations.rows import (
+    add_row_forces,
+    add_wrenches,
+    all_rows,
+    load_wrenches,
+    row_rates,
+)
+
+KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
+DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
+
+SLOPE, NEAR = 1e-6, 1e-3
+"""Step of the differences that give the slopes of force laws, relative to a coordinate (or its rate), and the part of the mechanism's length or of an angle of one (times the mechanism's rate) below which it does not fall with it."""
+
+
+@njit(cache=True, fastmath=FAST)
+def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, g, out):
+    """Elastic part of the residual of a body, in place of its applied forces `out`; returns its strain energy."""
+    a, b, c = acceleration[0] - g[0], acceleration[1] - g[1], acceleration[2] - g[2]
+    d, e, f = acceleration[3], acceleration[4], acceleration[5]
+    energy = 0.0
+    for i in range(m):
+        coupled = Mre[0, i] * a + Mre[1, i] * b + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
+        force = stiffness[i] * eta[i]
+        out[i] = bias[6 + i] + force + damping[i] * rate[i] - out[i] + coupled
+        energy += force * eta[i]
+    return 0.5 * energy
+
+
+@njit(cache=True, inline="always")
+def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspace, out, energies):
+    """Values, Jacobians and efforts of all rows in `workspace`; `out` (nv,) becomes the generalised forces of rows and loads."""
+    values, G, efforts, rates = workspace.values, workspace.G, workspace.efforts, workspace.rates
+    all_rows(flat, q, functions, angles, kinematics, values, G)
+    workspace.loads[:] = 0.0
+    load_wrenches(flat, functions, kinematics, workspace.wrenches)
+    add_wrenches(flat, workspace.wrenches, kinematics, workspace.bias, workspace.loads)
+    copy(workspace.loads, out)
+    nj = flat.joint_rows
+    if len(values) > nj:
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
+    for r in range(nj, len(values)):
+        stretch = values[r] - flat.row_offset[r]
+        effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+        if flat.row_law[r] != 0:
+            workspace.laws[r] = call_law(flat.row_law[r], functions[len(functions) - 1, 0], stretch, rates[r])
+            effort += workspace.laws[r]
+        efforts[r] = effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rates[r]
+        energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
+    for r in range(nj):
+        efforts[r] = -multipliers[r]
+    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, out)
+
+
+@njit(cache=True, inline="always")
+def balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies):
+    """Unbalanced forces of body `b` in place of the forces on it in `out` (nv,), and its blocks in `workspace`. Bodies must have been placed."""
+    m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
+    first = vs - 6 * b
+    Mrr, Mre, mass, bias = workspace.Mrr[b], workspace.Mre[b], flat.mass[b], workspace.bias
+    eta = q[qs + 7 : qs + 7 + m]
+    wb, acceleration = w[vs : vs + 6 + m], wdot[vs : vs + 6 + m]
+    kinetic, s = body_terms(flat, b, eta, wb, workspace.scratch, Mrr, workspace.Lrr, Mre, workspace.six, bias)
+    gravity = load3(flat.gravity, 0)
+    g = rotate_inv(matrix(kinematics.attitude, b), gravity)
+    torque = cross(s, g)
+    energies[KINETIC] += kinetic
+    energies[GRAVITY] -= mass * dot(gravity, load3(q, qs)) + dot(g, s)
+    for i in range(6):
+        total = bias[i] - out[vs + i]
+        for k in range(6):
+            total += Mrr[i, k] * acceleration[k]
+        out[vs + i] = total
+    for i in range(3):
+        out[vs + i] -= mass * g[i]
+        out[vs + 3 + i] -= torque[i]
+    if m > 0:
+        add_coupled(Mre, m, 1.0, acceleration[6:], out[vs:])
+        add_elastic_inertia(flat, b, workspace.Lrr, Mre, acceleration[6:], workspace.six, bias[6 : 6 + m])
+        energies[ELASTIC] += _balance_elastic(
+            m, bias, flat.stiffness[first:], flat.damping[first:], eta, wb[6:], Mre, acceleration, g, out[vs + 6 :]
+        )
+
+
+@njit(cache=True)
+def residual(flat, q, w, wdot, multipliers, functions, angles, kinematics, workspace, out, energies):
+    """Unbalanced generalised forces `out` (nv,) and, in `workspace`, the row values and all blocks of the equations; energies on the way.
+
+    `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `values[:joint_rows]` are the joint equations.
+    """
+    energies[:] = 0.0
+    balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspace, out, energies)
+    for b in range(len(flat.modes)):
+        balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies)
+
+
+@njit(cache=True, fastmath=FAST)
+def _heat(damping, rate, m):
+    total = 0.0
+    for i in range(m):
+        total += damping[i] * rate[i] * rate[i]
+    return total
+
+
+@njit(cache=True)
+def powers_of(flat, functions, multipliers, w, workspace, powers):
+    """Powers of drivers and loads and heats, at the velocities `w` and the configuration of `workspace`."""
+    powers[:] = 0.0
+    nj, nr = flat.joint_rows, len(flat.row_kind)
+    powers[LOAD] = inner(workspace.loads, w, len(w))
+    for r in range(nj):
+        if flat.row_function[r] >= 0:
+            powers[DRIVER] -= multipliers[r] * functions[flat.row_function[r], 1]
+    if nr > nj:
+        row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, w, workspace.rates)
+    for r in range(nj, nr):
+        effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+        powers[DAMPER_HEAT] += flat.row_damping[r] * workspace.rates[r] * workspace.rates[r]
+        powers[LOAD] += (effort + workspace.laws[r]) * workspace.rates[r]
+    for b in range(len(flat.modes)):
+        start = flat.v_start[b]
+        powers[MODAL_HEAT] += _heat(flat.damping[start - 6 * b :], w[start + 6 :], flat.modes[b])
+
+
+@njit(cache=True)
+def law_slopes(flat, workspace, functions, r):
+    """Stiffness and damping of the force law of row r where the residual was evaluated last, by differences."""
+    if flat.row_law[r] == 0:
+        return 0.0, 0.0
+    t, x, xdot = functions[len(functions) - 1, 0], workspace.values[r] - flat.row_offset[r], workspace.rates[r]
+    unit = 1.0 if flat.row_kind[r] == ANGLE else flat.scales[0]
+    dx, dv = SLOPE * (NEAR * unit + abs(x)), SLOPE * (NEAR * unit * flat.scales[1] + abs(xdot))
+    law = flat.row_law[r]
+    k = (call_law(law, t, x - dx, xdot) - call_law(law, t, x + dx, xdot)) / (2.0 * dx)
+    d = (call_law(law, t, x, xdot - dv) - call_law(law, t, x, xdot + dv)) / (2.0 * dv)
+    return k, d

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from flexmb.kernels.base.data import GROUND, TRANSLATION
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.displacement import fastest_turn, largest_vector
 from flexmb.kernels.equations.pivots import unwind
@@ -25,6 +26,9 @@ SUITED = (0.42, 0.85)
 
 SLOW = 0.1  # contraction above which a new matrix is made within a step
 FORGET = 1.25  # factor by which the contraction of later corrections is believed to have grown at every step that did not measure it: ninety in twenty steps
+SETTLED = 5
+"""Correction at which the multipliers are settled: those of driven bodies still change where positions do not, by as
+much of their latest correction as the mechanism has moved since the matrix was made."""
 REMEASURE = 20  # steps after which the contraction of the iteration is measured again
 FASTEST = 1e-4
 """Least contraction that is believed when one correction may be the last. Positions of driven bodies are exact after one, but their reactions are not: these still lack what the matrix leaves out, a few hundredths
@@ -102,6 +106,22 @@ def step_factors(scheme, h):
     return (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f) * to_a, scheme.gamma / (scheme.beta * h), to_a
 
 
+@njit(cache=True)
+def as_displacement(flat, beta, change):
+    """Largest change of a multiplier as the displacement, over the mechanism's length, that its force alone would
+    give the heavier of its two bodies; `beta`: accelerations per displacement."""
+    size = 0.0
+    for r in range(flat.joint_rows):
+        mass = 0.0
+        for side in range(2):
+            b = flat.marker_body[flat.row_markers[r, side]]
+            if b != GROUND:
+                mass = max(mass, flat.mass[b])
+        force = abs(change[r]) if flat.row_kind[r] == TRANSLATION else abs(change[r]) / flat.scales[0]
+        size = max(size, force / mass)
+    return size / (beta * flat.scales[0])
+
+
 @njit(cache=True, inline="always")
 def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspace, powers, rate, later, null_rows):
     """Iterate one step to convergence; `motion.next_a`, `workspace.multipliers` hold the prediction. Returns (outcome, iterations, rate, later).
@@ -132,11 +152,11 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
     fastest, strongest = fastest_turn(flat, motion.w), largest_vector(tree, vdot0, weight)
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
-    previous, slow = np.inf, True
+    previous, slow, moved, unsettled = np.inf, True, 0.0, False
     for iteration in range(1, scheme.iterations + 1):
         move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
         place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
-        if iteration > 1 and previous <= tolerance:
+        if iteration > 1 and previous <= tolerance and not unsettled:
             powers_of(flat, functions, multipliers, w, workspace, powers)
             return CONVERGED, iteration - 1, rate, later
         residual(flat, q, w, wdot, multipliers, functions, expected, kinematics, workspace, unbalanced, energies)
@@ -159,6 +179,10 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
             multipliers[r] += change[r]
         if not np.isfinite(size):
             return DIVERGED, iteration, rate, later
+        if slow:
+            moved = 0.0
+        unsettled = 1 < iteration < SETTLED and as_displacement(flat, beta, change) * moved > tolerance
+        moved += size
         slow = size > SLOW * previous
         if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
             size = tolerance  # what is left is known to be small enough
@@ -171,8 +195,9 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
                 size = tolerance
             elif iteration > 6:
                 return DIVERGED, iteration, rate, later
-        elif iteration > 1 and size < SLOW * previous and size * max(size, later * previous) < tolerance * previous:
-            size = tolerance  # at this rate the next correction is below the tolerance
+        elif not unsettled and 1 < iteration and size < SLOW * previous:
+            if size * max(size, later * previous) < tolerance * previous:
+                size = tolerance  # at this rate the next correction is below the tolerance
         previous = size
     return DIVERGED, scheme.iterations, rate, later
 

@@ -275,7 +275,7 @@ ERRORS = {
     "method": (["reduce", CONROD, "--material", "steel", "--method", "modl", "-o", "x.h5"], ["'modl'", "Did you mean 'modal'?"]),
     "kind": (["reduce", CONROD, "--material", "steel", "--interface", "a=BIG_END:soft", "-o", "x.h5"], ["'soft'", "'average'"]),
     "absent result": (["view", "absent.h5"], ["no result file", "absent.h5"]),
-    "foreign result": (["view", "pendulum.toml"], ["pendulum.toml", "no HDF5 file"]),
+    "foreign result": (["view", "pendulum.toml"], ["pendulum.toml", "not an HDF5 file"]),
     "place": (["run", "pendulum.toml", "-o", "nowhere/x.h5"], ["Cannot write", "nowhere"]),
 }  # fmt: skip
 

@@ -185,7 +185,7 @@ def test_run_does_not_replace_what_is_no_result(flexmb_command, rod_file):
     flexmb_command("run", "pendulum.toml")
     flexmb_command("run", "pendulum.toml")
     assert Path("pendulum.h5").read_bytes() == before
-    with pytest.raises(FileError, match="is there already and is a flexmb body"):
+    with pytest.raises(FileError, match="exists already and is a flexmb body"):
         flexmb_command("run", "pendulum.toml", "-o", "pendulum.h5")
     assert Path("pendulum.h5").read_bytes() == before
     Path("notes.txt").write_text("mine")

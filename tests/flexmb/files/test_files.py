@@ -212,8 +212,8 @@ def without(name):
 
 WRONG_FILES = {
     "absent": (lambda path: None, ["There is no body file", "wrong.h5", "looked in"]),
-    "text": (lambda path: path.write_text("hello"), ["wrong.h5", "no HDF5 file"]),
-    "empty": (lambda path: path.write_bytes(b""), ["wrong.h5", "no HDF5 file"]),
+    "text": (lambda path: path.write_text("hello"), ["wrong.h5", "not an HDF5 file"]),
+    "empty": (lambda path: path.write_bytes(b""), ["wrong.h5", "not an HDF5 file"]),
     "of another program": (foreign_hdf5, ["is not a flexmb body file", "another program"]),
     "of another kind": (lambda path: write_tree(path, "result", {}), ["is not a flexmb body file", "flexmb result"]),
     "newer": (with_attribute("format", FORMAT + 1), [f"format {FORMAT + 1}", f"reads format {FORMAT}", "Update flexmb"]),

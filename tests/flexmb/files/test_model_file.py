@@ -358,7 +358,7 @@ WRONG = {
     "load on the ground": ('place = "pendulum.tip"', 'place = "ground"', ["'loads[1] ('gust')'", "needs a place on a body"]),
     "not a number": ("force = [2, 0, 0]", "force = [2, nan, 0]", ["'loads[1] ('gust').force[2]'", "finite"]),
     "effort": ("[[loads]]", '[[motors]]\nname = "m"\njoint = "rail"\neffort = "x"\n[[loads]]', ["'motors[1] ('m').effort'", "a number, or a motion"]),
-    "spring to a bare body": ("[[loads]]", '[[springs]]\nname = "s"\na = "cart"\nb = "pendulum.tip"\nstiffness = 1\n[[loads]]', ["'springs[1] ('s')'", "needs two places"]),
+    "spring to a bare body": ("[[loads]]", '[[springs]]\nname = "s"\na = "cart"\nb = "pendulum.tip"\nstiffness = 1\n[[loads]]', ["'springs[1] ('s')'", "needs two attachments"]),
     "place of no ground": ("[[loads]]", '[[springs]]\nname = "s"\na = "pendulum.top"\nb = "pendulum.tip"\nat = [1, 0, 0]\nstiffness = 1\n[[loads]]', ["'springs[1] ('s')'", "neither end is on the ground"]),
     "no source of a body": ("[[joints]]", FLEXIBLE.format(""), ["'bodies.rod'", "needs mesh = ", "or file = "]),
     "two sources of a body": ("[[joints]]", FLEXIBLE.format('file = "a.h5"\nmodal_damping = 0.1'), ["'bodies.rod'", "'a.h5' is reduced already", "remove modal_damping"]),

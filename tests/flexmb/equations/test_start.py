@@ -167,7 +167,7 @@ def test_a_closed_configuration_is_the_nearest():
 
 def test_bodies_that_had_to_move_are_reported():
     system = two_rods([(np.zeros(3), np.eye(3))] * 2, gap=0.3)
-    words = r"joints of .* are open as drawn: 'elbow' .*'second' moved by .* and turned by"
+    words = r"joints of .* are not closed in the given configuration: 'elbow' .*'second' was moved by .* and rotated by"
     with pytest.warns(AssemblyWarning, match=words) as record:
         result = flexmb.simulate(system, 0.01, step=1e-3)
     assert "'hinge'" not in str(record[0].message).split("To close")[0]

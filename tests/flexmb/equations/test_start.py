@@ -171,7 +171,7 @@ def test_bodies_that_had_to_move_are_reported():
     with pytest.warns(AssemblyWarning, match=words) as record:
         result = flexmb.simulate(system, 0.01, step=1e-3)
     assert "'hinge'" not in str(record[0].message).split("To close")[0]
-    distance = float(re.search(r"'second' moved by (\S+)", str(record[0].message)).group(1))
+    distance = float(re.search(r"'second' was moved by (\S+)", str(record[0].message)).group(1))
     before, after = (result.mechanism.initial.q, result.q[0])
     assert distance > 0.05
     assert not np.allclose(before, after, atol=0.01)

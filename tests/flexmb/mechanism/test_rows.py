@@ -133,7 +133,7 @@ def test_open_joints_are_closed_and_impossible_ones_are_refused_by_name():
     system.revolute("base", system.ground.at((0, 0, 0)), a, axis=(0, 0, 1))
     system.revolute("elbow", a["end"], b["start"], axis=(0, 0, 1))
     mechanism = system.build()
-    with pytest.warns(AssemblyWarning, match="'elbow'.*'a' moved by"):
+    with pytest.warns(AssemblyWarning, match="'elbow'.*'a' was moved by"):
         begun = start(mechanism, compiled(mechanism))
     assert begun.assembly_displacement > 1e-3
     system.spherical("too far", b["end"], system.ground.at((5, 0, 0)))

@@ -19,7 +19,7 @@ class Topology:
     released: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        parts = [("held by", sorted(self.locked)), ("released:", sorted(self.released))]
+        parts = [("locked by", sorted(self.locked)), ("released:", sorted(self.released))]
         return "; ".join(f"{word} {', '.join(map(repr, names))}" for word, names in parts if names)
 
 

@@ -1,6 +1,6 @@
 """flexmb: flexible bodies inside moving mechanisms, with the energy balance as witness."""
 
-import flexmb.neighbours  # noqa: F401 - first: it ends the import where a file of the user has the name of a package of ours
+import flexmb.neighbours  # noqa: F401 - first, so that the import fails if a user's file hides a package of flexmb
 
 # isort: split
 import fem

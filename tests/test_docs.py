@@ -150,7 +150,7 @@ def test_bodies_of_the_manual_go_to_other_programs_and_back(tmp_path, monkeypatc
 
 def test_failing_examples_of_the_manual_fail_as_it_says():
     names = names_of("limits.md")
-    assert "Cut the body into several" in str(names["told"][0].message)
+    assert "Divide the body into several" in str(names["told"][0].message)
     tips = [names[name].position(f"line {k}.tip")[-1] for name, k in (("bent", 1), ("right", 4))]
     assert np.linalg.norm(tips[0] - tips[1]) == pytest.approx(0.04, abs=0.005)
     noise, resolved = (np.abs(run.ledger.residual).max() / run.ledger.elastic.max() for run in (names["coarse"], names["fine"]))  # fmt: skip

@@ -53,7 +53,7 @@ def page(tmp_path_factory):
 
 def test_the_yoke_moves_as_the_cosine(page):
     np.testing.assert_allclose(page["stroke"], 0.1 * np.cos(5 * page["turning"].t), atol=1e-9)
-    assert page["refused"].endswith("Each equation blocks one axis, no two the same.")
+    assert page["refused"].endswith("Each equation must block an axis of its own.")
     assert "twice" not in joints.JOINTS
 
 

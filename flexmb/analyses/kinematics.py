@@ -1,4 +1,4 @@
-"""Kinematics: positions from values of joints, along their range, with singular positions."""
+"""Kinematics: configurations for given values of joints, over the range of a joint, with singular positions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,15 +21,20 @@ from flexmb.mechanism.system import System
 from flexmb.results.result import Result, result_of_states
 
 LARGEST_TURN = 0.25
-"""Radians, or lengths of the mechanism, by which a joint is moved at a time, so that the branch it is on is kept."""
+"""Largest step of a joint, in radians or lengths of the mechanism, with which the mechanism stays on its branch."""
 SINGULAR = 1e-4
-"""Dexterity, relative to the largest on the way, below which a position is named singular."""
+"""Dexterity, relative to the largest of the sweep, below which a position is reported as singular."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointSweep:
-    """A mechanism through the range of one joint: `result` holds its places (times are 0, 1, 2, ...), `values` (n,) the joint, `dexterity` (n,) how far each place is from a singular one;
-    `singular` (k,): values of the joint where the others are no longer determined by it."""
+    """A mechanism at several values of one joint.
+
+    - `values` (n,): the values of the joint (angles in radians, or displacements).
+    - `dexterity` (n,): a measure of the distance from a singular position, zero at one.
+    - `singular` (k,): values of the joint at which it does not determine the other coordinates.
+    - `result`: the configurations; its times are 0, 1, 2, ...
+    """
 
     joint: str
     values: Float[np.ndarray, "n"]
@@ -39,13 +44,18 @@ class JointSweep:
 
     def __str__(self) -> str:
         named = ", ".join(f"{v:.6g}" for v in self.singular) or "none"
-        return f"{self.joint!r} from {self.values[0]:.6g} to {self.values[-1]:.6g}: {len(self.values)} places, singular positions: {named}"
+        span = f"{self.joint!r} from {self.values[0]:.6g} to {self.values[-1]:.6g}"
+        return f"{span}: {len(self.values)} places, singular positions: {named}"
 
 
 def assemble_at(system: System | Mechanism, values: Mapping[str, float]) -> State:
-    """Where the mechanism is when joints have the given values (angles, displacements, from the place as drawn); the others follow, as near to the start as can be.
+    """The configuration at which joints have the given values, at rest.
 
-    Loops are closed; joints are moved in small steps, so that a loop stays on the branch it starts on. At rest. Raises `KinematicsError` with the joint and the value where it locks.
+    `values`: angles (radians) or displacements relative to the position as modelled, by the name of the joint. The
+    other joints follow, with the least change from the initial configuration. Joints move in small steps, so that
+    closed loops stay on their branch.
+
+    Raises `KinematicsError`, with the joint and the value, when the mechanism cannot reach the values.
     """
     mechanism = system.build() if isinstance(system, System) else system
     for name in values:
@@ -56,9 +66,12 @@ def assemble_at(system: System | Mechanism, values: Mapping[str, float]) -> Stat
 
 
 def joint_sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> JointSweep:
-    """The places of a mechanism for many values of one joint, one after the other, with singular positions.
+    """The configurations of a mechanism for many values of one joint, one after the other, with singular positions.
 
-    Cost: a few dense solutions of the size of the mechanism a value.
+    `values` (n,): angles (radians) or displacements relative to the position as modelled. Cost: a few dense solutions
+    of the size of the mechanism for each value.
+
+    Raises `KinematicsError` when the values are not finite numbers, or the mechanism cannot reach one of them.
     """
     wanted = np.atleast_1d(np.asarray(values, dtype=float))
     if not len(wanted) or not np.isfinite(wanted).all():
@@ -91,14 +104,14 @@ def joint_sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Jo
 
 
 def _at(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
-    """The mechanism with joints held; their own drivers are taken away."""
+    """The mechanism with joints locked at the given values and without their own drivers."""
     return with_locked_joints(
         mechanism, [LockedJoint(f"{name} held", name, float(v)) for name, v in values.items()], undriven=values
     )
 
 
 def _moved(mechanism: Mechanism, state: State, reached: Mapping[str, float], wanted: Mapping[str, float]) -> State:
-    """Move the joints from what they have reached to what is wanted."""
+    """Move the joints from the values `reached` to the values `wanted`."""
     names = list(wanted)
     begin, end = (np.array([x[name] for name in names]) for x in (reached, wanted))
     turns = [joint_dof(n, mechanism.joint(n).kind, None) == "rotation" for n in names]
@@ -115,7 +128,8 @@ def _moved(mechanism: Mechanism, state: State, reached: Mapping[str, float], wan
             asked = ", ".join(f"{n!r} = {v:.6g}" for n, v in zip(names, now, strict=True))
             stuck = _dexterity(mechanism, at, state) < SINGULAR
             advice = (
-                " It stands in a singular position of these joints, from which they do not move it: move another joint first."
+                " The mechanism is in a singular position of these joints, from which they cannot move it: move "
+                "another joint first."
                 if stuck
                 else ""
             )
@@ -126,7 +140,7 @@ def _moved(mechanism: Mechanism, state: State, reached: Mapping[str, float], wan
 
 
 def _dexterity(mechanism: Mechanism, held: Mechanism, state: State) -> float:
-    """How far from singular the place is for the drivers of `held`: zero where they repeat what the joints say."""
+    """Distance of a state from a singular position for the drivers of `held`; zero if they repeat joint equations."""
     found, more = mobility(held, state), held.joint_rows - mechanism.joint_rows
     free = mobility(mechanism, state)
     lost = found.redundancy - max(free.redundancy, free.redundancy + more - free.degrees_of_freedom)
@@ -138,7 +152,7 @@ def _value(mechanism: Mechanism, state: State, joint: str) -> float:
 
 
 def _as_result(mechanism: Mechanism, states: Sequence[State]) -> Result:
-    """Places as a result without motion, for pictures and paths."""
+    """Configurations as a result without motion, for pictures and paths."""
     count, q, angles = len(states), np.array([s.q for s in states]), np.array([s.angles for s in states])
     still = np.zeros((count, len(mechanism.initial.w)))
     return result_of_states(

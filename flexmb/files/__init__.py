@@ -1,4 +1,4 @@
-"""Files: bodies and results in HDF5 and the formats of other programs, mechanisms in TOML, tables, pictures of motion for ParaView."""
+"""Files of bodies and results (HDF5 and formats of other programs), of models (TOML), and of tables and VTK data."""
 
 from flexmb.files.bodies.body_file import load_body, save_body
 from flexmb.files.models.model_file import ModelFile, load_model

@@ -1,4 +1,4 @@
-"""Places on bodies where things attach, and the checks of what a user gives to say where and how."""
+"""Attachment points on bodies, and checks of the vectors and rotations that define them."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,10 @@ from flexmb.spatial.lie import rotation_exp
 
 @dataclass(frozen=True, eq=False)
 class Attachment:
-    """A point of a body (or of the ground) where something attaches: an interface, or a body-frame point."""
+    """A place on a body, or on the ground, to which joints and forces attach.
+
+    `point` (3,) is in the body frame, for the ground in the world; `interface` is the name of an interface, or None.
+    """
 
     body: int
     point: np.ndarray
@@ -21,16 +24,23 @@ class Attachment:
 
 @dataclass(frozen=True, eq=False)
 class BodyHandle:
-    """A body inside a `System`. `handle["big"]` is an interface, `handle.at(point)` a body-frame point of a rigid body."""
+    """A body of a `System`: `handle["big"]` is an interface, `handle.at(point)` a point of a rigid body.
+
+    Raises `MechanismError` for an interface of the ground, `InterfaceError` for an interface that does not exist.
+    """
 
     index: int
     body: Body | None  # None: the ground
 
     def at(self, point: ArrayLike) -> Attachment:
-        """The body-frame `point` (3,) of a rigid body, or the world point of the ground."""
+        """The `point` (3,) of a rigid body, in its frame, or of the ground, in the world.
+
+        Raises `MechanismError` for a flexible body, which has no points other than its interfaces.
+        """
         if self.body is not None and self.body.is_flexible:
             raise MechanismError(
-                f"Flexible body {self.body.name!r} can be attached at its interfaces only, found the point {np.asarray(point)}. "
+                f"Flexible body {self.body.name!r} can be attached only at its interfaces; found the point "
+                f"{np.asarray(point)}. "
                 f"Existing interfaces: {', '.join(map(repr, self.body.interfaces)) or 'none'}."
             )
         return Attachment(self.index, vector(point, "point"))
@@ -42,7 +52,7 @@ class BodyHandle:
 
 
 def vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
-    """The `size` finite numbers of `value` as an array; `what` names it in the error."""
+    """`value` as an array of `size` finite numbers. Raises `MechanismError`, which names `what`, for anything else."""
     array = np.asarray(value, dtype=float)
     if array.shape != (size,) or not np.isfinite(array).all():
         raise MechanismError(f"{what}: expected {size} finite numbers, found {value!r}.")
@@ -50,7 +60,10 @@ def vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
 
 
 def rotation_matrix(value: ArrayLike, what: str) -> np.ndarray:
-    """Rotation matrix from a (3, 3) matrix, a quaternion (4,) scalar first, or a rotation vector (3,)."""
+    """The rotation matrix of a matrix (3, 3), a quaternion (4,), scalar first, or a rotation vector (3,).
+
+    Raises `MechanismError`, which names `what`, for anything else.
+    """
     array = np.asarray(value, dtype=float)
     if array.shape == (3,) and np.isfinite(array).all():
         return rotation_exp(array)
@@ -62,12 +75,14 @@ def rotation_matrix(value: ArrayLike, what: str) -> np.ndarray:
     if array.shape == (3, 3) and np.allclose(array @ array.T, np.eye(3), atol=1e-8) and np.linalg.det(array) > 0:
         return array
     raise MechanismError(
-        f"{what}: expected a rotation vector (3), a quaternion (4, scalar first) or a proper rotation matrix (3, 3); found {value!r}."
+        f"{what}: expected a rotation vector (3), a quaternion (4, scalar first) or a proper rotation matrix (3, 3); "
+        f"found {value!r}."
     )
 
 
 def non_negative(value: float, name: str) -> float:
-    """A stiffness or damping constant of the element `name`, refused when negative or not finite."""
+    """A stiffness or damping constant of the element `name`. Raises `MechanismError` when it is negative or not
+    finite."""
     if not (np.isfinite(value) and value >= 0):
         raise MechanismError(f"{name!r}: stiffness and damping must be finite and not negative; found {value}.")
     return float(value)

@@ -1,4 +1,4 @@
-"""A mechanism with coordinates of joints held, and joints taken away."""
+"""Variants of a mechanism with locked joint coordinates and removed joints."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +9,13 @@ from flexmb.mechanism.mechanism import Joint, Mechanism, Row, driver_row
 from flexmb.mechanism.time_functions import TimeFunction, constant
 
 LOCKED, EVENT = "locked", "event"
-"""Kinds of joints that hold a coordinate: always, or at those times of a result at which an event does."""
+"""Kinds of locked joints: locked at all times, or only at those times of a result at which an event locks them."""
 
 
 @dataclass(frozen=True, eq=False)
 class LockedJoint:
-    """The free motion of a joint held at a value, or led by a motion: one more joint equation, under its own name."""
+    """A joint equation, under its own `name`, that holds the free motion of a `joint` at a value or makes it follow a
+    function of time."""
 
     name: str
     joint: str
@@ -23,15 +24,22 @@ class LockedJoint:
 
 
 def locked_row(mechanism: Mechanism, joint: str, dof: str | None) -> Row:
-    """The equation that holds the free motion of a joint, without its function."""
+    """The equation that locks the free motion of a joint, without its function of time."""
     record = mechanism.joint(joint)
     return driver_row(record.markers, joint_dof(joint, record.kind, dof))
 
 
 def with_locked_joints(
-    mechanism: Mechanism, locked: Sequence[LockedJoint], without: Collection[str] = (), undriven: Collection[str] = (), kind: str = LOCKED
-) -> Mechanism:  # fmt: skip
-    """The mechanism with the locked joints as joints of a `kind` after its own, `without` some joints, and `undriven` ones without the drivers of their free motion."""
+    mechanism: Mechanism,
+    locked: Sequence[LockedJoint],
+    without: Collection[str] = (),
+    undriven: Collection[str] = (),
+    kind: str = LOCKED,
+) -> Mechanism:
+    """The mechanism with the `locked` joints, as joints of a `kind` after its own.
+
+    The joints `without` are removed; the joints `undriven` lose the drivers of their free motion.
+    """
     for name in (*without, *undriven):
         mechanism.joint(name)
     functions, joints = list(mechanism.functions), []
@@ -59,17 +67,24 @@ def with_locked_joints(
         forces[name] = tuple(range(len(rows), len(rows) + len(numbers)))
         rows += [mechanism.rows[r] for r in numbers]
     made = replace(
-        mechanism, rows=tuple(rows), joints=tuple(joints), functions=tuple(functions), force_elements=forces, start_rows=()
-    )  # fmt: skip
+        mechanism,
+        rows=tuple(rows),
+        joints=tuple(joints),
+        functions=tuple(functions),
+        force_elements=forces,
+        start_rows=(),
+    )
     angles = made.angles_of(mechanism, mechanism.initial.angles)
     return replace(made, initial=replace(mechanism.initial, angles=angles))
 
 
 def require_no_events(mechanism: Mechanism) -> None:
-    """Raises `MechanismError` for the mechanism of a result with events: what these hold does not act at all times, and nothing else says when."""
+    """Raises `MechanismError` for the mechanism of a result with events, whose locks act only at some times."""
     names = [joint.name for joint in mechanism.joints if joint.kind == EVENT]
     if names:
         raise MechanismError(
-            f"{mechanism.name!r} is the mechanism of a result with the events {', '.join(map(repr, names))}, which hold coordinates at some times of that result only. Take the mechanism that was "
-            "simulated; it goes on from a stored state with replace(system.build(), initial=result.state(-1), start_rows=()), and the events again."
+            f"{mechanism.name!r} is the mechanism of a result with the events {', '.join(map(repr, names))}, which "
+            "lock coordinates only at some times of that result. Use the mechanism that was simulated. To continue it "
+            "from a "
+            "stored state, use replace(system.build(), initial=result.state(-1), start_rows=()) and the same events."
         )

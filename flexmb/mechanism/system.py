@@ -1,7 +1,7 @@
-"""`System`: the friendly builder of a mechanism.
+"""`System`: the builder of a mechanism.
 
-Everything is given as drawn at the start: positions, orientations, joint places and axes are world
-coordinates of the initial configuration. `build()` freezes it into a `Mechanism`.
+All positions, orientations, points and axes are given in world coordinates of the initial configuration. `build()`
+returns an immutable `Mechanism`.
 """
 
 from collections.abc import Callable
@@ -35,8 +35,11 @@ class System:
         system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
         system.drive("bearing", flexmb.time_functions.constant_speed(100.0))
 
-    A joint takes two places. A bare body stands for "the same place as the partner". `axis` is a world
-    direction in the initial configuration. Units: consistent.
+    A joint connects two places. A body without a point stands for the place of its partner. `axis` is a direction in
+    the world in the initial configuration. Units: consistent.
+
+    All methods raise `MechanismError`, or `JointError` for joints, when a name is taken or unknown, or a vector is not
+    finite or of a wrong size.
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, 0.0), name: str = "mechanism") -> None:
@@ -67,13 +70,14 @@ class System:
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         eta: ArrayLike | None = None,
     ) -> BodyHandle:
-        """Put `body` into the mechanism.
+        """Add `body` to the mechanism; returns a handle to which joints attach.
 
-        `position` (3,) of the body-frame origin in the world; `orientation` as rotation vector, quaternion or
-        matrix (body to world); `velocity` of the body-frame origin and `angular_velocity`, both in world axes;
-        `eta` (m,) initial elastic coordinates (default: undeformed).
+        - `position` (3,): position of the origin of the body frame in the world.
+        - `orientation`: rotation vector (3,), quaternion (4,), scalar first, or matrix (3, 3), body to world.
+        - `velocity` (3,) of the origin of the body frame and `angular_velocity` (3,), both in world axes.
+        - `eta` (m,): initial elastic coordinates (default: undeformed).
 
-        Raises `MechanismError` when the name is taken.
+        Raises `MechanismError` when the name is taken or a value is not of the shape above.
         """
         name = name or body.name
         if name in [b.name for b in self._bodies]:
@@ -104,14 +108,15 @@ class System:
     def _places(
         self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, at: ArrayLike | None
     ) -> tuple[Attachment, Attachment]:
-        """Both places of a joint; a bare body is placed at `at`, or where its partner is."""
+        """Both places of a joint; for a body without a point they are at `at`, or at the place of its partner."""
         point = None if at is None else vector(at, f"{name!r}, at")
         for place in (a, b):
             if point is None and isinstance(place, Attachment):
                 point = self._world(place)
         if point is None:
             raise MechanismError(
-                f"{name!r}: two bodies do not say where they meet. Give at=(x, y, z) in the world, or a place such as body['interface'] or body.at(point)."
+                f"{name!r}: two bodies do not define a point. Give at=(x, y, z) in the world, or a place such as "
+                "body['interface'] or body.at(point)."
             )
 
         def resolve(x: Attachment | BodyHandle) -> Attachment:
@@ -159,7 +164,8 @@ class System:
     def _law(self, name: str, effort: Effort) -> int:
         if not callable(effort):
             raise MechanismError(
-                f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found {type(effort).__name__}."
+                f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found "
+                f"{type(effort).__name__}."
             )
         self._laws.append(ForceLaw(effort, name))
         return len(self._laws) - 1
@@ -175,12 +181,14 @@ class System:
         second_axis: ArrayLike | None = None,
         at: ArrayLike | None = None,
     ) -> None:
-        """A joint of the given `kind` (see `flexmb.mechanism.joints.JOINTS`) between two places.
+        """Add a joint of the given `kind` (see `flexmb.mechanism.joints.JOINTS`) between two places.
 
-        `axis` (3,) world direction: the joint's z axis; the universal joint, and every kind with a `second_axis`, has `axis` fixed in body `a`
-        (the x axis of its markers) and `second_axis` (perpendicular to it, the y axis) fixed in body `b`. `at`: world point for bare bodies.
+        - `axis` (3,): world direction of the axis of the joint, the z axis of its markers. The universal joint, and
+          every kind with a second axis, has `axis` fixed in body `a` (the x axis of its markers) and the perpendicular
+          `second_axis` (3,) (their y axis) fixed in body `b`.
+        - `at` (3,): world point for bodies without a point.
 
-        Raises `JointError` when an axis has no direction, or the axes of a universal joint are not perpendicular.
+        Raises `JointError` when the kind is unknown, an axis has no direction, or two axes are not perpendicular.
         """
         record = joint_kind(kind)
         direction = vector(axis, f"Joint {name!r}, axis")
@@ -195,7 +203,8 @@ class System:
             )
             if abs(direction @ other) > 1e-6 * np.linalg.norm(direction) * np.linalg.norm(other):
                 raise JointError(
-                    f"Joint {name!r}: the axes of a {kind} joint must be perpendicular; found {axis!r} and {second_axis!r}."
+                    f"Joint {name!r}: the axes of a {kind} joint must be perpendicular; found {axis!r} and "
+                    f"{second_axis!r}."
                 )
             axes = frame_with_axis(np.cross(direction, other), direction)  # x: axis of a, y: axis of b
         else:
@@ -208,7 +217,7 @@ class System:
     def fixed(
         self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, *, at: ArrayLike | None = None
     ) -> None:
-        """Welds two places together in their initial relative attitude."""
+        """Add a weld: two places keep their initial relative attitude."""
         self.joint("fixed", name, a, b, at=at)
 
     def revolute(
@@ -220,7 +229,7 @@ class System:
         axis: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """A hinge about `axis`."""
+        """Add a hinge about `axis`; see `joint`."""
         self.joint("revolute", name, a, b, axis=axis, at=at)
 
     def prismatic(
@@ -232,7 +241,7 @@ class System:
         axis: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """A slider along `axis`, without rotation."""
+        """Add a slider along `axis`, without rotation; see `joint`."""
         self.joint("prismatic", name, a, b, axis=axis, at=at)
 
     def cylindrical(
@@ -244,13 +253,13 @@ class System:
         axis: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """Slides along and turns about `axis`."""
+        """Add a joint that slides along `axis` and rotates about it; see `joint`."""
         self.joint("cylindrical", name, a, b, axis=axis, at=at)
 
     def spherical(
         self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, *, at: ArrayLike | None = None
     ) -> None:
-        """A ball joint."""
+        """Add a ball joint; see `joint`."""
         self.joint("spherical", name, a, b, at=at)
 
     def universal(
@@ -263,7 +272,7 @@ class System:
         second_axis: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """A cardan joint: `axis` fixed in `a`, `second_axis` fixed in `b`."""
+        """Add a Cardan joint, with `axis` fixed in `a` and `second_axis` fixed in `b`; see `joint`."""
         self.joint("universal", name, a, b, axis=axis, second_axis=second_axis, at=at)
 
     def planar(
@@ -275,7 +284,7 @@ class System:
         normal: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """Keeps `b` in the plane through `a` with the given `normal`."""
+        """Add a joint that keeps `b` in the plane through `a` with the given `normal`; see `joint`."""
         self.joint("planar", name, a, b, axis=normal, at=at)
 
     def prescribe(
@@ -291,10 +300,10 @@ class System:
         axis: ArrayLike = (0.0, 0.0, 1.0),
         at: ArrayLike | None = None,
     ) -> None:
-        """Carries `b` along a prescribed motion relative to `a`: translation in `a`'s axes, rotation about `axis`.
+        """Prescribe the motion of `b` relative to `a`: translations along the axes of `a` and a rotation about `axis`.
 
-        Components without a motion are held. The axes x, y, z are those of `frame_with_axis(axis)`; for the
-        default axis they are the world axes of the initial configuration.
+        Components without a function are zero. The axes x, y, z are those of `frame_with_axis(axis)`; for the default
+        axis they are the world axes of the initial configuration.
         """
         pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Joint {name!r}, axis")))
         rows = [Row(TRANSLATION, pair, (i, 0), self._checked(name, f)) for i, f in enumerate((x, y, z))]
@@ -311,7 +320,7 @@ class System:
         return self._function(motion)
 
     def _free_axis(self, joint: str, dof: str | None) -> tuple[str, tuple[int, int], str]:
-        """Kind and markers of a joint, and the free motion meant by `dof` (default: the only one)."""
+        """Kind and markers of a joint, and the free motion that `dof` selects (default: the first)."""
         if joint not in self._joints:
             raise JointError(unknown_name("joint", joint, self._joints))
         kind, pair, _ = self._joints[joint]
@@ -319,11 +328,15 @@ class System:
 
     @renamed(along="dof")
     def drive(self, joint: str, motion: TimeFunction, dof: str | None = None) -> None:
-        """Prescribe the free motion of a joint, measured from the initial configuration (angle, turns counted, or displacement).
+        """Prescribe the free motion of a joint: a continuous angle or a displacement from the initial configuration.
 
-        A motion that starts elsewhere than there moves the mechanism before the start: the shortest way round, in small steps, so that loops stay on their branch.
+        If the motion does not start at zero, the mechanism is assembled at its initial value: it is moved there by the
+        shortest way, in small steps, so that closed loops stay on their branch.
 
-        `dof`: "rotation" or "translation" where the joint has both.
+        `dof`: "rotation" or "translation"; the default is the first that the joint has.
+
+        Raises `JointError` when the joint or its motion does not exist; `MotionError` when the derivatives of the
+        function of time contradict it.
         """
         _, pair, dof = self._free_axis(joint, dof)
         row = driver_row(pair, dof, self._checked(joint, motion))
@@ -331,7 +344,10 @@ class System:
 
     @renamed(along="dof")
     def set_speed(self, joint: str, speed: float, dof: str | None = None) -> None:
-        """Start with this relative speed in a joint's free motion; the other velocities follow from the constraints."""
+        """Set the initial speed of the free motion of a joint; the other velocities follow from the constraints.
+
+        `dof`: "rotation" or "translation"; the default is the first that the joint has.
+        """
         _, pair, dof = self._free_axis(joint, dof)
         self._start_rows.append(
             (Row(ANGLE, pair) if dof == "rotation" else Row(TRANSLATION, pair, (2, 0)), float(speed))
@@ -350,18 +366,21 @@ class System:
         length: float | None = None,
         law: Effort | None = None,
     ) -> None:
-        """A spring and damper along the line between two places; `length`: free length (default: the initial distance).
+        """Add a spring and damper along the line between two places.
 
-        `law(t, stretch, rate)`: a further force with which it pushes its ends apart; plain Python or compiled with `numba.njit`.
+        - `length`: free length (default: the initial distance).
+        - `law(t, stretch, rate)`: an additional force, positive if it pushes the ends apart, in Python or compiled with
+          `numba.njit` (see `flexmb.mechanism.force_law.ForceLaw`).
 
-        Raises `MechanismError` when an end is no place, or the ends coincide.
+        Raises `MechanismError` when an end is not a place, the ends coincide, or a constant is negative.
         """
         if not (isinstance(a, Attachment) and isinstance(b, Attachment)):
             raise MechanismError(f"Spring {name!r} needs two places, such as body['interface'] or body.at(point).")
         distance = float(np.linalg.norm(self._world(b) - self._world(a)))
         if not distance > 0:
             raise MechanismError(
-                f"Spring {name!r}: its ends coincide at {self._world(a)}, so it has no direction. Use a bushing."
+                f"Spring {name!r}: its ends coincide at {self._world(a)}, so that its direction is undefined. Use a "
+                "bushing."
             )
         pair = self._pair(name, a, b, None, np.eye(3))
         self._forces[name] = [
@@ -386,10 +405,15 @@ class System:
         axis: ArrayLike = (0.0, 0.0, 1.0),
         at: ArrayLike | None = None,
     ) -> None:
-        """Six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`).
+        """Add six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`).
 
-        Rotation z is the twist of `b` about its own z axis, turns counted; x and y are the components in the axes of `a` of the tilt, the shortest rotation that takes the z axis of `a` to that of
-        `b`. Twist and tilt do not change each other, at any size; at small rotations they are those about x, y and z. The z axes must not come within 0.1 rad of opposite directions.
+        `stiffness` (6,) and `damping` (6,) are in this order. Rotation z is the twist of `b` about its own z axis, a
+        continuous angle. Rotations x and y are the components, in the axes of `a`, of the tilt: the shortest rotation
+        that takes the z axis of `a` to that of `b`. Twist and tilt are independent of each other at any size; for small
+        rotations the three are the rotations about x, y and z. The z axes must not come within 0.1 rad of opposite
+        directions.
+
+        Raises `MechanismError` when a constant is negative.
         """
         k = [non_negative(s, name) for s in vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
         c = [non_negative(s, name) for s in vector(damping, f"Bushing {name!r}, damping", 6)]
@@ -410,7 +434,10 @@ class System:
         free: float = 0.0,
         dof: str | None = None,
     ) -> None:
-        """A spring and damper in a joint's free motion, e.g. a torsion spring in a hinge; `free`: its relaxed value."""
+        """Add a spring and damper in the free motion of a joint, for instance a torsion spring in a hinge.
+
+        `free` is the coordinate at which the spring is relaxed; `dof` is as in `drive`.
+        """
         self._joint_force(name, joint, dof, stiffness, damping, free, None)
 
     @renamed(along="dof", drag="damping")
@@ -423,10 +450,13 @@ class System:
         damping: float = 0.0,
         dof: str | None = None,
     ) -> None:
-        """A torque (or force) `effort - damping * speed` between the two bodies of a joint, about (along) its axis.
+        """Add a torque about (or a force along) the axis of a joint: `effort - damping * speed`, between its two
+        bodies.
 
-        `effort`: a number, a function of time, or any function `effort(t, x, xdot)` of time, joint coordinate (angles go on beyond a turn) and its rate: a controller, a stop, a
-        nonlinear spring; plain Python or compiled with `numba.njit` (see `flexmb.mechanism.force_law.ForceLaw`). It must be smooth at the scale of a step.
+        `effort` is a number, a function of time, or a function `effort(t, x, xdot)` of time, joint coordinate (angles
+        are continuous) and its rate, such as a controller or a nonlinear spring, in Python or compiled with
+        `numba.njit` (see `flexmb.mechanism.force_law.ForceLaw`). It must be smooth on the scale of a step. `dof` is as
+        in `drive`.
         """
         self._joint_force(name, joint, dof, 0.0, damping, 0.0, effort)
 
@@ -473,7 +503,9 @@ class System:
         factor: TimeFunction | None = None,
         follower: bool = False,
     ) -> None:
-        """A force and a moment at a place, in world axes, times `factor(t)`; `follower=True`: turning with the body.
+        """Add a force (3,) and a moment (3,) at a place, multiplied by `factor(t)` (default: one).
+
+        They are given in world axes; with `follower=True` they rotate with the body.
 
         Raises `MechanismError` when the place is not on a body, or the name is taken.
         """
@@ -487,9 +519,9 @@ class System:
     # result ------------------------------------------------------------------------------------------------------
 
     def build(self) -> Mechanism:
-        """The frozen mechanism. Every body gets a marker for each of its interfaces, named "body.interface".
+        """The mechanism as an immutable record. Every interface of a body has a marker named "body.interface".
 
-        Raises `MechanismError` when there is no body.
+        Raises `MechanismError` when the system has no body.
         """
         if not self._bodies:
             raise MechanismError("The system has no body. Add one with system.add(body).")
@@ -509,10 +541,22 @@ class System:
             rows += own
         q, w = (np.concatenate(x) for x in zip(*self._initial, strict=True))
         return Mechanism(
-            name=self.name, gravity=self.gravity, bodies=tuple(self._bodies), markers=tuple(markers), rows=tuple(rows),
-            joints=tuple(joints), force_elements=forces, loads=tuple(self._loads.values()), functions=tuple(self._functions),
-            initial=State(0.0, q, w), start_rows=tuple(self._start_rows), laws=tuple(self._laws),
-        )  # fmt: skip
+            name=self.name,
+            gravity=self.gravity,
+            bodies=tuple(self._bodies),
+            markers=tuple(markers),
+            rows=tuple(rows),
+            joints=tuple(joints),
+            force_elements=forces,
+            loads=tuple(self._loads.values()),
+            functions=tuple(self._functions),
+            initial=State(0.0, q, w),
+            start_rows=tuple(self._start_rows),
+            laws=tuple(self._laws),
+        )
 
     def __str__(self) -> str:
-        return f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, force elements {list(self._forces)}, loads {list(self._loads)}"
+        return (
+            f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, "
+            f"force elements {list(self._forces)}, loads {list(self._loads)}"
+        )

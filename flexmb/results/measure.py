@@ -1,4 +1,4 @@
-"""What is measured of a result, named in one line of text: `position:rod.end:z`, `force:bearing:x`, `coordinate:hinge`."""
+"""Measures of a result, named by a text such as `position:rod.end:z`, `force:bearing:x` or `coordinate:hinge`."""
 
 from collections.abc import Callable
 
@@ -18,11 +18,18 @@ VECTORS: dict[str, Callable[[Result, str], np.ndarray]] = {
     "force": lambda result, joint: result.reaction(joint)[:, :3],
     "moment": lambda result, joint: result.reaction(joint)[:, 3:],
 }
-FORM = "KIND:NAME:AXIS with KIND position, velocity, rotation or deflection (NAME a marker such as rod.end), force or moment (a joint), AXIS x, y, z or size; or coordinate:JOINT"
+FORM = (
+    "KIND:NAME:AXIS with KIND position, velocity, rotation or deflection (NAME a marker such as rod.end), force or "
+    "moment (a joint), AXIS x, y, z or size; or coordinate:JOINT"
+)
 
 
 def measure(text: str) -> Measure:
-    """The function of a result (nt,) that a text names."""
+    """The function that computes the measure named by `text` from a result, as an array (nt,).
+
+    Vectors are in world axes, deflections in the axes of the body. Raises `MeasureError` when the text has another
+    form.
+    """
     kind, _, rest = text.partition(":")
     if kind == "coordinate" and rest:
         joint, _, dof = rest.partition(":")

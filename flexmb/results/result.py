@@ -1,4 +1,4 @@
-"""`Result`: the motion of a mechanism, its reactions and its energy ledger."""
+"""`Result`: the motion of a mechanism with its reactions and its energy ledger."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,12 +20,12 @@ from flexmb.results.verdict import Verdict, judge
 from flexmb.spatial.lie import rotation_from_quaternion
 
 MOST_TOLD = 20
-"""Events told one by one in a report."""
+"""Largest number of events that a report lists one by one."""
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the integration did: steps, rejected steps, Newton iterations, CPU seconds, smallest and largest step."""
+    """Statistics of an integration: counts of steps, rejected steps and Newton iterations, CPU time (s), step sizes."""
 
     steps: int
     rejected: int
@@ -39,12 +39,13 @@ class Statistics:
         equal = self.largest_step - self.smallest_step <= 1e-6 * self.largest_step
         sizes = f"{self.largest_step:.3g}" if equal else f"{self.smallest_step:.3g} to {self.largest_step:.3g}"
         rejected = f" ({self.rejected} rejected)" if self.rejected else ""
-        return f"{self.steps} steps of {sizes}{rejected}, {self.iterations / max(self.steps, 1):.2f} iterations and {per:.0f} us a step"
+        n = max(self.steps, 1)
+        return f"{self.steps} steps of {sizes}{rejected}, {self.iterations / n:.2f} iterations and {per:.0f} us a step"
 
 
 @dataclass(frozen=True)
 class EventRecord:
-    """An event that happened: when, its name, and the kinetic energy lost in it."""
+    """An event that occurred: its time, its name, and the kinetic energy lost in it."""
 
     t: float
     event: str
@@ -56,7 +57,16 @@ class EventRecord:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Motion of `mechanism` at the stored times `t` (nt,): `q` (nt, nq), `w` (nt, nv), joint multipliers (nt, nj), `angles` (nt, na), turns counted (see `State`); `happened`: the events in it; `topologies`: when they changed which joints act, and to what; `unresolved`: functions of time that its fixed steps pass over."""
+    """The motion of `mechanism` at the stored times `t` (nt,).
+
+    - `q` (nt, nq), `w` (nt, nv), `wdot` (nt, nv): configurations, velocities and accelerations (see `State`).
+    - `multipliers` (nt, nj): of the joints.
+    - `angles` (nt, na): joint angles with all revolutions counted (see `State`).
+    - `ledger`, `statistics`: the energies, and the effort of the integration.
+    - `happened`: the events that occurred.
+    - `topologies`: times from which on other joints act, with the joints locked and released.
+    - `unresolved`: descriptions of functions of time that vary faster than the fixed steps resolve.
+    """
 
     mechanism: Mechanism
     t: Float[np.ndarray, "nt"]
@@ -72,45 +82,46 @@ class Result:
     unresolved: tuple[str, ...] = ()
 
     def state(self, index: int) -> State:
-        """The state at stored time number `index`."""
+        """The state at the stored time number `index`."""
         t = float(self.t[index])
         changed = [topology for time, topology in self.topologies if time <= t]
         angles, topology = np.array(self.angles[index]), changed[-1] if changed else Topology()
         return State(t, self.q[index].copy(), self.w[index].copy(), angles, topology)
 
     def elastic(self, body: str) -> Float[np.ndarray, "nt m"]:
-        """Elastic coordinates eta of a body over time."""
+        """Elastic coordinates eta (nt, m) of a body over time."""
         index = self.mechanism.body_index(body)
         start = int(compiled(self.mechanism).q_start[index]) + 7
         return self.q[:, start : start + self.mechanism.bodies[index].modes]
 
     def frame(self, body: str) -> tuple[Float[np.ndarray, "nt 3"], Float[np.ndarray, "nt 3 3"]]:
-        """World position and attitude (body to world) of a body's frame over time."""
+        """World position (nt, 3) and rotation matrix (nt, 3, 3), body to world, of a body's frame over time."""
         start = int(compiled(self.mechanism).q_start[self.mechanism.body_index(body)])
         turned = [rotation_from_quaternion(p) for p in self.q[:, start + 3 : start + 7]]
         return self.q[:, start : start + 3], np.array(turned)
 
     def position(self, marker: str) -> Float[np.ndarray, "nt 3"]:
-        """World position of a marker over time, e.g. `result.position("rod.small")`."""
+        """World position (nt, 3) of a marker over time, e.g. `result.position("rod.small")`."""
         return self._path(self.mechanism.marker_index(marker))[0]
 
     def axes(self, marker: str) -> Float[np.ndarray, "nt 3 3"]:
-        """World axes (columns) of a marker over time."""
+        """Axes of a marker over time, as columns (nt, 3, 3) in world axes."""
         return self._path(self.mechanism.marker_index(marker))[1]
 
     def velocity(self, marker: str) -> Float[np.ndarray, "nt 3"]:
-        """World velocity of a marker's point over time."""
+        """Velocity (nt, 3) of a marker's point over time, in world axes."""
         return self._marker_velocity(marker)[0]
 
     def angular_velocity(self, marker: str) -> Float[np.ndarray, "nt 3"]:
-        """Angular velocity of a marker's axes over time, in world axes."""
+        """Angular velocity (nt, 3) of a marker's axes over time, in world axes."""
         return self._marker_velocity(marker)[1]
 
     @renamed(along="dof")
     def coordinate(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
-        """The free motion of a joint over time, from its place as drawn: an angle, turns counted, or a displacement.
+        """The coordinate (nt,) of a joint relative to its position as modelled.
 
-        `dof`: "rotation" or "translation" where the joint has both.
+        It is an angle, with all revolutions counted, or a displacement. `dof`: "rotation" or "translation", for joints
+        that have both.
         """
         record = self.mechanism.joint(joint)
         dof = joint_dof(joint, record.kind, dof)
@@ -120,7 +131,7 @@ class Result:
         return np.asarray(np.einsum("tk,tk->t", A[:, :, 2], end - start))
 
     def deflection(self, marker: str) -> Float[np.ndarray, "nt 3"]:
-        """Elastic displacement of a marker in the axes of its body."""
+        """Elastic displacement (nt, 3) of a marker, in the axes of its body."""
         index = self.mechanism.marker_index(marker)
         record = self.mechanism.markers[index]
         if record.body == GROUND or record.interface is None:
@@ -144,28 +155,31 @@ class Result:
         return velocity, angular
 
     def reaction(self, joint: str) -> Float[np.ndarray, "nt 6"]:
-        """Force (3) and moment (3) that a joint exerts on its second body at that body's marker, in world axes."""
+        """Force and moment (nt, 6) that a joint exerts on its second body at that body's marker, in world axes."""
         return joint_reaction(self.mechanism, joint, self.t, self.q, self.multipliers)
 
     @renamed(along="dof")
     def drive_effort(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
-        """Torque (force) with which a joint's driver turns (moves) its second body against its first over time: the inverse dynamics of a prescribed motion.
+        """The effort (nt,) of a joint's driver: the inverse dynamics of a prescribed motion.
 
-        Raises `MechanismError` when the joint has no driven motion, or several of which none is named.
+        The driver exerts it on the second body against the first: a torque for a driven rotation, a force for a driven
+        translation. `dof` selects one of the two. Raises `MechanismError` when the joint has no driven motion, or
+        several and `dof` selects none.
         """
         record = self.mechanism.joint(joint)
         kinds = {"rotation": ANGLE, "translation": TRANSLATION}
         driven = [r for r in record.rows if self.mechanism.rows[r].function >= 0]
         rows = [r for r in driven if dof is None or self.mechanism.rows[r].kind == kinds.get(dof)]
         if len(rows) != 1:
+            number = f"{len(driven)} driven motions{'' if dof is None else f', {len(rows)} of them {dof}'}"
             raise MechanismError(
-                f"Joint {joint!r} has {len(driven)} driven motions{'' if dof is None else f', {len(rows)} of them {dof}'}; an effort belongs to one. Name it with dof=, or drive the joint."
+                f"Joint {joint!r} has {number}; an effort belongs to one. Name it with dof=, or drive the joint."
             )
         return -np.asarray(self.multipliers[:, rows[0]])
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Whether the energy balance closes, the joints stay closed and the bodies in their range."""
+        """Whether the energy balance closes, the joints stay closed, and the deformations stay small enough."""
         return judge(self.mechanism, self.ledger, self.q, self.multipliers, self.angles, self.unresolved)
 
     def __str__(self) -> str:
@@ -179,8 +193,10 @@ class Result:
 def followed_angles(
     mechanism: Mechanism, q: Float[np.ndarray, "nt nq"], near: np.ndarray | None = None
 ) -> Float[np.ndarray, "nt na"]:
-    """The angles, turns counted, at some configurations: each in the turn next to its row of `near` (nt, na). Without it they are less than half a turn from one configuration to
-    the next, and the first next to those of the initial state.
+    """The joint angles (nt, na), all revolutions counted, at the configurations `q` (nt, nq).
+
+    With `near` (nt, na), each angle is the one nearest to its entry there. Otherwise the first angles are nearest to
+    those of the initial state, and angles change by less than half a revolution from one configuration to the next.
     """
     flat, angles = compiled(mechanism), np.zeros((len(q), len(mechanism.turning)))
     if angles.size:
@@ -200,9 +216,11 @@ def result_of_states(
     *,
     angles: Float[np.ndarray, "nt na"] | None = None,
 ) -> Result:
-    """States that no simulation connects as a result: for measures, pictures and paths; its energies are not numbers.
+    """A result of states that no simulation connects, for measures, pictures and paths.
 
-    Without `angles`: those next to the angles of the mechanism's initial state, and then from each state to the next by less than half a turn.
+    Its energies are NaN. `t` (nt,), `q` (nt, nq), `w` and `wdot` (nt, nv), `multipliers` (nt, nj): times,
+    configurations, velocities, accelerations and joint multipliers. Without `angles` (nt, na), `followed_angles`
+    computes them.
     """
     if angles is None:
         angles = followed_angles(mechanism, q)

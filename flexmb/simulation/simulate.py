@@ -1,4 +1,4 @@
-"""`simulate`: from a system to a result."""
+"""`simulate`: the simulation of a system in time."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -25,7 +25,7 @@ from flexmb.simulation.history import History, require_own
 from flexmb.simulation.times import check_times, output_times
 
 Progress = Callable[[float], None]
-"""Called with the fraction done, about a hundred times in a run."""
+"""A function that is called with the fraction done, about a hundred times in a run."""
 
 
 def simulate(
@@ -42,27 +42,36 @@ def simulate(
 ) -> Result:
     """Simulate a mechanism for `duration` from consistent initial conditions.
 
-    - `method`: a record such as `flexmb.Radau(tolerance=1e-9)`, or its name with `options` beside it (`method="radau", tolerance=1e-9`):
-        - "generalised-alpha" (`flexmb.GeneralisedAlpha`): order 2, compiled; the choice for flexible bodies, whose high-frequency modes are damped, not resolved. Options `step`, `tolerance`,
-          `max_step`, `rho_inf`, `coordinates`, `project`, `newton_tolerance`.
-        - "hht" (`flexmb.HHT`): the same with the coefficients of Hilber, Hughes and Taylor.
-        - "radau" (`flexmb.Radau`): Radau IIA of order 5; the choice for a reference solution. Options `step`, `tolerance`, `max_step`, as of "bdf".
-        - "bdf" (`flexmb.BDF`): backward differentiation of order 1 to 5, as in classical programs.
-        - "explicit" (`flexmb.Explicit`): Dormand and Prince, order 5, for rigid mechanisms without stiff springs. Options as of "radau", and `coordinates`.
-        - "energy-momentum" (`flexmb.EnergyMomentum`): order 2, energy balance and momenta to round-off. Option `step`, which it needs.
+    - `method`: a record such as `flexmb.Radau(tolerance=1e-9)`, or its name with `options`, for instance
+      `method="radau", tolerance=1e-9`:
+        - "generalised-alpha" (`flexmb.GeneralisedAlpha`): order 2, compiled; the default choice for flexible bodies,
+          whose high-frequency modes are damped, not resolved. Options `step`, `tolerance`, `max_step`, `rho_inf`,
+          `coordinates`, `project`, `newton_tolerance`.
+        - "hht" (`flexmb.HHT`): the same method with the coefficients of Hilber, Hughes and Taylor.
+        - "radau" (`flexmb.Radau`): Radau IIA of order 5, for reference solutions. Options `step`, `tolerance`,
+          `max_step`.
+        - "bdf" (`flexmb.BDF`): backward differentiation of order 1 to 5. Options as of "radau".
+        - "explicit" (`flexmb.Explicit`): Dormand and Prince, order 5, for rigid mechanisms without stiff springs.
+          Options as of "radau", and `coordinates`.
+        - "energy-momentum" (`flexmb.EnergyMomentum`): order 2; preserves energy balance and momenta to round-off. It
+          requires the option `step`.
 
-      With `step` steps are fixed; without it they adapt, so that the local error of the positions stays below `tolerance` times the length of the mechanism.
-    - `initial_state`: start there, for instance at `result.state(-1)` to go on with a motion; by default at the initial conditions of the system. It is put on the joints where it is off them.
-    - `output_step`: spacing of the stored times (default: about 1,000 of them). The end is stored too, where it is no multiple.
-    - `events`: what happens when a measure passes zero: joints lock or are released, hit stops, the simulation ends (see `flexmb.simulation.events`). Event times are located to machine
-      precision at any spacing of the stored times; all events of one instant happen.
-    - `history`: a file that the motion is stored in, for runs whose motion does not fit the memory; the result's arrays then live in the file. It replaces an older history
-      when the run is complete, and nothing else.
+      With `step` the steps are fixed; without it they vary, so that the local error of the positions is below
+      `tolerance` times the length of the mechanism.
+    - `initial_state`: the state to start from, for instance `result.state(-1)` to continue a motion (default: the
+      initial conditions of the system). If it violates the joint equations, it is projected onto them.
+    - `output_step`: interval of the stored times (default: about 1,000 of them). The end is always stored.
+    - `events`: actions at zero crossings of measures: joints lock, are released or hit stops, or the simulation ends
+      (see `flexmb.simulation.events`). Event times are located to machine precision, whatever the stored times.
+    - `history`: a file for motions that do not fit into memory; it holds the arrays of the result. When the run is
+      complete it replaces an older history, but no other file.
 
-    Raises `EventError` for an `initial_state` that events hold which are not given, `IntegratorError` for an option that the method does not have or outside its range, `AssemblyError` when the joints cannot be closed, `ConvergenceError` when the Newton iteration
-    fails at a step that cannot be made smaller; the message names time and cause.
-    Cost per step: O(m^2) per flexible body for its inertia terms, O(m) for the solve; for the joints, linear in the length of a chain, quadratic in the rows that
-    closed loops and branches carry along.
+    Raises `EventError` when events that changed the `initial_state` are not given, `IntegratorError` when the method
+    does not have an option or its value is out of range, `AssemblyError` when the joints cannot be closed, and
+    `ConvergenceError`, which names time and causes, when the Newton iteration fails and the step cannot be reduced.
+
+    Cost per step: O(m^2) for the inertia terms of a flexible body and O(m) for its elimination; linear in the length of
+    a chain of joints, and quadratic in the number of rows that closed loops and branches add to it.
     """
     mechanism = system.build() if isinstance(system, System) else system
     if initial_state is not None:
@@ -80,7 +89,8 @@ def simulate(
     changed = mechanism.initial.topology != Topology()
     if changed and not events:
         raise EventError(
-            f"Events have changed the joints of the state at t = {mechanism.initial.t:.6g} ({mechanism.initial.topology}); start from it with the events of that simulation."
+            f"Events have changed the joints of the state at t = {mechanism.initial.t:.6g} "
+            f"({mechanism.initial.topology}); give the events of that simulation too."
         )
     with ExitStack() as open_files:
         with announced():

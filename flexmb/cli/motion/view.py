@@ -13,7 +13,7 @@ def command(
     energy: Annotated[Path | None, typer.Option(help="Plot of the energy ledger (.png).")] = None,
     paraview: Annotated[Path | None, typer.Option(help="Folder for VTU files and a .pvd collection.")] = None,
     time: Annotated[float | None, typer.Option(help="Time of the picture (default: the end).")] = None,
-    magnification: Annotated[float, typer.Option(help="Draw the deformation this many times its size.")] = 1.0,
+    magnification: Annotated[float, typer.Option(help="Factor by which the deformation is drawn larger.")] = 1.0,
     stress: Annotated[bool, typer.Option("--stress", help="Colour flexible bodies by von Mises stress.")] = False,
     table: Annotated[
         Path | None, typer.Option(help="Table of paths, joints, deflections, energies (.csv, or .parquet with pandas).")

@@ -1,4 +1,4 @@
-"""Results as tables: for spreadsheets, pandas, and other programs."""
+"""Results as tables for spreadsheets, pandas, xarray and other programs."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def columns(result: Result) -> dict[str, np.ndarray]:
-    """Named columns (nt,): time, world positions of the bodies' interfaces and frames, deflections, joint coordinates, reactions, elastic coordinates, energies.
+    """The quantities of a result as named columns (nt,), in consistent units and world axes.
 
-    `data_frame` and `dataset` are the same for pandas and xarray.
+    They are time, positions of the bodies' frames and interfaces, deflections, elastic coordinates, joint coordinates,
+    reactions, and energies. `data_frame` and `dataset` return the same columns for pandas and xarray.
     """
     found = {"t": np.asarray(result.t)}
 
@@ -47,7 +48,7 @@ def columns(result: Result) -> dict[str, np.ndarray]:
 
 
 def data_frame(result: Result) -> "pandas.DataFrame":
-    """`columns` as a pandas table over the time `t`. Needs pandas. Raises `FileError` without it."""
+    """The columns of `columns` as a pandas table with the index `t`. Raises `FileError` if pandas is not installed."""
     try:
         import pandas
     except ImportError:
@@ -56,7 +57,7 @@ def data_frame(result: Result) -> "pandas.DataFrame":
 
 
 def dataset(result: Result) -> "xarray.Dataset":
-    """`columns` as an xarray dataset over the time `t`. Needs xarray. Raises `FileError` without it."""
+    """The columns of `columns` as an xarray dataset over `t`. Raises `FileError` if xarray is not installed."""
     try:
         import xarray
     except ImportError:
@@ -67,9 +68,9 @@ def dataset(result: Result) -> "xarray.Dataset":
 
 
 def write_table(result: Result, path: str | Path) -> Path:
-    """Write `columns` as `.csv`, or as `.parquet` where pandas and pyarrow are installed.
+    """Write the columns of `columns` as `.csv`, or as `.parquet` with pandas and pyarrow; return the path.
 
-    Raises `FileError` where they are not, or when the file cannot be written.
+    Raises `FileError` for another ending, when pandas or pyarrow is missing, or when the file cannot be written.
     """
     path, table = Path(path), columns(result)
     try:

@@ -185,7 +185,7 @@ def test_run_does_not_replace_what_is_no_result(flexmb_command, rod_file):
     flexmb_command("run", "pendulum.toml")
     flexmb_command("run", "pendulum.toml")
     assert Path("pendulum.h5").read_bytes() == before
-    with pytest.raises(FileError, match="is there already and is a flexmb body"):
+    with pytest.raises(FileError, match="exists already and is a flexmb body"):
         flexmb_command("run", "pendulum.toml", "-o", "pendulum.h5")
     assert Path("pendulum.h5").read_bytes() == before
     Path("notes.txt").write_text("mine")
@@ -275,7 +275,7 @@ ERRORS = {
     "method": (["reduce", CONROD, "--material", "steel", "--method", "modl", "-o", "x.h5"], ["'modl'", "Did you mean 'modal'?"]),
     "kind": (["reduce", CONROD, "--material", "steel", "--interface", "a=BIG_END:soft", "-o", "x.h5"], ["'soft'", "'average'"]),
     "absent result": (["view", "absent.h5"], ["no result file", "absent.h5"]),
-    "foreign result": (["view", "pendulum.toml"], ["pendulum.toml", "no HDF5 file"]),
+    "foreign result": (["view", "pendulum.toml"], ["pendulum.toml", "not an HDF5 file"]),
     "place": (["run", "pendulum.toml", "-o", "nowhere/x.h5"], ["Cannot write", "nowhere"]),
 }  # fmt: skip
 

@@ -82,7 +82,7 @@ def test_a_name_stands_for_the_record_and_foreign_options_are_refused(name):
         IntegratorError, match=rf"Method '{name}' has no option 'speed'; its options are {', '.join(names)}"
     ):
         flexmb.simulate(double_pendulum(), 0.1, method=name, speed=3, **given)
-    with pytest.raises(IntegratorError, match="options belong into the record"):
+    with pytest.raises(IntegratorError, match="give these options in the record"):
         flexmb.simulate(double_pendulum(), 0.1, method=METHODS[name](**given), step=1e-3)
 
 

@@ -223,7 +223,7 @@ def test_keys_of_a_model_file_are_changed():
     data = {"a": {"b": 1}}
     assert changed(data, {"a.c": 2}) == {"a": {"b": 1, "c": 2}}
     assert data == {"a": {"b": 1}}
-    with pytest.raises(ChangeError, match="holds a value"):
+    with pytest.raises(ChangeError, match="is a value"):
         changed(data, {"a.b.c": 1})
 
 

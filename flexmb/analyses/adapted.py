@@ -1,5 +1,4 @@
-"""Order reduction along a motion: few elastic coordinates for each body, derived for one mechanism and one nominal
-motion.
+"""Order reduction along a motion: few elastic coordinates for each body, derived for one nominal motion.
 
 A nominal motion, for instance that of the rigid mechanism, gives the shapes into which its inertia and joint forces
 bend the bodies at every time, and the shapes that the inertia of these shapes adds. Their leading directions, in the
@@ -37,8 +36,7 @@ MOST_SHAPES = 200
 
 
 def adapted(system: System | Mechanism, nominal: Result, coordinates: int) -> Mechanism:
-    """The mechanism with at most `coordinates` elastic coordinates in each flexible body, derived for the motion
-    `nominal`.
+    """The mechanism with few elastic coordinates in each flexible body, derived for the motion `nominal`.
 
     A body has fewer coordinates where the motion excites fewer. `nominal`: a simulation of the same mechanism, rigid
     (`simulate(mechanism.rigid(), ...)`) or flexible. Cost: that simulation, and some hundred evaluations of the
@@ -71,8 +69,7 @@ def adapted(system: System | Mechanism, nominal: Result, coordinates: int) -> Me
 
 
 def _leading(body: Body, bent: np.ndarray, count: int) -> np.ndarray:
-    """The leading directions (m, k), at most `count`, of deformed shapes `bent` (m, n), in the norm of the strain
-    energy.
+    """The leading directions (m, k), in the norm of the strain energy, of deformed shapes `bent` (m, n); k <= `count`.
 
     The shapes into which the inertia of deformed shapes bends the body are included: this Krylov sequence contains the
     vibrations that the motion excites, and no others. A body that nothing deforms keeps its softest coordinate.

@@ -166,7 +166,7 @@ def compare(
     - a number of elastic coordinates for each flexible body;
     - `"linear"`: without geometric stiffness;
     - `"adapted 3"`: this number of coordinates for each body, derived for the rigid motion (`flexmb.analyses.adapted`);
-    - `"flexible"`: the mechanism as it is.
+    - `"flexible"`: the unchanged mechanism.
 
     Raises `MechanismError` when no body is flexible, when there are fewer than two different fidelities, or when events
     end the simulations at different times.

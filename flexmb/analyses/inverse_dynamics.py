@@ -221,9 +221,7 @@ class _Problem:
         )
 
     def _statics(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Positions of rest at all times, one after the other, with multipliers and efforts: the motion without
-        inertia.
-        """
+        """Positions of rest at all times with multipliers and efforts: the motion without inertia."""
         none = np.zeros(self.nv)
         found_q, found_l, found_u = [], [], []
         at, l, u = self.mechanism.initial.q.copy(), np.zeros(self.nj), np.zeros(self.nu)
@@ -279,9 +277,7 @@ class _Problem:
     def _correction(
         self, q: np.ndarray, multipliers: np.ndarray, efforts: np.ndarray, rest: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Newton's step for all times: the one to the motion that satisfies the equations with the least deformation
-        beyond that at rest.
-        """
+        """Newton's step for all times, to the solution with the least deformation beyond that at rest."""
         w, wdot = self._rates(q)
         size, last_time = self.nv + self.nj + self.nu, len(q) - 1
         entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []

@@ -370,9 +370,7 @@ def _page(images: list[np.ndarray], frames_per_second: int) -> str:
 
 
 def plot_energy(result: Result, path: str | Path) -> Path:
-    """Plot the energy ledger: its terms over time, and the residual beside the elastic and kinetic energy; return the
-    path.
-    """
+    """Plot the energy ledger, and its residual beside the elastic and kinetic energies; return the path."""
     ledger = result.ledger
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(3, 2), layout="constrained")
     parts = (

@@ -30,9 +30,7 @@ def require(holds: Any, text: str) -> None:
 
 
 def require_numbers(value: Any, shape: tuple[int, ...], what: str, finite: bool = True) -> None:
-    """Raise `UnsoundError` unless `value` is an array of real numbers with the given shape, all of them finite if
-    `finite`.
-    """
+    """Raise `UnsoundError` unless `value` is an array of real numbers with the given shape, and finite if `finite`."""
     require(isinstance(value, np.ndarray) and value.dtype.kind == "f", f"{what} should be an array of real numbers")
     require(value.shape == shape, f"{what} has shape {value.shape}, expected {shape}")
     require(not finite or np.isfinite(value).all(), f"{what} has numbers that are not finite")

@@ -30,9 +30,6 @@ SETTLED = 5
 """Correction at which the multipliers are settled: those of driven bodies still change where positions do not, by as
 much of their latest correction as the mechanism has moved since the matrix was made."""
 REMEASURE = 20  # steps after which the contraction of the iteration is measured again
-FASTEST = 1e-4
-"""Least contraction that is believed when one correction may be the last. Positions of driven bodies are exact after one, but their reactions are not: these still lack what the matrix leaves out, a few hundredths
-of the correction; with this, a correction of at most 160 times the tolerance is the last, and leaves some tolerances in the reactions."""
 
 
 class Scheme(NamedTuple):
@@ -181,13 +178,14 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
             return DIVERGED, iteration, rate, later
         if slow:
             moved = 0.0
-        unsettled = 1 < iteration < SETTLED and as_displacement(flat, beta, change) * moved > tolerance
+        pull = as_displacement(flat, beta, change) if 1 < iteration < SETTLED else 0.0
+        unsettled = pull * moved > tolerance
         moved += size
         slow = size > SLOW * previous
         if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
             size = tolerance  # what is left is known to be small enough
         elif iteration == 2 and previous > 0.0:
-            rate = max(size / previous, FASTEST)
+            rate = max(max(size, pull) / previous, 1e-8)
         elif iteration == 3 and previous > 0.0:
             later = min(max(size / previous, 1e-8), SLOW)
         if size > tolerance and iteration > 3 and size > 0.7 * previous:
@@ -292,7 +290,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         last[ITERATIONS] += iterations
         if outcome != CONVERGED:
             return outcome, step
-        last[AGE] = last[AGE] + 1.0 if rate == last[RATE] else 0.0
+        last[AGE] = 0.0 if iterations > 1 else last[AGE] + 1.0
         last[RATE], last[LATER] = rate, later
         for i in range(len(a)):
             change[i] = a[i] - a0[i]

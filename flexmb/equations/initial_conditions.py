@@ -25,6 +25,7 @@ from flexmb.equations.projection import (
     independent,
     mass_weighted_projection,
     masses_at_rest,
+    scale_rows,
     unit_rows,
 )
 from flexmb.errors import AssemblyError, AssemblyWarning, RedundantConstraintWarning
@@ -314,7 +315,7 @@ def consistent_velocity(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray
     rates[nj:] = [speed for _, speed in mechanism.start_rows]
     J = sp.vstack([J[:nj], start_jacobian(mechanism, q)], format="csr") if mechanism.start_rows else J[:nj]
     scale = np.array([mechanism.length if r.kind in (TRANSLATION, DISTANCE) else 1.0 for r in rows])
-    J, rates = sp.csr_matrix(sp.diags(1 / scale) @ J), rates / scale  # all rates in radians per unit of time
+    J, rates = scale_rows(J, 1 / scale), rates / scale  # all rates in radians per unit of time
     masses, w = _masses(mechanism, q), mechanism.initial.w
     remaining = np.zeros(len(rows))
     for deform in (False, True) if flat.stiffness.size else (False,):

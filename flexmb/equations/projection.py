@@ -69,7 +69,7 @@ def mass_root(masses: Sequence[np.ndarray], deform: bool) -> sp.csr_matrix:
             ) from None
         root = np.linalg.inv(factor).T  # a general inverse: small, and without the threads of a triangular solve
         roots.append(np.vstack([root, np.zeros((len(M) - n, n))]))
-    return sp.csr_matrix(sp.block_diag(roots))
+    return _block_diagonal(roots)
 
 
 def displacement_root(flat: CompiledModel) -> sp.csr_matrix:
@@ -83,15 +83,32 @@ def displacement_root(flat: CompiledModel) -> sp.csr_matrix:
         root[range(3, 6), range(3, 6)] = 1.0 / length
         root[range(6, 6 + m), range(6, 6 + m)] = np.sqrt(flat.mass[b])
         roots.append(root)
-    return sp.csr_matrix(sp.block_diag(roots))
+    return _block_diagonal(roots)
+
+
+def _block_diagonal(blocks: Sequence[np.ndarray]) -> sp.csr_matrix:
+    """Blocks on the diagonal of a sparse matrix, at a tenth of the time of `scipy.sparse.block_diag`."""
+    height, width = (np.array([block.shape[k] for block in blocks], dtype=np.int32) for k in range(2))
+    counts = np.repeat(width, height)
+    first = np.repeat(np.cumsum(width) - width, height)
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    columns = np.arange(ends[-1]) + np.repeat(first - ends[:-1], counts)
+    entries = np.concatenate([block.ravel() for block in blocks])
+    return sp.csr_matrix((entries, columns.astype(np.int32), ends), shape=(height.sum(), width.sum()))
+
+
+def scale_rows(A: sp.csr_matrix, factors: np.ndarray) -> sp.csr_matrix:
+    """A matrix with its rows multiplied by `factors`."""
+    return sp.csr_matrix((A.data * np.repeat(factors, np.diff(A.indptr)), A.indices, A.indptr), shape=A.shape)
 
 
 def unit_rows(J: sp.csr_matrix, root: sp.csr_matrix) -> tuple[sp.csr_matrix, np.ndarray]:
     """`J root` with rows scaled to unit norm, and the original norms."""
     A = sp.csr_matrix(J @ root)
-    norms = spla.norm(A, axis=1)
+    row = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    norms = np.sqrt(np.bincount(row, np.square(A.data), A.shape[0]))
     norms[norms == 0] = 1.0
-    return sp.csr_matrix(sp.diags(1 / norms) @ A), norms
+    return scale_rows(A, 1 / norms), norms
 
 
 def independent(A: sp.csr_matrix) -> spla.SuperLU | None:

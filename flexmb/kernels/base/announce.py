@@ -15,13 +15,18 @@ TEXT = "The time step is being compiled. This takes about half a minute, once on
 
 
 class _Compiling(Listener):
-    """The number of compilations in progress."""
+    """The number of compilations in progress, and a timer that starts with the first."""
 
     def __init__(self) -> None:
         self.depth = 0
+        self.timer: Timer | None = None
 
     def on_start(self, event: Any) -> None:
         self.depth += 1
+        if self.timer is None:
+            self.timer = Timer(PATIENCE, self.tell)
+            self.timer.daemon = True
+            self.timer.start()
 
     def on_end(self, event: Any) -> None:
         self.depth -= 1
@@ -30,17 +35,18 @@ class _Compiling(Listener):
         if self.depth:
             LOGGER.warning(TEXT)
 
+    def stop(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+
 
 @contextmanager
 def announced() -> Iterator[None]:
     """Announce compilation inside the context by a warning to the logger "flexmb" if it takes longer than
     `PATIENCE`."""
     compiling = _Compiling()
-    timer = Timer(PATIENCE, compiling.tell)
-    timer.daemon = True
     with install_listener("numba:compiler_lock", compiling):
-        timer.start()
         try:
             yield
         finally:
-            timer.cancel()
+            compiling.stop()

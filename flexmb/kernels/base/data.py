@@ -136,7 +136,8 @@ class MarkerKinematics(NamedTuple):
 def make_marker_kinematics(flat: CompiledModel) -> MarkerKinematics:
     """Arrays for `place_markers`, with the constant entries set."""
     nm, nb = len(flat.marker_body), len(flat.modes)
-    tangent = np.tile(np.eye(3), (nm, 1, 1))
+    tangent = np.zeros((nm, 3, 3))
+    tangent[:] = np.eye(3)
     arrays = (
         np.zeros((nm, 3)),
         tangent,

@@ -193,9 +193,13 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
                 size = tolerance
             elif iteration > 6:
                 return DIVERGED, iteration, rate, later
-        elif not unsettled and 1 < iteration and size < SLOW * previous:
-            if size * max(size, later * previous) < tolerance * previous:
-                size = tolerance  # at this rate the next correction is below the tolerance
+        elif (
+            not unsettled
+            and iteration > 1
+            and size < SLOW * previous
+            and size * max(size, later * previous) < tolerance * previous
+        ):
+            size = tolerance  # at this rate the next correction is below the tolerance
         previous = size
     return DIVERGED, scheme.iterations, rate, later
 

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
-from flexmb.errors import MechanismError
+from flexmb.mechanism.locking import at_state
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -57,8 +57,11 @@ class Evaluation:
 
 
 def evaluate(system: System | Mechanism, state: State) -> Evaluation:
-    """All terms of the equations of motion of a mechanism at a state. Raises `MechanismError` for a state of another mechanism."""
-    e, functions = _at(system, state)
+    """All terms of the equations of motion of a mechanism at a state. A state after events needs `result.mechanism`, which has the equations of what they hold; those of its topology are in force.
+
+    Raises `MechanismError` for a state of another mechanism, or one held by events of which the mechanism does not know; `LawError` for a force law that fails.
+    """
+    e, functions, state = _at(system, state)
     unbalanced, energies = _unaccelerated(e, functions, state)
     forces, mass = -unbalanced, e.mass()
     angles, rates = e.angles_there(functions), e.broken_rates(functions, state.w)
@@ -69,50 +72,51 @@ def evaluate(system: System | Mechanism, state: State) -> Evaluation:
 
 def mass_matrix(system: System | Mechanism, state: State) -> sp.csr_matrix:
     """The mass matrix (nv, nv) at a state."""
-    e, functions = _at(system, state)
+    e, functions, state = _at(system, state)
     _unaccelerated(e, functions, state)
     return e.mass()
 
 
 def forces(system: System | Mechanism, state: State) -> Float[np.ndarray, "nv"]:
     """The generalised forces (nv,) at a state, `f` in (1): in body axes, and of elastic coordinates."""
-    return -_unaccelerated(*_at(system, state), state)[0]
+    return -_unaccelerated(*_at(system, state))[0]
 
 
 def accelerations(system: System | Mechanism, state: State) -> tuple[Float[np.ndarray, "nv"], Float[np.ndarray, "nj"]]:
     """The rates (nv,) of the velocities, and the multipliers (nj,) of the joint equations, at a state on the joints."""
-    e, functions = _at(system, state)
+    e, functions, state = _at(system, state)
+    _unaccelerated(e, functions, state)
     return e.accelerations(functions, state.q, state.w)
 
 
 def constraint_values(system: System | Mechanism, state: State) -> Float[np.ndarray, "nj"]:
     """What the joint equations (nj,) lack of being fulfilled at a state: lengths, and angles in radians."""
-    return _constraints(*_at(system, state), state)[0]
+    return _constraints(*_at(system, state))[0]
 
 
 def constraint_jacobian(system: System | Mechanism, state: State) -> sp.csr_matrix:
     """The Jacobian `G` (nj, nv) of the joint equations at a state: their rates are `G w` less the rates of drivers."""
-    return _constraints(*_at(system, state), state)[1]
+    return _constraints(*_at(system, state))[1]
 
 
 def energies(system: System | Mechanism, state: State) -> Energies:
     """The energies of a state."""
-    return Energies(*map(float, _unaccelerated(*_at(system, state), state)[1]))
+    return Energies(*map(float, _unaccelerated(*_at(system, state))[1]))
 
 
-def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray]:
-    mechanism = system.build() if isinstance(system, System) else system
-    sizes = [len(mechanism.initial.q), len(mechanism.initial.w)]
-    if [len(state.q), len(state.w)] != sizes:
-        raise MechanismError(
-            f"A state of {mechanism.name!r} has {sizes[0]} coordinates and {sizes[1]} velocities; found {len(state.q)} and {len(state.w)}. Is it a state of another mechanism?"
-        )
-    return Equations(mechanism, state.q, state.angles), mechanism.function_values(state.t)
+def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray, State]:
+    """The equations with what is locked, in contact or released at the state."""
+    mechanism, state = at_state(system.build() if isinstance(system, System) else system, state)
+    return Equations(mechanism, state.q, state.angles), mechanism.function_values(state.t), state
 
 
 def _unaccelerated(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """What is unbalanced (nv,) without accelerations and multipliers, and energies (4,)."""
-    return e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(e.flat.joint_rows))
+    """What is unbalanced (nv,) without accelerations and multipliers, and energies (4,). Raises `LawError` where a law fails."""
+    found = e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(e.flat.joint_rows))
+    for law in e.mechanism.laws:
+        if law.failure is not None:
+            raise law.failure
+    return found
 
 
 def _constraints(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, sp.csr_matrix]:

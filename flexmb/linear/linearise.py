@@ -15,7 +15,7 @@ from flexmb.linear.equilibrium import Equilibrium
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.locking import require_no_events
+from flexmb.mechanism.locking import at_state, require_no_events
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
@@ -158,10 +158,11 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
         mechanism, state = system.mechanism, system.state if state is None else state
     else:
         mechanism = system.build() if isinstance(system, System) else system
-    require_no_events(mechanism)
-    flat = compiled(mechanism)
     if state is None:
+        require_no_events(mechanism)
         state = consistent_state(mechanism).state
+    mechanism, state = at_state(mechanism, state)
+    flat = compiled(mechanism)
     functions = mechanism.function_values(state.t)
     wdot, multipliers = accelerations(mechanism, state, functions)
     e = Equations(mechanism, state.q, state.angles)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin,
 
 import numpy as np
 
+from fem.renamed import refuse_old_names
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
@@ -186,3 +187,6 @@ def method_of(method: str | Method, options: Mapping[str, Any]) -> Method:
             f"Method {method!r} has no option {foreign[0]!r}; its options are {', '.join(names)}.{hint}"
         )
     return record(**options)
+
+
+refuse_old_names(__name__)

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from fem.renamed import refuse_old_names
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
 from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
@@ -176,3 +177,6 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
     return LinearisedModel(
         mechanism, state, wdot, multipliers, M, t.D + M @ carried, K, G, carried, turned, errors.D, K_error
     )
+
+
+refuse_old_names(__name__)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from fem.errors import unknown_name
+from fem.renamed import refuse_old_names
 from flexmb.errors import JointError
 
 
@@ -154,3 +155,6 @@ def joint_dof(joint: str, kind: str, dof: str | None) -> str:
             f"Joint {joint!r} ({kind}) has no free {dof or 'motion'} about or along its axis. Free: {', '.join(free) or 'none'}."
         )
     return dof
+
+
+refuse_old_names(__name__)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from fem.renamed import refuse_old_names
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE
 from flexmb.mechanism.joints import joint_dof
@@ -104,3 +105,6 @@ def require_no_events(mechanism: Mechanism) -> None:
             f"{mechanism.name!r} is the mechanism of a result with the events {', '.join(map(repr, names))}, which hold coordinates at some times of that result only. Take the mechanism that was "
             "simulated; it goes on from a stored state with replace(system.build(), initial=result.state(-1), start_rows=()), and the events again."
         )
+
+
+refuse_old_names(__name__)

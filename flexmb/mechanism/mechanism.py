@@ -78,6 +78,7 @@ class Load:
     function: int = -1
 
 
+@renamed(flat="flexmb.mechanism.compile.compiled")
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """Bodies, joints, force elements and loads, frozen; with the initial state as the user gave it.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fem.renamed import refuse_old_names
 from flexmb.errors import StudyError
 
 Parameters = dict[str, Any]
@@ -60,3 +61,6 @@ def _plain(value: Any) -> Any:
         f"Parameters of a study that is kept must be numbers, texts, or lists of them; found {type(value).__name__}. "
         "Give what identifies the object, and make the object in the model function."
     )
+
+
+refuse_old_names(__name__)

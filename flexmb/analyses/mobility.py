@@ -10,7 +10,7 @@ from flexmb.equations.initial_conditions import assemble, row_jacobian
 from flexmb.equations.projection import DEPENDENT
 from flexmb.kernels.base.data import ANGLE, DOT, TRANSLATION
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.locking import EVENT, require_no_events
+from flexmb.mechanism.locking import EVENT, at_state, require_no_events
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -76,7 +76,10 @@ def mobility(system: System | Mechanism, state: State | None = None) -> Mobility
     Source: Wojtyra, Fraczek, "Overconstrained multibody systems" (EUROMECH Colloquium 524, 2012).
     """
     mechanism = system.build() if isinstance(system, System) else system
-    require_no_events(mechanism)
+    if state is None:
+        require_no_events(mechanism)
+    else:
+        mechanism, state = at_state(mechanism, state)
     flat, nj = compiled(mechanism), mechanism.joint_rows
     q = assemble(mechanism, flat)[0] if state is None else state.q
     t = mechanism.initial.t if state is None else state.t

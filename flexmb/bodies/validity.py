@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.model import Model
+from fem.renamed import refuse_old_names
 from reduction.basis import Basis
 
 ROTATION = {True: 0.3, False: 0.1}
@@ -101,3 +102,6 @@ def out_of_range(
             "the loads and the units."
         )
     return found
+
+
+refuse_old_names(__name__)

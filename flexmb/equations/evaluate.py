@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
-from flexmb.errors import MechanismError
+from flexmb.mechanism.locking import at_state
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -64,9 +64,11 @@ class Evaluation:
 def evaluate(system: System | Mechanism, state: State) -> Evaluation:
     """All terms of the equations of motion of a mechanism at a state.
 
-    Raises `MechanismError` for a state of another mechanism.
+    A state after events needs `result.mechanism`, which has the equations of all locks and contacts; those that the
+    topology of the state names are in force. Raises `MechanismError` for a state of another mechanism or of one with
+    other events, and `LawError` when a force law fails.
     """
-    e, functions = _at(system, state)
+    e, functions, state = _at(system, state)
     unbalanced, energies = _unaccelerated(e, functions, state)
     forces, mass = -unbalanced, e.mass()
     angles, rates = e.angles_there(functions), e.broken_rates(functions, state.w)
@@ -77,7 +79,7 @@ def evaluate(system: System | Mechanism, state: State) -> Evaluation:
 
 def mass_matrix(system: System | Mechanism, state: State) -> sp.csr_matrix:
     """The mass matrix (nv, nv) at a state. Raises `MechanismError` for a state of another mechanism."""
-    e, functions = _at(system, state)
+    e, functions, state = _at(system, state)
     _unaccelerated(e, functions, state)
     return e.mass()
 
@@ -87,7 +89,7 @@ def forces(system: System | Mechanism, state: State) -> Float[np.ndarray, "nv"]:
 
     Raises `MechanismError` for a state of another mechanism.
     """
-    return -_unaccelerated(*_at(system, state), state)[0]
+    return -_unaccelerated(*_at(system, state))[0]
 
 
 def accelerations(system: System | Mechanism, state: State) -> tuple[Float[np.ndarray, "nv"], Float[np.ndarray, "nj"]]:
@@ -95,7 +97,8 @@ def accelerations(system: System | Mechanism, state: State) -> tuple[Float[np.nd
 
     Raises `MechanismError` for a state of another mechanism.
     """
-    e, functions = _at(system, state)
+    e, functions, state = _at(system, state)
+    _unaccelerated(e, functions, state)
     return e.accelerations(functions, state.q, state.w)
 
 
@@ -104,7 +107,7 @@ def constraint_values(system: System | Mechanism, state: State) -> Float[np.ndar
 
     Raises `MechanismError` for a state of another mechanism.
     """
-    return _constraints(*_at(system, state), state)[0]
+    return _constraints(*_at(system, state))[0]
 
 
 def constraint_jacobian(system: System | Mechanism, state: State) -> sp.csr_matrix:
@@ -113,28 +116,30 @@ def constraint_jacobian(system: System | Mechanism, state: State) -> sp.csr_matr
 
     Raises `MechanismError` for a state of another mechanism.
     """
-    return _constraints(*_at(system, state), state)[1]
+    return _constraints(*_at(system, state))[1]
 
 
 def energies(system: System | Mechanism, state: State) -> Energies:
     """The energies of a state. Raises `MechanismError` for a state of another mechanism."""
-    return Energies(*map(float, _unaccelerated(*_at(system, state), state)[1]))
+    return Energies(*map(float, _unaccelerated(*_at(system, state))[1]))
 
 
-def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray]:
-    mechanism = system.build() if isinstance(system, System) else system
-    sizes = [len(mechanism.initial.q), len(mechanism.initial.w)]
-    if [len(state.q), len(state.w)] != sizes:
-        raise MechanismError(
-            f"A state of {mechanism.name!r} has {sizes[0]} coordinates and {sizes[1]} velocities; found {len(state.q)} "
-            f"and {len(state.w)}. Check that the state belongs to this mechanism."
-        )
-    return Equations(mechanism, state.q, state.angles), mechanism.function_values(state.t)
+def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray, State]:
+    """The equations with the locks, contacts and releases of the state."""
+    mechanism, state = at_state(system.build() if isinstance(system, System) else system, state)
+    return Equations(mechanism, state.q, state.angles), mechanism.function_values(state.t), state
 
 
 def _unaccelerated(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """The residual (nv,) without accelerations and multipliers, and the energies (4,)."""
-    return e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(e.flat.joint_rows))
+    """The residual (nv,) without accelerations and multipliers, and the energies (4,).
+
+    Raises `LawError` when a force law fails.
+    """
+    found = e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(e.flat.joint_rows))
+    for law in e.mechanism.laws:
+        if law.failure is not None:
+            raise law.failure
+    return found
 
 
 def _constraints(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, sp.csr_matrix]:

@@ -10,8 +10,13 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal, TypeVar
+from numbers import Integral, Real
+from types import UnionType
+from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
+from fem.renamed import refuse_old_names
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
@@ -29,7 +34,7 @@ class Method:
     `step`: fixed time step, in units of time of the model. If it does not divide the interval between two stored times,
     it is reduced such that the interval has a whole number of steps. None selects variable steps.
 
-    Raises `IntegratorError` for a step that is not positive.
+    Raises `IntegratorError` for a step that is not positive, and for options of other types than their fields: text where a number belongs, a number for True or False.
     """
 
     name: ClassVar[str] = ""
@@ -38,6 +43,7 @@ class Method:
     step: float | None = None
 
     def __post_init__(self) -> None:
+        require_types(self)
         if self.step is not None and not 0 < self.step < float("inf"):
             raise IntegratorError(f"step must be positive and at most the duration; found {self.step}.")
 
@@ -106,6 +112,26 @@ def require_coordinates(coordinates: str) -> None:
         raise IntegratorError(f"coordinates must be {' or '.join(map(repr, COORDINATES))}; found {coordinates!r}.")
 
 
+def require_types(record: Method) -> None:
+    """Raises `IntegratorError` for numbers, whole numbers, and True or False that are none; options of other types are left to their records."""
+    for option, kind in get_type_hints(type(record)).items():
+        allowed = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+        if option not in {f.name for f in fields(record)} or not set(allowed) <= _TYPES.keys():
+            continue
+        value = getattr(record, option)
+        truth = isinstance(value, bool | np.bool_)
+        if not any(truth if one is bool else isinstance(value, _TYPES[one][1]) and not truth for one in allowed):
+            raise IntegratorError(
+                f"{type(record).__name__}: {option} is {' or '.join(_TYPES[one][0] for one in allowed)}; found {value!r}."
+            )
+
+
+_TYPES: dict[type, tuple[str, type]] = {
+    float: ("a number", Real),
+    int: ("a whole number", Integral),
+    bool: ("True or False", bool),
+    type(None): ("None", type(None)),
+}
 _REGISTERED: dict[str, type[Method]] = {}
 M = TypeVar("M", bound=type[Method])
 
@@ -117,6 +143,8 @@ def register(name: str) -> Callable[[M], M]:
     """
 
     def keep(method: M) -> M:
+        if not isinstance(name, str) or not name:
+            raise IntegratorError(f"A method needs a name; found {name!r}.")
         known = _REGISTERED.get(name)
         if known is not None and known.__qualname__ != method.__qualname__:
             raise IntegratorError(f"There is a method {name!r} already: {known.__name__}.")
@@ -159,7 +187,7 @@ def method_of(method: str | Method, options: Mapping[str, Any]) -> Method:
     known = methods()
     if "integrator" in options:
         raise IntegratorError(f"'integrator' is now called 'method': method={options['integrator']!r}.")
-    if method not in known:
+    if not isinstance(method, str) or method not in known:
         raise IntegratorError(f"There is no method {method!r}; existing: {', '.join(known)}.")
     record = known[method]
     names = [f.name for f in fields(record)]
@@ -171,3 +199,6 @@ def method_of(method: str | Method, options: Mapping[str, Any]) -> Method:
             f"Method {method!r} has no option {foreign[0]!r}; its options are {', '.join(names)}.{hint}"
         )
     return record(**options)
+
+
+refuse_old_names(__name__)

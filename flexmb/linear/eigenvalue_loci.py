@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 
+from fem.renamed import refuse_old_names
 from flexmb.errors import EquilibriumError, LinearError
 from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
 from flexmb.linear.linearise import LinearisedModel, linearise
@@ -317,3 +318,6 @@ def stability_map(
     if np.isnan(growth).all():
         raise LinearError("None of the pairs of values has an equilibrium near its initial state.")
     return StabilityMap(*names, xs, ys, growth, frequency, stable)
+
+
+refuse_old_names(__name__)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fem.errors import unknown_name
+from fem.renamed import refuse_old_names
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.equations.tangent import DIFFERENCE
@@ -197,3 +198,6 @@ def _values(name: str, output: Output, seen: Result) -> np.ndarray:
             f"{'' if np.isfinite(values).all() else ', with values that are not finite'}."
         )
     return values
+
+
+refuse_old_names(__name__)

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from fem.renamed import refuse_old_names
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
 from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
@@ -15,7 +16,7 @@ from flexmb.linear.equilibrium import Equilibrium
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.locking import require_no_events
+from flexmb.mechanism.locking import at_state, require_no_events
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
@@ -179,10 +180,11 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
         mechanism, state = system.mechanism, system.state if state is None else state
     else:
         mechanism = system.build() if isinstance(system, System) else system
-    require_no_events(mechanism)
-    flat = compiled(mechanism)
     if state is None:
+        require_no_events(mechanism)
         state = consistent_state(mechanism).state
+    mechanism, state = at_state(mechanism, state)
+    flat = compiled(mechanism)
     functions = mechanism.function_values(state.t)
     wdot, multipliers = accelerations(mechanism, state, functions)
     e = Equations(mechanism, state.q, state.angles)
@@ -196,3 +198,6 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
     return LinearisedModel(
         mechanism, state, wdot, multipliers, M, t.D + M @ carried, K, G, carried, turned, errors.D, K_error
     )
+
+
+refuse_old_names(__name__)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.renamed import refuse_old_names
 from flexmb.bodies.body import Body
 from flexmb.errors import MechanismError
 from flexmb.spatial.lie import rotation_exp
@@ -86,3 +87,6 @@ def non_negative(value: float, name: str) -> float:
     if not (np.isfinite(value) and value >= 0):
         raise MechanismError(f"{name!r}: stiffness and damping must be finite and not negative; found {value}.")
     return float(value)
+
+
+refuse_old_names(__name__)

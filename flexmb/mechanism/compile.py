@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from fem.renamed import refuse_old_names
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import inverse_moments, rigid_mass
 from flexmb.kernels.base.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, CompiledModel
@@ -183,3 +184,6 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)
     values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
     return pointed(CompiledModel(**values))
+
+
+refuse_old_names(__name__)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from fem.errors import unknown_name
+from fem.renamed import refuse_old_names
 from flexmb.errors import JointError
 
 
@@ -168,3 +169,6 @@ def joint_dof(joint: str, kind: str, dof: str | None) -> str:
             f"{', '.join(free) or 'none'}."
         )
     return dof
+
+
+refuse_old_names(__name__)

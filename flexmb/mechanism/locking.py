@@ -3,9 +3,12 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from fem.renamed import refuse_old_names
 from flexmb.errors import MechanismError
+from flexmb.kernels.base.data import ANGLE
 from flexmb.mechanism.joints import joint_dof
-from flexmb.mechanism.mechanism import Joint, Mechanism, Row, driver_row
+from flexmb.mechanism.mechanism import Joint, Mechanism, Row, driver_row, require_state
+from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, constant
 
 LOCKED, EVENT = "locked", "event"
@@ -78,8 +81,37 @@ def with_locked_joints(
     return replace(made, initial=replace(mechanism.initial, angles=angles))
 
 
+def in_force(mechanism: Mechanism, topology: Topology) -> Mechanism:
+    """The mechanism of a result with those locks and contacts only that a topology names, and without what was released; any mechanism, where events have changed nothing or only released joints.
+
+    Raises `MechanismError` for a topology that is held by events of which the mechanism does not know.
+    """
+    events = {joint.name: joint for joint in mechanism.joints if joint.kind == EVENT}
+    if topology.locked.keys() - events:
+        raise MechanismError(
+            f"{mechanism.name!r} has no equations of what holds this state ({topology}). Give result.mechanism of the result that it is a state of."
+        )
+    without = {joint.name for joint in mechanism.joints if joint.name in topology.released} | events.keys()
+    if not without:
+        return mechanism
+    moving = {joint.markers: joint.name for joint in mechanism.joints if joint.kind != EVENT}
+    locked = []
+    for name in (name for name in events if name in topology.locked):
+        dof = "rotation" if mechanism.rows[events[name].rows[0]].kind == ANGLE else "translation"
+        locked.append(LockedJoint(name, moving[events[name].markers], topology.locked[name], dof))
+    return with_locked_joints(mechanism, locked, without)
+
+
+def at_state(mechanism: Mechanism, state: State) -> tuple[Mechanism, State]:
+    """The mechanism as it is at a state (`in_force`), and the state with the angles that this one counts. Raises `MechanismError` for what is no state of the mechanism."""
+    require_state(mechanism, state)
+    variant = in_force(mechanism, state.topology)
+    return variant, replace(state, angles=variant.angles_of(mechanism, state.angles))
+
+
 def require_no_events(mechanism: Mechanism) -> None:
     """Raises `MechanismError` for the mechanism of a result with events, whose locks act only at some times."""
+    in_force(mechanism, mechanism.initial.topology)
     names = [joint.name for joint in mechanism.joints if joint.kind == EVENT]
     if names:
         raise MechanismError(
@@ -88,3 +120,6 @@ def require_no_events(mechanism: Mechanism) -> None:
             "from a "
             "stored state, use replace(system.build(), initial=result.state(-1), start_rows=()) and the same events."
         )
+
+
+refuse_old_names(__name__)

@@ -20,6 +20,9 @@ from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.spatial.layout import starts_of
 from flexmb.spatial.lie import rotation_from_quaternion
 
+UNIT = 1e-6
+"""By how much quaternions of a state may miss unit length."""
+
 
 @dataclass(frozen=True, eq=False)
 class Marker:
@@ -84,6 +87,7 @@ class Load:
     function: int = -1
 
 
+@renamed(flat="flexmb.mechanism.compile.compiled")
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """An immutable model: bodies, joints, force elements and loads, with the initial state as given by the user.
@@ -201,6 +205,28 @@ class Mechanism:
         q = np.concatenate([self.initial.q[s : s + 7 + m] for s, m in zip(qs, kept, strict=True)])
         w = np.concatenate([self.initial.w[s : s + 6 + m] for s, m in zip(vs, kept, strict=True)])
         return replace(self, bodies=bodies, initial=State(self.initial.t, q, w, self.initial.angles))
+
+
+def require_state(mechanism: Mechanism, state: State) -> None:
+    """Raises `MechanismError` for a state of another mechanism: other numbers of coordinates, numbers that are not finite, quaternions that are not of unit length."""
+    sizes = [len(mechanism.initial.q), len(mechanism.initial.w)]
+    if [len(state.q), len(state.w)] != sizes:
+        raise MechanismError(
+            f"A state of {mechanism.name!r} has {sizes[0]} coordinates and {sizes[1]} velocities; found {len(state.q)} and {len(state.w)}. Is it a state of another mechanism?"
+        )
+    if len(state.angles) not in (0, count := len(mechanism.turning)):
+        raise MechanismError(
+            f"A state of {mechanism.name!r} has {count} angles, of its joints that turn and of its bushings, or none at all; found {len(state.angles)}. Is it a state of another mechanism?"
+        )
+    for name in ("t", "q", "w", "angles"):
+        if not np.isfinite(value := getattr(state, name)).all():
+            raise MechanismError(f"A state of {mechanism.name!r} must be finite; found {name} = {value}.")
+    for body, start in zip(mechanism.bodies, starts_of(np.array([b.modes for b in mechanism.bodies]))[0], strict=False):
+        length = float(np.linalg.norm(state.q[start + 3 : start + 7]))
+        if abs(length - 1) > UNIT:
+            raise MechanismError(
+                f"The attitude of {body.name!r} in a state of {mechanism.name!r} is a quaternion of length {length:.9g}; it must be 1."
+            )
 
 
 def _central(body: Body) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import fem
 from fem.model import Model
-from fem.renamed import renamed
+from fem.renamed import refuse_old_names, renamed
 from flexmb.bodies.body import flexible_body
 from flexmb.errors import MechanismError
 from flexmb.mechanism.attachments import Attachment, BodyHandle
@@ -65,3 +65,6 @@ def split(
         if name in model.interfaces
     }
     return SplitBody(model.name, handles, homes)
+
+
+refuse_old_names(__name__)

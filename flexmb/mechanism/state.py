@@ -1,10 +1,12 @@
 """`State`: the configuration and the velocities of a mechanism at one time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from jaxtyping import Float
+
+from flexmb.errors import MechanismError
 
 
 @dataclass(frozen=True)
@@ -13,10 +15,17 @@ class Topology:
 
     - `locked`: the events whose lock or lasting contact is active, each with the value of the locked coordinate.
     - `released`: the joints and events that have been removed.
+    - `fastest`: the speed of the fastest impact on each stop so far.
     """
 
     locked: Mapping[str, float] = field(default_factory=dict)
     released: frozenset[str] = frozenset()
+    fastest: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the joints are others than at first."""
+        return bool(self.locked or self.released)
 
     def __str__(self) -> str:
         parts = [("locked by", sorted(self.locked)), ("released:", sorted(self.released))]
@@ -34,6 +43,8 @@ class State:
       turn.
     - `topology`: the changes by events up to this time. A simulation that starts from this state adopts them and needs
       the same events.
+
+    Raises `MechanismError` when an array is not one row of real numbers.
     """
 
     t: float
@@ -41,3 +52,17 @@ class State:
     w: Float[np.ndarray, "nv"]
     angles: Float[np.ndarray, "na"] = field(default_factory=lambda: np.zeros(0))
     topology: Topology = Topology()
+
+    def __post_init__(self) -> None:
+        for name in ("q", "w", "angles"):
+            found = np.asarray(getattr(self, name))
+            if found.dtype.kind not in "fiu" or found.ndim != 1:
+                raise MechanismError(
+                    f"State: {name} is a row of real numbers; found {found.dtype} of shape {found.shape}."
+                )
+            object.__setattr__(self, name, np.ascontiguousarray(found, dtype=float))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))

@@ -101,7 +101,7 @@ class EventDetection:
         initial = mechanism.initial if begin is None else begin.state
         self._longest, self._span, self._end = longest, end - initial.t, end
         self._round = ROUND * max(abs(end), abs(initial.t))
-        _require_events(initial, self._events)
+        _require_events(mechanism, self._events)
         _require_names(mechanism, self._events)
         self._stops = {e.name: e.do for e in self._events if isinstance(e.do, StopImpact)}
         self._history = {e.name: _Values() for e in self._events if isinstance(e.do, Lock | StopImpact)}
@@ -109,7 +109,6 @@ class EventDetection:
         self.mechanism = with_locked_joints(mechanism, locked, kind=EVENT)
         self._held: dict[str, float] = {}  # values of locked coordinates and of persistent contacts
         self._released: set[str] = set()
-        self._fastest: dict[str, float] = {}  # fastest impact of each stop
         self._strongest: dict[str, float] = {}  # largest force of each contact
         self._armed = np.array([isinstance(e.do, StopImpact) for e in self._events])
         self._levels, self._largest = np.zeros(len(events)), np.zeros(len(events))
@@ -118,10 +117,10 @@ class EventDetection:
         self.ended, self._lost, self._statistics = False, 0.0, list[Statistics]()
         self._prepared = False
         self.topologies: list[tuple[float, Topology]] = []
+        self._take_over(mechanism.initial)
         if begin is not None:
             self._leg = Leg(method.begin(mechanism, begin, end=end, longest=longest, pace=pace), mechanism, np.zeros(4))
         else:
-            self._take_over(initial)
             self._leg = self._start_from(initial, np.zeros(4))()
         self._looked(self._look(self._leg, self._leg.run.now()))
         self._begin()
@@ -130,9 +129,11 @@ class EventDetection:
         """Adopt the changes by events up to a state."""
         topology = state.topology
         self._held, self._released = dict(topology.locked), set(topology.released)
+        self._fastest = dict(topology.fastest)
         for name, value in topology.locked.items():
             self._history[name].note(state.t, value)
-        self.topologies.append((state.t, topology))
+        if topology != Topology():
+            self.topologies.append((state.t, topology))
 
     # interface of an integrator --------------------------------------------------------------------------------------
 
@@ -311,23 +312,39 @@ class EventDetection:
     # execution -------------------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """Execute the events at the initial time: measures that rise from zero, and stops that touch.
+        """Execute the events at the initial time: measures that rise from zero, stops that touch, and adopted contacts
+        without pressure.
 
         Raises `EventError` when the initial state is beyond a stop.
         """
         values, rates = self._at.values, self._at.rates
+        lasting = [name for name in self._stops if name in self._held]
+        self._press(lasting)
         for k, event in enumerate(self._events):
-            if event.name in self._stops and values[k] > self._reach(event.name):
+            if event.name in self._stops and event.name not in lasting and values[k] > self._reach(event.name):
                 raise EventError(
                     f"{self._base.name!r} starts beyond the stop {event.name!r} by {values[k]:.3g}. Change the initial "
                     "state or the limit of the stop."
                 )
         stops = np.array([e.name in self._stops for e in self._events])
         reach = np.array([self._reach(e.name) if e.name in self._stops else 0.0 for e in self._events])
-        touching = stops & (values >= -reach)
+        held = np.isin([e.name for e in self._events], lasting)
+        touching = stops & ~held & (values >= -reach)
+        pulled = held & (values > self._levels)
         rising = ~stops & (np.abs(values) <= np.abs(rates) * self._round) & (rates > 0)
-        if (touching | rising).any():
-            self._happen(self._at, rising)
+        if (touching | rising | pulled).any():
+            self._happen(self._at, rising | pulled)
+
+    def _press(self, lasting: Sequence[str]) -> None:
+        """Pulls at which contacts that are taken over leave."""
+        if not lasting:
+            return
+        s, mechanism = self._at.snapshot, self._leg.mechanism
+        contacts = Contacts(mechanism, self._state_of(mechanism, s), {n: -self._sign(n) for n in lasting})
+        forces, response = contacts.forces(s.w, [], lasting), contacts.response_of(lasting)
+        for k, event in enumerate(self._events):
+            if event.name in forces:
+                self._levels[k] = self._level(event.name, forces[event.name], response[event.name], False)
 
     def _happen(self, look: Look, passed: np.ndarray) -> None:
         """Execute the events of an instant, and those that they cause."""
@@ -374,7 +391,7 @@ class EventDetection:
             state = self._impact(state, locks, touching, lost)
         self.ended = any(isinstance(e.do, Terminate) for e in events)
         self._lost += sum(lost.values())
-        self.topologies.append((float(s.t), Topology(dict(self._held), frozenset(self._released))))
+        self.topologies.append((float(s.t), Topology(dict(self._held), frozenset(self._released), dict(self._fastest))))
         self.happened += [EventRecord(float(s.t), e.name, lost[e.name]) for e in self._events if e.name in lost]
         return state
 
@@ -588,13 +605,16 @@ def _add(lost: dict[str, float], losses: Mapping[str, float], names: Sequence[st
         lost[name] = lost.get(name, 0.0) + losses[name]
 
 
-def _require_events(state: State, events: Sequence[Event]) -> None:
-    """Raises `EventError` when locks of a state belong to events that are not given."""
+def _require_events(mechanism: Mechanism, events: Sequence[Event]) -> None:
+    """Raises `EventError` when events that are not given have locked or released something at the initial state."""
+    state = mechanism.initial
     names = {e.name for e in events if isinstance(e.do, Lock | StopImpact)}
-    if missing := sorted(state.topology.locked.keys() - names):
+    missing = state.topology.locked.keys() - names
+    missing |= state.topology.released - names - {joint.name for joint in mechanism.joints}
+    if missing:
         raise EventError(
-            f"The state at t = {state.t:.6g} has coordinates locked by {', '.join(map(repr, missing))}; give the "
-            "events of that simulation too."
+            f"The state at t = {state.t:.6g} is changed by {', '.join(map(repr, sorted(missing)))} "
+            f"({state.topology}); start from it with the events of that simulation."
         )
 
 

@@ -14,8 +14,8 @@ from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.state import State, Topology
+from flexmb.mechanism.mechanism import Mechanism, require_state
+from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
@@ -75,6 +75,7 @@ def simulate(
     """
     mechanism = system.build() if isinstance(system, System) else system
     if initial_state is not None:
+        require_state(mechanism, initial_state)
         mechanism = replace(mechanism, initial=initial_state, start_rows=())
     method = method_of(method, options)
     step = method.step
@@ -86,7 +87,7 @@ def simulate(
     count = len(times) - 1
     longest = times[1] - times[0]
     run: Integrator
-    changed = mechanism.initial.topology != Topology()
+    changed = mechanism.initial.topology.changed
     if changed and not events:
         raise EventError(
             f"Events have changed the joints of the state at t = {mechanism.initial.t:.6g} "

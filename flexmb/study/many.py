@@ -13,7 +13,7 @@ import loky
 from threadpoolctl import threadpool_limits
 
 from fem.errors import FlexmbError
-from fem.renamed import renamed
+from fem.renamed import refuse_old_names, renamed
 from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
@@ -185,3 +185,6 @@ def _from_pool(
             yield futures.pop(future), (None if future.exception() else future.result())
     for future, number in futures.items():  # of a broken pool: finished or lost
         yield number, (None if future.exception() else future.result())
+
+
+refuse_old_names(__name__)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fem.renamed import refuse_old_names
 from flexmb.errors import StudyError
 
 Parameters = dict[str, Any]
@@ -65,3 +66,6 @@ def _plain(value: Any) -> Any:
         f"{type(value).__name__}. Give a text or number that identifies the object, and make the object in the model "
         "function."
     )
+
+
+refuse_old_names(__name__)

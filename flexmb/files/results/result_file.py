@@ -39,7 +39,12 @@ def save_result(result: Result, path: str | Path) -> Path:
     tree["statistics"] = asdict(result.statistics)
     tree["happened"] = [asdict(h) for h in result.happened]
     tree["topologies"] = [
-        {"t": t, "locked": json.dumps(dict(x.locked)), "released": json.dumps(sorted(x.released))}
+        {
+            "t": t,
+            "locked": json.dumps(dict(x.locked)),
+            "released": json.dumps(sorted(x.released)),
+            "fastest": json.dumps(dict(x.fastest)),
+        }
         for t, x in result.topologies
     ]
     tree["unresolved"] = list(result.unresolved)
@@ -71,7 +76,14 @@ def load_result(path: str | Path) -> Result:
             statistics=Statistics(**tree["statistics"]),
             happened=tuple(EventRecord(**h) for h in tree.get("happened", [])),
             topologies=tuple(
-                (float(x["t"]), Topology(json.loads(x["locked"]), frozenset(json.loads(x["released"]))))
+                (
+                    float(x["t"]),
+                    Topology(
+                        json.loads(x["locked"]),
+                        frozenset(json.loads(x["released"])),
+                        json.loads(x.get("fastest", "{}")),
+                    ),
+                )
                 for x in tree.get("topologies", [])
             ),
             unresolved=tuple(str(text) for text in tree.get("unresolved", [])),

@@ -227,6 +227,13 @@ class JointDriftWarning(FlexmbWarning):
     """
 
 
+class GltfWarning(FlexmbWarning):
+    """A glTF file shows less than the motion of its result: shapes were left out, or bodies turn far between frames.
+
+    Raised by `write_gltf`; the message names the body, and the option that mends it.
+    """
+
+
 class SensitivityWarning(FlexmbWarning):
     """Derivatives that are not reliable: the quantity is not smooth, or the motion is not accurate enough.
 

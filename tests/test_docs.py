@@ -100,6 +100,14 @@ def test_the_arm_of_the_manual_follows_its_path(tmp_path, monkeypatch):
     assert np.abs(names["torque"]).max() > 1.0
 
 
+def test_the_bar_of_the_manual_is_shown_and_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = names_of("viewer.md")
+    assert (tmp_path / "bar.glb").read_bytes()[:4] == b"glTF"
+    assert len(names["few"].targets["bar"]) == 8 < len(names["written"].targets["bar"])
+    assert 0 < names["left_out"] < 0.01
+
+
 def test_links_and_pictures_exist():
     for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):

@@ -12,6 +12,14 @@ def command(
     animation: Annotated[Path | None, typer.Option(help="Animation: .gif, .mp4 or .html.")] = None,
     energy: Annotated[Path | None, typer.Option(help="Plot of the energy ledger (.png).")] = None,
     paraview: Annotated[Path | None, typer.Option(help="Folder for VTU files and a .pvd collection.")] = None,
+    gltf: Annotated[Path | None, typer.Option(help="glTF file (.glb) that browsers, slides and Blender play.")] = None,
+    metres: Annotated[float, typer.Option(help="Metres in the unit of length, for --gltf.")] = 1.0,
+    speed: Annotated[
+        float, typer.Option(help="Units of time of the model in a second of the playback, for --gltf.")
+    ] = 1.0,
+    max_targets: Annotated[
+        int | None, typer.Option(help="Largest number of morph targets of a body, for --gltf (default: all).")
+    ] = None,
     time: Annotated[float | None, typer.Option(help="Time of the picture (default: the end).")] = None,
     magnification: Annotated[float, typer.Option(help="Factor by which the deformation is drawn larger.")] = 1.0,
     stress: Annotated[bool, typer.Option("--stress", help="Colour flexible bodies by von Mises stress.")] = False,
@@ -23,6 +31,7 @@ def command(
     import numpy as np
 
     from flexmb.cli.screen import bars, say_text
+    from flexmb.files.results.gltf_file import write_gltf
     from flexmb.files.results.result_file import load_result
     from flexmb.files.results.table_file import write_table
     from flexmb.files.results.vtk_file import export_vtk
@@ -47,5 +56,10 @@ def command(
             say_text(f"animation: {path}")
         if table is not None:
             say_text(f"table: {write_table(loaded, table)}")
+        if gltf is not None:
+            written = write_gltf(
+                loaded, gltf, metres=metres, speed=speed, max_targets=max_targets, magnification=magnification
+            )
+            say_text(f"glTF: {written}")
         if paraview is not None:
             say_text(f"ParaView: {export_vtk(loaded, paraview, every=max(1, len(loaded.t) // 200))}")

@@ -210,13 +210,15 @@ def test_view_draws_plots_and_exports(flexmb_command, rod_file, tmp_path):
     )  # fmt: skip
     flexmb_command("run", "rod.toml")
     words = ("--picture", "p.png", "--time", "0.0", "--energy", "e.png", "--animation", "a.gif", "--paraview", "vtk")
+    words += ("--gltf", "g.glb", "--max-targets", "8", "--speed", "1e-4")
     text = flexmb_command("view", "rod.result.h5", *words, "--magnification", "10")
     assert "'pendulum'" in text
-    for name in ("p.png", "e.png", "a.gif", "vtk"):
+    for name in ("p.png", "e.png", "a.gif", "vtk", "g.glb", "8 morph targets"):
         assert name in text
     assert is_picture("p.png")
     assert is_picture("e.png")
     assert Path("a.gif").read_bytes()[:4] == b"GIF8"
+    assert Path("g.glb").read_bytes()[:4] == b"glTF"
     assert len(list(Path("vtk").glob("*.vtu"))) == 3
 
 

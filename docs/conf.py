@@ -35,6 +35,7 @@ nitpicky = False
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks are kept with their output, which tests/whole/test_notebooks.py repeats
+nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True

@@ -8,6 +8,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
 import elsewhere  # noqa: E402
+import pictures  # noqa: E402
 
 about = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 project, release = "flexmb", about["version"]
@@ -20,6 +21,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
     "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
     "myst_nb",
     "sphinx_design",
@@ -28,7 +30,14 @@ extensions = [
     "pages",
 ]
 root_doc = "index"
-exclude_patterns = ["_templates"]
+exclude_patterns = [
+    "_templates",
+    "examples",
+    "sg_execution_times.rst",
+    "gallery/**/*.ipynb",
+    "gallery/**/*.py",
+    "gallery/**/sg_execution_times.rst",
+]
 templates_path = ["_templates"]
 nitpicky = False
 
@@ -53,6 +62,22 @@ toc_object_entries_show_parents = "hide"
 names_elsewhere = elsewhere.NAMES
 intersphinx_mapping = elsewhere.write_inventories(HERE.parent / "build" / "inventories")
 intersphinx_disabled_reftypes = ["std:doc"]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "subsection_order": [f"examples/{room}" for room in ("parts", "motion", "vibration", "studies")],
+    "image_scrapers": ("matplotlib", pictures.written_pictures),
+    "capture_repr": (),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "write_computation_times": False,
+    "nested_sections": False,
+    "doc_module": ("fem", "reduction", "flexmb"),
+    "backreferences_dir": "gallery/backreferences",
+    "plot_gallery": True,
+}
 
 bibtex_bibfiles = ["references.bib"]
 bibtex_reference_style = "author_year"

@@ -130,6 +130,11 @@ def test_there_is_a_page_for_each_reader():
     assert {"robot-arm.md", "blade.md", "engine.md", "matrices.md", "classroom.md"} <= set(READERS)
 
 
+def test_the_gallery_has_pictures_enough():
+    """The build runs them."""
+    assert len(list((DOCS / "examples").glob("*/plot_*.py"))) >= 20
+
+
 def test_links_and_pictures_exist():
     for page in [*DOCS.glob("*.md"), *DOCS.glob("readers/*.md"), DOCS.parent / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
@@ -196,5 +201,5 @@ def test_every_page_of_the_documentation_is_on_the_site():
             for line in tree.splitlines():
                 entry = re.sub(r".*<(.*)>$", r"\1", line)
                 listed |= set(page.parent.glob(f"{entry}.*")) if entry and not entry.startswith(":") else set()
-    pages = [p for p in DOCS.rglob("*.md") if not {"generated", "_ext", "_static"} & set(p.parts)]
+    pages = [p for p in DOCS.rglob("*.md") if not {"generated", "_ext", "_static", "gallery"} & set(p.parts)]
     assert not [page for page in pages if page not in listed]

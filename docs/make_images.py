@@ -3,9 +3,12 @@
 import tempfile
 from pathlib import Path
 
+import imageio
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image
 
+import flexmb
 from flexmb import demo
 from flexmb.analyses.compare import Comparison
 from flexmb.plots import pictures
@@ -47,6 +50,25 @@ def poster(comparison: Comparison, folder: Path) -> None:
     axes[1, 1].set(title="energy ledger", xlabel="time [ms]", ylabel="energy [J]", xlim=(t[0], t[-1]), ylim=(1e-7, 1e4))
     axes[1, 1].legend(frameon=False, loc="upper left", ncols=3)
     figure.savefig(HERE / "demo.png", dpi=85)
+
+
+def animation(comparison: Comparison, folder: Path) -> None:
+    """One turn of the demo's crank, with the stress of the rod; the last picture leads back to the first."""
+    flexible = comparison.flexible
+    turn = flexmb.simulate(
+        demo.build(),
+        0.02,
+        step=demo.STEP,
+        output_step=2e-4,
+        initial_state=flexible.state(int(np.searchsorted(flexible.t, 0.06))),
+    )
+    pictures.animate(turn, folder / "turn.mp4", frames=50, magnification=60, stress=True)
+    frames = [
+        Image.fromarray(f).resize((800, 450), Image.Resampling.LANCZOS) for f in imageio.get_reader(folder / "turn.mp4")
+    ]
+    frames[0].save(
+        HERE / "demo.webp", save_all=True, append_images=frames[1:], duration=50, loop=0, quality=60, method=6
+    )
 
 
 def rotor() -> None:
@@ -99,7 +121,9 @@ def methods() -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         HERE.mkdir(exist_ok=True)
-        poster(demo.run(folder), Path(folder))
+        comparison = demo.run(folder)
+        poster(comparison, Path(folder))
+        animation(comparison, Path(folder))
     methods()
     precision()
     rotor()

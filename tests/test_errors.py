@@ -45,8 +45,11 @@ def test_an_error_has_its_place(error):
     """In one of two files, below one of two bases, told in the index, and exported unless it is answered inside."""
     base = flexmb.FlexmbWarning if issubclass(error, Warning) else flexmb.FlexmbError
     assert issubclass(error, base)
-    assert error.__module__ in {home.__name__ for home in HOMES}, "the index shows fem.errors and flexmb.errors"
-    assert f"::: {error.__module__}\n" in INDEX.read_text(encoding="utf-8")
+    assert error.__module__ in {home.__name__ for home in HOMES}
+    entry = (
+        f"`{error.__name__}`" if error.__name__ in ANSWERED_INSIDE else f".. autoexception:: flexmb.{error.__name__}\n"
+    )
+    assert entry in INDEX.read_text(encoding="utf-8")
     assert error is base or "Raised " in error.__doc__, "its documentation says when it is raised"
     if error.__name__ not in ANSWERED_INSIDE:
         assert getattr(flexmb, error.__name__) is error

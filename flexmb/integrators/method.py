@@ -146,10 +146,14 @@ def register(name: str) -> Callable[[M], M]:
         if not isinstance(name, str) or not name:
             raise IntegratorError(f"A method needs a name; found {name!r}.")
         known = _REGISTERED.get(name)
-        if known is not None and known.__qualname__ != method.__qualname__:
-            raise IntegratorError(f"There is a method {name!r} already: {known.__name__}.")
+        if known is not None and (known.__module__, known.__qualname__) != (method.__module__, method.__qualname__):
+            raise IntegratorError(f"There is a method {name!r} already: {known.__module__}.{known.__name__}.")
         if not is_dataclass(method) or not issubclass(method, Method):
             raise IntegratorError(f"A method must be a frozen dataclass derived from Method; found {method!r}.")
+        if method.__dict__.get("name", name) != name:
+            raise IntegratorError(
+                f"{method.__name__} is the method {method.name!r} already; derive another one for {name!r}."
+            )
         method.name = name
         _REGISTERED[name] = method
         return method

@@ -283,7 +283,7 @@ def _from_another_file(thing):
 @pytest.mark.parametrize(
     ("register", "error", "said"),
     [
-        (lambda: joints.register_joint(joints.JointKind("event", (("translation", 2),))), flexmb.JointError, "'event' already: a coordinate that an event holds"),
+        (lambda: joints.register_joint(joints.JointKind("event", (("translation", 2),))), flexmb.JointError, "'event' already: a coordinate that an event locks"),
         (lambda: joints.register_joint(joints.JointKind("locked", (("translation", 2),))), flexmb.JointError, "'locked' already"),
         (lambda: joints.register_joint(joints.JointKind("", (("translation", 2),))), flexmb.JointError, "needs a name"),
         (lambda: method.register("radau five")(flexmb.Radau), IntegratorError, "Radau is the method 'radau' already"),

@@ -192,6 +192,13 @@ class AssemblyWarning(FlexmbWarning):
     """
 
 
+class GimbalLockWarning(FlexmbWarning):
+    """Euler or Tait-Bryan angles are not unique, because the first and the third axis are parallel.
+
+    Raised by `Result.attitude` and the measures of attitudes; the message names the frame and the sequence.
+    """
+
+
 class UnresolvedWarning(FlexmbWarning):
     """A fixed step is too long to resolve a function of time.
 

@@ -24,7 +24,15 @@ def command(
     magnification: Annotated[float, typer.Option(help="Factor by which the deformation is drawn larger.")] = 1.0,
     stress: Annotated[bool, typer.Option("--stress", help="Colour flexible bodies by von Mises stress.")] = False,
     table: Annotated[
-        Path | None, typer.Option(help="Table of paths, joints, deflections, energies (.csv, or .parquet with pandas).")
+        Path | None,
+        typer.Option(help="Table of --measure, or of paths, joints, energies (.csv, or .parquet with pandas)."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot of --measure, or of the joints (.png).")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help='What --table and --plot show, e.g. "acceleration:rod.end:x". Repeatable.')
+    ] = None,
+    units: Annotated[
+        str | None, typer.Option(help='Labels of --table and --plot, e.g. "mm-t-s"; nothing is converted.')
     ] = None,
 ) -> None:
     """Print a result, draw it, animate it, or write it for ParaView."""
@@ -55,7 +63,10 @@ def command(
             )
             say_text(f"animation: {path}")
         if table is not None:
-            say_text(f"table: {write_table(loaded, table)}")
+            say_text(f"table: {write_table(loaded, table, measure or (), units=units)}")
+        if plot is not None:
+            loaded.plot(measure or (), plot, units=units)
+            say_text(f"plot: {plot}")
         if gltf is not None:
             written = write_gltf(
                 loaded, gltf, metres=metres, speed=speed, max_targets=max_targets, magnification=magnification

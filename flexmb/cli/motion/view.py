@@ -20,6 +20,11 @@ def command(
     max_targets: Annotated[
         int | None, typer.Option(help="Largest number of morph targets of a body, for --gltf (default: all).")
     ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Open the result in a browser, until interrupted (needs flexmb[viewer]).")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port of --live on this machine; 0 takes any that is free.")] = 8080,
+    browser: Annotated[bool, typer.Option(help="Open a browser for --live.")] = True,
     time: Annotated[float | None, typer.Option(help="Time of the picture (default: the end).")] = None,
     magnification: Annotated[float, typer.Option(help="Factor by which the deformation is drawn larger.")] = 1.0,
     stress: Annotated[bool, typer.Option("--stress", help="Colour flexible bodies by von Mises stress.")] = False,
@@ -27,7 +32,7 @@ def command(
         Path | None, typer.Option(help="Table of paths, joints, deflections, energies (.csv, or .parquet with pandas).")
     ] = None,
 ) -> None:
-    """Print a result, draw it, animate it, or write it for ParaView."""
+    """Print a result, draw it, animate it, open it in a browser, or write it as glTF or for ParaView."""
     import numpy as np
 
     from flexmb.cli.screen import bars, say_text
@@ -63,3 +68,7 @@ def command(
             say_text(f"glTF: {written}")
         if paraview is not None:
             say_text(f"ParaView: {export_vtk(loaded, paraview, every=max(1, len(loaded.t) // 200))}")
+    if live:
+        from flexmb.plots.live import LiveViewer
+
+        LiveViewer(loaded, magnification).serve(port, browser)

@@ -14,11 +14,16 @@ def command(
     paraview: Annotated[Path | None, typer.Option(help="Folder for VTU files and a .pvd collection.")] = None,
     gltf: Annotated[Path | None, typer.Option(help="glTF file (.glb) that browsers, slides and Blender play.")] = None,
     metres: Annotated[float, typer.Option(help="Metres in the unit of length, for --gltf.")] = 1.0,
+    page: Annotated[
+        Path | None, typer.Option(help="Page (.html) with the motion in 3D and its plots; needs no server.")
+    ] = None,
     speed: Annotated[
-        float, typer.Option(help="Units of time of the model in a second of the playback, for --gltf.")
-    ] = 1.0,
+        float | None,
+        typer.Option(help="Units of time in a second of the playback (default: 1 for --gltf; --page takes 8 s)."),
+    ] = None,
     max_targets: Annotated[
-        int | None, typer.Option(help="Largest number of morph targets of a body, for --gltf (default: all).")
+        int | None,
+        typer.Option(help="Largest number of morph targets of a body, for --gltf and --page (default: all)."),
     ] = None,
     live: Annotated[
         bool, typer.Option("--live", help="Open the result in a browser, until interrupted (needs flexmb[viewer]).")
@@ -63,9 +68,19 @@ def command(
             say_text(f"table: {write_table(loaded, table)}")
         if gltf is not None:
             written = write_gltf(
-                loaded, gltf, metres=metres, speed=speed, max_targets=max_targets, magnification=magnification
+                loaded,
+                gltf,
+                metres=metres,
+                speed=1.0 if speed is None else speed,
+                max_targets=max_targets,
+                magnification=magnification,
             )
             say_text(f"glTF: {written}")
+        if page is not None:
+            from flexmb.plots.page import write_page
+
+            found = write_page(loaded, page, speed=speed, max_targets=max_targets, magnification=magnification)
+            say_text(f"page: {found}")
         if paraview is not None:
             say_text(f"ParaView: {export_vtk(loaded, paraview, every=max(1, len(loaded.t) // 200))}")
     if live:

@@ -14,7 +14,8 @@ import flexmb
 import reduction
 from flexmb.errors import PictureError
 from flexmb.files import save_result
-from flexmb.plots.live import LEFT, RIGHT, LiveViewer, curve_picture, curves
+from flexmb.plots.curves import LEFT, RIGHT, curve_picture, curves
+from flexmb.plots.live import LiveViewer
 from flexmb.plots.scene import AMPLITUDE, STRESS
 from flexmb.results.surface import world_points
 

@@ -48,8 +48,8 @@ def assemble_at(system: System | Mechanism, values: Mapping[str, float]) -> Stat
     """The configuration at which joints have the given values, at rest.
 
     `values`: angles (radians) or displacements relative to the position as modelled, by the name of the joint, or
-    "JOINT:translation" and "JOINT:rotation" for joints that have both. The other joints follow, with the least change from the initial configuration. Joints move in small steps, so that
-    closed loops stay on their branch.
+    "JOINT:translation" and "JOINT:rotation" for joints that have both. The other joints follow, with the least change
+    from the initial configuration. Joints move in small steps, so that closed loops stay on their branch.
 
     Raises `KinematicsError`, with the joint and the value, when the mechanism cannot reach the values.
     """

@@ -78,8 +78,9 @@ SCALARS: dict[str, tuple[str, dict[str, str]]] = {
 }
 """Methods of a result for the degrees of freedom of joints, and what they measure."""
 FORM = (
-    "KIND:NAME:AXIS with AXIS x, y, z or size, and KIND position, velocity, acceleration (NAME a marker such as rod.end, "
-    "a body, BODY@x,y,z or BODY@node NUMBER), rotation or angular-acceleration (a marker or body), deflection (a marker), "
+    "KIND:NAME:AXIS with AXIS x, y, z or size, and KIND position, velocity, acceleration (NAME a marker such as "
+    "rod.end, a body, BODY@x,y,z or BODY@node NUMBER), rotation or angular-acceleration (a marker or body), deflection "
+    "(a marker), "
     "force or moment (a joint), mass-centre, momentum, angular-momentum (a body, or * for the whole mechanism; "
     "BODY@MARKER or BODY@x,y,z: about that point instead of the mass centre); KIND:JOINT or KIND:JOINT:DOF with KIND "
     "coordinate, rate or joint-acceleration; or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, z), "

@@ -12,8 +12,8 @@ from flexmb.results.motion import Motion
 
 
 class Momenta(NamedTuple):
-    """The mass, its centre (nt, 3), the linear momentum (nt, 3) and the angular momentum (nt, 3) about the origin of the
-    world, in world axes."""
+    """The mass, its centre (nt, 3), the linear momentum (nt, 3) and the angular momentum (nt, 3) about the origin of
+    the world, in world axes."""
 
     mass: float
     centre: Float[np.ndarray, "nt 3"]

@@ -150,8 +150,8 @@ class Result:
         return attitude_as(self.axes(name), form, name)
 
     def velocity(self, name: str, *, point: Point | None = None, node: int | None = None) -> Float[np.ndarray, "nt 3"]:
-        """Velocity (nt, 3) over time of a marker or body, or of a `point` or `node` of a body, as of `position`, in world
-        axes."""
+        """Velocity (nt, 3) over time of a marker or body, or of a `point` or `node` of a body, as of `position`, in
+        world axes."""
         if self._is_marker(name, point, node):
             return self._marker_velocity(name)[0]
         return frame_motion(self, name, point, node).velocity
@@ -374,7 +374,9 @@ class Result:
     def plot(
         self, measures: str | Sequence[str] = (), path: str | Path | None = None, *, units: str | None = None
     ) -> tuple[Any, list[Any]]:
-        """Plot measures over time; the figure and the axes, both of matplotlib. See `flexmb.plots.result_plots.plot_measures`.
+        """Plot measures over time; the figure and the axes, both of matplotlib.
+
+        See `flexmb.plots.result_plots.plot_measures`.
 
         Without `measures` it plots the coordinates of the joints. Raises `MeasureError` for a text that is no measure;
         `PictureError` when there is nothing to plot or the file cannot be written.

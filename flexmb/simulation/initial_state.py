@@ -67,8 +67,8 @@ def _require_same_bodies(mechanism: Mechanism, other: Mechanism) -> None:
     if expected != found:
         told, given = (", ".join(f"{name!r} ({m} elastic)" for name, m in bodies) for bodies in (expected, found))
         raise MechanismError(
-            f"The initial state belongs to another mechanism, {other.name!r}: {mechanism.name!r} has the bodies {told}; "
-            f"the initial state is of {given}."
+            f"The initial state belongs to another mechanism, {other.name!r}: {mechanism.name!r} has the bodies "
+            f"{told}; the initial state is of {given}."
         )
 
 
@@ -117,6 +117,6 @@ def _require_undriven(mechanism: Mechanism, name: str, value: float, rate: float
     if abs(value - at) > CONTRADICTED * scale or abs(rate - speed) > CONTRADICTED * abs(speed):
         raise KinematicsError(
             f"Joint {name!r} is driven: at t = {mechanism.initial.t:.6g} its driver gives the value {at:.6g} and the "
-            f"rate {speed:.6g}, the initial state {value:.6g} and {rate:.6g}. Leave the joint out of the initial state, "
-            "or change its driver."
+            f"rate {speed:.6g}, the initial state {value:.6g} and {rate:.6g}. Leave the joint out of the initial "
+            "state, or change its driver."
         )

@@ -36,8 +36,9 @@ def attitude_as(axes: Float[np.ndarray, "nt 3 3"], form: str, what: str = "frame
         return axes
     if form not in FORMS and not is_sequence(form):
         raise MeasureError(
-            f"An attitude is given as {', '.join(map(repr, FORMS))} or as a sequence of three axes, such as 'ZYX' "
-            f"(about the axes of the frame) or 'zyx' (about those of the world), in which neighbours differ; found {form!r}."
+            f"An attitude is given as {', '.join(map(repr, FORMS))} or as a sequence of three axes, such as "
+            f"'ZYX' (about the axes of the frame) or 'zyx' (about those of the world), in which neighbours "
+            f"differ; found {form!r}."
         )
     rotation = Rotation.from_matrix(axes)
     if form == "rotation vector":

@@ -74,7 +74,8 @@ def simulate(
     Raises `EventError` when events that changed the `initial_state` are not given, `MechanismError` when it belongs to
     another mechanism, `KinematicsError` when values of joints cannot be reached or contradict drivers,
     `IntegratorError` when the method does not have an option or its value is out of range, `AssemblyError` when the
-    joints cannot be closed, and `ConvergenceError`, which names time and causes, when the Newton iteration fails and the step cannot be reduced.
+    joints cannot be closed, and `ConvergenceError`, which names time and causes, when the Newton iteration fails and
+    the step cannot be reduced.
 
     Cost per step: O(m^2) for the inertia terms of a flexible body and O(m) for its elimination; linear in the length of
     a chain of joints, and quadratic in the number of rows that closed loops and branches add to it.

@@ -42,7 +42,8 @@ def curve_picture(t: np.ndarray, curves: dict[str, np.ndarray]) -> str:
     axes.tick_params(labelsize=7)
     axes.ticklabel_format(axis="y", scilimits=(-3, 4))
     axes.grid(alpha=0.25)
-    axes.legend(fontsize=7, frameon=False, loc="best")
+    if curves:
+        axes.legend(fontsize=7, frameon=False, loc="best")
     picture = BytesIO()
     figure.savefig(picture, format="png", dpi=150)
     return "data:image/png;base64," + base64.b64encode(picture.getvalue()).decode()

@@ -66,6 +66,7 @@ class LiveViewer:
             }
         )
         self.phase = 1.0
+        self.task: asyncio.Task | None = None
         self.state.change("index", "parts", "stress", "magnification", "mode_body", "mode")(self.update)
         self.state.change("plot")(self.draw_plot)
         self.state.change("playing")(self.start)
@@ -77,10 +78,12 @@ class LiveViewer:
         """Move the scene to what the state says."""
         state, result = self.state, self.result
         index = int(np.clip(state.index, 0, len(result.t) - 1))
+        if state.flexible:
+            state.modes = result.mechanism.bodies[int(state.mode_body)].modes
         for k in range(len(self.scene.surfaces)):
             self.scene.show_part(k, k in state.parts)
         self.scene.show_stress(bool(state.stress))
-        self.scene.magnification = 1.0 if state.mode else float(state.magnification)
+        self.scene.magnification = 1.0 if state.mode else float(state.magnification or 0)
         self.scene.move(self._shape(result.q[index]) if state.mode else result.q[index])
         state.time_text = f"t = {result.t[index]:.5g}"
         span = float(result.t[-1] - result.t[0]) or 1.0
@@ -91,7 +94,6 @@ class LiveViewer:
         """The configuration `q` with the chosen mode of the chosen body in place of its elastic coordinates."""
         k = int(self.state.mode_body)
         body, surface = self.result.mechanism.bodies[k], self.scene.surfaces[k]
-        self.state.modes = body.modes
         mode = int(np.clip(self.state.mode, 1, body.modes))
         self.state.mode_text = f"mode {mode} of {body.modes}: {body.frequencies[mode - 1]:.5g}"
         size = np.linalg.norm(np.ptp(surface.points, axis=0))
@@ -111,27 +113,29 @@ class LiveViewer:
         self.state.picture = curve_picture(self.result.t, self.plots[self.state.plot])
 
     def start(self, **_: Any) -> None:
-        """Begin to play when the state says so."""
-        if self.state.playing:
+        """Begin to play when the state says so, unless it plays already."""
+        if self.state.playing and (self.task is None or self.task.done()):
             from trame.app import asynchronous
 
-            asynchronous.create_task(self.play())
+            self.task = asynchronous.create_task(self.play())
 
     async def play(self) -> None:
-        """Play in real time: where drawing is slower, stored times are left out."""
-        t, state = self.result.t, self.state
-        span, begun = float(t[-1] - t[0]) or 1.0, perf_counter()
-        offset = float(t[int(state.index)] - t[0]) / span
+        """Play in real time: where drawing is slower, stored times are left out. It goes on from where a user seeks."""
+        t, state, shown, before = self.result.t, self.state, -1, perf_counter()
+        span, position, begun = float(t[-1] - t[0]) or 1.0, 0.0, before
         while state.playing:
-            elapsed = perf_counter() - begun
+            now = perf_counter()
             with state:
                 if state.mode:
-                    self.phase = float(np.cos(2 * np.pi * elapsed / MODE_PERIOD))
+                    self.phase = float(np.cos(2 * np.pi * (now - begun) / MODE_PERIOD))
                     self.update()
                 else:
-                    now = t[0] + span * ((offset + elapsed / PLAYBACK) % 1.0)
-                    state.index = int(np.abs(t - now).argmin())
-            await asyncio.sleep(max(1 / FRAMES_PER_SECOND - (perf_counter() - begun - elapsed), 0.001))
+                    if state.index != shown:
+                        position = float(t[int(state.index)] - t[0]) / span
+                    position = (position + (now - before) / PLAYBACK) % 1.0
+                    state.index = shown = int(np.abs(t - t[0] - span * position).argmin())
+            before = now
+            await asyncio.sleep(max(1 / FRAMES_PER_SECOND - (perf_counter() - now), 0.001))
         self.phase = 1.0
 
     def _page(self, layout_of: Any) -> None:

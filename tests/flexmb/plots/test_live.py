@@ -17,6 +17,7 @@ from flexmb.files import save_result
 from flexmb.plots.curves import LEFT, RIGHT, curve_picture, curves
 from flexmb.plots.live import LiveViewer
 from flexmb.plots.scene import AMPLITUDE, STRESS
+from flexmb.results.result import result_of_states
 from flexmb.results.surface import world_points
 
 
@@ -93,12 +94,16 @@ def test_playing_moves_on_and_stops(viewer):
     async def play():
         task = asyncio.create_task(viewer.play())
         await asyncio.sleep(1.0)
+        moved = viewer.state.index
+        viewer.state.index = 30  # a user seeks
+        await asyncio.sleep(0.3)
         viewer.state.playing = False
         await task
+        return moved
 
     viewer.state.playing = True
-    asyncio.run(play())
-    assert viewer.state.index >= 2
+    assert 2 <= asyncio.run(play()) < 20
+    assert 30 <= viewer.state.index < 40
 
 
 def test_plots_hold_energies_joints_and_coordinates(result):
@@ -110,6 +115,13 @@ def test_plots_hold_energies_joints_and_coordinates(result):
     picture = curve_picture(result.t, found["energies"])
     assert picture.startswith("data:image/png;base64,")
     assert picture != curve_picture(result.t, found["hinge: rotation"])
+
+
+def test_motions_without_energies_have_an_empty_plot(result):
+    states = (result.t, result.q, result.w, result.wdot, result.multipliers)
+    found = curves(result_of_states(result.mechanism, *states))
+    assert found["energies"] == {}
+    assert curve_picture(result.t, found["energies"]).startswith("data:image/png")
 
 
 def test_without_trame_it_says_what_to_install(result, monkeypatch):

@@ -199,6 +199,13 @@ class GimbalLockWarning(FlexmbWarning):
     """
 
 
+class PreloadWarning(FlexmbWarning):
+    """A bushing is drawn with a gap between its places, which preloads its springs.
+
+    Raised by `System.bushing` when `free=` does not say where it is relaxed; the message names the gap and the force.
+    """
+
+
 class UnresolvedWarning(FlexmbWarning):
     """A fixed step is too long to resolve a function of time.
 

@@ -158,7 +158,14 @@ class Mechanism:
         for joint in self.joints:
             if joint.name == name:
                 return joint
-        raise MechanismError(unknown_name("joint", name, [j.name for j in self.joints]))
+        joints = [j.name for j in self.joints]
+        sort = "a force element" if name in self.force_elements else "a load"
+        if name in self.force_elements or name in [load.name for load in self.loads]:
+            raise MechanismError(
+                f"{name!r} is {sort}, not a joint; reactions, coordinates and rates are those of joints. Joints: "
+                f"{', '.join(map(repr, joints)) or 'none'}."
+            )
+        raise MechanismError(unknown_name("joint", name, joints))
 
     def interface_markers(self) -> list[str]:
         """Names "body.interface" of the markers at interfaces of bodies, without those of joints."""

@@ -324,6 +324,19 @@ RESOLVED, WRONG = 1e-4, 1e-3
 """Relative deviation up to which three differences agree, and beyond which a derivative contradicts them."""
 
 
+def require_time_function(motion: Any, what: str) -> None:
+    """Check that `motion` is a function of time with its derivatives.
+
+    Raises `MotionError`, which names `what`, when it is anything else.
+    """
+    if not isinstance(motion, TimeFunction):
+        raise MotionError(
+            f"The {what} must be a function of time with two derivatives; found {type(motion).__name__} {motion!r}. Write "
+            "flexmb.time_functions.function(value, rate, acceleration) for functions of yours, "
+            "time_functions.constant(x) for a number, or one of the others there, such as harmonic or table."
+        )
+
+
 def check_derivatives(motion: TimeFunction) -> None:
     """Raises `MotionError` when the rate or the acceleration contradicts differences of the function.
 

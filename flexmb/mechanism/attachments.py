@@ -109,8 +109,8 @@ def non_negative(value: float, name: str) -> float:
     a finite number."""
     if callable(value):
         raise MechanismError(
-            f"{name!r}: stiffness and damping are numbers; found {type(value).__name__}. For a nonlinear spring in a joint "
-            "write motor(name, joint, effort), between two places spring_damper(..., law=...)."
+            f"{name!r}: stiffness and damping are numbers; found {type(value).__name__}. For a nonlinear spring in a "
+            "joint write motor(name, joint, effort), between two places spring_damper(..., law=...)."
         )
     value = number(value, f"{name!r}: stiffness or damping")
     if not (np.isfinite(value) and value >= 0):

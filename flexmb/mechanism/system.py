@@ -462,8 +462,8 @@ class System:
         force = float(np.linalg.norm(np.array(stiffness) * gap))
         if force > 0 and np.linalg.norm(gap) > COINCIDENT * (np.linalg.norm(a) + np.linalg.norm(b)):
             warnings.warn(
-                f"Bushing {name!r} of {self.name!r} is preloaded: its places are drawn with a gap of {gap} in its axes, "
-                f"which its springs close with a force of {force:.4g}. If it is relaxed as drawn, write "
+                f"Bushing {name!r} of {self.name!r} is preloaded: its places are drawn with a gap of {gap} in its "
+                f"axes, which its springs close with a force of {force:.4g}. If it is relaxed as drawn, write "
                 'free="drawn"; if the preload is meant, free=(0, 0, 0).',
                 PreloadWarning,
                 stacklevel=3,

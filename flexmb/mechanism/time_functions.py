@@ -331,8 +331,8 @@ def require_time_function(motion: Any, what: str) -> None:
     """
     if not isinstance(motion, TimeFunction):
         raise MotionError(
-            f"The {what} must be a function of time with two derivatives; found {type(motion).__name__} {motion!r}. Write "
-            "flexmb.time_functions.function(value, rate, acceleration) for functions of yours, "
+            f"The {what} must be a function of time with two derivatives; found {type(motion).__name__} {motion!r}. "
+            "Write flexmb.time_functions.function(value, rate, acceleration) for functions of yours, "
             "time_functions.constant(x) for a number, or one of the others there, such as harmonic or table."
         )
 

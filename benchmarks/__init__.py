@@ -17,6 +17,7 @@ REGISTRY = {
     "step-loops": "benchmarks.growth:loops",
     "step-rigid": "benchmarks.growth:rigid",
     "start-up": "benchmarks.start_up:run",
+    "revisions": "benchmarks.revisions:run",
     "step-law": "benchmarks.step_law:run",
     "integrators": "benchmarks.integrators:run",
     "adapted": "benchmarks.adapted:run",

@@ -62,14 +62,29 @@ NAMES = {
     "fem.mesh_shapes": "fem.structured_meshes",
     "flexmb.Pieces": "flexmb.SplitBody",
     "flexmb.RangeWarning": "flexmb.SmallDeformationWarning",
+    "flexmb.analyses.kinematics.Sweep": "flexmb.analyses.kinematics.JointSweep",
     "flexmb.analyses.kinematics.place": "flexmb.analyses.kinematics.assemble_at",
     "flexmb.analyses.kinematics.sweep": "flexmb.analyses.kinematics.joint_sweep",
+    "flexmb.bodies.validity.Gauge": "flexmb.bodies.validity.Validity",
+    "flexmb.bodies.validity.RangeWarning": "flexmb.SmallDeformationWarning",
+    "flexmb.bodies.validity.gauge": "flexmb.bodies.validity.validity",
     "flexmb.every_combination": "flexmb.full_factorial",
+    "flexmb.integrators.method.INTEGRATORS": "flexmb.integrators.method.methods",
     "flexmb.linear.Branches": "flexmb.linear.EigenvalueLoci",
     "flexmb.linear.Linear": "flexmb.linear.LinearisedModel",
+    "flexmb.linear.eigenvalue_loci.Branches": "flexmb.linear.EigenvalueLoci",
+    "flexmb.linear.input_output.Ports": "flexmb.linear.input_output.InputOutputModel",
+    "flexmb.linear.input_output.ports": "flexmb.linear.input_output.input_output_model",
+    "flexmb.linear.linearise.Linear": "flexmb.linear.LinearisedModel",
     "flexmb.mechanism.Mechanism": "flexmb.Mechanism",
     "flexmb.mechanism.State": "flexmb.State",
+    "flexmb.mechanism.attachments.Place": "flexmb.mechanism.attachments.Attachment",
+    "flexmb.mechanism.compile.flatten": "flexmb.mechanism.compile.compiled",
     "flexmb.mechanism.force_law.Law": "flexmb.mechanism.force_law.ForceLaw",
+    "flexmb.mechanism.joints.free_motion": "flexmb.mechanism.joints.joint_dof",
+    "flexmb.mechanism.locking.Hold": "flexmb.mechanism.locking.LockedJoint",
+    "flexmb.mechanism.locking.with_holds": "flexmb.mechanism.locking.with_locked_joints",
+    "flexmb.mechanism.split.Pieces": "flexmb.SplitBody",
     "flexmb.mechanism.time_functions.Motion": "flexmb.mechanism.time_functions.TimeFunction",
     "flexmb.motion": "flexmb.time_functions",
     "flexmb.plots.linear_plots.plot_branches": "flexmb.plots.linear_plots.plot_eigenvalue_loci",
@@ -79,11 +94,17 @@ NAMES = {
     "flexmb.simulation.events.Bounce": "flexmb.simulation.events.StopImpact",
     "flexmb.simulation.events.End": "flexmb.simulation.events.Terminate",
     "flexmb.study.every_combination": "flexmb.study.full_factorial",
+    "flexmb.study.many.simulate_many": "flexmb.parameter_study",
+    "flexmb.study.parameters.every_combination": "flexmb.full_factorial",
     "flexmb.study.simulate_many": "flexmb.study.parameter_study",
     "reduction.Report": "reduction.ModeComparison",
+    "reduction.basis.interface_rows": "reduction.basis.interface_modes",
+    "reduction.error.mode_comparison.Report": "reduction.ModeComparison",
+    "reduction.error.mode_comparison.report": "reduction.compare_modes",
     "reduction.methods.METHODS": "reduction.METHODS",
     "reduction.methods.reduce": "reduction.reduce",
     "reduction.report": "reduction.compare_modes",
+    "reduction.strain.strain_rows": "reduction.strain_modes",
     "reduction.strain_rows": "reduction.strain_modes",
 }
 """What packages hold under another name now, and what a module held that is now a package of its name."""
@@ -163,7 +184,7 @@ def renamed(**names: str) -> Callable[[T], T]:
 
         def missing(self: Any, name: str) -> Any:
             if name in names:
-                now = " and ".join(f"{made.__name__}.{new}" for new in names[name].split())
+                now = " and ".join(new if "." in new else f"{made.__name__}.{new}" for new in names[name].split())
                 raise AttributeError(f"{made.__name__}.{name} is now {now}.", name=name, obj=self)
             return object.__getattribute__(self, name)  # raises what it raised before
 

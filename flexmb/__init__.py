@@ -1,6 +1,6 @@
 """flexmb: flexible bodies inside moving mechanisms, with the energy balance as witness."""
 
-import flexmb.neighbours  # noqa: F401 - first: it ends the import where a file of the user has the name of a package of ours
+import flexmb.neighbours  # noqa: F401 - first, so that the import fails if a user's file hides a package of flexmb
 
 # isort: split
 import fem
@@ -37,6 +37,8 @@ from flexmb.errors import (
     EquilibriumError,
     EventError,
     FileError,
+    GimbalLockWarning,
+    GltfWarning,
     HistoryError,
     IntegratorError,
     InverseError,
@@ -51,6 +53,7 @@ from flexmb.errors import (
     ModelFileError,
     MotionError,
     PictureError,
+    PreloadWarning,
     RedundantConstraintWarning,
     RingingReactionsWarning,
     SensitivityWarning,
@@ -72,6 +75,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.split import SplitBody, split
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
+from flexmb.plots.show import show
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import Result
 from flexmb.results.verdict import Verdict
@@ -101,6 +105,8 @@ __all__ = [
     "FlexmbError",
     "FlexmbWarning",
     "GeneralisedAlpha",
+    "GimbalLockWarning",
+    "GltfWarning",
     "HistoryError",
     "IllConditionedWarning",
     "IntegratorError",
@@ -124,6 +130,7 @@ __all__ = [
     "ModelFileError",
     "MotionError",
     "PictureError",
+    "PreloadWarning",
     "Radau",
     "RedundantConstraintWarning",
     "Result",
@@ -155,6 +162,7 @@ __all__ = [
     "parameter_study",
     "reduction",
     "rigid_body",
+    "show",
     "simulate",
     "split",
     "time_functions",

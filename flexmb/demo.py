@@ -1,4 +1,4 @@
-"""The demo: a slider-crank with a flexible connecting rod, from the shipped mesh to pictures."""
+"""The demo: a slider-crank with a flexible connecting rod, from the mesh supplied with flexmb to pictures."""
 
 from collections.abc import Callable
 from functools import cache
@@ -12,15 +12,15 @@ from flexmb.analyses.compare import Comparison, compare
 from flexmb.bodies.body import Body
 from flexmb.mechanism.system import System
 
-CRANK, ROD, SPEED = 0.075, 0.30, 2 * 3.141592653589793 * 50  # m, m, rad/s: 3000 revolutions a minute
+CRANK, ROD, SPEED = 0.075, 0.30, 2 * 3.141592653589793 * 50  # m, m, rad/s: 3000 revolutions per minute
 RUN_UP, DURATION, STEP = 0.04, 0.08, 2e-6
 MESH = meshes.path("conrod.msh")
-GAS_FORCE = 4e4  # N, a short pulse once a revolution
+GAS_FORCE = 4e4  # N, a short pulse in each revolution
 
 
 @cache
 def connecting_rod(modes: int = 10) -> Body:
-    """The shipped connecting rod (tet10, steel) as a flexible body with interfaces "big" and "small"."""
+    """The connecting rod (tet10, steel) as a flexible body with `modes` modes and interfaces "big" and "small"."""
     mesh = fem.read_mesh(MESH)
     part = fem.Model(mesh, fem.Material.steel()).with_interfaces(
         big=fem.Interface("BIG_END", point=(0.0, 0.0, 0.0)), small=fem.Interface("SMALL_END", point=(ROD, 0.0, 0.0))
@@ -30,7 +30,10 @@ def connecting_rod(modes: int = 10) -> Body:
 
 
 def build(speed: float = SPEED, gas_force: float = GAS_FORCE) -> System:
-    """Crank, flexible rod and piston; the crank is driven from rest to its speed (rad/s), then pulses of gas (N) hit the piston."""
+    """A slider-crank with a flexible rod, in m, kg and s.
+
+    A driver accelerates the crank from rest to `speed` (rad/s); then gas pulses of `gas_force` (N) act on the piston.
+    """
     system = System(gravity=(0, -9.81, 0), name="slider-crank")
     crank = system.add(
         flexmb.rigid_body(
@@ -41,12 +44,11 @@ def build(speed: float = SPEED, gas_force: float = GAS_FORCE) -> System:
     piston = system.add(flexmb.rigid_body("piston", mass=0.6, inertia=(6e-4, 6e-4, 6e-4)), position=(CRANK + ROD, 0, 0))
     system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
     system.revolute("crank pin", crank["pin"], rod["big"], axis=(0, 0, 1))
-    system.joint("point-on-line", "wrist pin", piston, rod["small"], axis=(0, 0, 1))  # a pin with play along its axis
+    system.joint("point-on-line", "wrist pin", piston, rod["small"], axis=(0, 0, 1))  # a pin with axial play
     system.prismatic("cylinder", system.ground.at((CRANK + ROD, 0, 0)), piston, axis=(1, 0, 0))
     system.drive("bearing", flexmb.time_functions.spin_up(speed, RUN_UP))
-    firing = flexmb.time_functions.pulse(
-        start=0.06, duration=8e-4, height=1.0, period=0.02
-    )  # just after top dead centre
+    # the pulse begins just after top dead centre
+    firing = flexmb.time_functions.pulse(start=0.06, duration=8e-4, height=1.0, period=0.02)
     system.load("gas", piston.at((0, 0, 0)), force=(-gas_force, 0, 0), factor=firing)
     return system
 
@@ -54,7 +56,10 @@ def build(speed: float = SPEED, gas_force: float = GAS_FORCE) -> System:
 def run(
     directory: str | Path, report: Callable[[str], None] = print, progress: Callable[[str, float], None] | None = None
 ) -> Comparison:
-    """Import, reduce, run rigid and flexible, and write result, plots and animation into `directory`."""
+    """Import and reduce the rod, simulate the mechanism rigid and flexible, and return the comparison.
+
+    The result, plots and an animation are written into `directory`.
+    """
     from flexmb.files.results.result_file import save_result
     from flexmb.plots import pictures
 

@@ -7,14 +7,15 @@ from fem.errors import ConvergenceError, FlexmbError, FlexmbWarning
 
 
 class MechanismError(FlexmbError, ValueError):
-    """A mechanism cannot be built or asked as requested.
+    """A mechanism cannot be built, or does not have what is requested.
 
-    Raised when bodies, points, force elements and loads are made or added to a `System`, and when something that it does not have is asked of a mechanism.
+    Raised when bodies, points, force elements and loads are made or added to a `System`, and when something that a
+    mechanism does not have is requested.
     """
 
 
 class JointError(FlexmbError, ValueError):
-    """A joint or driver cannot be made as asked.
+    """A joint or driver cannot be made as specified.
 
     Raised when joints and drivers are added to a `System`.
     """
@@ -23,131 +24,137 @@ class JointError(FlexmbError, ValueError):
 class MotionError(FlexmbError, ValueError):
     """A function of time is not usable: wrong shape, not finite, or not smooth enough.
 
-    Raised when a function of time is made or given to a driver, a load or a law, and by a run that meets such a value.
+    Raised when a function of time is made, or given to a driver, a load or a law, and when such a value occurs in a
+    run.
     """
 
 
 class LawError(FlexmbError, RuntimeError):
     """A user's force law failed.
 
-    Raised when a law is compiled, and by a run in which it fails or returns what is no finite number.
+    Raised when a law is compiled, and when it fails or returns anything but a finite number in a run.
     """
 
 
 class AssemblyError(FlexmbError, ValueError):
-    """The joints contradict each other or the given start.
+    """The joints contradict each other or the given initial state.
 
-    Raised at the start of a run and of every analysis that closes the mechanism first.
+    Raised at the start of a run, and of every analysis that first assembles the mechanism.
     """
 
 
 class TiltError(ConvergenceError):
-    """The ends of a bushing are tilted by nearly half a turn against each other.
+    """The ends of a bushing are tilted against each other by nearly half a revolution.
 
-    Raised by a run in the step in which it happens.
+    Raised in the step of a run in which this occurs.
     """
 
 
 class IntegratorError(FlexmbError, ValueError):
-    """An integrator option is outside its range.
+    """An option of an integration method is outside its range.
 
-    Raised when an integrator is made or chosen, before the first step.
+    Raised when a method is made or chosen, before the first step.
     """
 
 
 class EventError(FlexmbError, ValueError):
-    """An event cannot be watched or carried out.
+    """An event cannot be detected or carried out.
 
-    Raised when an event is made or given to `simulate`, and by a run: a start beyond a stop, a driver that leads into one, events without end.
+    Raised when an event is made or given to `simulate`, and in a run for an initial state beyond a stop, a driver that
+    moves into a stop, or an endless series of events.
     """
 
 
 class UnilateralError(FlexmbError, ValueError):
-    """No pushes of contacts meet the conditions.
+    """No contact impulses or forces satisfy the conditions of unilateral contact.
 
-    Raised by a run, at an impact or a contact whose complementarity problem has no solution.
+    Raised in a run, at an impact or a contact whose complementarity problem has no solution.
     """
 
 
 class HistoryError(FlexmbError, OSError):
-    """A history cannot be kept in a file.
+    """A history cannot be stored in a file.
 
-    Raised by `simulate(history=...)` when another file is there already, or the place is full or closed.
+    Raised by `simulate(history=...)` when another file exists already, the disk is full, or the folder is not writable.
     """
 
 
 class StressError(FlexmbError, ValueError):
-    """Stresses cannot be recovered as asked.
+    """Stresses cannot be computed as requested.
 
-    Raised when a body carries no stress modes, or the point that is asked for is none.
+    Raised when a body has no stress modes, or the given point is invalid.
     """
 
 
 class MeasureError(FlexmbError, ValueError):
-    """A measure is not written as it should be.
+    """The text of a measure is invalid.
 
-    Raised when the text of a measure ("force in hinge") cannot be read, or names something that the mechanism does not have.
+    Raised when the text of a measure cannot be read, or names something that the mechanism does not have.
     """
 
 
 class KinematicsError(FlexmbError, ValueError):
-    """A mechanism cannot be brought where it is asked to be.
+    """A mechanism cannot reach the given values of its joints.
 
-    Raised by the functions of `flexmb.analyses.kinematics`, when a value is no number or no position of the joints has it.
+    Raised by the functions of `flexmb.analyses.kinematics`, when a value is not a finite number, or no configuration of
+    the joints has it.
     """
 
 
 class InverseError(FlexmbError, ValueError):
-    """Efforts for a motion cannot be asked for as given.
+    """The input of inverse dynamics is invalid.
 
     Raised by `inverse_dynamics` of `flexmb.analyses.inverse_dynamics`.
     """
 
 
 class LinearError(FlexmbError, ValueError):
-    """Small motions cannot be asked for as given.
+    """The input of a linear analysis is invalid.
 
-    Raised by the functions of `flexmb.linear`: frequencies, inputs, outputs, speeds or periods that are not there or make no sense.
+    Raised by the functions of `flexmb.linear` for frequencies, inputs, outputs, speeds or periods that do not exist or
+    are out of range.
     """
 
 
 class EquilibriumError(FlexmbError, RuntimeError):
-    """A mechanism has no equilibrium near its start, or no isolated one.
+    """A mechanism has no equilibrium near its initial state, or no unique one.
 
     Raised by `equilibrium` and `steady_motion` of `flexmb.linear`.
     """
 
 
 class StudyError(FlexmbError, ValueError):
-    """A study cannot be run, kept or told as asked.
+    """A study cannot be run, stored or evaluated as requested.
 
-    Raised by `parameter_study`, by `Study`, and by gradients: parameters that are not there, variants that all fail, models that have no derivative.
+    Raised by `parameter_study`, by `Study`, and by gradients, for unknown parameters, studies in which all variants
+    fail, and models without derivatives.
     """
 
 
 class FileError(FlexmbError, OSError):
     """A file cannot be read or written.
 
-    Raised when bodies, results and tables are loaded or saved: damaged files, files of other programs, files that would be lost.
+    Raised when bodies, results and tables are loaded or saved: damaged files, files of other programs, and files that
+    would be lost.
     """
 
 
 class UnsoundError(FlexmbError, ValueError):
-    """What a file holds cannot be; the message says what.
+    """The content of a file is not valid; the message states why.
 
-    Raised by the checks of what a file holds and answered by the reader with a `FileError` that names the file.
+    Raised by the validation of what a file contains. The reader converts it to a `FileError` that names the file.
     """
 
 
 class ModelFileError(FlexmbError, ValueError):
-    """A model file is not as it must be; the message names file and key.
+    """A model file is not valid; the message names the file and the key.
 
     Raised when a model file (TOML) is read and built.
     """
 
 
 class ChangeError(FlexmbError, KeyError):
-    """A model file has no such key.
+    """A model file does not have a key.
 
     Raised when a study or a gradient changes a value of a model file.
     """
@@ -159,49 +166,64 @@ class ChangeError(FlexmbError, KeyError):
 class PictureError(FlexmbError, RuntimeError):
     """A picture or an animation cannot be made or written.
 
-    Raised by `flexmb.plots`: nothing to draw, a kind of file that is not written, a path that cannot be written to.
+    Raised by `flexmb.plots` when there is nothing to draw, for an unknown kind of file, and when a file cannot be
+    written.
     """
 
 
 class RedundantConstraintWarning(FlexmbWarning):
-    """Some joint equations repeat others: the motion is unique, some reactions are not.
+    """Some joint equations depend on others: the motion is unique, some reactions are not.
 
-    Raised where a mechanism is first assembled; the message names the joints.
+    Raised when a mechanism is first assembled; the message names the joints.
     """
 
 
 class MassRatioWarning(FlexmbWarning):
-    """Masses are so far apart that an integrator leaves out joint equations.
+    """Masses differ so much that the integration method omits joint equations.
 
-    Raised by a run with an implicit method; the message names the bodies.
+    Raised in a run with an implicit method; the message names the bodies.
     """
 
 
 class AssemblyWarning(FlexmbWarning):
-    """The joints were open as drawn, and bodies had to move noticeably to close them.
+    """The joints were open as modelled, and bodies had to move noticeably to close them.
 
-    Raised where a mechanism is first assembled; the message names the bodies and how far they moved.
+    Raised when a mechanism is first assembled; the message names the bodies and their displacements.
+    """
+
+
+class GimbalLockWarning(FlexmbWarning):
+    """Euler or Tait-Bryan angles are not unique, because the first and the third axis are parallel.
+
+    Raised by `Result.attitude` and the measures of attitudes; the message names the frame and the sequence.
+    """
+
+
+class PreloadWarning(FlexmbWarning):
+    """A bushing is drawn with a gap between its places, which preloads its springs.
+
+    Raised by `System.bushing` when `free=` does not say where it is relaxed; the message names the gap and the force.
     """
 
 
 class UnresolvedWarning(FlexmbWarning):
-    """A fixed step is too long to see what a function of time does.
+    """A fixed step is too long to resolve a function of time.
 
-    Raised before the first step; the message names the element and the step that sees it.
+    Raised before the first step; the message names the element, and a step that resolves the function.
     """
 
 
 class SmallDeformationWarning(FlexmbWarning):
-    """A body left the range in which its reduced description holds.
+    """A body left the range in which its reduced model is valid.
 
     Raised at the end of a run; the message names the body and the rotation or strain that it reached.
     """
 
 
 class RingingReactionsWarning(FlexmbWarning):
-    """Reactions alternate from step to step, more and more.
+    """Reactions alternate from step to step with growing amplitude.
 
-    Raised by a run of generalised-alpha with `rho_inf = 1` and joints, once, at the step that shows it.
+    Raised once, in the step of a run that shows it, by generalised-alpha with `rho_inf = 1` and joints.
     """
 
 
@@ -219,8 +241,15 @@ class JointDriftWarning(FlexmbWarning):
     """
 
 
-class SensitivityWarning(FlexmbWarning):
-    """Derivatives that are not what they seem: of something that is not smooth, or of a motion that is not known well enough.
+class GltfWarning(FlexmbWarning):
+    """A glTF file shows less than the motion of its result: shapes were left out, or bodies turn far between frames.
 
-    Raised by `gradient` and its two exact forms.
+    Raised by `write_gltf`; the message names the body, and the option that mends it.
+    """
+
+
+class SensitivityWarning(FlexmbWarning):
+    """Derivatives that are not reliable: the quantity is not smooth, or the motion is not accurate enough.
+
+    Raised by `gradient`, `adjoint_gradient` and `direct_gradient`.
     """

@@ -1,6 +1,7 @@
-"""The packages that stand beside flexmb are its own, or the import ends: a user's file of the same name would be taken for them.
+"""Verification that the packages beside flexmb are its own, and not files of the user with the same names.
 
-Python looks first in the folder of the script that it runs. `flexmb` imports this module before any other.
+Python looks first in the folder of the script that it runs. `flexmb` imports this module before any other, and the
+import fails if another package is found.
 """
 
 from importlib.util import find_spec
@@ -10,13 +11,13 @@ HERE = Path(__file__).resolve().parents[1]
 NEEDED = ("fem", "reduction")
 """Packages that `import flexmb` needs."""
 LATER = ("meshes", "validation")
-"""Packages that only some calls need; a folder of data of such a name does no harm."""
+"""Packages that only some calls need; a folder of data with such a name is allowed."""
 
 
 def require_own(name: str, folders: bool) -> None:
-    """End the import where `name` is not the package beside flexmb. `folders`: a folder without `__init__.py` counts too.
+    """Raise `ImportError` if `name` is not the package beside flexmb.
 
-    Raises `ImportError`.
+    `folders`: refuse a folder without `__init__.py` too.
     """
     spec = find_spec(name)
     if spec is None:
@@ -30,7 +31,8 @@ def require_own(name: str, folders: bool) -> None:
         return
     if found != HERE / name:
         raise ImportError(
-            f"{found} hides flexmb's own package {name!r}, which has the same name: rename yours, for example to {'my_' + found.name!r}."
+            f"{found} hides flexmb's own package {name!r}, which has the same name: rename yours, for example to "
+            f"{'my_' + found.name!r}."
         )
 
 

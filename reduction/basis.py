@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.model import Model
-from fem.renamed import renamed
+from fem.renamed import refuse_old_names, renamed
 
 TOLERANCE = 1e-8
 
@@ -146,3 +146,6 @@ def check(basis: Basis, model: Model) -> None:
 
 def _largest(array: np.ndarray) -> float:
     return float(np.abs(array).max())
+
+
+refuse_old_names(__name__)

@@ -5,6 +5,7 @@ from jaxtyping import Float
 
 from fem.errors import MeshError
 from fem.model import Model
+from fem.renamed import refuse_old_names
 from reduction.basis import Basis
 
 
@@ -31,3 +32,6 @@ def strain_modes(
             nearest, found, place = float(distance[k]), H[k], x[k]
     E = 0.5 * (found + found.transpose(1, 0, 2))
     return place, np.stack([E[0, 0], E[1, 1], E[2, 2], E[0, 1], E[1, 2], E[2, 0]])
+
+
+refuse_old_names(__name__)

@@ -109,6 +109,16 @@ def test_the_arm_of_the_manual_follows_its_path(tmp_path, monkeypatch):
     assert np.abs(names["torque"]).max() > 1.0
 
 
+def test_the_bar_of_the_manual_is_shown_and_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = names_of("viewer.md")
+    assert (tmp_path / "bar.glb").read_bytes()[:4] == b"glTF"
+    assert "three.js" in names["page"].read_text(encoding="utf-8")
+    assert (tmp_path / "bar.png").stat().st_size > 10_000
+    assert len(names["few"].targets["bar"]) == 8 < len(names["written"].targets["bar"])
+    assert 0 < names["left_out"] < 0.01
+
+
 READERS = sorted(p.name for p in (DOCS / "readers").glob("*.md") if p.name != "index.md")
 
 
@@ -199,7 +209,7 @@ def test_bodies_of_the_manual_go_to_other_programs_and_back(tmp_path, monkeypatc
 
 def test_failing_examples_of_the_manual_fail_as_it_says():
     names = names_of("limits.md")
-    assert "Cut the body into several" in str(names["told"][0].message)
+    assert "Divide the body into several" in str(names["told"][0].message)
     tips = [names[name].position(f"line {k}.tip")[-1] for name, k in (("bent", 1), ("right", 4))]
     assert np.linalg.norm(tips[0] - tips[1]) == pytest.approx(0.04, abs=0.005)
     noise, resolved = (np.abs(run.ledger.residual).max() / run.ledger.elastic.max() for run in (names["coarse"], names["fine"]))  # fmt: skip

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mechanisms import double_pendulum
 from typer.testing import CliRunner
 
 import fem
@@ -35,7 +36,7 @@ def things():
     basis = reduction.craig_bampton(model, 1)
     body = flexmb.flexible_body(model, basis)
     return {
-        "fem": fem, "flexmb": flexmb, "reduction": reduction, "model": model, "mesh": model.mesh, "basis": basis, "body": body, "end": model.interfaces["tip"], "system": flexmb.System(), "stop": stop,
+        "fem": fem, "flexmb": flexmb, "reduction": reduction, "model": model, "mesh": model.mesh, "basis": basis, "body": body, "end": model.interfaces["tip"], "system": flexmb.System(), "mechanism": double_pendulum().build(), "stop": stop,
     }  # fmt: skip
 
 
@@ -135,6 +136,7 @@ USES = {
     "system.load('l', None, follows=True)": "System.load(): the argument follows= is now follower=.",
     "stop('floor', 'hinge', 0.0, along='translation')": "stop(): the argument along= is now dof=.",
     "flexmb.Result.coordinate(None, 'hinge', along='rotation')": "Result.coordinate(): the argument along= is now dof=.",
+    "mechanism.flat()": "Mechanism.flat is now flexmb.mechanism.compile.compiled.",
     "body.gauge": "Body.gauge is now Body.validity.",
     "body.invariants.over(None)": "InertiaInvariants.over is now InertiaInvariants.transformed.",
     "body.interface('tip').over(None)": "BodyInterface.over is now BodyInterface.transformed.",
@@ -199,6 +201,15 @@ def test_what_has_no_name_fails_as_ever(things):
         exec("import fem.nothing")
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
         reduction.modal(things["model"], nothing=1)
+
+
+@pytest.mark.parametrize("old", NAMES)
+def test_every_old_name_is_refused_with_its_new_one(old):
+    """Where its module still is, an import; of a module that has moved, that one's new name."""
+    package, _, name = old.rpartition(".")
+    with pytest.raises(ImportError) as caught:
+        exec(f"from {package} import {name}", {})
+    assert f" is now {NAMES[old]}" in str(caught.value)
 
 
 def test_every_new_name_is_there():

@@ -1,1 +1,1 @@
-"""Analyses of mechanisms other than simulation in time."""
+"""Analyses of mechanisms other than simulation over time."""

@@ -1,12 +1,15 @@
-"""Order reduction along a motion: few elastic coordinates a body, made for one mechanism and one nominal motion.
+"""Order reduction along a motion: few elastic coordinates for each body, derived for one nominal motion.
 
-From the nominal motion, of the rigid mechanism for instance, come the shapes that its inertia and joint forces bend the bodies into, at every time, and those that the inertia of these shapes adds.
-Their leading directions, in the norm of the strain energy, are the new coordinates of each body. The equations stay those of the whole nonlinear
-mechanism, energy balance included, and stiff coordinates are gone, so that steps can be larger.
+A nominal motion, for instance that of the rigid mechanism, gives the shapes into which its inertia and joint forces
+bend the bodies at every time, and the shapes that the inertia of these shapes adds. Their leading directions, in the
+norm of the strain energy, are the new coordinates of each body. The equations remain those of the whole nonlinear
+mechanism, with its energy balance. The reduced mechanism has no stiff coordinates, so that steps can be larger.
 
-What it cannot do: loads that the nominal motion does not have, and bodies that bend beyond the range of their own coordinates.
-Sources: Aarts, ten Hoopen, Boer, Hakvoort, "Model order reduction of non-linear flexible multibody models", and Naets, Desmet, on a subspace along a nominal motion (both
-EUROMECH Colloquium 524, 2012).
+The reduced coordinates do not represent loads that the nominal motion lacks, nor deformations outside of the span of
+the bodies' own coordinates.
+
+Sources: Aarts, ten Hoopen, Boer, Hakvoort, "Model order reduction of non-linear flexible multibody models", and Naets,
+Desmet, on a subspace along a nominal motion (both EUROMECH Colloquium 524, 2012).
 """
 
 from dataclasses import replace
@@ -25,26 +28,30 @@ from flexmb.results.result import Result
 from flexmb.spatial.layout import elastic_places, starts_of
 
 INERTIA = 0.1
-"""Weight of the shapes by inertia beside those by the loads of the motion, and again of the next."""
+"""Weight of the shapes due to inertia relative to those due to the loads of the motion, and for each further order."""
 SMALL = 1e-6
-"""Directions this much smaller than the leading one are round-off."""
+"""Size, relative to the leading direction, below which a direction is round-off."""
 MOST_SHAPES = 200
-"""Times at which the bent shapes are taken."""
+"""Largest number of times at which deformed shapes are taken."""
 
 
 def adapted(system: System | Mechanism, nominal: Result, coordinates: int) -> Mechanism:
-    """The mechanism with at most `coordinates` elastic coordinates in each flexible body, chosen for the motion `nominal`; fewer where it excites fewer.
+    """The mechanism with few elastic coordinates in each flexible body, derived for the motion `nominal`.
 
-    `nominal`: a simulation of the same mechanism, rigid (`simulate(mechanism.rigid(), ...)`) or flexible. Cost: that simulation, and some hundred residuals.
-    Raises `MechanismError` for a motion of another mechanism.
+    A body has fewer coordinates where the motion excites fewer. `nominal`: a simulation of the same mechanism, rigid
+    (`simulate(mechanism.rigid(), ...)`) or flexible. Cost: that simulation, and some hundred evaluations of the
+    residual.
+
+    Raises `MechanismError` when `coordinates` is less than 1, or `nominal` is a motion of another mechanism.
     """
     mechanism = system.build() if isinstance(system, System) else system
     if coordinates < 1:
-        raise MechanismError(f"A flexible body keeps at least one coordinate, or is rigid; found {coordinates}.")
+        raise MechanismError(f"A flexible body needs at least one coordinate; found {coordinates}.")
     ours, theirs = ([*(b.name for b in m.bodies), *(j.name for j in m.joints)] for m in (mechanism, nominal.mechanism))
     if ours != theirs:
         raise MechanismError(
-            f"The nominal motion is that of another mechanism ({nominal.mechanism.name!r}): its bodies and joints are {theirs}, expected {ours}."
+            f"The nominal motion is that of another mechanism ({nominal.mechanism.name!r}): its bodies and joints are "
+            f"{theirs}, expected {ours}."
         )
     bent = _bent(mechanism, nominal)
     q_start, v_start = starts_of(np.array([b.modes for b in mechanism.bodies]))
@@ -62,9 +69,10 @@ def adapted(system: System | Mechanism, nominal: Result, coordinates: int) -> Me
 
 
 def _leading(body: Body, bent: np.ndarray, count: int) -> np.ndarray:
-    """The leading directions (m, k), at most `count`, of bent shapes (m, n) and what follows from their inertia, in the norm of the strain energy.
+    """The leading directions (m, k), in the norm of the strain energy, of deformed shapes `bent` (m, n); k <= `count`.
 
-    The inertia of a bent shape bends the body again: Krylov's sequence, which finds the vibrations that the motion excites, and no others. A body that nothing bends keeps its softest coordinate.
+    The shapes into which the inertia of deformed shapes bends the body are included: this Krylov sequence contains the
+    vibrations that the motion excites, and no others. A body that nothing deforms keeps its softest coordinate.
     """
     stiff, shapes = np.sqrt(body.stiffness)[:, None], []
     for order in range(3):
@@ -77,7 +85,11 @@ def _leading(body: Body, bent: np.ndarray, count: int) -> np.ndarray:
 
 
 def _bent(mechanism: Mechanism, nominal: Result) -> np.ndarray:
-    """Elastic coordinates of all bodies (sum m, nt), up to a factor: those of the motion itself, or those that inertia, gravity, loads and joints bend other, mostly rigid, bodies' places into."""
+    """Elastic coordinates (sum m, nt) of all bodies along the nominal motion, up to a factor.
+
+    They are those of the motion itself if its bodies have the same coordinates. Otherwise they are the static
+    deformations by inertia, gravity, loads and joints at the positions of its bodies, which are mostly rigid.
+    """
     (rates, places), (their_rates, their_places) = (elastic_places(compiled(m)) for m in (mechanism, nominal.mechanism))
     chosen = np.unique(np.linspace(0, len(nominal.t) - 1, MOST_SHAPES).round().astype(int))
     if [b.modes for b in mechanism.bodies] == [b.modes for b in nominal.mechanism.bodies]:

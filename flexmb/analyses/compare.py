@@ -1,4 +1,4 @@
-"""`compare`: the same mechanism at several fidelities, rigid to flexible, side by side."""
+"""Comparison of the same mechanism at several fidelities, from rigid to flexible."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -20,25 +20,25 @@ from flexmb.results.stress import LargestStress, largest_stress
 from flexmb.simulation.simulate import Progress, simulate
 
 SAME_END = 1e-9
-"""Difference of the ends of two results, relative to them, that is rounding."""
+"""Relative difference of the end times of two results that is due to round-off."""
 EVEN = 1e-6
-"""Relative difference of steps that count as even."""
+"""Relative difference up to which steps are evenly spaced."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Results of one mechanism at several fidelities, stored at the same times; the last is what the others are compared with."""
+    """Results of one mechanism at several fidelities, stored at the same times; the last one is the reference."""
 
     results: Mapping[str, Result]
 
     @property
     def reference(self) -> Result:
-        """The last one."""
+        """The result with which the others are compared: the last one."""
         return self.results[list(self.results)[-1]]
 
     @property
     def rigid(self) -> Result:
-        """The one without elastic coordinates. Raises `MechanismError` when none was run."""
+        """The result without elastic coordinates. Raises `MechanismError` when there is none."""
         if "rigid" not in self.results:
             raise MechanismError(unknown_name("fidelity", "rigid", self.results))
         return self.results["rigid"]
@@ -50,23 +50,23 @@ class Comparison:
 
     @property
     def t(self) -> Float[np.ndarray, "nt"]:
-        """The common times."""
+        """The stored times (nt,), common to all results."""
         return self.reference.t
 
     def difference(self, marker: str, fidelity: str = "rigid") -> Float[np.ndarray, "nt 3"]:
-        """World position of a marker: the reference minus a fidelity."""
+        """World position (nt, 3) of a marker in the reference minus that at another fidelity."""
         return self.reference.position(marker) - self.results[fidelity].position(marker)
 
     def moving_markers(self) -> list[str]:
-        """Markers at the interfaces of the mechanism's bodies."""
+        """The markers at the interfaces of the mechanism's bodies."""
         return self.reference.mechanism.interface_markers()
 
     def forces(self, joint: str) -> dict[str, np.ndarray]:
-        """Size of a joint's force (nt,) at every fidelity."""
+        """Magnitude (nt,) of the force in a joint at every fidelity."""
         return {name: np.linalg.norm(r.reaction(joint)[:, :3], axis=1) for name, r in self.results.items()}
 
     def most_different_joint(self) -> str:
-        """The joint whose force differs most between fidelities."""
+        """The joint whose force differs most between the fidelities."""
         names = [j.name for j in self.reference.mechanism.joints]
         return max(names, key=lambda joint: np.ptp(np.array(list(self.forces(joint).values())), axis=0).max())
 
@@ -80,21 +80,24 @@ class Comparison:
         return found
 
     def stressed_bodies(self) -> list[str]:
-        """Bodies that have stresses in the reference."""
+        """The bodies that have stresses in the reference."""
         return [b.name for b in self.reference.mechanism.bodies if b.stress is not None]
 
     @property
     def evenly_spaced(self) -> int:
-        """How many stored times are evenly spaced: all, or all but the end, where that follows the last multiple of an output step; none where there is no such spacing."""
+        """Number of stored times that are evenly spaced, from the first one; 0 without even spacing.
+
+        The end is not counted where it follows the last multiple of the output step at a shorter distance.
+        """
         steps = np.diff(self.t)
         if len(steps) > 2 and steps[-1] < steps[0] * (1 - EVEN):
             steps = steps[:-1]
         return len(steps) + 1 if len(steps) > 1 and np.ptp(steps) <= EVEN * steps.mean() else 0
 
     def spectra(self, measure: Callable[[Result], np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Amplitudes over frequency (cycles per unit of time) of a measure (nt,) of each result, over the stored times that are evenly spaced.
+        """Frequencies (cycles per unit of time), and the amplitudes of a measure (nt,) of each result over them.
 
-        Raises `MechanismError` when there are none such.
+        The spectra cover the stored times that are evenly spaced. Raises `MechanismError` when there are none.
         """
         count = self.evenly_spaced
         if not count:
@@ -155,15 +158,24 @@ def compare(
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
-    """Simulate a mechanism at several fidelities, the last of which is the reference; `options` are those of `simulate`.
+    """Simulate a mechanism at several fidelities, the last of which is the reference.
 
-    Fidelities: `"rigid"` (bodies keep mass, inertia and interfaces), a number of elastic coordinates for each flexible body, `"linear"` (without geometric stiffness), `"adapted 3"` (so
-    many coordinates a body, made for the rigid motion: `flexmb.analyses.adapted`), `"flexible"` (as it is). Raises `MechanismError` when no body is flexible.
+    `options`: those of `simulate`. The fidelities are
+
+    - `"rigid"`: rigid bodies with the same mass, inertia and interfaces;
+    - a number of elastic coordinates for each flexible body;
+    - `"linear"`: without geometric stiffness;
+    - `"adapted 3"`: this number of coordinates for each body, derived for the rigid motion (`flexmb.analyses.adapted`);
+    - `"flexible"`: the unchanged mechanism.
+
+    Raises `MechanismError` when no body is flexible, when there are fewer than two different fidelities, or when events
+    end the simulations at different times.
     """
     mechanism = system.build() if isinstance(system, System) else system
     if not any(b.is_flexible for b in mechanism.bodies):
         raise MechanismError(
-            f"No body of {mechanism.name!r} is flexible, so there is nothing to compare. Make one with flexmb.flexible_body(model, basis)."
+            f"No body of {mechanism.name!r} is flexible, so there is nothing to compare. Make one with "
+            "flexmb.flexible_body(model, basis)."
         )
     if len(set(fidelities)) < 2 or len(set(fidelities)) < len(fidelities):
         raise MechanismError(f"A comparison needs at least two different fidelities; found {list(fidelities)}.")
@@ -186,10 +198,11 @@ def compare(
 
 
 def _require_same_times(mechanism: Mechanism, results: Mapping[str, Result]) -> None:
-    """Raises `MechanismError` where events end the results at different times."""
+    """Raise `MechanismError` if events end the results at different times."""
     ends = {name: float(result.t[-1]) for name, result in results.items()}
     if max(ends.values()) - min(ends.values()) > SAME_END * max(map(abs, ends.values())):
         told = ", ".join(f"{name!r} at t = {end:.9g}" for name, end in ends.items())
         raise MechanismError(
-            f"An event ends the simulations of {mechanism.name!r} at different times, which cannot be compared: {told}. Take a duration below {min(ends.values()):.6g}, or an event that does nothing."
+            f"An event ends the simulations of {mechanism.name!r} at different times, which cannot be compared: "
+            f"{told}. Choose a duration below {min(ends.values()):.6g}, or an event without action."
         )

@@ -1,11 +1,14 @@
 """Inverse dynamics: the efforts of motors that make a mechanism, flexible bodies included, move as prescribed.
 
-Where a joint's own motion is prescribed, its driver's effort is the answer (`Result.drive_effort`). Where it is another place that must follow a path, the tip of a flexible arm say, the motion of
-the flexible bodies has to be found with the efforts: its equations have growing solutions in both directions of time (the system is not minimum-phase), so that no integration in one
-direction gives it. It is found over the whole time at once, as the motion with the least deformation beyond that of rest; the efforts then begin before the path does.
+If the motion of the joint itself is prescribed, the effort of its driver is the solution (`Result.drive_effort`). If
+another point must follow a path, such as the tip of a flexible arm, the motion of the flexible bodies must be found
+together with the efforts. Its equations have solutions that grow in both directions of time (the system is not
+minimum-phase), so that integration in one direction cannot find it. All times are therefore solved at once, for the
+motion with the least deformation beyond that at rest; the efforts then begin before the path does.
 
-Sources: Ledesma, Bayo, Inverse dynamics of flexible mechanical systems (NATO ASI 1993) for the non-causal solution; Bastos, Seifried, Bruls, Inverse dynamics of serial and parallel underactuated
-multibody systems using a DAE optimal control approach (2013) for its formulation with the equations of the mechanism as they are.
+Sources: Ledesma, Bayo, Inverse dynamics of flexible mechanical systems (NATO ASI 1993) for the non-causal solution;
+Bastos, Seifried, Bruls, Inverse dynamics of serial and parallel underactuated multibody systems using a DAE optimal
+control approach (2013) for its formulation with the equations of the mechanism.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,17 +38,21 @@ from flexmb.spatial.layout import elastic_places
 
 ITERATIONS = 30
 TOLERANCE = 1e-10
-"""Correction of the motion, in lengths of the mechanism or radians, at which it counts as found."""
+"""Correction of the motion, in lengths of the mechanism or radians, below which the iteration has converged."""
 FIRST, SECOND = np.array([1, -8, 0, 8, -1]) / 12, np.array([-1, 16, -30, 16, -1]) / 12
-"""First and second differences over five points."""
+"""Coefficients of first and second differences over five points."""
 REGULAR = 1e-13
 INDIFFERENT = 1e-9
-"""Cost of what may be as it likes, in its own scale, relative to that of a deformation."""
+"""Cost of unknowns that the problem leaves undetermined, in their own scale, relative to that of a deformation."""
 
 
 @dataclass(frozen=True, eq=False)
 class Servo:
-    """A world coordinate ("x", "y" or "z") of a marker that moves by `motion` from where it is at the start; at rest before the start and after the end."""
+    """A prescribed world coordinate of a marker.
+
+    The coordinate `axis` ("x", "y" or "z") of `marker` moves by `motion` from its initial value. It is at rest before
+    the start and after the end.
+    """
 
     marker: str
     axis: str
@@ -54,7 +61,11 @@ class Servo:
 
 @dataclass(frozen=True, eq=False)
 class Inverse:
-    """Efforts (nt, nu) of `actuators` at `t` (nt,), and the motion they make as a `result`."""
+    """The solution of inverse dynamics.
+
+    `efforts` (nt, nu): torques or forces of `actuators` at the times `t` (nt,), in consistent units; `result`: the
+    motion that they cause; `iterations`: those of Newton's method.
+    """
 
     actuators: tuple[str, ...]
     t: Float[np.ndarray, "nt"]
@@ -63,13 +74,13 @@ class Inverse:
     iterations: int
 
     def effort(self, actuator: str) -> TimeFunction:
-        """The effort of one actuator as a function of time."""
+        """The effort of one actuator as a function of time. Raises `InverseError` for an unknown actuator."""
         if actuator not in self.actuators:
             raise InverseError(unknown_name("actuator", actuator, self.actuators))
         return table(self.t, self.efforts[:, self.actuators.index(actuator)])
 
     def forward(self) -> Mechanism:
-        """The mechanism with these efforts as motors, ready to be simulated from the start of the motion."""
+        """The mechanism with motors that exert these efforts, for a simulation from the start of the motion."""
         efforts = {name: self.effort(name) for name in self.actuators}
         mechanism = with_efforts(self.result.mechanism, efforts)
         return replace(mechanism, initial=self.result.state(0), start_rows=())
@@ -93,19 +104,28 @@ def inverse_dynamics(
     before: float = 0.0,
     after: float = 0.0,
 ) -> Inverse:
-    """Efforts of `actuators` (names of motors) with which every servo's coordinate follows its motion over `duration`.
+    """The efforts of `actuators` (names of motors) by which the coordinate of every servo follows its motion.
 
-    As many actuators as servos. `before`, `after`: time around the motion in which efforts may already, and still, act: several periods of the slowest vibration that the actuators can excite. At
-    both ends the mechanism is at rest. Accuracy: fourth order in `step` (differences over five points). Cost: per iteration one tangent for each time and one sparse solution for all.
+    - `servos`: the prescribed coordinates, as many as actuators.
+    - `duration`: of the prescribed motion; `step`: time step of the efforts. The accuracy is of fourth order in the
+      step (differences over five points).
+    - `before`, `after`: times before and after the motion in which efforts may act; take several periods of the slowest
+      vibration that the actuators excite. The mechanism is at rest at both ends.
+
+    Cost for each iteration: one tangent for each time, and one sparse solution for all times.
+
+    Raises `InverseError` for input that does not fit, and `ConvergenceError` when no such motion is found.
     """
     mechanism = system.build() if isinstance(system, System) else system
     if len(servos) != len(actuators) or not servos:
         raise InverseError(
-            f"As many actuators as prescribed coordinates are needed, at least one; found {len(actuators)} and {len(servos)}."
+            "The numbers of actuators and of prescribed coordinates must be equal, and at least one; found "
+            f"{len(actuators)} and {len(servos)}."
         )
     if not (duration > 0 and 0 < step < duration and before >= 0 and after >= 0):
         raise InverseError(
-            f"duration must be positive, step smaller, before and after not negative; found {duration}, {step}, {before}, {after}."
+            f"duration must be positive, step smaller than it, before and after not negative; found {duration}, "
+            f"{step}, {before}, {after}."
         )
     for name in actuators:
         if len(mechanism.force_elements.get(name, ())) != 1:
@@ -120,7 +140,7 @@ def inverse_dynamics(
 
 
 def with_efforts(mechanism: Mechanism, efforts: Mapping[str, TimeFunction | None]) -> Mechanism:
-    """The mechanism with other efforts of motors, or none."""
+    """The mechanism with other efforts of motors; None removes an effort."""
     functions, rows = list(mechanism.functions), list(mechanism.rows)
     for name, effort in efforts.items():
         r = mechanism.force_elements[name][0]
@@ -131,7 +151,7 @@ def with_efforts(mechanism: Mechanism, efforts: Mapping[str, TimeFunction | None
 
 
 def _with_servos(mechanism: Mechanism, servos: Sequence[Servo]) -> Mechanism:
-    """The mechanism with one more joint, whose equations are the prescribed coordinates; its multipliers stay zero."""
+    """The mechanism with a further joint for the prescribed coordinates; the multipliers of this joint remain zero."""
     markers, functions, own = list(mechanism.markers), list(mechanism.functions), []
     state = consistent_state(mechanism).state
     none = np.zeros((1, len(state.w)))
@@ -152,13 +172,18 @@ def _with_servos(mechanism: Mechanism, servos: Sequence[Servo]) -> Mechanism:
     forces = {name: tuple(r + shift for r in numbers) for name, numbers in mechanism.force_elements.items()}
     servo_joint = Joint("servo", LOCKED, own[0].markers, tuple(range(nj, nj + shift)))
     return replace(
-        mechanism, markers=tuple(markers), rows=rows, joints=(*mechanism.joints, servo_joint), functions=tuple(functions), force_elements=forces,
+        mechanism,
+        markers=tuple(markers),
+        rows=rows,
+        joints=(*mechanism.joints, servo_joint),
+        functions=tuple(functions),
+        force_elements=forces,
         start_rows=(),
-    )  # fmt: skip
+    )
 
 
 class _Problem:
-    """The motion at all times: configurations, multipliers, efforts; and their corrections."""
+    """Newton's method for the configurations, multipliers and efforts at all times."""
 
     def __init__(self, mechanism: Mechanism, actuators: tuple[str, ...], times: np.ndarray) -> None:
         self.mechanism, self.actuators, self.times = mechanism, actuators, times
@@ -172,7 +197,7 @@ class _Problem:
         self.rows = [mechanism.force_elements[name][0] for name in actuators]
 
     def solve(self, plain: Mechanism) -> Inverse:
-        """Newton's method over all times, from the motion without inertia."""
+        """Solve by Newton's method over all times, from the motion without inertia."""
         q, multipliers, efforts = self._statics()
         rest = q.copy()
         for iteration in range(1, ITERATIONS + 1):
@@ -190,12 +215,13 @@ class _Problem:
                 result = result_of_states(plain, self.times, q, w, wdot, multipliers, angles=angles)
                 return Inverse(self.actuators, self.times, efforts, result, iteration)
         raise ConvergenceError(
-            f"No motion of {plain.name!r} was found that follows what is prescribed: after {ITERATIONS} iterations the corrections are still {size:.2g} of its length. "
-            "Prescribe a slower or shorter motion, or give more time before and after it."
+            f"No motion of {plain.name!r} was found that follows the prescribed coordinates: after {ITERATIONS} "
+            f"iterations the corrections are still {size:.2g} of its length. Prescribe a slower or shorter motion, or "
+            "give more time before and after it."
         )
 
     def _statics(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rest at every time, one after the other: the motion without inertia, and the efforts it needs."""
+        """Positions of rest at all times with multipliers and efforts: the motion without inertia."""
         none = np.zeros(self.nv)
         found_q, found_l, found_u = [], [], []
         at, l, u = self.mechanism.initial.q.copy(), np.zeros(self.nj), np.zeros(self.nu)
@@ -213,7 +239,8 @@ class _Problem:
                     break
             else:
                 raise ConvergenceError(
-                    f"{self.mechanism.name!r} cannot rest where the prescribed coordinates want it at t = {self.times[n]:.6g}: out of reach, a singular position, or motors that cannot hold it there."
+                    f"{self.mechanism.name!r} cannot rest at the prescribed coordinates at t = {self.times[n]:.6g}: "
+                    "they are out of reach, the position is singular, or the motors cannot hold it there."
                 )
             found_q.append(at)
             found_l.append(l)
@@ -225,7 +252,7 @@ class _Problem:
     ) -> tuple[
         sp.csr_matrix, tuple[sp.csr_matrix, sp.csr_matrix], sp.csr_matrix, sp.csr_matrix, np.ndarray, np.ndarray
     ]:
-        """Stiffness, (mass, damping), rows, actuators, unbalanced forces and row values at one time."""
+        """Stiffness, (mass, damping), rows, actuators, unbalanced forces and row values at the time number `n`."""
         functions = self.functions[n]
         e = Equations(self.mechanism, q, self.angles[n])
         self.angles[n] = e.angles
@@ -239,7 +266,7 @@ class _Problem:
         return t.K + t.D @ carried + M @ turned, (M, t.D + M @ carried), t.G, B, out - B @ efforts, values
 
     def _rates(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Velocities and accelerations (nt, nv) by differences over five points; at rest beyond the ends."""
+        """Velocities and accelerations (nt, nv) by differences over five points, at rest beyond the ends."""
         padded = np.concatenate([q[:1], q[:1], q, q[-1:], q[-1:]])
         w, wdot = np.zeros((len(q), self.nv)), np.zeros((len(q), self.nv))
         for n in range(len(q)):
@@ -250,7 +277,7 @@ class _Problem:
     def _correction(
         self, q: np.ndarray, multipliers: np.ndarray, efforts: np.ndarray, rest: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Newton's step for all times at once: of all motions that fulfil the equations that with the least deformation beyond that at rest."""
+        """Newton's step for all times, to the solution with the least deformation beyond that at rest."""
         w, wdot = self._rates(q)
         size, last_time = self.nv + self.nj + self.nu, len(q) - 1
         entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -286,7 +313,7 @@ class _Problem:
         return every[:, : self.nv], every[:, self.nv : self.nv + self.nj], every[:, self.nv + self.nj :]
 
     def _scales(self, size: int, count: int) -> np.ndarray:
-        """Sizes of the unknowns: displacements by their weights, forces by the mechanism's inertia."""
+        """Scales of the unknowns: displacements by their weights, forces by the mechanism's inertia."""
         force = float(self.flat.mass.max()) * self.mechanism.length / (count * self.h) ** 2
         efforts = np.where(self.flat.row_kind[self.rows] == ANGLE, self.mechanism.length, 1.0)
         one = np.concatenate([1 / self.flat.weight, force * force_units(self.flat)[: self.nj], force * efforts])
@@ -294,7 +321,10 @@ class _Problem:
 
 
 def _least(A: sp.csr_matrix, b: np.ndarray, cost: np.ndarray, slope: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """The `x` with `A x = b` of least `x cost x / 2 - slope x`; costs of scaled unknowns where nothing else is at stake."""
+    """The `x` with `A x = b` that minimises `x cost x / 2 - slope x`.
+
+    A small cost of the scaled unknowns determines those that the problem leaves free.
+    """
     S = A @ sp.diags(scales)
     rows = 1 / np.maximum(np.sqrt(np.asarray(S.multiply(S).sum(axis=1)).ravel()), 1e-300)
     S = sp.diags(rows) @ S
@@ -311,7 +341,10 @@ def _least(A: sp.csr_matrix, b: np.ndarray, cost: np.ndarray, slope: np.ndarray,
 
 
 def _solved(A: sp.csc_matrix, b: np.ndarray, nv: int) -> np.ndarray:
-    """The solution of equations scaled to size one, slightly regularised in what are multipliers and efforts, refined."""
+    """The solution of `A x = b`, with equations scaled to size one and iterative refinement.
+
+    The factorisation is slightly regularised for the multipliers and efforts, the unknowns from `nv` on.
+    """
     n = A.shape[0]
     rows = 1 / np.maximum(np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel()), 1e-300)
     S = sp.diags(rows) @ A

@@ -1,4 +1,4 @@
-"""Degrees of freedom, redundant joint equations, and which reactions are unique."""
+"""Degrees of freedom, redundant joint equations, and uniqueness of reactions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,26 +10,28 @@ from flexmb.equations.initial_conditions import assemble, row_jacobian
 from flexmb.equations.projection import DEPENDENT
 from flexmb.kernels.base.data import ANGLE, DOT, TRANSLATION
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.locking import EVENT, require_no_events
+from flexmb.mechanism.locking import EVENT, at_state, require_no_events
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 
 INVOLVED = 1e-6
-"""Part of an equation in a dependence, relative to the largest, below which its reaction counts as unique."""
+"""Participation of an equation in a dependence, relative to the largest, below which its reaction is unique."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mobility:
-    """What the joints of a mechanism leave free at a configuration.
+    """Degrees of freedom and redundancy of a mechanism at a configuration.
 
-    - `degrees_of_freedom`: independent motions, elastic ones included; `rigid`: those left when flexible bodies do not deform.
-    - `redundancy`: joint equations that repeat others.
-    - `not_unique`: for each joint its reaction components (in the axes of its first place) that the equations of motion do not determine; simulations report the smallest set that
-      carries the load, weighted by inertia; `least_reactions` gives the smallest as it stands.
-    - `remedies`: bodies by how many redundant equations remain when they are made flexible.
-    - `dexterity`: least singular value of the independent joint equations relative to the largest: near zero, the mechanism is near a singular position.
+    - `degrees_of_freedom`: number of independent motions, elastic ones included; `rigid`: number without deformation.
+    - `redundancy`: number of joint equations that depend on others.
+    - `not_unique`: for each joint the reaction components, in the axes of its first marker, that the equations of
+      motion do not determine. Simulations report the smallest set that carries the load, weighted by inertia;
+      `least_reactions` computes the smallest unweighted one.
+    - `remedies`: for bodies that could be made flexible, the number of redundant equations that would remain.
+    - `dexterity`: smallest singular value of the independent joint equations relative to the largest; near zero, the
+      mechanism is near a singular position.
     """
 
     mechanism: Mechanism
@@ -41,13 +43,14 @@ class Mobility:
     dexterity: float
 
     def is_unique(self, joint: str) -> bool:
-        """Whether all reactions of a joint are determined."""
+        """Whether the equations of motion determine all reactions of a joint."""
         return not self.not_unique[self.mechanism.joint(joint).name]
 
     def __str__(self) -> str:
+        count = f"{self.degrees_of_freedom} degrees of freedom ({self.rigid} of them without deformation)"
         lines = [
-            f"{self.mechanism.name!r}: {self.degrees_of_freedom} degrees of freedom ({self.rigid} of them without deformation), {self.mechanism.joint_rows} joint equations, "
-            f"{self.redundancy} redundant"
+            f"{self.mechanism.name!r}: {count}, {self.mechanism.joint_rows} joint equations, {self.redundancy} "
+            "redundant"
         ]
         width = max((len(name) for name in self.not_unique), default=0)
         lines += [
@@ -57,21 +60,26 @@ class Mobility:
         if self.remedies:
             best = min(self.remedies.values())
             named = ", ".join(repr(name) for name, left in self.remedies.items() if left == best)
-            lines.append(
-                f"Flexible, one of {named} would make all reactions unique."
-                if best == 0
-                else f"Flexible, one of {named} would leave {best} of {self.redundancy} redundant equations; make several bodies flexible."
-            )
+            if best == 0:
+                lines.append(f"Flexible, one of {named} would make all reactions unique.")
+            else:
+                left = f"{best} of {self.redundancy} redundant equations"
+                lines.append(f"Flexible, one of {named} would leave {left}; make several bodies flexible.")
         return "\n".join(lines)
 
 
 def mobility(system: System | Mechanism, state: State | None = None) -> Mobility:
-    """Degrees of freedom and redundancy at a state, by default the assembled start.
+    """Degrees of freedom and redundancy at a state, by default the assembled initial state.
 
-    Source: Wojtyra, Fraczek, "Overconstrained multibody systems" (EUROMECH Colloquium 524, 2012): a reaction is unique where no dependence of the joint equations involves it. Cost: dense, O(rows^3).
+    A reaction is unique where no linear dependence of the joint equations involves it. Cost: dense, O(rows^3).
+
+    Source: Wojtyra, Fraczek, "Overconstrained multibody systems" (EUROMECH Colloquium 524, 2012).
     """
     mechanism = system.build() if isinstance(system, System) else system
-    require_no_events(mechanism)
+    if state is None:
+        require_no_events(mechanism)
+    else:
+        mechanism, state = at_state(mechanism, state)
     flat, nj = compiled(mechanism), mechanism.joint_rows
     q = assemble(mechanism, flat)[0] if state is None else state.q
     t = mechanism.initial.t if state is None else state.t
@@ -94,13 +102,16 @@ def mobility(system: System | Mechanism, state: State | None = None) -> Mobility
             left = nj - _dependence(_with_own_places(A, flat.v_start[b : b + 2], [j.rows for j in touching]))[0]
             if left < nj - rank:
                 remedies[body.name] = left
-    return Mobility(mechanism, A.shape[1] - rank, 6 * len(flat.modes) - rigid_rank, nj - rank, not_unique, remedies, dexterity)  # fmt: skip
+    freedom, rigid = A.shape[1] - rank, 6 * len(flat.modes) - rigid_rank
+    return Mobility(mechanism, freedom, rigid, nj - rank, not_unique, remedies, dexterity)
 
 
 def least_reactions(result: Result) -> Result:
-    """The same motion with those of all possible reactions whose forces, and moments over the mechanism's length, have the least sum of squares.
+    """The same motion with the smallest of all possible reactions.
 
-    Where joint equations are redundant a simulation reports reactions that are least when weighted by the bodies' inertia. Cost: one dense decomposition of the joint equations a stored time.
+    Their forces, and their moments over the mechanism's length, have the least sum of squares. Where joint equations
+    are redundant, a simulation reports reactions that are smallest when weighted by the bodies' inertia. Cost: one
+    dense decomposition of the joint equations for each stored time.
     """
     mechanism = result.mechanism
     flat, nj = compiled(mechanism), mechanism.joint_rows
@@ -110,7 +121,7 @@ def least_reactions(result: Result) -> Result:
     events = np.isin(np.arange(nj), [r for joint in mechanism.joints if joint.kind == EVENT for r in joint.rows])
     for k, (q, given, reaction) in enumerate(zip(result.q, functions, result.multipliers, strict=True)):
         A = row_jacobian(mechanism, flat, q, given)[1][:nj].toarray() * lengths[:, None] / flat.weight
-        A[events & (reaction == 0)] = 0.0  # does not act then
+        A[events & (reaction == 0)] = 0.0  # inactive at this time
         left, s, _ = np.linalg.svd(A)
         dependence = left[:, int((s > DEPENDENT * s[0]).sum()) :]
         scaled = reaction / lengths
@@ -119,7 +130,7 @@ def least_reactions(result: Result) -> Result:
 
 
 def _dependence(A: Float[np.ndarray, "nj nv"]) -> tuple[int, np.ndarray, float]:
-    """Rank of joint equations, a basis (nj, d) of their dependences, and the least independent singular value relative to the largest."""
+    """Rank of joint equations, a basis (nj, d) of their dependences, and their dexterity (see `Mobility`)."""
     if not len(A):
         return 0, np.zeros((0, 0)), 1.0
     lengths = np.linalg.norm(A, axis=1, keepdims=True)
@@ -129,7 +140,7 @@ def _dependence(A: Float[np.ndarray, "nj nv"]) -> tuple[int, np.ndarray, float]:
 
 
 def _with_own_places(A: np.ndarray, columns: np.ndarray, rows_of_joints: list[tuple[int, ...]]) -> np.ndarray:
-    """The equations when a body lets each of its joints move by itself: what it does when it is flexible."""
+    """The equations if each joint moved its own part of a body independently, as the joints of a flexible body do."""
     block = A[:, columns[0] : columns[1]]
     parts = [A[:, : columns[0]], A[:, columns[1] :]]
     for rows in rows_of_joints:
@@ -140,7 +151,7 @@ def _with_own_places(A: np.ndarray, columns: np.ndarray, rows_of_joints: list[tu
 
 
 def _component(mechanism: Mechanism, r: int) -> str:
-    """The reaction of a joint equation in words."""
+    """The name of the reaction of a joint equation."""
     row = mechanism.rows[r]
     if row.kind == TRANSLATION:
         return f"force {'xyz'[row.axes[0]]}"

@@ -1,4 +1,4 @@
-"""Work and precision: what a setting of an integrator costs, and how far it is from the truth."""
+"""Work-precision data: computing time and error of integration methods and their settings."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,11 @@ Observe = Callable[[Result], Any]
 
 @dataclass(frozen=True)
 class Precision:
-    """One run: its options, its CPU seconds, and the largest difference of what was observed from the reference, relative to the largest of the reference."""
+    """One run: its options, its CPU time in seconds, and its error.
+
+    The error is the largest difference of the observed quantity from the reference run, relative to the largest value
+    of the reference.
+    """
 
     options: dict[str, Any]
     cpu_seconds: float
@@ -24,7 +28,7 @@ class Precision:
 
     @property
     def method(self) -> str:
-        """The name of the method by which it was made."""
+        """The name of the integration method."""
         used = self.options.get("method", "generalised-alpha")
         return used if isinstance(used, str) else used.name
 
@@ -42,10 +46,11 @@ def work_precision(
     output_step: float,
     reference: Mapping[str, Any] | None = None,
 ) -> list[Precision]:
-    """Simulate with every setting (options of `simulate`) and compare what is observed with a reference run.
+    """Simulate with every setting (options of `simulate`) and compare an observed quantity with a reference run.
 
-    `observe(result)`: an array over the stored times, such as `lambda r: r.position("rod.tip")`. `reference`: options of the
-    reference run, default Radau IIA with a tolerance of 1e-11; make it so accurate that another one changes none of the errors.
+    `observe(result)`: an array over the stored times, such as `lambda r: r.position("rod.tip")`. `reference`: options
+    of the reference run, by default Radau IIA with a tolerance of 1e-11. It must be so accurate that a more accurate
+    one would not change the errors.
     """
     mechanism = system.build() if isinstance(system, System) else system
     common: dict[str, Any] = {"output_step": output_step}

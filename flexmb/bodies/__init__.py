@@ -1,1 +1,2 @@
-"""Rigid and flexible bodies: their invariants, their dynamics, the range in which they hold."""
+"""Rigid and flexible bodies: their inertia invariants, their equations of motion and the range in which these are
+valid."""

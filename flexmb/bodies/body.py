@@ -1,4 +1,4 @@
-"""Bodies: rigid or flexible, the same record; a rigid body has no elastic coordinates."""
+"""Rigid and flexible bodies as one record; a rigid body has no elastic coordinates."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,19 +18,21 @@ from reduction.second_order import second_order
 from reduction.second_order_modes import SecondOrderModes
 
 SECOND_ORDER, NO_SECOND_ORDER = "second-order", "none"
-"""Choices of `geometric_stiffness`."""
+"""Values of `geometric_stiffness`."""
 
 
 @renamed(over="transformed")
 @dataclass(frozen=True, eq=False)
 class BodyInterface:
-    """A place of a body where joints and forces attach, with its elastic motion.
+    """An interface of a body, to which joints and forces attach, and its elastic motion.
 
-    `point` (3,) in the body frame, undeformed; `rows` (6, m): translation then small rotation of the
-    interface for unit elastic coordinates, in body axes; `second` (6, m, m): its motion of second order, None for
-    none. The cost of a time step does not depend on how many nodes the interface has.
+    - `point` (3,): undeformed position in the body frame.
+    - `rows` (6, m): translation and small rotation of the interface, in body axes, per unit of each elastic coordinate.
+    - `second` (6, m, m): second-order motion of the interface; None if the body has no second-order field.
 
-    Raises `InterfaceError` when the point is not three numbers, or a number is complex or not finite.
+    The cost of a time step does not depend on the number of nodes of the interface.
+
+    Raises `InterfaceError` when the point does not have three coordinates, or a number is complex or not finite.
     """
 
     point: Float[np.ndarray, "3"]
@@ -52,12 +54,13 @@ class BodyInterface:
             raise InterfaceError(f"The point of an interface has three coordinates; found shape {self.point.shape}.")
 
     def transformed(self, T: Float[np.ndarray, "m k"]) -> "BodyInterface":
-        """The same place over other elastic coordinates z, `eta = T z`."""
+        """The same interface in other elastic coordinates z, `eta = T z`, with `T` (m, k)."""
         second = None if self.second is None else np.einsum("kab,ai,bj->kij", self.second, T, T, optimize=True)
         return BodyInterface(self.point, self.rows @ T, second)
 
     def motion(self, eta: Float[np.ndarray, "*n m"]) -> Float[np.ndarray, "*n 6"]:
-        """Translation of the point and rotation vector for elastic coordinates `eta`: `rows eta + 1/2 second(eta, eta)`."""
+        """Translation of the point and rotation vector (..., 6), in body axes, for elastic coordinates `eta` (..., m):
+        `rows eta + 1/2 second(eta, eta)`."""
         linear = eta @ self.rows.T
         if self.second is None:
             return linear
@@ -67,20 +70,28 @@ class BodyInterface:
 @renamed(gauge="validity")
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A body of a mechanism, in its own frame (for a flexible body: the frame its mesh was drawn in).
+    """A body of a mechanism, described in its own frame, which for a flexible body is the frame of its mesh.
 
-    - `invariants`: the mass integrals; `stiffness` (m,), the diagonal of the reduced stiffness matrix
-      (squares of the angular eigenfrequencies, 1/time^2); `damping` (m,), the diagonal of the reduced damping matrix (1/time).
-    - `interfaces`: where joints can attach. A rigid body also takes markers at any point.
-    - `mesh`, `Psi` (3 n, m) and `quadratic`, the shapes of second order: only to recover displacements for pictures and files; None for
-      bodies without a mesh, `quadratic` also for those without geometric stiffness.
-    - `stress`: stresses of its shapes at the nodes of its skin and the fibres of its beams; None for a body without elements.
-    - `validity`: where it turns and stretches most, to see when it leaves the range of its expansion; None for a body without elements.
-    - `deflection` (m,): largest nodal displacement per unit of each elastic coordinate; the scale of error control.
+    - `invariants`: the mass integrals.
+    - `stiffness` (m,): diagonal of the reduced stiffness matrix, the squares of the angular eigenfrequencies
+      (1/time^2).
+    - `damping` (m,): diagonal of the reduced damping matrix (1/time).
+    - `interfaces`: the places to which joints attach. Joints attach to a rigid body at any other point too.
+    - `deflection` (m,): largest nodal displacement per unit of each elastic coordinate; error control is relative to
+      it.
+    - `mesh`, `Psi` (3 n, m) and `quadratic`, the second-order shapes: they recover nodal displacements and do not enter
+      the equations of motion. They are None for a body without a mesh; `quadratic` is None also for a body without
+      geometric stiffness.
+    - `stress`: stresses of the shapes at the nodes of the skin and the fibres of the beams; None for a body without
+      elements.
+    - `validity`: rotations and strains at the points where they are largest, which show when the body leaves the range
+      of its expansion; None for a body without elements.
 
     Units: consistent.
 
-    Raises `MatrixError` when stiffness or damping are not those of a body; `InterfaceError` when rows of an interface have not its number of elastic coordinates.
+    Raises `MatrixError` when stiffness, damping or deflection is complex, not finite or of a wrong shape, the stiffness
+    is not positive or the damping is negative; `InterfaceError` when the arrays of an interface do not match the number
+    of elastic coordinates.
     """
 
     name: str
@@ -103,7 +114,8 @@ class Body:
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
             if value.shape != (m,):
                 raise MatrixError(
-                    f"Body {self.name!r}: {name} has shape {value.shape}, expected ({m},), one entry per elastic coordinate."
+                    f"Body {self.name!r}: {name} has shape {value.shape}, expected ({m},): one entry for each elastic "
+                    "coordinate."
                 )
             if not np.isfinite(value).all():
                 raise MatrixError(f"Body {self.name!r}: {name} must be finite; found {value}.")
@@ -111,20 +123,24 @@ class Body:
             object.__setattr__(self, name, value)
         if (self.stiffness <= 0).any():
             raise MatrixError(
-                f"Body {self.name!r}: the reduced stiffness must be positive; smallest entry {self.stiffness.min():.3g}. A rigid motion is left in the basis."
+                f"Body {self.name!r}: the reduced stiffness must be positive; the smallest entry is "
+                f"{self.stiffness.min():.3g}. The basis contains a rigid-body motion."
             )
         if (self.damping < 0).any():
             raise MatrixError(
-                f"Body {self.name!r}: negative damping {self.damping.min():.3g} feeds energy into the model."
+                f"Body {self.name!r}: the damping must not be negative; found {self.damping.min():.3g}, which would "
+                "supply energy."
             )
         for name, interface in self.interfaces.items():
             if interface.rows.shape != (6, m):
                 raise InterfaceError(
-                    f"Body {self.name!r}, interface {name!r}: rows have shape {interface.rows.shape}, expected (6, {m})."
+                    f"Body {self.name!r}, interface {name!r}: rows have shape {interface.rows.shape}, expected (6, "
+                    f"{m})."
                 )
             if interface.second is not None and interface.second.shape != (6, m, m):
                 raise InterfaceError(
-                    f"Body {self.name!r}, interface {name!r}: second has shape {interface.second.shape}, expected (6, {m}, {m})."
+                    f"Body {self.name!r}, interface {name!r}: second has shape {interface.second.shape}, expected (6, "
+                    f"{m}, {m})."
                 )
 
     @property
@@ -134,54 +150,58 @@ class Body:
 
     @property
     def is_flexible(self) -> bool:
-        """Whether it has elastic coordinates."""
+        """Whether the body has elastic coordinates."""
         return self.modes > 0
 
     @property
     def frequencies(self) -> Float[np.ndarray, "m"]:
-        """Natural frequencies of the elastic coordinates (cycles per unit of time), with the body's reference conditions."""
+        """Natural frequencies of the elastic coordinates under the reference conditions of the body, in cycles per unit
+        of time."""
         return np.sqrt(self.stiffness) / (2 * np.pi)
 
     @property
     def centre(self) -> Float[np.ndarray, "3"]:
-        """Undeformed mass centre in the body frame."""
+        """Position of the undeformed mass centre in the body frame."""
         return self.invariants.s0 / self.invariants.mass
 
     def displacements(
         self, eta: Float[np.ndarray, "m"], nodes: Int[np.ndarray, "k"] | None = None
     ) -> Float[np.ndarray, "k 3"]:
-        """Elastic displacements (k, 3) of `nodes` of the mesh (default: all) in body axes, for elastic coordinates `eta` (m,), of first and, where the body has it, second order.
+        """Elastic displacements (k, 3) of `nodes` (k,) of the mesh (default: all), in body axes, for elastic
+        coordinates `eta` (m,). They include the second-order field if the body has one.
 
         Raises `MatrixError` for a body without a mesh.
         """
         if self.mesh is None or self.Psi is None:
-            raise MatrixError(f"Body {self.name!r} has no mesh, so no nodal displacements.")
+            raise MatrixError(f"Body {self.name!r} has no mesh and therefore no nodal displacements.")
         nodes = np.arange(len(self.mesh.points)) if nodes is None else nodes
         u = self.Psi.reshape(-1, 3, self.modes)[nodes] @ eta
         return u if self.quadratic is None else u + self.quadratic.displacements(eta, nodes)
 
     def interface(self, name: str) -> BodyInterface:
-        """The interface called `name`; an unknown name is answered with the existing ones. Raises `InterfaceError`."""
+        """The interface called `name`. Raises `InterfaceError`, which lists the existing names, when there is none."""
         if name not in self.interfaces:
             raise InterfaceError(f"Body {self.name!r}: " + unknown_name("interface", name, self.interfaces))
         return self.interfaces[name]
 
     def rigid(self) -> "Body":
-        """The same body without its elastic coordinates: same mass, inertia and interfaces."""
+        """The same body without elastic coordinates, with the same mass, inertia and interfaces."""
         inv = self.invariants
         return Body(
             name=self.name,
             invariants=rigid_invariants(inv.mass, self.centre, _about_centre(inv)),
-            stiffness=np.zeros(0), damping=np.zeros(0),
+            stiffness=np.zeros(0),
+            damping=np.zeros(0),
             interfaces={k: BodyInterface(i.point, np.zeros((6, 0))) for k, i in self.interfaces.items()},
             mesh=self.mesh,
             Psi=None if self.Psi is None else np.zeros((len(self.Psi), 0), dtype=self.Psi.dtype),
-        )  # fmt: skip
+        )
 
     def __str__(self) -> str:
         inv = self.invariants
         lines = [
-            f"{'flexible' if self.is_flexible else 'rigid'} body {self.name!r}: mass {inv.mass:.6g}, centre {np.round(self.centre, 9)}"
+            f"{'flexible' if self.is_flexible else 'rigid'} body {self.name!r}: mass {inv.mass:.6g}, "
+            f"centre {np.round(self.centre, 9)}"
         ]
         if self.is_flexible:
             f = self.frequencies
@@ -206,10 +226,13 @@ def rigid_body(
 ) -> Body:
     """A rigid body from its mass properties.
 
-    `inertia`: (3, 3) tensor, or its 3 diagonal entries, about the mass centre in body axes; `centre` (3,) in
-    the body frame; `points`: named attachment points in the body frame. Units: consistent.
+    - `inertia`: (3, 3) tensor about the mass centre in body axes, or its 3 diagonal entries.
+    - `centre` (3,): mass centre in the body frame.
+    - `points`: named attachment points in the body frame.
 
-    Raises `MatrixError` when mass, centre and inertia are not those of any solid.
+    Units: consistent.
+
+    Raises `MatrixError` when no distribution of mass has the given mass, centre and inertia.
     """
     inertia = np.asarray(inertia, dtype=float)
     if inertia.shape == (3,):
@@ -232,14 +255,18 @@ def rigid_body(
 def uniform_rod(name: str, *, mass: float, length: float, radius: float | None = None) -> Body:
     """A rigid uniform rod along the body x axis from the origin to `(length, 0, 0)`, with points "start" and "end".
 
-    `radius` of the solid cylinder; default `length / 100`, so that the inertia about the own axis is physical.
+    `radius` is that of the solid cylinder; the default `length / 100` makes the inertia about the axis of the rod
+    positive.
     """
     radius = length / 100 if radius is None else radius
     across = mass * (3 * radius**2 + length**2) / 12
     return rigid_body(
-        name, mass=mass, inertia=(mass * radius**2 / 2, across, across), centre=(length / 2, 0.0, 0.0),
+        name,
+        mass=mass,
+        inertia=(mass * radius**2 / 2, across, across),
+        centre=(length / 2, 0.0, 0.0),
         points={"start": (0.0, 0.0, 0.0), "end": (length, 0.0, 0.0)},
-    )  # fmt: skip
+    )
 
 
 def flexible_body(
@@ -251,28 +278,32 @@ def flexible_body(
     rayleigh: tuple[float, float] = (0.0, 0.0),
     geometric_stiffness: str | None = None,
 ) -> Body:
-    """The flexible body that `basis` makes of `model`.
+    """A flexible body from a finite element `model` and its reduced `basis`.
 
-    - `modal_damping`: ratio of critical damping of every elastic coordinate, or a function of the angular
-      eigenfrequencies (m,) that returns one ratio each.
-    - `rayleigh = (alpha, beta)`: `D = alpha M_ff + beta K`. Only the elastic coordinates are damped: rigid motion stays free.
+    - `modal_damping`: the ratio of critical damping of every elastic coordinate, or a function that returns the ratios
+      (m,) for the angular eigenfrequencies (m,).
+    - `rayleigh = (alpha, beta)`: adds `D = alpha M_ff + beta K`. Only the elastic coordinates are damped, not the rigid
+      motion.
+    - `geometric_stiffness`: "second-order" takes displacements to second order in the elastic coordinates, so that the
+      body stiffens under rotation, acceleration and joint loads and conserves energy; "none" takes the linear field.
+      The default is "second-order", or "none" for a model made from matrices, which has no elements.
 
-    - `geometric_stiffness`: "second-order" (default): displacements to second order in the elastic coordinates, so that the body
-      stiffens under rotation, acceleration and joint loads, and conserves energy; or "none". A model made from matrices has no
-      elements to compute it from: there the default is "none".
+    Cost, once per body: see `inertia_invariants` and `reduction.second_order` (one more factorisation). The
+    second-order field adds 24 m^2 + O(m) flops to a time step of the body, and 12 m^2 for each joint or load on it; the
+    slider-crank of the demo, with m = 16, costs a quarter more.
 
-    Cost: see `inertia_invariants` and `reduction.second_order` (one factorisation more); once per body. A time step of
-    the body costs 24 m^2 + O(m) flops more, and 12 m^2 for each joint or load on it: a quarter more for the slider-crank of the demo, m = 16.
     Reference: Wallrapp, "Standardization of flexible body modeling in MBS codes" (1994), for the data set.
 
-    Raises `MatrixError` when damping ratios do not go with the elastic coordinates, or the geometric stiffness is unknown.
+    Raises `MatrixError` when the damping ratios do not match the elastic coordinates or are not finite, or the
+    geometric stiffness is unknown.
     """
     model.require_obeyed()
     omega = np.sqrt(basis.eigenvalues)
     ratios = modal_damping(omega) if callable(modal_damping) else np.full(len(omega), float(modal_damping))
     if np.shape(ratios) != omega.shape or not np.isfinite(ratios).all():
         raise MatrixError(
-            f"Modal damping must give one finite ratio for each of the {len(omega)} elastic coordinates; found shape {np.shape(ratios)}."
+            f"Modal damping must give one finite ratio for each of the {len(omega)} elastic coordinates; found shape "
+            f"{np.shape(ratios)}."
         )
     chosen = geometric_stiffness or (SECOND_ORDER if model.has_elements else NO_SECOND_ORDER)
     if chosen not in (SECOND_ORDER, NO_SECOND_ORDER):

@@ -1,15 +1,20 @@
-"""Equations of motion of one body, written to be read: the reference for the compiled kernels. Gravity, in world axes, is added in flexmb/kernels/equations/residual.py, `balance_body`.
+"""The equations of motion of one body in readable form: the reference for the compiled kernels.
 
-Body-frame velocities `w = [v, omega, etadot]`; kinetic energy to second order in `eta, etadot`. With a second-order field the terms of
-higher order are chosen so that the mass matrix stays positive definite however far the body bends: with the rigid blocks
-M_rr(eta), M_re(eta) and `u = [v, omega] + M_rr^-1 M_re etadot`, the rigid velocity that carries all momentum,
+Gravity, which is given in world axes, is added in flexmb/kernels/equations/residual.py, `balance_body`.
+
+The velocities `w = [v, omega, etadot]` are in body axes, and the kinetic energy is of second order in `eta, etadot`.
+With a second-order field, its terms of higher order are chosen so that the mass matrix is positive definite at any
+deformation: with the rigid blocks M_rr(eta), M_re(eta) and the rigid velocity `u = [v, omega] + M_rr^-1 M_re etadot`
+that carries the whole momentum,
 
     T = 1/2 u . M_rr u + 1/2 etadot . (I - M_re0^T M_rr0^-1 M_re0) etadot                  (0: undeformed)
 
-Expanded, that is the kinetic energy to second order; cut off there instead, its mass matrix would lose its definiteness where
-the deformation exceeds the smallest difference between the shapes and a rigid motion, which for a frame attached to one end is
-soon. Without a second-order field the kinetic energy is that of the linear field, exactly.
-Equations: see docs/theory.md, "One body"; Shabana (2013) chapter 5 for the classical form.
+Its expansion agrees with the kinetic energy to second order. If the expansion were truncated there, the mass matrix
+would become indefinite once the deformation exceeds the smallest difference between the shapes and a rigid motion; for
+a frame attached to one end of the body that happens early. Without a second-order field the kinetic energy is exactly
+that of the linear field.
+
+Equations: docs/theory.md, "One body"; Shabana (2013), chapter 5, for the classical form.
 """
 
 import numpy as np
@@ -20,7 +25,8 @@ from flexmb.bodies.invariants import inertia_of, inverse_moments, rigid_mass, se
 
 
 def first_moment(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "3"]:
-    """`s(eta)`: mass times the position of the deformed mass centre, body axes."""
+    """The first moment `s(eta)` (3,): mass times the position of the deformed mass centre, in body axes, for elastic
+    coordinates `eta` (m,)."""
     inv = body.invariants
     return inv.s0 + inv.S1 @ eta + 0.5 * np.einsum("kij,i,j->k", inv.SG, eta, eta)
 
@@ -28,9 +34,9 @@ def first_moment(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "
 def _inertia(body: Body, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """`J(eta)` (3, 3) and its derivatives (m, 3, 3).
 
-    The field g moves mass affinely, as far as its first two moments say: by `alpha + beta X`, with `beta P_0 = int g X^T` about the mass
-    centre. So the second moments about the mass centre are `F P F^T`, P those without g and `F = I + beta / 2`: positive definite,
-    and right to second order.
+    The field g is represented by the affine field `alpha + beta X` with the same first two moments, where
+    `beta P_0 = int g X^T` about the mass centre. The second moments about the mass centre are then `F P F^T`, with the
+    moments P without g and `F = I + beta / 2`. They are positive definite and correct to second order.
     """
     inv = body.invariants
     J = inv.J0 + np.einsum("i,ikl->kl", eta, inv.J1) + np.einsum("i,j,ijkl->kl", eta, eta, inv.J2)
@@ -63,9 +69,9 @@ def _blocks(body: Body, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mass_matrix(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "n n"]:
-    """Mass matrix `M(eta)` (6+m, 6+m) of the velocities `[v, omega, etadot]`.
+    """The mass matrix `M(eta)` (6+m, 6+m) of the velocities `[v, omega, etadot]` at elastic coordinates `eta` (m,).
 
-    `0.5 w @ M @ w` is the kinetic energy. Symmetric, positive definite.
+    It is symmetric and positive definite; `0.5 w @ M @ w` is the kinetic energy.
     """
     Mrr, Mre = _blocks(body, eta)
     Mee = np.eye(body.modes)
@@ -78,15 +84,18 @@ def mass_matrix(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "n
 def momenta(
     body: Body, eta: Float[np.ndarray, "m"], w: Float[np.ndarray, "n"]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Linear momentum `l` (3,), angular momentum `pi` (3,) about the body-frame origin, both in body axes, and `gamma` (m,)."""
+    """Linear momentum `l` (3,) and angular momentum `pi` (3,) about the origin of the body frame, both in body axes,
+    and the generalised momenta `gamma` (m,) of the elastic coordinates, at `eta` (m,) and `w` (6+m,)."""
     p = mass_matrix(body, eta) @ w
     return p[:3], p[3:6], p[6:]
 
 
 def inertia_force(body: Body, eta: Float[np.ndarray, "m"], w: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
-    """Velocity-dependent inertia force `bias` (6+m,): `M wdot + bias = generalised forces`.
+    """The velocity-dependent inertia force `bias` (6+m,) in `M wdot + bias = generalised forces`, at `eta` (m,) and `w`
+    (6+m,).
 
-    From the momentum form: `ldot + omega x l = F`, `pidot + omega x pi + v x l = tau`, `gammadot - dT/deta = Q`.
+    It follows from the balance of momenta: `ldot + omega x l = F`, `pidot + omega x pi + v x l = tau`,
+    `gammadot - dT/deta = Q`.
     """
     inv = body.invariants
     v, omega, rate = w[:3], w[3:6], w[6:]
@@ -98,7 +107,7 @@ def inertia_force(body: Body, eta: Float[np.ndarray, "m"], w: Float[np.ndarray, 
     Mre_rate = np.vstack([np.einsum("kij,i->kj", inv.SG, rate), np.einsum("kij,i->kj", inv.h, rate)])
     u = w[:6] + np.linalg.solve(Mrr, Mre @ rate) if inv.second_order else w[:6]
     l, pi, _ = momenta(body, eta, w)
-    drift = Mrr_rate @ w[:6] + Mre_rate @ rate  # rate of the momenta at constant w
+    drift = Mrr_rate @ w[:6] + Mre_rate @ rate  # rates of the momenta at constant w
     rigid = drift + np.concatenate([np.cross(omega, l), np.cross(omega, pi) + np.cross(v, l)])
 
     def along_shapes(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The inertia invariants of a flexible body: everything its equations of motion need to know of the mesh."""
+"""The inertia invariants of a flexible body: the integrals over the mesh in its equations of motion."""
 
 from dataclasses import dataclass, replace
 
@@ -23,20 +23,25 @@ _SPIN = np.array(
 @renamed(over="transformed")
 @dataclass(frozen=True, eq=False)
 class InertiaInvariants:
-    """Mass integrals of a body in its own frame, over `m` elastic coordinates (docs/theory.md, "One body").
+    """Mass integrals of a body in its own frame, for `m` elastic coordinates (docs/theory.md, "One body").
 
-    With `c = X + Psi eta + 1/2 g(eta, eta)` the position of a material point in the body frame:
+    The position of a material point in the body frame is `c = X + Psi eta + 1/2 g(eta, eta)`.
 
     | field | shape | meaning |
     |---|---|---|
     | `mass` | | mass |
     | `s0`, `S1`, `SG` | 3; 3,m; 3,m,m | first moments: `int X`, `int Psi_i`, `int g_ij` |
-    | `J0`, `J1`, `J2` | 3,3; m,3,3; m,m,3,3 | `J(eta) = J0 + sum eta_i J1_i + sum eta_i eta_j J2_ij`, moments of inertia about the body-frame origin without `g` |
-    | `PG` | 3,3,m,m | `PG_ab = int X_a (g_ij)_b`, what `g` adds to them |
+    | `J0`, `J1`, `J2` | 3,3; m,3,3; m,m,3,3 | inertia tensor of the linear field about the origin (below) |
+    | `PG` | 3,3,m,m | `PG_ab = int X_a (g_ij)_b`, moments of the second-order field |
     | `h0`, `h` | 3,m; 3,m,m | `H_f[:, j] = h0_j + sum_i eta_i h_ij`, with `h_ij = int Psi_i x Psi_j + int X x g_ij` |
 
-    `J2` is symmetric in `i, j`. The elastic mass matrix is the identity: the basis is mass-orthonormal.
-    Units: consistent. Without a second-order field (`geometric_stiffness="none"`) `SG`, `PG` and the symmetric part of `h` are zero.
+    The inertia tensor of the linear field is `J(eta) = J0 + sum eta_i J1_i + sum eta_i eta_j J2_ij`, with `J2`
+    symmetric in `i, j`. The elastic mass matrix is the identity, because the basis is mass-orthonormal. Without a
+    second-order field (`geometric_stiffness="none"`), `SG`, `PG` and the symmetric part of `h` are zero. Units:
+    consistent.
+
+    Raises `MatrixError` when an array is complex, not finite or of a wrong shape, or when no distribution of mass has
+    this mass and inertia.
     """
 
     mass: float
@@ -60,11 +65,22 @@ class InertiaInvariants:
             value.setflags(write=False)
             object.__setattr__(self, name, value)
         m = np.shape(self.S1)[-1]
-        shapes = {"s0": (3,), "S1": (3, m), "SG": (3, m, m), "J0": (3, 3), "J1": (m, 3, 3), "J2": (m, m, 3, 3), "h0": (3, m), "h": (3, m, m), "PG": (3, 3, m, m)}  # fmt: skip
+        shapes = {
+            "s0": (3,),
+            "S1": (3, m),
+            "SG": (3, m, m),
+            "J0": (3, 3),
+            "J1": (m, 3, 3),
+            "J2": (m, m, 3, 3),
+            "h0": (3, m),
+            "h": (3, m, m),
+            "PG": (3, 3, m, m),
+        }
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise MatrixError(
-                    f"Inertia invariant {name} has shape {getattr(self, name).shape}; with {m} elastic coordinates it must be {shape}."
+                    f"Inertia invariant {name} has shape {getattr(self, name).shape}; with {m} elastic coordinates it "
+                    f"must be {shape}."
                 )
         _require_physical_inertia(self.mass, self.s0, self.J0)
 
@@ -74,24 +90,31 @@ class InertiaInvariants:
         return self.S1.shape[1]
 
     def transformed(self, T: Float[np.ndarray, "m k"]) -> "InertiaInvariants":
-        """The integrals over other elastic coordinates z, `eta = T z`; the elastic mass matrix is the identity where T is orthonormal."""
+        """The integrals for other elastic coordinates z, `eta = T z`, with `T` (m, k). T must be orthonormal, so that
+        the elastic mass matrix remains the identity."""
 
         def both(A: np.ndarray) -> np.ndarray:
             return np.einsum("...ab,ai,bj->...ij", A, T, T, optimize=True)
 
         return replace(
-            self, S1=self.S1 @ T, SG=both(self.SG), J1=np.einsum("akl,ai->ikl", self.J1, T),
-            J2=np.einsum("abkl,ai,bj->ijkl", self.J2, T, T, optimize=True), h0=self.h0 @ T, h=both(self.h), PG=both(self.PG),
-        )  # fmt: skip
+            self,
+            S1=self.S1 @ T,
+            SG=both(self.SG),
+            J1=np.einsum("akl,ai->ikl", self.J1, T),
+            J2=np.einsum("abkl,ai,bj->ijkl", self.J2, T, T, optimize=True),
+            h0=self.h0 @ T,
+            h=both(self.h),
+            PG=both(self.PG),
+        )
 
     @property
     def second_order(self) -> bool:
-        """Whether a second-order displacement field is in the integrals."""
+        """Whether the integrals include a second-order displacement field."""
         return bool(self.SG.any() or self.PG.any())
 
 
 def _require_physical_inertia(mass: float, s0: np.ndarray, J0: np.ndarray) -> None:
-    """Refuse a mass or inertia tensor that no distribution of matter has."""
+    """Raise `MatrixError` when no distribution of mass has this mass and inertia tensor."""
     if not (np.isfinite(mass) and mass > 0):
         raise MatrixError(f"A body needs a positive, finite mass; found {mass}.")
     if not np.allclose(J0, J0.T, rtol=1e-9, atol=1e-12 * np.abs(J0).max()):
@@ -113,18 +136,19 @@ def _require_physical_inertia(mass: float, s0: np.ndarray, J0: np.ndarray) -> No
 
 
 def rigid_mass(mass: float, s: Float[np.ndarray, "3"], J: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "6 6"]:
-    """Mass matrix of the rigid velocities `[v, omega]` from first moment and inertia tensor."""
+    """Mass matrix (6, 6) of the rigid velocities `[v, omega]` from the mass, the first moment `s` (3,) and the inertia
+    tensor `J` (3, 3)."""
     S = skew(s)
     return np.block([[mass * np.eye(3), -S], [S, J]])
 
 
 def second_moments(J: Float[np.ndarray, "*n 3 3"]) -> Float[np.ndarray, "*n 3 3"]:
-    """`P = int c c^T` from the inertia tensor `J = tr(P) I - P`, and the other way round for `inertia_of`."""
+    """The second moments `P = int c c^T` from the inertia tensor `J = tr(P) I - P`; the inverse of `inertia_of`."""
     return 0.5 * np.trace(J, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - J
 
 
 def inertia_of(P: Float[np.ndarray, "*n 3 3"]) -> Float[np.ndarray, "*n 3 3"]:
-    """`J = tr(P) I - (P + P^T) / 2`: of moments that need not be symmetric, their symmetric part."""
+    """The inertia tensor `J = tr(P) I - (P + P^T) / 2` of second moments `P`, which need not be symmetric."""
     trace = np.trace(P, axis1=-2, axis2=-1)[..., None, None]
     return trace * np.eye(3) - 0.5 * (P + P.swapaxes(-1, -2))
 
@@ -135,24 +159,34 @@ def inverse_moments(inv: "InertiaInvariants") -> Float[np.ndarray, "3 3"]:
 
 
 def rigid_invariants(mass: float, centre: np.ndarray, inertia: np.ndarray) -> InertiaInvariants:
-    """Invariants of a rigid body: `centre` (3,) in the body frame, `inertia` (3, 3) about the mass centre."""
+    """Invariants of a rigid body with mass centre `centre` (3,) in the body frame and `inertia` (3, 3) about it."""
     c = np.asarray(centre, dtype=float)
     J0 = np.asarray(inertia, dtype=float) + mass * (c @ c * np.eye(3) - np.outer(c, c))
     return InertiaInvariants(
-        mass=float(mass), s0=mass * c, S1=np.zeros((3, 0)), SG=np.zeros((3, 0, 0)), J0=J0,
-        J1=np.zeros((0, 3, 3)), J2=np.zeros((0, 0, 3, 3)), h0=np.zeros((3, 0)), h=np.zeros((3, 0, 0)), PG=np.zeros((3, 3, 0, 0)),
-    )  # fmt: skip
+        mass=float(mass),
+        s0=mass * c,
+        S1=np.zeros((3, 0)),
+        SG=np.zeros((3, 0, 0)),
+        J0=J0,
+        J1=np.zeros((0, 3, 3)),
+        J2=np.zeros((0, 0, 3, 3)),
+        h0=np.zeros((3, 0)),
+        h=np.zeros((3, 0, 0)),
+        PG=np.zeros((3, 3, 0, 0)),
+    )
 
 
 def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = None) -> InertiaInvariants:
-    """Invariants of `basis` on `model`, by products with the FE mass matrix: exact, no lumping.
+    """The invariants of `basis` on `model`, from products with the finite element mass matrix, without lumping.
 
-    `second`: integrals of the second-order displacement field; None leaves it out.
+    `second` gives the integrals of the second-order displacement field; None omits them.
 
-    Cost: `9 m` products with M and one `(3 m, ndof) x (ndof, 3 m)` product. All integrals are of the form
-    `a^T M b` between rigid-body fields `T_k`, `R_k = e_k x X`, the modes `Psi_i`, and the turned modes
-    `W_ki = e_k x Psi_i`; so they hold for any consistent or lumped mass matrix. Beams are integrated over their own
-    interpolation, their sections turning rigidly (to second order in the rotation where there is a second-order field).
+    All integrals have the form `a^T M b`, where a and b are rigid-body fields `T_k`, `R_k = e_k x X`, modes `Psi_i` or
+    rotated modes `W_ki = e_k x Psi_i`; they are therefore valid for consistent and lumped mass matrices. Beams are
+    integrated with their own interpolation and with rigidly rotating sections, to second order in the rotation if there
+    is a second-order field.
+
+    Cost: `9 m` products with M and one `(3 m, ndof) x (ndof, 3 m)` product.
 
     Reference: Shabana, Dynamics of Multibody Systems (2013), section 5.4 (inertia shape integrals).
     """
@@ -195,16 +229,24 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
     if second is not None:
         h = h + np.einsum("kba,abij->kij", _SPIN, moments)  # int X x g_ij
     return InertiaInvariants(
-        mass=mass, s0=s0, S1=S1, SG=np.zeros((3, m, m)) if second is None else second.first, J0=J0, J1=J1,
-        J2=0.5 * (J2 + J2.transpose(0, 1, 3, 2)), h0=h0, h=h,
+        mass=mass,
+        s0=s0,
+        S1=S1,
+        SG=np.zeros((3, m, m)) if second is None else second.first,
+        J0=J0,
+        J1=J1,
+        J2=0.5 * (J2 + J2.transpose(0, 1, 3, 2)),
+        h0=h0,
+        h=h,
         PG=np.zeros((3, 3, m, m)) if second is None else moments,
-    )  # fmt: skip
+    )
 
 
 def _turning_sections(line: LineMass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What the rotations of beam sections add to the moments `int X Psi_i^T` (m, 3, 3), `int Psi_i Psi_j^T` (m, m, 3, 3), `int X_a (g_ij)_b` (3, 3, m, m).
+    """Contributions of the rotations of beam sections to the moments `int X Psi_i^T` (m, 3, 3), `int Psi_i Psi_j^T`
+    (m, m, 3, 3) and `int X_a (g_ij)_b` (3, 3, m, m).
 
-    A point y of a section that turns by theta moves by `theta x y + theta x (theta x y) / 2`.
+    If a section rotates by theta, its point y moves by `theta x y + theta x (theta x y) / 2`.
     """
     theta = line.theta
     S = 0.5 * np.trace(line.rotary, axis1=1, axis2=2)[:, None, None] * np.eye(3) - line.rotary  # int y y^T

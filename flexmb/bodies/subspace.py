@@ -1,4 +1,4 @@
-"""A flexible body that moves in some combinations of its elastic coordinates only."""
+"""Flexible bodies whose deformation is confined to a subspace of their elastic coordinates."""
 
 from dataclasses import replace
 
@@ -11,15 +11,18 @@ from reduction.second_order_modes import SecondOrderModes
 
 
 def in_subspace(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
-    """The body with elastic coordinates z, `eta = T z`: its full nonlinear equations, confined to the span of T.
+    """The body with elastic coordinates z, `eta = T z`: its full nonlinear equations, confined to the span of `T` (m,
+    k).
 
-    The new coordinates are mass-orthonormal and stiffness-diagonal again, softest first. Modal damping that differs between the coordinates is reduced to the diagonal of `T^T D T`.
+    The new coordinates are mass-orthonormal and diagonalise the stiffness, in ascending order of frequency. Of the
+    damping matrix `T^T D T` only the diagonal is kept.
     """
     return transformed(body, own_coordinates(body, T))
 
 
 def transformed(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
-    """The body over elastic coordinates z, `eta = T z`, with T orthonormal; of its stiffness and damping over these the diagonals."""
+    """The body with elastic coordinates z, `eta = T z`, for orthonormal `T` (m, k); it keeps the diagonals of the
+    stiffness and the damping matrix in these coordinates."""
     Psi = None if body.Psi is None else (body.Psi @ T).astype(body.Psi.dtype)
     return replace(
         body,
@@ -30,13 +33,17 @@ def transformed(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
         interfaces={name: interface.transformed(T) for name, interface in body.interfaces.items()},
         Psi=Psi,
         quadratic=None if body.quadratic is None else _combined(body.quadratic, T),
-        validity=None if body.validity is None else replace(body.validity, rotation=body.validity.rotation @ T, strain=body.validity.strain @ T),
-        stress=None if body.stress is None else replace(body.stress, rows=(body.stress.rows @ T).astype(body.stress.rows.dtype)),
-    )  # fmt: skip
+        validity=None
+        if body.validity is None
+        else replace(body.validity, rotation=body.validity.rotation @ T, strain=body.validity.strain @ T),
+        stress=None
+        if body.stress is None
+        else replace(body.stress, rows=(body.stress.rows @ T).astype(body.stress.rows.dtype)),
+    )
 
 
 def own_coordinates(body: Body, T: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "m k"]:
-    """Mass-orthonormal, stiffness-diagonal coordinates of the span of T; T itself where it has them."""
+    """Mass-orthonormal coordinates of the span of `T` that diagonalise the stiffness; T itself if it already does."""
     k = T.shape[1]
     if not np.allclose(T.T @ T, np.eye(k), rtol=0, atol=1e-14):
         T = np.linalg.qr(T)[0]
@@ -46,18 +53,19 @@ def own_coordinates(body: Body, T: Float[np.ndarray, "m k"]) -> Float[np.ndarray
 
 
 def _deflection(Psi: np.ndarray | None, before: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """Largest nodal displacement per unit of each new coordinate; without a mesh, its estimate from those of the old ones."""
+    """Largest nodal displacement per unit of each new coordinate; without a mesh, an estimate from the old
+    coordinates."""
     if Psi is None:
         return np.asarray(np.sqrt((before**2) @ T**2))
     return np.asarray(np.sqrt((Psi.reshape(-1, 3, T.shape[1]) ** 2).sum(axis=1)).max(axis=0), dtype=float)
 
 
 def _combined(quadratic: SecondOrderModes, T: np.ndarray) -> SecondOrderModes:
-    """The same field of second order over the new coordinates."""
+    """The same second-order field in the new coordinates."""
     i, j = quadratic.pairs.T
     pairs = np.column_stack(np.triu_indices(T.shape[1]))
     a, b = pairs.T
-    weight = 0.5 * (T[i][:, a] * T[j][:, b] + T[j][:, a] * T[i][:, b])  # of pair (i, j) in (a, b)
+    weight = 0.5 * (T[i][:, a] * T[j][:, b] + T[j][:, a] * T[i][:, b])  # weight of pair (i, j) in (a, b)
     weight *= np.where(i == j, 1.0, 2.0)[:, None]
     kept = np.abs(weight).max(axis=0) > 0
     return SecondOrderModes(pairs[kept], (quadratic.shapes @ weight[:, kept]).astype(quadratic.shapes.dtype))

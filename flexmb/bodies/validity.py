@@ -1,7 +1,7 @@
-"""How far a flexible body turns and stretches inside: the range in which its expansion holds, and who leaves it.
+"""Rotation and strain inside a flexible body, and the range of them in which its expansion is valid.
 
-The displacement of a body is kept to second (or first) order in its elastic coordinates, about the undeformed state. What is left out
-goes with the cube (or the square) of the rotations inside the body, and with the strain.
+The displacement of a body is expanded to second (or first) order in its elastic coordinates about the undeformed state.
+The error is proportional to the cube (or the square) of the rotations inside the body, and to the strain.
 """
 
 from dataclasses import dataclass
@@ -10,21 +10,25 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.model import Model
+from fem.renamed import refuse_old_names
 from reduction.basis import Basis
 
 ROTATION = {True: 0.3, False: 0.1}
-"""Largest rotation (rad) inside a body relative to its frame, with and without the second-order field: displacements are then off by
-about half a percent of the length that turns (0.3^3 / 6, 0.1^2 / 2)."""
+"""Largest rotation (rad) inside a body relative to its frame, with and without the second-order field. At this rotation
+the error of displacements is about half a percent of the length that rotates (0.3^3 / 6, 0.1^2 / 2)."""
 STRAIN = 0.05
-"""Largest strain for which the quadratic strain energy is taken."""
+"""Largest strain for which the strain energy is taken as quadratic."""
 
 
 @dataclass(frozen=True, eq=False)
 class Validity:
-    """Rotation and strain at the places of a body where its shapes turn and stretch most.
+    """Rotation and strain at the points of a body where those of its shapes are largest.
 
-    `x` (p, 3) in the body frame; `rotation` (p, 3, m) and `strain` (p, 6, m; xx, yy, zz, xy, yz, zx, tensor components) for unit
-    elastic coordinates. Units: consistent.
+    - `x` (p, 3): positions in the body frame.
+    - `rotation` (p, 3, m) and `strain` (p, 6, m; tensor components xx, yy, zz, xy, yz, zx), both in body axes, per unit
+      of each elastic coordinate.
+
+    Units: consistent.
     """
 
     x: Float[np.ndarray, "p 3"]
@@ -32,7 +36,8 @@ class Validity:
     strain: Float[np.ndarray, "p 6 m"]
 
     def largest(self, eta: Float[np.ndarray, "nt m"]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Over time (nt,): largest rotation (rad) and the place it is at, largest strain (Frobenius norm) and its place."""
+        """The largest rotation (rad) and the index of its point, and the largest strain (Frobenius norm) and the index
+        of its point, each (nt,), for the elastic coordinates `eta` (nt, m) over time."""
         turned = np.linalg.norm(np.einsum("pkm,tm->tpk", self.rotation, eta), axis=2)
         weight = np.sqrt([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
         stretched = np.linalg.norm(np.einsum("k,pkm,tm->tpk", weight, self.strain, eta, optimize=True), axis=2)
@@ -40,7 +45,10 @@ class Validity:
 
 
 def validity(model: Model, basis: Basis) -> Validity:
-    """The two places where each shape of `basis` turns and stretches most. Cost: gradients of m fields, once."""
+    """Rotation and strain at the two points where those of each shape of `basis` are largest.
+
+    Cost: the gradients of m fields, once.
+    """
     best: list[tuple[np.ndarray, np.ndarray]] = []
     for x, H in model.gradients(basis.Psi):
         best.append(_extremes(x, H))
@@ -48,7 +56,7 @@ def validity(model: Model, basis: Basis) -> Validity:
 
 
 def _parts(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation vectors (p, 3, m) and strains (p, 6, m)."""
+    """Rotation vectors (p, 3, m) and strains (p, 6, m) of displacement gradients `H` (p, 3, 3, m)."""
     rotation = 0.5 * np.stack([H[:, 2, 1] - H[:, 1, 2], H[:, 0, 2] - H[:, 2, 0], H[:, 1, 0] - H[:, 0, 1]], axis=1)
     E = 0.5 * (H + H.swapaxes(1, 2))
     return rotation, np.stack([E[:, 0, 0], E[:, 1, 1], E[:, 2, 2], E[:, 0, 1], E[:, 1, 2], E[:, 2, 0]], axis=1)
@@ -68,21 +76,32 @@ def _record(x: np.ndarray, H: np.ndarray) -> Validity:
 def out_of_range(
     name: str, record: Validity, second_order: bool, t: Float[np.ndarray, "nt"], eta: Float[np.ndarray, "nt m"]
 ) -> list[str]:
-    """A sentence for each way, rotation and strain, in which a body left its range, with the first time and the place."""
+    """Warnings about the times at which a body leaves its range, one for rotation and one for strain.
+
+    `t` (nt,) are the times and `eta` (nt, m) the elastic coordinates. Each warning names the first time and its point,
+    and the largest value.
+    """
     turned, where, stretched, there = record.largest(eta)
     limit, found = ROTATION[second_order], []
-    advice = "Cut the body into several (flexmb.split), or take the result for what a small-deformation model can say."
+    advice = "Divide the body into several (flexmb.split), or accept the limits of a model of small deformation."
     if turned.max() > limit:
         first, worst = int(np.argmax(turned > limit)), int(turned.argmax())
         order = "second" if second_order else "first"
         found.append(
-            f"Body {name!r} leaves the range of its expansion of {order} order at t = {t[first]:.6g}: it turns inside by more than {limit} rad near "
-            f"{np.round(record.x[where[first]], 6)} of its frame; at most {turned[worst]:.3g} rad at t = {t[worst]:.6g}. {advice}"
+            f"Body {name!r} leaves the range of its expansion of {order} order at t = {t[first]:.6g}: its rotation "
+            f"inside exceeds {limit} rad near "
+            f"{np.round(record.x[where[first]], 6)} of its frame; the largest is {turned[worst]:.3g} rad at t = "
+            f"{t[worst]:.6g}. {advice}"
         )
     if stretched.max() > STRAIN:
         first, worst = int(np.argmax(stretched > STRAIN)), int(stretched.argmax())
         found.append(
-            f"Body {name!r} is strained by more than {STRAIN:.0%} from t = {t[first]:.6g} near {np.round(record.x[there[first]], 6)} of its frame (at most "
-            f"{stretched[worst]:.2%} at t = {t[worst]:.6g}): its linear material and geometry do not hold there. Check the loads and the units."
+            f"Body {name!r} is strained by more than {STRAIN:.0%} from t = {t[first]:.6g} near "
+            f"{np.round(record.x[there[first]], 6)} of its frame (at most "
+            f"{stretched[worst]:.2%} at t = {t[worst]:.6g}), where linear material and geometry are not valid. Check "
+            "the loads and the units."
         )
     return found
+
+
+refuse_old_names(__name__)

@@ -1,1 +1,1 @@
-"""The command line `flexmb`: one file a verb."""
+"""The command line `flexmb`, with one file for each command."""

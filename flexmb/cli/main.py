@@ -1,4 +1,9 @@
-"""Entry point of the command line. Every module with a `command` in the rooms of verbs, and among the entry points `flexmb.extensions`, is a verb of that name; verbs import what they need when they run, so that help comes at once."""
+"""Entry point of the command line.
+
+Every module with a function `command` in the rooms of commands, and every entry point `flexmb.extensions` with one, is
+a command with the name of the module or entry point. Commands import what they need when they run, so that the help
+appears at once.
+"""
 
 import importlib
 import os
@@ -22,7 +27,7 @@ OLD_OPTIONS = {
 
 
 class Verb(TyperCommand):
-    """A verb that knows what its options were called."""
+    """A command that reports the present name of an option that is given by its old name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         known = {name for parameter in self.params for name in parameter.opts}
@@ -76,12 +81,12 @@ def options(
 
 
 def main() -> None:
-    """Run the command line; an error of the user's input becomes a paragraph and exit code 2."""
+    """Run the command line; an error caused by the user's input is printed as a paragraph, with exit code 2."""
     os.environ.setdefault("MPLBACKEND", "Agg")  # plots go to files
     try:
         app()
     except Exception as error:
-        from fem.errors import FlexmbError  # here, because it takes longer than --help may
+        from fem.errors import FlexmbError  # imported here to keep --help fast
 
         if _DEBUG["on"] or not isinstance(error, FlexmbError):
             raise

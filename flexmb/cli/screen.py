@@ -1,4 +1,4 @@
-"""What verbs put on the screen: a console and progress bars."""
+"""Output of the commands on the screen: a console, progress bars, and warnings."""
 
 import logging
 import sys
@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)  # files and pipes have room for tables
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)  # tables fit into files and pipes
 
 
 @contextmanager
 def bars() -> Iterator[Callable[[str, float], None]]:
-    """A function `say(what, fraction)` that draws one progress bar for each `what`; warnings become yellow lines."""
+    """Give `say(what, fraction)`, which draws one progress bar for each `what`; show warnings as yellow lines."""
     columns = (
         TextColumn("{task.description:12}"),
         BarColumn(),
@@ -36,7 +36,7 @@ def bars() -> Iterator[Callable[[str, float], None]]:
 
 @contextmanager
 def yellow_warnings() -> Iterator[None]:
-    """Show warnings as one line of text, without the place in the code."""
+    """Show each warning as one line of text, without its position in the code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = lambda message, *args, **kwargs: console.print(
@@ -47,7 +47,7 @@ def yellow_warnings() -> Iterator[None]:
 
 @contextmanager
 def at_work(what: str) -> Iterator[None]:
-    """A line that tells what is being done, by the messages of the package "fem"; warnings become yellow lines."""
+    """Show a status line with the latest message of the package "fem"; show warnings as yellow lines."""
     logger = logging.getLogger("fem")
     level = logger.level
     with yellow_warnings(), console.status(what) as status:
@@ -71,5 +71,5 @@ class _Teller(logging.Handler):
 
 
 def say_text(text: object) -> None:
-    """Print a text as it is."""
+    """Print a text without interpreting markup."""
     console.print(str(text), markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`KEY=VALUES` of the command line."""
+"""Values of the form `KEY=VALUES` on the command line."""
 
 import tomllib
 from typing import Any
@@ -9,7 +9,10 @@ from flexmb.errors import StudyError
 
 
 def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
-    """A key and its values: numbers, truths and texts between commas, or FIRST:LAST:COUNT."""
+    """A key and its values from `text`: numbers, booleans and texts between commas, or FIRST:LAST:COUNT.
+
+    Raises `StudyError`, with the name of the `option`, when the text has another form.
+    """
     key, equals, given = text.partition("=")
     if not equals or not key or not given:
         raise StudyError(f"{option} expects KEY=V1,V2,... or KEY=FIRST:LAST:COUNT; found {text!r}.")
@@ -23,7 +26,10 @@ def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
 
 
 def span_of(option: str, text: str, default: int) -> tuple[float, float, int]:
-    """FIRST:LAST or FIRST:LAST:COUNT of positive numbers, ascending."""
+    """First value, last value and count from FIRST:LAST or FIRST:LAST:COUNT, where 0 < FIRST < LAST.
+
+    Raises `StudyError`, with the name of the `option`, when the text has another form.
+    """
     parts = text.split(":")
     try:
         first, last, count = float(parts[0]), float(parts[1]), int(parts[2]) if len(parts) == 3 else default

@@ -1,1 +1,1 @@
-"""The equations of motion of a mechanism: evaluated, fulfilled at the start, linearised."""
+"""The equations of motion of a mechanism: their evaluation, consistent initial conditions and linearisation."""

@@ -1,9 +1,11 @@
-"""The equations of motion at a state, evaluated without memory: every function takes a mechanism and a state, and leaves nothing behind.
+"""Evaluation of the equations of motion at a state: pure functions of a mechanism and a state.
 
-    M(q) wdot + G(q)^T lambda = f(t, q, w),    G(q) wdot = gamma(t, q, w)                                               (1)
+    M(q) wdot + G(q)^T lambda = f(t, q, w), G(q) wdot = gamma(t, q, w) (1)
 
-`w` holds velocities in body axes and elastic rates (`flexmb.State`), so that `G` is the Jacobian of the joint equations in displacements of that kind: their rate is `G w` less the rate of
-drivers. Forces `f` hold gravity, springs, laws, motors, loads, elastic and damping forces, and the inertia forces that depend on velocities.
+The velocities `w` are in body axes and include the elastic rates (`flexmb.State`); `G` is the Jacobian of the joint
+equations with respect to the corresponding displacements, so that their rates are `G w` minus the rates of the drivers.
+The forces `f` contain gravity, springs, force laws, motors, loads, elastic and damping forces, and velocity-dependent
+inertia forces.
 """
 
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from jaxtyping import Float
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
-from flexmb.errors import MechanismError
+from flexmb.mechanism.locking import at_state
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -22,7 +24,8 @@ from flexmb.mechanism.system import System
 
 @dataclass(frozen=True)
 class Energies:
-    """Energies of a state, in units of the model: kinetic, elastic (strain energy of bodies), of gravity (zero in the origin), of springs."""
+    """Energies of a state in units of the model: kinetic energy, elastic (strain) energy of the bodies, gravitational
+    energy (zero at the origin) and energy of the springs."""
 
     kinetic: float
     elastic: float
@@ -31,18 +34,20 @@ class Energies:
 
     @property
     def total(self) -> float:
-        """Their sum."""
+        """The sum of all energies."""
         return self.kinetic + self.elastic + self.gravity + self.springs
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """All of (1) at one state.
+    """All terms of the equations of motion (1) at one state.
 
     - `mass_matrix` (nv, nv), sparse, and `forces` (nv,).
-    - `constraint_values` (nj,): what the joint equations lack of being fulfilled, lengths and angles; `constraint_rates` (nj,), their rates; `constraint_jacobian` (nj, nv), sparse.
-    - `accelerations` (nv,), rates of `w`, and `multipliers` (nj,), forces and moments of the joint equations, of a state on the joints.
-    - `energies`; `angles` (na,) of joints, turns counted.
+    - `constraint_values` (nj,): residuals of the joint equations, lengths or angles (radians); `constraint_rates`
+      (nj,): their rates; `constraint_jacobian` (nj, nv), sparse.
+    - `accelerations` (nv,): the rates of `w`; `multipliers` (nj,): forces and moments of the joint equations. Both are
+      meaningful for a state that satisfies the joint equations.
+    - `energies`; `angles` (na,): continuous angles of the joints (radians).
     """
 
     mass_matrix: sp.csr_matrix
@@ -57,8 +62,13 @@ class Evaluation:
 
 
 def evaluate(system: System | Mechanism, state: State) -> Evaluation:
-    """All terms of the equations of motion of a mechanism at a state. Raises `MechanismError` for a state of another mechanism."""
-    e, functions = _at(system, state)
+    """All terms of the equations of motion of a mechanism at a state.
+
+    A state after events needs `result.mechanism`, which has the equations of all locks and contacts; those that the
+    topology of the state names are in force. Raises `MechanismError` for a state of another mechanism or of one with
+    other events, and `LawError` when a force law fails.
+    """
+    e, functions, state = _at(system, state)
     unbalanced, energies = _unaccelerated(e, functions, state)
     forces, mass = -unbalanced, e.mass()
     angles, rates = e.angles_there(functions), e.broken_rates(functions, state.w)
@@ -68,51 +78,68 @@ def evaluate(system: System | Mechanism, state: State) -> Evaluation:
 
 
 def mass_matrix(system: System | Mechanism, state: State) -> sp.csr_matrix:
-    """The mass matrix (nv, nv) at a state."""
-    e, functions = _at(system, state)
+    """The mass matrix (nv, nv) at a state. Raises `MechanismError` for a state of another mechanism."""
+    e, functions, state = _at(system, state)
     _unaccelerated(e, functions, state)
     return e.mass()
 
 
 def forces(system: System | Mechanism, state: State) -> Float[np.ndarray, "nv"]:
-    """The generalised forces (nv,) at a state, `f` in (1): in body axes, and of elastic coordinates."""
-    return -_unaccelerated(*_at(system, state), state)[0]
+    """The generalised forces `f` (nv,) of (1) at a state, in body axes and for the elastic coordinates.
+
+    Raises `MechanismError` for a state of another mechanism.
+    """
+    return -_unaccelerated(*_at(system, state))[0]
 
 
 def accelerations(system: System | Mechanism, state: State) -> tuple[Float[np.ndarray, "nv"], Float[np.ndarray, "nj"]]:
-    """The rates (nv,) of the velocities, and the multipliers (nj,) of the joint equations, at a state on the joints."""
-    e, functions = _at(system, state)
+    """The accelerations (nv,) and the multipliers (nj,) at a state that satisfies the joint equations.
+
+    Raises `MechanismError` for a state of another mechanism.
+    """
+    e, functions, state = _at(system, state)
+    _unaccelerated(e, functions, state)
     return e.accelerations(functions, state.q, state.w)
 
 
 def constraint_values(system: System | Mechanism, state: State) -> Float[np.ndarray, "nj"]:
-    """What the joint equations (nj,) lack of being fulfilled at a state: lengths, and angles in radians."""
-    return _constraints(*_at(system, state), state)[0]
+    """The residuals (nj,) of the joint equations at a state: lengths or angles (radians).
+
+    Raises `MechanismError` for a state of another mechanism.
+    """
+    return _constraints(*_at(system, state))[0]
 
 
 def constraint_jacobian(system: System | Mechanism, state: State) -> sp.csr_matrix:
-    """The Jacobian `G` (nj, nv) of the joint equations at a state: their rates are `G w` less the rates of drivers."""
-    return _constraints(*_at(system, state), state)[1]
+    """The Jacobian `G` (nj, nv) of the joint equations at a state: their rates are `G w` minus the rates of the
+    drivers.
+
+    Raises `MechanismError` for a state of another mechanism.
+    """
+    return _constraints(*_at(system, state))[1]
 
 
 def energies(system: System | Mechanism, state: State) -> Energies:
-    """The energies of a state."""
-    return Energies(*map(float, _unaccelerated(*_at(system, state), state)[1]))
+    """The energies of a state. Raises `MechanismError` for a state of another mechanism."""
+    return Energies(*map(float, _unaccelerated(*_at(system, state))[1]))
 
 
-def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray]:
-    mechanism = system.build() if isinstance(system, System) else system
-    sizes = [len(mechanism.initial.q), len(mechanism.initial.w)]
-    if [len(state.q), len(state.w)] != sizes:
-        raise MechanismError(
-            f"A state of {mechanism.name!r} has {sizes[0]} coordinates and {sizes[1]} velocities; found {len(state.q)} and {len(state.w)}. Is it a state of another mechanism?"
-        )
-    return Equations(mechanism, state.q, state.angles), mechanism.function_values(state.t)
+def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray, State]:
+    """The equations with the locks, contacts and releases of the state."""
+    mechanism, state = at_state(system.build() if isinstance(system, System) else system, state)
+    return Equations(mechanism, state.q, state.angles), mechanism.function_values(state.t), state
 
 
 def _unaccelerated(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """What is unbalanced (nv,) without accelerations and multipliers, and energies (4,)."""
-    return e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(e.flat.joint_rows))
+    """The residual (nv,) without accelerations and multipliers, and the energies (4,).
+
+    Raises `LawError` when a force law fails.
+    """
+    found = e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(e.flat.joint_rows))
+    for law in e.mechanism.laws:
+        if law.failure is not None:
+            raise law.failure
+    return found
 
 
 def _constraints(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, sp.csr_matrix]:

@@ -1,4 +1,4 @@
-"""The equations of motion of a mechanism for integrators: the compiled residual with its arrays."""
+"""The equations of motion of a mechanism for integrators: the compiled residual and its work arrays."""
 
 import warnings
 from collections.abc import Sequence
@@ -32,15 +32,21 @@ from flexmb.mechanism.force_law import require_sound
 from flexmb.mechanism.mechanism import Mechanism
 
 OPEN = 1e-12
-"""How far joint equations may stay open, relative to their terms, before masses are looked at (`flexmb.equations.projection.on_saddle`)."""
+"""Residual of joint equations, relative to their terms, above which they are solved as a saddle point problem if masses
+are far apart (`flexmb.equations.projection.on_saddle`)."""
 
 
 @dataclass
 class Equations:
-    """Residual, energies and powers at one state at a time; `workspace` holds the blocks of the last one asked for.
+    """Residual, energies and powers of a mechanism at one state at a time.
 
-    `angles` (na,): those of the latest step, turns counted (see `State`); `expected` (na,): where they are expected next, which says in which turn those of the next residual are.
-    `mistaken`: the matrix of the joint equations has left out equations that geometry does not, because masses are too far apart.
+    `residual` evaluates a state and stores its matrices in `workspace`. Other methods refer to this state as "the last
+    state".
+
+    - `angles` (na,): continuous angles at the end of the last step (see `State`).
+    - `expected` (na,): predicted angles at the next state, which select the turn of each angle there.
+    - `mistaken`: whether the elimination dropped joint equations that are independent geometrically, because masses are
+      too far apart.
     """
 
     mechanism: Mechanism
@@ -63,7 +69,11 @@ class Equations:
     def residual(
         self, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Unbalanced forces (nv,), overwritten by the next call, and energies (4,)."""
+        """The residual forces (nv,) at a state, in an array that the next call overwrites, and the energies (4,).
+
+        `functions` (nf, 3) holds the functions of time, `q` (nq,), `w` (nv,), `wdot` (nv,) and `multipliers` (nj,) the
+        state.
+        """
         energies, out = np.zeros(4), self.workspace.unbalanced
         residual(
             self.flat, q, w, wdot, multipliers, functions, self.expected, self.kinematics, self.workspace, out, energies
@@ -72,52 +82,54 @@ class Equations:
         return out, energies
 
     def expect(self, displacement: np.ndarray | None = None, since: np.ndarray | None = None) -> None:
-        """Expect the angles of the latest step (or `since`, (na,)) turned by a displacement (nv,) in what is evaluated next: whole turns too, where axes stay together on the way."""
+        """Predict the angles of the next evaluation: those of the last step, or `since` (na,), changed by a
+        `displacement` (nv,).
+
+        Whole turns are counted as long as the axes remain aligned during the displacement.
+        """
         self.expected[:] = self.angles if since is None else since
         if displacement is not None:
             add_turns(self.flat, displacement, 1.0, self.expected)
 
     def angles_there(self, functions: np.ndarray) -> np.ndarray:
-        """The angles (na,), turns counted, where the residual was evaluated last."""
+        """The continuous angles (na,) at the last state."""
         angles = np.empty_like(self.expected)
         angles_reached(self.flat, functions, self.kinematics, self.expected, angles)
         return angles
 
     def keep_angles(self, functions: np.ndarray) -> None:
-        """A step ends where the residual was evaluated last."""
+        """Store the angles at the last state as those of a completed step."""
         angles_reached(self.flat, functions, self.kinematics, self.expected, self.angles)
         self.expected[:] = self.angles
 
     def powers(self, functions: np.ndarray, w: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        """Powers (4,) of drivers and loads, and heats, where the residual was evaluated last."""
+        """Powers (4,) at the last state: of drivers, of loads, and dissipated by modal damping and by dampers."""
         powers = np.zeros(4)
         powers_of(self.flat, functions, multipliers, w, self.workspace, powers)
         return powers
 
     def accelerations(self, functions: np.ndarray, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Accelerations (nv,) and joint multipliers (nj,) of a state on the joints; `functions` (nf, 3) at its time.
+        """Accelerations (nv,) and multipliers (nj,) at a state that satisfies the joint equations.
 
-        Solves `M wdot + bias - forces + G^T lambda = 0` with the second derivative of the joint equations; the
-        velocity-dependent part of that derivative is taken along the motion by fourth-order differences.
+        They solve `M wdot + bias - forces + G^T lambda = 0` together with the second derivative of the joint equations.
+        The velocity-dependent part of that derivative is computed by fourth-order differences along the motion.
+        `functions` (nf, 3) holds the functions of time at the state.
         """
         wanted = self.wanted_accelerations(functions, q, w)
         unbalanced, _ = self.residual(functions, q, w, np.zeros(len(w)), np.zeros(self.flat.joint_rows))
         return self.on_joints(-unbalanced, wanted)
 
     def wanted_accelerations(self, functions: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """What `G wdot` (nj,) must be for the joint equations to hold from now on: the second derivatives of drivers, without the part of velocities."""
+        """The value (nj,) of `G wdot` at which the second derivatives of the joint equations vanish: the second
+        derivatives of the drivers minus the velocity-dependent terms."""
         flat, nj, nv = self.flat, self.flat.joint_rows, len(w)
         nr = len(flat.row_kind)
         none, still, rows = np.zeros(nj), np.zeros(nv), np.zeros(nr)
         speed = (np.abs(w) * flat.weight).max(initial=0.0)
         if nj and speed > 0:
             eps, rates = 1e-3 / speed, np.zeros(nr)
-            for offset, weight in (
-                (1, 8.0),
-                (-1, -8.0),
-                (2, -1.0),
-                (-2, 1.0),
-            ):  # fourth-order difference of G w along w
+            # fourth-order difference of G w along w
+            for offset, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):
                 moved, shifted = self.displaced(q, offset * eps * w), functions.copy()
                 shifted[:, 0] += offset * eps * functions[:, 1]
                 self.residual(shifted, moved, w, still, none)
@@ -128,7 +140,8 @@ class Equations:
         return rows[:nj]
 
     def broken_rates(self, functions: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """By how much the velocities `w` break each joint equation (nj,), where the residual was evaluated last."""
+        """The rates (nj,) of the joint equations for velocities `w` (nv,) at the last state; zero for admissible
+        velocities."""
         flat, nj = self.flat, self.flat.joint_rows
         rates = np.zeros(len(flat.row_kind))
         row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.workspace.G, w, rates)
@@ -137,13 +150,15 @@ class Equations:
         return rates[:nj]
 
     def mass_weighted_projection(self, wanted: np.ndarray) -> np.ndarray:
-        """The change (nv,) of velocities, or displacement, of least kinetic energy that changes the joint equations by `wanted` (nj,)."""
+        """The velocity change or displacement (nv,) of least kinetic energy that changes the joint equations by
+        `wanted` (nj,), at the last state."""
         return self.on_joints(np.zeros(len(self.flat.weight)), wanted)[0]
 
     def on_joints(
         self, force: np.ndarray, wanted: np.ndarray, without: Sequence[int] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
-        """`x` (nv,) and multipliers (nj,) with `M x + G^T multipliers = force` and `G x = wanted` (nj,), where the residual was evaluated last. The joint rows `without` take no part."""
+        """`x` (nv,) and multipliers (nj,) with `M x + G^T multipliers = force` (nv,) and `G x = wanted` (nj,) at the
+        last state, ignoring the joint rows `without`."""
         nr, nj = len(self.flat.row_kind), self.flat.joint_rows
         compliance, rows = np.full(nr, INACTIVE), np.zeros(nr)
         compliance[:nj], rows[:nj] = 0.0, wanted
@@ -161,11 +176,15 @@ class Equations:
 
     @cached_property
     def spread(self) -> tuple[float, int, int]:
-        """The smallest over the largest inertia of the mechanism, and the bodies they belong to (`flexmb.equations.projection.spread`)."""
+        """Ratio of the smallest to the largest inertia, and the bodies they belong to
+        (`flexmb.equations.projection.spread`)."""
         return spread(self.flat)
 
     def warn_far_apart(self) -> None:
-        """Warn when masses are so far apart that steps whose matrix has the inverse of the mass matrix leave joint equations out. The residual must have been evaluated."""
+        """Warn if masses are so far apart that steps that use the inverse of the mass matrix drop joint equations.
+
+        A residual must have been evaluated before.
+        """
         if not self.flat.joint_rows or self.spread[0] >= FAR_APART:
             return
         self.on_joints(np.zeros(len(self.flat.weight)), np.zeros(self.flat.joint_rows))
@@ -173,20 +192,23 @@ class Equations:
             ratio, light, heavy = self.spread
             names = [self.mechanism.bodies[b].name for b in (light, heavy)]
             warnings.warn(
-                f"The inertias of {names[0]!r} and {names[1]!r} of {self.mechanism.name!r} are a factor of {ratio:.0e} apart (of rotations, relative to the mechanism's length squared): the steps of this "
-                f"integrator take joint equations between such bodies for dependent on each other, and may fail or leave joints open. Take method='explicit' or 'radau', or give {names[0]!r} more mass.",
+                f"The ratio of the inertias of {names[0]!r} and {names[1]!r} of {self.mechanism.name!r} is {ratio:.0e} "
+                "(of rotations, relative to the mechanism's length squared). The steps of this "
+                "integrator treat joint equations between such bodies as dependent, and may fail or leave joints "
+                f"open. Use method='explicit' or 'radau', or give {names[0]!r} more mass.",
                 MassRatioWarning,
                 stacklevel=2,
             )
 
     def displaced(self, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """The configuration moved by twists and elastic increments `theta` (nv,)."""
+        """The configuration (nq,) reached from `q` (nq,) by twists and elastic increments `theta` (nv,)."""
         moved = np.empty_like(q)
         displace(self.flat, q, theta, moved)
         return moved
 
     def exponential_rates(self, theta: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Rates (nv,) of exponential coordinates `theta` of a configuration that moves with `w`."""
+        """Rates (nv,) of the exponential coordinates `theta` (nv,) of a configuration that moves with velocities `w`
+        (nv,)."""
         out = np.empty_like(w)
         exponential_rates(self.flat.v_start, theta, w, out)
         return out
@@ -194,9 +216,11 @@ class Equations:
     def project(
         self, t: float, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and velocities on the joints, by the least change of both in the metric of the mass.
+        """Configuration and velocities projected onto the joint equations at time `t`, with least change in the mass
+        metric.
 
-        Source: Sofer, Bach, Brauchli, "Dynamics of constrained systems based on mass-orthogonal projections" (NATO ASI 1993).
+        Source: Sofer, Bach, Brauchli, "Dynamics of constrained systems based on mass-orthogonal projections" (NATO ASI
+        1993).
         """
         nj = self.flat.joint_rows
         functions = self.mechanism.function_values(t)
@@ -210,14 +234,14 @@ class Equations:
         return q, w
 
     def snapshot(self, t: float, q: np.ndarray, w: np.ndarray, work: np.ndarray) -> Snapshot:
-        """What is stored of a state on the joints."""
+        """The snapshot of a state that satisfies the joint equations; `work` (4,) is the work done so far."""
         functions = self.mechanism.function_values(t)
         wdot, multipliers = self.accelerations(functions, q, w)
         energies = self.residual(functions, q, w, wdot, multipliers)[1]
         return Snapshot(t, q, w, wdot, multipliers, work, energies, self.angles_there(functions))
 
     def masses(self) -> list[np.ndarray]:
-        """The mass matrix (6+m, 6+m) of each body where the residual was evaluated last."""
+        """The mass matrix (6+m, 6+m) of each body at the last state."""
         flat, workspace, masses = self.flat, self.workspace, []
         for b, m in enumerate(flat.modes):
             Mrr, Mre, Mee = workspace.Mrr[b], workspace.Mre[b][:, :m], np.eye(m)
@@ -228,39 +252,47 @@ class Equations:
         return masses
 
     def mass(self) -> sp.csr_matrix:
-        """The mass matrix (nv, nv) where the residual was evaluated last."""
+        """The mass matrix (nv, nv) at the last state."""
         return sp.csr_matrix(sp.block_diag(self.masses()))
 
     def fastest_body(self, w: np.ndarray) -> str:
-        """The body of the largest velocity."""
+        """Name of the body with the largest velocity."""
         place = int((np.abs(w) * self.flat.weight).argmax())
         return self.mechanism.bodies[int(np.searchsorted(self.flat.v_start, place, side="right")) - 1].name
 
     def no_mass(self, t: float) -> ConvergenceError:
-        """The error of a body that was deformed until its mass matrix lost its definiteness."""
+        """The error to raise when the mass matrix of a deformed body is not positive definite."""
         return ConvergenceError(
-            f"At t = {t:.6g} the mass matrix of a body of {self.mechanism.name!r} lost its definiteness: its elastic deformation is far outside the range of the reduced body."
+            f"At t = {t:.6g} the mass matrix of a body of {self.mechanism.name!r} is not positive definite: its "
+            "elastic deformation is far outside the range of the reduced body. Take smaller steps, or check its loads "
+            "and stiffness."
         )
 
     def diverged(self, t: float, h: float, w: np.ndarray) -> FlexmbError:
-        """The error of a step whose iteration failed, or of the user's law that made it fail."""
+        """The error to raise when the iteration of a step fails, or the error of the user's law that caused the
+        failure."""
         require_sound(self.mechanism.laws)
         for law in self.mechanism.laws:
             if law.failure is not None:
                 return law.failure
         if over := self._turned_over():
             return TiltError(
-                f"At t = {t:.6g} the two ends of {', '.join(map(repr, over))} of {self.mechanism.name!r} are tilted by nearly half a turn against each other, where a bushing has neither "
-                "a twist nor a direction of its tilt. Use stiffer springs, or a joint that allows the rotation, with springs in it."
+                f"At t = {t:.6g} the two ends of {', '.join(map(repr, over))} of {self.mechanism.name!r} are tilted by "
+                "nearly half a turn relative to each other, where the twist and "
+                "the direction of tilt of a bushing are undefined. Use stiffer springs, or a joint that allows the "
+                "rotation, with springs in it."
             )
         return ConvergenceError(
-            f"The Newton iteration of {self.mechanism.name!r} fails at t = {t:.6g} with a step of {h:.3g}; the fastest body is {self.fastest_body(w)!r}. "
-            "Likely causes: the step is too large for the motion (give a smaller step=, or none to let it adapt), a driver jumps, "
-            "or a mechanism passes a position in which its joints lock."
+            f"The Newton iteration of {self.mechanism.name!r} fails at t = {t:.6g} with a step of {h:.3g}; the fastest "
+            f"body is {self.fastest_body(w)!r}. "
+            "Likely causes: the step is too large for the motion (give a smaller step=, or none for variable steps), a "
+            "driver jumps, "
+            "or the mechanism passes a singular position in which its joints lock."
         )
 
     def _turned_over(self) -> list[str]:
-        """Force elements about whose ends' z axes it cannot be said how they turn, because these are opposite to each other or nearly, where the residual was evaluated last."""
+        """Force elements at the last state whose twist is undefined because the z axes of their ends are nearly
+        opposite."""
         flat, axes = self.flat, self.kinematics.axes
         near = np.cos(np.pi - 2 * OPPOSED)
         return [
@@ -276,11 +308,15 @@ class Equations:
 
 
 def angles_near(mechanism: Mechanism, q: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """The angles (na,) of a mechanism at `q`, each in the turn next to the given one; within half a turn where `near` is empty."""
+    """The continuous angles (na,) of a mechanism at `q` (nq,), each within half a turn of `near` (na,).
+
+    An empty `near` stands for zeros. Raises `MechanismError` when `near` is of a wrong size or not finite.
+    """
     count = len(mechanism.turning)
     if len(near) not in (0, count):
         raise MechanismError(
-            f"A state of {mechanism.name!r} has {count} angles, of its joints that turn and of its bushings, or none at all; found {len(near)}. Is it a state of another mechanism?"
+            f"A state of {mechanism.name!r} has {count} angles, those of its rotating joints and bushings, or none; "
+            f"found {len(near)}. Check that the state belongs to this mechanism."
         )
     angles = np.array(near, dtype=float) if len(near) else np.zeros(count)
     if not np.isfinite(angles).all():

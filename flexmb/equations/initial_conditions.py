@@ -1,9 +1,9 @@
-"""Consistent initial conditions: places, velocities, accelerations and multipliers that fulfil every joint.
+"""Consistent initial conditions: positions, velocities, accelerations and multipliers that satisfy all joint equations.
 
-What the user gave is changed as little as possible: velocities by the least kinetic energy of the change, places by the
-least mass-weighted displacement. Neither depends on where body frames are drawn. Flexible bodies stay undeformed
-unless the mechanism cannot be assembled otherwise. A mechanism that cannot be assembled is refused with the
-joints in conflict named; one whose bodies had to move is reported with an `AssemblyWarning`.
+The given values are changed as little as possible: velocities by a change of least kinetic energy, positions by the
+least mass-weighted displacement. The result does not depend on the choice of body frames. Flexible bodies are deformed
+only if the mechanism cannot be assembled otherwise. If it cannot be assembled at all, `AssemblyError` names the joints
+in conflict; if bodies had to be moved, an `AssemblyWarning` names them.
 """
 
 import warnings
@@ -25,6 +25,7 @@ from flexmb.equations.projection import (
     independent,
     mass_weighted_projection,
     masses_at_rest,
+    scale_rows,
     unit_rows,
 )
 from flexmb.errors import AssemblyError, AssemblyWarning, RedundantConstraintWarning
@@ -40,26 +41,35 @@ from flexmb.spatial.configuration import difference, extent, tangent_operator
 from flexmb.spatial.layout import pose
 
 MOST_NAMED = 12
-"""Joints named in a warning."""
+"""Largest number of joints named in a warning."""
 MISFIT = 1e-5
-"""What dependent joint equations may stay open, relative to the mechanism's length: the noise of a mesh's coordinates."""
+"""Largest residual of dependent joint equations, relative to the length of the mechanism: the noise of mesh
+coordinates."""
 MOVED, NEAREST, SETTLED = 1e-9, 1e-12, 1e-6
-"""Displacements, over the mechanism's length: beyond which the nearest closed configuration is looked for; at which it is found; and at which its iteration has to arrive to count."""
+"""Displacements relative to the length of the mechanism: beyond the first, the nearest closed configuration is
+computed; the second is the tolerance of its iteration; the third is the largest last step with which its result is
+accepted."""
 NOTICEABLE = 1e-3
-"""Displacement of a body, over the mechanism's length, or angle, by which assembly moves it without a warning: drawings are rounded to three digits."""
+"""Largest displacement of a body by the assembly, relative to the length of the mechanism, or angle, without a warning;
+coordinates in drawings are often rounded to three digits."""
 
 LARGEST = 0.3
-"""Displacement of one iteration of the assembly, relative to the mechanism's length, or angle."""
+"""Largest displacement in one iteration of the assembly, relative to the length of the mechanism, or angle."""
 FAR, MOST_STEPS, MOST_ROUND = 0.25, 200, 3
-"""Radians, or lengths of the mechanism, by which drivers may start off the given configuration, or lead it away from there at a time; most such steps; most drivers that are tried the other way round."""
+"""Limits for drivers that do not start at the given configuration: the offset (radians, or lengths of the mechanism)
+that is closed in a single step, the number of steps, and the number of drivers that are also tried in the opposite
+sense."""
 
 
 @renamed(moved="assembly_displacement")
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Consistent start of a simulation.
+    """Consistent initial conditions of a simulation.
 
-    `assembly_displacement`: the largest displacement of a body by the assembly, over the mechanism's length, or its angle; `redundant` names the joint equations that repeat others.
+    - `state`, accelerations `wdot` (nv,) and `multipliers` (nj,).
+    - `assembly_displacement`: the largest displacement of a body by the assembly, relative to the length of the
+      mechanism, or its rotation (radians).
+    - `redundant`: the names of the joints with redundant equations.
     """
 
     state: State
@@ -72,7 +82,10 @@ class Start:
 def row_jacobian(
     mechanism: Mechanism, flat: CompiledModel, q: np.ndarray, functions: np.ndarray, near: np.ndarray | None = None
 ) -> tuple[np.ndarray, sp.csr_matrix]:
-    """Values (nr,) and sparse Jacobian (nr, nv) of all rows at `q`; the rate of a row is `Jacobian @ w`. Angles are in the turns of `near` (na,), by default of the initial state."""
+    """Values (nr,) and sparse Jacobian (nr, nv) of all rows at `q` (nq,); their rates are `Jacobian @ w`.
+
+    Angles are within half a turn of `near` (na,), by default of the angles of the initial state.
+    """
     nr = len(mechanism.rows)
     values = np.zeros(nr)
     G = np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
@@ -87,7 +100,7 @@ def _row_names(mechanism: Mechanism) -> list[str]:
 
 
 def _blame(mechanism: Mechanism, violation: np.ndarray, unit: str) -> str:
-    """The joints with a violation, worst first."""
+    """The joints with the largest violations, in descending order."""
     worst: dict[str, float] = {}
     for name, v in zip(_row_names(mechanism), violation, strict=True):
         worst[name] = max(worst.get(name, 0.0), abs(v))
@@ -97,7 +110,8 @@ def _blame(mechanism: Mechanism, violation: np.ndarray, unit: str) -> str:
 
 
 class Assembled(NamedTuple):
-    """Configuration `q` that fulfils every joint, how far it is from the given one (over the mechanism's length, or radians), and the `angles` (na,) there, turns counted."""
+    """A configuration `q` (nq,) that satisfies all joint equations, its distance from the given configuration (relative
+    to the length of the mechanism, or radians) and its continuous `angles` (na,)."""
 
     q: np.ndarray
     assembly_displacement: float
@@ -106,7 +120,8 @@ class Assembled(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Closing:
-    """Joint equations to be closed, with drivers at the values of `functions`; of lengths over the mechanism's length."""
+    """The assembly problem with drivers at the values of `functions` (nf, 3); lengths are relative to that of the
+    mechanism."""
 
     mechanism: Mechanism
     flat: CompiledModel
@@ -119,20 +134,20 @@ class _Closing:
         return _with_strain(self.flat) if self.deform else None
 
     def open(self, q: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, sp.csr_matrix]:
-        """By how much each joint equation is open, and the Jacobian; brings the `angles` there."""
+        """Residuals (nj,) and Jacobian (nj, nv) of the joint equations at `q`; updates `angles` (na,) to `q`."""
         flat, nj, nr = self.flat, self.mechanism.joint_rows, len(self.mechanism.rows)
-        values, G, kinematics = (
-            np.zeros(nr),
-            np.zeros((nr, 2, 6 + flat.marker_rows.shape[2])),
-            make_marker_kinematics(flat),
-        )
+        values, G = np.zeros(nr), np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
+        kinematics = make_marker_kinematics(flat)
         all_rows(flat, q, self.functions, angles, kinematics, values, G)
         angles_at(flat, kinematics, angles)
         over = sp.diags(1 / _scale_of_rows(self.mechanism))
         return over @ values[:nj], sp.csr_matrix(over @ as_sparse(flat, G)[:nj])
 
     def closed(self, begin: Assembled) -> Assembled:
-        """The configuration near `begin` that fulfils every joint, by Gauss-Newton steps of least change."""
+        """A configuration near `begin` that satisfies all joint equations, by Gauss-Newton steps of least change.
+
+        Raises `AssemblyError` when the iteration does not converge.
+        """
         q, angles, size, violation = begin.q.copy(), begin.angles.copy(), np.inf, np.zeros(0)
         for _ in range(50):
             violation, J = self.open(q, angles)
@@ -145,13 +160,18 @@ class _Closing:
             q = self._displaced(q, step)
             add_turns(self.flat, step, 1.0, angles)
         raise AssemblyError(
-            f"The joints of {self.mechanism.name!r} cannot all be closed: after moving the bodies as far as it helps, these stay open: "
-            f"{_blame(self.mechanism, violation, ' of the mechanism length or rad')}. Check the positions and orientations of the bodies and the places of these joints."
+            f"The joints of {self.mechanism.name!r} cannot all be closed. At the closest configuration these are "
+            "violated: "
+            f"{_blame(self.mechanism, violation, ' of the mechanism length or rad')}. Check the positions and "
+            "orientations of the bodies and the places of these joints."
         )
 
     def nearest(self, begin: Assembled) -> Assembled:
-        """The closed configuration nearest to the given one, found from a closed one: the least `x` with `given o exp(x)` on the joints, which depends neither on frames nor on the form of the joint
-        equations. Where the iteration does not converge, the closed one itself."""
+        """The closed configuration nearest to the given one, computed from the closed configuration `begin`.
+
+        It is `given o exp(x)` with the least `x`, which depends neither on the frames nor on the form of the joint
+        equations. If the iteration does not converge, `begin` is returned.
+        """
         given, q, angles, before = self.mechanism.initial.q, begin.q, begin.angles.copy(), np.inf
         for _ in range(30):
             x = difference(self.flat, given, q)
@@ -185,11 +205,14 @@ class _Closing:
 
 
 def assemble(mechanism: Mechanism, flat: CompiledModel, tolerance: float = 1e-12) -> Assembled:
-    """The configuration that fulfils every joint, the nearest to the given one in the metric of the mass.
+    """The configuration that satisfies all joint equations and is nearest to the given one in the mass metric.
 
-    First with undeformed bodies, then with elastic coordinates, weighted by their strain energy. Dependent equations that contradict each other by no more than `MISFIT` are met in the
-    least-squares sense. Drivers that start far from the given configuration lead it there in small steps, so that loops stay on their branch: the shortest way round, and where that is
-    barred, the other; each step is of least change then.
+    Assembly is first tried with undeformed bodies and then with elastic coordinates, weighted by their strain energy.
+    Dependent equations that contradict each other by at most `MISFIT` are satisfied in the least-squares sense. If
+    drivers start far from the given configuration, it is moved there in small steps of least change, so that closed
+    loops stay on their branch: by the shortest way or, if that is impossible, in the opposite sense of rotation.
+
+    Raises `AssemblyError` when the joint equations cannot be satisfied; `MechanismError` for a mechanism with events.
     """
     require_no_events(mechanism)
     functions = mechanism.function_values(mechanism.initial.t)
@@ -213,7 +236,10 @@ def assemble(mechanism: Mechanism, flat: CompiledModel, tolerance: float = 1e-12
 
 
 def _ways(mechanism: Mechanism, flat: CompiledModel, functions: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """Ways to where the drivers start: functions of time (nf, 3) whose values go there step by step. The last one goes there at once."""
+    """Sequences of values of the functions of time (nf, 3) that lead to the initial values of the drivers.
+
+    The last sequence consists of these values alone.
+    """
     driven = np.flatnonzero(flat.row_function[: flat.joint_rows] >= 0)
     off, G = np.zeros(len(driven)), np.zeros((len(driven), 2, 6 + flat.marker_rows.shape[2]))
     if len(driven):
@@ -233,7 +259,8 @@ def _ways(mechanism: Mechanism, flat: CompiledModel, functions: np.ndarray) -> I
 
 
 def _small_steps(functions: np.ndarray, numbers: np.ndarray, off: np.ndarray, far: float) -> list[np.ndarray]:
-    """From `off` the values of some functions to these, in steps of `FAR` at most if `MOST_STEPS` are enough."""
+    """Values that approach `functions` (nf, 3) from the offsets `off` of some of them, in steps of at most `FAR` unless
+    more than `MOST_STEPS` would be needed."""
     count = min(int(np.ceil(far / FAR)), MOST_STEPS)
     way = np.repeat(functions[None], count, axis=0)
     way[:, numbers, 0] += np.linspace(1.0, 0.0, count + 1)[1:, None] * off
@@ -241,13 +268,14 @@ def _small_steps(functions: np.ndarray, numbers: np.ndarray, off: np.ndarray, fa
 
 
 def _scale_of_rows(mechanism: Mechanism) -> np.ndarray:
-    """The mechanism's length for joint equations that are lengths, one for the others."""
+    """Scale of each joint equation (nj,): the length of the mechanism for lengths, one for angles."""
     kinds = [row.kind for row in mechanism.rows[: mechanism.joint_rows]]
     return np.array([mechanism.length if kind in (TRANSLATION, DISTANCE) else 1.0 for kind in kinds])
 
 
 def _with_strain(flat: CompiledModel) -> list[np.ndarray]:
-    """Masses of the undeformed bodies and, of their elastic coordinates, stiffness over the square of the mechanism's lowest frequency: stiff coordinates hardly help to close joints."""
+    """Mass matrices of the undeformed bodies plus, for elastic coordinates, the stiffness divided by the square of the
+    lowest frequency, so that stiff coordinates contribute little to the closure of joints."""
     masses, first = masses_at_rest(flat), 0
     for b, m in enumerate(flat.modes):
         masses[b][range(6, 6 + m), range(6, 6 + m)] += flat.stiffness[first : first + m] / flat.stiffness.min()
@@ -256,7 +284,8 @@ def _with_strain(flat: CompiledModel) -> list[np.ndarray]:
 
 
 def _require_same_branch(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> None:
-    """Axes must not have closed the wrong way round: half a turn fulfils perpendicularity too."""
+    """Raise `AssemblyError` when axes of a joint are closed in opposite directions, which also satisfies
+    perpendicularity."""
     kinematics = make_marker_kinematics(flat)
     place_markers(flat, q, kinematics)
     for joint in mechanism.joints:
@@ -264,12 +293,18 @@ def _require_same_branch(mechanism: Mechanism, flat: CompiledModel, q: np.ndarra
         S = kinematics.axes[a].T @ kinematics.axes[b]
         if any(S[k, k] < 0 for k in aligned_axes(joint.kind)):
             raise AssemblyError(
-                f"Joint {joint.name!r} could only be closed with its axes turned round by half a turn. Check the orientations of the bodies it connects."
+                f"Joint {joint.name!r} can be closed only with its axes in opposite directions. Check the orientations "
+                "of the bodies that it connects."
             )
 
 
 def consistent_velocity(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> np.ndarray:
-    """Velocity `w` that the joints, the drivers and the wanted joint speeds allow, the change from the given one being of least kinetic energy; of flexible bodies as rigid ones, if that will do."""
+    """The velocity (nv,) at `q` (nq,) that satisfies joints, drivers and initial joint speeds, with a change of least
+    kinetic energy from the given velocity.
+
+    Elastic rates are changed only if rigid motions of the bodies do not suffice. Raises `AssemblyError` when no
+    velocity satisfies all equations.
+    """
     nj = mechanism.joint_rows
     functions = mechanism.function_values(mechanism.initial.t)
     _, J = row_jacobian(mechanism, flat, q, functions)
@@ -280,7 +315,7 @@ def consistent_velocity(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray
     rates[nj:] = [speed for _, speed in mechanism.start_rows]
     J = sp.vstack([J[:nj], start_jacobian(mechanism, q)], format="csr") if mechanism.start_rows else J[:nj]
     scale = np.array([mechanism.length if r.kind in (TRANSLATION, DISTANCE) else 1.0 for r in rows])
-    J, rates = sp.csr_matrix(sp.diags(1 / scale) @ J), rates / scale  # all rates are those of angles
+    J, rates = scale_rows(J, 1 / scale), rates / scale  # all rates in radians per unit of time
     masses, w = _masses(mechanism, q), mechanism.initial.w
     remaining = np.zeros(len(rows))
     for deform in (False, True) if flat.stiffness.size else (False,):
@@ -291,12 +326,13 @@ def consistent_velocity(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray
             return new
     joints = _blame(mechanism, remaining[:nj] * scale[:nj], " of velocity")
     raise AssemblyError(
-        f"The drivers and initial speeds of {mechanism.name!r} contradict the joints: {joints}. Drive or set as many motions as the mechanism has degrees of freedom."
+        f"The drivers and initial speeds of {mechanism.name!r} contradict the joints: {joints}. Prescribe at most as "
+        "many motions as the mechanism has degrees of freedom."
     )
 
 
 def _masses(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
-    """Mass matrices of the bodies as they are deformed."""
+    """Mass matrices (6+m, 6+m) of the bodies at `q` (nq,)."""
     e, still = Equations(mechanism, q), np.zeros(len(mechanism.initial.w))
     e.residual(mechanism.function_values(mechanism.initial.t), q, still, still, np.zeros(mechanism.joint_rows))
     return e.masses()
@@ -309,10 +345,11 @@ def start_jacobian(mechanism: Mechanism, q: np.ndarray) -> sp.csr_matrix:
 
 
 def redundant_rows(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> tuple[str, ...]:
-    """Names of the joints whose equations depend on each other at `q` (empty when all reactions are unique).
+    """Names of the joints with redundant equations at `q` (nq,); empty if all reactions are unique.
 
-    Where a factor does not show them independent: rank by singular values of the Jacobian of the mechanism as it is (flexible bodies included), in the metric of displacements: dependences are
-    a matter of geometry, whatever the masses.
+    If a factorisation does not show that all equations are independent, the rank is found from the singular values of
+    the Jacobian, flexible bodies included. The metric is that of displacements, because redundancy is a property of the
+    geometry and not of the masses.
     """
     nj = mechanism.joint_rows
     if nj == 0:
@@ -329,19 +366,23 @@ def redundant_rows(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> 
 
 
 def accelerations(mechanism: Mechanism, state: State, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Accelerations `wdot` (nv,) and joint multipliers (nj,) at a consistent state; `functions` (nf, 3) at its time."""
+    """Accelerations (nv,) and multipliers (nj,) at a consistent state, with the functions of time `functions` (nf,
+    3)."""
     return Equations(mechanism, state.q, state.angles).accelerations(functions, state.q, state.w)
 
 
 def start(mechanism: Mechanism, flat: CompiledModel) -> Start:
-    """Consistent start of `mechanism`: assembled, with consistent velocities, accelerations and multipliers."""
+    """Consistent initial conditions of `mechanism`, with a warning for redundant joint equations.
+
+    Raises `AssemblyError` when positions or velocities cannot satisfy the joint equations.
+    """
     redundant = redundant_rows(mechanism, flat, mechanism.initial.q)
     if redundant:
         named = ", ".join(map(repr, redundant[:MOST_NAMED]))
         more = f" and {len(redundant) - MOST_NAMED} more" if len(redundant) > MOST_NAMED else ""
         warnings.warn(
             f"Redundant joint equations in {mechanism.name!r}, shared by {named}{more}: the motion is "
-            "unique, the reactions of these joints are not (the smallest ones that carry the load are reported). Make a body "
+            "unique, the reactions of these joints are not (those of least norm are reported). Make a body "
             "flexible, or use joints with fewer equations.",
             RedundantConstraintWarning,
             stacklevel=3,
@@ -350,7 +391,7 @@ def start(mechanism: Mechanism, flat: CompiledModel) -> Start:
 
 
 def consistent_state(mechanism: Mechanism) -> Start:
-    """`start` where redundant joints do not matter, because no reaction is reported: they are not looked for."""
+    """Consistent initial conditions without the search for redundant joints, for analyses that report no reactions."""
     return _consistent(mechanism, compiled(mechanism), ())
 
 
@@ -365,7 +406,8 @@ def _consistent(mechanism: Mechanism, flat: CompiledModel, redundant: tuple[str,
 
 
 def _warn_of_moved_bodies(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> None:
-    """An `AssemblyWarning`, unless it is only the drivers that start elsewhere than drawn, and move the bodies as they should."""
+    """Issue an `AssemblyWarning` unless the bodies moved only because drivers start away from the given
+    configuration."""
     nj, given = mechanism.joint_rows, mechanism.initial.q
     values = row_jacobian(mechanism, flat, given, mechanism.function_values(mechanism.initial.t))[0][:nj]
     open_by = np.abs(values) / _scale_of_rows(mechanism)
@@ -373,15 +415,18 @@ def _warn_of_moved_bodies(mechanism: Mechanism, flat: CompiledModel, q: np.ndarr
     if open_by[driven].max(initial=0.0) > NOTICEABLE >= open_by[~driven].max(initial=0.0):
         return
     warnings.warn(
-        f"The joints of {mechanism.name!r} are open as drawn: {_blame(mechanism, np.where(driven, 0.0, open_by), ' of the mechanism length or rad')}. To close them, {_moves(mechanism, flat, q)}. "
-        f"Check the positions and orientations of the bodies and the places of these joints, or draw the mechanism as it is to start. (Reported from {NOTICEABLE} of the mechanism's length, {mechanism.length:.3g}, or rad.)",
+        f"The joints of {mechanism.name!r} are not closed in the given configuration: "
+        f"{_blame(mechanism, np.where(driven, 0.0, open_by), ' of the mechanism length or rad')}. To close them, "
+        f"{_moves(mechanism, flat, q)}. "
+        f"Check the positions and orientations of the bodies and the places of these joints. (Threshold: {NOTICEABLE} "
+        f"of the mechanism's length, {mechanism.length:.3g}, or rad.)",
         AssemblyWarning,
         stacklevel=5,
     )
 
 
 def _moves(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> str:
-    """How assembly moved the bodies, the farthest first."""
+    """The displacements of the bodies by the assembly, in descending order."""
     x, told = difference(flat, mechanism.initial.q, q), []
     for b, body in enumerate(mechanism.bodies):
         own = np.zeros_like(x)
@@ -390,6 +435,8 @@ def _moves(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> str:
         distance = np.linalg.norm(r + R @ body.centre - r0 - R0 @ body.centre)
         angle = np.linalg.norm(x[flat.v_start[b] + 3 :][:3])
         bent = " and was deformed" if own[flat.v_start[b] + 6 :].any() else ""
-        told.append((extent(flat, own), f"{body.name!r} moved by {distance:.3g} and turned by {angle:.3g} rad{bent}"))
+        told.append(
+            (extent(flat, own), f"{body.name!r} was moved by {distance:.3g} and rotated by {angle:.3g} rad{bent}")
+        )
     told = [entry for entry in sorted(told, reverse=True) if entry[0] > 1e-3 * NOTICEABLE][:6]
     return ", ".join(text for _, text in told)

@@ -1,4 +1,4 @@
-"""What an integrator tells of one time."""
+"""The output of an integrator at one time."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,14 @@ import numpy as np
 
 
 class Snapshot(NamedTuple):
-    """The motion at one time: see `Result` and `Ledger`. `work` (4,): of drivers and loads, heat of modal damping and of dampers; `energies` (4,): kinetic, elastic, gravity, springs; `angles` (na,): turns counted; `lost`: in impacts."""
+    """The motion at one time; see `Result` and `Ledger`.
+
+    - `q` (nq,), `w` (nv,), `wdot` (nv,) and `multipliers` (nj,).
+    - `work` (4,): work of drivers, work of loads, heat of modal damping, heat of dampers.
+    - `energies` (4,): kinetic, elastic, gravitational, of springs.
+    - `angles` (na,): continuous angles (radians).
+    - `lost`: energy dissipated in impacts.
+    """
 
     t: float
     q: np.ndarray

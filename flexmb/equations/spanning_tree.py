@@ -1,4 +1,7 @@
-"""The tree of a mechanism: each body hangs on its parent by one joint; the others close loops. The coordinates that generalised-alpha integrates."""
+"""The spanning tree of a mechanism, and the coordinates that generalised-alpha integrates.
+
+In the tree, one joint connects each body to its parent; the other joints close loops.
+"""
 
 from collections import deque
 
@@ -16,7 +19,11 @@ ALL = (0, 1, 2, 3, 4, 5)
 
 
 def tree_of(mechanism: Mechanism, *, commuting: bool = False) -> Tree:
-    """The tree with the shortest branches, of joints in the order of the model, whose kinds have `axes`, and if asked for are `commuting`; a body that no such joint reaches is free."""
+    """The spanning tree with the shortest branches.
+
+    Its joints are of kinds whose free motions form a group (`JointKind.axes`) and, on request, commute
+    (`JointKind.commuting`). A body that no such joint connects is free.
+    """
     flat, bodies = compiled(mechanism), mechanism.bodies
     near: dict[int, list[tuple[Joint, int, int]]] = {b: [] for b in range(GROUND, len(bodies))}
     for joint in mechanism.joints:
@@ -50,41 +57,62 @@ def tree_of(mechanism: Mechanism, *, commuting: bool = False) -> Tree:
         start, end = flat.v_start[b], flat.v_start[b + 1]
         weights += [flat.weight[start + np.array(free, dtype=np.int64)], flat.weight[start + 6 : end]]
     counts = np.array([len(free) for free in axes], dtype=np.int64)
-    return pointed(Tree(
-        order=np.array(order, dtype=np.int64),
-        parent=np.array([hung[b][0] for b in range(len(bodies))], dtype=np.int64),
-        child=np.array([hung[b][1] for b in range(len(bodies))], dtype=np.int64),
-        start=np.concatenate([[0], np.cumsum(counts + flat.modes)]).astype(np.int64),
-        axis_start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        axes=np.array([axis for free in axes for axis in free], dtype=np.int64),
-        weight=np.concatenate(weights),
-        pivoted=np.zeros(len(bodies), dtype=bool),
-        pivot=np.zeros((len(bodies), 3)),
-        carrier=np.full(len(bodies), GROUND),
-    ))  # fmt: skip
+    return pointed(
+        Tree(
+            order=np.array(order, dtype=np.int64),
+            parent=np.array([hung[b][0] for b in range(len(bodies))], dtype=np.int64),
+            child=np.array([hung[b][1] for b in range(len(bodies))], dtype=np.int64),
+            start=np.concatenate([[0], np.cumsum(counts + flat.modes)]).astype(np.int64),
+            axis_start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            axes=np.array([axis for free in axes for axis in free], dtype=np.int64),
+            weight=np.concatenate(weights),
+            pivoted=np.zeros(len(bodies), dtype=bool),
+            pivot=np.zeros((len(bodies), 3)),
+            carrier=np.full(len(bodies), GROUND),
+        )
+    )
 
 
 def integrated_tree(mechanism: Mechanism, coordinates: str) -> Tree:
-    """The coordinates, "absolute" or "joint", that generalised-alpha integrates: bodies without a joint move about pivots; absolute coordinates are those of a tree without joints."""
+    """The tree of the coordinates, "absolute" or "joint", that generalised-alpha integrates.
+
+    Absolute coordinates are those of a tree without joints. Bodies without a joint move about pivots.
+    """
     flat, nb = compiled(mechanism), len(mechanism.bodies)
     if coordinates == "joint":
         tree = tree_of(mechanism, commuting=True)
         return pointed(Tree(**fields_of(tree) | {"pivoted": tree.child == FREE, "pivot": pivots(mechanism)[0]}))
     free, (pivot, carrier, order) = np.full(nb, FREE), pivots(mechanism)
-    return pointed(Tree(
-        order=order, parent=free, child=free, start=flat.v_start, axis_start=6 * np.arange(nb + 1), axes=np.tile(np.array(ALL), nb), weight=flat.weight,
-        pivoted=np.full(nb, True), pivot=pivot, carrier=carrier,
-    ))  # fmt: skip
+    return pointed(
+        Tree(
+            order=order,
+            parent=free,
+            child=free,
+            start=flat.v_start,
+            axis_start=6 * np.arange(nb + 1),
+            axes=np.tile(np.array(ALL), nb),
+            weight=flat.weight,
+            pivoted=np.full(nb, True),
+            pivot=pivot,
+            carrier=carrier,
+        )
+    )
 
 
 def pivots(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points (nb, 3) of the bodies about which generalised-alpha turns them, the carriers (nb,) in whose axes their velocities are, and the bodies (nb,) in an order in which carriers are not later.
+    """The pivots (nb, 3) of the bodies for generalised-alpha, their carriers (nb,) and an order (nb,) of the bodies.
 
-    In a mechanism that stands on the ground, where the shortest branch holds a body: a crank turns exactly about its bearing. Welded bodies turn about the pivot of what they are welded to.
-    The mass centre otherwise: that of a free mechanism moves exactly on its parabola, because the sum of all momenta is a sum of pivots' velocities.
+    Each body rotates about its pivot; the velocity of the pivot is resolved in the axes of the carrier. In the order,
+    no body precedes its carrier.
 
-    Where the whole branch holds points at points, no uniform velocity takes a body along, but rotations do: the parent carries the pivot, whose velocity does not turn with a wheel that
-    spins about it. The pivot of a body that hangs on the ground rests, up to what the body's own deformation does to it, which turns with the body.
+    If a joint of the shortest branch to the ground fixes a point of the body, this point is the pivot; a crank then
+    rotates exactly about its bearing. A welded body has the pivot of the body to which it is welded. Otherwise the
+    pivot is the mass centre: the centre of a free mechanism moves exactly on its parabola, because the total momentum
+    is a sum of velocities of pivots.
+
+    If all joints of the branch fix points, the body moves with rotations and not with uniform velocities. The parent is
+    then the carrier, so that the velocity of the pivot does not rotate with a wheel that spins about it. The pivot of a
+    body on the ground is at rest except for the deformation of the body, which rotates with the body.
     """
     flat, q = compiled(mechanism), mechanism.initial.q
     near: dict[int, list[tuple[str, int, int]]] = {b: [] for b in range(GROUND, len(mechanism.bodies))}

@@ -1,9 +1,11 @@
-"""Tangent matrices of the equations of motion, by differences: few evaluations, whatever the number of bodies.
+"""Tangent matrices of the equations of motion by differences, from a number of evaluations independent of that of
+bodies.
 
-Bodies that share no row, and have no neighbour in common, are moved together (Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices, 1974): a chain of
-any length takes three groups.
+Bodies that share no row and have no common neighbour are displaced together (Curtis, Powell and Reid, On the estimation
+of sparse Jacobian matrices, 1974); a chain of any length needs three groups.
 
-Iterations use plain central differences. Verdicts use differences of the fourth order with a bound of the error of every entry (`measured_tangent`).
+Iterations use central differences. Decisions, for instance on stability, use differences of fourth order with a bound
+of the error of every entry (`measured_tangent`).
 """
 
 from dataclasses import dataclass
@@ -21,18 +23,20 @@ from flexmb.spatial.layout import elastic_places
 from flexmb.spatial.lie import skew
 
 DIFFERENCE = 1e-5
-"""Of a displacement relative to the mechanism's length, or an angle. Central differences of it leave errors of 1e-10 by curvature and by rounding."""
+"""Difference step relative to the length of the mechanism, or angle. The errors of central differences by curvature and
+by rounding are then 1e-10."""
 MEASURED = 2e-4
-"""The same for differences of the fourth order, which leave errors of 1e-12 by rounding, less by curvature."""
+"""Difference step of fourth order, with errors of 1e-12 by rounding and less by curvature."""
 ROUNDING = 4e-16
-"""Relative rounding error of a force that is a sum of few terms."""
+"""Relative rounding error of a force that is the sum of a few terms."""
 DEPENDENT = 1e-9
-"""Singular value of the scaled joint equations, relative to the largest, below which they count as dependent."""
+"""Singular value of the scaled joint equations, relative to the largest, below which they are taken as dependent."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """Derivatives of the unbalanced forces by velocities `D` and by displacement `K` (nv, nv), and of the joint equations by displacement `G` (nj, nv)."""
+    """Derivatives of the residual forces with respect to velocities, `D` (nv, nv), and displacements, `K` (nv, nv), and
+    of the joint equations with respect to displacements, `G` (nj, nv)."""
 
     D: sp.csr_matrix
     K: sp.csr_matrix
@@ -48,7 +52,11 @@ def tangent(
     multipliers: np.ndarray,
     difference: float = DIFFERENCE,
 ) -> Tangent:
-    """At a state. `q` moves by twists of the bodies (body axes) and elastic increments. Cost: four residuals a group of bodies and dof of its largest body."""
+    """The tangent at a state by central differences.
+
+    The configuration is displaced by twists of the bodies (body axes) and elastic increments of relative size
+    `difference`. Cost: four residuals for each group of bodies and degree of freedom of its largest body.
+    """
     flat, nv, nj = e.flat, len(w), e.flat.joint_rows
     groups, reach, rows = _groups(e)
     step = difference / flat.weight
@@ -80,7 +88,9 @@ def tangent(
 def measured_tangent(
     e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
 ) -> tuple[Tangent, Tangent]:
-    """The tangent at a state to the fourth order, and bounds of the error of each entry: what coarser differences give otherwise, and what rounding of the forces allows.
+    """The tangent at a state to fourth order, and bounds of the error of each entry.
+
+    A bound is the deviation from the result of coarser differences plus the effect of rounding of the forces.
 
     Cost: three times that of `tangent`.
     """
@@ -104,7 +114,7 @@ def measured_tangent(
 def forces(
     e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
 ) -> np.ndarray:
-    """Sizes (nv,) of the forces that the residual sums up: inertia, gravity, elasticity, rows and loads, added without sign."""
+    """Sums (nv,) of the magnitudes of the forces in the residual: inertia, gravity, elasticity, rows and loads."""
     flat, nj = e.flat, e.flat.joint_rows
     e.residual(functions, q, w, wdot, multipliers)
     mass = abs(e.mass())
@@ -120,7 +130,7 @@ def forces(
         np.abs(e.workspace.values) + np.where(turning, 1.0, reach)
     )
     efforts[:nj] = np.abs(multipliers)
-    efforts *= 1 + reach / e.mechanism.length  # levers are differences of places
+    efforts *= 1 + reach / e.mechanism.length  # lever arms are differences of positions
     rates, coordinates = elastic_places(flat)
     elastic = np.zeros(len(w))
     elastic[rates] = flat.stiffness * np.abs(q[coordinates]) + flat.damping * speed[rates]
@@ -130,20 +140,22 @@ def forces(
 
 
 def allowed_motions(G: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Basis (nv, nf) of the motions that the joint equations `G` (nj, nv) allow; orthonormal in displacements."""
+    """A basis (nv, nf) of the motions that satisfy the joint equations `G` (nj, nv), orthonormal in the displacements
+    scaled by `weight` (nv,)."""
     if not len(G):
         return np.diag(1.0 / weight)
     return np.asarray(null_space(unit_rows(G / weight), rcond=DEPENDENT) / weight[:, None])
 
 
 def unit_rows(A: np.ndarray) -> np.ndarray:
-    """The rows of `A` made of length one, whatever the units of each; rows of zeros stay."""
+    """`A` with its rows scaled to unit norm; rows of zeros are unchanged."""
     norms = np.linalg.norm(A, axis=1)
     return np.asarray(A / np.where(norms > 0, norms, 1.0)[:, None])
 
 
 def carrying(flat: CompiledModel, w: np.ndarray) -> sp.csr_matrix:
-    """`ad_w` (nv, nv): a displacement `x` that is carried along by the velocities `w` changes them by `x' + ad_w x`; zero for elastic coordinates."""
+    """The matrix `ad_w` (nv, nv) for velocities `w` (nv,): a displacement `x(t)` of the motion changes the velocities
+    by `x' + ad_w x`. Its entries for elastic coordinates are zero."""
     blocks = []
     for b, m in enumerate(flat.modes):
         s = flat.v_start[b]
@@ -168,7 +180,8 @@ class _Entries:
 
 
 def _groups(e: Equations) -> tuple[list[list[int]], list[np.ndarray], list[np.ndarray]]:
-    """Groups of bodies that are moved together; for each body the forces that its motion changes, and the joint equations."""
+    """Groups of bodies that are displaced together and, for each body, the forces and joint equations that depend on
+    it."""
     flat = e.flat
     near: list[set[int]] = [{b} for b in range(len(flat.modes))]
     touched: list[set[int]] = [set() for _ in near]

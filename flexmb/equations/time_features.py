@@ -1,8 +1,10 @@
-"""Where the functions of time of a mechanism change, and how fast: what steps have to see.
+"""Features of the functions of time of a mechanism, which the steps of an integrator must resolve.
 
-The functions of `flexmb.time_functions` know it. A user's function, or a force law, is sampled: at 2,049 evenly spaced times of the run its value and its rate are compared with the cubic through the ends
-of an interval; intervals are halved until the cubic is right to a fiftieth of the range of either, or no sample is left inside. What rises or falls by more than that, for longer than a thousandth
-of the run, is seen. What is shorter may lie between two samples: state its `feature` and `breakpoints`, or a largest step (`max_step`).
+The functions of `flexmb.time_functions` declare their features. User-defined functions and force laws are sampled at
+2,049 equidistant times of the run. Their values and rates are compared with the cubic through the ends of an interval,
+and intervals are halved until the deviation is at most a fiftieth of the range or no sample is left inside. This finds
+rises and falls of more than a fiftieth of the range that last longer than a thousandth of the run. Shorter ones may lie
+between two samples: give their `feature` and `breakpoints`, or a largest step (`max_step`).
 """
 
 import warnings
@@ -19,29 +21,31 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.time_functions import NOTHING_AHEAD, Ahead
 
 HALVINGS = 11
-"""Of the run, between its samples."""
+"""Number of halvings of the run that give its samples."""
 PLAIN = 0.02
-"""Deviation from the cubic, over the range of the function, that is no feature."""
+"""Largest deviation from the cubic, relative to the range of the function, that is not a feature."""
 NO_RANGE = 1e-12
-"""Range over magnitude below which a function is constant."""
+"""Ratio of range to magnitude below which a function is taken as constant."""
 TWO = 0.5
-"""A step is at most this part of a feature."""
+"""Largest ratio of a step to the length of a feature."""
 SAME = 1e-12
-"""Of the run: times that are one, besides rounding of times:"""
+"""Difference, relative to the run, below which two times are taken as equal; the rounding of times is added."""
 ROUNDING = 2e-15
-"""relative."""
+"""Relative rounding of times."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A function of time that acts on a mechanism: the elements it acts in, and what it does after a time."""
+    """A function of time of a mechanism: its name with the elements that use it, and its behaviour `ahead` of a
+    time."""
 
     name: str
     ahead: Callable[[float], Ahead]
 
 
 class Pace:
-    """How long the steps of an integrator may be from a time on, and where one of them has to end. Times closer than `same` are one."""
+    """Limits of the steps of an integrator that follow from functions of time: the largest step, and times at which a
+    step must end. Times that differ by less than `same` are taken as equal."""
 
     def __init__(self, sources: Iterable[Source], start: float, end: float, max_step: float | None = None) -> None:
         self._sources, self._end = tuple(sources), end
@@ -50,7 +54,7 @@ class Pace:
         self._known = (np.inf, -np.inf, np.inf)
 
     def ahead(self, t: float) -> tuple[float, float]:
-        """The next time at which a step has to end, and the longest step until then."""
+        """The next time at which a step must end, and the largest step until then."""
         since, change, longest = self._known
         if not since <= t < change - self.same:
             seen = [source.ahead(t + self.same) for source in self._sources]
@@ -60,7 +64,8 @@ class Pace:
         return change, longest
 
     def step(self, t: float, size: float) -> float:
-        """A step of at most `size` that neither passes the next change nor leaves a small rest before it."""
+        """A step of at most `size` that does not pass the next change and does not leave a small remainder before
+        it."""
         change, longest = self.ahead(t)
         left, h = change - t, min(size, longest)
         count = np.ceil(left / h * (1 - 1e-9))
@@ -68,14 +73,14 @@ class Pace:
 
 
 def pace_of(mechanism: Mechanism, end: float, max_step: float | None) -> Pace:
-    """For steps of a mechanism from its start to at most `end`."""
+    """The limits of the steps of a mechanism from its initial time to `end`."""
     start = mechanism.initial.t
     return Pace(sources(mechanism, start, end), start, end, max_step)
 
 
 @dataclass(frozen=True)
 class Unresolved:
-    """A function of time that a step does not see: where it acts, its shortest feature, the step."""
+    """A function of time that a step does not resolve: its name, its shortest feature and the step."""
 
     name: str
     feature: float
@@ -86,7 +91,8 @@ class Unresolved:
 
 
 def unresolved(mechanism: Mechanism, end: float, step: float) -> list[Unresolved]:
-    """The functions of time that steps of one size, from the start of a mechanism to `end`, do not see: a step is longer than half of a feature."""
+    """The functions of time with a feature, between the initial time and `end`, shorter than two steps of size
+    `step`."""
     start, found = mechanism.initial.t, []
     samples = step > (end - start) / 2**HALVINGS
     for source in sources(mechanism, start, end, samples=samples):
@@ -97,11 +103,11 @@ def unresolved(mechanism: Mechanism, end: float, step: float) -> list[Unresolved
 
 
 def warn_unresolved(mechanism: Mechanism, end: float, step: float) -> tuple[str, ...]:
-    """Name what fixed steps do not see: in a warning, and in the sentences that are returned."""
+    """Warn about functions of time that fixed steps do not resolve; returns the warnings as sentences."""
     found = unresolved(mechanism, end, step)
     if not found:
         return ()
-    advice = f"Take steps of at most {TWO * min(u.feature for u in found):.3g}, or let the step adapt (no step=)."
+    advice = f"Use steps of at most {TWO * min(u.feature for u in found):.3g}, or variable steps (omit step=)."
     warnings.warn(f"{mechanism.name!r}: {'; '.join(map(str, found))}. {advice}", UnresolvedWarning, stacklevel=3)
     return tuple(f"{str(u)[0].upper()}{str(u)[1:]}. {advice}" for u in found)
 
@@ -115,7 +121,8 @@ def _parts(source: Source, start: float, end: float) -> Iterator[Ahead]:
 
 
 def sources(mechanism: Mechanism, start: float, end: float, *, samples: bool = True) -> list[Source]:
-    """The functions of time and the force laws that act; those that have to be sampled only with `samples`."""
+    """The functions of time and the force laws of a mechanism; those that must be sampled are included with
+    `samples`."""
     found = []
     for motion, names in zip(mechanism.functions, _users(mechanism), strict=True):
         if names and (motion.ahead is not None or samples):
@@ -126,7 +133,7 @@ def sources(mechanism: Mechanism, start: float, end: float, *, samples: bool = T
 
 
 def _users(mechanism: Mechanism) -> list[list[str]]:
-    """For each function of time, the names of the joints, force elements and loads that it acts in."""
+    """For each function of time, the names of the joints, force elements and loads that use it."""
     users: list[list[str]] = [[] for _ in mechanism.functions]
     owners = {j.name: j.rows for j in mechanism.joints} | dict(mechanism.force_elements)
     pairs = [(name, mechanism.rows[r].function) for name, rows in owners.items() for r in rows]
@@ -137,7 +144,7 @@ def _users(mechanism: Mechanism) -> list[list[str]]:
 
 
 def _laws(mechanism: Mechanism, start: float, end: float) -> Iterator[Source]:
-    """Force laws as functions of time, at the coordinates and rates of the start."""
+    """Force laws as functions of time at the initial coordinates and rates."""
     state = mechanism.initial
     e = Equations(mechanism, state.q)
     none = np.zeros(mechanism.joint_rows)
@@ -170,7 +177,8 @@ def _with_breakpoints(ahead: Callable[[float], Ahead], breakpoints: tuple[float,
 
 
 def sampled(over: Callable[[np.ndarray], np.ndarray], start: float, end: float) -> Callable[[float], Ahead]:
-    """What a function does, by samples: `over(times)` (n, 1 or more) gives its values, or these and their derivatives one after another."""
+    """The behaviour of a function from samples. `over(times)` returns its values (n, 1), or its values and successive
+    derivatives (n, k)."""
     count = 2**HALVINGS
     times = np.linspace(start, end, count + 1)
     table, spacing = _told(over, times), (end - start) / count
@@ -193,7 +201,8 @@ def sampled(over: Callable[[np.ndarray], np.ndarray], start: float, end: float) 
 
 
 def _told(over: Callable[[np.ndarray], np.ndarray], times: np.ndarray) -> np.ndarray:
-    """The samples. Where the function fails the last before it stands: the run, if it gets there, meets the failure and reports it."""
+    """The samples. If the function fails at a time, the previous sample is used there; a run that reaches the failure
+    reports it."""
     with np.errstate(all="ignore"):
         try:
             return over(times)
@@ -207,7 +216,7 @@ def _told(over: Callable[[np.ndarray], np.ndarray], times: np.ndarray) -> np.nda
 
 
 def _one(over: Callable[[np.ndarray], np.ndarray], t: float) -> np.ndarray:
-    """One sample; nothing where the function fails."""
+    """One sample; an empty array if the function fails."""
     try:
         return np.asarray(over(np.array([t]))[0])
     except Exception:
@@ -215,7 +224,8 @@ def _one(over: Callable[[np.ndarray], np.ndarray], t: float) -> np.ndarray:
 
 
 def _plain(y: np.ndarray, slope: np.ndarray, spacing: float) -> np.ndarray:
-    """For each of the intervals between samples, the length of the largest interval of halvings in it that a cubic describes, in samples."""
+    """For each interval between samples, the length, in samples, of the largest bisection interval around it that a
+    cubic describes."""
     count, reach = len(y) - 1, np.ptp(y)
     lengths = np.zeros(count, dtype=int)
     if not reach > NO_RANGE * np.abs(y).max():
@@ -224,9 +234,10 @@ def _plain(y: np.ndarray, slope: np.ndarray, spacing: float) -> np.ndarray:
         m = count >> halvings
         s, a, b = np.arange(m) / m, np.arange(0, count, m), np.arange(m, count + 1, m)
         cubic = (
-            np.outer(y[a], (1 + 2 * s) * (1 - s) ** 2) + np.outer(y[b], s * s * (3 - 2 * s))
+            np.outer(y[a], (1 + 2 * s) * (1 - s) ** 2)
+            + np.outer(y[b], s * s * (3 - 2 * s))
             + m * spacing * (np.outer(slope[a], s * (1 - s) ** 2) - np.outer(slope[b], s * s * (1 - s)))
-        )  # fmt: skip
+        )
         right = np.abs(y[:-1].reshape(-1, m) - cubic).max(axis=1) <= PLAIN * reach
         lengths = np.where((lengths == 0) & np.repeat(right, m), m, lengths)
     return np.maximum(lengths, 1)

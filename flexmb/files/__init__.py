@@ -1,12 +1,14 @@
-"""Files: bodies and results in HDF5 and the formats of other programs, mechanisms in TOML, tables, pictures of motion for ParaView."""
+"""Files of bodies and results (HDF5 and formats of other programs), of models (TOML), and of tables and VTK data."""
 
 from flexmb.files.bodies.body_file import load_body, save_body
 from flexmb.files.models.model_file import ModelFile, load_model
+from flexmb.files.results.gltf_file import GltfFile, write_gltf
 from flexmb.files.results.result_file import load_result, save_result
 from flexmb.files.results.table_file import columns, data_frame, dataset, write_table
 from flexmb.files.results.vtk_file import export_vtk
 
 __all__ = [
+    "GltfFile",
     "ModelFile",
     "columns",
     "data_frame",
@@ -17,5 +19,6 @@ __all__ = [
     "load_result",
     "save_body",
     "save_result",
+    "write_gltf",
     "write_table",
 ]

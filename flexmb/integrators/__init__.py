@@ -1,1 +1,1 @@
-"""Time integration methods: one file each."""
+"""Time integration methods, one in each file."""

@@ -1,11 +1,14 @@
-"""Backward differentiation formulas of order 1 to 5, variable in order and step: the method of the classical programs, on the equations of index 2.
+"""Backward differentiation formulas (BDF) of order 1 to 5 with variable order and step, for the equations of index 2.
 
-Earlier positions are taken as exponential coordinates from the latest one, so that the formulas act on numbers. These are one-to-one within half a turn: positions from which any body has turned by
-more than `REACH` on its way are left out, and a step turns no body by more than `TURN`. Joint equations are met in their velocities at the end of every step; positions are put back on the joints
-after it. Works are integrals of powers at the nodes of Lobatto within each step. The order and the step follow from the differences of predictors and corrector.
+Previous configurations are expressed in exponential coordinates relative to the last one, so that the formulas apply to
+vectors. These coordinates are unique within half a turn: configurations from which a body has rotated by more than
+`REACH` are not used, and no body rotates by more than `TURN` in a step. The joint equations are satisfied by the
+velocities at the end of every step; the positions are then projected onto them. Work is integrated from powers at the
+Lobatto nodes of each step. Order and step size follow from the differences between predictors and corrector.
 
-Sources: Gear, Gupta, Leimkuhler, J. Comput. Appl. Math. 12 (1985) 77-90 (index 2, positions and velocities of order k); Hairer and Wanner, Solving Ordinary Differential Equations II (1996), sections
-V.1 and VII.3; Brayton, Gustavson, Hachtel, Proc. IEEE 60 (1972) 98-108 (coefficients and error of variable steps).
+Sources: Gear, Gupta, Leimkuhler, J. Comput. Appl. Math. 12 (1985) 77-90 (index 2, positions and velocities of order k);
+Hairer and Wanner, Solving Ordinary Differential Equations II (1996), sections V.1 and VII.3; Brayton, Gustavson,
+Hachtel, Proc. IEEE 60 (1972) 98-108 (coefficients and error of variable steps).
 """
 
 from dataclasses import dataclass
@@ -28,27 +31,32 @@ from flexmb.results.result import Statistics
 from flexmb.spatial.configuration import difference
 
 HIGHEST = 5
-"""Order; that of six is unstable."""
+"""The highest order; the method of order six is unstable for stiff equations."""
 ITERATIONS, TOO_OLD = 25, 20
-"""Most Newton corrections of a step; steps after which the factors are made anew."""
+"""Largest number of Newton corrections in a step, and number of steps after which the matrix is factorised again."""
 NEWTON, ROUNDING, LEAST = 1e-3, 1e-11, 1e-15
-"""Newton corrections end at this part of the tolerance; without one (fixed steps), at this part of the displacement by the accelerations; at least at this displacement over the mechanism's length."""
+"""Tolerances of the Newton iteration: relative to the tolerance of the step; for fixed steps, relative to the
+displacement due to the accelerations; and a lower bound, relative to the length of the mechanism."""
 RESTEP = 0.3
-"""Relative change of the step's coefficient for which the factors still serve."""
+"""Relative change of the coefficient of the step up to which a factorisation is reused."""
 START_PART = 0.05
-"""Of the tolerance that the first step, of order 1, may take."""
+"""Error of the first step, which has order 1, relative to the tolerance."""
 LOCAL = 0.02
-"""Part of the tolerance for the error of a step: those of many steps add up."""
+"""Error of a step relative to the tolerance; the errors of many steps accumulate."""
 TURN, REACH = 1.0, 2.5
-"""Rotation (rad) of any body in a step, and in all steps that a formula looks back over; below pi, beyond which positions are ambiguous."""
+"""Largest rotation (rad) of a body in a step, and in all steps that a formula uses. Beyond pi, exponential coordinates
+are ambiguous."""
 LOBATTO = 0.5 + 0.5 * np.array([-1.0, -((3 / 7) ** 0.5), 0.0, (3 / 7) ** 0.5, 1.0])
-"""Nodes of a step at which powers are evaluated: between its ends by the polynomial of the positions."""
+"""Nodes in a step at which powers are evaluated, with configurations interpolated between its ends."""
 
 
 @register("bdf")
 @dataclass(frozen=True, kw_only=True)
 class BDF(AdaptiveMethod):
-    """Backward differentiation of orders 1 to 5, as in classical programs; of order 5 at fixed steps. Absolute coordinates; at least six steps a turn of the fastest body."""
+    """Backward differentiation of orders 1 to 5, as in established programs, in absolute coordinates.
+
+    Fixed steps have order 5. A turn of the fastest body takes at least six steps.
+    """
 
     order: ClassVar[int] = 5
 
@@ -57,7 +65,8 @@ class BDF(AdaptiveMethod):
 
 
 class BDFRun:
-    """A running integration; see `simulate`. With fixed steps the order is five; Radau IIA makes the first steps."""
+    """A running integration; see `Integrator`. With fixed steps the order is five, and Radau IIA computes the first
+    steps."""
 
     def __init__(
         self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
@@ -67,13 +76,17 @@ class BDFRun:
         self.flat, self.tolerance, self.fixed, self.pace = e.flat, LOCAL * tolerance, step, pace
         self.wdot, self.multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
         self._travel = Travel(e.flat, flying(e.flat))
-        self.times, self.places, self.speeds = [state.t], [state.q.copy()], [state.w.copy()]  # the latest first
+        self.times, self.places, self.speeds = [state.t], [state.q.copy()], [state.w.copy()]  # the last first
         self.reactions, self.turns = [begin.multipliers.copy()], [0.0]
         self._before, self._nodes = self.work, [state.t]
         self._powers = [self._power(state.t, state.q, state.w)]
         e.warn_far_apart()
         span = end - state.t
-        self._size = whole(step, span) if step else START_PART**0.5 * first_step(state.w, begin.wdot, e.flat.weight, tolerance, span)  # fmt: skip
+        self._size = (
+            whole(step, span)
+            if step
+            else START_PART**0.5 * first_step(state.w, begin.wdot, e.flat.weight, tolerance, span)
+        )
         self._order, self._good, self._steps = 1, 0, Steps()
         self._factor: Any = None
         self._kept, self._most, self._factored, self._age = np.ones(0, dtype=bool), 0, 0.0, TOO_OLD
@@ -81,22 +94,23 @@ class BDFRun:
         self._starter = RadauRun(mechanism, begin, step=step, tolerance=tolerance, end=end, pace=pace) if step else None
 
     def prepare(self) -> None:
-        """Let what it needs be compiled before the clock runs."""
+        """Compile the kernels before the integration is timed."""
         self.equations.exponential_rates(np.zeros_like(self.speeds[0]), self.speeds[0])
         self._on_joints(self.times[0], self.places[0], self.speeds[0])
         self._power(self.times[0], self.places[0], self.speeds[0])
 
     def now(self) -> Snapshot:
-        """The motion at the end of the latest step."""
+        """The motion at the end of the last step."""
         self.equations.expect()
         return self.equations.snapshot(self.times[0], self.places[0], self.speeds[0], self.work)
 
     def statistics(self, cpu: float) -> Statistics:
-        """What was done in `cpu` seconds."""
+        """Statistics of the integration, which took `cpu` seconds."""
         return self._steps.statistics(cpu)
 
     def to(self, target: float) -> Snapshot:
-        """Steps until `target` is reached; the motion there, between two steps by the polynomial through the latest, put back on the joints."""
+        """Integrate to `target`; the motion there is interpolated within the last step and projected onto the
+        joints."""
         while self.times[0] < target - self.pace.same:
             self._step()
         if abs(target - self.times[0]) <= self.pace.same:
@@ -106,7 +120,8 @@ class BDFRun:
         return self.equations.snapshot(target, q, w, work)
 
     def _between(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Configuration and velocities at a time within the latest step, by the polynomial of its order, put back on the joints."""
+        """Configuration and velocities at a time within the last step, from the polynomial of its order, projected onto
+        the joint equations."""
         count = self._within(self._last + 1)
         weights = _lagrange(self.times[:count], t)
         flown, theta, speeds = self._flown(count)
@@ -116,7 +131,8 @@ class BDFRun:
         return self._travel.carried(flown, q, t - self.times[0]), w + self._travel.seen(flown, q)
 
     def _flown(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The uniform velocities of what flies, and the latest displacements and velocities (count, nv) seen from axes that fly along."""
+        """The uniform velocities of unsupported bodies, and the last displacements and velocities (count, nv) relative
+        to frames that move with them."""
         travel, latest = self._travel, self.places[0]
         flown = travel.velocity(latest, self.speeds[0])
         past = list(zip(self.times[:count], self.places[:count], self.speeds[:count], strict=True))
@@ -124,7 +140,7 @@ class BDFRun:
         return flown, np.array(theta), np.array([w - travel.seen(flown, q) for _, q, w in past])
 
     def _within(self, most: int) -> int:
-        """How many of the latest positions, at most, lie within reach of the latest."""
+        """The number, at most `most`, of previous configurations within `REACH` of the last one."""
         turned, count = 0.0, 1
         while count < min(most, len(self.times)):
             turned += self.turns[count - 1]
@@ -147,7 +163,7 @@ class BDFRun:
             flown, theta, speeds = self._flown(count)
             self._order = min(self._order, count)
             solved = self._solve(h, theta, speeds)
-            if solved is None and self._age:  # with the factors of an earlier step
+            if solved is None and self._age:  # the factorisation was that of an earlier step
                 self._age = TOO_OLD
                 solved = self._solve(h, theta, speeds)
             if solved is None:
@@ -176,23 +192,28 @@ class BDFRun:
         self._choose(h, errors)
 
     def _limited(self) -> float:
-        """The step that the order and the errors ask for, no longer than bodies may turn in it."""
+        """The step size from the error control, limited by the rotation of the bodies.
+
+        Raises `IntegratorError` when fixed steps exceed this limit.
+        """
         fastest = fastest_rotation(self.flat, self.speeds[0])
         if self.fixed is not None and fastest * self._size > TURN:
             raise IntegratorError(
-                f"In a step of {self._size:.3g} a body of {self.equations.mechanism.name!r} turns by {fastest * self._size:.3g} rad at t = {self.times[0]:.6g} "
-                f"(the fastest is {self.equations.fastest_body(self.speeds[0])!r}); backward differentiation needs {TURN:g} rad or less. Give a smaller step=, or none to let it adapt."
+                f"In a step of {self._size:.3g} a body of {self.equations.mechanism.name!r} rotates by "
+                f"{fastest * self._size:.3g} rad at t = {self.times[0]:.6g} "
+                f"(the fastest is {self.equations.fastest_body(self.speeds[0])!r}); backward differentiation requires "
+                f"{TURN:g} rad or less. Give a smaller step=, or none for variable steps."
             )
         return min(self._size, TURN / fastest) if fastest > 0 else self._size
 
     def _power(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Powers (4,) at a state on the joints, with the reactions that belong to it."""
+        """Powers (4,) at a state that satisfies the joint equations, with its reactions."""
         e = self.equations
         functions = e.mechanism.function_values(t)
         return e.powers(functions, w, e.accelerations(functions, q, w)[1])
 
     def _do_work(self) -> None:
-        """Add the work of the latest step."""
+        """Add the work of the last step."""
         t0, t = self.times[1], self.times[0]
         self._before = self.work
         self._nodes = [t0 + x * (t - t0) for x in LOBATTO]
@@ -202,7 +223,7 @@ class BDFRun:
         self.work = self.work + _integral(self._nodes, t0, t) @ np.array(self._powers)
 
     def _keep(self, at: Snapshot, h: float) -> None:
-        """The end of a step joins the latest ones."""
+        """Accept a step and store its end."""
         kept = HIGHEST + 2
         turned = difference(self.flat, at.q, self.places[0])[self._spins].reshape(-1, 3)
         self.turns = [float(np.sqrt((turned**2).sum(axis=1)).max(initial=0.0)), *self.turns][:kept]
@@ -221,7 +242,10 @@ class BDFRun:
         self._good += 1
 
     def _choose(self, h: float, errors: dict[int, float]) -> None:
-        """Order and size of the next step: those that go farthest; one order more or less, after as many steps as the order."""
+        """Choose the order and size of the next step that permit the largest step.
+
+        The order changes by one at most, and only after as many steps as the order.
+        """
         k = self._order
         if self.fixed is not None:
             return
@@ -237,7 +261,8 @@ class BDFRun:
     def _errors(
         self, h: float, theta: np.ndarray, speeds: np.ndarray, moved: np.ndarray, w: np.ndarray
     ) -> dict[int, float]:
-        """Local errors over the tolerance of this order, and of its neighbours as far as earlier steps reach."""
+        """Local errors, relative to the tolerance, of the current order and of the orders next to it, as far as there
+        are enough previous steps."""
         t, weight, found = self.times[0] + h, self.flat.weight, {}
         for order in (self._order - 1, self._order, self._order + 1):
             count = min(order + 1, len(theta))
@@ -251,7 +276,8 @@ class BDFRun:
         return found
 
     def _solve(self, h: float, theta: np.ndarray, speeds: np.ndarray) -> tuple[np.ndarray, ...] | None:
-        """Exponential coordinates, velocities, accelerations and multipliers at the end of a step; None where the iteration fails."""
+        """Exponential coordinates, velocities, accelerations and multipliers at the end of a step; None if the
+        iteration fails."""
         e, nv, k, weight = self.equations, len(self.wdot), self._order, self.flat.weight
         t = self.times[0] + h
         functions = e.mechanism.function_values(t)
@@ -271,7 +297,7 @@ class BDFRun:
             self._factor, self._factored, self._age, self._kept = blocks.factor(s), s, 0, blocks.kept
             self._most = max(self._most, int(blocks.kept.sum()))
         exact, previous = abs(s - self._factored) < 1e-9 * s, np.inf
-        damp = 1.0 if exact else 2.0 / (1.0 + (s / self._factored) ** 2)  # the stiffness goes with its square
+        damp = 1.0 if exact else 2.0 / (1.0 + (s / self._factored) ** 2)  # the stiffness is proportional to its square
         strongest = s * s * (np.abs(wdot) * weight).max(initial=0.0)
         tolerance = max(NEWTON * self.tolerance if self.fixed is None else ROUNDING * strongest, LEAST)
         moved = guess @ theta[:count]
@@ -304,19 +330,25 @@ class BDFRun:
 
 
 def _lagrange(times: list[float], t: float) -> np.ndarray:
-    """Weights of values at some times for that at `t` of the polynomial through them."""
+    """Weights of values at `times` in the value at `t` of the polynomial through them."""
     return np.array([np.prod([(t - b) / (a - b) for b in times if b != a]) for a in times])
 
 
 def _integral(times: list[float], start: float, end: float) -> np.ndarray:
-    """Weights of values at some times for the integral, from `start` to `end`, of the polynomial through them, of degree 5 at most."""
+    """Weights of values at `times` in the integral, from `start` to `end`, of the polynomial through them, of degree 5
+    at most."""
     half = 0.5 * (end - start)
     gauss = ((5 / 9, -(0.6**0.5)), (8 / 9, 0.0), (5 / 9, 0.6**0.5))
     return np.asarray(half * sum(weight * _lagrange(times, start + half * (1 + x)) for weight, x in gauss))
 
 
 def _rates(times: list[float]) -> np.ndarray:
-    """Weights of values at some times for the rate at the first of them, of the polynomial through all."""
+    """Weights of values at `times` in the derivative, at the first of them, of the polynomial through them."""
     t, *others = times
     first = sum(1.0 / (t - b) for b in others)
-    return np.array([first, *(np.prod([(t - c) for c in others if c != b]) / np.prod([b - c for c in times if c != b]) for b in others)])  # fmt: skip
+    return np.array(
+        [
+            first,
+            *(np.prod([(t - c) for c in others if c != b]) / np.prod([b - c for c in times if c != b]) for b in others),
+        ]
+    )

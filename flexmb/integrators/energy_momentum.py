@@ -1,17 +1,26 @@
-"""An energy-momentum scheme for floating-frame bodies: the energy balance closes to the accuracy of its equations, whatever the step.
+"""An energy-momentum scheme for floating-frame bodies. For any step, the energy balance closes to the accuracy to which
+the equations of the step are solved.
 
-A step moves every body by a constant twist, `g1 = g0 exp(h (w0 + w1) / 2)`, and its elastic coordinates by their mean rates. The twist is the same seen from both ends and from the
-middle, so that balance of momenta in axes of the middle,
+A step moves every body by a constant twist, `g1 = g0 exp(h (w0 + w1) / 2)`, and its elastic coordinates by their mean
+rates. The twist is the same in the axes of both ends and of the middle of the step. The balance of momenta in the
+middle axes,
 
     Ad(-D/2)^T p1 - Ad(D/2)^T p0 = h f,    p = M(eta) w,    D = h (w0 + w1) / 2,                                  (1)
 
-keeps the momenta of a free body exactly, and does work `D . f = T1 - T0` on its rigid motion. The elastic equation gets what the inertia's change with eta takes, by a discrete derivative
-(Gonzalez), gravity's wrench comes from the exact integral of its potential over the step, and every joint equation and spring acts along a discrete derivative `Gd` with
-`Gd D = v1 - v0`: the mean of its Jacobian over the step (flexmb/kernels/steps/mean_rows.py), a pair of equal and opposite wrenches. What that mean lacks, for angles of joints that open a little
-within the step, is added along the relative motion of the two markers. Joint equations are met at the end of each step.
+therefore preserves the momenta of a free body exactly, and the work on its rigid motion is `D . f = T1 - T0`.
 
-Sources: Crisfield, Shi, An energy conserving co-rotational procedure (NATO ASI 1993) for the aim; Simo, Wong, Unconditionally stable algorithms for rigid body dynamics (1991) for rotations;
-Gonzalez, Time integration and discrete Hamiltonian systems (1996) for discrete derivatives; Betsch, Uhlar, Energy-momentum conserving integration of multibody dynamics (2007) for joints.
+- The elastic equations contain a discrete derivative (Gonzalez) of the kinetic energy with respect to eta.
+- The wrench of gravity follows from the exact integral of its potential over the step.
+- Every joint equation and spring acts along a discrete derivative `Gd` with `Gd D = v1 - v0`: the mean of its Jacobian
+  over the step (flexmb/kernels/steps/mean_rows.py), which is a pair of equal and opposite wrenches. For angles of
+  joints that open slightly within the step, the defect of this mean is added along the relative motion of the two
+  markers.
+- The joint equations are satisfied at the end of each step.
+
+Sources: Crisfield, Shi, An energy conserving co-rotational procedure (NATO ASI 1993) for the aim; Simo, Wong,
+Unconditionally stable algorithms for rigid body dynamics (1991) for rotations; Gonzalez, Time integration and discrete
+Hamiltonian systems (1996) for discrete derivatives; Betsch, Uhlar, Energy-momentum conserving integration of multibody
+dynamics (2007) for joints.
 """
 
 from dataclasses import dataclass, replace
@@ -44,30 +53,36 @@ from flexmb.spatial.lie import skew
 
 ITERATIONS = 60
 SLOW = 0.5
-"""Contraction of the iteration beyond which its matrix is made by differences."""
+"""Contraction rate of the iteration above which its matrix is computed by differences."""
 KEEP = 0.1
-"""Contraction of Newton's method up to which its matrix is kept."""
+"""Contraction rate of Newton's method up to which its matrix is kept."""
 STALLED = 1e-12
-"""Corrections that no longer shrink with a new matrix are round-off, in directions of small inertia."""
+"""Size below which corrections that do not decrease with a new matrix are round-off, in directions of small inertia."""
 SHORTEST = 1e-3
-"""Part of a correction below which there is no step."""
+"""Damping factor of a correction below which the step fails."""
 FARTHEST = 4 * np.pi
-"""Angle by which no step turns a body."""
+"""Largest rotation (rad) of a body in a step."""
 DIFFERENCE = 1e-7
+"""Difference step of the matrix, relative to the scale of each unknown."""
 ROUNDING = 1e-13
-"""Corrections this small, in lengths of the mechanism or radians, that do not get smaller are round-off."""
+"""Size, in lengths of the mechanism or radians, below which corrections that do not decrease are round-off."""
 SMALLEST = 1e-16
+"""Size of a correction at which the iteration ends in any case."""
 BALANCED, MORE = 1e-15, 4
-"""Work of the unbalanced forces over a step, relative to the works that balance, that is round-off; and how often a solution whose corrections are round-off is corrected again for it. Rounding moves
-light, soft directions most; behind their corrections those that carry energy may not have settled yet, nor the reactions, with a matrix of an earlier step."""
+"""Work of the residual forces in a step, relative to the works that balance, that is round-off; and the largest number
+of further corrections of a solution, whose corrections are round-off, to reach it. Rounding affects light, soft
+directions most; directions with more energy, and the reactions, may converge later with the matrix of an earlier
+step."""
 EXACT = 1e-15
-"""What the mean Jacobian lacks, in lengths of the mechanism or radians, that is rounding: over a small relative motion it would be an arbitrary force."""
+"""Defect of the mean Jacobian, in lengths of the mechanism or radians, that is rounding. Divided by a small relative
+motion it would give an arbitrary force."""
 RESTING = 1e-8
-"""Relative motion of two markers in a step, in lengths of the mechanism or radians, below which they rest: what the mean Jacobian lacks is of its order times the square of the step's angle."""
+"""Relative motion of two markers in a step, in lengths of the mechanism or radians, below which they are at rest. The
+defect of the mean Jacobian is proportional to this motion times the square of the rotation in the step."""
 
 
 class _Balance(NamedTuple):
-    """Unbalanced forces (nv,), joint equations (nj,) at the end, and what else a step needs when it is accepted."""
+    """Residual forces (nv,), joint equations (nj,) at the end of a step, and the state and work to accept it."""
 
     forces: np.ndarray
     closure: np.ndarray
@@ -76,16 +91,16 @@ class _Balance(NamedTuple):
     values: np.ndarray
     angles: np.ndarray
     work: np.ndarray
-    unbalanced: float  # the work of the forces over the step, relative to the works that balance in them
+    unbalanced: float  # work of the residual forces, relative to the works that balance
 
     @property
     def residual(self) -> np.ndarray:
-        """What a step makes zero."""
+        """The residual (nv + nj,) of the equations of a step."""
         return np.concatenate([self.forces, self.closure])
 
 
 class _Step(NamedTuple):
-    """Its size, and the functions of time in its middle and at its end."""
+    """The size of a step, and the functions of time in its middle and at its end."""
 
     h: float
     middle: np.ndarray
@@ -95,9 +110,12 @@ class _Step(NamedTuple):
 @register("energy-momentum")
 @dataclass(frozen=True, kw_only=True)
 class EnergyMomentum(Method):
-    """Order 2, fixed steps, absolute coordinates: energy balance and momenta to round-off, milliseconds a step. Vibration that a step does not resolve stays, with its energy.
+    """The energy-momentum scheme: order 2, fixed steps, absolute coordinates.
 
-    Raises `IntegratorError` without `step`.
+    It preserves energy balance and momenta to round-off, at some milliseconds per step. Vibration that a step does not
+    resolve keeps its energy.
+
+    Raises `IntegratorError` when no `step` is given.
     """
 
     order: ClassVar[int] = 2
@@ -105,7 +123,7 @@ class EnergyMomentum(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.step is None:
-            raise IntegratorError("The energy-momentum scheme takes fixed steps: give step=.")
+            raise IntegratorError("The energy-momentum scheme requires fixed steps; give step=.")
 
     def begin(
         self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
@@ -115,7 +133,7 @@ class EnergyMomentum(Method):
 
 
 class EnergyMomentumRun:
-    """A running integration of fixed steps; see `simulate`."""
+    """A running integration with fixed steps; see `Integrator`."""
 
     def __init__(self, mechanism: Mechanism, begin: Start, step: float) -> None:
         state = begin.state
@@ -137,23 +155,23 @@ class EnergyMomentumRun:
         self._kinematics = make_marker_kinematics(self.flat)
         self._length2 = mechanism.length**2
 
-    # what an integrator gives ----------------------------------------------------------------------------------------
+    # interface of an integrator --------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Let what it needs be compiled before the clock runs."""
+        """Compile the kernels before the integration is timed."""
         self._take_momenta()
         self._balance(1e-9 * self.w, 1e-9, self._functions, self._functions, self.multipliers)
 
     def now(self) -> Snapshot:
-        """The motion at the end of the latest step."""
+        """The motion at the end of the last step."""
         return self.equations.snapshot(self.t, self.q, self.w, self.work)
 
     def statistics(self, cpu: float) -> Statistics:
-        """What was done in `cpu` seconds."""
+        """Statistics of the integration, which took `cpu` seconds."""
         return self._steps.statistics(cpu)
 
     def to(self, target: float) -> Snapshot:
-        """Equal steps to `target`."""
+        """Integrate to `target` in equal steps."""
         count = max(1, int(np.ceil((target - self.t) / self.step * (1 - 1e-9))))
         h, start = (target - self.t) / count, self.t
         for k in range(count):
@@ -162,7 +180,11 @@ class EnergyMomentumRun:
         return self.now()
 
     def _alone(self) -> list[list[int]]:
-        """Free bodies without weight, whose steps are seen from axes that fly along. Of joined bodies the joints would have no motion left to act along; the work of weight is exact in resting axes only."""
+        """Free bodies without gravity, whose steps are computed relative to frames that move with them.
+
+        Joined bodies are excluded, because the relative motion along which their joints act would vanish; gravity is
+        excluded, because its work is exact only in frames at rest.
+        """
         return [] if self._gravity.any() else [piece for piece in flying(self.flat) if len(piece) == 1]
 
     # one step --------------------------------------------------------------------------------------------------------
@@ -173,7 +195,7 @@ class EnergyMomentumRun:
         self._take_momenta()
         D = h * self._slow
         fast = self._elastic[flat.stiffness * h * h > 1]
-        D[fast] = 0.0  # what the step does not resolve
+        D[fast] = 0.0  # vibration that the step does not resolve
         step, n = _Step(h, middle, after), len(D)
         begin = np.concatenate([D, self.multipliers])
         solved = self._iterated(begin, step) if self._factored is None else None
@@ -188,17 +210,18 @@ class EnergyMomentumRun:
         self.equations.angles[:] = self.equations.expected[:] = self._weightless.angles[:] = found.angles
 
     def _carried(self, found: _Balance, h: float) -> np.ndarray:
-        """The configuration at the end of a step, seen from the ground: mass centres of what flies move with their momenta, so that the angular momentum stays too."""
+        """The configuration at the end of a step relative to the ground. Unsupported mass centres move with their
+        momenta, so that the angular momentum is preserved too."""
         travel, p1 = self._travel, self._linear(self._mass(found.q) @ found.w)
         moved = self._centres(found.q) - self._centres(self.q)
         return travel.carried(self._flown + 0.5 * travel.mean(found.q, p1) - moved / h, found.q, h)
 
     def _linear(self, p: np.ndarray) -> np.ndarray:
-        """The linear momenta (nb, 3) of the bodies in their axes."""
+        """The linear momenta (nb, 3) of the bodies in body axes."""
         return np.array([p[s : s + 3] for s in self.flat.v_start[:-1]]).reshape(-1, 3)
 
     def _centres(self, q: np.ndarray) -> np.ndarray:
-        """The mass centre of the piece of each body that flies, seen from the ground (nb, 3)."""
+        """For each unsupported body, the mass centre (nb, 3) of its piece in the world."""
         flat, moments = self.flat, []
         for b, body in enumerate(self.equations.mechanism.bodies):
             at, R = pose(flat, q, b)
@@ -207,47 +230,50 @@ class EnergyMomentumRun:
         return self._travel.mean(q, np.array(moments).reshape(-1, 3))
 
     def _failed(self, h: float) -> FlexmbError:
-        """The error of a step without a solution, or of the user's law that made it fail."""
+        """The error to raise when the equations of a step have no solution, or the error of the user's law that caused
+        this."""
         error, e = self._weightless.diverged(self.t, h, self.w), self.equations
         if type(error) is not ConvergenceError:
             return error
         turn = h * max(float(np.linalg.norm(self.w[s + 3 : s + 6])) for s in self.flat.v_start[:-1])
         return ConvergenceError(
-            f"The equations of the energy-momentum step of {e.mechanism.name!r} from t = {self.t:.6g}, {h:.3g} long, are not solved: a body turns by {turn:.3g} rad in it; the fastest body is "
-            f"{e.fastest_body(self.w)!r}. Thin bodies that tumble, whose inertia about their own axis is small, need steps of some hundredths of a radian; other likely causes are a driver that "
-            "jumps, and joints that lock. Give a smaller step=, or take generalised-alpha."
+            f"The equations of the energy-momentum step of {e.mechanism.name!r} from t = {self.t:.6g}, of size "
+            f"{h:.3g}, cannot be solved: a body rotates by {turn:.3g} rad in it; the fastest body is "
+            f"{e.fastest_body(self.w)!r}. Tumbling slender bodies, whose inertia about their own axis is small, need "
+            "steps of some hundredths of a radian; other likely causes are a driver that "
+            "jumps, and joints that lock. Give a smaller step=, or use generalised-alpha."
         )
 
     def _at(self, z: np.ndarray, step: _Step) -> _Balance | None:
-        """The equations at displacement and multipliers `z`; None where there are none."""
+        """The equations at displacement and multipliers `z` (nv + nj,); None if they cannot be evaluated."""
         n = len(self.w)
         turns = [float(np.linalg.norm(z[s + 3 : s + 6])) for s in self.flat.v_start[:-1]]
         if not np.isfinite(z).all() or max(turns, default=0.0) > FARTHEST:
             return None
         try:
             found = self._balance(z[:n], *step, z[n:])
-        except np.linalg.LinAlgError:  # the mass matrix of a body that is deformed too far
+        except np.linalg.LinAlgError:  # the mass matrix of an excessively deformed body
             return None
         return found if np.isfinite(found.forces).all() and np.isfinite(found.closure).all() else None
 
     def _size(self, x: np.ndarray) -> float:
-        """Largest displacement of a correction, in lengths of the mechanism or radians."""
+        """The largest displacement of a correction, in lengths of the mechanism or radians."""
         return float((np.abs(x[: len(self.w)]) * self.flat.weight).max(initial=0.0))
 
     def _settled(self, size: float, previous: float) -> bool:
         return size <= SMALLEST or (size < self._rounding() and size > 0.3 * previous)
 
     def _rounding(self) -> float:
-        """Corrections that rounding of positions allows."""
+        """The size of corrections due to the rounding of positions."""
         return ROUNDING * self._far()
 
     def _far(self) -> float:
-        """Distance of what rounds from the origin, in lengths of the mechanism."""
+        """Factor of rounding errors by the distance of the bodies from the origin."""
         places = [self.q[k : k + 3] for k in self.flat.q_start[:-1]]
         return 1 + float(np.abs(places).max(initial=0.0)) / self.equations.mechanism.length
 
     def _iterated(self, z: np.ndarray, step: _Step) -> np.ndarray | None:
-        """The solution by a matrix that leaves gyroscopic terms out; None when that converges too slowly."""
+        """The solution by iteration with a matrix without gyroscopic terms; None if it converges too slowly."""
         previous, settled = np.inf, 0
         for iteration in range(ITERATIONS):
             found = self._at(z, step)
@@ -266,7 +292,11 @@ class EnergyMomentumRun:
         return None
 
     def _newton(self, z: np.ndarray, step: _Step) -> np.ndarray | None:
-        """The solution by Newton's method, damped until corrections shrink (Deuflhard, Newton Methods for Nonlinear Problems, 2004, section 3.3); its matrix is kept while it serves, over steps too."""
+        """The solution by Newton's method with damping; None if it does not converge.
+
+        The matrix is reused as long as the iteration converges well, also in later steps. Source: Deuflhard, Newton
+        Methods for Nonlinear Problems, 2004, section 3.3.
+        """
         fresh, mine, more = self._factored is None, False, MORE
         found, part = self._at(z, step), 1.0
         x: np.ndarray | None = None
@@ -308,7 +338,7 @@ class EnergyMomentumRun:
         return None
 
     def _correction(self, found: _Balance, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """Correction of displacement and multipliers by the matrix of generalised-alpha."""
+        """Correction of displacement and multipliers with the matrix of generalised-alpha."""
         flat, nj = self.flat, self.flat.joint_rows
         nr = len(flat.row_kind)
         compliance, rows, change = np.full(nr, INACTIVE), np.zeros(nr), np.zeros(nr)
@@ -322,7 +352,7 @@ class EnergyMomentumRun:
         return x, 0.5 * change[:nj]
 
     def _matrix(self, z: np.ndarray, step: _Step) -> tuple:
-        """The factored derivative of the step's equations, by differences: dense."""
+        """The factorised dense derivative of the equations of a step, by differences."""
         n = len(self.w)
         multipliers = np.abs(z[n:])
         scale = np.concatenate([1 / self.flat.weight, np.maximum(multipliers, multipliers.max(initial=0.0) or 1.0)])
@@ -334,9 +364,8 @@ class EnergyMomentumRun:
             columns.append((high - low) / (2 * shift[k]))
         J = np.array(columns).T
         size = np.abs(J[:n, :n]).max()
-        J[n:, n:] -= (
-            1e-14 * np.eye(len(z) - n) * (np.abs(J[n:, :n]).max(initial=0.0) ** 2 / size)
-        )  # for dependent equations
+        # regularisation for dependent equations
+        J[n:, n:] -= 1e-14 * np.eye(len(z) - n) * (np.abs(J[n:, :n]).max(initial=0.0) ** 2 / size)
         factored: tuple = la.lu_factor(J)
         return factored
 
@@ -393,10 +422,12 @@ class EnergyMomentumRun:
     def _laws(self, middle: np.ndarray, stretch: np.ndarray, rate: np.ndarray) -> np.ndarray:
         mechanism, nj = self.equations.mechanism, self.flat.joint_rows
         t = float(middle[-1, 0])
-        return np.array([
-            mechanism.laws[row.law](t, float(x), float(v)) if row.law >= 0 else 0.0
-            for row, x, v in zip(mechanism.rows[nj:], stretch, rate, strict=True)
-        ])  # fmt: skip
+        return np.array(
+            [
+                mechanism.laws[row.law](t, float(x), float(v)) if row.law >= 0 else 0.0
+                for row, x, v in zip(mechanism.rows[nj:], stretch, rate, strict=True)
+            ]
+        )
 
     def _row_values(self, q: np.ndarray, functions: np.ndarray) -> np.ndarray:
         e = self._weightless
@@ -405,20 +436,21 @@ class EnergyMomentumRun:
         return e.workspace.values.copy()
 
     def _mass(self, q: np.ndarray) -> sp.csr_matrix:
-        """Mass matrix at `q`."""
+        """The mass matrix (nv, nv) at `q` (nq,)."""
         none = np.zeros_like(self.w)
         self._bare.residual(self._functions, q, none, none, np.zeros(self.flat.joint_rows))
         return self._bare.mass()
 
     def _take_momenta(self) -> None:
-        """Velocities, mass matrix and momenta at the beginning of a step, seen from axes that fly along."""
+        """Set velocities, mass matrix and momenta at the beginning of a step, relative to frames that move with free
+        bodies."""
         self._before = self._mass(self.q)
         self._flown = self._travel.mean(self.q, self._linear(self._before @ self.w))
         self._slow = self.w - self._travel.seen(self._flown, self.q)
         self._momenta = self._before @ self._slow
 
     def _bias(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Inertia forces of velocities without accelerations."""
+        """Velocity-dependent inertia forces (nv,)."""
         none, still = np.zeros_like(w), np.zeros(self.flat.joint_rows)
         moving = self._bare.residual(self._functions, q, w, none, still)[0].copy()
         moving -= self._bare.residual(self._functions, q, none, none, still)[0]
@@ -428,14 +460,15 @@ class EnergyMomentumRun:
     def _inertia(
         self, D: np.ndarray, h: float, qm: np.ndarray, q1: np.ndarray, w1: np.ndarray, mean: np.ndarray
     ) -> np.ndarray:
-        """Rate of momenta in the axes of the middle; in the elastic equations less the derivative of the kinetic energy by place, exact in sum."""
+        """Rates of the momenta in the middle axes. From the elastic equations the discrete derivative of the kinetic
+        energy with respect to eta is subtracted, with exact work over the step."""
         flat = self.flat
         M1 = self._mass(q1)
         p0, p1 = self._momenta, M1 @ w1
         out = (p1 - p0) / h
         crossed = M1 @ self._slow
         changed = (M1 @ mean - self._before @ mean) / h
-        by_place = changed - self._bias(qm, mean)  # of the mean velocities; what they change by takes the rest
+        by_place = changed - self._bias(qm, mean)  # of the mean velocities; the change of velocities follows
         half_change = 0.5 * (w1 - self._slow)
         if len(self._elastic):
             reach = 0.5 * h * half_change[self._elastic]
@@ -462,7 +495,7 @@ class EnergyMomentumRun:
         return out
 
     def _weight(self, D: np.ndarray, qm: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """Generalised forces of gravity whose work over the step is the change of its potential."""
+        """Generalised forces (nv,) of gravity, whose work in the step is the change of the potential."""
         flat, out = self.flat, np.zeros_like(D)
         if not self._gravity.any():
             return out
@@ -487,7 +520,8 @@ class EnergyMomentumRun:
         return out
 
     def _mean_jacobian(self, D: np.ndarray) -> np.ndarray:
-        """The rows' Jacobian (nr, nv), in its mean over the step: a discrete derivative up to what the angle of a joint that is open within the step lacks."""
+        """The mean (nr, nv) over the step of the Jacobian of the rows: a discrete derivative, except for the angles of
+        joints that open within the step."""
         e, flat = self._weightless, self.flat
         turns = [float(np.linalg.norm(D[s + 3 : s + 6])) for s in flat.v_start[:-1]]
         nodes, weights = quadrature(2 * max(turns, default=0.0))
@@ -511,7 +545,8 @@ class EnergyMomentumRun:
         return as_sparse(flat, mean).toarray()
 
     def _along_relative_motion(self, G: np.ndarray, D: np.ndarray, change: np.ndarray) -> np.ndarray:
-        """What the rows' mean Jacobian lacks to be a discrete derivative: a multiple of the relative motion of the row's markers, with which it vanishes."""
+        """The term (nr, nv) that makes the mean Jacobian a discrete derivative: a multiple of the relative motion of
+        the markers of each row, with which it vanishes."""
         missing = change - G @ D
         out = np.zeros_like(G)
         done: dict[tuple[int, int], np.ndarray] = {}
@@ -528,7 +563,8 @@ class EnergyMomentumRun:
         return out
 
     def _relative(self, pair: tuple[int, int]) -> np.ndarray:
-        """Motion (6, nv) of the second marker relative to the first, at the second's place, world axes, in the middle of the step."""
+        """The matrix (6, nv) of the motion of the second marker relative to the first, at the position of the second,
+        in world axes, in the middle of the step."""
         kinematics, out = self._weightless.kinematics, np.zeros((6, len(self.w)))
         at = kinematics.position[pair[1]]
         for sign, k in ((-1.0, pair[0]), (1.0, pair[1])):
@@ -552,7 +588,7 @@ def _first_moment(inv: object, eta: np.ndarray) -> np.ndarray:
 
 
 def _adjoint_exponential(x: np.ndarray) -> np.ndarray:
-    """`Ad(exp(x))` (6, 6) of a twist [v, omega]."""
+    """`Ad(exp(x))` (6, 6) for a twist `x` (6,) = [v, omega]."""
     theta = (float(x[3]), float(x[4]), float(x[5]))
     R = np.reshape(rotation_exp(theta), (3, 3))
     shift = np.reshape(left_jacobian(theta), (3, 3)) @ x[:3]

@@ -1,4 +1,4 @@
-"""The explicit Runge-Kutta method of Dormand and Prince, in absolute coordinates or in those of the joints."""
+"""The explicit Runge-Kutta method of Dormand and Prince, in absolute or joint coordinates."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,9 +14,13 @@ from flexmb.mechanism.mechanism import Mechanism
 @register("explicit")
 @dataclass(frozen=True, kw_only=True)
 class Explicit(AdaptiveMethod):
-    """Dormand and Prince, order 5, with projection on the joints: for rigid mechanisms without stiff springs.
+    """Dormand and Prince, order 5, with projection onto the joint equations, for rigid mechanisms without stiff
+    springs.
 
-    - `coordinates`: "absolute", or "joint" for open trees of rigid bodies on joints that move freely, which it moves some ten times faster so.
+    `coordinates`: "absolute", or "joint" for open trees of rigid bodies on joints without drivers, which is about ten
+    times faster.
+
+    Raises `IntegratorError` when the coordinates are unknown.
     """
 
     order: ClassVar[int] = 5
@@ -29,7 +33,8 @@ class Explicit(AdaptiveMethod):
 
     @property
     def may_lock(self) -> bool:
-        """In joint coordinates there are no equations that could hold a joint."""
+        """Whether events can lock joints: only in absolute coordinates, as joint coordinates have no joint
+        equations."""
         return self.coordinates == "absolute"
 
     def begin(

@@ -1,10 +1,12 @@
-"""Explicit Runge-Kutta steps with projection: for mechanisms without fast vibration.
+"""Explicit Runge-Kutta steps with projection, for mechanisms without fast vibration.
 
-The joint equations are solved for accelerations; after every step positions and velocities are put back on the joints by the least change in the metric of the mass, which does no work on what
-the joints allow. Rigid motions are integrated in exponential coordinates of each step.
+The equations of motion are solved for accelerations. After every step, positions and velocities are projected onto the
+joint equations by the least change in the mass metric, which does no work on admissible motions. Rigid motions are
+integrated in the exponential coordinates of each step.
 
-Sources: Dormand and Prince, J. Comput. Appl. Math. 6 (1980) 19-26 (order 5 with an error estimate of order 4); Sofer, Bach, Brauchli, "Dynamics of constrained systems based on mass-orthogonal
-projections" (NATO ASI 1993); Munthe-Kaas, High order Runge-Kutta methods on manifolds (1999).
+Sources: Dormand and Prince, J. Comput. Appl. Math. 6 (1980) 19-26 (order 5 with an error estimate of order 4); Sofer,
+Bach, Brauchli, "Dynamics of constrained systems based on mass-orthogonal projections" (NATO ASI 1993); Munthe-Kaas,
+High order Runge-Kutta methods on manifolds (1999).
 """
 
 import numpy as np
@@ -20,15 +22,18 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 
 A, B, C, E = RK45.A, RK45.B, RK45.C, RK45.E
-"""The tableau of Dormand and Prince: stages, weights, nodes, and weights of the error estimate (the last that of the step's end)."""
+"""The tableau of Dormand and Prince: stages, weights, nodes, and weights of the error estimate, the last of which
+belongs to the end of the step."""
 FARTHEST = 10.0
-"""Rotation, elastic motion and departure from uniform motion within a step, in lengths of the mechanism or radians, beyond which it has run away."""
+"""Rotation, elastic motion or deviation from uniform motion in a step, in lengths of the mechanism or radians, beyond
+which the step has diverged."""
 UNSTABLE = 10_000
-"""Steps for one stored time, but for those as long as functions of time allow, beyond which vibration that the method cannot step over is suspected."""
+"""Number of steps for one stored time, without those limited by functions of time, beyond which the integration stops:
+the mechanism probably has fast vibration, which limits the stability of the method."""
 
 
 def translations(v_start: np.ndarray) -> np.ndarray:
-    """Which velocities (nv,) are translations of body frames."""
+    """A mask (nv,) of the velocities that are translations of body frames."""
     found = np.zeros(v_start[-1], dtype=bool)
     for start in v_start[:-1]:
         found[start : start + 3] = True
@@ -36,7 +41,7 @@ def translations(v_start: np.ndarray) -> np.ndarray:
 
 
 class ExplicitAbsoluteRun:
-    """A running integration; see `simulate`. Steps end at the times asked for."""
+    """A running integration; see `Integrator`. Steps end at the stored times."""
 
     def __init__(
         self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
@@ -51,21 +56,21 @@ class ExplicitAbsoluteRun:
         self._uniform = translations(e.flat.v_start)
 
     def prepare(self) -> None:
-        """Let what it needs be compiled before the clock runs."""
+        """Compile the kernels before the integration is timed."""
         self._rates(self.t, np.zeros_like(self.v), self.v)
         self._take(np.zeros_like(self.v), self.v)
 
     def now(self) -> Snapshot:
-        """The motion at the end of the latest step."""
+        """The motion at the end of the last step."""
         self.equations.expect()
         return self.equations.snapshot(self.t, self.q, self.v, self.work)
 
     def statistics(self, cpu: float) -> Statistics:
-        """What was done in `cpu` seconds."""
+        """Statistics of the integration, which took `cpu` seconds."""
         return self._steps.statistics(cpu)
 
     def to(self, target: float) -> Snapshot:
-        """Steps of which the last ends at `target`."""
+        """Integrate to `target`, where the last step ends."""
         taken = 0
         while self.t < target - self.pace.same:
             change, longest = self.pace.ahead(self.t)
@@ -83,7 +88,10 @@ class ExplicitAbsoluteRun:
         return self.now()
 
     def _step(self, h: float) -> float:
-        """Try one step; its error over the tolerance, 0 for fixed steps, infinite where the motion runs away. A step with an error above 1 is not taken."""
+        """Attempt a step; returns its error relative to the tolerance.
+
+        The error is 0 for fixed steps and infinite if the step diverges. A step with an error above 1 is rejected.
+        """
         nv, weight = len(self.v), self.weight
         theta, velocity, work = np.zeros((7, nv)), np.zeros((7, nv)), np.zeros((7, 4))
         for stage in range(6):
@@ -111,11 +119,12 @@ class ExplicitAbsoluteRun:
         return error
 
     def _runs_away(self, h: float, v: np.ndarray) -> bool:
-        """Whether a step with velocities `v` goes too far; a uniform translation goes as far as it likes."""
+        """Whether a step with velocities `v` diverges; uniform translations are not limited."""
         return not h * (np.abs(v - self._uniform * self.v) * self.weight).max(initial=0.0) < FARTHEST
 
     def _take(self, moved: np.ndarray, faster: np.ndarray) -> None:
-        """Positions moved by exponential coordinates, with other velocities, put back on the joints."""
+        """Accept a step: displace the configuration by `moved` (nv,), set the velocities `faster` (nv,) and project
+        both onto the joint equations."""
         e = self.equations
         e.expect(moved)
         self.q, self.v = e.project(self.t, e.displaced(self.q, moved), faster, self._wdot, self._multipliers)
@@ -125,10 +134,10 @@ class ExplicitAbsoluteRun:
         return self.equations.diverged(self.t, h, self.v)
 
     def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rates of exponential coordinates and velocities (nv,), and powers (4,)."""
+        """Rates of the exponential coordinates and of the velocities (nv,), and powers (4,)."""
         e = self.equations
         functions = e.mechanism.function_values(t)
         q = e.displaced(self.q, theta)
         e.expect(theta)
-        wdot, multipliers = e.accelerations(functions, q, w)  # which leaves the residual evaluated there
+        wdot, multipliers = e.accelerations(functions, q, w)  # the residual was evaluated at this state
         return e.exponential_rates(theta, w), wdot, e.powers(functions, w, multipliers)

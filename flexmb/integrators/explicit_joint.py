@@ -1,4 +1,5 @@
-"""Explicit Runge-Kutta steps in the joint coordinates of an open tree of rigid bodies: no equations of joints, nothing to project."""
+"""Explicit Runge-Kutta steps in the joint coordinates of an open tree of rigid bodies, without joint equations or
+projection."""
 
 import numpy as np
 
@@ -25,7 +26,11 @@ from flexmb.mechanism.mechanism import Mechanism
 
 
 class ExplicitJointRun(ExplicitAbsoluteRun):
-    """A running integration; see `ExplicitAbsoluteRun`. Accelerations by recursion (flexmb/kernels/equations/articulated.py), a microsecond for some seven bodies."""
+    """A running integration; see `ExplicitAbsoluteRun`.
+
+    Accelerations are computed by recursion (flexmb/kernels/equations/articulated.py), in about a microsecond for seven
+    bodies.
+    """
 
     def __init__(
         self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
@@ -44,21 +49,19 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         self._pose, v = np.zeros((nb, 7)), np.zeros(ny)
         joint_poses(flat, self.tree, e.kinematics, self.q, self._pose)
         joint_velocities(flat, self.tree, e.kinematics, self.q, self.v, v)
-        self._w, self._since = (
-            self.v,
-            self.t,
-        )  # velocities of the bodies at the end of the latest step, and when that was
+        self._w, self._since = self.v, self.t  # velocities of the bodies at the end of the last step, and its time
         self.v, self.weight, self._uniform = v, self.tree.weight, self.tree.axes < 3
         self._still, self._forces = np.zeros(ny), np.zeros(6 * nb)
 
     def now(self) -> Snapshot:
-        """The motion at the end of the latest step."""
+        """The motion at the end of the last step."""
         q, w, _ = self._placed(self._still, self.v)
         self.equations.expect()
         return self.equations.snapshot(self.t, q, w, self.work)
 
     def _placed(self, theta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Configuration and velocities of the bodies, and motions of the joints, after increments of these."""
+        """Configuration and velocities of the bodies, and relative poses of the joints, for increments `theta` (ny,)
+        and velocities `v` (ny,) of the joints."""
         flat, nb = self.equations.flat, len(self._pose)
         q, w, pose = np.empty_like(self.q), np.empty(6 * nb), np.empty_like(self._pose)
         place_bodies(flat, self.tree, self._pose, self.q, theta, v, self._still, self.q, pose, q, w, np.empty(6 * nb))
@@ -76,11 +79,11 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         e.keep_angles(e.mechanism.function_values(self.t))
 
     def _expect(self, t: float, w: np.ndarray) -> None:
-        """Expect the angles that the mean of the velocities of the bodies at the end of the latest step and of `w` at `t` leads to."""
+        """Predict the angles at `t` from the mean of the velocities at the end of the last step and of `w`."""
         self.equations.expect(0.5 * (t - self._since) * (self._w + w))
 
     def _act(self, t: float, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Forces of springs, laws and loads on the bodies, in their axes; their powers (4,)."""
+        """Evaluate the forces of springs, laws and loads on the bodies, in body axes; returns their powers (4,)."""
         q, w, _ = self._placed(theta, v)
         self._expect(t, w)
         functions = self.equations.mechanism.function_values(t)
@@ -112,16 +115,20 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
 
 
 def _require_open_tree(mechanism: Mechanism, free: int) -> None:
-    """Raises `IntegratorError` for what is no open tree of rigid bodies with free joints."""
+    """Raises `IntegratorError` when a mechanism is not an open tree of rigid bodies on joints without drivers."""
     flexible = [body.name for body in mechanism.bodies if body.is_flexible]
     driven = [j.name for j in mechanism.joints if any(mechanism.rows[r].function >= 0 for r in j.rows)]
     closed = mechanism.joint_rows != 6 * len(mechanism.bodies) - free
     for wrong, what in ((flexible, "flexible bodies"), (driven, "driven joints")):
         if wrong:
             raise IntegratorError(
-                f"Explicit steps in joint coordinates are for rigid bodies on joints that move freely; {mechanism.name!r} has {what}: {', '.join(map(repr, wrong))}. Use coordinates='absolute', or generalised-alpha."
+                "Explicit steps in joint coordinates require rigid bodies on joints without drivers; "
+                f"{mechanism.name!r} has {what}: {', '.join(map(repr, wrong))}. Use coordinates='absolute', or "
+                "generalised-alpha."
             )
     if closed:
         raise IntegratorError(
-            f"Explicit steps in joint coordinates are for open trees; the joints of {mechanism.name!r} close loops, or are of kinds that cannot carry a branch (universal, point-on-line). Use coordinates='absolute', or generalised-alpha."
+            f"Explicit steps in joint coordinates require an open tree; the joints of {mechanism.name!r} close loops, "
+            "or are of kinds whose motions do not form a group (universal, point-on-line). Use "
+            "coordinates='absolute', or generalised-alpha."
         )

@@ -1,10 +1,11 @@
-"""Radau IIA of three stages (order 5) for mechanisms: few, accurate steps; the reference for everything else.
+"""Radau IIA with three stages (order 5) for mechanisms: few, accurate steps, for reference solutions.
 
-The stages fulfil the joint equations in their velocities (index 2), positions are put back on the joints after every step. Rigid motions are integrated in exponential coordinates of
-each step. The stage equations are solved by a simplified Newton iteration, transformed to one real and one complex sparse system of the size of the mechanism.
+The velocities of the stages satisfy the joint equations (index 2); positions are projected onto them after every step.
+Rigid motions are integrated in the exponential coordinates of each step. The stage equations are solved by a simplified
+Newton iteration, transformed to one real and one complex sparse system of the size of the mechanism.
 
-Sources: Hairer and Wanner, Solving Ordinary Differential Equations II (1996), sections IV.8 and VII.4 (orders for index 2: 5 in positions and velocities, 3 in multipliers);
-Munthe-Kaas, High order Runge-Kutta methods on manifolds (1999).
+Sources: Hairer and Wanner, Solving Ordinary Differential Equations II (1996), sections IV.8 and VII.4 (orders for index
+2: 5 in positions and velocities, 3 in multipliers); Munthe-Kaas, High order Runge-Kutta methods on manifolds (1999).
 """
 
 from dataclasses import dataclass
@@ -31,30 +32,37 @@ A = np.array([
     [(16 - ROOT) / 36, (16 + ROOT) / 36, 1 / 9],
 ])  # fmt: skip
 EIGENVALUES, VECTORS = np.linalg.eig(A)
-# the real one first, then the pair, positive imaginary part first
+# the real eigenvalue first, then the pair with the positive imaginary part first
 ORDER = np.lexsort((-EIGENVALUES.imag, np.abs(EIGENVALUES.imag) > 1e-9))
 EIGENVALUES, VECTORS = EIGENVALUES[ORDER], VECTORS[:, ORDER]
 INVERSE = np.linalg.inv(VECTORS)
 REAL = float(EIGENVALUES[0].real)
 ESTIMATE = REAL / 3 * np.array([-13 - 7 * ROOT, -13 + 7 * ROOT, -1.0])
-"""Weights of the stages in the error estimate (Hairer and Wanner, eq. IV.8.19, in our scale)."""
+"""Weights of the stages in the error estimate (Hairer and Wanner, eq. IV.8.19, scaled by the real eigenvalue)."""
 LAGRANGE = np.linalg.inv(np.vander(NODES, 3, increasing=True))
-"""Column k: coefficients of the polynomial that is one at node k and zero at the others."""
+"""Coefficients of the polynomial that is one at node k and zero at the others, as column k."""
 TURN = 3.0
-"""Rotation (rad) of the fastest body in a step that adapts, below half a turn: beyond it the rotation of a step is not unique, and near a whole turn its rates are singular."""
+"""Largest rotation (rad) of a body in a variable step. Beyond half a turn the exponential coordinates are not unique,
+and near a whole turn their rates are singular."""
 ITERATIONS = 25
 SLOW, TOO_OLD = 5, 20
-"""Iterations after which factors are made anew, and steps."""
+"""Numbers of iterations in a step, and of steps, after which the matrix is factorised again."""
 NEWTON = 1e-4
-"""Newton corrections end at this part of the tolerance; without a tolerance (fixed steps), near round-off:"""
+"""Tolerance of the Newton iteration for variable steps, relative to that of the step."""
 ROUNDING, LEAST, STUCK = 1e-12, 1e-17, 1e-13
-"""of the displacement by the accelerations of a step, or of the mechanism's length; corrections this small that do not get smaller are round-off."""
+"""Tolerances of the Newton iteration for fixed steps, near round-off: relative to the displacement by the accelerations
+of a step, and to the length of the mechanism; and the size below which corrections that do not decrease are
+round-off."""
 
 
 @register("radau")
 @dataclass(frozen=True, kw_only=True)
 class Radau(AdaptiveMethod):
-    """Radau IIA of order 5: far fewer, dearer steps than generalised-alpha; the choice for a reference solution. Absolute coordinates. Vibration that a step does not resolve is damped away."""
+    """Radau IIA of order 5, in absolute coordinates, for reference solutions.
+
+    It takes far fewer steps than generalised-alpha, at a higher cost each. Vibration that a step does not resolve is
+    damped.
+    """
 
     order: ClassVar[int] = 5
 
@@ -63,7 +71,7 @@ class Radau(AdaptiveMethod):
 
 
 class RadauRun:
-    """A running integration; see `simulate`."""
+    """A running integration; see `Integrator`."""
 
     def __init__(
         self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
@@ -85,22 +93,22 @@ class RadauRun:
         self._kept, self._most = np.ones(e.flat.joint_rows, dtype=bool), 0
 
     def prepare(self) -> None:
-        """Let what it needs be compiled before the clock runs."""
+        """Compile the kernels before the integration is timed."""
         self.equations.exponential_rates(np.zeros_like(self.w), self.w)
         self._on_joints(self.t, self.q, self.w)
         self.equations.powers(self.equations.mechanism.function_values(self.t), self.w, self.multipliers)
 
     def now(self) -> Snapshot:
-        """The motion at the end of the latest step."""
+        """The motion at the end of the last step."""
         self.equations.expect()
         return self.equations.snapshot(self.t, self.q, self.w, self.work)
 
     def statistics(self, cpu: float) -> Statistics:
-        """What was done in `cpu` seconds."""
+        """Statistics of the integration, which took `cpu` seconds."""
         return self._steps.statistics(cpu)
 
     def to(self, target: float) -> Snapshot:
-        """Steps until `target` is reached; the motion there, between two steps by the collocation polynomial put back on the joints."""
+        """Integrate to `target`; the motion there is that of the collocation polynomial, projected onto the joints."""
         while self.t < target - self.pace.same:
             self._step()
         if abs(target - self.t) <= self.pace.same:
@@ -116,7 +124,8 @@ class RadauRun:
         return self.equations.snapshot(target, q, w, work0 + integrals @ powers)
 
     def _take_along(self) -> None:
-        """Velocities and accelerations at the beginning of a step, seen from axes that fly along."""
+        """Set velocities and accelerations at the beginning of a step relative to frames that move with unsupported
+        bodies."""
         self._flown = self._travel.velocity(self.q, self.w)
         seen = self._travel.seen(self._flown, self.q)
         self._slow, self._rate = self.w - seen, self.wdot - self._travel.turning(seen, self.w)
@@ -131,7 +140,7 @@ class RadauRun:
             if h < (0.01 if self._steps.rejected == rejected else 1.0) * self.pace.same:
                 raise self.equations.diverged(self.t, h, self.w)
             solved = self._solve(h)
-            if solved is None and self._age:  # with the factors of an earlier step
+            if solved is None and self._age:  # the factorisation was that of an earlier step
                 self._age = TOO_OLD
                 solved = self._solve(h)
             if solved is None:
@@ -150,7 +159,18 @@ class RadauRun:
             break
         nv = len(self.w)
         e, travel = self.equations, self._travel
-        self._span = (self.t, h, self.q, theta, self._flown, self._slow, stages[:, :nv], self.work, powers, e.angles.copy())  # fmt: skip
+        self._span = (
+            self.t,
+            h,
+            self.q,
+            theta,
+            self._flown,
+            self._slow,
+            stages[:, :nv],
+            self.work,
+            powers,
+            e.angles.copy(),
+        )
         self._steps.take(1, h)
         self.t, self._stages = self.t + h, stages
         self.work = self.work + h * (A[2] @ powers)
@@ -165,12 +185,14 @@ class RadauRun:
             self._size = proposed if h > 0.9 * self._size else max(proposed, self._size)
 
     def _largest(self) -> float:
-        """The step that the error allows, if it adapts no longer than the fastest body takes for `TURN`: rotations of whole turns within a step are no longer unique."""
+        """The step size from the error control; variable steps are limited to a rotation by `TURN` of the fastest
+        body."""
         fastest = fastest_rotation(self.flat, self.w)
         return self._size if self.fixed is not None or fastest * self._size <= TURN else TURN / fastest
 
     def _solve(self, h: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Exponential coordinates (3, nv), accelerations and multipliers (3, nv + nj) and powers (3, 4) of the stages; None where the iteration fails."""
+        """Exponential coordinates (3, nv), accelerations and multipliers (3, nv + nj) and powers (3, 4) of the stages;
+        None if the iteration fails."""
         e, nv, nj = self.equations, len(self.w), self.flat.joint_rows
         functions = e.mechanism.function_table(self.t + h * NODES)
         stages, theta = self._predicted(h), np.zeros((3, nv))
@@ -207,19 +229,20 @@ class RadauRun:
             if 0.3 * previous < size < STUCK:
                 size = min(size, tolerance)  # round-off
             elif previous < np.inf and size < previous and size * size <= tolerance * (previous - size):
-                size = min(size, tolerance)  # what is left is below the tolerance at this rate
+                size = min(size, tolerance)  # at this rate, the remaining error is below the tolerance
             previous = size
         return None
 
     def _predicted(self, h: float) -> np.ndarray:
-        """Accelerations and multipliers of the stages: the polynomial of the last step, extrapolated."""
+        """Accelerations and multipliers of the stages, extrapolated by the polynomial of the last step."""
         if self._span is None:
             return self._stages
         ahead = 1.0 + NODES * h / self._span[1]
         return np.asarray(np.vander(ahead, 3, increasing=True) @ (LAGRANGE @ self._stages))
 
     def _corrections(self, h: float, unbalanced: np.ndarray) -> np.ndarray:
-        """Newton corrections of accelerations and multipliers (3, nv + nj), by the real and one of the two conjugate complex systems."""
+        """Newton corrections of accelerations and multipliers (3, nv + nj), from the real system and one of the two
+        conjugate complex systems."""
         nv = len(self.w)
         turned = -(INVERSE @ unbalanced)
         change = np.empty(turned.shape, dtype=complex)
@@ -230,7 +253,8 @@ class RadauRun:
         return np.asarray((VECTORS @ change).real)
 
     def _error(self, h: float, theta: np.ndarray, stages: np.ndarray) -> float:
-        """Local error of positions, and of velocities times the step, filtered by the real system (Hairer and Wanner, eq. IV.8.20)."""
+        """Local error of positions, and of velocities times the step, filtered by the real system (Hairer and Wanner,
+        eq. IV.8.20)."""
         nv = len(self.w)
         off = REAL * h * self._slow + ESTIMATE @ theta
         faster = REAL * h * self._rate + ESTIMATE @ (h * (A @ stages[:, :nv]))
@@ -244,7 +268,7 @@ class RadauRun:
         return self.equations.project(t, q, w, self.wdot, self.multipliers)
 
     def _factorised(self, h: float) -> list[Any]:
-        """Factors of the step's matrix for the real eigenvalue and one of the pair."""
+        """Factors of the matrix of a step for the real eigenvalue and for one of the pair."""
         self.equations.expect()
         self._blocks = blocks_of(self.equations, self.t, self.q, self._slow, self._rate, self.multipliers)
         self._kept = self._blocks.kept

@@ -1,4 +1,4 @@
-"""The matrix of an implicit step on velocities and joint equations, `[M + s D + s^2 K, G^T; G, 0]`, and its sparse factors."""
+"""The saddle point matrix `[M + s D + s^2 K, G^T; G, 0]` of an implicit step, and its sparse factors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +11,20 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse, independent_rows
 
 REGULAR = 1e-13
-"""Relative to its diagonal, taken off the block of the joint equations, so that those that are dependent all but for round-off do not make it singular; it changes only the way to the solution."""
+"""Regularisation of the block of the joint equations, relative to its diagonal, so that equations that are dependent up
+to round-off do not make the matrix singular. It affects the convergence of the iteration but not its solution."""
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Mass, damping, stiffness (nv, nv) and Jacobian of the joint equations (nj, nv), at one state. The damping has the gyroscopic forces of the bodies; what reactions gain from a change of position is left to the iteration.
+    """Mass, damping and stiffness matrices (nv, nv) and Jacobian of the joint equations (nj, nv) at one state.
 
-    `kept` (nj,): joint equations that are independent of each other. The others follow from them on the joints, but not beside: there, where the stages of a step are, all of them together would
-    stop a mechanism whose mobility they leave on the joints only. The multipliers of the others stay as they are.
+    The damping matrix includes the gyroscopic terms of the bodies; the derivatives of reactions with respect to
+    positions are left to the iteration.
+
+    `kept` (nj,): mask of independent joint equations. The other equations follow from them if the joints are closed.
+    The stages of a step do not satisfy the joints exactly, and all equations together would there block a mechanism
+    that is mobile with closed joints. The multipliers of the other equations are not changed.
     """
 
     M: sp.csr_matrix
@@ -42,7 +47,7 @@ class Blocks:
 def blocks_of(
     e: Equations, t: float, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
 ) -> Blocks:
-    """At a state."""
+    """The blocks at a state."""
     flat, nj = e.flat, e.flat.joint_rows
     e.residual(e.mechanism.function_values(t), q, w, wdot, multipliers)
     stiffness, damping = [], []
@@ -59,7 +64,10 @@ def blocks_of(
 
 
 def _gyroscopic(e: Equations, t: float, q: np.ndarray, w: np.ndarray, D: sp.csr_matrix) -> sp.csr_matrix:
-    """Derivative (nv, nv) of the gyroscopic forces of each body by its velocities: central differences, which are exact for these quadratic forces. One velocity of all bodies at a time."""
+    """Derivatives (nv, nv) of the gyroscopic forces of each body with respect to its velocities.
+
+    Central differences are exact for these quadratic forces. Each evaluation changes one velocity of every body.
+    """
     flat, nv = e.flat, len(w)
     speed = float((np.abs(w) * flat.weight).max(initial=0.0))
     blocks = [np.zeros((6 + m, 6 + m)) for m in flat.modes]

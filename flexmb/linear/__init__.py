@@ -1,4 +1,4 @@
-"""Mechanisms near a state or a motion: where they rest, or move steadily; how they vibrate there and answer."""
+"""Linear analyses about a state or a motion: equilibria, steady and periodic motions, vibrations, responses."""
 
 from flexmb.linear.eigenvalue_loci import (
     EigenvalueLoci,
@@ -16,6 +16,22 @@ from flexmb.linear.response import Response, frequency_response, state_space
 from flexmb.linear.vibration import Vibration
 
 __all__ = [
-    "EigenvalueLoci", "Equilibrium", "LinearisedModel", "Periodic", "Response", "StabilityMap", "Vibration", "along_motion", "campbell", "equilibrium", "frequency_response", "input_names",
-    "linearise", "periodic_motion", "root_locus", "stability_map", "state_space", "steady_motion",
-]  # fmt: skip
+    "EigenvalueLoci",
+    "Equilibrium",
+    "LinearisedModel",
+    "Periodic",
+    "Response",
+    "StabilityMap",
+    "Vibration",
+    "along_motion",
+    "campbell",
+    "equilibrium",
+    "frequency_response",
+    "input_names",
+    "linearise",
+    "periodic_motion",
+    "root_locus",
+    "stability_map",
+    "state_space",
+    "steady_motion",
+]

@@ -1,4 +1,4 @@
-"""Vibrations that change: with speed (Campbell), with any parameter, along a motion; and maps of stability."""
+"""Vibrations over speed (Campbell diagram), over any parameter, and along a motion; stability maps."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 
+from fem.renamed import refuse_old_names
 from flexmb.errors import EquilibriumError, LinearError
 from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
 from flexmb.linear.linearise import LinearisedModel, linearise
@@ -20,10 +21,12 @@ from flexmb.simulation.simulate import Progress
 from flexmb.spatial.layout import pose
 
 FLAT = 1e-9
-"""Relative change of eigenvalues that is none."""
+"""Relative change of eigenvalues up to which they are constant."""
 
 EQUAL = 1e-5
-"""Relative distance of eigenvalues that are the same but for the noise of a mesh: any mixture of their shapes may have been found."""
+"""Relative distance up to which eigenvalues are equal except for the noise of a mesh. Their computed shapes may be any
+combination.
+"""
 
 Family = Callable[[float], System | Mechanism]
 """A mechanism for each value of a parameter."""
@@ -31,9 +34,15 @@ Family = Callable[[float], System | Mechanism]
 
 @dataclass(frozen=True, eq=False)
 class EigenvalueLoci:
-    """Eigenvalues (n, k) at each value of a parameter, each column one vibration followed by its shape; `seen` (n, k): their frequencies seen from the ground, nan where only those of the
-    turning axes are known. `growth` (n,): growth rate of the least stable of all motions, also of those that are not followed; `stable` (n,): whether none grows by more than the error of its
-    eigenvalue."""
+    """Eigenvalues over a parameter.
+
+    - `values` (n,): of the parameter.
+    - `eigenvalues` (n, k): per unit of time; each column follows one vibration by its shape.
+    - `seen` (n, k): frequencies as seen from the ground, in cycles per unit of time; NaN where only those in the axes
+      of the bodies are known.
+    - `growth` (n,): growth rate of the least stable of all motions, including those that are not followed.
+    - `stable` (n,): whether no motion grows by more than the error of its eigenvalue.
+    """
 
     parameter: str
     values: np.ndarray
@@ -44,7 +53,7 @@ class EigenvalueLoci:
 
     @property
     def frequencies(self) -> np.ndarray:
-        """Cycles per unit of time (n, k), in the axes of the bodies."""
+        """Frequencies (n, k) in the axes of the bodies, in cycles per unit of time."""
         return np.asarray(self.eigenvalues.imag / (2 * np.pi))
 
     def __str__(self) -> str:
@@ -64,12 +73,17 @@ class EigenvalueLoci:
 def campbell(
     of: Family, speeds: ArrayLike, count: int = 10, parameter: str = "speed", progress: Progress | None = None
 ) -> EigenvalueLoci:
-    """Frequencies against speed: `of(speed)` is the mechanism that turns with it (its drivers or start say so); at each speed its steady motion and the vibrations about it.
+    """Vibrations about the steady motion, over the speed (Campbell diagram).
 
-    Drivers that take time to get up to speed are taken when they have (`steady_motion`). A parameter that changes neither speeds nor vibrations is refused: it is not what the mechanism turns with.
+    `of(speed)`: the mechanism that rotates with the speed, by its drivers or its initial velocities. Drivers that reach
+    their speed later are taken at that time (`steady_motion`). `count`: number of vibrations to follow.
 
-    Eigenvalues are those that an observer sees who turns with the bodies (blades, strain gauges). `seen` are the frequencies of whirling shafts seen from the ground, that is
-    plus or minus the speed by the sense of the whirl: right where the bodies turn about one axis and their supports are isotropic.
+    The eigenvalues are those for an observer who rotates with the bodies (blades, strain gauges). `seen` contains the
+    frequencies of whirling shafts as seen from the ground, which differ by plus or minus the speed, depending on the
+    sense of the whirl. They are correct if the bodies rotate about one axis and their supports are isotropic.
+
+    Raises `LinearError` when neither velocities nor vibrations depend on the parameter, and `EquilibriumError` when
+    there is no steady motion.
     """
     found: list[np.ndarray] = []
 
@@ -86,29 +100,38 @@ def campbell(
 def root_locus(
     of: Family, values: ArrayLike, count: int = 10, parameter: str = "parameter", progress: Progress | None = None
 ) -> EigenvalueLoci:
-    """Vibrations about the equilibrium, against any parameter of a mechanism."""
+    """Vibrations about the equilibrium, over any parameter of a mechanism.
+
+    `of(value)`: the mechanism for a value; `count`: number of vibrations to follow. Raises `LinearError` when the
+    values are not finite numbers, and `EquilibriumError` when there is no equilibrium.
+    """
     return _followed(of, values, count, parameter, equilibrium, progress)
 
 
 def along_motion(result: Result, count: int = 10, times: int = 50, progress: Progress | None = None) -> EigenvalueLoci:
-    """Vibrations about the states that a result went through, as if each were held: what a measurement in short windows sees. `times`: how many, evenly spread."""
+    """Vibrations about states of a result, as if the mechanism remained there.
+
+    A measurement in short time windows shows these vibrations. `times`: number of states, evenly spread over the stored
+    times; `count`: number of vibrations to follow.
+    """
     chosen = np.unique(np.linspace(0, len(result.t) - 1, times).round().astype(int))
     cases = ((float(result.t[k]), linearise(result.mechanism, result.state(int(k)))) for k in chosen)
     return _branches(cases, len(chosen), count, "time", progress)
 
 
 def _require_change(loci: EigenvalueLoci, velocities: list[np.ndarray]) -> None:
-    """Refuse a diagram over a parameter with which neither velocities nor vibrations change."""
+    """Raise `LinearError` when neither velocities nor vibrations change with the parameter."""
     if np.ptp(loci.values) == 0:
         return
     same = all((w == velocities[0]).all() for w in velocities)
     scale = np.abs(loci.eigenvalues).max(initial=0.0)
     if same and np.ptp(loci.eigenvalues.imag, axis=0).max(initial=0.0) <= FLAT * scale:
-        still = "" if velocities[0].any() else ", and nothing turns"
+        still = "" if velocities[0].any() else ", and nothing rotates"
         raise LinearError(
-            f"Speeds and vibrations are the same for every value of {loci.parameter!r} from {loci.values.min():.6g} to {loci.values.max():.6g}{still}. "
-            "Each mechanism must turn with its value from the start: drive it with motion.constant_speed(value), or set_speed; a driver that gets up to speed later and is a function of your own "
-            "does not say when it has: follow linearise(steady_motion(system, t)) with a time t after that."
+            f"Speeds and vibrations are the same for every value of {loci.parameter!r} from {loci.values.min():.6g} to "
+            f"{loci.values.max():.6g}{still}. Each mechanism must rotate with its value from the start: drive it with "
+            "motion.constant_speed(value), or set_speed. If a function of your own drives it and reaches its speed "
+            "later, use linearise(steady_motion(system, t)) with a time t after that."
         )
 
 
@@ -142,7 +165,8 @@ def _branches(
         else:
             if len(found.shapes) != len(before.shapes):
                 raise LinearError(
-                    f"The mechanism must keep its bodies and modes as {parameter!r} changes; at {value:.6g} it has {len(found.shapes)} coordinates, before {len(before.shapes)}."
+                    f"The bodies and modes of the mechanism must not depend on {parameter!r}; at {value:.6g} it has "
+                    f"{len(found.shapes)} coordinates, before {len(before.shapes)}."
                 )
             before = continued(before, found, weight)
         values.append(value)
@@ -156,9 +180,10 @@ def _branches(
 
 
 def continued(before: Vibration, found: Vibration, weight: np.ndarray) -> Vibration:
-    """Those of the modes `found` that continue those `before`, by shape (modal assurance criterion) and frequency.
+    """The modes of `found` that continue those of `before`, by shape (modal assurance criterion) and frequency.
 
-    Of equal eigenvalues only the space of their shapes has a meaning, whatever basis of it was found: shapes are compared with that space, and continued within it.
+    `weight` (nv, 1): scale of each coordinate. For equal eigenvalues only the space of the shapes is determined; the
+    shapes are compared with that space, and continued within it.
     """
     a, b = _unit(before.shapes * weight), _unit(found.shapes * weight)
     alike = np.abs(a.conj().T @ b) ** 2
@@ -186,13 +211,13 @@ def _unit(x: np.ndarray) -> np.ndarray:
 
 
 def _space(x: np.ndarray) -> np.ndarray:
-    """Orthonormal basis of the columns."""
+    """An orthonormal basis of the columns."""
     U, sizes, _ = np.linalg.svd(x, full_matrices=False)
     return np.asarray(U[:, sizes > 1e-6 * sizes.max(initial=0.0)])
 
 
 def _from_ground(linear: LinearisedModel, vibration: Vibration) -> np.ndarray:
-    """Frequencies (k,) of motions across the axis of rotation as the ground sees them; not a number where bodies do not turn about one axis."""
+    """Frequencies (k,) as seen from the ground; NaN where bodies do not rotate about one axis."""
     mechanism, state, flat = linear.mechanism, linear.state, compiled(linear.mechanism)
     turning, momenta = [], linear.M @ vibration.shapes
     for b in range(len(flat.modes)):
@@ -219,7 +244,7 @@ def _from_ground(linear: LinearisedModel, vibration: Vibration) -> np.ndarray:
         with_it, against, axial = (x[:, group].conj().T @ x[:, group] for x in (forward, backward, along))
         total = with_it + against + axial
         size = np.trace(total).real / len(group)
-        if size > 0:  # of equal vibrations any mixture is one: those that turn one way
+        if size > 0:  # among combinations of equal vibrations, take those that whirl in one sense
             shares = eigh(with_it - against, total + 1e-9 * size * np.eye(len(group)), eigvals_only=True)
             w = omega[group].mean()
             seen[group] = np.where(shares > 0.5, w + speed, np.where(shares < -0.5, np.abs(w - speed), w))
@@ -227,7 +252,7 @@ def _from_ground(linear: LinearisedModel, vibration: Vibration) -> np.ndarray:
 
 
 def equal(eigenvalues: np.ndarray, tolerance: float = EQUAL) -> list[np.ndarray]:
-    """Groups of vibrations whose eigenvalues are the same, up to a relative `tolerance`."""
+    """Groups of the indices of eigenvalues that are equal up to a relative `tolerance`."""
     left, groups = list(range(len(eigenvalues))), []
     while left:
         near = [k for k in left if abs(eigenvalues[k] - eigenvalues[left[0]]) <= tolerance * abs(eigenvalues[k])]
@@ -239,8 +264,13 @@ def equal(eigenvalues: np.ndarray, tolerance: float = EQUAL) -> list[np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class StabilityMap:
-    """Growth rate (ny, nx) of the least stable motion over two parameters, nan where there is no equilibrium, and that motion's frequency; `stable` (ny, nx): where there is one about which
-    nothing grows by more than the error of its eigenvalue."""
+    """The least stable motion over two parameters `x` (nx,) and `y` (ny,).
+
+    - `growth` (ny, nx): its growth rate per unit of time, NaN where there is no equilibrium.
+    - `frequency` (ny, nx): its frequency, in cycles per unit of time.
+    - `stable` (ny, nx): whether there is an equilibrium and no motion about it grows by more than the error of its
+      eigenvalue.
+    """
 
     x_name: str
     y_name: str
@@ -266,9 +296,9 @@ def stability_map(
     moving: bool = False,
     progress: Progress | None = None,
 ) -> StabilityMap:
-    """Stability of the equilibrium (with `moving`, of the steady motion) of `of(x, y)` for every pair of values.
+    """Stability of the equilibrium of `of(x, y)` for every pair of values; with `moving`, of the steady motion.
 
-    Raises `LinearError` when no pair has an equilibrium near its start.
+    `names`: of the two parameters. Raises `LinearError` when no pair has an equilibrium near its initial state.
     """
     xs, ys = np.atleast_1d(np.asarray(x, dtype=float)), np.atleast_1d(np.asarray(y, dtype=float))
     growth, frequency = np.full((2, len(ys), len(xs)), np.nan)
@@ -286,5 +316,8 @@ def stability_map(
         if progress is not None:
             progress((j + 1) / len(ys))
     if np.isnan(growth).all():
-        raise LinearError("None of the pairs of values has an equilibrium near its start.")
+        raise LinearError("None of the pairs of values has an equilibrium near its initial state.")
     return StabilityMap(*names, xs, ys, growth, frequency, stable)
+
+
+refuse_old_names(__name__)

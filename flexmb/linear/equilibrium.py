@@ -1,4 +1,4 @@
-"""Equilibrium under gravity, springs, loads and drivers: at rest, or in steady motion."""
+"""Equilibrium under gravity, springs, loads and drivers, at rest or in steady motion."""
 
 from dataclasses import dataclass, replace
 
@@ -25,22 +25,25 @@ from flexmb.spatial.layout import pose
 
 ITERATIONS = 100
 LARGEST = 0.2
-"""Displacement of one iteration, relative to the mechanism's length, or angle."""
+"""Largest displacement of one iteration, relative to the mechanism's length, or angle."""
 TOLERANCE = 1e-11
 LOAD_STEPS = (1, 4, 16)
-"""Numbers of steps in which gravity, loads and speeds are tried to be applied, one after the other."""
+"""Numbers of steps in which gravity, loads and speeds are applied; they are tried one after the other."""
 STEADY = 1e-6
 MOST_CHANGES = 1000
-"""Changes of a function of time that are followed to find out when it has settled; one with more repeats itself."""
+"""Largest number of changes of a function of time that are examined for its steady part; one with more is periodic."""
 LATER = 0.2
-"""Part of a turn in radians (or of the length) after which a motion must still be steady."""
+"""Rotation (radians), or displacement relative to the length, after which the steadiness of a motion is checked."""
 
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """The state, at rest or in steady motion, the multipliers of its joints, and the stiffness of the softest motion that the joints allow (negative: unstable), per unit of mass.
+    """An equilibrium, at rest or in steady motion.
 
-    `error`: bound of the error of `softest`.
+    - `state`: the configuration and velocities; `multipliers` (nj,): of the joints.
+    - `softest`: stiffness of the softest motion that the joints allow, per unit of mass; negative if unstable.
+    - `error`: a bound of the error of `softest`.
+    - `iterations`: those of Newton's method.
     """
 
     mechanism: Mechanism
@@ -52,19 +55,22 @@ class Equilibrium:
 
     @property
     def stable(self) -> bool:
-        """Whether the potential energy has a minimum there, beyond the error of `softest`."""
+        """Whether the potential energy has a minimum at the equilibrium, beyond the error of `softest`."""
         return self.softest > self.error
 
     @property
     def verdict(self) -> str:
-        """ "stable", "unstable", or "undecided": the softest motion has no stiffness beyond its error, as a rotor at a critical speed."""
+        """ "stable", "unstable", or "undecided".
+
+        It is undecided if the stiffness of the softest motion is within its error, as for a rotor at a critical speed.
+        """
         if self.stable:
             return "stable"
         return "unstable" if self.softest < -self.error else "undecided"
 
     @property
     def result(self) -> Result:
-        """As a result of one time: for reactions, stresses, pictures; accelerations are zero in the axes of the bodies."""
+        """A result with one time, for reactions, stresses and pictures; its accelerations, in body axes, are zero."""
         none, w = np.zeros((1, len(self.state.w))), self.state.w[None]
         return result_of_states(
             self.mechanism,
@@ -77,19 +83,26 @@ class Equilibrium:
         )
 
     def __str__(self) -> str:
-        return f"{self.mechanism.name!r} {'moves steadily' if self.state.w.any() else 'rests'}, {self.verdict}: softest motion {self.softest:.4g} per time squared; {self.iterations} iterations"
+        found = "moves steadily" if self.state.w.any() else "rests"
+        softest = f"softest motion {self.softest:.4g} per time squared"
+        return f"{self.mechanism.name!r} {found}, {self.verdict}: {softest}; {self.iterations} iterations"
 
 
 def equilibrium(
     system: System | Mechanism, t: float | None = None, *, acceleration: ArrayLike = (0.0, 0.0, 0.0)
 ) -> Equilibrium:
-    """The equilibrium near the start, with functions of time at `t` (default: that of the start).
+    """The equilibrium near the initial state, with functions of time at `t` (default: the initial time).
 
-    `acceleration` (3,): of everything, the ground too: a crane on a vehicle that brakes. What is found rests in axes that move along; its mechanism has the gravity that is felt there, `g - a`.
+    `acceleration` (3,): of the whole mechanism with its ground, in world axes, such as that of a crane on a braking
+    vehicle. The equilibrium is at rest in the accelerated axes; its mechanism has the gravity `g - a` that acts there.
 
-    Newton's method with the tangent of the whole model, joints included; where it would go uphill, downhill instead, so that it ends in a stable equilibrium unless it starts at an
-    unstable one. Where this fails, gravity and loads grow in steps. Raises `EquilibriumError` when there is none near, or a motion is free: then the place is not determined.
-    Cost: dense matrices of the mechanism's size.
+    Newton's method uses the tangent of the whole model with its joints. Where its step would increase the potential
+    energy, the direction is reversed, so that the iteration ends at a stable equilibrium unless it starts at an
+    unstable one. If it fails, gravity and loads are applied in steps. Cost: dense matrices of the size of the
+    mechanism.
+
+    Raises `EquilibriumError` when there is no equilibrium near the initial state, or when a motion is unrestrained, so
+    that the equilibrium is not unique.
     """
     mechanism = system.build() if isinstance(system, System) else system
     felt = vector(acceleration, "acceleration")
@@ -99,22 +112,33 @@ def equilibrium(
 
 
 def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilibrium:
-    """The steady motion nearest to the start: every body keeps the velocity that it has at the start (a rotation about a fixed axis, a translation), and is deformed as that needs. What only
-    springs connect to a turning body turns with it.
+    """The steady motion nearest to the initial state.
 
-    `t`: a time at which drivers have reached their speed, and loads their value; by default the time after which all drivers are known to stay as they are (the end of a spin-up), else
-    the start. What is found is then drawn where it starts, its drivers turning at these speeds.
+    Every body keeps its initial velocity (a rotation about a fixed axis, or a translation), and is deformed
+    accordingly. Bodies that only springs connect to a rotating body rotate with it. Examples are a rotor at speed, a
+    rotating blade, and a governor.
 
-    A rotor at speed, a turning blade, a governor. Found as `equilibrium` is, with centrifugal forces, the speed too growing in steps where needed. `softest` then says that of the
-    potential of gravity, elasticity and centrifugal forces: positive is stable; negative may be stabilised by gyroscopic forces: ask `linearise(...).modes().stable`.
-    Raises `EquilibriumError` too when the motion cannot be steady: gravity across the axis, a mechanism that changes its shape as it turns, drivers that still accelerate.
+    `t`: a time at which drivers have reached their speed, and loads their value. By default it is the time after which
+    all drivers are known to be steady (the end of a spin-up), or else the initial time. The steady motion is given at
+    the initial position of the drivers, with their speeds at `t`.
+
+    The method is that of `equilibrium`, with centrifugal forces; the speed is also increased in steps if necessary.
+    `softest` refers to the potential of gravity, elasticity and centrifugal forces: if it is positive, the motion is
+    stable; if it is negative, gyroscopic forces may stabilise the motion, which `linearise(...).modes().stable`
+    decides.
+
+    Raises `EquilibriumError` as `equilibrium` does, and when the motion cannot be steady: gravity across the axis, a
+    mechanism whose shape changes as it rotates, or drivers that accelerate.
     """
     mechanism = system.build() if isinstance(system, System) else system
     return _in_steps(_at_speed(mechanism, t), None, moving=True)
 
 
 def _at_speed(mechanism: Mechanism, t: float | None) -> Mechanism:
-    """The mechanism with drivers that have, from where they start, the speeds of the time `t`, and other functions of time that stay as they are then."""
+    """The mechanism with the steady functions of time at `t`.
+
+    Drivers have, from their initial position, their speeds at the time `t`; other functions of time keep their values.
+    """
     begin = mechanism.initial.t
     driving = {row.function for row in mechanism.rows[: mechanism.joint_rows] if row.function >= 0}
     t = max((_settled(mechanism.functions[k], begin) for k in driving), default=begin) if t is None else t
@@ -128,7 +152,8 @@ def _at_speed(mechanism: Mechanism, t: float | None) -> Mechanism:
             span = abs(t - begin)
             if abs(acceleration) * span**2 > STEADY * (abs(rate) * span + abs(value - start)):
                 raise EquilibriumError(
-                    f"The driver {motion.description!r} of {mechanism.name!r} still accelerates at t = {t:.6g}, by {acceleration:.4g}. Give a time at which its speed is constant."
+                    f"The driver {motion.description!r} of {mechanism.name!r} still accelerates at t = {t:.6g}, by "
+                    f"{acceleration:.4g}. Give a time at which its speed is constant."
                 )
             rate = 0.0 if abs(rate) * span <= STEADY**2 * abs(value - start) else rate
             value = start - rate * begin
@@ -137,7 +162,7 @@ def _at_speed(mechanism: Mechanism, t: float | None) -> Mechanism:
 
 
 def _settled(motion: TimeFunction, t: float) -> float:
-    """The time after which a function of time is known to keep its rate; `t` where that is not known, or it never does."""
+    """The time after which the rate of a function of time is known to be constant; `t` if there is none."""
     ahead = getattr(motion, "ahead", None)
     if ahead is None:
         return t
@@ -177,7 +202,7 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
 
 
 def _with_part(mechanism: Mechanism, part: float) -> Mechanism:
-    """The mechanism with a part of its gravity and loads."""
+    """The mechanism with a fraction of its gravity and loads."""
     if part == 1.0:
         return mechanism
     loads = tuple(replace(load, wrench=part * load.wrench) for load in mechanism.loads)
@@ -187,7 +212,11 @@ def _with_part(mechanism: Mechanism, part: float) -> Mechanism:
 def _search(
     mechanism: Mechanism, start: np.ndarray, near: np.ndarray, world: np.ndarray, t: float, downhill: bool
 ) -> Equilibrium:
-    """The equilibrium near the configuration `start` and angles `near` of bodies that keep their velocities (6 nb,) in the `world`; `downhill`: not a maximum of the potential if there is another way."""
+    """The equilibrium near a configuration, of bodies with constant velocities.
+
+    `start` (nq,), `near` (na,): the configuration and its angles; `world` (6 nb,): velocities of the bodies, as of
+    `_in_world`. `downhill`: avoid maxima of the potential, unless the iteration starts at one.
+    """
     flat = compiled(mechanism)
     q = start.copy()
     e = Equations(mechanism, q, near)
@@ -216,14 +245,16 @@ def _search(
             softest, error = _softest(e, functions, state, multipliers, bool(world.any()))
             return Equilibrium(mechanism, state, multipliers, softest, error, iteration)
     raise EquilibriumError(
-        f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by {min(size, LARGEST):.2g} of its length. Start nearer to one, or add a spring that holds it."
+        f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by "
+        f"{min(size, LARGEST):.2g} of its length. Start nearer to one, or add a spring that restrains it."
     )
 
 
 def _carried_along(mechanism: Mechanism, state: State) -> State:
-    """The state with velocities at which no spring changes its length: bodies that move keep their velocities, and what springs alone connect to them is taken along.
+    """The state with velocities at which no spring changes its length.
 
-    Where that cannot be, joints keep the speeds that they are given to start with; else the velocities are those nearest to the state's.
+    Moving bodies keep their velocities, and bodies that only springs connect to them move with them. If this is
+    impossible, joints keep their given initial speeds; otherwise the velocities are those nearest to the state's.
     """
     flat, functions = compiled(mechanism), mechanism.function_values(state.t)
     J = row_jacobian(mechanism, flat, state.q, functions)[1]
@@ -248,7 +279,7 @@ def _carried_along(mechanism: Mechanism, state: State) -> State:
 
 
 def _in_world(flat: CompiledModel, state: State) -> np.ndarray:
-    """Velocity of the point of each body that is at the world's origin, and angular velocity, in world axes (6 nb,)."""
+    """Velocities (6 nb,) in world axes: of each body's point at the origin of the world, and angular velocity."""
     out = []
     for b in range(len(flat.modes)):
         r, R, s = *pose(flat, state.q, b), flat.v_start[b]
@@ -258,7 +289,7 @@ def _in_world(flat: CompiledModel, state: State) -> np.ndarray:
 
 
 def _in_bodies(flat: CompiledModel, q: np.ndarray, world: np.ndarray) -> np.ndarray:
-    """Velocities (nv,) in body axes, of rigid bodies, from those of `_in_world`."""
+    """Velocities (nv,) of rigid bodies in body axes, from those of `_in_world`."""
     w = np.zeros(len(flat.weight))
     for b in range(len(flat.modes)):
         (r, R), s = pose(flat, q, b), flat.v_start[b]
@@ -268,7 +299,7 @@ def _in_bodies(flat: CompiledModel, q: np.ndarray, world: np.ndarray) -> np.ndar
 
 
 def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
-    """Look at the motion a little later: it must still be in balance, and closed."""
+    """Raise `EquilibriumError` unless the motion is still balanced, and its joints closed, a little later."""
     mechanism, state = found.mechanism, found.state
     flat, nj = compiled(mechanism), mechanism.joint_rows
     speed = float((np.abs(state.w) * flat.weight).max(initial=0.0))
@@ -287,13 +318,15 @@ def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
     if opened > STEADY * mechanism.length or sizes.max(initial=0.0) > STEADY:
         body = mechanism.bodies[int(np.searchsorted(flat.v_start, int(sizes.argmax()), side="right")) - 1].name
         raise EquilibriumError(
-            f"{mechanism.name!r} does not move steadily: {later:.3g} later its joints are open by {opened:.3g} and {body!r} accelerates by {sizes.max(initial=0.0):.2g} of what the speed and "
-            "gravity amount to. Steady motion needs drivers of constant speed, gravity along the axis, and a mechanism that turns as one or whose parts look the same as they turn."
+            f"{mechanism.name!r} does not move steadily: {later:.3g} later its joints are open by {opened:.3g} and "
+            f"{body!r} accelerates by {sizes.max(initial=0.0):.2g}, relative to the effects of speed and gravity. "
+            "Steady motion needs drivers of constant speed, gravity along the axis, and a mechanism that rotates as "
+            "one body or whose parts keep their shape as they rotate."
         )
 
 
 def _stiffness(e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray) -> tuple:
-    """Stiffness (nv, nv) of bodies whose velocities stay in the world, Jacobian of the joints (nj, nv), motions that they allow (nv, nf)."""
+    """Stiffness (nv, nv) at constant world velocities, Jacobian of the joints (nj, nv), allowed motions (nv, nf)."""
     t = tangent(e, functions, q, w, np.zeros_like(w), multipliers)
     e.residual(functions, q, w, np.zeros_like(w), multipliers)
     G = as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray()
@@ -301,7 +334,10 @@ def _stiffness(e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray
 
 
 def _motions_by_stiffness(e: Equations, K: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Displacements (nv, nf) of unit mass that the joints allow and `K` does not couple, and the stiffness of each (nf,), the softest of all decades apart from the stiffest."""
+    """Displacements (nv, nf) of unit mass that the joints allow and `K` does not couple, and their stiffnesses (nf,).
+
+    The stiffness of soft motions is accurate even if others are stiffer by many orders of magnitude.
+    """
     M = e.mass()
     small = N.T @ K @ N
     vectors = eigh(0.5 * (small + small.T), N.T @ (M @ N))[1]
@@ -312,9 +348,10 @@ def _motions_by_stiffness(e: Equations, K: np.ndarray, N: np.ndarray) -> tuple[n
 def _newton_step(
     e: Equations, K: np.ndarray, N: np.ndarray, force: np.ndarray, rounded: np.ndarray, downhill: bool
 ) -> tuple[np.ndarray, float]:
-    """Newton's step (nv,) within the motions `N` that the joints allow, and the displacement that rounding of the forces (nv,) leaves open.
+    """Newton's step (nv,) within the allowed motions `N`, and the displacement that round-off leaves open.
 
-    Stiffnesses below their error are raised to it, and where rounding alone acts along such a motion it stays where it is; `downhill`: with negative ones turned round.
+    `rounded` (nv,): round-off of the forces. Stiffnesses below their error are raised to it; a motion with such a
+    stiffness is not changed if its force is round-off. `downhill`: reverse the sign of negative stiffnesses.
     """
     if not N.shape[1]:
         return np.zeros(len(force)), 0.0
@@ -334,9 +371,11 @@ def _newton_step(
 def _softest(
     e: Equations, functions: np.ndarray, state: State, multipliers: np.ndarray, moving: bool
 ) -> tuple[float, float]:
-    """The lowest stiffness per unit of mass and a bound of its error; refuses motions that nothing holds, but for moving bodies: at a critical speed there is one.
+    """The lowest stiffness per unit of mass and a bound of its error.
 
-    Whether something holds a motion is decided by the error of its own stiffness, not by how stiff others are: gravity holds a hanging bar of steel, ten decades softer than its bending.
+    Raises `EquilibriumError` for unrestrained motions of mechanisms at rest; at a critical speed, moving bodies have
+    one. The error of its own stiffness decides whether a motion is restrained, not the stiffness of others: gravity
+    restrains a hanging bar of steel, with a stiffness ten orders of magnitude below that of its bending.
     """
     q, w = state.q, state.w
     none = np.zeros_like(w)
@@ -353,14 +392,15 @@ def _softest(
     free = np.flatnonzero(np.abs(stiffness) <= error)
     if len(free) and not moving:
         raise EquilibriumError(
-            f"{e.mechanism.name!r} has {len(free)} motion(s) that nothing holds or returns{_moved_most(e, x[:, free])}, so its place of rest is not determined. Drive or hold them, or add a spring."
+            f"{e.mechanism.name!r} has {len(free)} motion(s) that nothing restrains{_moved_most(e, x[:, free])}, so "
+            "its equilibrium is not unique. Drive or lock them, or add a spring."
         )
     k = int(stiffness.argmin())
     return float(stiffness[k]), float(error[k])
 
 
 def _moved_most(e: Equations, x: np.ndarray) -> str:
-    """The body that moves most in the motions `x` (nv, n)."""
+    """The body that moves most in the motions `x` (nv, n), as text."""
     place = int((np.abs(x).max(axis=1) * e.flat.weight).argmax())
     body = e.mechanism.bodies[int(np.searchsorted(e.flat.v_start, place, side="right")) - 1].name
     return f" ({body!r} moves most)"

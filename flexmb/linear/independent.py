@@ -1,13 +1,17 @@
-"""Independent coordinates of small motions, and how the motions they stand for change as the mechanism moves.
+"""Independent coordinates of small motions, and the change of the corresponding displacements along the motion.
 
-The coordinates are those of the joints of the tree, with the elastic ones. Where joints close loops, or are driven, some of them follow from the others: they are eliminated, and the same ones
-along the motion, so that the null space of the joint equations is continued smoothly. Displacements are then `x = N y` with `N` a function of time, and
+The coordinates are those of the joints of the spanning tree, and the elastic ones. Where joints close loops, or are
+driven, some coordinates depend on the others and are eliminated. The same ones are eliminated along the motion, so that
+the null space of the joint equations is continued smoothly. Displacements are then `x = N y` with a matrix `N` that
+depends on time, and
 
-    x' = N y' + N' y ,      x'' = N y'' + 2 N' y' + N'' y ,
+    x' = N y' + N' y ,      x'' = N y'' + 2 N' y' + N'' y .
 
-so that the equations of small motions `M x'' + D x' + K x + G^T dlambda = 0` become those of Lagrange in the coordinates `y`, linearised: away from rest and steady motion `N'` and `N''` matter.
+The equations of small motions `M x'' + D x' + K x + G^T dlambda = 0` thus become the linearised equations of Lagrange
+in the coordinates `y`. Away from rest and steady motion, `N'` and `N''` contribute to them.
 
-Source of the choice by pivots: Wehage, Haug, "Generalized coordinate partitioning for dimension reduction in analysis of constrained dynamic systems" (1982).
+Source of the choice by pivots: Wehage, Haug, "Generalized coordinate partitioning for dimension reduction in analysis
+of constrained dynamic systems" (1982).
 """
 
 from collections.abc import Callable
@@ -29,13 +33,15 @@ from flexmb.mechanism.state import State
 
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
-"""First and second differences of the eighth order over nine points."""
+"""Coefficients of first and second differences of eighth order over nine points."""
 APART = 0.02
-"""Displacement between these points, relative to the mechanism's length, or angle: errors of 1e-12 of the second derivative, by curvature and by rounding."""
+"""Displacement between these points, relative to the mechanism's length, or angle. The second derivative then has
+errors of 1e-12 by truncation and by round-off.
+"""
 SECOND_CHOICE = 0.1
-"""Part of the largest pivot with which a coordinate may be eliminated instead of one that is nearer to the ground."""
+"""Smallest pivot, relative to the largest, of a coordinate that is eliminated in place of one nearer to the ground."""
 ELASTIC = 1e-3
-"""Weight of the pivots of elastic coordinates: they are eliminated where nothing else can be."""
+"""Weight of the pivots of elastic coordinates, which are eliminated only if no others can be."""
 
 Changing = tuple[np.ndarray, np.ndarray, np.ndarray]
 """A matrix, its rate and its second derivative along a motion."""
@@ -43,7 +49,11 @@ Changing = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Independent:
-    """Independent coordinates about a state with accelerations `wdot`. `of_tree`: they are the coordinates of the joints themselves; else combinations with orthonormal displacements."""
+    """Independent coordinates about a state with the accelerations `wdot` (nv,).
+
+    They are the coordinates of the joints themselves if `of_tree`; otherwise combinations with orthonormal
+    displacements.
+    """
 
     mechanism: Mechanism
     state: State
@@ -51,33 +61,36 @@ class Independent:
 
     @cached_property
     def of_tree(self) -> bool:
-        """Whether the joints are an open tree, none of them driven."""
+        """Whether the joints form an open tree and none of them is driven."""
         return is_tree(self.mechanism)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the coordinates: "hinge about z", "rod eta 1" of an open tree; else "motion 1" and so on."""
+        """Names of the coordinates: "hinge about z", "rod eta 1" for an open tree; otherwise "motion 1" and so on."""
         names = joint_names(self.mechanism)
         return names if self.of_tree else tuple(f"motion {k + 1}" for k in range(len(names) - len(self._dependent)))
 
     @cached_property
     def motions(self) -> Changing:
-        """`N` (nv, nf), orthonormal displacements unless `of_tree`, with `N'` and `N''` along the motion."""
+        """`N` (nv, nf), with orthonormal displacements unless `of_tree`, and its derivatives `N'` and `N''`."""
         return self._changing(self._at)
 
     def carried(self, imposed: np.ndarray) -> Changing:
-        """Motions (nv, n) with which the joint equations change by `imposed` (nj, n), at the start those of least displacement, along the motion."""
+        """Displacements (nv, n), along the motion, that change the joint equations by `imposed` (nj, n).
+
+        At the state itself they are those of least magnitude.
+        """
         weight = compiled(self.mechanism).weight[:, None]
         N, eliminated, right = self._at(0.0), self._eliminated(0.0)[1], imposed
         first = eliminated @ right
-        # both bases are complete: least displacement is what is left when that along N is taken off
+        # both bases are complete: subtracting the part along N leaves the least displacement
         along = (
             np.linalg.lstsq(N * weight, first * weight, rcond=None)[0] if N.shape[1] else np.zeros((0, right.shape[1]))
         )
         return self._changing(lambda t: self._eliminated(t)[1] @ right - self._at(t) @ along)
 
     def _changing(self, at: Callable[[float], np.ndarray]) -> Changing:
-        """A matrix along the motion and its derivatives, zero at rest."""
+        """A matrix along the motion and its derivatives, which are zero at rest."""
         flat, middle = compiled(self.mechanism), at(0.0)
         speed = float((np.abs(self.state.w) * flat.weight).max(initial=0.0))
         gain = float((np.abs(self.wdot) * flat.weight).max(initial=0.0))
@@ -88,13 +101,13 @@ class Independent:
         return middle, np.tensordot(FIRST, table, 1) / h, np.tensordot(SECOND, table, 1) / h**2
 
     def _at(self, t: float) -> np.ndarray:
-        """`N` at a time from now, along the motion to the second order."""
+        """`N` at the time `t` from the state, along the motion to second order."""
         if self.of_tree:
             return joint_motions(self.mechanism, self._moved(t)[0])
         return self._eliminated(t)[0] @ self._combined
 
     def _moved(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Configuration and functions of time at a time from now, to the second order."""
+        """Configuration and functions of time at the time `t` from the state, to second order."""
         mechanism, state = self.mechanism, self.state
         q = np.empty_like(state.q)
         displace(compiled(mechanism), state.q, t * state.w + 0.5 * t * t * self.wdot, q)
@@ -103,21 +116,21 @@ class Independent:
         return q, functions
 
     def _rows(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Motions of the tree, and the changes (nj, ny) of the joint equations by them."""
+        """Motions of the tree (nv, ny), and the corresponding changes (nj, ny) of the joint equations."""
         mechanism = self.mechanism
         q, functions = self._moved(t)
         N = joint_motions(mechanism, q)
         return N, np.asarray(self._jacobian(q, functions) @ N)
 
     def rows_at(self, t: float) -> sp.csr_matrix:
-        """The Jacobian (nj, nv) of the joint equations at a time from now."""
+        """The Jacobian (nj, nv) of the joint equations at the time `t` from the state."""
         return self._jacobian(*self._moved(t))
 
     def _jacobian(self, q: np.ndarray, functions: np.ndarray) -> sp.csr_matrix:
         return row_jacobian(self.mechanism, compiled(self.mechanism), q, functions)[1][: self.mechanism.joint_rows]
 
     def _eliminated(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Motions (nv, nf) for unit rates of the coordinates that are kept, and (nv, nj) those of the others for unit changes of the joint equations."""
+        """Motions for unit rates of independent coordinates (nv, nf), and unit changes of joint equations (nv, nj)."""
         N, C = self._rows(t)
         scale = self._row_scale
         gone = np.zeros(N.shape[1], bool)
@@ -131,13 +144,16 @@ class Independent:
 
     @cached_property
     def _row_scale(self) -> np.ndarray:
-        """Sizes (nj,) of the joint equations for a unit of displacement."""
+        """Magnitudes (nj,) of the joint equations for a unit of displacement."""
         scaled = self.rows_at(0.0).toarray() / compiled(self.mechanism).weight
         return np.maximum(np.linalg.norm(scaled, axis=1), np.finfo(float).tiny)
 
     @cached_property
     def _combined(self) -> np.ndarray:
-        """Combinations (nf, nf) of the coordinates that are kept, with orthonormal displacements: rigid ones first, so that stiff motions are not mixed into soft ones."""
+        """Combinations (nf, nf) of the independent coordinates with orthonormal displacements.
+
+        Rigid coordinates come first, so that soft motions contain no stiff ones.
+        """
         N = self._eliminated(0.0)[0]
         kept = np.delete(np.arange(N.shape[1] + len(self._dependent)), self._dependent)
         order = np.argsort(self._is_elastic[kept], kind="stable")
@@ -156,7 +172,10 @@ class Independent:
 
     @cached_property
     def _dependent(self) -> np.ndarray:
-        """Coordinates to eliminate: as many as there are independent equations; translations of bodies without a joint in the tree first, then those farthest from the ground."""
+        """Indices of the coordinates to eliminate, as many as there are independent equations.
+
+        Translations of bodies without a joint in the tree come first, then the coordinates farthest from the ground.
+        """
         tree = tree_of(self.mechanism)
         C = self._rows(0.0)[1] / self._row_scale[:, None] / tree.weight
         order = _preference(tree)
@@ -179,7 +198,7 @@ class Independent:
 
 
 def _preference(tree: Tree) -> np.ndarray:
-    """Rank (ny,) of the coordinates: the higher, the rather eliminated."""
+    """Rank (ny,) of the coordinates; those of higher rank are preferred for elimination."""
     ny = int(tree.start[-1])
     rank = np.zeros(ny)
     for place, b in enumerate(tree.order):

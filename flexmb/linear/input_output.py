@@ -1,4 +1,4 @@
-"""What acts on a mechanism and what is seen of it: inputs by their names, outputs as functions of a result."""
+"""Inputs and outputs of small motions: inputs by their names, outputs as functions of a result."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fem.errors import unknown_name
+from fem.renamed import refuse_old_names
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.equations.tangent import DIFFERENCE
@@ -19,11 +20,13 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Result, followed_angles, result_of_states
 
 Output = Callable[[Result], np.ndarray]
-"""One number for each stored time, of the positions, velocities, reactions at that time: `lambda r: r.position("arm.end")[:, 2]`."""
+"""One number for each stored time, which depends on positions, velocities and reactions at that time only, such as
+`lambda r: r.position("arm.end")[:, 2]`.
+"""
 
 
 def input_names(mechanism: Mechanism) -> list[str]:
-    """Everything that can act: loads (their factor), efforts of motors and springs, motions prescribed in joints."""
+    """The names of all inputs: loads (their factor), efforts of motors and springs, motions prescribed in joints."""
     return [*_loads(mechanism), *_efforts(mechanism), *_motions(mechanism)]
 
 
@@ -44,7 +47,7 @@ def _efforts(mechanism: Mechanism) -> dict[str, int]:
 
 
 def _motions(mechanism: Mechanism) -> dict[str, int]:
-    """Joint equations that hold a coordinate, or let it follow a function of time."""
+    """Joint equations that lock a coordinate, or prescribe it by a function of time."""
     found: dict[str, int] = {}
     for joint in mechanism.joints:
         held = [r for r in joint.rows if mechanism.rows[r].kind in (TRANSLATION, ANGLE)]
@@ -64,10 +67,13 @@ def _motions(mechanism: Mechanism) -> dict[str, int]:
 
 @dataclass(frozen=True, eq=False)
 class InputOutputModel:
-    """Small motions `x = T xi` with `xi = [y, f]`: independent coordinates and imposed motions; outputs `z = Z[0] xi + Z[1] xi' + Z[2] xi'' + direct u`.
+    """Small motions `x = T xi` with `xi = [y, f]` (independent coordinates and imposed motions), and their outputs.
 
-    `inputs` in the order they were given; `force` (nv, nu): generalised force of each unit of force-like input `u`; `moving`: `T` (nv, nf + nf_imposed) and its two derivatives along the
-    motion. `is_motion` (ni,) marks imposed motions.
+    The outputs are `z = Z[0] xi + Z[1] xi' + Z[2] xi'' + direct u`.
+
+    - `inputs`: in the given order; `is_motion` (ni,) marks imposed motions, the others are force-like inputs `u`.
+    - `moving`: `T` (nv, nf + nf_imposed) and its first two derivatives along the motion.
+    - `force` (nv, nu): generalised force of a unit of each force-like input.
     """
 
     inputs: tuple[str, ...]
@@ -87,11 +93,16 @@ class InputOutputModel:
 def input_output_model(
     linear: LinearisedModel, inputs: Iterable[str], outputs: Mapping[str, Output]
 ) -> InputOutputModel:
-    """Inputs and outputs of small motions. Outputs are differentiated by central differences (nine digits), joint reactions included."""
+    """The model of inputs and outputs of small motions.
+
+    Outputs, with joint reactions, are differentiated by central differences (nine digits). Raises `LinearError` for
+    unknown inputs and invalid outputs.
+    """
     mechanism, names = linear.mechanism, tuple(inputs)
     if not names or not outputs:
         raise LinearError(
-            f"Small motions need at least one input and one output; inputs of {mechanism.name!r}: {input_names(mechanism)}."
+            f"Small motions need at least one input and one output; inputs of {mechanism.name!r}: "
+            f"{input_names(mechanism)}."
         )
     loads, efforts, motions = _loads(mechanism), _efforts(mechanism), _motions(mechanism)
     for name in names:
@@ -112,11 +123,15 @@ def input_output_model(
     moving = linear.independent.motions
     if imposed.shape[1]:
         carried = linear.independent.carried(imposed)
-        moving = (np.hstack([moving[0], carried[0]]), np.hstack([moving[1], carried[1]]), np.hstack([moving[2], carried[2]]))  # fmt: skip
+        moving = (
+            np.hstack([moving[0], carried[0]]),
+            np.hstack([moving[1], carried[1]]),
+            np.hstack([moving[2], carried[2]]),
+        )
     B = np.array(force).reshape(-1, linear.M.shape[0]).T
     Z, by_multiplier = _seen(linear, moving, outputs)
     if len(G):
-        back = by_multiplier @ np.linalg.pinv(G.T, rcond=1e-9)  # reactions balance what the accelerations leave
+        back = by_multiplier @ np.linalg.pinv(G.T, rcond=1e-9)  # reactions balance the remaining forces
         Z = [z - back @ X for z, X in zip(Z, linear.along(moving)[::-1], strict=True)]
         direct = back @ B
     else:
@@ -125,7 +140,7 @@ def input_output_model(
 
 
 def _load_force(linear: LinearisedModel, number: int) -> np.ndarray:
-    """Generalised force (nv,) of a load with a factor of one."""
+    """Generalised force (nv,) of a load with the factor one."""
     mechanism = linear.mechanism
     alone = replace(mechanism, loads=(replace(mechanism.loads[number], function=-1),))
     e = Equations(alone, linear.state.q, linear.state.angles)
@@ -137,7 +152,7 @@ def _load_force(linear: LinearisedModel, number: int) -> np.ndarray:
 def _seen(
     linear: LinearisedModel, moving: Changing, outputs: Mapping[str, Output]
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Derivatives of the outputs by `xi`, `xi'` and `xi''` of displacements `T xi`, and by the multipliers."""
+    """Derivatives of the outputs with respect to `xi`, `xi'`, `xi''` of displacements `T xi`, and the multipliers."""
     mechanism, state = linear.mechanism, linear.state
     T, rate, second = moving
     flat, n, nj = compiled(mechanism), T.shape[1], len(linear.multipliers)
@@ -158,9 +173,14 @@ def _seen(
     for k in range(len(x)):
         displace(flat, state.q, x[k], q[k])
     seen = result_of_states(
-        mechanism, np.full(len(x), state.t), q, state.w + w, linear.wdot + wdot, linear.multipliers + multipliers,
+        mechanism,
+        np.full(len(x), state.t),
+        q,
+        state.w + w,
+        linear.wdot + wdot,
+        linear.multipliers + multipliers,
         angles=followed_angles(mechanism, q, state.angles),
-    )  # fmt: skip
+    )
     table = np.array([_values(name, output, seen) for name, output in outputs.items()])
     change = 0.5 * (table[:, : len(x) // 2] - table[:, len(x) // 2 :])
     Z = [change[:, :n] / step, change[:, n : 2 * n], change[:, 2 * n : 3 * n]]
@@ -171,8 +191,13 @@ def _values(name: str, output: Output, seen: Result) -> np.ndarray:
     values = np.asarray(output(seen), dtype=float)
     if values.shape != seen.t.shape or not np.isfinite(values).all():
         raise LinearError(
-            f"Output {name!r} must be one finite number for each time of a result, of that time alone (no energies, no derivatives along the times), such as "
-            f'lambda r: r.position("{seen.mechanism.markers[-1].name}")[:, 0]; found shape {values.shape} for {len(seen.t)} times'
+            f"Output {name!r} must be one finite number for each time of a result, of that time alone (no energies, no "
+            "derivatives over time), such as "
+            f'lambda r: r.position("{seen.mechanism.markers[-1].name}")[:, 0]; found shape {values.shape} for '
+            f"{len(seen.t)} times"
             f"{'' if np.isfinite(values).all() else ', with values that are not finite'}."
         )
     return values
+
+
+refuse_old_names(__name__)

@@ -1,7 +1,10 @@
-"""Motions that the joints of a tree allow, one for each free axis of a joint and each elastic coordinate, by recursion from the ground outwards.
+"""Motions that the joints of a tree allow, by recursion from the ground outwards.
 
-Independent coordinates that mean something, without a singular value decomposition of all joint equations. Source of the approach: Li, Gontier, "A method for linearization of the dynamic
-equations of flexible multibody systems" (NATO ASI 1993).
+There is one for each free axis of a joint and each elastic coordinate. These independent coordinates have a physical
+meaning, and need no singular value decomposition of all joint equations.
+
+Source of the approach: Li, Gontier, "A method for linearization of the dynamic equations of flexible multibody systems"
+(NATO ASI 1993).
 """
 
 import numpy as np
@@ -17,7 +20,10 @@ AXES = ("x", "y", "z", "about x", "about y", "about z")
 
 
 def joint_motions(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
-    """Velocities (nv, ny) of all bodies, in body axes, for unit rates of the coordinates of the joints of the tree and of the elastic coordinates. Joints that close loops are left out."""
+    """Velocities (nv, ny) of all bodies, in body axes, for unit rates of the joint and elastic coordinates.
+
+    `q` (nq,): the configuration. Joints that close loops are ignored.
+    """
     flat = compiled(mechanism)
     tree = tree_of(mechanism)
     nb, nv, ny = len(flat.modes), len(flat.weight), int(tree.start[-1])
@@ -34,12 +40,12 @@ def joint_motions(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
 
 
 def is_tree(mechanism: Mechanism) -> bool:
-    """Whether no joint closes a loop and none is driven: the joints' equations are then those of the tree."""
+    """Whether no joint closes a loop and none is driven, so that the joint equations are those of the tree."""
     return mechanism.joint_rows == 6 * len(mechanism.bodies) - len(tree_of(mechanism).axes)
 
 
 def joint_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """Names of the coordinates of the tree: "hinge about z", "rod eta 1"."""
+    """The names of the coordinates of the tree: "hinge about z", "rod eta 1"."""
     tree = tree_of(mechanism)
     joints = {frozenset(joint.markers): joint.name for joint in mechanism.joints}
     names: list[str] = []

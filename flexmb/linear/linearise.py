@@ -1,4 +1,4 @@
-"""Small motions about a state: matrices, natural frequencies and damping of a whole mechanism."""
+"""Linearised equations of motion about a state: matrices, natural frequencies and damping of a whole mechanism."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from fem.renamed import refuse_old_names
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
 from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
@@ -15,25 +16,33 @@ from flexmb.linear.equilibrium import Equilibrium
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.locking import require_no_events
+from flexmb.mechanism.locking import at_state, require_no_events
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 
 CONTINUED = 3e-14
-"""Relative error of the rate of the independent motions, in the mechanism's natural rate, and `OF_SECOND` of their second derivative, by rounding."""
+"""Relative error, by round-off, of the rate of the independent motions, in units of the mechanism's natural rate;
+`OF_SECOND` is that of their second derivative.
+"""
 OF_SECOND = 1e-12
 STEADY = 1e-9
-"""Relative change of the joint equations within a thousandth of the mechanism's natural time below which the motions that they allow count as constant."""
+"""Relative change of the joint equations, within a thousandth of the mechanism's natural time, below which the motions
+that they allow are constant.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class LinearisedModel:
-    """`M x'' + D x' + K x + G^T dlambda = 0`, `G x = 0`, for small displacement `x` (nv,): twists of the bodies in body axes, and elastic increments.
+    """`M x'' + D x' + K x + G^T dlambda = 0`, `G x = 0`, for small displacements `x` (nv,).
 
-    Sparse matrices `M`, `D`, `K` (nv, nv), `G` (nj, nv); velocities follow `w + x' + carried x`, accelerations `wdot + x'' + carried x' + turned x`. `D_error`, `K_error`: bounds of
-    the errors of the entries of `D` and `K`.
+    `x` contains the twists of the bodies, in body axes, and increments of the elastic coordinates. Velocities are then
+    `w + x' + carried x`, accelerations `wdot + x'' + carried x' + turned x`.
+
+    - `state`, `wdot` (nv,), `multipliers` (nj,): state, accelerations and joint multipliers of the linearisation.
+    - `M`, `D`, `K` (nv, nv), `G` (nj, nv): sparse matrices.
+    - `D_error`, `K_error`: bounds of the errors of the entries of `D` and `K`.
     """
 
     mechanism: Mechanism
@@ -51,14 +60,15 @@ class LinearisedModel:
 
     @cached_property
     def independent(self) -> Independent:
-        """The independent coordinates of these motions."""
+        """The independent coordinates of the small motions."""
         return Independent(self.mechanism, self.state, self.wdot)
 
     @property
     def N(self) -> Float[np.ndarray, "nv nf"]:
-        """Motions that the joints allow, in independent coordinates: `x = N y`.
+        """Motions (nv, nf) that the joints allow, in independent coordinates: `x = N y`.
 
-        Of an open tree of joints those of its joint coordinates and elastic coordinates (by recursion, O(bodies) each); where loops are closed or joints driven, orthonormal displacements.
+        For an open tree the coordinates are those of the joints and the elastic ones (each by recursion, O(bodies));
+        for closed loops or driven joints they have orthonormal displacements.
         """
         return self.independent.motions[0]
 
@@ -74,21 +84,27 @@ class LinearisedModel:
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the independent coordinates: "hinge about z", "rod eta 1" in an open tree, else "motion 1" and so on."""
+        """Names of the independent coordinates: "hinge about z", "rod eta 1" for an open tree, else "motion 1", ..."""
         return self.independent.names
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Independent motions."""
+        """The number of independent motions."""
         return self.N.shape[1]
 
     def reduced(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`M`, `D`, `K` (nf, nf) in independent coordinates: those of Lagrange's equations, linearised, also away from rest and steady motion."""
+        """`M`, `D`, `K` (nf, nf) in independent coordinates.
+
+        They are those of Lagrange's equations, linearised, also away from rest and steady motion.
+        """
         M, D, K = self.along(self.independent.motions)
         return self.N.T @ M, self.N.T @ D, self.N.T @ K
 
     def along(self, T: Changing) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Forces (nv, n) by `xi''`, `xi'` and `xi`, for displacements `x = T xi` with a `T` (nv, n) that changes along the motion."""
+        """Forces (nv, n) for units of `xi''`, `xi'` and `xi`, for displacements `x = T xi`.
+
+        `T`: a matrix (nv, n) and its first two derivatives along the motion.
+        """
         first, rate, second = T
         return (
             self.M @ first,
@@ -97,7 +113,7 @@ class LinearisedModel:
         )
 
     def _pencil(self) -> Pencil:
-        """Of the independent coordinates."""
+        """The matrix pencil in independent coordinates, with bounds of its errors."""
         N = np.abs(self.N)
         mass = N.T @ (abs(self.M) @ N)
         D_error = N.T @ ((self.D_error + ROUNDING * abs(self.D)) @ N)
@@ -109,15 +125,16 @@ class LinearisedModel:
         return Pencil(*self.reduced(), D_error, K_error)
 
     def state_matrix(self) -> Float[np.ndarray, "2*nf 2*nf"]:
-        """`A` of `[y, y']' = A [y, y']`."""
+        """The matrix `A` (2 nf, 2 nf) of `[y, y']' = A [y, y']`."""
         M, D, K = self.reduced()
         n = self.degrees_of_freedom
         return np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
 
     def modes(self, count: int | None = None, near: float = 0.0) -> Vibration:
-        """All natural vibrations, dense, O(nf^3); or the `count` nearest to the frequency `near` (cycles per unit of time), by sparse factorisations where the motions that the joints allow are constant.
+        """All natural vibrations (dense, O(nf^3)), or the `count` modes nearest to the frequency `near`.
 
-        Raises `LinearError` when `count` is below 1.
+        `near`: in cycles per unit of time. Sparse factorisations are used for some modes if the motions that the joints
+        allow are constant. Raises `LinearError` when `count` is below 1.
         """
         if count is None:
             return all_modes(self._pencil(), self.N)
@@ -131,14 +148,14 @@ class LinearisedModel:
 
     @property
     def _steady(self) -> bool:
-        """Whether the joint equations, in body axes, change neither at first nor at second order as the mechanism moves."""
+        """Whether the joint equations, in body axes, are constant to second order along the motion."""
         rate = rate_at(compiled(self.mechanism), self.state.w, self.wdot)
         ahead, behind = (self.independent.rows_at(sign * 1e-3 / rate) for sign in (1, -1))
         limit = STEADY * abs(self.G).max() if self.G.nnz else 0.0
         return not self.G.nnz or max(abs(ahead - behind).max(), abs(ahead + behind - 2 * self.G).max()) <= limit
 
     def _shift(self, near: float) -> complex:
-        """Beside the frequency `near`, not upon it: at an eigenvalue there is no inverse."""
+        """A shift beside the frequency `near`, since the matrix has no inverse at an eigenvalue."""
         if near > 0:
             return 2 * np.pi * near * (0.01 + 1j)
         stiffness = compiled(self.mechanism).stiffness
@@ -147,21 +164,27 @@ class LinearisedModel:
 
 
 def linearise(system: System | Mechanism | Equilibrium, state: State | None = None) -> LinearisedModel:
-    """The equations of small motions about a state, by default the consistent start of the mechanism; about an equilibrium or a steady motion, `linearise(equilibrium(system))`.
+    """The linearised equations of motion about a state, by default the consistent initial state.
 
-    Gravity, springs, laws, loads and the joints' reactions stiffen or soften; gyroscopic and centrifugal terms of a state that moves are in `D` and `K` (which are then constant only where the
-    motion is steady in body axes, and need not be symmetric). Functions of time are held at the time of the state.
-    Away from rest and steady motion the matrices are those of the instant; in the coordinates of the joints (`reduced`, `modes`) they are those of Lagrange's equations linearised there.
-    Accuracy: 1e-11 or so (differences of the fourth order of the compiled residual), with a bound for every entry.
+    About an equilibrium or a steady motion use `linearise(equilibrium(system))` or `linearise(steady_motion(system))`.
+
+    The stiffness contains the effects of gravity, springs, force laws, loads and joint reactions. For a state in
+    motion, `D` and `K` contain gyroscopic and centrifugal terms; they are constant only if the motion is steady in body
+    axes, and need not be symmetric. Functions of time keep their values at the time of the state. Away from rest and
+    steady motion the matrices are instantaneous; in joint coordinates (`reduced`, `modes`) they are those of the
+    linearised equations of Lagrange.
+
+    Accuracy: about 1e-11 (differences of fourth order of the compiled residual), with a bound for every entry.
     """
     if isinstance(system, Equilibrium):
         mechanism, state = system.mechanism, system.state if state is None else state
     else:
         mechanism = system.build() if isinstance(system, System) else system
-    require_no_events(mechanism)
-    flat = compiled(mechanism)
     if state is None:
+        require_no_events(mechanism)
         state = consistent_state(mechanism).state
+    mechanism, state = at_state(mechanism, state)
+    flat = compiled(mechanism)
     functions = mechanism.function_values(state.t)
     wdot, multipliers = accelerations(mechanism, state, functions)
     e = Equations(mechanism, state.q, state.angles)
@@ -175,3 +198,6 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
     return LinearisedModel(
         mechanism, state, wdot, multipliers, M, t.D + M @ carried, K, G, carried, turned, errors.D, K_error
     )
+
+
+refuse_old_names(__name__)

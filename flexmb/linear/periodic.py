@@ -1,4 +1,4 @@
-"""Periodic motions: found by shooting, and their stability by Floquet multipliers."""
+"""Periodic motions by the shooting method, and their stability by Floquet multipliers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,22 +23,27 @@ from flexmb.simulation.simulate import simulate
 from flexmb.spatial.configuration import difference
 
 PERTURBATION = 1e-4
-"""Of the start, in lengths of the mechanism or radians, and velocities of that in a period; central differences leave errors of its square."""
+"""Perturbation of the initial state, in lengths of the mechanism or radians, and in these per period for velocities.
+The errors of central differences are proportional to its square.
+"""
 SHOTS = 20
 SAME = 1e-12
-"""Relative difference of values that are the same up to rounding."""
+"""Relative difference of values that are equal up to round-off."""
 REPEATED = 1e-6
-"""Relative difference of what depends on time, a period later, from which it has another period."""
+"""Relative difference of a time-dependent quantity after a period above which it has another period."""
 SAMPLES = 23
-"""States of a motion, and times, at which force laws are asked whether they depend on time."""
+"""Number of states, and of times, at which the dependence of force laws on time is examined."""
 
 
 @renamed(closing="closure_error")
 @dataclass(frozen=True, eq=False)
 class Periodic:
-    """A periodic motion: one `period` from its start as a `result`; `closure_error`: by how much it misses its start (lengths or radians, velocities those in a period).
+    """A periodic motion.
 
-    `multipliers` (2 nf,): factors by which small deviations grow in a period, largest first; `monodromy` (2 nf, 2 nf) the map of independent deviations and their velocities.
+    - `result`: one `period` of the motion.
+    - `closure_error`: difference of the end from the start, in lengths of the mechanism or radians, and in these per
+      period for velocities.
+    - `monodromy` (2 nf, 2 nf): the linear map of independent deviations and their velocities over a period.
     """
 
     period: float
@@ -48,18 +53,23 @@ class Periodic:
 
     @property
     def multipliers(self) -> np.ndarray:
-        """Floquet multipliers, complex, by descending magnitude."""
+        """Floquet multipliers (2 nf,), complex, by descending magnitude: growth factors of small deviations."""
         values = np.linalg.eigvals(self.monodromy)
         return np.asarray(values[np.argsort(-np.abs(values), kind="stable")])
 
     @property
     def stable(self) -> bool:
-        """Whether no deviation grows: no multiplier is larger than one by more than the accuracy of this map (an undamped, or a free, motion has multipliers of size one)."""
+        """Whether no deviation grows: no multiplier exceeds one by more than the accuracy of the monodromy matrix.
+
+        An undamped or unrestrained motion has multipliers of magnitude one.
+        """
         return bool(np.abs(self.multipliers).max(initial=0.0) < 1 + 1e-4)
 
     def __str__(self) -> str:
         verdict = "stable" if self.stable else "unstable"
-        return f"{self.result.mechanism.name!r} repeats itself every {self.period:.8g} ({verdict}; largest multiplier {np.abs(self.multipliers).max(initial=0.0):.6g}; closes to {self.closure_error:.1e})"
+        largest = f"largest multiplier {np.abs(self.multipliers).max(initial=0.0):.6g}"
+        closes = f"closes to {self.closure_error:.1e}"
+        return f"{self.result.mechanism.name!r} repeats itself every {self.period:.8g} ({verdict}; {largest}; {closes})"
 
 
 def periodic_motion(
@@ -71,15 +81,23 @@ def periodic_motion(
     steps: int = 4000,
     **options: Any,
 ) -> Periodic:
-    """The periodic motion near the start, by Newton's method on the map of one period (shooting), and its Floquet multipliers.
+    """The periodic motion near the initial state, by Newton's method on the map of one period (shooting).
 
-    `period`: that of the drivers and loads. A mechanism in which nothing depends on time (no function of time changes, no force law uses its time) finds its own, near the given one: a
-    swing, a clock, an oscillator that excites itself. Turning by whole turns counts as coming back.
-    `correct=False` takes the start as periodic. `steps`: of a period; `options` are those of `simulate` (`method="radau", tolerance=1e-9` for the last digits).
-    Cost: four simulations of a period for each degree of freedom and iteration.
+    - `period`: that of the drivers and loads. For an autonomous mechanism (functions of time are constant, and no force
+      law depends on time) it is a first guess of the period of its own motion, such as that of a swing, a clock, or a
+      self-excited oscillator.
+    - `tolerance`: largest `closure_error`.
+    - `correct=False` takes the initial state as that of the periodic motion.
+    - `steps`: number of steps of a period; `options`: those of `simulate` (`method="radau", tolerance=1e-9` for high
+      accuracy).
+
+    Rotations by whole revolutions count as periodic. Cost: four simulations of a period for each degree of freedom and
+    iteration.
+
+    Raises `LinearError` when the period is not positive, or not that of drivers, loads and laws; `ConvergenceError`
+    when no periodic motion is found near the initial state.
+
     Source: Nayfeh, Balachandran, Applied Nonlinear Dynamics (1995), sections 5.2 (shooting) and 7.2 (monodromy matrix).
-
-    Raises `LinearError` when the period is not positive, or not that of drivers, loads and laws; `ConvergenceError` when no periodic motion is near the start.
     """
     if not (np.isfinite(period) and period > 0):
         raise LinearError(f"period must be positive and finite; found {period}.")
@@ -110,13 +128,17 @@ def periodic_motion(
             options = options | ({"step": period / steps} if "step" in options else {})
         mechanism = replace(mechanism, initial=consistent_state(shot.moved(step[: len(missed)])).state)
     raise ConvergenceError(
-        f"No periodic motion of {mechanism.name!r} was found near its start: after {SHOTS} corrections one period of {period:.6g} still misses it by {closure_error:.2g} "
-        "(lengths of the mechanism, radians). Start nearer to one: simulate until the motion has settled and start from there."
+        f"No periodic motion of {mechanism.name!r} was found near its initial state: after {SHOTS} corrections the end "
+        f"of one period of {period:.6g} still differs from its start by {closure_error:.2g} (lengths of the mechanism, "
+        "radians). Start nearer to one: simulate until the motion has settled and start from there."
     )
 
 
 def is_autonomous(result: Result) -> bool:
-    """Whether nothing in a mechanism depends on time itself: functions of time are constant over the motion, and force laws give the same at its states at other times."""
+    """Whether nothing in a mechanism depends explicitly on time.
+
+    Functions of time are then constant over the motion, and force laws give the same values at other times.
+    """
     table = result.mechanism.function_table(result.t)[:, :-1]
     if (np.ptp(table[:, :, 0], axis=0) > SAME * np.abs(table[:, :, 0]).max(axis=0, initial=0.0)).any():
         return False
@@ -127,7 +149,7 @@ def is_autonomous(result: Result) -> bool:
 
 
 def _efforts(result: Result, asked: Callable[[float], np.ndarray]) -> np.ndarray:
-    """Efforts (rows, SAMPLES, n) of all force laws at some states of a motion, at the times (n,) `asked` of the time of each."""
+    """Efforts (rows, SAMPLES, n) of all force laws at states of a motion, at the times `asked(t)` (n,) of each."""
     mechanism, times = result.mechanism, result.t
     ruled = [(r, row) for r, row in enumerate(mechanism.rows) if row.law >= 0]
     found = np.zeros((len(ruled), SAMPLES, len(asked(times[0]))))
@@ -147,7 +169,10 @@ def _efforts(result: Result, asked: Callable[[float], np.ndarray]) -> np.ndarray
 
 
 def _require_period(result: Result, period: float) -> None:
-    """Refuse a period in which functions of time or force laws do not repeat themselves; joints may be driven on by whole turns."""
+    """Raise `LinearError` unless functions of time and force laws repeat themselves after a period.
+
+    Drivers of joints may advance by whole revolutions.
+    """
     mechanism = result.mechanism
     times = result.t[0] + period * (np.arange(SAMPLES) + 0.5) / SAMPLES
     turned = {row.function for row in mechanism.rows[: mechanism.joint_rows] if row.kind == ANGLE}
@@ -155,7 +180,7 @@ def _require_period(result: Result, period: float) -> None:
         now = function.over(times)[:, 0]
         try:
             change = function.over(times + period)[:, 0] - now
-        except MotionError:  # known for one period only
+        except MotionError:  # defined for one period only
             change = np.diff(function.over(result.t[0] + np.array([0.0, period]))[:, 0])
         if k in turned:
             change -= 2 * np.pi * np.round(change / (2 * np.pi))
@@ -169,12 +194,16 @@ def _require_period(result: Result, period: float) -> None:
 
 def _refuse_period(mechanism: Mechanism, period: float, what: str) -> None:
     raise LinearError(
-        f"In {mechanism.name!r} {what} does not repeat itself in the period {period:.8g}, so no motion does. Give a period of all drivers, loads and laws, to their last digit."
+        f"In {mechanism.name!r} {what} does not repeat itself in the period {period:.8g}, so no motion does. Give a "
+        "period of all drivers, loads and laws, with all digits."
     )
 
 
 class _Shot:
-    """One period from a start, and deviations from it in independent coordinates: displacements and, per period, velocities."""
+    """One period from an initial state, and deviations from it in independent coordinates.
+
+    Deviations (2 nf,) are displacements and, per period, velocities.
+    """
 
     def __init__(self, mechanism: Mechanism, period: float, options: dict[str, Any]) -> None:
         self._mechanism, self._period, self._options = mechanism, period, options
@@ -193,7 +222,7 @@ class _Shot:
         return simulate(mechanism, self._period, **{"output_step": self._period / 200} | self._options)
 
     def deviation(self, result: Result) -> np.ndarray:
-        """How far the end of a run is from the start (2 nf,)."""
+        """Deviation (2 nf,) of the end of a run from its start."""
         start = self._mechanism.initial
         q, w = result.q[-1], result.w[-1]
         x = difference(self._flat, start.q, q)
@@ -205,7 +234,7 @@ class _Shot:
         return np.concatenate([self._N.T @ (square * x), self._N.T @ (square * rates) * self._period])
 
     def moved(self, deviation: np.ndarray) -> Mechanism:
-        """The mechanism with another start."""
+        """The mechanism with an initial state that deviates by `deviation` (2 nf,)."""
         state, nf = self._mechanism.initial, self._N.shape[1]
         x = self._N @ deviation[:nf]
         q = np.empty_like(state.q)
@@ -217,7 +246,7 @@ class _Shot:
         )
 
     def monodromy(self) -> np.ndarray:
-        """The derivative of the end by the start, in these coordinates."""
+        """The derivative (2 nf, 2 nf) of the end with respect to the start, in the coordinates of deviations."""
         columns = []
         for direction in np.eye(2 * self._N.shape[1]):
             ahead, behind = (self.deviation(self._run(self.moved(sign * PERTURBATION * direction))) for sign in (1, -1))
@@ -225,5 +254,5 @@ class _Shot:
         return np.array(columns).T.reshape(2 * self._N.shape[1], 2 * self._N.shape[1])
 
     def rate(self) -> np.ndarray:
-        """Rate of the deviation at the end of the period."""
+        """The rate (2 nf,) of the deviation at the end of the period."""
         return self._independent(self.result.w[-1], self.result.wdot[-1])

@@ -1,4 +1,4 @@
-"""Answers of small motions to inputs: frequency responses, and state-space models for control design."""
+"""Responses of small motions to inputs: frequency responses, and state-space models for control design."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,10 @@ from flexmb.linear.linearise import LinearisedModel
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """Complex amplitudes `values` (nf, no, ni) of the outputs for a unit of each input at `frequencies` (nf,), cycles per unit of time."""
+    """Complex amplitudes `values` (nf, no, ni) of the outputs for a unit of each input.
+
+    `frequencies` (nf,): in cycles per unit of time.
+    """
 
     frequencies: np.ndarray
     values: np.ndarray
@@ -27,7 +30,7 @@ class Response:
         return self.values[:, self.outputs.index(output), self.inputs.index(to)]
 
     def write_csv(self, path: str | Path) -> Path:
-        """Frequencies, magnitudes and phases (degrees) as a table."""
+        """Write frequencies, magnitudes and phases (degrees) as a table; return the path."""
         columns, names = [self.frequencies], ["frequency"]
         for o, output in enumerate(self.outputs):
             for i, given in enumerate(self.inputs):
@@ -50,12 +53,18 @@ class Response:
 def frequency_response(
     linear: LinearisedModel, frequencies: ArrayLike, inputs: Iterable[str], outputs: Mapping[str, Output]
 ) -> Response:
-    """Steady answers to harmonic inputs. Inputs: names of loads (a unit of their factor), motors and springs (a unit of force or torque), driven joints and `prescribe`d coordinates (a unit of
-    motion); outputs: functions of a result.
+    """Steady-state responses to harmonic inputs.
 
-    Source of the transfer from imposed motion to reaction: Waiboer (EUROMECH Colloquium 524, 2012). Cost: O(nf^3) a frequency.
+    - `frequencies` (nf,): in cycles per unit of time.
+    - `inputs`: names of loads (a unit of their factor), motors and springs (a unit of force or torque), driven joints
+      and `prescribe`d coordinates (a unit of motion); `input_names` lists them.
+    - `outputs`: functions of a result, by name.
 
-    Raises `LinearError` when a frequency is negative or not finite, and where an undamped motion resonates.
+    Cost: O(nf^3) for each frequency.
+
+    Raises `LinearError` when a frequency is negative or not finite, and where an undamped motion is in resonance.
+
+    Source of the transfer from imposed motion to reaction: Waiboer (EUROMECH Colloquium 524, 2012).
     """
     f = np.atleast_1d(np.asarray(frequencies, dtype=float))
     if f.ndim != 1 or not len(f) or not (np.isfinite(f) & (f >= 0)).all():
@@ -72,7 +81,7 @@ def frequency_response(
             y = np.linalg.solve(A[:nf, :nf], np.hstack([B, -A[:nf, nf:]]))
         except np.linalg.LinAlgError:
             raise LinearError(
-                f"At the frequency {f[k]:.6g} the answer is infinite: an undamped motion resonates there."
+                f"At the frequency {f[k]:.6g} the response is infinite: an undamped motion is in resonance."
             ) from None
         nu = B.shape[1]
         values[k][:, ~p.is_motion] = Z[:, :nf] @ y[:, :nu] + p.direct
@@ -81,15 +90,17 @@ def frequency_response(
 
 
 def state_space(linear: LinearisedModel, inputs: Iterable[str], outputs: Mapping[str, Output]) -> StateSpace:
-    """The small motions as `scipy.signal.StateSpace`; for python-control: `control.ss(plant.A, plant.B, plant.C, plant.D)`.
+    """The small motions as `scipy.signal.StateSpace`; for python-control `control.ss(p.A, p.B, p.C, p.D)`.
 
-    States: independent coordinates, imposed motions, then the rates of both. Inputs in the order given: loads and efforts as in `frequency_response`, imposed motions by their
-    ACCELERATION (reactions need it, and a state-space model cannot differentiate). `outputs`: functions of a result by name, as there.
+    The states are the independent coordinates, the imposed motions, and the rates of both. The inputs have the given
+    order: loads and efforts as in `frequency_response`, imposed motions by their ACCELERATION, since reactions depend
+    on it and a state-space model cannot differentiate. `outputs`: functions of a result, by name. Raises `LinearError`
+    for unknown inputs and invalid outputs.
     """
     p = input_output_model(linear, inputs, outputs)
     nf, n = linear.degrees_of_freedom, p.T.shape[1]
     M, D, K = (p.T.T @ X for X in linear.along(p.moving))
-    accelerations = np.zeros((n, n + n + len(p.inputs)))  # of xi, by xi, xi', inputs
+    accelerations = np.zeros((n, n + n + len(p.inputs)))  # of xi, for units of xi, xi' and inputs
     imposed = np.flatnonzero(p.is_motion)
     given = np.zeros((nf, len(p.inputs)))
     given[:, ~p.is_motion] = p.T[:, :nf].T @ p.force

@@ -1,7 +1,8 @@
-"""Natural vibrations: the eigenvalues of small motions with bounds of their errors, dense for all of them, by Arnoldi's method for some.
+"""Natural vibrations: eigenvalues of small motions with bounds of their errors, by dense or sparse methods.
 
-Whether a motion grows is decided for each eigenvalue by itself: the error of an eigenvalue `s` with the right vector `y` and the left one `z` is that of `z* (s^2 M + s D + K) y` over
-`z* (2 s M + D) y`, with bounds for every entry of the matrices, whatever other motions are faster by many decades.
+The growth of each motion is decided by its own eigenvalue. The error of an eigenvalue `s` with the right vector `y` and
+the left vector `z` is that of `z* (s^2 M + s D + K) y` divided by `z* (2 s M + D) y`, with bounds for every entry of
+the matrices; it does not depend on other motions, which may be faster by orders of magnitude.
 """
 
 from dataclasses import dataclass
@@ -15,17 +16,21 @@ from scipy.linalg import eig, schur
 from flexmb.equations.tangent import ROUNDING
 
 HELD = 1e-12
-"""Compliance given to the joint equations when they are factored with the stiffness, relative: dependent equations are then no obstacle."""
+"""Relative compliance of the joint equations in their factorisation with the stiffness, which admits dependent
+equations.
+"""
 SLOW = 1e-5
-"""Eigenvalues, relative to the fastest, that are looked for once more among themselves: with the fast ones they would have errors of rounding relative to these."""
+"""Magnitude, relative to the fastest, of eigenvalues that are computed again among themselves. Computed with the fast
+ones, their round-off would be relative to these.
+"""
 SAME_DIRECTION = 1e-3
-"""Singular value below which a direction of displacements is not another one."""
+"""Relative singular value below which a direction of displacements is dependent on others."""
 BESIDE = 1e-8
-"""Distance, relative to it, from an eigenvalue at which its vectors are iterated."""
+"""Relative distance of the shift from an eigenvalue in the iteration of its vectors."""
 
 
 class Pencil(NamedTuple):
-    """`M x'' + D x' + K x` with bounds of the error of each entry of `D` and `K`; dense or sparse."""
+    """`M x'' + D x' + K x` with bounds of the errors of the entries of `D` and `K`; dense or sparse."""
 
     M: Any
     D: Any
@@ -36,8 +41,13 @@ class Pencil(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Vibration:
-    """Modes of small motions `exp(s t)`: eigenvalues `s` (k,), complex, of each conjugate pair the one above the real axis, by ascending magnitude; shapes (nv, k), twists of the bodies
-    (body axes) and elastic coordinates, the largest entry one; `errors` (k,): bounds of the error of each eigenvalue."""
+    """Modes `exp(s t)` of small motions.
+
+    - `eigenvalues` (k,): the complex `s`, per unit of time, by ascending magnitude; the one above the real axis of each
+      conjugate pair.
+    - `shapes` (nv, k): twists of the bodies (body axes) and elastic coordinates, with the largest entry one.
+    - `errors` (k,): bounds of the errors of the eigenvalues.
+    """
 
     eigenvalues: np.ndarray
     shapes: np.ndarray
@@ -45,39 +55,45 @@ class Vibration:
 
     @property
     def frequencies(self) -> np.ndarray:
-        """Cycles per unit of time of the damped vibration, zero for motions that only grow or decay."""
+        """Frequencies (k,) of the damped vibrations, in cycles per unit of time; zero without oscillation."""
         return np.abs(self.eigenvalues.imag) / (2 * np.pi)
 
     @property
     def damping_ratios(self) -> np.ndarray:
-        """Of critical damping; negative where the motion grows."""
+        """Damping (k,) relative to critical damping; negative for motions that grow."""
         size = np.abs(self.eigenvalues)
         return np.divide(-self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0)
 
     @property
     def growing(self) -> np.ndarray:
-        """Which motions grow (k,), by more than the error of their eigenvalue."""
+        """Which motions (k,) grow by more than the error of their eigenvalue."""
         return np.asarray(self.eigenvalues.real > self.errors)
 
     @property
     def undecided(self) -> np.ndarray:
-        """Which motions neither grow nor decay (k,) by more than the error of their eigenvalue: those without damping, free ones, those at a limit of stability."""
+        """Which motions (k,) neither grow nor decay by more than the error of their eigenvalue.
+
+        They are undamped, unrestrained, or at a limit of stability.
+        """
         return np.asarray(np.abs(self.eigenvalues.real) <= self.errors)
 
     @property
     def stable(self) -> bool:
-        """Whether no motion grows, by more than the error of its eigenvalue."""
+        """Whether no motion grows by more than the error of its eigenvalue."""
         return not self.growing.any()
 
     @property
     def verdict(self) -> str:
-        """ "unstable": a motion grows; "stable": every motion decays; "undecided": none grows, but some do not decay either, within the errors of their eigenvalues."""
+        """ "unstable" if a motion grows, "stable" if every motion decays, otherwise "undecided".
+
+        In the last case no motion grows, but some do not decay either, within the errors of their eigenvalues.
+        """
         if not self.stable:
             return "unstable"
         return "undecided" if self.undecided.any() else "stable"
 
     def of(self, which: np.ndarray) -> "Vibration":
-        """Some of the modes: `which` are their numbers, or a mask over all."""
+        """A selection of the modes; `which`: their indices, or a mask over all."""
         return Vibration(self.eigenvalues[which], self.shapes[:, which], self.errors[which])
 
     def __str__(self) -> str:
@@ -92,15 +108,16 @@ class Vibration:
         growing, undecided = int(self.growing.sum()), int(self.undecided.sum())
         if growing:
             fastest = self.eigenvalues.real.argmax()
-            return f"unstable: {growing} motion(s) grow, the fastest by {self.eigenvalues.real[fastest]:.4g} (error {self.errors[fastest]:.1g}) per unit of time"
+            rate = f"{self.eigenvalues.real[fastest]:.4g} (error {self.errors[fastest]:.1g}) per unit of time"
+            return f"unstable: {growing} motion(s) grow, the fastest by {rate}"
         if undecided:
-            largest = self.errors[self.undecided].max()
-            return f"stable within the errors: {undecided} motion(s) neither grow nor decay by more than {largest:.1g} per unit of time"
+            largest = f"{self.errors[self.undecided].max():.1g} per unit of time"
+            return f"stable within the errors: {undecided} motion(s) neither grow nor decay by more than {largest}"
         return "stable"
 
 
 def all_modes(pencil: Pencil, N: np.ndarray) -> Vibration:
-    """Of small motions in independent coordinates `N` (nv, nf); dense, O(nf^3)."""
+    """All modes of small motions in independent coordinates `N` (nv, nf), by dense methods, O(nf^3)."""
     if not len(pencil.M):
         return Vibration(np.zeros(0, complex), np.zeros((len(N), 0), complex), np.zeros(0))
     L = np.linalg.inv(np.linalg.cholesky(0.5 * (pencil.M + pencil.M.T)))
@@ -111,7 +128,10 @@ def all_modes(pencil: Pencil, N: np.ndarray) -> Vibration:
 
 
 def _multiscale(M: np.ndarray, D: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Eigenvalues on and above the real axis (k,), right and left vectors (n, k); those of slow motions are found in the space of these, at their own scale."""
+    """Eigenvalues (k,) on and above the real axis, and right and left vectors (n, k).
+
+    Those of slow motions are computed in the space of these motions, at their own scale.
+    """
     n = len(M)
     own_K, own_D = np.linalg.solve(M, K), np.linalg.solve(M, D)
     scale = max(np.sqrt(np.linalg.norm(own_K, 2)), np.linalg.norm(own_D, 2)) or 1.0
@@ -120,7 +140,7 @@ def _multiscale(M: np.ndarray, D: np.ndarray, K: np.ndarray) -> tuple[np.ndarray
     upper = values.imag >= 0
     slow = upper & (np.abs(values) <= SLOW)
     fast = upper & ~slow
-    y = np.where(np.abs(values) <= 1, right[:n], right[n:])  # of [y, s y] the part that is not small
+    y = np.where(np.abs(values) <= 1, right[:n], right[n:])  # the part of [y, s y] that is not small
     z = np.linalg.solve(M.T, left[n:])
     if slow.any() and fast.any():
         Y, Z = _basis(_slow_motions(A)[:n]), _basis(np.linalg.solve(M.T, _slow_motions(A.T)[n:]))
@@ -132,7 +152,7 @@ def _multiscale(M: np.ndarray, D: np.ndarray, K: np.ndarray) -> tuple[np.ndarray
 
 
 def _slow_motions(A: np.ndarray) -> np.ndarray:
-    """Basis of the space of the eigenvalues of magnitude up to `SLOW`."""
+    """A basis of the space of the eigenvalues of magnitude up to `SLOW`."""
 
     def is_slow(real: complex, imaginary: float = 0.0) -> bool:
         return abs(real + 1j * imaginary) <= SLOW
@@ -142,15 +162,16 @@ def _slow_motions(A: np.ndarray) -> np.ndarray:
 
 
 def _basis(x: np.ndarray) -> np.ndarray:
-    """Orthonormal basis of the columns of `x`."""
+    """An orthonormal basis of the columns of `x`."""
     U, sizes, _ = np.linalg.svd(x, full_matrices=False)
     return np.asarray(U[:, sizes > SAME_DIRECTION * sizes.max(initial=0.0)])
 
 
 def corrected(pencil: Pencil, values: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (k,) corrected by the quotient of Rayleigh of their right and left vectors (n, k), and bounds of their errors.
+    """Eigenvalues (k,) corrected by the Rayleigh quotient of their vectors (n, k), and bounds of their errors.
 
-    With vectors of some error it has that error's square. Source: Lancaster, Lambda-matrices and Vibrating Systems (1966), section 5.2.
+    The error of the quotient is of second order in that of the vectors. Source: Lancaster, Lambda-matrices and
+    Vibrating Systems (1966), section 5.2.
     """
     M, D, K = pencil[:3]
     c, b, a = (np.einsum("ik,ik->k", z.conj(), X @ y) for X in (K, D, M))
@@ -168,16 +189,20 @@ def corrected(pencil: Pencil, values: np.ndarray, y: np.ndarray, z: np.ndarray) 
 
 
 def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """`a / b`, zero over zero being zero."""
+    """`a / b`, where zero divided by zero is zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(a == 0, 0.0, a / b))
 
 
 def modes_near(pencil: Pencil, G: sp.csr_matrix, count: int, shift: complex) -> Vibration:
-    """The `count` modes with eigenvalues nearest to `shift`: shift and inverse of the whole pencil, joint equations included, in Arnoldi's iteration.
+    """The `count` modes with eigenvalues nearest to `shift`, by Arnoldi's method for the inverse of the shifted pencil.
 
-    `M x'' + D x' + K x + G^T l = 0`, `G x = 0`, matrices of any symmetry. Cost: one sparse factorisation and about `4 count` solutions, then one factorisation for each of these modes, for its error.
-    Source: Doan, Geradin, Kill (NATO ASI 1993) solve the same problem by a nonsymmetric Lanczos method; Lehoucq, Sorensen, Yang, ARPACK (1998).
+    The pencil `M x'' + D x' + K x + G^T l = 0`, `G x = 0` includes the joint equations; its matrices need not be
+    symmetric. Cost: one sparse factorisation and about `4 count` solutions, then one factorisation for the error of
+    each mode.
+
+    Source: Doan, Geradin, Kill (NATO ASI 1993) solve the same problem by a nonsymmetric Lanczos method; Lehoucq,
+    Sorensen, Yang, ARPACK (1998).
     """
     M, D = pencil[:2]
     nv, nj = M.shape[0], G.shape[0]
@@ -193,9 +218,7 @@ def modes_near(pencil: Pencil, G: sp.csr_matrix, count: int, shift: complex) -> 
     wanted = min(2 * count + 2, 2 * nv - 2)
     start = np.random.default_rng(0).normal(size=2 * nv) + 0j
     inverted, vectors = spla.eigs(apply, wanted, v0=inverse(start), ncv=min(2 * nv, max(2 * wanted + 1, 40)))
-    real = (
-        np.abs(inverted) > 1e-10 * np.abs(inverted).max()
-    )  # the others belong to motions that the joints do not allow
+    real = np.abs(inverted) > 1e-10 * np.abs(inverted).max()  # the others are motions that the joints do not allow
     rough = _ordered(shift + 1 / inverted[real], vectors[:nv, real], np.zeros(int(real.sum())))
     nearest = np.sort(np.argsort(np.abs(rough.eigenvalues - shift), kind="stable")[:count])
     y, z = rough.shapes[:, nearest].astype(complex), np.zeros((nv, len(nearest)), complex)
@@ -212,7 +235,7 @@ def _unit(x: np.ndarray) -> np.ndarray:
 
 
 def _factor(pencil: Pencil, G: sp.csr_matrix, s: complex) -> spla.SuperLU:
-    """Of `s^2 M + s D + K` bordered by the joint equations."""
+    """The factorisation of `s^2 M + s D + K` bordered by the joint equations."""
     nj = G.shape[0]
     C = (pencil.K + s * pencil.D + s * s * pencil.M).astype(complex).tocsc()
     if not nj:
@@ -222,7 +245,7 @@ def _factor(pencil: Pencil, G: sp.csr_matrix, s: complex) -> spla.SuperLU:
 
 
 def _ordered(values: np.ndarray, shapes: np.ndarray, errors: np.ndarray) -> Vibration:
-    """Those on and above the real axis, by magnitude."""
+    """The modes on and above the real axis, by magnitude of their eigenvalues."""
     size = np.abs(values)
     upper = np.flatnonzero(values.imag >= -np.maximum(errors, 1e-9 * size))
     order = upper[np.argsort(size[upper], kind="stable")]

@@ -1,4 +1,4 @@
-"""Mechanisms: bodies, joints, forces and functions of time, and the tables that the compiled loop reads."""
+"""Mechanisms: bodies, joints, forces and functions of time, and their compiled form for the kernels."""
 
 from fem.renamed import refuse_old_names
 

@@ -1,10 +1,13 @@
-"""Places on bodies where things attach, and the checks of what a user gives to say where and how."""
+"""Attachment points on bodies, and checks of the vectors and rotations that define them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.errors import unknown_name
+from fem.renamed import refuse_old_names
 from flexmb.bodies.body import Body
 from flexmb.errors import MechanismError
 from flexmb.spatial.lie import rotation_exp
@@ -12,7 +15,10 @@ from flexmb.spatial.lie import rotation_exp
 
 @dataclass(frozen=True, eq=False)
 class Attachment:
-    """A point of a body (or of the ground) where something attaches: an interface, or a body-frame point."""
+    """A place on a body, or on the ground, to which joints and forces attach.
+
+    `point` (3,) is in the body frame, for the ground in the world; `interface` is the name of an interface, or None.
+    """
 
     body: int
     point: np.ndarray
@@ -21,19 +27,39 @@ class Attachment:
 
 @dataclass(frozen=True, eq=False)
 class BodyHandle:
-    """A body inside a `System`. `handle["big"]` is an interface, `handle.at(point)` a body-frame point of a rigid body."""
+    """A body of a `System`: `handle["big"]` is an interface, `handle.at(point)` a point of a rigid body.
+
+    Raises `MechanismError` for an interface of the ground, `InterfaceError` for an interface that does not exist.
+    """
 
     index: int
     body: Body | None  # None: the ground
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))  # of the body frame in the world, as drawn
+    attitude: np.ndarray = field(default_factory=lambda: np.eye(3))  # body to world, as drawn
 
-    def at(self, point: ArrayLike) -> Attachment:
-        """The body-frame `point` (3,) of a rigid body, or the world point of the ground."""
+    def at(self, point: ArrayLike, *, frame: Literal["body", "world"] | None = None) -> Attachment:
+        """The `point` (3,) of a rigid body or of the ground.
+
+        - `frame`: "body", in the frame of the body (the default for bodies), or "world", in the world as drawn (for the
+          ground, the only one).
+
+        Raises `MechanismError` for a flexible body, which has no points other than its interfaces, and for another
+        frame.
+        """
+        if frame not in (None, "body", "world"):
+            raise MechanismError(unknown_name("frame of a point", str(frame), ("body", "world")))
+        if self.body is None and frame == "body":
+            raise MechanismError('The ground has one frame, the world; write ground.at(point) or frame="world".')
         if self.body is not None and self.body.is_flexible:
             raise MechanismError(
-                f"Flexible body {self.body.name!r} can be attached at its interfaces only, found the point {np.asarray(point)}. "
+                f"Flexible body {self.body.name!r} can be attached only at its interfaces; found the point "
+                f"{np.asarray(point)}. "
                 f"Existing interfaces: {', '.join(map(repr, self.body.interfaces)) or 'none'}."
             )
-        return Attachment(self.index, vector(point, "point"))
+        given = vector(point, "point")
+        if self.body is not None and frame == "world":
+            given = self.attitude.T @ (given - self.position)
+        return Attachment(self.index, given)
 
     def __getitem__(self, interface: str) -> Attachment:
         if self.body is None:
@@ -42,7 +68,7 @@ class BodyHandle:
 
 
 def vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
-    """The `size` finite numbers of `value` as an array; `what` names it in the error."""
+    """`value` as an array of `size` finite numbers. Raises `MechanismError`, which names `what`, for anything else."""
     array = np.asarray(value, dtype=float)
     if array.shape != (size,) or not np.isfinite(array).all():
         raise MechanismError(f"{what}: expected {size} finite numbers, found {value!r}.")
@@ -50,7 +76,10 @@ def vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
 
 
 def rotation_matrix(value: ArrayLike, what: str) -> np.ndarray:
-    """Rotation matrix from a (3, 3) matrix, a quaternion (4,) scalar first, or a rotation vector (3,)."""
+    """The rotation matrix of a matrix (3, 3), a quaternion (4,), scalar first, or a rotation vector (3,).
+
+    Raises `MechanismError`, which names `what`, for anything else.
+    """
     array = np.asarray(value, dtype=float)
     if array.shape == (3,) and np.isfinite(array).all():
         return rotation_exp(array)
@@ -62,12 +91,31 @@ def rotation_matrix(value: ArrayLike, what: str) -> np.ndarray:
     if array.shape == (3, 3) and np.allclose(array @ array.T, np.eye(3), atol=1e-8) and np.linalg.det(array) > 0:
         return array
     raise MechanismError(
-        f"{what}: expected a rotation vector (3), a quaternion (4, scalar first) or a proper rotation matrix (3, 3); found {value!r}."
+        f"{what}: expected a rotation vector (3), a quaternion (4, scalar first) or a proper rotation matrix (3, 3); "
+        f"found {value!r}."
     )
 
 
+def number(value: float, what: str, advice: str = "") -> float:
+    """`value` as a finite number. Raises `MechanismError`, which names `what` and ends with `advice`, for others."""
+    plain = isinstance(value, SupportsFloat) and np.ndim(value) == 0
+    if not plain or not np.isfinite(float(value)):
+        raise MechanismError(f"{what} must be a finite number; found {type(value).__name__} {value!r}.{advice}")
+    return float(value)
+
+
 def non_negative(value: float, name: str) -> float:
-    """A stiffness or damping constant of the element `name`, refused when negative or not finite."""
+    """A stiffness or damping constant of the element `name`. Raises `MechanismError` when it is negative or not
+    a finite number."""
+    if callable(value):
+        raise MechanismError(
+            f"{name!r}: stiffness and damping are numbers; found {type(value).__name__}. For a nonlinear spring in a "
+            "joint write motor(name, joint, effort), between two places spring_damper(..., law=...)."
+        )
+    value = number(value, f"{name!r}: stiffness or damping")
     if not (np.isfinite(value) and value >= 0):
         raise MechanismError(f"{name!r}: stiffness and damping must be finite and not negative; found {value}.")
     return float(value)
+
+
+refuse_old_names(__name__)

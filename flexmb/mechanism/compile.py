@@ -1,9 +1,10 @@
-"""From a mechanism to the arrays of the compiled loop."""
+"""Compilation of a mechanism: the arrays that the kernels use."""
 
 from typing import Any
 
 import numpy as np
 
+from fem.renamed import refuse_old_names
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import inverse_moments, rigid_mass
 from flexmb.kernels.base.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, CompiledModel
@@ -41,13 +42,16 @@ def _with_inverse_diagonal(L: np.ndarray) -> np.ndarray:
 
 
 def _deflection(body: Body) -> np.ndarray:
-    """Displacement per unit of each elastic coordinate: at least the root of its mean square over the body, which for unit modal mass is one over the root of the mass; the nodes of a
-    beam do not move when it twists."""
+    """Displacement per unit of each elastic coordinate (m,).
+
+    It is at least the root mean square over the body, `1 / sqrt(mass)` for unit modal mass, because the nodes of a beam
+    do not move when it twists.
+    """
     return np.maximum(body.deflection, 1 / np.sqrt(body.invariants.mass))
 
 
 def compiled(mechanism: Mechanism) -> CompiledModel:
-    """The arrays of a mechanism for the compiled loop; made once, and kept with the mechanism."""
+    """The arrays of a mechanism for the kernels. They are computed once and cached in the mechanism."""
     known = mechanism.__dict__.get("_compiled")
     if known is None:
         known = mechanism.__dict__["_compiled"] = _compile(mechanism)
@@ -55,7 +59,7 @@ def compiled(mechanism: Mechanism) -> CompiledModel:
 
 
 def _compile(mechanism: Mechanism) -> CompiledModel:
-    """All of `CompiledModel`, in the order of the mechanism's bodies, markers, rows and loads."""
+    """Compile all arrays, in the order of the bodies, markers, rows and loads of the mechanism."""
     bodies = mechanism.bodies
     modes = np.array([b.modes for b in bodies], dtype=np.int64)
     qs, vs = starts_of(modes)
@@ -81,52 +85,64 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
     rest = np.array(at_rest).reshape(-1, 6, 6)
     rows, loads, markers = mechanism.rows, mechanism.loads, mechanism.markers
     elimination = elimination_of([[markers[k].body for k in row.markers] for row in rows], modes)
-    return pointed(CompiledModel(
-        gravity=np.array(mechanism.gravity, dtype=float),
-        q_start=qs, v_start=vs, modes=modes,
-        mass=np.array([b.invariants.mass for b in bodies], dtype=float),
-        s0=np.array([b.invariants.s0 for b in bodies]).reshape(-1, 3),
-        J0=np.array([b.invariants.J0 for b in bodies]).reshape(-1, 3, 3),
-        rest_Mrr=rest,
-        rest_Mre=np.array([_padded(np.vstack([b.invariants.S1, b.invariants.h0]), mmax) for b in bodies]).reshape(len(bodies), 6, mmax),
-        rest_moments=np.array([inverse_moments(b.invariants) for b in bodies]).reshape(-1, 3, 3),
-        rest_chol=_with_inverse_diagonal(np.linalg.cholesky(rest)),
-        linear_start=np.concatenate([[0], np.cumsum([len(x) for x in linear])])[:-1].astype(np.int64),
-        linear=np.concatenate(linear) if linear else np.zeros(0),
-        quadratic_start=np.concatenate([[0], np.cumsum([len(x) for x in quadratic])])[:-1].astype(np.int64),
-        quadratic=np.concatenate(quadratic) if quadratic else np.zeros(0),
-        slices=np.array([SECOND_ORDER if b.invariants.second_order else FIRST_ORDER for b in bodies], dtype=np.int64),
-        stiffness=np.concatenate([b.stiffness for b in bodies]) if bodies else np.zeros(0),
-        damping=np.concatenate([b.damping for b in bodies]) if bodies else np.zeros(0),
-        weight=weight, scales=np.array([length, rate_of(mechanism, weight)]),
-        marker_body=np.array([m.body for m in markers], dtype=np.int64),
-        marker_point=np.array([m.point for m in markers]).reshape(-1, 3),
-        marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
-        marker_moves=marker_rows.any(axis=(1, 2)) | (second_of >= 0),
-        marker_used=np.isin(np.arange(len(markers)), [*(k for row in rows for k in row.markers), *(x.marker for x in loads)]),
-        marker_rows=marker_rows,
-        marker_second_of=second_of,
-        marker_second=np.array(second).reshape(len(second), 6, mmax, mmax),
-        row_kind=np.array([r.kind for r in rows], dtype=np.int64),
-        row_markers=np.array([r.markers for r in rows], dtype=np.int64).reshape(-1, 2),
-        row_axes=np.array([r.axes for r in rows], dtype=np.int64).reshape(-1, 2),
-        row_function=np.array([r.function for r in rows], dtype=np.int64),
-        row_stiffness=np.array([r.stiffness for r in rows], dtype=float),
-        row_damping=np.array([r.damping for r in rows], dtype=float),
-        row_law=np.array([mechanism.laws[r.law].address if r.law >= 0 else 0 for r in rows], dtype=np.int64),
-        row_offset=np.array([r.offset for r in rows], dtype=float),
-        joint_rows=mechanism.joint_rows,
-        **_angles(mechanism),
-        **elimination,
-        load_marker=np.array([x.marker for x in loads], dtype=np.int64),
-        load_follower=np.array([int(x.follower) for x in loads], dtype=np.int64),
-        load_wrench=np.array([x.wrench for x in loads], dtype=float).reshape(-1, 6),
-        load_function=np.array([x.function for x in loads], dtype=np.int64),
-    ))  # fmt: skip
+    return pointed(
+        CompiledModel(
+            gravity=np.array(mechanism.gravity, dtype=float),
+            q_start=qs,
+            v_start=vs,
+            modes=modes,
+            mass=np.array([b.invariants.mass for b in bodies], dtype=float),
+            s0=np.array([b.invariants.s0 for b in bodies]).reshape(-1, 3),
+            J0=np.array([b.invariants.J0 for b in bodies]).reshape(-1, 3, 3),
+            rest_Mrr=rest,
+            rest_Mre=np.array([_padded(np.vstack([b.invariants.S1, b.invariants.h0]), mmax) for b in bodies]).reshape(
+                len(bodies), 6, mmax
+            ),
+            rest_moments=np.array([inverse_moments(b.invariants) for b in bodies]).reshape(-1, 3, 3),
+            rest_chol=_with_inverse_diagonal(np.linalg.cholesky(rest)),
+            linear_start=np.concatenate([[0], np.cumsum([len(x) for x in linear])])[:-1].astype(np.int64),
+            linear=np.concatenate(linear) if linear else np.zeros(0),
+            quadratic_start=np.concatenate([[0], np.cumsum([len(x) for x in quadratic])])[:-1].astype(np.int64),
+            quadratic=np.concatenate(quadratic) if quadratic else np.zeros(0),
+            slices=np.array(
+                [SECOND_ORDER if b.invariants.second_order else FIRST_ORDER for b in bodies], dtype=np.int64
+            ),
+            stiffness=np.concatenate([b.stiffness for b in bodies]) if bodies else np.zeros(0),
+            damping=np.concatenate([b.damping for b in bodies]) if bodies else np.zeros(0),
+            weight=weight,
+            scales=np.array([length, rate_of(mechanism, weight)]),
+            marker_body=np.array([m.body for m in markers], dtype=np.int64),
+            marker_point=np.array([m.point for m in markers]).reshape(-1, 3),
+            marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
+            marker_moves=marker_rows.any(axis=(1, 2)) | (second_of >= 0),
+            marker_used=np.isin(
+                np.arange(len(markers)), [*(k for row in rows for k in row.markers), *(x.marker for x in loads)]
+            ),
+            marker_rows=marker_rows,
+            marker_second_of=second_of,
+            marker_second=np.array(second).reshape(len(second), 6, mmax, mmax),
+            row_kind=np.array([r.kind for r in rows], dtype=np.int64),
+            row_markers=np.array([r.markers for r in rows], dtype=np.int64).reshape(-1, 2),
+            row_axes=np.array([r.axes for r in rows], dtype=np.int64).reshape(-1, 2),
+            row_function=np.array([r.function for r in rows], dtype=np.int64),
+            row_stiffness=np.array([r.stiffness for r in rows], dtype=float),
+            row_damping=np.array([r.damping for r in rows], dtype=float),
+            row_law=np.array([mechanism.laws[r.law].address if r.law >= 0 else 0 for r in rows], dtype=np.int64),
+            row_offset=np.array([r.offset for r in rows], dtype=float),
+            joint_rows=mechanism.joint_rows,
+            **_angles(mechanism),
+            **elimination,
+            load_marker=np.array([x.marker for x in loads], dtype=np.int64),
+            load_follower=np.array([int(x.follower) for x in loads], dtype=np.int64),
+            load_wrench=np.array([x.wrench for x in loads], dtype=float).reshape(-1, 6),
+            load_function=np.array([x.function for x in loads], dtype=np.int64),
+        )
+    )
 
 
 def _angles(mechanism: Mechanism) -> dict[str, Any]:
-    """The angles of the mechanism, which rows show them, and which joint equations prescribe them."""
+    """The entries for angles: their markers and axes, the angle of each row, and the joint equation that prescribes
+    each."""
     pairs = mechanism.turning
     number = {pair: k for k, pair in enumerate(pairs)}
     of_row = np.array([number[r.markers] if r.kind == ANGLE else -1 for r in mechanism.rows], dtype=np.int64)
@@ -144,9 +160,22 @@ def _angles(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> CompiledModel:
-    """A mechanism's arrays with some of its rows, in their order, and some of its loads: enough to evaluate these, not to eliminate them."""
+    """The compiled model restricted to some of its `rows` and `loads`, in their order.
+
+    These can be evaluated; the data for their elimination are not restricted.
+    """
     values = fields_of(flat)
-    for name in ("row_kind", "row_markers", "row_axes", "row_function", "row_stiffness", "row_damping", "row_law", "row_offset", "row_angle"):  # fmt: skip
+    for name in (
+        "row_kind",
+        "row_markers",
+        "row_axes",
+        "row_function",
+        "row_stiffness",
+        "row_damping",
+        "row_law",
+        "row_offset",
+        "row_angle",
+    ):
         values[name] = np.ascontiguousarray(values[name][rows])
     for name in ("load_marker", "load_follower", "load_wrench", "load_function"):
         values[name] = np.ascontiguousarray(values[name][loads])
@@ -155,3 +184,6 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)
     values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
     return pointed(CompiledModel(**values))
+
+
+refuse_old_names(__name__)

@@ -1,7 +1,8 @@
-"""The order in which the rows of a mechanism are eliminated: by its connections, so that chains and trees cost what their bodies do.
+"""The order in which the rows of a mechanism are eliminated, by which chains and trees take linear time.
 
-Rows that share a body meet in the matrix of the rows. In the order of Cuthill and McKee, reversed, the matrix has a small envelope (George and Liu, Computer Solution of Large
-Sparse Positive Definite Systems, 1981, chapter 4); a closed loop widens it by the rows of one joint.
+Two rows that share a body have a common entry in the matrix of the rows. The reverse Cuthill-McKee ordering gives this
+matrix a small envelope (George and Liu, Computer Solution of Large Sparse Positive Definite Systems, 1981, chapter 4),
+which a closed loop widens by the rows of one joint.
 """
 
 from functools import lru_cache
@@ -15,7 +16,8 @@ from flexmb.kernels.base.data import GROUND
 
 
 def elimination_of(bodies_of_row: list[list[int]], modes: np.ndarray) -> dict[str, Any]:
-    """The entries of `CompiledModel` for the elimination of rows, given the two bodies of each and the modes of all bodies; kept for mechanisms that are built again with other numbers."""
+    """The entries of `CompiledModel` for the elimination of rows, from the two bodies of each row and the `modes` (nb,)
+    of all bodies. They are cached for mechanisms of the same structure with other parameters."""
     return _elimination_of(tuple(map(tuple, bodies_of_row)), tuple(modes.tolist()))
 
 
@@ -37,7 +39,11 @@ def _elimination_of(bodies_of_row: tuple[tuple[int, ...], ...], modes_of_body: t
     np.minimum.at(first, place[pairs.row], place[pairs.col])
     return {
         "incident_start": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        "incident_row": np.ascontiguousarray(row), "incident_side": np.ascontiguousarray(side),
-        "incident_size": int(((6 + modes) * (counts + 1)).sum()), "incident_most": int(counts.max(initial=0)),
-        "row_place": place, "envelope_start": np.concatenate([[0], np.cumsum(np.arange(nr) - first + 1)]).astype(np.int64), "envelope_first": first,
-    }  # fmt: skip
+        "incident_row": np.ascontiguousarray(row),
+        "incident_side": np.ascontiguousarray(side),
+        "incident_size": int(((6 + modes) * (counts + 1)).sum()),
+        "incident_most": int(counts.max(initial=0)),
+        "row_place": place,
+        "envelope_start": np.concatenate([[0], np.cumsum(np.arange(nr) - first + 1)]).astype(np.int64),
+        "envelope_first": first,
+    }

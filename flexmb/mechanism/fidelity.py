@@ -1,4 +1,4 @@
-"""The same mechanism at other fidelities: rigid, with fewer elastic coordinates, without geometric stiffness."""
+"""Simplified variants of a mechanism: rigid, with fewer elastic coordinates, without geometric stiffness."""
 
 from dataclasses import replace
 
@@ -11,17 +11,22 @@ from flexmb.errors import MechanismError
 from flexmb.mechanism.mechanism import Mechanism
 
 Fidelity = str | int
-"""`"rigid"`, a number of elastic coordinates for each flexible body, `"linear"` (no geometric stiffness), or `"flexible"`: as it is. In comparisons also `"adapted 3"`: so many coordinates a body, made
-for the rigid motion (see `flexmb.analyses.adapted`)."""
+"""`"rigid"`, a number of elastic coordinates for each flexible body, `"linear"` (without geometric stiffness), or
+`"flexible"` (unchanged). Comparisons also take `"adapted 3"`: that number of coordinates for each body, adapted to the
+rigid motion (see `flexmb.analyses.adapted`)."""
 
 NAMED = ("rigid", "linear", "flexible")
 
 
 def with_fidelity(mechanism: Mechanism, fidelity: Fidelity) -> Mechanism:
-    """The mechanism with other bodies, starting from the same places and velocities."""
+    """The mechanism with bodies of the given fidelity, with the same initial positions and velocities.
+
+    Raises `MechanismError` for an unknown fidelity.
+    """
     if isinstance(fidelity, str) and fidelity not in NAMED:
         raise MechanismError(
-            f"{unknown_name('fidelity', fidelity, NAMED)} Or give a number of elastic coordinates; in comparisons also 'adapted N'."
+            f"{unknown_name('fidelity', fidelity, NAMED)} Or give a number of elastic coordinates; comparisons also "
+            "take 'adapted N'."
         )
     if fidelity == "rigid":
         return mechanism.rigid()
@@ -33,17 +38,22 @@ def with_fidelity(mechanism: Mechanism, fidelity: Fidelity) -> Mechanism:
 
 
 def with_modes(body: Body, modes: int) -> Body:
-    """The body with its lowest `modes` elastic coordinates; as it is when it has no more.
+    """The body with its lowest `modes` elastic coordinates; a body that has no more is returned unchanged.
 
-    What the others contribute to the response to joint forces is lost with them: a body reduced to so few from its mesh is better.
+    The contribution of the other coordinates to the response to joint forces is lost. A body that is reduced to the
+    same number of coordinates from its mesh is more accurate.
+
+    Raises `MechanismError` when `modes` is less than one.
     """
     if modes < 1:
-        raise MechanismError(f"A flexible body keeps at least one elastic coordinate, or is rigid; found {modes}.")
+        raise MechanismError(
+            f"A flexible body needs at least one elastic coordinate; found {modes}. Use 'rigid' for none."
+        )
     return body if body.modes <= modes else in_subspace(body, np.eye(body.modes)[:, :modes])
 
 
 def without_second_order(body: Body) -> Body:
-    """The body with displacements linear in its elastic coordinates: it does not stiffen under rotation or load."""
+    """The body with displacements linear in its elastic coordinates, and hence without geometric stiffness."""
     inv = body.invariants
     if not inv.second_order:
         return body

@@ -1,4 +1,5 @@
-"""Force laws: efforts that a user's function gives from time, a relative coordinate and its rate; and the names by which model files call them."""
+"""Force laws: forces and torques as functions of time, a relative coordinate and its rate, and a registry of their
+names for model files."""
 
 import ctypes
 import math
@@ -28,17 +29,19 @@ LAWS: Mapping[str, Effort] = MappingProxyType(_REGISTERED)
 
 
 def register_law(name: str) -> Callable[[E], E]:
-    """Decorator of a function `effort(t, x, xdot)`, compiled or not: from now on motors in model files may name it, `law = "name"`.
+    """Decorator that registers a function `effort(t, x, xdot)`, compiled or not, for motors in model files: `law =
+    "name"`.
 
-    A model file names laws, it holds none: no code is run from files. Raises `LawError` for a name that is taken.
+    Model files refer to laws by name only; they contain no code. Raises `LawError` when the name is taken or empty, or
+    when the decorated object is not a function.
     """
 
     def keep(effort: E) -> E:
         known = _REGISTERED.get(name)
         if known is not None and _home(known) != _home(effort):
-            raise LawError(f"There is a law {name!r} already: {'.'.join(_home(known))}.")
+            raise LawError(f"There is a law {name!r} already: {'.'.join(_home(known))}. Choose another name.")
         if not name or not callable(effort):
-            raise LawError(f"A law is a function effort(t, x, xdot) with a name; found {name!r}, {effort!r}.")
+            raise LawError(f"A law needs a name and a function effort(t, x, xdot); found {name!r} and {effort!r}.")
         _REGISTERED[name] = effort
         return effort
 
@@ -46,18 +49,22 @@ def register_law(name: str) -> Callable[[E], E]:
 
 
 def _home(effort: Effort) -> tuple[str, str]:
-    """Where a function was defined, which running its file again does not change."""
+    """Module and name of a function, by which two definitions from repeated runs of a file are recognised as the
+    same."""
     return getattr(effort, "__module__", ""), getattr(effort, "__qualname__", repr(effort))
 
 
 class ForceLaw:
-    """`effort = function(t, x, xdot)`: controllers, nonlinear springs, friction smoothed by its author.
+    """A force law `effort = function(t, x, xdot)`, for instance a controller, a nonlinear spring or regularised
+    friction.
 
-    A function compiled with `numba.njit` is called at the price of an addition; a plain Python function takes about a microsecond, three to eight times a step.
-    An exception, or a value that is not finite, ends the simulation with an error that names the law; the exception is its cause.
-    `KeyboardInterrupt` and `SystemExit` stop the simulation as they would stop any program.
+    A call of a function compiled with `numba.njit` costs about as much as an addition; a call of a Python function
+    takes about a microsecond, three to eight times per step. An exception, or a value that is not finite, ends the
+    simulation with a `LawError` that names the law and has the exception as its cause. `KeyboardInterrupt` and
+    `SystemExit` stop the simulation as they stop any program.
 
-    Compiled code cannot pass an exception on: an evaluation that fails gives a value that is no number, which no step survives, and leaves its reason here.
+    Exceptions do not propagate through compiled code. A failed evaluation therefore returns NaN, at which the step
+    fails, and stores its cause in `failure` or `stopped`.
     """
 
     def __init__(self, function: Callable[[float, float, float], float], name: str) -> None:
@@ -65,13 +72,13 @@ class ForceLaw:
         self.name = name
         self.stopped: BaseException | None = None
         self._failure: LawError | None = None
-        self._refused = np.zeros(4)  # of a compiled function: 1 after a failure, and its arguments
+        self._refused = np.zeros(4)  # compiled functions: 1 after a failure, then its arguments
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ForceLaw, (self.function, self.name)
 
     def __call__(self, t: float, x: float, xdot: float) -> float:
-        """The effort; not a number where the function fails, which is kept in `failure`, and after the run was stopped."""
+        """The effort. It is NaN if the function fails, with the cause in `failure`, and after an interrupt."""
         try:
             if self.stopped is not None:
                 return math.nan
@@ -86,21 +93,21 @@ class ForceLaw:
             self.stopped = error
             return math.nan
         if not math.isfinite(effort) and math.isfinite(x) and math.isfinite(xdot):
-            self._failure = LawError(f"The law of {self.name!r} is {effort} at {_where(t, x, xdot)}.")
+            self._failure = LawError(f"The law of {self.name!r} returned {effort} at {_where(t, x, xdot)}.")
         return effort
 
     def forget(self) -> None:
-        """No failure is known: a run begins."""
+        """Clear recorded failures at the beginning of a run."""
         self.stopped = self._failure = None
         self._refused[:] = 0.0
 
     @property
     def failure(self) -> LawError | None:
-        """Why the evaluation that failed last did; it may belong to a trial step that was not kept."""
+        """The error of the last failed evaluation, which may belong to a rejected trial step; None if none failed."""
         if self._refused[0]:
             _, t, x, xdot = self._refused.tolist()
             self._refused[0] = 0.0
-            self(t, x, xdot)  # once more, where its exception can be caught
+            self(t, x, xdot)  # evaluate again in Python, where the exception can be caught
         return self._failure
 
     @cached_property
@@ -113,13 +120,14 @@ class ForceLaw:
                     return _guarded(self.function, self._refused.ctypes.data).ctypes
             except numba.core.errors.NumbaError as error:
                 raise LawError(
-                    f"The law of {self.name!r} cannot be compiled for (t, x, xdot) as floats: {str(error).splitlines()[0]}"
+                    f"The law of {self.name!r} cannot be compiled for (t, x, xdot) as floats: "
+                    f"{str(error).splitlines()[0]}"
                 ) from None
         return ctypes.CFUNCTYPE(*[ctypes.c_double] * 4)(self)
 
     @property
     def address(self) -> int:
-        """Where compiled code finds it, as long as this object lives."""
+        """Address of the function for compiled code, valid during the lifetime of this object."""
         address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
         KNOWN[address] = self
         _listen()
@@ -132,7 +140,7 @@ def _where(t: float, x: float, xdot: float) -> str:
 
 @intrinsic
 def _stored(typingctx: Any, address: Any, value: Any) -> Any:
-    """Put a number to an address."""
+    """Store a number at an address."""
 
     def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store(arguments[1], builder.inttoptr(arguments[0], ir.DoubleType().as_pointer()))
@@ -145,7 +153,8 @@ _store: Any = _stored
 
 
 def _guarded(function: Any, refused: int) -> Any:
-    """A compiled function that gives no number where `function` raises, and leaves 1 and its arguments at the address `refused` where its value is not finite."""
+    """A compiled function that returns NaN if `function` raises, and stores 1 and the arguments at the address
+    `refused` if the value is not finite."""
 
     def call(t: float, x: float, xdot: float) -> float:
         effort = np.nan
@@ -164,7 +173,7 @@ def _guarded(function: Any, refused: int) -> Any:
 
 
 def require_sound(laws: Iterable[ForceLaw]) -> None:
-    """Raise what stopped one of the laws: Ctrl-C, `sys.exit()`, or an exception of a compiled law."""
+    """Raise the exception that interrupted one of the laws: `KeyboardInterrupt` or `SystemExit`."""
     for law in laws:
         if law.stopped is not None:
             error, law.stopped = law.stopped, None
@@ -175,9 +184,10 @@ _listening: Callable[[Any], Any] | None = None
 
 
 def _listen() -> None:
-    """Hear of exceptions that ctypes drops: those raised before the first line of `ForceLaw.__call__`, where a signal may arrive.
+    """Install a hook for exceptions that ctypes discards: those raised by a signal before the first line of
+    `ForceLaw.__call__`.
 
-    Python reports them to `sys.unraisablehook` only, with the object that was called.
+    Python reports them only to `sys.unraisablehook`, together with the object that was called.
     """
     global _listening
     if sys.unraisablehook is _listening:
@@ -195,7 +205,8 @@ def _listen() -> None:
 
 
 def _called(law: Any, dropped: Any) -> bool:
-    """Whether an exception was dropped when `law` was called; Python 3.13 and later names it in the message only."""
+    """Whether an exception was discarded in a call of `law`; Python 3.13 and later names the law only in the
+    message."""
     return dropped.object is law or (dropped.object is None and repr(law) in (dropped.err_msg or ""))
 
 

@@ -1,20 +1,24 @@
-"""A mechanism with coordinates of joints held, and joints taken away."""
+"""Variants of a mechanism with locked joint coordinates and removed joints."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from fem.renamed import refuse_old_names
 from flexmb.errors import MechanismError
+from flexmb.kernels.base.data import ANGLE
 from flexmb.mechanism.joints import joint_dof
-from flexmb.mechanism.mechanism import Joint, Mechanism, Row, driver_row
+from flexmb.mechanism.mechanism import Joint, Mechanism, Row, driver_row, require_state
+from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, constant
 
 LOCKED, EVENT = "locked", "event"
-"""Kinds of joints that hold a coordinate: always, or at those times of a result at which an event does."""
+"""Kinds of locked joints: locked at all times, or only at those times of a result at which an event locks them."""
 
 
 @dataclass(frozen=True, eq=False)
 class LockedJoint:
-    """The free motion of a joint held at a value, or led by a motion: one more joint equation, under its own name."""
+    """A joint equation, under its own `name`, that holds the free motion of a `joint` at a value or makes it follow a
+    function of time."""
 
     name: str
     joint: str
@@ -23,15 +27,22 @@ class LockedJoint:
 
 
 def locked_row(mechanism: Mechanism, joint: str, dof: str | None) -> Row:
-    """The equation that holds the free motion of a joint, without its function."""
+    """The equation that locks the free motion of a joint, without its function of time."""
     record = mechanism.joint(joint)
     return driver_row(record.markers, joint_dof(joint, record.kind, dof))
 
 
 def with_locked_joints(
-    mechanism: Mechanism, locked: Sequence[LockedJoint], without: Collection[str] = (), undriven: Collection[str] = (), kind: str = LOCKED
-) -> Mechanism:  # fmt: skip
-    """The mechanism with the locked joints as joints of a `kind` after its own, `without` some joints, and `undriven` ones without the drivers of their free motion."""
+    mechanism: Mechanism,
+    locked: Sequence[LockedJoint],
+    without: Collection[str] = (),
+    undriven: Collection[str] = (),
+    kind: str = LOCKED,
+) -> Mechanism:
+    """The mechanism with the `locked` joints, as joints of a `kind` after its own.
+
+    The joints `without` are removed; the joints `undriven` lose the drivers of their free motion.
+    """
     for name in (*without, *undriven):
         mechanism.joint(name)
     functions, joints = list(mechanism.functions), []
@@ -59,17 +70,65 @@ def with_locked_joints(
         forces[name] = tuple(range(len(rows), len(rows) + len(numbers)))
         rows += [mechanism.rows[r] for r in numbers]
     made = replace(
-        mechanism, rows=tuple(rows), joints=tuple(joints), functions=tuple(functions), force_elements=forces, start_rows=()
-    )  # fmt: skip
+        mechanism,
+        rows=tuple(rows),
+        joints=tuple(joints),
+        functions=tuple(functions),
+        force_elements=forces,
+        start_rows=(),
+    )
     angles = made.angles_of(mechanism, mechanism.initial.angles)
     return replace(made, initial=replace(mechanism.initial, angles=angles))
 
 
+def in_force(mechanism: Mechanism, topology: Topology) -> Mechanism:
+    """The mechanism with the topology of a state: with the locks and contacts of `topology`, and without the released
+    joints.
+
+    `mechanism` is that of a result. It may be any mechanism if no event has changed the topology, or if events have
+    only released joints.
+
+    Raises `MechanismError` when the mechanism has no equations for a lock or contact of the topology.
+    """
+    events = {joint.name: joint for joint in mechanism.joints if joint.kind == EVENT}
+    if topology.locked.keys() - events:
+        raise MechanismError(
+            f"{mechanism.name!r} has no equations for the locks and contacts of this state ({topology}). Use "
+            "result.mechanism of the result to which the state belongs."
+        )
+    without = {joint.name for joint in mechanism.joints if joint.name in topology.released} | events.keys()
+    if not without:
+        return mechanism
+    moving = {joint.markers: joint.name for joint in mechanism.joints if joint.kind != EVENT}
+    locked = []
+    for name in (name for name in events if name in topology.locked):
+        dof = "rotation" if mechanism.rows[events[name].rows[0]].kind == ANGLE else "translation"
+        locked.append(LockedJoint(name, moving[events[name].markers], topology.locked[name], dof))
+    return with_locked_joints(mechanism, locked, without)
+
+
+def at_state(mechanism: Mechanism, state: State) -> tuple[Mechanism, State]:
+    """The mechanism with the topology of a state (`in_force`), and the state with the continuous angles of this
+    mechanism.
+
+    Raises `MechanismError` when the state does not belong to the mechanism.
+    """
+    require_state(mechanism, state)
+    variant = in_force(mechanism, state.topology)
+    return variant, replace(state, angles=variant.angles_of(mechanism, state.angles))
+
+
 def require_no_events(mechanism: Mechanism) -> None:
-    """Raises `MechanismError` for the mechanism of a result with events: what these hold does not act at all times, and nothing else says when."""
+    """Raises `MechanismError` for the mechanism of a result with events, whose locks act only at some times."""
+    in_force(mechanism, mechanism.initial.topology)
     names = [joint.name for joint in mechanism.joints if joint.kind == EVENT]
     if names:
         raise MechanismError(
-            f"{mechanism.name!r} is the mechanism of a result with the events {', '.join(map(repr, names))}, which hold coordinates at some times of that result only. Take the mechanism that was "
-            "simulated; it goes on from a stored state with replace(system.build(), initial=result.state(-1), start_rows=()), and the events again."
+            f"{mechanism.name!r} is the mechanism of a result with the events {', '.join(map(repr, names))}, which "
+            "lock coordinates only at some times of that result. Use the mechanism that was simulated. To continue it "
+            "from a stored state, use replace(system.build(), initial=result.state(-1), start_rows=()) and the same "
+            "events."
         )
+
+
+refuse_old_names(__name__)

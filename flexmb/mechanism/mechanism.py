@@ -1,4 +1,4 @@
-"""`Mechanism`: the frozen model that a `System` compiles to, and the state it moves through."""
+"""`Mechanism`: the immutable model that `System.build` returns, and its parts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,10 +20,17 @@ from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.spatial.layout import starts_of
 from flexmb.spatial.lie import rotation_from_quaternion
 
+UNIT = 1e-6
+"""By how much quaternions of a state may miss unit length."""
+
 
 @dataclass(frozen=True, eq=False)
 class Marker:
-    """A connection frame: `body` (-1: ground), `point` (3,) and `axes` (3, 3) in the undeformed body, interface name or None."""
+    """A frame on a body, or on the ground (`body` = -1), between which joints and forces act.
+
+    `point` (3,) and `axes` (3, 3; axes of the marker as columns) are given in the frame of the undeformed body;
+    `interface` is the name of the interface, or None.
+    """
 
     name: str
     body: int
@@ -34,7 +41,11 @@ class Marker:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One scalar row between two markers: a joint equation, or a force element with stiffness, damping, effort (a function of time) and law (of its coordinate)."""
+    """A scalar relation between two markers: a joint equation or a force element.
+
+    A joint equation may have a function of time. A force element has stiffness, damping, a free length or angle
+    (`offset`), an effort as a function of time and a law; `function` and `law` are indices, -1 for none.
+    """
 
     kind: int
     markers: tuple[int, int]
@@ -47,7 +58,7 @@ class Row:
 
 
 def driver_row(markers: tuple[int, int], dof: str, function: int = -1) -> Row:
-    """The equation that makes the free motion of a joint, "rotation" or "translation", follow a function of time."""
+    """The equation by which the free motion of a joint, "rotation" or "translation", follows a function of time."""
     if dof == "rotation":
         return Row(ANGLE, markers, (0, 0), function)
     return Row(TRANSLATION, markers, (2, 0), function)
@@ -55,7 +66,7 @@ def driver_row(markers: tuple[int, int], dof: str, function: int = -1) -> Row:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A named joint: kind, its two markers, the indices of its rows, and the row each driver acts on."""
+    """A named joint: its kind, its two markers and the indices of its rows, drivers included."""
 
     name: str
     kind: str
@@ -66,7 +77,8 @@ class Joint:
 @renamed(follows="follower")
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A wrench at a marker: directions (6,) for a factor of one, fixed in the world or following the marker."""
+    """A force and a moment at a marker: `wrench` (6,) for a factor of one, in world axes or, for a `follower`, in the
+    axes of the marker. `function` is the index of the factor, -1 for a factor of one."""
 
     name: str
     marker: int
@@ -75,11 +87,14 @@ class Load:
     function: int = -1
 
 
+@renamed(flat="flexmb.mechanism.compile.compiled")
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """Bodies, joints, force elements and loads, frozen; with the initial state as the user gave it.
+    """An immutable model: bodies, joints, force elements and loads, with the initial state as given by the user.
 
-    `joint_speeds`: joint row index -> relative speed wanted at the start. Joint rows come first in `rows`.
+    - `rows`: the joint equations, followed by the rows of the force elements.
+    - `joints` and `force_elements` refer to `rows` by index, `loads` and rows to `functions` and `laws`.
+    - `start_rows`: free motions of joints with their initial speeds.
     """
 
     name: str
@@ -96,7 +111,7 @@ class Mechanism:
     laws: tuple[ForceLaw, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the arrays of the compiled loop: they hold addresses of this process."""
+        """Omit the compiled arrays, which contain addresses of this process."""
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
     @property
@@ -106,12 +121,17 @@ class Mechanism:
 
     @cached_property
     def turning(self) -> tuple[tuple[int, int], ...]:
-        """The pairs of markers between which angles are counted: of joints that turn about their axis, in their order, then of bushings and motors."""
+        """The pairs of markers with a continuous angle: first those of joints that rotate about their axis, in their
+        order, then those of bushings and motors."""
         pairs = [joint.markers for joint in self.joints if turns(joint.kind)]
         return tuple(dict.fromkeys([*pairs, *(row.markers for row in self.rows if row.kind == ANGLE)]))
 
     def angles_of(self, other: "Mechanism", angles: Float[np.ndarray, "na"]) -> Float[np.ndarray, "nb"]:
-        """The angles that this mechanism counts, from those of another one with the same markers; those that the other does not count within half a turn."""
+        """The continuous angles (nb,) of this mechanism, from the `angles` (na,) of another mechanism with the same
+        markers.
+
+        Angles that the other mechanism does not have are zero, which stands for an angle within half a turn.
+        """
         if not len(angles) or not len(self.turning):
             return np.zeros(0)
         known = dict(zip(other.turning, angles, strict=True))
@@ -119,7 +139,8 @@ class Mechanism:
 
     @cached_property
     def length(self) -> float:
-        """A length of the mechanism: the scale of every tolerance (marker and mass-centre distances)."""
+        """The characteristic length to which tolerances are relative: the largest distance of a marker or interface
+        from the mass centre of its body, or the largest radius of gyration."""
         reach = [np.linalg.norm(m.point - self.bodies[m.body].centre) for m in self.markers if m.body != GROUND]
         reach += [np.linalg.norm(i.point - b.centre) for b in self.bodies for i in b.interfaces.values()]
         radius = [np.sqrt(np.trace(_central(b)) / (2 * b.invariants.mass)) for b in self.bodies]
@@ -137,27 +158,37 @@ class Mechanism:
         for joint in self.joints:
             if joint.name == name:
                 return joint
-        raise MechanismError(unknown_name("joint", name, [j.name for j in self.joints]))
+        joints = [j.name for j in self.joints]
+        sort = "a force element" if name in self.force_elements else "a load"
+        if name in self.force_elements or name in [load.name for load in self.loads]:
+            raise MechanismError(
+                f"{name!r} is {sort}, not a joint; reactions, coordinates and rates are those of joints. Joints: "
+                f"{', '.join(map(repr, joints)) or 'none'}."
+            )
+        raise MechanismError(unknown_name("joint", name, joints))
 
     def interface_markers(self) -> list[str]:
-        """Names of the markers at the interfaces of bodies, "body.interface", those of joints left out."""
+        """Names "body.interface" of the markers at interfaces of bodies, without those of joints."""
         return [m.name for m in self.markers if m.interface and m.name == f"{self.bodies[m.body].name}.{m.interface}"]
 
     def marker_index(self, name: str) -> int:
-        """Index of the marker called `name` ("body.interface" for interfaces). Raises `MechanismError` when there is none."""
+        """Index of the marker called `name`, for interfaces "body.interface".
+
+        Raises `MechanismError` when there is none.
+        """
         names = [m.name for m in self.markers]
         if name not in names:
             raise MechanismError(unknown_name("marker", name, names))
         return names.index(name)
 
     def function_values(self, t: float) -> Float[np.ndarray, "nf 3"]:
-        """Value, rate and acceleration of every function of time at `t`; time itself is the last one."""
+        """Value, rate and acceleration of every function of time at `t`; the last row is that of time itself."""
         if not self.functions:
             return np.array([[t, 1.0, 0.0]])
         return self.function_table(np.array([t]))[0]
 
     def function_table(self, times: Float[np.ndarray, "nt"]) -> Float[np.ndarray, "nt nf 3"]:
-        """`function_values` at many times. Raises `MechanismError` when a value is not finite."""
+        """`function_values` at the `times` (nt,). Raises `MechanismError` when a value is not finite."""
         clock = np.column_stack([times, np.ones_like(times), np.zeros_like(times)])
         table = np.stack([*(f.over(times) for f in self.functions), clock], axis=1)
         if not np.isfinite(table).all():
@@ -167,11 +198,14 @@ class Mechanism:
         return table
 
     def rigid(self) -> "Mechanism":
-        """The same mechanism with every flexible body made rigid, starting from the same places and velocities."""
+        """The same mechanism with rigid bodies and the same initial positions and velocities."""
         return self.with_bodies(tuple(b.rigid() for b in self.bodies))
 
     def with_bodies(self, bodies: tuple[Body, ...]) -> "Mechanism":
-        """The same mechanism with other bodies in the places of its own, and as many of their elastic coordinates at the start as they have."""
+        """The same mechanism with other bodies.
+
+        Initial elastic coordinates are kept as far as the new bodies have as many; further ones are dropped.
+        """
         modes = np.array([b.modes for b in self.bodies])
         kept = np.minimum(modes, [b.modes for b in bodies])
         qs, vs = (starts[:-1] for starts in starts_of(modes))
@@ -180,12 +214,41 @@ class Mechanism:
         return replace(self, bodies=bodies, initial=State(self.initial.t, q, w, self.initial.angles))
 
 
+def require_state(mechanism: Mechanism, state: State) -> None:
+    """Check that a state may belong to a mechanism.
+
+    Raises `MechanismError` when the state has other numbers of coordinates, velocities or angles than the mechanism,
+    values that are not finite, or quaternions that are not of unit length.
+    """
+    sizes = [len(mechanism.initial.q), len(mechanism.initial.w)]
+    if [len(state.q), len(state.w)] != sizes:
+        raise MechanismError(
+            f"A state of {mechanism.name!r} has {sizes[0]} coordinates and {sizes[1]} velocities; found "
+            f"{len(state.q)} and {len(state.w)}. Check that it is not a state of another mechanism."
+        )
+    if len(state.angles) not in (0, count := len(mechanism.turning)):
+        raise MechanismError(
+            f"A state of {mechanism.name!r} has {count} angles, those of its rotating joints and of its bushings, or "
+            f"none; found {len(state.angles)}. Check that it is not a state of another mechanism."
+        )
+    for name in ("t", "q", "w", "angles"):
+        if not np.isfinite(value := getattr(state, name)).all():
+            raise MechanismError(f"A state of {mechanism.name!r} must be finite; found {name} = {value}.")
+    for body, start in zip(mechanism.bodies, starts_of(np.array([b.modes for b in mechanism.bodies]))[0], strict=False):
+        length = float(np.linalg.norm(state.q[start + 3 : start + 7]))
+        if abs(length - 1) > UNIT:
+            raise MechanismError(
+                f"The attitude of {body.name!r} in a state of {mechanism.name!r} must be a quaternion of length 1; "
+                f"found length {length:.9g}."
+            )
+
+
 def _central(body: Body) -> np.ndarray:
     c = body.centre
     return body.invariants.J0 - body.invariants.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 
 def body_frame(mechanism: Mechanism, state: State, body: int) -> tuple[np.ndarray, np.ndarray]:
-    """World position (3,) of a body's frame and its attitude `R` (3, 3), body to world."""
+    """World position (3,) of the frame of a body and its attitude `R` (3, 3), body to world."""
     start = starts_of(np.array([b.modes for b in mechanism.bodies]))[0][body]
     return state.q[start : start + 3].copy(), rotation_from_quaternion(state.q[start + 3 : start + 7])

@@ -1,6 +1,9 @@
-"""Scales of a mechanism: the sizes that thresholds and steps of differences are relative to, so that no answer depends on the unit system.
+"""Scales of a mechanism, to which thresholds and difference steps are relative, so that results do not depend on the
+unit system.
 
-Lengths are relative to `Mechanism.length`, displacements and velocities to `CompiledModel.weight` (a displacement over that length, or an angle, per unit of each entry of `w`), times to one over `rate_of`, which is `CompiledModel.scales[1]`.
+Lengths are relative to `Mechanism.length`. Displacements and velocities are scaled by `CompiledModel.weight`: the
+displacement over that length, or the angle, per unit of each entry of `w`. Times are relative to the inverse of
+`rate_of`, which is `CompiledModel.scales[1]`.
 """
 
 import numpy as np
@@ -11,14 +14,17 @@ from flexmb.mechanism.mechanism import Mechanism
 
 
 def speed_of(w: Float[np.ndarray, "nv"], weight: Float[np.ndarray, "nv"]) -> float:
-    """The speed of a motion: the largest of its velocities, in lengths of the mechanism, or radians, per unit of time."""
+    """The largest of the velocities `w` (nv,), scaled by `weight` (nv,): in lengths of the mechanism, or radians, per
+    unit of time."""
     return float((np.abs(w) * weight).max(initial=0.0))
 
 
 def rate_of(mechanism: Mechanism, weight: Float[np.ndarray, "nv"]) -> float:
-    """How fast a mechanism moves: the largest of its speeds at the start, drivers included, and of the square roots of the accelerations that gravity and loads give it.
+    """The characteristic rate of a mechanism, in radians per unit of time.
 
-    Where there are none, the slowest vibration of its elastic coordinates and springs, or the slowest decay of its dampers. One per unit of time where the model has no time at all.
+    It is the largest of the initial speeds, drivers included, and of the square roots of the accelerations due to
+    gravity and loads. If all of these vanish, it is the lowest natural frequency of the elastic coordinates and springs
+    or the slowest decay rate of the dampers; if the model has no time scale, it is one.
     """
     length, mass = mechanism.length, sum(b.invariants.mass for b in mechanism.bodies)
     speeds = [speed_of(mechanism.initial.w, weight)]
@@ -44,12 +50,15 @@ def rate_of(mechanism: Mechanism, weight: Float[np.ndarray, "nv"]) -> float:
 
 
 def rate_at(flat: CompiledModel, w: Float[np.ndarray, "nv"], wdot: Float[np.ndarray, "nv"]) -> float:
-    """The rate of a mechanism at a state, the scale of changes of velocity there: the largest of its speed, of the root of its accelerations, and of its rate at the start."""
+    """The characteristic rate at a state with velocities `w` (nv,) and accelerations `wdot` (nv,), the scale of
+    velocity changes there: the largest of its speed, the square root of its acceleration and the rate of the
+    mechanism."""
     return max(speed_of(w, flat.weight), speed_of(wdot, flat.weight) ** 0.5, float(flat.scales[1]))
 
 
 def force_units(flat: CompiledModel) -> Float[np.ndarray, "nj"]:
-    """What the multiplier of each joint equation is measured in: one for forces, the mechanism's length for moments."""
+    """Scale factors (nj,) that make the multipliers comparable: one for forces, the length of the mechanism for
+    moments."""
     length = flat.scales[0]
     kinds = flat.row_kind[: flat.joint_rows]
     return np.where(kinds == TRANSLATION, 1.0, length)

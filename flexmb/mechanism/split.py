@@ -1,4 +1,4 @@
-"""One part as several flexible bodies welded to each other: the way out when a single body leaves its range."""
+"""Division of a part into several flexible bodies, for deformations beyond the range of a single body."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 import fem
 from fem.model import Model
-from fem.renamed import renamed
+from fem.renamed import refuse_old_names, renamed
 from flexmb.bodies.body import flexible_body
 from flexmb.errors import MechanismError
 from flexmb.mechanism.attachments import Attachment, BodyHandle
@@ -16,7 +16,10 @@ from reduction.basis import Basis
 
 @dataclass(frozen=True, eq=False)
 class SplitBody:
-    """The pieces of a part in a `System`, by their handles; `pieces["tip"]` is an interface of the part, wherever it lies."""
+    """The pieces of a part in a `System`; `split_body["tip"]` is an interface of the part, on whichever piece it lies.
+
+    Raises `MechanismError` when the part has no interface of that name.
+    """
 
     name: str
     handles: tuple[BodyHandle, ...]
@@ -38,13 +41,15 @@ def split(
     placement: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SplitBody:
-    """Add the part of `model` to `system` as `n_parts` bodies, welded where they were cut: the same mechanism, bending less in each.
+    """Divide `model` into `n_parts` bodies, add them to `system` and weld them at the cuts, so that each deforms less.
 
-    - `reduce` makes the basis of one piece, for instance `lambda part: reduction.craig_bampton(part, modes=6)`;
-    - `placement`: `position`, `orientation`, `velocity`, `angular_velocity` of the whole part, as in `System.add`;
+    - `reduce`: a function that computes the basis of a piece, for instance
+      `lambda part: reduction.craig_bampton(part, modes=6)`.
+    - `placement`: `position`, `orientation`, `velocity` and `angular_velocity` of the whole part, as in `System.add`.
     - `options`: those of `flexible_body` (damping, geometric stiffness).
 
-    Bodies are called "NAME 1", "NAME 2", ...; welds "NAME cut 1", .... Interfaces of the part must lie in one piece each; see `fem.split`.
+    The bodies are named "NAME 1", "NAME 2", ... and the welds "NAME cut 1", .... Each interface of the part must lie in
+    a single piece; see `fem.split`, also for the errors raised.
     """
     parts = fem.split(model, n_parts)
     handles = tuple(
@@ -60,3 +65,6 @@ def split(
         if name in model.interfaces
     }
     return SplitBody(model.name, handles, homes)
+
+
+refuse_old_names(__name__)

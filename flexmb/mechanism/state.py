@@ -1,21 +1,34 @@
-"""`State`: where a mechanism is and how it moves, at one time."""
+"""`State`: the configuration and the velocities of a mechanism at one time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from jaxtyping import Float
 
+from flexmb.errors import MechanismError
+
 
 @dataclass(frozen=True)
 class Topology:
-    """What events have made of a mechanism: `locked`, the events whose lock or lasting contact is in force, each with the value at which it holds its coordinate; `released`, the joints and events that are gone."""
+    """The changes of a mechanism by events.
+
+    - `locked`: the events whose lock or lasting contact is active, each with the value of the locked coordinate.
+    - `released`: the joints and events that have been removed.
+    - `fastest`: the speed of the fastest impact on each stop so far.
+    """
 
     locked: Mapping[str, float] = field(default_factory=dict)
     released: frozenset[str] = frozenset()
+    fastest: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the joints are others than at first."""
+        return bool(self.locked or self.released)
 
     def __str__(self) -> str:
-        parts = [("held by", sorted(self.locked)), ("released:", sorted(self.released))]
+        parts = [("locked by", sorted(self.locked)), ("released:", sorted(self.released))]
         return "; ".join(f"{word} {', '.join(map(repr, names))}" for word, names in parts if names)
 
 
@@ -23,13 +36,15 @@ class Topology:
 class State:
     """Configuration `q`, velocity `w` and time of a mechanism.
 
-    Per body `q` holds position (3), quaternion (4, scalar first), eta (m); `w` holds v (3) and omega (3) in
-    body axes and etadot (m).
+    - `q` (nq,): per body position (3), quaternion (4, scalar first) and elastic coordinates (m).
+    - `w` (nv,): per body velocity (3) and angular velocity (3), both in body axes, and elastic rates (m).
+    - `angles` (na,): continuous angles (radians), measured from the initial configuration, of the joints that rotate
+      about their axis and then of the bushings (`Mechanism.turning`). An empty array stands for angles within half a
+      turn.
+    - `topology`: the changes by events up to this time. A simulation that starts from this state adopts them and needs
+      the same events.
 
-    `angles` (na,): from the place as drawn, turns counted, of the joints that turn about their axis and then of the bushings (`Mechanism.turning`). An empty one
-    stands for angles within half a turn.
-
-    `topology`: what events had changed until then; a simulation that starts from this state takes it over, and needs the same events.
+    Raises `MechanismError` when an array is not one row of real numbers.
     """
 
     t: float
@@ -37,3 +52,17 @@ class State:
     w: Float[np.ndarray, "nv"]
     angles: Float[np.ndarray, "na"] = field(default_factory=lambda: np.zeros(0))
     topology: Topology = Topology()
+
+    def __post_init__(self) -> None:
+        for name in ("q", "w", "angles"):
+            found = np.asarray(getattr(self, name))
+            if found.dtype.kind not in "fiu" or found.ndim != 1:
+                raise MechanismError(
+                    f"State: {name} is a row of real numbers; found {found.dtype} of shape {found.shape}."
+                )
+            object.__setattr__(self, name, np.ascontiguousarray(found, dtype=float))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))

@@ -1,11 +1,13 @@
-"""`System`: the friendly builder of a mechanism.
+"""`System`: the builder of a mechanism.
 
-Everything is given as drawn at the start: positions, orientations, joint places and axes are world
-coordinates of the initial configuration. `build()` freezes it into a `Mechanism`.
+All positions, orientations, points and axes are given in world coordinates of the initial configuration. `build()`
+returns an immutable `Mechanism`.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,18 +15,20 @@ from numpy.typing import ArrayLike
 from fem.errors import unknown_name
 from fem.renamed import renamed
 from flexmb.bodies.body import Body
-from flexmb.errors import JointError, MechanismError
+from flexmb.errors import JointError, MechanismError, PreloadWarning
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
-from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, rotation_matrix, vector
+from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, rotation_matrix, vector
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.joints import joint_dof, joint_kind
 from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row, driver_row
 from flexmb.mechanism.state import State
-from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant
+from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
 from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation
 
 Effort = Callable[[float, float, float], float]
 """`effort(t, x, xdot)`."""
+COINCIDENT = 1e-9
+"""Distance of two places, relative to their distances from the origin, below which they coincide."""
 
 
 class System:
@@ -35,8 +39,11 @@ class System:
         system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
         system.drive("bearing", flexmb.time_functions.constant_speed(100.0))
 
-    A joint takes two places. A bare body stands for "the same place as the partner". `axis` is a world
-    direction in the initial configuration. Units: consistent.
+    A joint connects two places. A body without a point stands for the place of its partner. `axis` is a direction in
+    the world in the initial configuration. Units: consistent.
+
+    All methods raise `MechanismError`, or `JointError` for joints, when a name is taken or unknown, or a vector is not
+    finite or of a wrong size.
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, 0.0), name: str = "mechanism") -> None:
@@ -67,13 +74,14 @@ class System:
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         eta: ArrayLike | None = None,
     ) -> BodyHandle:
-        """Put `body` into the mechanism.
+        """Add `body` to the mechanism; returns a handle to which joints attach.
 
-        `position` (3,) of the body-frame origin in the world; `orientation` as rotation vector, quaternion or
-        matrix (body to world); `velocity` of the body-frame origin and `angular_velocity`, both in world axes;
-        `eta` (m,) initial elastic coordinates (default: undeformed).
+        - `position` (3,): position of the origin of the body frame in the world.
+        - `orientation`: rotation vector (3,), quaternion (4,), scalar first, or matrix (3, 3), body to world.
+        - `velocity` (3,) of the origin of the body frame and `angular_velocity` (3,), both in world axes.
+        - `eta` (m,): initial elastic coordinates (default: undeformed).
 
-        Raises `MechanismError` when the name is taken.
+        Raises `MechanismError` when the name is taken or a value is not of the shape above.
         """
         name = name or body.name
         if name in [b.name for b in self._bodies]:
@@ -93,7 +101,7 @@ class System:
                 np.concatenate([v, omega, np.zeros(body.modes)]),
             )
         )
-        return BodyHandle(len(self._bodies) - 1, body)
+        return BodyHandle(len(self._bodies) - 1, body, r, R)
 
     def _world(self, place: Attachment) -> np.ndarray:
         if place.body == GROUND:
@@ -104,14 +112,15 @@ class System:
     def _places(
         self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, at: ArrayLike | None
     ) -> tuple[Attachment, Attachment]:
-        """Both places of a joint; a bare body is placed at `at`, or where its partner is."""
+        """Both places of a joint; for a body without a point they are at `at`, or at the place of its partner."""
         point = None if at is None else vector(at, f"{name!r}, at")
         for place in (a, b):
             if point is None and isinstance(place, Attachment):
                 point = self._world(place)
         if point is None:
             raise MechanismError(
-                f"{name!r}: two bodies do not say where they meet. Give at=(x, y, z) in the world, or a place such as body['interface'] or body.at(point)."
+                f"{name!r}: two bodies do not define a point. Give at=(x, y, z) in the world, or a place such as "
+                "body['interface'] or body.at(point)."
             )
 
         def resolve(x: Attachment | BodyHandle) -> Attachment:
@@ -147,11 +156,12 @@ class System:
         first, second = self._places(name, a, b, at)
         return self._marker(f"{name}.a", first, axes), self._marker(f"{name}.b", second, axes)
 
-    def _function(self, motion: TimeFunction | float | None) -> int:
+    def _function(self, motion: TimeFunction | float | None, what: str) -> int:
         if motion is None:
             return -1
-        motion = motion if isinstance(motion, TimeFunction) else constant(float(motion))
-        self._functions.append(motion)
+        made = constant(float(motion)) if isinstance(motion, float | int) else motion
+        require_time_function(made, what)
+        self._functions.append(made)
         return len(self._functions) - 1
 
     # joints ------------------------------------------------------------------------------------------------------
@@ -159,7 +169,8 @@ class System:
     def _law(self, name: str, effort: Effort) -> int:
         if not callable(effort):
             raise MechanismError(
-                f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found {type(effort).__name__}."
+                f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found "
+                f"{type(effort).__name__}."
             )
         self._laws.append(ForceLaw(effort, name))
         return len(self._laws) - 1
@@ -175,12 +186,14 @@ class System:
         second_axis: ArrayLike | None = None,
         at: ArrayLike | None = None,
     ) -> None:
-        """A joint of the given `kind` (see `flexmb.mechanism.joints.JOINTS`) between two places.
+        """Add a joint of the given `kind` (see `flexmb.mechanism.joints.JOINTS`) between two places.
 
-        `axis` (3,) world direction: the joint's z axis; the universal joint, and every kind with a `second_axis`, has `axis` fixed in body `a`
-        (the x axis of its markers) and `second_axis` (perpendicular to it, the y axis) fixed in body `b`. `at`: world point for bare bodies.
+        - `axis` (3,): world direction of the axis of the joint, the z axis of its markers. The universal joint, and
+          every kind with a second axis, has `axis` fixed in body `a` (the x axis of its markers) and the perpendicular
+          `second_axis` (3,) (their y axis) fixed in body `b`.
+        - `at` (3,): world point for bodies without a point.
 
-        Raises `JointError` when an axis has no direction, or the axes of a universal joint are not perpendicular.
+        Raises `JointError` when the kind is unknown, an axis has no direction, or two axes are not perpendicular.
         """
         record = joint_kind(kind)
         direction = vector(axis, f"Joint {name!r}, axis")
@@ -195,7 +208,8 @@ class System:
             )
             if abs(direction @ other) > 1e-6 * np.linalg.norm(direction) * np.linalg.norm(other):
                 raise JointError(
-                    f"Joint {name!r}: the axes of a {kind} joint must be perpendicular; found {axis!r} and {second_axis!r}."
+                    f"Joint {name!r}: the axes of a {kind} joint must be perpendicular; found {axis!r} and "
+                    f"{second_axis!r}."
                 )
             axes = frame_with_axis(np.cross(direction, other), direction)  # x: axis of a, y: axis of b
         else:
@@ -208,7 +222,7 @@ class System:
     def fixed(
         self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, *, at: ArrayLike | None = None
     ) -> None:
-        """Welds two places together in their initial relative attitude."""
+        """Add a weld: two places keep their initial relative attitude."""
         self.joint("fixed", name, a, b, at=at)
 
     def revolute(
@@ -220,7 +234,7 @@ class System:
         axis: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """A hinge about `axis`."""
+        """Add a hinge about `axis`; see `joint`."""
         self.joint("revolute", name, a, b, axis=axis, at=at)
 
     def prismatic(
@@ -232,7 +246,7 @@ class System:
         axis: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """A slider along `axis`, without rotation."""
+        """Add a slider along `axis`, without rotation; see `joint`."""
         self.joint("prismatic", name, a, b, axis=axis, at=at)
 
     def cylindrical(
@@ -244,13 +258,13 @@ class System:
         axis: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """Slides along and turns about `axis`."""
+        """Add a joint that slides along `axis` and rotates about it; see `joint`."""
         self.joint("cylindrical", name, a, b, axis=axis, at=at)
 
     def spherical(
         self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, *, at: ArrayLike | None = None
     ) -> None:
-        """A ball joint."""
+        """Add a ball joint; see `joint`."""
         self.joint("spherical", name, a, b, at=at)
 
     def universal(
@@ -263,7 +277,7 @@ class System:
         second_axis: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """A cardan joint: `axis` fixed in `a`, `second_axis` fixed in `b`."""
+        """Add a Cardan joint, with `axis` fixed in `a` and `second_axis` fixed in `b`; see `joint`."""
         self.joint("universal", name, a, b, axis=axis, second_axis=second_axis, at=at)
 
     def planar(
@@ -275,7 +289,7 @@ class System:
         normal: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """Keeps `b` in the plane through `a` with the given `normal`."""
+        """Add a joint that keeps `b` in the plane through `a` with the given `normal`; see `joint`."""
         self.joint("planar", name, a, b, axis=normal, at=at)
 
     def prescribe(
@@ -291,27 +305,36 @@ class System:
         axis: ArrayLike = (0.0, 0.0, 1.0),
         at: ArrayLike | None = None,
     ) -> None:
-        """Carries `b` along a prescribed motion relative to `a`: translation in `a`'s axes, rotation about `axis`.
+        """Prescribe the motion of `b` relative to `a`: translations along the axes of `a` and a rotation about `axis`.
 
-        Components without a motion are held. The axes x, y, z are those of `frame_with_axis(axis)`; for the
-        default axis they are the world axes of the initial configuration.
+        Components without a function are zero. The axes x, y, z are those of `frame_with_axis(axis)`; for the default
+        axis they are the world axes of the initial configuration.
         """
         pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Joint {name!r}, axis")))
-        rows = [Row(TRANSLATION, pair, (i, 0), self._checked(name, f)) for i, f in enumerate((x, y, z))]
+        rows = [
+            Row(TRANSLATION, pair, (i, 0), self._checked(f"motion of {name!r}", f)) for i, f in enumerate((x, y, z))
+        ]
         rows += [
             Row(DOT, pair, (0, 2)),
             Row(DOT, pair, (1, 2)),
-            Row(ANGLE, pair, (0, 0), self._checked(name, rotation)),
+            Row(ANGLE, pair, (0, 0), self._checked(f"motion of {name!r}", rotation)),
         ]
         self._joints[name] = ("prescribed", pair, rows)
 
-    def _checked(self, name: str, motion: TimeFunction | None) -> int:
+    def _checked(self, what: str, motion: TimeFunction | None) -> int:
         if motion is not None:
+            require_time_function(motion, what)
             check_derivatives(motion)
-        return self._function(motion)
+        return self._function(motion, what)
 
     def _free_axis(self, joint: str, dof: str | None) -> tuple[str, tuple[int, int], str]:
-        """Kind and markers of a joint, and the free motion meant by `dof` (default: the only one)."""
+        """Kind and markers of a joint, and the free motion that `dof` selects (default: the first)."""
+        if not isinstance(joint, str):
+            raise JointError(
+                f"Drivers, motors, speeds and a joint_spring act in a joint: expected the name of a joint, found "
+                f"{type(joint).__name__}. Between two places use spring_damper or bushing. Existing: "
+                f"{', '.join(map(repr, self._joints)) or 'none'}."
+            )
         if joint not in self._joints:
             raise JointError(unknown_name("joint", joint, self._joints))
         kind, pair, _ = self._joints[joint]
@@ -319,22 +342,32 @@ class System:
 
     @renamed(along="dof")
     def drive(self, joint: str, motion: TimeFunction, dof: str | None = None) -> None:
-        """Prescribe the free motion of a joint, measured from the initial configuration (angle, turns counted, or displacement).
+        """Prescribe the free motion of a joint: a continuous angle or a displacement from the initial configuration.
 
-        A motion that starts elsewhere than there moves the mechanism before the start: the shortest way round, in small steps, so that loops stay on their branch.
+        If the motion does not start at zero, the mechanism is assembled at its initial value: it is moved there by the
+        shortest way, in small steps, so that closed loops stay on their branch.
 
-        `dof`: "rotation" or "translation" where the joint has both.
+        `dof`: "rotation" or "translation"; the default is the first that the joint has.
+
+        Raises `JointError` when the joint or its motion does not exist; `MotionError` when the derivatives of the
+        function of time contradict it.
         """
         _, pair, dof = self._free_axis(joint, dof)
-        row = driver_row(pair, dof, self._checked(joint, motion))
+        row = driver_row(pair, dof, self._checked(f"driver of {joint!r}", motion))
         self._joints[joint][2].append(row)
 
     @renamed(along="dof")
     def set_speed(self, joint: str, speed: float, dof: str | None = None) -> None:
-        """Start with this relative speed in a joint's free motion; the other velocities follow from the constraints."""
+        """Set the initial speed of the free motion of a joint; the other velocities follow from the constraints.
+
+        `dof`: "rotation" or "translation"; the default is the first that the joint has.
+        """
         _, pair, dof = self._free_axis(joint, dof)
         self._start_rows.append(
-            (Row(ANGLE, pair) if dof == "rotation" else Row(TRANSLATION, pair, (2, 0)), float(speed))
+            (
+                Row(ANGLE, pair) if dof == "rotation" else Row(TRANSLATION, pair, (2, 0)),
+                number(speed, f"Joint {joint!r}: the speed"),
+            )
         )
 
     # force elements and loads ------------------------------------------------------------------------------------
@@ -350,18 +383,21 @@ class System:
         length: float | None = None,
         law: Effort | None = None,
     ) -> None:
-        """A spring and damper along the line between two places; `length`: free length (default: the initial distance).
+        """Add a spring and damper along the line between two places.
 
-        `law(t, stretch, rate)`: a further force with which it pushes its ends apart; plain Python or compiled with `numba.njit`.
+        - `length`: free length (default: the initial distance).
+        - `law(t, stretch, rate)`: an additional force, positive if it pushes the ends apart, in Python or compiled with
+          `numba.njit` (see `flexmb.mechanism.force_law.ForceLaw`).
 
-        Raises `MechanismError` when an end is no place, or the ends coincide.
+        Raises `MechanismError` when an end is not a place, the ends coincide, or a constant is negative.
         """
         if not (isinstance(a, Attachment) and isinstance(b, Attachment)):
             raise MechanismError(f"Spring {name!r} needs two places, such as body['interface'] or body.at(point).")
         distance = float(np.linalg.norm(self._world(b) - self._world(a)))
         if not distance > 0:
             raise MechanismError(
-                f"Spring {name!r}: its ends coincide at {self._world(a)}, so it has no direction. Use a bushing."
+                f"Spring {name!r}: its ends coincide at {self._world(a)}, so that its direction is undefined. Use a "
+                "bushing."
             )
         pair = self._pair(name, a, b, None, np.eye(3))
         self._forces[name] = [
@@ -385,19 +421,54 @@ class System:
         damping: ArrayLike = (0.0,) * 6,
         axis: ArrayLike = (0.0, 0.0, 1.0),
         at: ArrayLike | None = None,
+        free: ArrayLike | Literal["drawn"] | None = None,
     ) -> None:
-        """Six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`).
+        """Add six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`).
 
-        Rotation z is the twist of `b` about its own z axis, turns counted; x and y are the components in the axes of `a` of the tilt, the shortest rotation that takes the z axis of `a` to that of
-        `b`. Twist and tilt do not change each other, at any size; at small rotations they are those about x, y and z. The z axes must not come within 0.1 rad of opposite directions.
+        `free` (3,): the translation of `b` relative to `a`, in the frame of `a`, at which the springs are relaxed;
+        "drawn" is that of the initial configuration. By default they are relaxed where the places coincide; a gap
+        between them then preloads the bushing, with a `PreloadWarning`.
+
+        `stiffness` (6,) and `damping` (6,) are in this order. Rotation z is the twist of `b` about its own z axis, a
+        continuous angle. Rotations x and y are the components, in the axes of `a`, of the tilt: the shortest rotation
+        that takes the z axis of `a` to that of `b`. Twist and tilt are independent of each other at any size; for small
+        rotations the three are the rotations about x, y and z. The z axes must not come within 0.1 rad of opposite
+        directions.
+
+        Raises `MechanismError` when a constant is negative.
         """
         k = [non_negative(s, name) for s in vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
         c = [non_negative(s, name) for s in vector(damping, f"Bushing {name!r}, damping", 6)]
-        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Bushing {name!r}, axis")))
+        frame = frame_with_axis(vector(axis, f"Bushing {name!r}, axis"))
+        pair = self._pair(name, a, b, at, frame)
+        offsets = [*self._relaxed(name, pair, frame, k[:3], free), 0.0, 0.0, 0.0]
         self._forces[name] = [
-            Row(kind, pair, (i % 3, 0), stiffness=k[i], damping=c[i])
+            Row(kind, pair, (i % 3, 0), stiffness=k[i], damping=c[i], offset=offsets[i])
             for i, kind in enumerate((TRANSLATION, TRANSLATION, TRANSLATION, TILT, TILT, ANGLE))
         ]
+
+    def _relaxed(
+        self, name: str, pair: tuple[int, int], frame: np.ndarray, stiffness: list[float], free: ArrayLike | str | None
+    ) -> list[float]:
+        """The translation (3) at which a bushing is relaxed; warns of a gap that preloads it."""
+        a, b = (self._world(Attachment(m.body, m.point)) for m in (self._markers[k] for k in pair))
+        gap = frame.T @ (b - a)
+        if isinstance(free, str):
+            if free != "drawn":
+                raise MechanismError(f'Bushing {name!r}: free is a translation (3,) or "drawn"; found {free!r}.')
+            return list(gap)
+        if free is not None:
+            return list(vector(free, f"Bushing {name!r}, free"))
+        force = float(np.linalg.norm(np.array(stiffness) * gap))
+        if force > 0 and np.linalg.norm(gap) > COINCIDENT * (np.linalg.norm(a) + np.linalg.norm(b)):
+            warnings.warn(
+                f"Bushing {name!r} of {self.name!r} is preloaded: its places are drawn with a gap of {gap} in its "
+                f"axes, which its springs close with a force of {force:.4g}. If it is relaxed as drawn, write "
+                'free="drawn"; if the preload is meant, free=(0, 0, 0).',
+                PreloadWarning,
+                stacklevel=3,
+            )
+        return [0.0, 0.0, 0.0]
 
     @renamed(along="dof")
     def joint_spring(
@@ -410,7 +481,10 @@ class System:
         free: float = 0.0,
         dof: str | None = None,
     ) -> None:
-        """A spring and damper in a joint's free motion, e.g. a torsion spring in a hinge; `free`: its relaxed value."""
+        """Add a spring and damper in the free motion of a joint, for instance a torsion spring in a hinge.
+
+        `free` is the coordinate at which the spring is relaxed; `dof` is as in `drive`.
+        """
         self._joint_force(name, joint, dof, stiffness, damping, free, None)
 
     @renamed(along="dof", drag="damping")
@@ -423,10 +497,13 @@ class System:
         damping: float = 0.0,
         dof: str | None = None,
     ) -> None:
-        """A torque (or force) `effort - damping * speed` between the two bodies of a joint, about (along) its axis.
+        """Add a torque about (or a force along) the axis of a joint: `effort - damping * speed`, between its two
+        bodies.
 
-        `effort`: a number, a function of time, or any function `effort(t, x, xdot)` of time, joint coordinate (angles go on beyond a turn) and its rate: a controller, a stop, a
-        nonlinear spring; plain Python or compiled with `numba.njit` (see `flexmb.mechanism.force_law.ForceLaw`). It must be smooth at the scale of a step.
+        `effort` is a number, a function of time, or a function `effort(t, x, xdot)` of time, joint coordinate (angles
+        are continuous) and its rate, such as a controller or a nonlinear spring, in Python or compiled with
+        `numba.njit` (see `flexmb.mechanism.force_law.ForceLaw`). It must be smooth on the scale of a step. `dof` is as
+        in `drive`.
         """
         self._joint_force(name, joint, dof, 0.0, damping, 0.0, effort)
 
@@ -445,7 +522,7 @@ class System:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
         function, law = -1, -1
         if effort is None or isinstance(effort, TimeFunction | float | int):
-            function = self._function(effort)
+            function = self._function(effort, f"effort of {name!r}")
         else:
             law = self._law(name, effort)
         kind, axis = (ANGLE, 0) if dof == "rotation" else (TRANSLATION, 2)
@@ -457,7 +534,7 @@ class System:
                 function,
                 non_negative(stiffness, name),
                 non_negative(damping, name),
-                free,
+                number(free, f"{name!r}: free, the coordinate at which it is relaxed,"),
                 law,
             )
         ]
@@ -473,7 +550,9 @@ class System:
         factor: TimeFunction | None = None,
         follower: bool = False,
     ) -> None:
-        """A force and a moment at a place, in world axes, times `factor(t)`; `follower=True`: turning with the body.
+        """Add a force (3,) and a moment (3,) at a place, multiplied by `factor(t)` (default: one).
+
+        They are given in world axes; with `follower=True` they rotate with the body.
 
         Raises `MechanismError` when the place is not on a body, or the name is taken.
         """
@@ -481,15 +560,16 @@ class System:
             raise MechanismError(f"Load {name!r} needs a place on a body, such as body['interface'] or body.at(point).")
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        function = self._function(factor, f"factor of {name!r}")
         wrench = np.concatenate([vector(force, f"Load {name!r}, force"), vector(moment, f"Load {name!r}, moment")])
-        self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follower, self._function(factor))
+        self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follower, function)
 
     # result ------------------------------------------------------------------------------------------------------
 
     def build(self) -> Mechanism:
-        """The frozen mechanism. Every body gets a marker for each of its interfaces, named "body.interface".
+        """The mechanism as an immutable record. Every interface of a body has a marker named "body.interface".
 
-        Raises `MechanismError` when there is no body.
+        Raises `MechanismError` when the system has no body.
         """
         if not self._bodies:
             raise MechanismError("The system has no body. Add one with system.add(body).")
@@ -509,10 +589,22 @@ class System:
             rows += own
         q, w = (np.concatenate(x) for x in zip(*self._initial, strict=True))
         return Mechanism(
-            name=self.name, gravity=self.gravity, bodies=tuple(self._bodies), markers=tuple(markers), rows=tuple(rows),
-            joints=tuple(joints), force_elements=forces, loads=tuple(self._loads.values()), functions=tuple(self._functions),
-            initial=State(0.0, q, w), start_rows=tuple(self._start_rows), laws=tuple(self._laws),
-        )  # fmt: skip
+            name=self.name,
+            gravity=self.gravity,
+            bodies=tuple(self._bodies),
+            markers=tuple(markers),
+            rows=tuple(rows),
+            joints=tuple(joints),
+            force_elements=forces,
+            loads=tuple(self._loads.values()),
+            functions=tuple(self._functions),
+            initial=State(0.0, q, w),
+            start_rows=tuple(self._start_rows),
+            laws=tuple(self._laws),
+        )
 
     def __str__(self) -> str:
-        return f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, force elements {list(self._forces)}, loads {list(self._loads)}"
+        return (
+            f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, "
+            f"force elements {list(self._forces)}, loads {list(self._loads)}"
+        )

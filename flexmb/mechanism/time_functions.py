@@ -1,4 +1,4 @@
-"""Functions of time for drivers and loads, with the first two derivatives that drivers need."""
+"""Functions of time for drivers and loads, with their first two derivatives."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ from flexmb.errors import MotionError
 
 
 class Ahead(NamedTuple):
-    """What a function of time does after some time: the next time at which it changes its character, and its shortest feature until then (both infinite where there is none).
+    """The behaviour of a function of time after some time: the next `change` of its character, and the length of the
+    shortest `feature` until then. Both are infinite if there is none.
 
-    A feature is a rise, a fall, a half-wave or a peak. Steps of half its length see it.
+    A feature is a rise, a fall, a half-wave or a peak; steps of half its length resolve it.
     """
 
     change: float
@@ -27,11 +28,15 @@ NOTHING_AHEAD = Ahead(np.inf, np.inf)
 
 @dataclass(frozen=True)
 class TimeFunction:
-    """A scalar function of time with its rate and its second derivative.
+    """A scalar function of time with its first and second derivatives.
 
-    For drivers the value is a displacement or an angle (radians), for loads a factor; time in the model's unit.
-    `description` is what files and reports show; `arrays`: the three functions take arrays of times as well as numbers.
-    `ahead(t)`: what it does after time `t`; None where nobody knows, so that an integrator has to sample it. `breakpoints`: times at which it changes its character beside those.
+    The value is a displacement or an angle (radians) for drivers and a factor for loads; time is in the unit of the
+    model.
+
+    - `description`: the text in files and reports.
+    - `arrays`: whether the three functions take arrays of times as well as numbers.
+    - `ahead(t)`: the behaviour after time `t`; if it is None, integrators sample the function.
+    - `breakpoints`: further times at which the function changes its character.
     """
 
     value: Callable[[Any], Any]
@@ -47,7 +52,7 @@ class TimeFunction:
         return float(self.value(t)), float(self.rate(t)), float(self.acceleration(t))
 
     def over(self, times: Float[np.ndarray, "nt"]) -> Float[np.ndarray, "nt 3"]:
-        """The same at many times: at once when the functions take `arrays` of times, else one by one."""
+        """Value, rate and acceleration at the `times` (nt,)."""
         if not self.arrays:
             return np.array([self(float(t)) for t in times]).reshape(-1, 3)
         parts = (self.value(times), self.rate(times), self.acceleration(times))
@@ -59,12 +64,12 @@ def _nothing(t: float) -> Ahead:
 
 
 def _everywhere(feature: float) -> Callable[[float], Ahead]:
-    """One feature at all times."""
+    """A feature of the same length at all times."""
     return lambda t: Ahead(np.inf, feature)
 
 
 def _between(start: float, end: float) -> Callable[[float], Ahead]:
-    """One feature, from `start` to `end`."""
+    """A single feature from `start` to `end`."""
 
     def ahead(t: float) -> Ahead:
         if t < start:
@@ -75,7 +80,7 @@ def _between(start: float, end: float) -> Callable[[float], Ahead]:
 
 
 def _repeated(start: float, duration: float, period: float) -> Callable[[float], Ahead]:
-    """A feature of some `duration` at the beginning of each `period`."""
+    """A feature of the given `duration` at the beginning of each `period`."""
 
     def ahead(t: float) -> Ahead:
         begin = start + max(np.floor((t - start) / period), 0.0) * period
@@ -87,7 +92,7 @@ def _repeated(start: float, duration: float, period: float) -> Callable[[float],
 
 
 def _knots(times: np.ndarray) -> Callable[[float], Ahead]:
-    """A peak at any of the points of a table is two of their distances long."""
+    """Features of a table: a peak at one of its points extends over the two adjacent intervals."""
 
     def ahead(t: float) -> Ahead:
         k = int(np.searchsorted(times, t, side="right"))
@@ -104,7 +109,10 @@ def constant(value: float) -> TimeFunction:
 
 
 def polynomial(*coefficients: float) -> TimeFunction:
-    """`f(t) = c0 + c1 t + c2 t^2 + ...` Raises `MotionError` when a coefficient is not finite."""
+    """`f(t) = c0 + c1 t + c2 t^2 + ...`
+
+    Raises `MotionError` when there is no coefficient, or one is not finite.
+    """
     if not coefficients or not np.isfinite(coefficients).all():
         raise MotionError(f"A polynomial needs finite coefficients c0, c1, ...; found {coefficients}.")
     p = np.polynomial.Polynomial(coefficients)
@@ -112,12 +120,13 @@ def polynomial(*coefficients: float) -> TimeFunction:
 
 
 def constant_speed(speed: float, start: float = 0.0) -> TimeFunction:
-    """`f(t) = start + speed t`: turns, or slides, at constant speed from the first moment on."""
+    """`f(t) = start + speed t`: rotation or translation at constant speed, without a start-up phase."""
     return polynomial(start, speed)
 
 
 def harmonic(amplitude: float, frequency: float, phase: float = 0.0, offset: float = 0.0) -> TimeFunction:
-    """`f(t) = offset + amplitude sin(2 pi frequency t + phase)`; frequency in cycles per unit of time, phase in radians."""
+    """`f(t) = offset + amplitude sin(2 pi frequency t + phase)`, with the frequency in cycles per unit of time and the
+    phase in radians."""
     w = 2 * np.pi * frequency
     return TimeFunction(
         lambda t: offset + amplitude * np.sin(w * t + phase),
@@ -129,7 +138,7 @@ def harmonic(amplitude: float, frequency: float, phase: float = 0.0, offset: flo
 
 
 def smooth_step(start: float, duration: float, height: float) -> TimeFunction:
-    """Rises from 0 to `height` between `start` and `start + duration`, with two continuous derivatives (quintic).
+    """A quintic rise from 0 to `height` between `start` and `start + duration`, with two continuous derivatives.
 
     Raises `MotionError` when the duration is not positive.
     """
@@ -143,7 +152,7 @@ def smooth_step(start: float, duration: float, height: float) -> TimeFunction:
         s = part(t)
         return height * s**3 * (10 - 15 * s + 6 * s**2)
 
-    def rate(t: Any) -> Any:  # in factors: exactly zero at both ends
+    def rate(t: Any) -> Any:  # as a product: exactly zero at both ends
         s = part(t)
         return 30 * height * (s * (1 - s)) ** 2 / duration
 
@@ -152,13 +161,17 @@ def smooth_step(start: float, duration: float, height: float) -> TimeFunction:
         return 60 * height * s * (1 - s) * (1 - 2 * s) / duration**2
 
     return TimeFunction(
-        value, rate, acceleration, f"smooth_step(start={start}, duration={duration}, height={height})",
+        value,
+        rate,
+        acceleration,
+        f"smooth_step(start={start}, duration={duration}, height={height})",
         ahead=_between(start, start + duration),
-    )  # fmt: skip
+    )
 
 
 def spin_up(speed: float, duration: float) -> TimeFunction:
-    """Angle of the standard spin-up: zero until t = 0, then its rate rises from 0 to `speed` over `duration` by a raised cosine, and stays.
+    """The angle of the standard spin-up: its rate is zero until t = 0, rises to `speed` over `duration` as a raised
+    cosine and then remains constant.
 
     Source: Kane, Ryan, Banerjee, "Dynamics of a cantilever beam attached to a moving base" (1987).
 
@@ -170,7 +183,7 @@ def spin_up(speed: float, duration: float) -> TimeFunction:
     k = 2 * np.pi / T
 
     def rising(t: Any) -> Any:
-        """Time since the beginning of the rise, within it."""
+        """Time since the beginning of the rise, limited to its duration."""
         return np.clip(t, 0.0, T)
 
     return TimeFunction(
@@ -183,16 +196,19 @@ def spin_up(speed: float, duration: float) -> TimeFunction:
 
 
 def pulse(start: float, duration: float, height: float, period: float | None = None) -> TimeFunction:
-    """A smooth pulse `height sin^4` between `start` and `start + duration`, repeated every `period` when given.
+    """A smooth pulse `height sin^4` between `start` and `start + duration`, repeated every `period` if one is given.
 
-    Raises `MotionError` when the duration is not positive, or the period shorter.
+    Raises `MotionError` when the duration is not positive or the period is shorter than the duration.
     """
     if not duration > 0 or (period is not None and period < duration):
-        raise MotionError(f"pulse needs a positive duration, and a period no shorter; found {duration} and {period}.")
+        raise MotionError(
+            f"pulse needs a positive duration and a period of at least the duration; found {duration} and {period}."
+        )
     k = np.pi / duration
 
     def phase(t: Any) -> Any:
-        """From 0 to pi within a pulse, 0 outside: all derivatives but the fourth vanish there."""
+        """The phase from 0 to pi within a pulse, 0 outside; the first three derivatives of the pulse vanish at its
+        ends."""
         s = np.asarray(t) - start
         if period is not None:
             s = np.where(s > 0, s % period, s)
@@ -210,24 +226,29 @@ def pulse(start: float, duration: float, height: float, period: float | None = N
         return height * k * k * 4 * (3 * np.sin(p) ** 2 * np.cos(p) ** 2 - np.sin(p) ** 4)
 
     return TimeFunction(
-        value, rate, acceleration, f"pulse(start={start}, duration={duration}, height={height}, period={period})",
+        value,
+        rate,
+        acceleration,
+        f"pulse(start={start}, duration={duration}, height={height}, period={period})",
         ahead=_between(start, start + duration) if period is None else _repeated(start, duration, period),
-    )  # fmt: skip
+    )
 
 
 def table(times: np.ndarray | list, values: np.ndarray | list, *, feature: float | None = None) -> TimeFunction:
-    """Cubic spline through measured points (twice differentiable); constant slope beyond the ends is refused.
+    """The cubic spline through the `values` (n,) at the `times` (n,), for instance of a measurement.
 
-    Ask for values inside `times` only: a simulation that leaves the table stops with an error. Integrators that choose their steps end one at each point, because any point may be a peak;
-    `feature`: the length of the shortest rise, half-wave or peak of a table that is denser than what it describes.
+    The spline has two continuous derivatives. It is not extrapolated: an evaluation outside `times` raises
+    `MotionError`. Integrators with variable steps end a step at each point, as any point may be a peak, unless
+    `feature` gives the length of the shortest rise, half-wave or peak, which a dense table resolves with many points.
 
-    Raises `MotionError` when there are fewer than four points, times do not increase, or a number is not finite.
+    Raises `MotionError` when there are fewer than four points, the times do not increase, or a number is not finite.
     """
     t = np.asarray(times, dtype=float)
     y = np.asarray(values, dtype=float)
     if t.ndim != 1 or t.shape != y.shape or len(t) < 4 or not (np.diff(t) > 0).all() or not np.isfinite(y).all():
         raise MotionError(
-            f"A table needs at least 4 finite points at strictly increasing times; found shapes {t.shape} and {y.shape}."
+            f"A table needs at least 4 finite points at strictly increasing times; found shapes {t.shape} and "
+            f"{y.shape}."
         )
     spline = CubicSpline(t, y)
 
@@ -248,12 +269,13 @@ def table(times: np.ndarray | list, values: np.ndarray | list, *, feature: float
 
 
 def require_inside(asked: np.ndarray, known: np.ndarray, what: str) -> None:
-    """Raises `MotionError` when one of the `asked` times lies outside the `known` ones, by more than round-off."""
+    """Raises `MotionError` when one of the `asked` times lies outside the `known` times by more than round-off."""
     slack = 1e-9 * (known[-1] - known[0])
     outside = asked[(asked < known[0] - slack) | (asked > known[-1] + slack)]
     if len(outside):
         raise MotionError(
-            f"{what} is known from t = {known[0]} to {known[-1]} only; it was asked for {outside[0]}. Extend it, or shorten the run."
+            f"{what} is defined from t = {known[0]} to {known[-1]} only; it was evaluated at {outside[0]}. Extend it, "
+            "or shorten the run."
         )
 
 
@@ -266,43 +288,61 @@ def function(
     feature: float | None = None,
     breakpoints: Sequence[float] = (),
 ) -> TimeFunction:
-    """A user's own function with its two derivatives, checked against each other by `check_derivatives` when attached.
+    """A user-defined function of time with its two derivatives, which `check_derivatives` compares when it is attached.
 
-    `feature`: the length of its shortest rise, half-wave or peak, which integrators that choose their steps resolve; `breakpoints`: times at which it begins or ends to change, at which they end a step.
-    Without `feature` they sample the function, which shows what is longer than a thousandth of the run (see `flexmb.equations.time_features`).
+    - `arrays`: whether the functions take arrays of times (written with numpy, or compiled with `numba.vectorize`).
+      This saves three Python calls per time step: about 3 microseconds for short functions, while the step takes 4 to
+      20.
+    - `feature`: the length of the shortest rise, half-wave or peak, which integrators with variable steps resolve. If
+      it is None, they sample the function and find features longer than a thousandth of the run (see
+      `flexmb.equations.time_features`).
+    - `breakpoints`: times at which the function changes its character; variable steps end there.
 
-    `arrays`: the functions take an array of times (written with numpy, or compiled with `numba.vectorize`), which spares three calls of Python a
-    time step: some 3 microseconds for short functions, beside 4 to 20 that the step itself takes.
-
-    Raises `MotionError` when a breakpoint is not finite.
+    Raises `MotionError` when a breakpoint is not finite, or `feature` is not positive.
     """
     if not np.isfinite(np.asarray(breakpoints, dtype=float)).all():
-        raise MotionError(f"The breakpoints of a function are finite times; found {breakpoints!r}.")
+        raise MotionError(f"The breakpoints of a function must be finite times; found {breakpoints!r}.")
     ahead = None if feature is None else _everywhere(_length(feature))
     marked = tuple(sorted(float(t) for t in breakpoints))
     return TimeFunction(value, rate, acceleration, arrays=arrays, ahead=ahead, breakpoints=marked)
 
 
 def _length(feature: float) -> float:
-    """Raises `MotionError` for what cannot be the length of a feature."""
+    """The length of a feature. Raises `MotionError` when it is not positive."""
     if not feature > 0:
-        raise MotionError(f"The feature of a function is a positive length of time; found {feature!r}.")
+        raise MotionError(f"The feature of a function must be a positive length of time; found {feature!r}.")
     return float(feature)
 
 
 DECADES = range(-24, 25)
-"""Powers of ten of the times, in the unit of the model, at which `check_derivatives` looks: some of them resolve any function, whatever the unit."""
+"""Powers of ten of the times, in the unit of the model, at which `check_derivatives` compares; whatever the unit, some
+of them resolve a function."""
 SHRUNK = (1.0, 0.618034, 0.381966)
-"""Three steps of differences, in no simple ratio, so that a periodic function does not look constant to all of them."""
+"""Relative sizes of three difference steps, in no simple ratio, so that no periodic function appears constant to
+all."""
 RESOLVED, WRONG = 1e-4, 1e-3
-"""Relative departure at which three differences agree with each other, and beyond which the derivative given contradicts them."""
+"""Relative deviation up to which three differences agree, and beyond which a derivative contradicts them."""
+
+
+def require_time_function(motion: Any, what: str) -> None:
+    """Check that `motion` is a function of time with its derivatives.
+
+    Raises `MotionError`, which names `what`, when it is anything else.
+    """
+    if not isinstance(motion, TimeFunction):
+        raise MotionError(
+            f"The {what} must be a function of time with two derivatives; found {type(motion).__name__} {motion!r}. "
+            "Write flexmb.time_functions.function(value, rate, acceleration) for functions of yours, "
+            "time_functions.constant(x) for a number, or one of the others there, such as harmonic or table."
+        )
 
 
 def check_derivatives(motion: TimeFunction) -> None:
     """Raises `MotionError` when the rate or the acceleration contradicts differences of the function.
 
-    No time scale is known when a function is attached, so the check takes one time in every decade, with a step of a hundredth of that time, and
-    judges where the step resolves the function (see `_slopes`). Times at which the function is not defined are left out.
+    When a function is attached, its time scale is unknown. The check therefore takes one time in every decade, with a
+    step of a hundredth of that time, and compares where the step resolves the function (see `_slopes`). Times at which
+    the function is not defined are omitted.
     """
     for f, df, what in ((motion.value, motion.rate, "rate"), (motion.rate, motion.acceleration, "acceleration")):
         found, failures = [], []
@@ -311,7 +351,7 @@ def check_derivatives(motion: TimeFunction) -> None:
             try:
                 with np.errstate(all="ignore"):
                     slopes = _slopes(f, df, t, 0.01 * t)
-            except (MotionError, ArithmeticError) as error:  # outside a table, or too large a number
+            except (MotionError, ArithmeticError) as error:  # outside a table, or overflow
                 failures.append(error)
                 continue
             if slopes is not None:
@@ -320,19 +360,21 @@ def check_derivatives(motion: TimeFunction) -> None:
             raise failures[0]
         apart = [x for x in found if abs(x[1] - x[2]) > WRONG * max(abs(x[1]), abs(x[2]))]
         agreed = any(x[2] != 0 for x in found if x not in apart)
-        # where all differences are exactly zero, a cancellation such as in 1 - cos(w t) may hide a small change
+        # if all differences are exactly zero, cancellation, for instance in 1 - cos(w t), may hide a small change
         wrong = [x for x in apart if x[1] != 0 or not agreed]
         if wrong:
             t, numerical, given = wrong[-1]
             raise MotionError(
-                f"Motion {motion.description!r}: its {what} at t = {t:.6g} is given as {given:.6g}, but differences of the function give {numerical:.6g}."
+                f"Motion {motion.description!r}: its {what} at t = {t:.6g} is {given:.6g}, but differences of the "
+                f"function give {numerical:.6g}. Correct the {what}."
             )
 
 
 def _slopes(f: Callable[[Any], Any], df: Callable[[Any], Any], t: float, h: float) -> tuple[float, float] | None:
-    """The slope of `f` at `t` by central differences, and the one given; None where the step `h` does not resolve them.
+    """The slope of `f` at `t` by central differences and by its derivative `df`; None if the step `h` does not resolve
+    it.
 
-    They are resolved where three differences agree, rounding does not hide them, and the derivative given is smooth over the step.
+    It is resolved if three differences agree, rounding does not dominate them, and `df` is smooth over the step.
     """
     given, found = float(df(t)), []
     for shrunk in SHRUNK:

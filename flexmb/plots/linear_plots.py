@@ -1,4 +1,4 @@
-"""Plots of small motions."""
+"""Plots of linear analyses, joint sweeps and inverse dynamics."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,10 +19,13 @@ from flexmb.plots.pictures import BLUE, INK, ORANGE, save_figure
 
 
 def plot_eigenvalues(vibration: Vibration, path: str | Path) -> Path:
-    """Growth rate over frequency, one point a mode; those that grow stand out."""
+    """Plot growth rate over frequency, one point for each mode, with growing modes marked; return the path.
+
+    Raises `PictureError` when the vibration has no modes, or the plot cannot be written.
+    """
     values = vibration.eigenvalues
     if not len(values):
-        raise PictureError("There is no motion to draw: the joints and drivers hold everything.")
+        raise PictureError("There is no motion to plot: joints and drivers prescribe all coordinates.")
     figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
     growing = vibration.growing
     axis.plot(
@@ -41,9 +44,12 @@ def plot_eigenvalues(vibration: Vibration, path: str | Path) -> Path:
 
 
 def plot_response(response: Response, path: str | Path) -> Path:
-    """Magnitude and phase of every output for every input."""
+    """Plot magnitude and phase of every output for every input over the frequency; return the path.
+
+    Raises `PictureError` when no frequency is above zero, or the plot cannot be written.
+    """
     if (response.frequencies <= 0).all():
-        raise PictureError("A frequency response is drawn over frequencies above zero; there are none.")
+        raise PictureError("A frequency response is plotted over frequencies above zero; found none.")
     figure, (size, phase) = plt.subplots(2, 1, figsize=(8, 7), sharex=True, height_ratios=(2, 1), layout="constrained")
     f = response.frequencies
     for o, output in enumerate(response.outputs):
@@ -61,9 +67,13 @@ def plot_response(response: Response, path: str | Path) -> Path:
 
 
 def plot_eigenvalue_loci(loci: EigenvalueLoci, path: str | Path, orders: Sequence[int] = ()) -> Path:
-    """Frequencies and growth rates against the parameter; `orders`: lines of that many excitations a turn, where the parameter is a speed in radians per unit of time."""
+    """Plot frequencies and growth rates over the parameter; return the path.
+
+    `orders`: numbers of excitations per revolution for which a line is drawn, where the parameter is a speed in radians
+    per unit of time. Raises `PictureError` when there are no eigenvalues, or the plot cannot be written.
+    """
     if not loci.eigenvalues.size:
-        raise PictureError("There is no motion to draw: the joints and drivers hold everything.")
+        raise PictureError("There is no motion to plot: joints and drivers prescribe all coordinates.")
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(8, 7), sharex=True, height_ratios=(2, 1), layout="constrained")
     x, colours = loci.values, plt.get_cmap("viridis")
     for k in range(loci.eigenvalues.shape[1]):
@@ -89,12 +99,11 @@ def plot_eigenvalue_loci(loci: EigenvalueLoci, path: str | Path, orders: Sequenc
 
 
 def plot_stability(chart: StabilityMap, path: str | Path) -> Path:
-    """Growth rates over two parameters; the line is the border of stability."""
+    """Plot the growth rate over two parameters, with the border of stability as a line; return the path."""
     figure, axis = plt.subplots(figsize=(8, 6), layout="constrained")
     largest = float(np.nanmax(np.abs(chart.growth))) or 1.0
-    drawn = axis.pcolormesh(
-        chart.x, chart.y, chart.growth, cmap="PuOr_r", norm=SymLogNorm(1e-3 * largest, vmin=-largest, vmax=largest), shading="nearest"
-    )  # fmt: skip
+    scale = SymLogNorm(1e-3 * largest, vmin=-largest, vmax=largest)
+    drawn = axis.pcolormesh(chart.x, chart.y, chart.growth, cmap="PuOr_r", norm=scale, shading="nearest")
     if min(chart.growth.shape) > 1 and chart.stable.any() and not chart.stable.all():
         beyond = np.where(chart.stable, np.minimum(chart.growth, 0.0), chart.growth)
         axis.contour(chart.x, chart.y, beyond, levels=[1e-9 * largest], colors=[INK], linewidths=1.2)
@@ -104,7 +113,7 @@ def plot_stability(chart: StabilityMap, path: str | Path) -> Path:
 
 
 def plot_multipliers(periodic: Periodic, path: str | Path) -> Path:
-    """Floquet multipliers beside the unit circle: outside, deviations grow."""
+    """Plot the Floquet multipliers and the unit circle, outside of which deviations grow; return the path."""
     figure, axis = plt.subplots(figsize=(6, 6), layout="constrained")
     turn = np.linspace(0, 2 * np.pi, 200)
     axis.plot(np.cos(turn), np.sin(turn), color=INK, lw=0.9)
@@ -120,7 +129,10 @@ def plot_multipliers(periodic: Periodic, path: str | Path) -> Path:
 
 
 def plot_joint_sweep(sweep: JointSweep, path: str | Path) -> Path:
-    """Paths of the bodies' frames through the range of a joint, and how far each place is from a singular one."""
+    """Plot the paths of the bodies' interfaces over the range of a joint, and the dexterity; return the path.
+
+    The dexterity is zero at a singular position.
+    """
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
     mechanism = sweep.result.mechanism
     origins = {body.name: sweep.result.frame(body.name)[0] for body in mechanism.bodies}
@@ -143,7 +155,7 @@ def plot_joint_sweep(sweep: JointSweep, path: str | Path) -> Path:
 
 
 def plot_inverse(found: Inverse, path: str | Path) -> Path:
-    """Efforts over time, and the deformation of every flexible body on the way."""
+    """Plot the efforts over time, and the deflections of the flexible bodies; return the path."""
     result = found.result
     sizes = {name: np.linalg.norm(result.deflection(name), axis=1) for name in result.mechanism.interface_markers()}
     bending = {name: size for name, size in sizes.items() if size.max() > 0}

@@ -1,4 +1,7 @@
-"""Pictures: meshes, modes, mechanisms in motion, energy and comparison plots. All off screen, to files."""
+"""Pictures of meshes, modes and mechanisms, animations, and plots of energy, comparisons and stress.
+
+All are drawn off screen and written to files.
+"""
 
 from __future__ import annotations
 
@@ -25,29 +28,29 @@ from flexmb.results.result import Result
 from flexmb.results.stress import LargestStress, largest_stress, nodal_von_mises
 from flexmb.spatial.lie import rotation_from_quaternion
 
-vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)  # a machine without a screen is no reason for a warning
+vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)  # suppress the warning of VTK on machines without a screen
 
 INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
 COLOURS = (BLUE, ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a", "#8d6e63", GREY)
 SET_COLOURS = (ORANGE, GREEN, BLUE, "#a23b72", "#7a5195", "#00858a")
 BODY_COLOURS = ("#8fa3b8", "#c9a66b", "#7fa08a", "#b58a9c", "#8d8bb8", "#b0b0a0")
 _TUBES = {"line_width": 8, "render_lines_as_tubes": True}
-"""How line cells are drawn."""
+"""Style of line cells."""
 STRESS = "von Mises stress"
 PIXELS, GIF_PIXELS = (1280, 720), (720, 405)
 
 
 _PARTS = {
-    # polygons that draw a face with its mid-side nodes: places in the face's node list
     3: ((0, 1, 2),),
     4: ((0, 1, 2, 3),),
     6: ((0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)),
     8: ((0, 4, 7), (4, 1, 5), (5, 2, 6), (6, 3, 7), (4, 5, 6, 7)),
 }
+"""From the number of nodes of a face to the polygons that draw it: indices into the nodes of the face."""
 
 
 def polygons(mesh: Mesh, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """VTK polygon list over mesh nodes that draws `faces` (nf, 2), and the face each polygon belongs to."""
+    """The VTK list of polygons over mesh nodes that draw `faces` (nf, 2), and the index of each polygon's face."""
     drawn, owner = [], []
     first = 0
     for block in mesh.cells:
@@ -64,7 +67,7 @@ def polygons(mesh: Mesh, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
-    """Skin of a mesh (mid-side nodes included) and its line cells, and the node number (n,) of each of its points."""
+    """The skin of a mesh, mid-side nodes included, with its line cells, and the node number (n,) of each point."""
     nodes = mesh.skin_nodes
     lookup = np.full(len(mesh.points), -1)
     lookup[nodes] = np.arange(len(nodes))
@@ -88,7 +91,10 @@ def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
 
 
 def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
-    """A picture of a mesh, its face sets in colour, the edges of its cells drawn."""
+    """Draw a mesh with its face sets in colour and the edges of its cells; return the path.
+
+    Raises `PictureError` when the picture cannot be written.
+    """
     if not mesh.solids:
         return _picture_lines(mesh, path)
     faces = mesh.boundary_faces
@@ -119,7 +125,7 @@ def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
 
 
 def _picture_lines(mesh: Mesh, path: str | Path) -> Path:
-    """A picture of a mesh of beams, its nodes as dots."""
+    """Draw a mesh of beams, its nodes as dots."""
     plotter = _plotter()
     plotter.add_mesh(surface(mesh)[0], color=BODY_COLOURS[0], **_TUBES)
     plotter.add_mesh(pv.PolyData(mesh.points), color=INK, point_size=9, render_points_as_spheres=True)
@@ -128,7 +134,7 @@ def _picture_lines(mesh: Mesh, path: str | Path) -> Path:
 
 
 def _edge_lines(mesh: Mesh, edges: np.ndarray) -> pv.PolyData:
-    """Lines along cell edges, through their mid-side nodes where there are any."""
+    """Lines along cell edges, through the mid-side nodes of edges that have them."""
     middle: dict[tuple[int, int], int] = {}
     for block in mesh.cells:
         for a, b, m in element(block.kind).edges:
@@ -139,7 +145,11 @@ def _edge_lines(mesh: Mesh, edges: np.ndarray) -> pv.PolyData:
 
 
 def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
-    """The first elastic coordinates of a flexible body, drawn with a visible amplitude and their frequencies."""
+    """Draw the shapes of the first `count` elastic coordinates of a flexible body with their frequencies.
+
+    The amplitude is scaled to be visible. Returns the path. Raises `PictureError` when the body has no mesh or no
+    modes, or the picture cannot be written.
+    """
     if body.mesh is None or body.Psi is None or not body.is_flexible:
         raise PictureError(f"Body {body.name!r} has no mesh or no modes to draw.")
     count = min(count, body.modes)
@@ -170,7 +180,7 @@ def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
 
 
 class _Scene:
-    """A mechanism in a plotter whose bodies can be moved to any stored time."""
+    """A mechanism in a plotter, whose bodies can be moved to the configuration of any stored time."""
 
     def __init__(self, mechanism: Mechanism, plotter: pv.Plotter, magnification: float, stress: float | None) -> None:
         self.flat = compiled(mechanism)
@@ -238,13 +248,16 @@ def _stick(mechanism: Mechanism, body: int) -> pv.PolyData:
 def _stage(
     result: Result, magnification: float, pixels: tuple[int, int] = PIXELS, stress: bool = False
 ) -> tuple[pv.Plotter, _Scene]:
-    """A plotter whose camera holds the whole motion; with `stress`, one scale of colours for all of it."""
+    """A plotter whose camera shows the whole motion; with `stress`, one colour scale for the whole motion.
+
+    Raises `PictureError` when stresses are requested and no body has them.
+    """
     plotter = _plotter(pixels)
     scale = None
     if stress:
         having = [b.name for b in result.mechanism.bodies if b.stress is not None and b.mesh is not None]
         if not having:
-            raise PictureError(f"No body of {result.mechanism.name!r} has stresses: make one from a mesh.")
+            raise PictureError(f"No body of {result.mechanism.name!r} has stresses; only bodies made from a mesh have.")
         scale = max(float(largest_stress(result, name).values.max()) for name in having)
     scene = _Scene(result.mechanism, plotter, magnification, scale)
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
@@ -273,7 +286,11 @@ def _stage(
 def picture_result(
     result: Result, path: str | Path, index: int = -1, magnification: float = 1.0, stress: bool = False
 ) -> Path:
-    """The mechanism at one stored time; deformation drawn `magnification` times its size; `stress`: coloured by von Mises stress."""
+    """Draw the mechanism at the stored time number `index`; return the path.
+
+    `magnification`: factor of the deformation; `stress`: colour the bodies by von Mises stress. Raises `PictureError`
+    when no body has stresses, or the picture cannot be written.
+    """
     plotter, scene = _stage(result, magnification, stress=stress)
     scene.move(result.q[index])
     plotter.add_text(_caption(result, index, magnification), font_size=11, color=INK)
@@ -294,7 +311,13 @@ def animate(
     stress: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
-    """An animation of the motion: `.gif`, `.mp4`, or `.html` (one self-contained page), chosen by the ending of `path`; `stress`: coloured by von Mises stress."""
+    """Write an animation of the motion; return the path.
+
+    `path`: its ending selects `.gif`, `.mp4`, or `.html` (one self-contained page). `magnification`: factor of the
+    deformation; `stress`: colour the bodies by von Mises stress; `progress`: called with the fraction that is done.
+
+    Raises `PictureError` for another ending, when no body has stresses, or when the animation cannot be written.
+    """
     path = Path(path)
     if path.suffix not in (".gif", ".mp4", ".html"):
         raise PictureError(f"An animation is written as .gif, .mp4 or .html; found {path.name!r}.")
@@ -324,7 +347,7 @@ def animate(
 
 
 def _page(images: list[np.ndarray], frames_per_second: int) -> str:
-    """One HTML page that plays JPEG frames, with a slider; nothing is loaded from elsewhere."""
+    """One self-contained HTML page that plays JPEG frames, with a slider."""
     import base64
 
     data = [
@@ -332,9 +355,11 @@ def _page(images: list[np.ndarray], frames_per_second: int) -> str:
     ]
     frames = ",".join(f'"{d}"' for d in data)
     return (
-        "<!doctype html><meta charset='utf-8'><title>flexmb</title><body style='margin:0;font-family:sans-serif;text-align:center'>"
+        "<!doctype html><meta charset='utf-8'><title>flexmb</title>"
+        "<body style='margin:0;font-family:sans-serif;text-align:center'>"
         "<img id='v' style='max-width:100%'><br><input id='s' type='range' min='0' value='0' style='width:80%'>"
-        f"<script>const f=[{frames}];let k=0,held=false;const v=document.getElementById('v'),s=document.getElementById('s');"
+        f"<script>const f=[{frames}];let k=0,held=false;"
+        "const v=document.getElementById('v'),s=document.getElementById('s');"
         "s.max=f.length-1;s.oninput=()=>{held=true;k=+s.value;show()};s.onchange=()=>{held=false};"
         "function show(){v.src='data:image/jpeg;base64,'+f[k];s.value=k}"
         f"setInterval(()=>{{if(!held){{k=(k+1)%f.length;show()}}}},{1000 // frames_per_second});show()</script>"
@@ -345,14 +370,19 @@ def _page(images: list[np.ndarray], frames_per_second: int) -> str:
 
 
 def plot_energy(result: Result, path: str | Path) -> Path:
-    """The energy ledger: the parts over time, and the residual beside the strain energy on a logarithmic scale."""
+    """Plot the energy ledger, and its residual beside the elastic and kinetic energies; return the path."""
     ledger = result.ledger
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(3, 2), layout="constrained")
     parts = (
-        ("kinetic", ledger.kinetic, BLUE), ("elastic", ledger.elastic, ORANGE), ("gravity", ledger.gravity, GREEN), ("springs", ledger.springs, "#a23b72"),
-        ("work of drivers", ledger.driver_work, "#444444"), ("work of loads", ledger.load_work, "#8d6e63"), ("heat", ledger.modal_heat + ledger.damper_heat, "#c0392b"),
+        ("kinetic", ledger.kinetic, BLUE),
+        ("elastic", ledger.elastic, ORANGE),
+        ("gravity", ledger.gravity, GREEN),
+        ("springs", ledger.springs, "#a23b72"),
+        ("work of drivers", ledger.driver_work, "#444444"),
+        ("work of loads", ledger.load_work, "#8d6e63"),
+        ("heat", ledger.modal_heat + ledger.damper_heat, "#c0392b"),
         ("lost in impacts", ledger.impacts, "#7f8c8d"),
-    )  # fmt: skip
+    )
     for name, values, colour in parts:
         if values.any():
             top.plot(result.t, values, color=colour, label=name, lw=1.4, ls="--" if name.startswith("work") else "-")
@@ -374,7 +404,10 @@ def plot_energy(result: Result, path: str | Path) -> Path:
 
 
 def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None = None) -> Path:
-    """A joint force (the one that differs most) over time and its spectrum, paths, stresses and energies, for every fidelity."""
+    """Plot a comparison for every fidelity: force in a joint and its spectrum, paths, stresses or elastic energies.
+
+    `joint`: by default the one whose forces differ most. Returns the path.
+    """
     joint = joint or comparison.most_different_joint()
     names = list(comparison.results)
     others = (ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a")
@@ -420,7 +453,7 @@ def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None 
 
 
 def plot_stress(found: LargestStress, path: str | Path) -> Path:
-    """The largest von Mises stress of a body over time, and how its places rank over the whole time."""
+    """Plot the largest von Mises stress of a body over time, and the distribution of its envelope; return the path."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), width_ratios=(3, 2), layout="constrained")
     left.plot(found.t, found.values, color=BLUE, lw=1.1)
     k = int(found.values.argmax())
@@ -431,7 +464,7 @@ def plot_stress(found: LargestStress, path: str | Path) -> Path:
         title=f"{found.body}: {found.values[k]:.4g} at t = {found.t[k]:.4g}",
     )
     right.plot(np.linspace(0, 100, len(found.envelope)), np.sort(found.envelope)[::-1], color=INK, lw=1.2)
-    right.set(xlabel="part of all places (%)", ylabel="largest over time", title="how much of the body is loaded")
+    right.set(xlabel="part of all points (%)", ylabel="largest over time", title="distribution over the body")
     for axis in (left, right):
         axis.set_ylim(0, None)
         axis.grid(alpha=0.25)
@@ -457,7 +490,7 @@ def _save(plotter: pv.Plotter, path: str | Path) -> Path:
 
 
 def save_figure(figure: Figure, path: str | Path) -> Path:
-    """Write and close a figure; a path that cannot be written is a PictureError."""
+    """Write and close a figure; return the path. Raises `PictureError` when the file cannot be written."""
     path = Path(path)
     try:
         figure.savefig(path, dpi=130)

@@ -11,9 +11,12 @@ from flexmb.plots.pictures import COLOURS, save_figure
 
 
 def plot_work_precision(runs: Sequence[Precision], path: str | Path) -> Path:
-    """CPU time over error, a line for each integrator."""
+    """Plot CPU time over error, one line for each integration method; return the path.
+
+    Raises `PictureError` when there are no runs, or the plot cannot be written.
+    """
     if not runs:
-        raise PictureError("There is no run to draw.")
+        raise PictureError("There is no run to plot.")
     figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
     for name, colour in zip(dict.fromkeys(run.method for run in runs), COLOURS, strict=False):
         line = sorted((run.error, run.cpu_seconds) for run in runs if run.method == name)

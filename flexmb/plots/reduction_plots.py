@@ -1,4 +1,4 @@
-"""Plots of reductions: error over the band, frequency response, singular values."""
+"""Plots of reductions: errors over the band, frequency responses, singular values."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +14,12 @@ from reduction.frequency_response import FrequencyResponse
 
 
 def plot_response_errors(errors: Sequence[ResponseError], path: str | Path, tolerance: float | None = None) -> Path:
-    """Relative errors of one or several bases over the band, below the response of the full model."""
+    """Plot the relative errors of bases over the band, below the response of the full model; return the path.
+
+    Raises `PictureError` when there are no errors, or the plot cannot be written.
+    """
     if not errors:
-        raise PictureError("There is no response error to draw.")
+        raise PictureError("There is no response error to plot.")
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(2, 3), layout="constrained")
     first = errors[0]
     top.semilogy(first.frequencies, first.magnitude, color=INK, lw=1.4)
@@ -46,9 +49,13 @@ def plot_response_errors(errors: Sequence[ResponseError], path: str | Path, tole
 def plot_frequency_responses(
     responses: Sequence[FrequencyResponse], path: str | Path, output: str | None = None, input: str | None = None
 ) -> Path:
-    """Magnitude and phase of one entry (`output`, `input`: labels), or, without, the norm over all inputs."""
+    """Plot magnitude and phase of one entry, or the norm over all inputs without `output` and `input`; return the path.
+
+    `output`, `input`: labels of the entry. Raises `PictureError` when there are no responses, or the plot cannot be
+    written.
+    """
     if not responses:
-        raise PictureError("There is no frequency response to draw.")
+        raise PictureError("There is no frequency response to plot.")
     entry = output is not None and input is not None
     figure, axes = plt.subplots(
         1 + entry, 1, figsize=(9, 7 if entry else 4.5), sharex=True, squeeze=False, layout="constrained"
@@ -72,16 +79,20 @@ def plot_frequency_responses(
 
 
 def plot_singular_values(basis: Basis, path: str | Path) -> Path:
-    """The Hankel-type singular values behind a Gramian basis, and where it was cut."""
+    """Plot the Hankel-type singular values of a Gramian basis, and the number of coordinates kept; return the path.
+
+    Raises `PictureError` when the basis has no singular values, or the plot cannot be written.
+    """
     values = np.asarray(basis.options.get("singular_values", []))
     if not len(values):
         raise PictureError(
-            f"A {basis.method} basis has no singular values to draw; Gramian and balanced truncation have."
+            f"A {basis.method} basis has no singular values to plot; bases of Gramian and balanced truncation have "
+            "them."
         )
     values = values / values[0]
     figure, axis = plt.subplots(figsize=(8, 4.5), layout="constrained")
     axis.semilogy(np.arange(1, len(values) + 1), np.maximum(values, 1e-18), "o-", color=BLUE, ms=4, lw=1)
-    axis.axvline(basis.n_modes + 0.5, color=ORANGE, lw=1.2, label=f"{basis.n_modes} coordinates taken")
+    axis.axvline(basis.n_modes + 0.5, color=ORANGE, lw=1.2, label=f"{basis.n_modes} coordinates kept")
     axis.set(
         xlabel="number",
         ylabel="singular value / largest",

@@ -12,11 +12,15 @@ from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.table import Study
 
 MOST = 6
-"""Measures drawn when none are named."""
+"""Largest number of measures in a plot for which the caller names none."""
 
 
 def plot_study(study: Study, path: str | Path, measures: Sequence[str] = (), against: str | None = None) -> Path:
-    """Measures over a parameter (default: the one with most values), one line for each combination of the others; failed variants leave gaps."""
+    """Plot measures over a parameter, one line for each combination of the other parameters; return the path.
+
+    `against`: the parameter; by default the one with most values. Failed variants leave gaps. Raises `StudyError` when
+    no parameter is a number.
+    """
     numbers = [name for name in study.parameters if all(isinstance(v, int | float) for v in study.parameter(name))]
     if against is None:
         if not numbers:
@@ -46,11 +50,15 @@ def plot_study(study: Study, path: str | Path, measures: Sequence[str] = (), aga
 
 
 def plot_gradient(found: Gradient, path: str | Path, measures: Sequence[str] = ()) -> Path:
-    """How many per cent each measure changes by for one per cent of each parameter."""
+    """Plot the change of each measure, in per cent, for a change of one per cent of each parameter; return the path.
+
+    Without `measures` the plot shows the first of those with derivatives above their errors. Raises `StudyError` when
+    there are none.
+    """
     shown = list(measures) or found.certain()[:MOST]
     if not shown:
         raise StudyError(
-            "No measure has derivatives that are larger than their errors; name what to draw all the same."
+            "No measure has derivatives that are larger than their errors; name the measures to plot them nevertheless."
         )
     names = list(found.at)
     figure, axis = plt.subplots(figsize=(9, 1.2 + 0.25 * len(names) * len(shown)), layout="constrained")

@@ -1,1 +1,1 @@
-"""What a simulation gives: motion, reactions, energies, measures, stresses, and the verdict on it."""
+"""Results of a simulation: motion, reactions, energies, measures, stresses, and the verdict."""

@@ -1,4 +1,4 @@
-"""Reactions of joints from the multipliers."""
+"""Reactions of joints, computed from the multipliers."""
 
 import numpy as np
 from jaxtyping import Float
@@ -16,7 +16,10 @@ def joint_reaction(
     q: Float[np.ndarray, "nt nq"],
     multipliers: Float[np.ndarray, "nt nj"],
 ) -> Float[np.ndarray, "nt 6"]:
-    """Force and moment on the second body of `joint` at its marker, world axes, for every stored time."""
+    """Force and moment (nt, 6) that `joint` exerts on its second body at its marker, in world axes.
+
+    `t` (nt,), `q` (nt, nq) and `multipliers` (nt, nj): stored times, configurations and joint multipliers.
+    """
     flat, rows = compiled(mechanism), np.array(mechanism.joint(joint).rows, dtype=np.int64)
     out = np.zeros((len(t), 6))
     functions = mechanism.function_table(np.array(t))

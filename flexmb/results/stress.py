@@ -1,4 +1,4 @@
-"""Stresses in time: at named points for fatigue, and the largest of a body with its place."""
+"""Stresses over time: histories at named points, for fatigue, and the largest stress of a body with its position."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +14,17 @@ from flexmb.errors import StressError
 from flexmb.results.result import Result
 
 CHUNK = 2**23
-"""Numbers in one go."""
+"""Number of values that are computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class LargestStress:
-    """The largest von Mises stress of a body at each time: `values` (nt,), at `x` (nt, 3) in the body frame, which is node `nodes` (nt,) of its mesh (-1: a fibre of a beam).
+    """The largest von Mises stress of a body at each time.
 
-    `envelope` (p,): the largest over time at each place of `shapes`.
+    - `values` (nt,): the stress, in consistent units.
+    - `x` (nt, 3): the point with this stress, in the body frame; `nodes` (nt,): its node of the mesh, -1 for a fibre of
+      a beam.
+    - `envelope` (p,): the largest stress over time at each point of `shapes`.
     """
 
     body: str
@@ -36,22 +39,27 @@ class LargestStress:
         k = int(self.values.argmax())
         place = ", ".join(f"{c:.6g}" for c in self.x[k])
         where = f"node {self.nodes[k]} at ({place})" if self.nodes[k] >= 0 else f"a fibre at ({place})"
-        return f"largest von Mises stress of {self.body!r}: {self.values[k]:.6g} at t = {self.t[k]:.6g}, {where} of its frame"
+        stress = f"largest von Mises stress of {self.body!r}: {self.values[k]:.6g}"
+        return f"{stress} at t = {self.t[k]:.6g}, {where} of its frame"
 
 
 def shapes_of(result: Result, body: str) -> StressShapes:
-    """The stress shapes of a body, or an error that says why there are none."""
+    """The stress modes of a body. Raises `StressError` when it has none."""
     record = result.mechanism.bodies[result.mechanism.body_index(body)]
     if record.stress is None:
         having = [b.name for b in result.mechanism.bodies if b.stress is not None]
         raise StressError(
-            f"Body {body!r} has no stresses: they need a flexible body made from a mesh. Bodies that have them: {having or 'none'}."
+            f"Body {body!r} has no stresses: they need a flexible body made from a mesh. Bodies with stresses: "
+            f"{having or 'none'}."
         )
     return record.stress
 
 
 def nodal_von_mises(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "n"]:
-    """Von Mises stress at the nodes of a body's mesh, not a number inside, where stresses are not kept, and on lines."""
+    """Von Mises stress (n,) at the nodes of a body's mesh; NaN inside, at nodes without stress modes, and on lines.
+
+    `eta` (m,): elastic coordinates.
+    """
     values = np.full(0 if body.mesh is None else len(body.mesh.points), np.nan)
     if body.stress is not None:
         known = body.stress.nodes >= 0
@@ -60,9 +68,9 @@ def nodal_von_mises(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray
 
 
 def largest_stress(result: Result, body: str) -> LargestStress:
-    """The largest von Mises stress over the skin of a solid, or the fibres of beams, at every stored time.
+    """The largest von Mises stress over the skin of a solid, or over the fibres of beams, at every stored time.
 
-    Cost: 12 m flops a place and time.
+    Raises `StressError` when the body has no stresses. Cost: 12 m operations per point and time.
     """
     shapes = shapes_of(result, body)
     eta = result.elastic(body).astype(np.float32)
@@ -79,18 +87,26 @@ def largest_stress(result: Result, body: str) -> LargestStress:
 
 
 def stress_at(result: Result, body: str, point: ArrayLike) -> tuple[np.ndarray, Float[np.ndarray, "nt 6"]]:
-    """The place nearest to `point` (3,) in the body frame, and its stresses xx, yy, zz, xy, yz, zx (body axes) at every stored time: a load history for fatigue."""
+    """The point (3,) with stresses nearest to `point` (3,), both in the body frame, and its stress history (nt, 6).
+
+    The stresses xx, yy, zz, xy, yz, zx refer to the body axes. Raises `StressError` when the body has no stresses, or
+    `point` is not three finite numbers.
+    """
     shapes, wanted = shapes_of(result, body), np.asarray(point, dtype=float)
     if wanted.shape != (3,) or not np.isfinite(wanted).all():
         raise StressError(
-            f"Body {body!r}: a stress is asked for at {point!r}; give three finite coordinates in its frame."
+            f"Body {body!r}: the stress at {point!r} is requested; give three finite coordinates in its frame."
         )
     k = int(np.linalg.norm(shapes.x - wanted, axis=1).argmin())
     return shapes.x[k], result.elastic(body) @ np.asarray(shapes.rows[k], dtype=float).T
 
 
 def write_stress_csv(result: Result, body: str, points: dict[str, ArrayLike], path: str | Path) -> Path:
-    """Stress histories at named points as a table: time, then six stresses and von Mises of each point."""
+    """Write stress histories at named points (body frame) as a table; return the path.
+
+    Columns: time, then six stresses (body axes) and the von Mises stress of each point. Raises `StressError` as
+    `stress_at`.
+    """
     columns, names = [result.t], ["t"]
     for name, point in points.items():
         stress = stress_at(result, body, point)[1]

@@ -1,4 +1,4 @@
-"""The verdict on a simulation: whether its energy balance closes, its joints stay closed (drift), its bodies stay in their range."""
+"""The verdict on a simulation: energy balance, drift of the joints, and validity of the bodies' deformations."""
 
 import warnings
 from collections.abc import Sequence
@@ -16,20 +16,24 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.ledger import Ledger, strain_verdict
 
 CLOSED, OPEN = 1e-3, 1e-1
-"""Largest |residual| over the energy exchanged up to which the balance closes, and beyond which it does not."""
+"""Largest |residual|, relative to the energy exchanged, of a balance that closes, and of one that closes coarsely."""
 ROUND_OFF = 1e-12
-"""Energy, over the work of the largest reaction along the mechanism's length, that is rounding: a mechanism at rest exchanges nothing else."""
+"""Energy below which a balance consists of round-off, relative to the work of the largest reaction along the
+mechanism's length. A mechanism at rest exchanges no more.
+"""
 DRIFT = 1e-4
-"""Largest opening of a joint, relative to the mechanism's length or in rad, that passes; noise of mesh coordinates in redundant joints reaches a tenth of it."""
+"""Largest acceptable opening of a joint, relative to the mechanism's length or in rad. Noise of mesh coordinates in
+redundant joints reaches a tenth of it.
+"""
 LENGTHS = (TRANSLATION, DISTANCE)
-"""Rows whose values are lengths; those of the others are angles, or sines of angles."""
+"""Kinds of rows whose values are lengths; the values of the other rows are angles, or sines of angles."""
 LOOKS = 1000
-"""Stored times, evenly spread, at which joints are measured."""
+"""Largest number of stored times, evenly spread, at which the joints are measured."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Largest opening of a joint, relative to the mechanism's length or in rad, and the time at which it is reached."""
+    """The largest opening of a joint, relative to the mechanism's length or in rad, and its time."""
 
     joint: str
     opening: float
@@ -38,10 +42,12 @@ class Drift:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What can be said against a simulation.
+    """The assessment of a simulation.
 
-    `imbalance`: largest |residual| of the energy ledger over the energy exchanged. `strain_ratio`: the same over the largest strain energy (0 where nothing is elastic). `drift`: of the
-    joint that opened most. `findings`: a category and a sentence for each thing that is wrong; none for a sound simulation.
+    - `imbalance`: largest |residual| of the energy ledger relative to the energy exchanged.
+    - `strain_ratio`: the same relative to the largest strain energy (0 without elastic bodies).
+    - `drift`: opening of the joint that opens most.
+    - `findings`: a warning category and a sentence for each defect; empty for a sound simulation.
     """
 
     imbalance: float
@@ -51,7 +57,7 @@ class Verdict:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there are no findings."""
         return not self.findings
 
     def __str__(self) -> str:
@@ -59,7 +65,8 @@ class Verdict:
         if self.strain_ratio > 0:
             lines[0] += f"; {strain_verdict(self.strain_ratio)}"
         if self.drift is not None:
-            lines.append(f"joints stay closed to {self.drift.opening:.1e} of the mechanism's length or rad ({self.drift.joint!r} at t = {self.drift.t:.6g})")  # fmt: skip
+            opening = f"{self.drift.opening:.1e} of the mechanism's length or rad"
+            lines.append(f"joints stay closed to {opening} ({self.drift.joint!r} at t = {self.drift.t:.6g})")
         lines += [f"- {text}" for _, text in self.findings]
         return "\n".join(lines)
 
@@ -72,27 +79,34 @@ def judge(
     angles: Float[np.ndarray, "nt na"],
     unresolved: Sequence[str] = (),
 ) -> Verdict:
-    """The verdict on a motion `q`, `angles` of `mechanism` at the times of its `ledger`; joints without `multipliers` at a time do not act then (events release and lock them). `unresolved`: what its steps pass over.
+    """The verdict on a motion of `mechanism` at the stored times of its `ledger`.
 
-    Cost: some microseconds a joint and stored time, at most `LOOKS` of them.
+    `q` (nt, nq), `angles` (nt, na), `multipliers` (nt, nj): configurations, joint angles and joint multipliers. A joint
+    whose multipliers are zero at a time is inactive then, since events release and lock joints. `unresolved`: messages
+    on functions of time that the steps do not resolve.
+
+    Cost: some microseconds per joint and stored time, for at most `LOOKS` times.
     """
     findings: list[tuple[type[Warning], str]] = []
     residual = ledger.residual
     worst = int(np.abs(residual).argmax())
     imbalance = ledger.imbalance if abs(residual[worst]) > round_off_energy(mechanism, multipliers) else 0.0
     if imbalance > OPEN:
-        findings.append((
-            EnergyBalanceWarning,
-            f"The energy balance of {mechanism.name!r} does not close: {residual[worst]:.3g} at t = {ledger.t[worst]:.6g} of {ledger.exchange:.3g} exchanged is neither energy, work nor heat "
-            f"(at most {OPEN:.0%} expected). Reduce the step or the tolerance, resolve the load that changes fastest, or choose another integrator.",
-        ))  # fmt: skip
+        text = (
+            f"The energy balance of {mechanism.name!r} does not close: {residual[worst]:.3g} at t = "
+            f"{ledger.t[worst]:.6g} of {ledger.exchange:.3g} exchanged is neither energy, work nor heat (at most "
+            f"{OPEN:.0%} expected). Reduce the step or the tolerance, resolve the load that changes fastest, or choose "
+            "another integrator."
+        )
+        findings.append((EnergyBalanceWarning, text))
     drift = joint_drift(mechanism, ledger.t, q, multipliers, angles)
     if drift is not None and drift.opening > DRIFT:
-        findings.append((
-            JointDriftWarning,
-            f"Joint {drift.joint!r} of {mechanism.name!r} is open by {drift.opening:.3g} of the mechanism's length (or rad) at t = {drift.t:.6g}; at most {DRIFT:g} expected. "
-            "Reduce the step or the tolerance, or choose another integrator.",
-        ))  # fmt: skip
+        text = (
+            f"Joint {drift.joint!r} of {mechanism.name!r} is open by {drift.opening:.3g} of the mechanism's length (or "
+            f"rad) at t = {drift.t:.6g}; at most {DRIFT:g} expected. Reduce the step or the tolerance, or choose "
+            "another integrator."
+        )
+        findings.append((JointDriftWarning, text))
     for body, start in zip(mechanism.bodies, compiled(mechanism).q_start[:-1], strict=True):
         if body.validity is not None and body.is_flexible:
             eta = q[:, start + 7 : start + 7 + body.modes]
@@ -103,16 +117,17 @@ def judge(
 
 
 def round_off_energy(mechanism: Mechanism, multipliers: Float[np.ndarray, "nt nj"]) -> float:
-    """The energy below which a balance is rounding: of weights, loads and reactions along the mechanism's length."""
+    """The energy below which a balance is round-off of weights, loads and reactions along the mechanism's length."""
     moments = ~np.isin(compiled(mechanism).row_kind[: mechanism.joint_rows], LENGTHS)
     work = np.abs(multipliers).max(axis=0, initial=0.0) * np.where(moments, 1.0, mechanism.length)
     weight = sum(b.invariants.mass for b in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
-    loads = sum(float(np.linalg.norm(x.wrench[:3])) * mechanism.length + float(np.linalg.norm(x.wrench[3:])) for x in mechanism.loads)  # fmt: skip
+    wrenches = [np.asarray(load.wrench) for load in mechanism.loads]
+    loads = sum(float(np.linalg.norm(x[:3])) * mechanism.length + float(np.linalg.norm(x[3:])) for x in wrenches)
     return ROUND_OFF * (float(work.max(initial=0.0)) + weight * mechanism.length + loads)
 
 
 def balance_verdict(ratio: float) -> str:
-    """What the residual over the energy exchanged says about a motion as a whole."""
+    """What the residual relative to the energy exchanged means for the motion as a whole."""
     if ratio <= CLOSED:
         return "the energy balance closes"
     if ratio <= OPEN:
@@ -127,7 +142,11 @@ def joint_drift(
     multipliers: Float[np.ndarray, "nt nj"],
     angles: Float[np.ndarray, "nt na"],
 ) -> Drift | None:
-    """The joint that opens most over the stored times, None without joints; a joint whose `multipliers` are all zero does not act."""
+    """The joint that opens most over the stored times; None without joints.
+
+    `t` (nt,), `q` (nt, nq), `angles` (nt, na): times, configurations and joint angles. A joint whose `multipliers` (nt,
+    nj) are all zero at a time is inactive then.
+    """
     nj = mechanism.joint_rows
     if nj == 0:
         return None
@@ -155,6 +174,6 @@ def joint_drift(
 
 
 def warn(findings: Sequence[tuple[type[Warning], str]], stacklevel: int) -> None:
-    """One warning for each finding."""
+    """Issue one warning for each finding."""
     for category, text in findings:
         warnings.warn(text, category, stacklevel=stacklevel + 1)

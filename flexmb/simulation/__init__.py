@@ -1,1 +1,1 @@
-"""Simulations in time: from consistent initial conditions through events to a result."""
+"""Simulation in time: from consistent initial conditions, through events, to a result."""

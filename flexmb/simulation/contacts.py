@@ -1,12 +1,16 @@
-"""Impacts and contact forces on coordinates of joints, while all other joints hold. In which order events act at one instant: flexmb/simulation/event_detection.py.
+"""Impacts and contact forces on joint coordinates, subject to all other joint equations.
 
-A coordinate is locked (bilateral: it keeps its value) or stopped (unilateral: it can be pushed away from its stop, and not be pulled to it). Both are rows `G` of a mechanism; `separation` is
-the rate with which a coordinate leaves its stop. With `W`, the response of separations to impulses along them while the joints hold,
+A coordinate is locked (bilateral: it keeps its value) or stopped (unilateral: its stop can push it and cannot pull it).
+Both are rows `G` of a mechanism; the separation rate is the rate at which a coordinate leaves its stop. `W` is the
+response of separation rates to impulses along the rows, subject to the joints.
 
-- locks are plastic: the rate of the coordinate becomes zero, contacts that last can open and take no part of the rate;
-- stops follow Newton's law, `separation after >= -e (separation before)`, with equality where the contact transmits an impulse. Because contacts that are not closing take part only when they
-  rest, no impact creates energy: the loss is the sum of `-1/2 p (separation before + after)` over the rows, each term of which is positive;
-- forces: accelerations of separation are positive or zero, forces are positive or zero, one of them is zero.
+- A lock is a plastic impact: the rate of the coordinate becomes zero. Persistent contacts can open in it.
+- Stops follow Newton's law, `rate after >= -e (rate before)`, with equality if the contact transmits an impulse. A
+  contact that is not closing takes part only if it is at rest, so that no impact creates energy: the loss is the sum of
+  `-1/2 p (rate before + rate after)` over the rows, and all terms are positive.
+- Contact forces and separation accelerations are non-negative and complementary: one of them is zero.
+
+The order of events at one instant is described in flexmb/simulation/event_detection.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,22 +25,22 @@ from flexmb.mechanism.state import State
 from flexmb.simulation.unilateral import complementary
 
 BLOCKED = 1e-10
-"""Response of a row, relative to that without joints, below which the joints block it."""
+"""Response of a row, relative to the response without joints, below which the joints block it."""
 SPEED_NOISE = 1e-11
-"""Rate of separation, relative to the rates of the bodies that make it up, that is rounding."""
+"""Rounding error of a separation rate, relative to the rates of the bodies that it combines."""
 FORCE_NOISE = 1e-9
-"""Acceleration of separation, relative to the accelerations that make it up, below which a contact stays."""
+"""Separation acceleration, relative to the accelerations that it combines, below which a contact persists."""
 
 
 class Impact(NamedTuple):
-    """Velocities (nv,) after an impact, and the kinetic energy that each of its rows lost."""
+    """Velocities (nv,) after an impact, and the kinetic energy lost in each of its rows."""
 
     w: np.ndarray
     lost: dict[str, float]
 
 
 class Force(NamedTuple):
-    """Of a contact: the force that pushes it apart, its acceleration of separation, and what of the latter is rounding."""
+    """The compressive force of a contact, its separation acceleration and the rounding error of the latter."""
 
     push: float
     rate: float
@@ -44,9 +48,9 @@ class Force(NamedTuple):
 
 
 class Contacts:
-    """The rows of some locked joints of a mechanism, at one state.
+    """The rows of some locked joints of a mechanism at one state.
 
-    `signs`: of the separation in each row, -1 for a stop that ends the motion upwards; those of locks do not matter.
+    `signs`: sign of the separation in each row, -1 for an upper stop; the signs of locks are arbitrary.
     """
 
     def __init__(self, mechanism: Mechanism, state: State, signs: Mapping[str, float]) -> None:
@@ -71,41 +75,44 @@ class Contacts:
         self._equations.residual(self._functions, self._state.q, still, still, self._none)
 
     def separation(self, w: np.ndarray, name: str) -> float:
-        """Rate of one row."""
+        """Separation rate of one row for velocities `w` (nv,); zero if the joints block it."""
         return float(self._separations(w)[self.names.index(name)])
 
     def led(self, w: np.ndarray, name: str) -> float:
-        """Rate of a row that no impulse can change, because joints and drivers lead it; zero for all others."""
+        """Rate of a row that joints and drivers prescribe, so that no impulse can change it; zero for other rows."""
         k = self.names.index(name)
         rate = float(self._G[k] @ w)
         return rate if self._W[k, k] == 0 and abs(rate) > self._noise[k] else 0.0
 
     def noise(self, name: str) -> float:
-        """What of a rate of separation is rounding."""
+        """Rounding error of the separation rate of a row."""
         return float(self._noise[self.names.index(name)])
 
     def response_of(self, names: Sequence[str]) -> dict[str, float]:
-        """Change of the rate of separation with an impulse along the same row; zero where the joints block it."""
+        """Change of the separation rate of each row per unit of impulse along it; zero if the joints block it."""
         return {name: float(self._W[k, k]) for k, name in enumerate(self.names) if name in names}
 
     def _separations(self, w: np.ndarray) -> np.ndarray:
-        """Rates of all rows; a row that the joints block has none."""
+        """Separation rates of all rows; zero for rows that the joints block."""
         return np.where(np.diagonal(self._W) > 0, self._G @ w, 0.0)
 
     def on_joints(self, w: np.ndarray, lasted: Sequence[str]) -> np.ndarray:
-        """Velocities with the least change that makes them fulfil the joints; contacts that have `lasted` until now have no rate."""
+        """Velocities `w` (nv,) changed as little as possible so that they satisfy the joints and the contacts that have
+        `lasted` have no separation rate."""
         e, responses = self._equations, self.response_of(lasted)
         others = [r for r, name in zip(self._rows, self.names, strict=True) if not responses.get(name)]
         self._evaluate()
         return w + e.on_joints(np.zeros_like(w), -e.broken_rates(self._functions, w), others)[0]
 
     def locked(self, w: np.ndarray, lock: str, held: Sequence[str], lasting: Sequence[str]) -> Impact:
-        """A coordinate stops; those `held` already keep their values, contacts that are `lasting` can open."""
+        """The plastic impact of a `lock`, while coordinates `held` keep their values and `lasting` contacts can
+        open."""
         names = [lock, *held, *lasting]
         return self._impact(w, names, np.zeros(len(names)), len(held) + 1)
 
     def bounced(self, w: np.ndarray, restitution: Mapping[str, float], held: Sequence[str]) -> Impact:
-        """Contacts meet, those of `restitution`; contacts that last are among them, with a separation of zero."""
+        """The impact of the contacts of `restitution`, which include persistent contacts with a coefficient of zero,
+        while coordinates `held` keep their values."""
         names = [*held, *restitution]
         before = self._separations(w)[self._index(names)]
         wanted = np.array([*np.zeros(len(held)), *restitution.values()]) * np.maximum(-before, 0.0)
@@ -120,7 +127,8 @@ class Contacts:
         return Impact(w + self._X[:, index] @ found.push, dict(zip(names, lost.tolist(), strict=True)))
 
     def forces(self, w: np.ndarray, held: Sequence[str], touching: Sequence[str]) -> dict[str, Force]:
-        """Of each contact that is `touching`, while `held` coordinates keep their values."""
+        """Force and separation acceleration of each contact that is `touching`, while coordinates `held` keep their
+        values."""
         names = [*held, *touching]
         index, e = self._index(names), self._equations
         q, still = self._state.q, np.zeros_like(w)

@@ -1,14 +1,18 @@
-"""An integration that looks for events, finds their instants, carries them out and goes on.
+"""Integration with detection, location and execution of events.
 
-**Looking.** Between two looks no body moves farther than a quarter of a radian, or of the mechanism's length, however far apart the stored times are (within bounds of cost, `FEWEST` and `MOST_LOOKS`).
-A measure that rises and falls back between two looks is found by its rates at both.
+**Sampling.** The measures of events are sampled such that no body moves by more than a quarter of a radian, or of the
+length of the mechanism, between two samples, independently of the stored times (within the cost bounds `FEWEST` and
+`MOST_LOOKS`). A measure that rises above its level and returns between two samples is detected from its rates at both.
 
-**Finding.** The integration starts again from the latest look and ends at trial times, until the first instant at which a measure has passed its level is known to round-off.
+**Location.** The integration is restarted from the last sample and ends at trial times, until the first instant at
+which a measure has passed its level is located to machine precision.
 
-**Carrying out.** All that happens at one instant happens together: releases first, then locks, then impacts, which close all contacts that touch (`flexmb.simulation.contacts`); then forces decide which of
-the contacts last. Measures are then looked at again: what the jump of velocities makes pass its level happens at the same instant.
+**Execution.** All events at one instant are executed together: first releases, then locks, then impacts of all contacts
+that touch (`flexmb.simulation.contacts`). Contact forces then determine which contacts persist. The measures are
+evaluated again; events that the jump of velocities causes are executed at the same instant.
 
-**Arming.** An event happens once; it is armed again when its measure has been negative. A stop is always armed: as long as it is free it must not be passed.
+**Arming.** An event is executed once and armed again when its measure has been negative. A stop is always armed,
+because it must not be passed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,32 +41,35 @@ from flexmb.simulation.events import Event, Lock, Release, StopImpact, Terminate
 from flexmb.simulation.instants import Sight, first_instant, peak
 
 LOOK = 0.25
-"""Motion between two looks, in lengths of the mechanism and radians."""
+"""Largest motion between two samples, in lengths of the mechanism and radians."""
 FEWEST, MOST_LOOKS = 200, 20_000
-"""Looks in a simulation, besides those at the stored times."""
+"""Bounds of the number of samples in a simulation, in addition to those at the stored times."""
 NEAR = 1e-4
-"""Of the time to the next look: how far rates of measures look back and forth."""
+"""Difference step of the rates of measures, relative to the time between samples."""
 ROUND = 2e-15
-"""Of the largest time of the simulation: how well instants are found."""
+"""Accuracy of the located instants, relative to the largest time of the simulation."""
 TOUCHING = 1e-9
-"""Distance of a contact, relative to the mechanism's length for displacements, in radians for rotations, at which it touches; and of other measures, relative to their largest value so far, at
-which they have not been negative."""
+"""Distance at which a contact touches, relative to the length of the mechanism for displacements, in radians for
+rotations; and the value of other measures, relative to their largest so far, below zero at which they count as
+negative."""
 GRAZING, BACK = 1e-3, 1e-6
-"""Of the touching distance: how far a contact that leaves with an acceleration, or with a speed, may come back before it closes again: rounding."""
+"""Distance, relative to the touching distance, by which rounding may return a contact that separates with an
+acceleration, or with a speed, before it counts as closed again."""
 CARRIED, LEAVING = 1e-9, 0.25
-"""Pull of a contact that is rounding, relative to its strongest force; and the part of it with which it leaves at an instant at which something else happens."""
+"""Tensile force of a contact due to rounding, relative to its largest force; and the fraction of it at which the
+contact separates at an instant of another event."""
 CLEAR = 1e-3
-"""Of its strongest force so far: with more than this a contact lasts beyond doubt."""
+"""Force, relative to the largest so far, above which a contact persists without further examination."""
 COLLAPSE = 50
-"""Rounds of impacts at one instant, and ten for every contact, after which they are plastic."""
+"""Rounds of impacts at one instant, plus ten for every contact, after which impacts are plastic."""
 MOST_AT_ONCE = 100
-"""Rounds of events at one instant."""
+"""Largest number of rounds of events at one instant."""
 MOST = 10_000
-"""Events in one simulation."""
+"""Largest number of events in one simulation."""
 
 
 class Leg(NamedTuple):
-    """The integration between two events: its mechanism, and the works (4,) and losses before it."""
+    """The integration between two events: its mechanism, and the work (4,) before it."""
 
     run: Integrator
     mechanism: Mechanism
@@ -70,7 +77,7 @@ class Leg(NamedTuple):
 
 
 class Look(NamedTuple):
-    """The motion at one time, and values and rates (n,) of all events' measures."""
+    """A sample: the motion at one time, and values and rates (n,) of the measures of all events."""
 
     snapshot: Snapshot
     values: np.ndarray
@@ -78,7 +85,7 @@ class Look(NamedTuple):
 
 
 class EventDetection:
-    """See above; it gives what an integrator gives."""
+    """An integrator (see `flexmb.integrators.integrator.Integrator`) that executes events as described above."""
 
     def __init__(
         self,
@@ -94,57 +101,59 @@ class EventDetection:
         initial = mechanism.initial if begin is None else begin.state
         self._longest, self._span, self._end = longest, end - initial.t, end
         self._round = ROUND * max(abs(end), abs(initial.t))
-        _require_events(initial, self._events)
+        _require_events(mechanism, self._events)
         _require_names(mechanism, self._events)
         self._stops = {e.name: e.do for e in self._events if isinstance(e.do, StopImpact)}
         self._history = {e.name: _Values() for e in self._events if isinstance(e.do, Lock | StopImpact)}
         locked = [self._locked_joint(name, values.motion()) for name, values in self._history.items()]
         self.mechanism = with_locked_joints(mechanism, locked, kind=EVENT)
-        self._held: dict[str, float] = {}  # values of what is locked, and of contacts that last
+        self._held: dict[str, float] = {}  # values of locked coordinates and of persistent contacts
         self._released: set[str] = set()
-        self._fastest: dict[str, float] = {}  # impact of each stop
-        self._strongest: dict[str, float] = {}  # force of each contact
+        self._strongest: dict[str, float] = {}  # largest force of each contact
         self._armed = np.array([isinstance(e.do, StopImpact) for e in self._events])
         self._levels, self._largest = np.zeros(len(events)), np.zeros(len(events))
-        self._turned = initial.angles  # at the last look, of everything that turns
+        self._turned = initial.angles  # all angles at the last sample
         self.happened: list[EventRecord] = []
         self.ended, self._lost, self._statistics = False, 0.0, list[Statistics]()
         self._prepared = False
         self.topologies: list[tuple[float, Topology]] = []
+        self._take_over(mechanism.initial)
         if begin is not None:
             self._leg = Leg(method.begin(mechanism, begin, end=end, longest=longest, pace=pace), mechanism, np.zeros(4))
         else:
-            self._take_over(initial)
             self._leg = self._start_from(initial, np.zeros(4))()
         self._looked(self._look(self._leg, self._leg.run.now()))
         self._begin()
 
     def _take_over(self, state: State) -> None:
-        """What events had changed until a state."""
+        """Adopt the changes by events up to a state."""
         topology = state.topology
         self._held, self._released = dict(topology.locked), set(topology.released)
+        self._fastest = dict(topology.fastest)
         for name, value in topology.locked.items():
             self._history[name].note(state.t, value)
-        self.topologies.append((state.t, topology))
+        if topology != Topology():
+            self.topologies.append((state.t, topology))
 
-    # what an integrator gives ----------------------------------------------------------------------------------------
+    # interface of an integrator --------------------------------------------------------------------------------------
 
     @property
     def equations(self) -> Equations:
-        """Of the mechanism as it is now."""
+        """The equations of the current mechanism."""
         return self._leg.run.equations
 
     def now(self) -> Snapshot:
-        """The motion where it is."""
+        """The motion at the current time."""
         return self._at.snapshot
 
     def prepare(self) -> None:
-        """Compile what needs it, and start; what began with an event has started."""
+        """Compile the kernels and start, unless an event at the initial time has done so."""
         if not self._prepared:
             self._leg.run.prepare()
 
     def to(self, target: float) -> Snapshot:
-        """To a later time, through the events on the way."""
+        """Integrate to a later time and execute the events in between; the motion there, or where a `Terminate` ended
+        it."""
         while not self.ended and self._at.snapshot.t < target - self._round:
             time = self._next_look(target)
             look = self._look(self._leg, self._leg.run.to(time)._replace(t=time))
@@ -158,23 +167,23 @@ class EventDetection:
         return self._at.snapshot
 
     def statistics(self, cpu: float) -> Statistics:
-        """Of all its integrations."""
+        """Statistics of all integrations together."""
         parts = [p for p in (*self._statistics, self._leg.run.statistics(0.0)) if p.steps]
         sizes = [size for p in parts for size in (p.smallest_step, p.largest_step)]
         steps, rejected, iterations = (sum(getattr(p, n) for p in parts) for n in ("steps", "rejected", "iterations"))
         return Statistics(steps, rejected, iterations, cpu, min(sizes, default=0.0), max(sizes, default=0.0))
 
-    # looking ---------------------------------------------------------------------------------------------------------
+    # sampling --------------------------------------------------------------------------------------------------------
 
     def _spacing(self, s: Snapshot) -> float:
-        """Time in which the mechanism moves by `LOOK`, within bounds."""
+        """The time in which the mechanism moves by `LOOK`, within the bounds of cost."""
         weight = self._leg.run.equations.flat.weight
         speed, rate = (float((np.abs(x) * weight).max(initial=0.0)) for x in (s.w, s.wdot))
         time = min(LOOK / speed if speed > 0 else np.inf, np.sqrt(2 * LOOK / rate) if rate > 0 else np.inf)
         return float(np.clip(time, self._span / MOST_LOOKS, self._span / FEWEST))
 
     def _next_look(self, target: float) -> float:
-        """When to look next; fixed steps stay as they are."""
+        """The time of the next sample; fixed steps are not changed."""
         t, spacing, step = self._at.snapshot.t, self._spacing(self._at.snapshot), self._method.step
         left = target - t
         if step is None:
@@ -190,16 +199,20 @@ class EventDetection:
         return Look(wide, *self._measures(leg, wide))
 
     def _wide(self, leg: Leg, s: Snapshot) -> Snapshot:
-        """With places for the reactions of everything that can be held, and the works of all integrations."""
+        """The snapshot with the reactions of all possible locks and contacts, all angles and the work of all
+        integrations."""
         multipliers = np.zeros(self.mechanism.joint_rows)
         multipliers[[r for j in leg.mechanism.joints for r in self.mechanism.joint(j.name).rows]] = s.multipliers
         known = dict(zip(leg.mechanism.turning, s.angles, strict=True))
         near = [known.get(pair, before) for pair, before in zip(self.mechanism.turning, self._turned, strict=True)]
-        angles = followed_angles(self.mechanism, s.q[None], np.array([near]))[0]  # of released joints too
+        angles = followed_angles(self.mechanism, s.q[None], np.array([near]))[0]  # also those of released joints
         return s._replace(multipliers=multipliers, work=leg.work + s.work, angles=angles, lost=self._lost)
 
     def _measures(self, leg: Leg, s: Snapshot) -> tuple[np.ndarray, np.ndarray]:
-        """Values and rates of all events that can happen; of contacts that last their pull, whose rate is not known."""
+        """Values and rates (n,) of the measures of all possible events; NaN for others.
+
+        For persistent contacts the value is the tensile force, whose rate is unknown.
+        """
         near, flat = NEAR * self._spacing(s), leg.run.equations.flat
         states = []
         for shift in (0.0, -near, near):
@@ -218,13 +231,14 @@ class EventDetection:
                 value = np.asarray(event.when(seen), dtype=float)
                 if value.shape != (3,) or not np.isfinite(value).all():
                     raise EventError(
-                        f"Event {event.name!r}: its measure must be one finite number for each time of a result; found {value!r} for three times near t = {s.t:.6g}."
+                        f"Event {event.name!r}: its measure must be one finite number for each time of a result; found "
+                        f"{value!r} for three times near t = {s.t:.6g}."
                     )
                 values[k], rates[k] = value[0], (value[2] - value[1]) / (2 * near)
         return values, rates
 
     def _pulls(self, leg: Leg, s: Snapshot) -> dict[str, float]:
-        """Of contacts that last: the force that would be needed to hold them, less the force that pushes them apart."""
+        """The tensile forces needed to keep the persistent contacts closed; negative under compression."""
         pressing = [name for name in self._held if name in self._stops]
         pushes = {n: self._sign(n) * float(s.multipliers[self.mechanism.joint(n).rows[0]]) for n in pressing}
         for name, push in pushes.items():
@@ -237,7 +251,8 @@ class EventDetection:
         return {n: f.rate / response[n] - f.push if response[n] else -f.push for n, f in forces.items()}
 
     def _idle(self, event: Event) -> bool:
-        """Whether it cannot happen: what it holds is held, what it would release is not there, or its stop has been taken away."""
+        """Whether an event is impossible: it is in force already, its stop has been released, or there is nothing to
+        release."""
         if isinstance(event.do, Release):
             name = event.do.joint
             return name in self._released or (
@@ -250,7 +265,7 @@ class EventDetection:
         return Sight(look.snapshot.t, above, look.rates)
 
     def _looked(self, look: Look) -> None:
-        """Nothing happened up to here; what has been negative is armed again."""
+        """Advance to a sample without events; arm the events whose measures have been negative."""
         self._at, self._turned = look, look.snapshot.angles
         known = ~np.isnan(look.values)
         self._largest[known] = np.maximum(self._largest[known], np.abs(look.values[known]))
@@ -260,15 +275,16 @@ class EventDetection:
                 self._armed[k], self._levels[k] = True, 0.0
 
     def _reach(self, stop: str) -> float:
-        """Distance at which a stop touches."""
+        """The distance at which a stop touches."""
         do = self._stops[stop]
         dof = joint_dof(do.joint, self._base.joint(do.joint).kind, do.dof)
         return TOUCHING * (self._base.length if dof == "translation" else 1.0)
 
-    # finding ---------------------------------------------------------------------------------------------------------
+    # location --------------------------------------------------------------------------------------------------------
 
     def _between(self, again: "_Again", low: Sight, high: Sight, depth: int = 3) -> Sight | None:
-        """Where a measure has passed its level between two looks that do not show it."""
+        """A time between two samples at which a measure has passed its level, although it has not at the samples; or
+        None."""
         times = [t for k in range(len(self._events)) if (t := peak(low, high, k)) is not None]
         if not times or not depth or high.t - low.t <= self._round:
             return None
@@ -278,46 +294,67 @@ class EventDetection:
         return self._between(again, low, sight, depth - 1) or self._between(again, sight, high, depth - 1)
 
     def _meet(self, again: "_Again", low: Sight, time: float) -> None:
-        """Find the first of the events between the last look and `time`, and let it happen."""
+        """Locate the first event between the last sample and `time`, and execute it."""
         high = again(time)
         if high.passed(self._round).any():
             found = first_instant(again, low, high, self._round)
             look = self._go_on(again, found.t)
             self._happen(look, found.passed(self._round))
-        else:  # another sequence of steps does not come that far: it is the one that goes on
+        else:  # with these steps the measure does not reach its level; the integration continues with them
             self._looked(self._go_on(again, time))
 
     def _go_on(self, again: "_Again", time: float) -> Look:
-        """Where a trial ended, the integration continues."""
+        """Continue the integration from the end of a trial."""
         self._statistics.append(self._leg.run.statistics(0.0))
         self._leg, look = again.tried[time]
         return look
 
-    # happening -------------------------------------------------------------------------------------------------------
+    # execution -------------------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """Events at the start: measures that rise from zero, and stops that touch."""
+        """Execute the events at the initial time: measures that rise from zero, stops that touch, and adopted contacts
+        without pressure.
+
+        Raises `EventError` when the initial state is beyond a stop.
+        """
         values, rates = self._at.values, self._at.rates
+        lasting = [name for name in self._stops if name in self._held]
+        self._press(lasting)
         for k, event in enumerate(self._events):
-            if event.name in self._stops and values[k] > self._reach(event.name):
+            if event.name in self._stops and event.name not in lasting and values[k] > self._reach(event.name):
                 raise EventError(
-                    f"{self._base.name!r} starts beyond the stop {event.name!r} by {values[k]:.3g}. Move its start, or the stop."
+                    f"{self._base.name!r} starts beyond the stop {event.name!r} by {values[k]:.3g}. Change the initial "
+                    "state or the limit of the stop."
                 )
         stops = np.array([e.name in self._stops for e in self._events])
         reach = np.array([self._reach(e.name) if e.name in self._stops else 0.0 for e in self._events])
-        touching = stops & (values >= -reach)
+        held = np.isin([e.name for e in self._events], lasting)
+        touching = stops & ~held & (values >= -reach)
+        pulled = held & (values > self._levels)
         rising = ~stops & (np.abs(values) <= np.abs(rates) * self._round) & (rates > 0)
-        if (touching | rising).any():
-            self._happen(self._at, rising)
+        if (touching | rising | pulled).any():
+            self._happen(self._at, rising | pulled)
+
+    def _press(self, lasting: Sequence[str]) -> None:
+        """Pulls at which contacts that are taken over leave."""
+        if not lasting:
+            return
+        s, mechanism = self._at.snapshot, self._leg.mechanism
+        contacts = Contacts(mechanism, self._state_of(mechanism, s), {n: -self._sign(n) for n in lasting})
+        forces, response = contacts.forces(s.w, [], lasting), contacts.response_of(lasting)
+        for k, event in enumerate(self._events):
+            if event.name in forces:
+                self._levels[k] = self._level(event.name, forces[event.name], response[event.name], False)
 
     def _happen(self, look: Look, passed: np.ndarray) -> None:
-        """All events of an instant, and those that they cause."""
+        """Execute the events of an instant, and those that they cause."""
         for _ in range(MOST_AT_ONCE):
             self._armed[passed & ~np.isin([e.name for e in self._events], list(self._stops))] = False
             state = self._carry_out([e for e, yes in zip(self._events, passed, strict=True) if yes], look)
             if len(self.happened) > MOST:
                 raise EventError(
-                    f"More than {MOST} events happened until t = {state.t:.6g}, the last of them {self.happened[-1].event!r}. Give a stop less restitution, or a larger rest speed."
+                    f"More than {MOST} events occurred up to t = {state.t:.6g}, the last of them "
+                    f"{self.happened[-1].event!r}. Give the stop less restitution or a larger rest speed."
                 )
             self._statistics.append(self._leg.run.statistics(0.0))
             self._leg = self._start_from(state, look.snapshot.work)()
@@ -329,17 +366,18 @@ class EventDetection:
                 return
         names = ", ".join(repr(e.name) for e, yes in zip(self._events, passed, strict=True) if yes)
         raise EventError(
-            f"At t = {look.snapshot.t:.6g} the events {names} cause each other without end. Let one of them happen at another value."
+            f"At t = {look.snapshot.t:.6g} the events {names} cause each other indefinitely. Let one of them occur at "
+            "another value."
         )
 
     def _leave(self, look: Look) -> None:
-        """Stops that touch and are free start from where they are."""
+        """Set the levels of stops that touch and are not in force to their present values."""
         for k, event in enumerate(self._events):
             if event.name in self._stops and not self._idle(event) and abs(look.values[k]) <= self._reach(event.name):
                 self._levels[k] += max(look.values[k], 0.0)
 
     def _carry_out(self, events: Sequence[Event], look: Look) -> State:
-        """Releases, then locks and impacts; the state after them."""
+        """Execute releases, then locks and impacts; returns the state after them."""
         s = look.snapshot
         state = State(s.t, s.q.copy(), s.w.copy(), s.angles)
         for event in events:
@@ -353,12 +391,12 @@ class EventDetection:
             state = self._impact(state, locks, touching, lost)
         self.ended = any(isinstance(e.do, Terminate) for e in events)
         self._lost += sum(lost.values())
-        self.topologies.append((float(s.t), Topology(dict(self._held), frozenset(self._released))))
+        self.topologies.append((float(s.t), Topology(dict(self._held), frozenset(self._released), dict(self._fastest))))
         self.happened += [EventRecord(float(s.t), e.name, lost[e.name]) for e in self._events if e.name in lost]
         return state
 
     def _release(self, name: str) -> None:
-        """A joint, with its locks and stops, goes; or what a lock holds, or a stop."""
+        """Remove a joint with its locks and stops, or a single lock or stop."""
         gone = (
             [name] if name in self._history else [n for n in self._history if self._locked_joint(n, 0.0).joint == name]
         )
@@ -370,7 +408,7 @@ class EventDetection:
             self._released.add(name)
 
     def _touching(self, look: Look, passed: Mapping[str, float]) -> list[str]:
-        """Stops in contact."""
+        """The stops in contact."""
         near = {e.name: value for e, value in zip(self._events, look.values, strict=True)}
         return [
             name
@@ -380,8 +418,19 @@ class EventDetection:
         ]
 
     def _impact(self, state: State, locks: Sequence[str], stops: Sequence[str], lost: dict[str, float]) -> State:
-        """The state after locks and impacts, whose losses are added to those of their events; which contacts last from now on."""
-        seen = result_of_states(self.mechanism, np.array([state.t]), state.q[None], state.w[None], state.w[None], np.zeros((1, self.mechanism.joint_rows)), angles=state.angles[None])  # fmt: skip
+        """The state after locks and impacts; updates the losses of their events and the persistent contacts.
+
+        Raises `EventError` when joints and drivers prescribe the motion of a coordinate that an event stops.
+        """
+        seen = result_of_states(
+            self.mechanism,
+            np.array([state.t]),
+            state.q[None],
+            state.w[None],
+            state.w[None],
+            np.zeros((1, self.mechanism.joint_rows)),
+            angles=state.angles[None],
+        )
         values = {name: self._held.get(name, self._coordinate(seen, name)) for name in (*locks, *stops)}
         lasted = [name for name in stops if name in self._held]
         for name in lasted:
@@ -392,7 +441,8 @@ class EventDetection:
         for name in values:
             if (rate := contacts.led(w, name)) < 0 or (rate and name in locks):
                 raise EventError(
-                    f"At t = {state.t:.6g} joints and drivers lead the coordinate of {name!r} on with a speed of {abs(rate):.3g}; no impact can stop it. Drive something else, or remove the event."
+                    f"At t = {state.t:.6g} joints and drivers prescribe a speed of {abs(rate):.3g} of the coordinate "
+                    f"of {name!r}; no impact can stop it. Change the driver, or remove the event."
                 )
         forces = contacts.forces(w, [], lasted)
         response = contacts.response_of(stops)
@@ -420,15 +470,27 @@ class EventDetection:
         return replace(state, w=w)
 
     def _level(self, name: str, force: Force, response: float, pulled: bool) -> float:
-        """Pull at which a contact leaves: what is rounding beside the forces that it has carried, twice that where it has just stood it."""
+        """The tensile force at which a contact separates: the rounding error of its forces so far, or twice the last
+        level if it has just persisted at that level."""
         if not response:
             return np.inf
         before = 2 * self._levels[[e.name for e in self._events].index(name)] if pulled else 0.0
-        slow = 2 * self._reach(name) / self._span**2  # moves less than the touching distance in all the time
+        slow = 2 * self._reach(name) / self._span**2  # less than the touching distance in the whole simulation
         return max(max(force.noise, slow) / response, CARRIED * max(force.push, self._strongest.get(name, 0.0)), before)
 
-    def _bounce(self, contacts: Contacts, w: np.ndarray, locks: Sequence[str], stops: Sequence[str], lasting: Sequence[str], lost: dict[str, float]) -> np.ndarray:  # fmt: skip
-        """Impacts until no contact closes: those that close at once together with those that last, then those that are closed by these."""
+    def _bounce(
+        self,
+        contacts: Contacts,
+        w: np.ndarray,
+        locks: Sequence[str],
+        stops: Sequence[str],
+        lasting: Sequence[str],
+        lost: dict[str, float],
+    ) -> np.ndarray:
+        """Velocities after impacts, repeated until no contact closes.
+
+        Each round contains the closing contacts together with the persistent ones.
+        """
         rounds = 0
         while True:
             speeds = {name: -contacts.separation(w, name) for name in stops}
@@ -445,15 +507,15 @@ class EventDetection:
             rounds += 1
 
     def _restitution(self, stop: str, speed: float) -> float:
-        """None for an impact that is slow beside the fastest one so far."""
+        """The coefficient of restitution of an impact; zero if it is slow compared with the fastest one so far."""
         do = self._stops[stop]
         self._fastest[stop] = max(self._fastest.get(stop, 0.0), speed)
         return do.restitution if speed > do.rest * self._fastest[stop] else 0.0
 
-    # the mechanism as it is now --------------------------------------------------------------------------------------
+    # the current mechanism -------------------------------------------------------------------------------------------
 
     def _sign(self, name: str) -> float:
-        """Of the motion that a stop ends; of a lock, whatever."""
+        """The sign of the motion that a stop limits; 1 for a lock."""
         return -1.0 if name in self._stops and not self._stops[name].upper else 1.0
 
     def _coordinate(self, seen: Result, name: str) -> float:
@@ -471,14 +533,18 @@ class EventDetection:
         return with_locked_joints(self._base, locked, without=self._released - {*self._history})
 
     def _state_of(self, mechanism: Mechanism, s: State | Snapshot) -> State:
-        """With the angles that this variant of the mechanism counts."""
+        """The state with the angles of this variant of the mechanism."""
         return State(s.t, s.q, s.w, mechanism.angles_of(self.mechanism, s.angles))
 
     def _start_from(self, state: State, work: np.ndarray) -> Callable[[], Leg]:
-        """Integrations from a state, with the joints as they are."""
+        """A function that starts an integration from a state with the current joints.
+
+        Raises `EventError` when the method cannot integrate locked coordinates.
+        """
         if self._held and not self._method.may_lock:
             raise EventError(
-                f"From t = {state.t:.6g} on, {', '.join(map(repr, self._held))} holds a coordinate, which {self._method} cannot do. Use coordinates='absolute', or generalised-alpha."
+                f"From t = {state.t:.6g} on, {', '.join(map(repr, self._held))} locks a coordinate, which "
+                f"{self._method} does not support. Use coordinates='absolute', or generalised-alpha."
             )
         variant = self._mechanism_with(self._held)
         variant = replace(variant, initial=self._state_of(variant, state))
@@ -495,7 +561,7 @@ class EventDetection:
 
 
 class _Again:
-    """Integrations from the last look to other times; `tried`: where they ended."""
+    """Trial integrations from the last sample; `tried` holds their ends."""
 
     def __init__(self, watched: EventDetection) -> None:
         self._watched, self._from = watched, watched._at
@@ -507,7 +573,7 @@ class _Again:
         return self._watched._start_from(State(s.t, s.q, s.w, s.angles), s.work)
 
     def __call__(self, t: float) -> Sight:
-        """What is seen at `t`."""
+        """The measures at `t`."""
         leg = self._leg()
         look = self._watched._look(leg, leg.run.to(t)._replace(t=t))
         self.tried[t] = leg, look
@@ -515,18 +581,18 @@ class _Again:
 
 
 class _Values:
-    """The value at which something was held, over time: what files and reactions need."""
+    """The value of a locked coordinate over time, for files and reactions."""
 
     def __init__(self) -> None:
         self._times, self._values = [-np.inf], [0.0]
 
     def note(self, t: float, value: float) -> None:
-        """Held from now on."""
+        """Record the value from time `t` on."""
         self._times.append(t)
         self._values.append(value)
 
     def motion(self) -> TimeFunction:
-        """As a function of time."""
+        """The values as a function of time."""
 
         def value(t: np.ndarray) -> np.ndarray:
             return np.asarray(self._values)[np.searchsorted(self._times, t, side="right") - 1]
@@ -539,12 +605,16 @@ def _add(lost: dict[str, float], losses: Mapping[str, float], names: Sequence[st
         lost[name] = lost.get(name, 0.0) + losses[name]
 
 
-def _require_events(state: State, events: Sequence[Event]) -> None:
-    """Raises `EventError` for a state that is held by events which are not given."""
+def _require_events(mechanism: Mechanism, events: Sequence[Event]) -> None:
+    """Raises `EventError` when events that are not given have locked or released something at the initial state."""
+    state = mechanism.initial
     names = {e.name for e in events if isinstance(e.do, Lock | StopImpact)}
-    if missing := sorted(state.topology.locked.keys() - names):
+    missing = state.topology.locked.keys() - names
+    missing |= state.topology.released - names - {joint.name for joint in mechanism.joints}
+    if missing:
         raise EventError(
-            f"The state at t = {state.t:.6g} is held by {', '.join(map(repr, missing))}; start from it with the events of that simulation."
+            f"The state at t = {state.t:.6g} is changed by {', '.join(map(repr, sorted(missing)))} "
+            f"({state.topology}); start from it with the events of that simulation."
         )
 
 

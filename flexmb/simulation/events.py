@@ -1,4 +1,4 @@
-"""Events: what happens when a measure of the motion passes zero. Joints lock, are released, hit stops; the simulation restarts or ends."""
+"""Events at zero crossings of measures: joints lock, are released or hit stops; the integration restarts or ends."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from flexmb.results.measure import Measure
 @renamed(along="dof")
 @dataclass(frozen=True)
 class Lock:
-    """The free motion of a joint is held from then on: the speed that it had is lost in a plastic impact."""
+    """Lock the free motion of a joint; its speed is lost in a plastic impact."""
 
     joint: str
     dof: str | None = None
@@ -18,7 +18,7 @@ class Lock:
 
 @dataclass(frozen=True)
 class Release:
-    """A joint, or what the event of that name locked, is let go; a stop of that name is taken away."""
+    """Remove a joint, a lock or a stop; locks and stops are named by their events."""
 
     joint: str
 
@@ -26,8 +26,11 @@ class Release:
 @renamed(along="dof")
 @dataclass(frozen=True)
 class StopImpact:
-    """The free motion of a joint is thrown back with a part `restitution` of its speed; below `rest` times the speed of the first impact it stays in contact until it is pulled away.
-    `upper`: the stop ends the motion upwards."""
+    """An impact of the free motion of a joint on a stop, with a coefficient of `restitution`.
+
+    If the speed is less than `rest` times that of the fastest impact so far, the impact is plastic and the contact
+    persists until it is pulled apart. `upper`: the stop limits the motion in positive direction.
+    """
 
     joint: str
     upper: bool
@@ -38,7 +41,7 @@ class StopImpact:
 
 @dataclass(frozen=True)
 class Terminate:
-    """The simulation ends."""
+    """End the simulation."""
 
 
 Action = Lock | Release | StopImpact | Terminate | None
@@ -46,9 +49,11 @@ Action = Lock | Release | StopImpact | Terminate | None
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """When the measure `when` rises through zero, `do` happens, once for each rise; with None the integration only restarts, as at a switch in a force law.
+    """An action `do` at each upward zero crossing of the measure `when`.
 
-    `when` takes a result and gives one number for each time, of that time alone (see `flexmb.results.measure`); angles of joints count their turns.
+    With `do=None` the integration only restarts, for instance at a switch in a force law. `when` takes a result and
+    returns one number for each time, which depends on that time only (see `flexmb.results.measure`); angles of joints
+    are continuous.
     """
 
     name: str
@@ -57,12 +62,23 @@ class Event:
 
 
 @renamed(along="dof")
-def stop(name: str, joint: str, limit: float, *, upper: bool = True, restitution: float = 0.0, dof: str | None = None) -> Event:  # fmt: skip
-    """A stop at a value of a joint's free motion, from below (`upper`) or from above; angles count their turns."""
+def stop(
+    name: str, joint: str, limit: float, *, upper: bool = True, restitution: float = 0.0, dof: str | None = None
+) -> Event:
+    """A stop at the value `limit` of the free motion of a joint: an upper or a lower limit of a displacement or a
+    continuous angle (radians).
+
+    `restitution` is the coefficient of restitution; `dof` selects "rotation" or "translation" where the joint has both.
+
+    Raises `EventError` when the restitution is not between 0 and 1.
+    """
     if not 0 <= restitution <= 1:
-        raise EventError(f"Stop {name!r}: restitution is between 0 (plastic) and 1 (elastic); found {restitution}.")
+        raise EventError(
+            f"Stop {name!r}: restitution must be between 0 (plastic) and 1 (elastic); found {restitution}."
+        )
     sign = 1.0 if upper else -1.0
-    return Event(name, lambda result: sign * (result.coordinate(joint, dof) - limit), StopImpact(joint, upper, restitution, dof=dof))  # fmt: skip
+    impact = StopImpact(joint, upper, restitution, dof=dof)
+    return Event(name, lambda result: sign * (result.coordinate(joint, dof) - limit), impact)
 
 
 refuse_old_names(__name__)

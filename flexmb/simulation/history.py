@@ -1,7 +1,8 @@
-"""What is stored of a motion: tables of a known size, in memory or in a file.
+"""Storage of a motion in tables of a fixed size, in memory or in a file.
 
-A history file begins with `HEADER` bytes: the word `MAGIC`, and one line of JSON with the number of stored times and the widths of the tables.
-The tables follow one after the other, rows of doubles in the byte order of the machine, room for all times that were asked for in each.
+A history file begins with `HEADER` bytes: the word `MAGIC` and one line of JSON with the number of stored times and the
+widths of the tables. The tables follow one after the other, with rows of doubles in the byte order of the machine; each
+has space for all requested times.
 """
 
 import json
@@ -20,17 +21,19 @@ from flexmb.results.ledger import Ledger
 from flexmb.results.result import EventRecord, Result, Statistics
 
 CHUNK = 2**21
-"""Numbers written at a time."""
+"""Numbers per write."""
 HEADER = 4096
 MAGIC = b"flexmb history\n"
 
 
 class History:
-    """A table for each quantity, one row a time.
+    """A table for each quantity, with one row per stored time.
 
-    In a file, whose whole size is taken at the start, a row costs a copy: the operating system writes it when it has time, and memory stays free for others,
-    however long the run. The file is written beside `path` and takes that name in `result`, so what was there stays until the run is complete; leaving the
-    context with an exception removes it. Of a process that died the file `.NAME.*.part` remains, with rows of zeros after the last stored time.
+    The file is allocated in full at the start and mapped into memory. To store a row is to copy it: the operating
+    system writes it later, and the run occupies little memory, however long it is. The file is written beside `path`
+    and renamed in `result`, so that an older history is preserved until the run is complete. An exception in the
+    context removes the file. A process that is killed leaves the file `.NAME.*.part`, with rows of zeros after the last
+    stored time.
     """
 
     def __init__(self, mechanism: Mechanism, count: int, path: str | Path | None = None) -> None:
@@ -55,13 +58,13 @@ class History:
             self._file.remove()
 
     def store(self, snapshot: Snapshot) -> None:
-        """The next row of every table."""
+        """Append a snapshot to the tables."""
         for table, value in zip(self._tables, snapshot, strict=True):
             table[self._filled] = value
         self._filled += 1
 
     def result(self, statistics: Statistics, happened: Sequence[EventRecord] = ()) -> Result:
-        """All that was stored; arrays are the tables. The file, if there is one, takes its name."""
+        """The result, whose arrays are the tables. A file is given its final name."""
         if self._file is not None:
             self._file.publish(
                 self._filled, dict(zip(Snapshot._fields, (t.shape[1] for t in self._tables), strict=True))
@@ -72,7 +75,7 @@ class History:
 
 
 class _HistoryFile:
-    """A file of `numbers`, under a name of its own until it is published."""
+    """A file of `numbers`, under a temporary name until it is published."""
 
     def __init__(self, path: Path, count: int) -> None:
         self._path = path.resolve()
@@ -83,20 +86,24 @@ class _HistoryFile:
             with self._part.open("xb") as file:
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(file.fileno(), 0, size)
-                else:  # no such call: write it once
+                else:  # without this call, write zeros
                     for first in range(0, size, 8 * CHUNK):
                         file.write(bytes(min(8 * CHUNK, size - first)))
         except OSError as error:
             self.remove()
             raise HistoryError(
-                f"The history of {1e-6 * size:.3g} MB cannot be kept in {path}: {error.strerror}. Free space there, name another file, or store fewer times (output_step)."
+                f"The history of {1e-6 * size:.3g} MB cannot be stored in {path}: {error.strerror}. Free space there, "
+                "name another file, or store fewer times (output_step)."
             ) from None
         self._bytes = np.memmap(self._part, dtype=np.uint8, mode="r+", shape=(size,))
         self._bytes[: len(MAGIC)] = np.frombuffer(MAGIC, np.uint8)
         self.numbers = self._bytes[HEADER:].view(float)
 
     def publish(self, times: int, widths: dict[str, int]) -> None:
-        """Complete the header and give the file its name, in place of an older history."""
+        """Complete the header and rename the file to its final name, replacing an older history.
+
+        Raises `HistoryError` when the file cannot be renamed.
+        """
         header = MAGIC + json.dumps({"format": 1, "times": times, "widths": widths}).encode()
         self._bytes[: len(header)] = np.frombuffer(header, np.uint8)
         self._bytes.flush()
@@ -104,25 +111,27 @@ class _HistoryFile:
         try:
             self._part.replace(self._path)
         except OSError as error:
-            raise HistoryError(f"The history cannot take the name {self._path}: {error.strerror}.") from None
+            raise HistoryError(f"The history cannot be renamed to {self._path}: {error.strerror}.") from None
 
     def remove(self) -> None:
-        """Leave nothing behind; what lies at the path stays."""
+        """Delete the temporary file; a file at the final path is not changed."""
         self._part.unlink(missing_ok=True)
 
 
 def require_own(path: str | Path | None) -> None:
-    """Refuse a path at which something lies that is not a history: a new history would replace it."""
+    """Raises `HistoryError` when something other than a history exists at the path, which a new history would
+    replace."""
     if path is None or not os.path.lexists(path):
         return
     if not _is_history(Path(path)):
         raise HistoryError(
-            f"{path} exists and is not a history of flexmb; a history there would replace it. Nothing was changed. Name another file (history=...), or move that one away."
+            f"{path} exists and is not a history of flexmb; a history there would replace it. Nothing was changed. "
+            "Name another file (history=...), or move the existing one."
         )
 
 
 def _is_history(path: Path) -> bool:
-    if not path.is_file():  # a folder, a device, a link to nothing
+    if not path.is_file():  # a folder, a device, a broken link
         return False
     try:
         with path.open("rb") as file:

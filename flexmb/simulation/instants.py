@@ -1,7 +1,8 @@
-"""When measures of a motion pass their levels: the first instant of several, from values and rates at two times.
+"""Location of the first instant at which one of several measures passes its level, from values and rates at two times.
 
-A measure is known where somebody looks, and a look may cost an integration. Two looks at the same time from different steps may disagree in the last digits, so nothing here depends on signs that
-come back: a bracket is kept from a time at which no measure had passed to one at which some have, and only shrinks.
+Each evaluation of the measures may require an integration. As evaluations at the same time with different steps may
+differ in the last digits, the algorithm does not rely on reproducible signs: it keeps a bracket from a time at which no
+measure has passed its level to a time at which some have, and only shrinks it.
 """
 
 from collections.abc import Callable
@@ -10,29 +11,33 @@ from typing import NamedTuple
 import numpy as np
 
 SLOW = 4
-"""Looks after which a bracket that has not become a quarter is halved."""
+"""Evaluations after which a bracket that has not shrunk to a quarter is bisected."""
 ASIDE = 0.2
-"""Of the last change of a guess: how far beside the guess to look, so that the bracket closes from both sides."""
+"""Offset from the estimate, relative to its last change, by which the bracket shrinks from both sides."""
 DOUBT = 0.5
-"""Of the rise of a measure above its ends: what its greatest value may be wrong by."""
+"""Error of the estimated maximum of a measure, relative to its rise above the ends."""
 
 
 class Sight(NamedTuple):
-    """Measures (n,) at a time: how far they are above their levels, and their rates; nan for a measure that does not count, or an unknown rate."""
+    """Values of measures (n,) above their levels at a time, and their rates; NaN for inactive measures and unknown
+    rates."""
 
     t: float
     above: np.ndarray
     rates: np.ndarray
 
     def passed(self, resolution: float) -> np.ndarray:
-        """Which measures (n,) have passed their levels, or will have within the resolution of time."""
+        """A mask (n,) of the measures that have passed their levels, or will have within the `resolution` of time."""
         with np.errstate(invalid="ignore"):
             soon = self.above + np.nan_to_num(self.rates) * resolution
             return np.asarray((self.above >= 0) | (soon >= 0))
 
 
 def first_instant(look: Callable[[float], Sight], low: Sight, high: Sight, resolution: float) -> Sight:
-    """The first sight of a passage, to the `resolution` of time; nothing has passed at `low`, something has at `high`."""
+    """The first passage of a level, to the `resolution` of time; no measure has passed at `low`, some have at `high`.
+
+    `look(t)` evaluates the measures.
+    """
     last, width, since = low.t, high.t - low.t, 0
     while high.t - low.t > resolution:
         passed = high.passed(resolution)
@@ -57,9 +62,10 @@ def first_instant(look: Callable[[float], Sight], low: Sight, high: Sight, resol
 
 
 def peak(low: Sight, high: Sight, k: int) -> float | None:
-    """The time between two sights at which measure `k` may have passed and come back; None where it has not risen that far."""
+    """The time between two evaluations at which measure `k` may have passed its level and returned; None if it has not
+    risen that far."""
     h, (f0, f1), (d0, d1) = high.t - low.t, (low.above[k], high.above[k]), (low.rates[k], high.rates[k])
-    if not (f0 < 0 and f1 < 0 and d0 > 0 and d1 < 0):  # false where one is not a number
+    if not (f0 < 0 and f1 < 0 and d0 > 0 and d1 < 0):  # false if one is NaN
         return None
     c = _cubic(f0, f1, h * d0, h * d1)
     turns = np.roots([3 * c[3], 2 * c[2], c[1]])
@@ -77,7 +83,8 @@ def _cubic(f0: float, f1: float, d0: float, d1: float) -> np.ndarray:
 
 
 def _crossing(low: Sight, high: Sight, k: int) -> float:
-    """Where measure `k` passes its level between two sights: by the cubic where rates are known, else by a chord."""
+    """The time at which measure `k` passes its level between two evaluations: from the cubic if rates are known, else
+    from the secant."""
     h, (f0, f1) = high.t - low.t, (low.above[k], high.above[k])
     if np.isnan(f0) or f1 < 0:
         return 0.5 * (low.t + high.t) if f1 >= 0 else high.t

@@ -1,4 +1,4 @@
-"""A simulation that keeps every step: what derivatives of it are taken from."""
+"""Simulations that store every step, for the computation of derivatives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ from flexmb.simulation.times import check_times, output_times
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A motion in equal steps `h`: the result that a simulation gives, every step of it with the functions of time (n, nf, 3) at its end, and the steps (nt,) that were stored."""
+    """A simulation in equal steps `h`: its result, all its steps, and the numbers (nt,) of the steps stored in the
+    result."""
 
     result: Result
     run: "Recorded"
@@ -31,22 +32,22 @@ class Recording:
 
     @property
     def track(self) -> Track:
-        """What every step left; the start first."""
+        """The data of every step, beginning with the initial state."""
         return self.run.track
 
     @property
     def times(self) -> np.ndarray:
-        """Ends (n,) of the steps."""
+        """The times (n,) at the ends of the steps."""
         return np.asarray(self.result.t[0] + self.h * np.arange(1, self.stored[-1] + 1))
 
     @property
     def functions(self) -> np.ndarray:
-        """Of time, at the ends of the steps."""
+        """The functions of time (n, nf, 3) at the ends of the steps."""
         return self.run.functions
 
 
 class Recorded(GeneralisedAlphaRun):
-    """Fixed steps of the generalised-alpha method, written to a track."""
+    """Fixed steps of the generalised-alpha method that are recorded in a track."""
 
     def __init__(self, mechanism: Mechanism, begin: Start, scheme: Scheme, step: float, steps: int) -> None:
         super().__init__(mechanism, begin, scheme, step=step, tolerance=1.0, longest=step)
@@ -54,7 +55,7 @@ class Recorded(GeneralisedAlphaRun):
         self.functions = np.zeros((steps, *self._at_end.shape))
 
     def prepare(self) -> None:
-        """Compile, and start."""
+        """Compile the kernels and record the initial state."""
         super().prepare()
         keep(self.motion, self.track, 0)
 
@@ -87,9 +88,11 @@ def record(
     newton_tolerance: float,
     progress: Callable[[float], None],
 ) -> Recording:
-    """`simulate` with generalised-alpha and fixed steps; every step is kept. `progress` is called with the part done, some hundred times.
+    """Simulate with generalised-alpha in fixed steps, all of which are stored.
 
-    Raises `IntegratorError` when the steps do not fit into the memory that is free.
+    `progress` is called with the fraction done, about a hundred times; the other arguments are those of `simulate`.
+
+    Raises `IntegratorError` when the steps are unequal or do not fit into the free memory.
     """
     check_times(duration, step)
     scheme = coefficients(rho_inf, newton_tolerance=newton_tolerance)
@@ -102,7 +105,8 @@ def record(
         size += 8 * steps * (len(mechanism.rows) + 2 * mechanism.joint_rows + 3 * (1 + len(mechanism.functions)))
         if size > (free := psutil.virtual_memory().available):
             raise IntegratorError(
-                f"The {steps} steps of {mechanism.name!r} take {size / 1e9:.3g} GB, which derivatives need at once; {free / 1e9:.3g} GB are free. Use longer steps or a shorter duration."
+                f"The {steps} steps of {mechanism.name!r} need {size / 1e9:.3g} GB of memory for derivatives; "
+                f"{free / 1e9:.3g} GB are free. Use longer steps or a shorter duration."
             )
         run = Recorded(mechanism, begin, scheme, h, steps)
         history = History(mechanism, len(times))
@@ -119,17 +123,19 @@ def record(
 
 
 def _require_equal_steps(spans: np.ndarray, step: float) -> None:
-    """Raises `IntegratorError` where the steps between stored times differ, as they do before an end that is no multiple of `output_step`."""
+    """Raises `IntegratorError` when the steps between stored times differ, as they do if `output_step` does not divide
+    the duration."""
     sizes = spans / np.ceil(spans / step * (1 - 1e-9))
     if np.ptp(sizes) > 1e-9 * sizes.max():
         raise IntegratorError(
-            f"Derivatives need equal steps; steps of {step} between stored times {spans[0]:.9g} apart, the last {spans[-1]:.9g}, are from {sizes.min():.9g} to {sizes.max():.9g} long. "
+            f"Derivatives need equal steps. With step {step} and stored times at intervals of {spans[0]:.9g}, the last "
+            f"of {spans[-1]:.9g}, steps vary from {sizes.min():.9g} to {sizes.max():.9g}. "
             "Give an output_step that is a multiple of step and divides the duration."
         )
 
 
 def begun(mechanism: Mechanism, like: Recording) -> tuple[Start, Recorded]:
-    """Another mechanism at its start, with the method and the step of a recording."""
+    """Initial conditions and a run without steps for another mechanism, with the method and the step of a recording."""
     begin = consistent_state(mechanism)
     run = Recorded(mechanism, begin, like.run.scheme, like.h, 0)
     run.prepare()

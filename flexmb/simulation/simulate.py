@@ -1,4 +1,4 @@
-"""`simulate`: from a system to a result."""
+"""`simulate`: the simulation of a system in time."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -15,17 +15,17 @@ from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
 from flexmb.simulation.event_detection import EventDetection
 from flexmb.simulation.events import Event
 from flexmb.simulation.history import History, require_own
+from flexmb.simulation.initial_state import InitialState, with_initial_state
 from flexmb.simulation.times import check_times, output_times
 
 Progress = Callable[[float], None]
-"""Called with the fraction done, about a hundred times in a run."""
+"""A function that is called with the fraction done, about a hundred times in a run."""
 
 
 def simulate(
@@ -33,7 +33,7 @@ def simulate(
     duration: float,
     *,
     method: str | Method = "generalised-alpha",
-    initial_state: State | None = None,
+    initial_state: InitialState | None = None,
     output_step: float | None = None,
     history: str | Path | None = None,
     events: Sequence[Event] = (),
@@ -42,31 +42,47 @@ def simulate(
 ) -> Result:
     """Simulate a mechanism for `duration` from consistent initial conditions.
 
-    - `method`: a record such as `flexmb.Radau(tolerance=1e-9)`, or its name with `options` beside it (`method="radau", tolerance=1e-9`):
-        - "generalised-alpha" (`flexmb.GeneralisedAlpha`): order 2, compiled; the choice for flexible bodies, whose high-frequency modes are damped, not resolved. Options `step`, `tolerance`,
-          `max_step`, `rho_inf`, `coordinates`, `project`, `newton_tolerance`.
-        - "hht" (`flexmb.HHT`): the same with the coefficients of Hilber, Hughes and Taylor.
-        - "radau" (`flexmb.Radau`): Radau IIA of order 5; the choice for a reference solution. Options `step`, `tolerance`, `max_step`, as of "bdf".
-        - "bdf" (`flexmb.BDF`): backward differentiation of order 1 to 5, as in classical programs.
-        - "explicit" (`flexmb.Explicit`): Dormand and Prince, order 5, for rigid mechanisms without stiff springs. Options as of "radau", and `coordinates`.
-        - "energy-momentum" (`flexmb.EnergyMomentum`): order 2, energy balance and momenta to round-off. Option `step`, which it needs.
+    - `method`: a record such as `flexmb.Radau(tolerance=1e-9)`, or its name with `options`, for instance
+      `method="radau", tolerance=1e-9`:
+        - "generalised-alpha" (`flexmb.GeneralisedAlpha`): order 2, compiled; the default choice for flexible bodies,
+          whose high-frequency modes are damped, not resolved. Options `step`, `tolerance`, `max_step`, `rho_inf`,
+          `coordinates`, `project`, `newton_tolerance`.
+        - "hht" (`flexmb.HHT`): the same method with the coefficients of Hilber, Hughes and Taylor.
+        - "radau" (`flexmb.Radau`): Radau IIA of order 5, for reference solutions. Options `step`, `tolerance`,
+          `max_step`.
+        - "bdf" (`flexmb.BDF`): backward differentiation of order 1 to 5. Options as of "radau".
+        - "explicit" (`flexmb.Explicit`): Dormand and Prince, order 5, for rigid mechanisms without stiff springs.
+          Options as of "radau", and `coordinates`.
+        - "energy-momentum" (`flexmb.EnergyMomentum`): order 2; preserves energy balance and momenta to round-off. It
+          requires the option `step`.
 
-      With `step` steps are fixed; without it they adapt, so that the local error of the positions stays below `tolerance` times the length of the mechanism.
-    - `initial_state`: start there, for instance at `result.state(-1)` to go on with a motion; by default at the initial conditions of the system. It is put on the joints where it is off them.
-    - `output_step`: spacing of the stored times (default: about 1,000 of them). The end is stored too, where it is no multiple.
-    - `events`: what happens when a measure passes zero: joints lock or are released, hit stops, the simulation ends (see `flexmb.simulation.events`). Event times are located to machine
-      precision at any spacing of the stored times; all events of one instant happen.
-    - `history`: a file that the motion is stored in, for runs whose motion does not fit the memory; the result's arrays then live in the file. It replaces an older history
-      when the run is complete, and nothing else.
+      With `step` the steps are fixed; without it they vary, so that the local error of the positions is below
+      `tolerance` times the length of the mechanism.
+    - `initial_state`: what to start from (default: the initial conditions of the system). If it violates the joint
+      equations, it is projected onto them.
+        - a `State` such as `result.state(10)`, or a `Result`, whose last state is meant, to continue a motion;
+        - what `flexmb.linear.equilibrium` or `steady_motion` returns;
+        - values of joints by name, `{"hinge": 0.3}` or `{"hinge": (0.3, 1.5)}` with a rate: angles (radians) or
+          displacements relative to the position as modelled; "JOINT:translation" where a joint has both. A value alone
+          means the rate zero; joints that are not named follow from rest, with the least kinetic energy.
+    - `output_step`: interval of the stored times (default: about 1,000 of them). The end is always stored.
+    - `events`: actions at zero crossings of measures: joints lock, are released or hit stops, or the simulation ends
+      (see `flexmb.simulation.events`). Event times are located to machine precision, whatever the stored times.
+    - `history`: a file for motions that do not fit into memory; it holds the arrays of the result. When the run is
+      complete it replaces an older history, but no other file.
 
-    Raises `EventError` for an `initial_state` that events hold which are not given, `IntegratorError` for an option that the method does not have or outside its range, `AssemblyError` when the joints cannot be closed, `ConvergenceError` when the Newton iteration
-    fails at a step that cannot be made smaller; the message names time and cause.
-    Cost per step: O(m^2) per flexible body for its inertia terms, O(m) for the solve; for the joints, linear in the length of a chain, quadratic in the rows that
-    closed loops and branches carry along.
+    Raises `EventError` when events that changed the `initial_state` are not given, `MechanismError` when it belongs to
+    another mechanism, `KinematicsError` when values of joints cannot be reached or contradict drivers,
+    `IntegratorError` when the method does not have an option or its value is out of range, `AssemblyError` when the
+    joints cannot be closed, and `ConvergenceError`, which names time and causes, when the Newton iteration fails and
+    the step cannot be reduced.
+
+    Cost per step: O(m^2) for the inertia terms of a flexible body and O(m) for its elimination; linear in the length of
+    a chain of joints, and quadratic in the number of rows that closed loops and branches add to it.
     """
     mechanism = system.build() if isinstance(system, System) else system
     if initial_state is not None:
-        mechanism = replace(mechanism, initial=initial_state, start_rows=())
+        mechanism = with_initial_state(mechanism, initial_state)
     method = method_of(method, options)
     step = method.step
     check_times(duration, step)
@@ -77,10 +93,11 @@ def simulate(
     count = len(times) - 1
     longest = times[1] - times[0]
     run: Integrator
-    changed = mechanism.initial.topology != Topology()
+    changed = mechanism.initial.topology.changed
     if changed and not events:
         raise EventError(
-            f"Events have changed the joints of the state at t = {mechanism.initial.t:.6g} ({mechanism.initial.topology}); start from it with the events of that simulation."
+            f"Events have changed the joints of the state at t = {mechanism.initial.t:.6g} "
+            f"({mechanism.initial.topology}); give the events of that simulation too."
         )
     with ExitStack() as open_files:
         with announced():

@@ -1,15 +1,16 @@
-"""The times of a simulation: its steps, and what is stored."""
+"""The stored times of a simulation, and checks of its duration and step."""
 
 import numpy as np
 
 from flexmb.errors import IntegratorError
 
 ROUND = 1e-9
-"""Relative: a step that divides a duration but for this divides it."""
+"""Relative deviation up to which a step is taken to divide a duration."""
 
 
 def check_times(duration: float, step: float | None) -> None:
-    """Raises `IntegratorError` for a duration or a fixed step that cannot be."""
+    """Raises `IntegratorError` when the duration or the fixed step is not positive, or the step exceeds the
+    duration."""
     if not (np.isfinite(duration) and duration > 0):
         raise IntegratorError(f"duration must be positive and finite; found {duration}.")
     if step is not None and not 0 < step <= duration:
@@ -17,7 +18,11 @@ def check_times(duration: float, step: float | None) -> None:
 
 
 def output_times(duration: float, step: float | None, output_step: float | None) -> np.ndarray:
-    """Times to store, from 0 to `duration`: multiples of `output_step`, or about 1,000, whole numbers of fixed steps. The end is stored in any case."""
+    """The times to store, from 0 to `duration`: multiples of `output_step`, or about 1,000 times at multiples of a
+    fixed step.
+
+    The end is always stored. Raises `IntegratorError` when `output_step` is not positive or exceeds the duration.
+    """
     if output_step is not None:
         if not 0 < output_step <= duration * (1 + ROUND):
             raise IntegratorError(

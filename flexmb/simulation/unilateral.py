@@ -1,18 +1,22 @@
-"""Frictionless unilateral problems: the pushes of contacts that can push and cannot pull.
+"""Frictionless unilateral contact: impulses or forces that can push and cannot pull.
 
-Given a symmetric, positive semidefinite matrix `W` (the response of the relative velocities, or accelerations, to the pushes) and the velocities `b` without any push, find pushes `p` with
+Given a symmetric, positive semidefinite matrix `W` (the response of the relative velocities, or accelerations, to the
+pushes) and the velocities `b` without pushes, find pushes `p` with
 
     v = W p + b,        v_k = 0                              on bilateral rows,
                         v_k >= 0,  p_k >= 0,  v_k p_k = 0    on unilateral rows.
 
-`v` is unique whenever a solution exists; `p` is not where rows depend on each other, and the pushes of least norm (each row scaled by its own response) are taken then.
+If a solution exists, `v` is unique. `p` is not unique if rows are dependent; the pushes of least norm, with each row
+scaled by its own response, are then chosen.
 
-This is the optimality condition of the convex problem `min 1/2 p.W p + b.p` with `p_k >= 0`. With `W = A A^T` its dual is the problem of the least change `x = A^T p` with `A x + b >= 0`, which is
-a least-squares problem with signs, `min |A^T u|^2 + (b.u + 1)^2`, `p` being proportional to `u` ("least distance programming"). The active-set method of Lawson and Hanson solves it in finitely many
-steps: exact up to rounding. Rows that depend on each other need not agree in `b`: contacts at one place may have different restitutions.
+These are the optimality conditions of the convex problem `min 1/2 p.W p + b.p` with `p_k >= 0`. With `W = A A^T`, its
+dual is to find the least change `x = A^T p` with `A x + b >= 0` ("least distance programming"). This is equivalent to a
+least-squares problem with sign constraints, `min |A^T u|^2 + (b.u + 1)^2`, where `p` is proportional to `u`. The
+active-set method of Lawson and Hanson solves it in a finite number of steps, exactly up to rounding. The values `b` of
+dependent rows may differ: contacts at one place can have different coefficients of restitution.
 
-Sources: Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23; Cottle, Pang, Stone, The Linear Complementarity Problem (1992); Moreau, "Unilateral contact and dry friction in
-finite freedom dynamics" (1988).
+Sources: Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23; Cottle, Pang, Stone, The Linear
+Complementarity Problem (1992); Moreau, "Unilateral contact and dry friction in finite freedom dynamics" (1988).
 """
 
 from typing import NamedTuple
@@ -23,17 +27,17 @@ from jaxtyping import Bool, Float
 from flexmb.errors import UnilateralError
 
 ROUNDING = 1e-13
-"""Eigenvalues and gradients, relative to the largest of scaled rows, that are rounding."""
+"""Rounding error of eigenvalues and gradients, relative to the largest, for scaled rows."""
 RANK = 1e-10
-"""Singular values of the scaled rows that carry, relative to the largest, below which these rows depend on each other."""
+"""Singular value of the scaled active rows, relative to the largest, below which they are dependent."""
 UNMET = 1e-8
-"""Velocity left on a row that no push can change, relative to the largest one, beyond which the problem has no solution."""
+"""Violated velocity, relative to the largest, beyond which the problem has no solution."""
 REGULAR = 1e-4
-"""Weight of the norm of the pushes in the choice of the rows that carry; the pushes themselves are computed without it."""
+"""Weight of the norm of the pushes in the choice of the active rows; the pushes are computed without it."""
 
 
 class Pushes(NamedTuple):
-    """Solution of a unilateral problem: pushes (n,) and velocities (n,)."""
+    """The solution of a unilateral problem: pushes (n,) and velocities (n,)."""
 
     push: Float[np.ndarray, "n"]
     velocity: Float[np.ndarray, "n"]
@@ -42,9 +46,12 @@ class Pushes(NamedTuple):
 def complementary(
     response: Float[np.ndarray, "n n"], free: Float[np.ndarray, "n"], bilateral: Bool[np.ndarray, "n"] | None = None
 ) -> Pushes:
-    """Pushes and velocities of the problem above, with `response` W, `free` b; rows are unilateral unless `bilateral` says so.
+    """Pushes and velocities of the problem above, with `response` W (n, n) and `free` velocities b (n,).
 
-    Raises `UnilateralError` where no pushes meet the conditions: bilateral rows that contradict each other, or unilateral rows that cannot be opened.
+    Rows are unilateral except those in the mask `bilateral` (n,).
+
+    Raises `UnilateralError` when there is no solution, because bilateral rows contradict each other or a closing
+    contact cannot be opened.
     """
     both = np.zeros(len(free), dtype=bool) if bilateral is None else bilateral
     diagonal = np.diagonal(response)
@@ -68,7 +75,7 @@ def complementary(
 
 
 def _carrying(A: np.ndarray, c: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """The rows (n,) that carry in `min |A p + c|` with `p >= 0` where not `both` (Lawson and Hanson)."""
+    """The mask (n,) of active rows in `min |A p + c|` with `p >= 0` for rows not in `both` (Lawson and Hanson)."""
     p, carrying = np.zeros(A.shape[1]), both.copy()
     p[both] = _solved(A, c, both)
     size = float(np.linalg.norm(c))
@@ -104,5 +111,6 @@ def _require_met(velocity: np.ndarray, b: np.ndarray, both: np.ndarray) -> None:
     if wrong.any():
         rows = ", ".join(str(k) for k in np.flatnonzero(wrong)[:6])
         raise UnilateralError(
-            f"No pushes meet the conditions of rows {rows}: bilateral rows contradict each other, or no push can open a contact that closes. Remove one of these constraints."
+            f"No pushes satisfy the conditions of rows {rows}: bilateral rows contradict each other, or no push can "
+            "open a closing contact. Remove one of these constraints."
         )

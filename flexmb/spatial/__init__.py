@@ -1,1 +1,1 @@
-"""Rotations, frames, and where the parts of a body stand in the coordinates of a mechanism."""
+"""Rotations, frames, and the layout of the coordinates and velocities of a mechanism."""

@@ -1,4 +1,5 @@
-"""The displacement between two configurations: twists of the bodies and elastic increments, their size, their tangent operator."""
+"""The displacement between two configurations, as twists of the bodies and elastic increments: its size and its tangent
+operator."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +12,10 @@ from flexmb.spatial.lie import skew
 
 
 def difference(flat: CompiledModel, a: Float[np.ndarray, "nq"], b: Float[np.ndarray, "nq"]) -> Float[np.ndarray, "nv"]:
-    """`x` with `b = a o exp(x)`: twists of the bodies in their axes, rotations within half a turn, and elastic increments."""
+    """The displacement `x` (nv,) with `b = a o exp(x)` for two configurations `a` and `b`.
+
+    Per body it holds the twist in body axes, whose rotation is at most half a turn, and the elastic increments.
+    """
     x = np.zeros(len(flat.weight))
     for k in range(len(flat.modes)):
         s = flat.v_start[k]
@@ -25,9 +29,10 @@ def difference(flat: CompiledModel, a: Float[np.ndarray, "nq"], b: Float[np.ndar
 
 
 def extent(flat: CompiledModel, x: Float[np.ndarray, "nv"]) -> float:
-    """How far twists and elastic increments `x` move the bodies: the largest displacement of a mass centre and elastic displacement, over the mechanism's length, and the largest angle.
+    """The size of a displacement `x` (nv,): the largest displacement of a mass centre and the largest elastic
+    displacement, both divided by the length of the mechanism, or the largest angle if it is larger.
 
-    Wherever body frames are.
+    The result does not depend on the choice of the body frames.
     """
     parts = [np.abs(x * flat.weight)[elastic_places(flat)[0]].max(initial=0.0)]
     for b in range(len(flat.modes)):
@@ -37,7 +42,11 @@ def extent(flat: CompiledModel, x: Float[np.ndarray, "nv"]) -> float:
 
 
 def tangent_operator(flat: CompiledModel, x: Float[np.ndarray, "nv"]) -> sp.csr_matrix:
-    """`T` (nv, nv) with `exp(x + dx) = exp(x) o exp(T dx)` to first order, `T = (1 - exp(-ad_x)) / ad_x`, of all bodies."""
+    """The block-diagonal matrix `T` (nv, nv) of all bodies with `exp(x + dx) = exp(x) o exp(T dx)` to first order in
+    dx.
+
+    Per body `T = (1 - exp(-ad_x)) / ad_x`, evaluated as a power series; it is the identity for elastic increments.
+    """
     blocks = []
     for b, m in enumerate(flat.modes):
         v, phi = (skew(part) for part in np.split(x[flat.v_start[b] : flat.v_start[b] + 6], 2))

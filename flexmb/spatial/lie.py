@@ -1,4 +1,4 @@
-"""Rotations as arrays, for everything but the compiled loop; the formulas are those of `flexmb.kernels.base.algebra`.
+"""Rotations as arrays, for code outside the compiled kernels; the formulas are those of `flexmb.kernels.base.algebra`.
 
 Quaternions are scalar-first `(w, x, y, z)` of unit norm; `R` maps body to world.
 """
@@ -33,10 +33,12 @@ def quaternion_from_rotation(R: np.ndarray) -> np.ndarray:
 
 
 def frame_with_axis(axis: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
-    """Rotation matrix (3, 3) whose third column is `axis`; its first column is as close to `second` as can be.
+    """Rotation matrix (3, 3) whose third column is the direction of `axis` (3,) and whose first column is the direction
+    perpendicular to it that is closest to `second` (3,).
 
-    Without `second` the first column is made from a field of directions that changes smoothly with `axis`: x where that is y or z, y where it is x. No field is smooth everywhere; this one
-    is not along the directions (1, 0.66, 0.26) and their opposites, which drawings do not have.
+    Without `second`, the first column follows from a field of directions that varies smoothly with `axis`: it is x if
+    the axis is y or z, and y if the axis is x. No such field is smooth everywhere; this one is singular along the
+    directions (1, 0.66, 0.26) and their opposites, which are uncommon in drawings.
     """
     z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
     if second is None:

@@ -1,4 +1,4 @@
-"""Many variants of one model: run them over processes or a cluster, keep what is done, look at the table."""
+"""Studies of many variants of one model: run on several processes or a cluster, resumed, tabulated, differentiated."""
 
 from flexmb.study.gradients.adjoint import adjoint_gradient
 from flexmb.study.gradients.direct import direct_gradient

@@ -1,7 +1,8 @@
-"""What a study is about, as digests of content: functions with all they refer to, files that are named, options, and flexmb itself.
+"""The identity of a study, as digests of content: functions with all they refer to, named files, options, flexmb.
 
-Two functions are the same when their bytecode, constants, defaults, closures and the globals they name are; a text or path that names a file stands for what is
-in it, and in the files that this one includes. Digests are the same in every process of one version of Python.
+Two functions are identical when their bytecode, constants, defaults, closures and the globals that they name are. A
+text or path that names a file stands for the content of this file and of the files that it includes. Digests are equal
+in all processes with the same version of Python.
 """
 
 import dataclasses
@@ -21,22 +22,22 @@ import numpy as np
 from flexmb.errors import StudyError
 
 LONGEST_NAME = 1000
-"""Characters of a text that may name a file."""
+"""Largest number of characters of a text that is examined as the name of a file."""
 _INCLUDED = re.compile(
     rb"INPUT\s*=\s*([^,\r\n]+)|^\s*INCLUDE\s+'([^'\r\n]+)'|=\s*\"([^\"\r\n]+)\"", re.IGNORECASE | re.MULTILINE
 )
-"""Names of further files in decks of Abaqus and Nastran and in model files."""
+"""Names of further files in input files of Abaqus and Nastran and in model files."""
 _TEXTS = {".inp", ".inc", ".bdf", ".nas", ".dat", ".fem", ".toml"}
 PACKAGES = ("fem", "reduction", "flexmb", "meshes")
 
 
 def identity(**parts: Any) -> dict[str, str]:
-    """A digest for each part of a study, and for the code of flexmb."""
+    """A digest for each part of a study, and for the code of flexmb. Raises `StudyError` for objects without one."""
     return {name: _Digest(name).of(value) for name, value in parts.items()} | {"flexmb": _code()}
 
 
 def file_digest(path: Path, seen: tuple[Path, ...] = ()) -> str:
-    """Of the content of a file, and of the files that it names and that lie beside it."""
+    """The digest of the content of a file, and of the files beside it that it names."""
     content = path.read_bytes()
     found = [sha256(content).hexdigest()]
     for names in _INCLUDED.findall(content) if path.suffix.lower() in _TEXTS else ():
@@ -48,7 +49,7 @@ def file_digest(path: Path, seen: tuple[Path, ...] = ()) -> str:
 
 @functools.cache
 def _code() -> str:
-    """Of the sources of flexmb that run here."""
+    """The digest of the sources of flexmb that run in this process."""
     root = Path(__file__).parents[2]
     sources = [path for package in PACKAGES for path in sorted((root / package).rglob("*.py"))]
     return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
@@ -62,14 +63,14 @@ def _is_file(path: Path) -> bool:
 
 
 class _Digest:
-    """Digests of one part; `what` names it in errors."""
+    """Computes digests of one part, which `what` names in errors."""
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._inside: dict[int, int] = {}  # objects that are being told, by their depth: they may refer to themselves
+        self._inside: dict[int, int] = {}  # depth of the objects being processed, which may refer to themselves
 
     def of(self, value: Any) -> str:
-        """The digest of anything that can be told by its content."""
+        """The digest of a value, determined by its content."""
         if id(value) in self._inside:
             return f"the object {len(self._inside) - self._inside[id(value)]} above"
         self._inside[id(value)] = len(self._inside)
@@ -155,14 +156,15 @@ class _Digest:
             return map(self.of, (value.fget, value.fset))
         if isinstance(value, staticmethod | classmethod):
             return [self.of(value.__func__)]
-        if dataclasses.is_dataclass(value):  # what was computed from its fields, and is kept beside them, says nothing
+        if dataclasses.is_dataclass(value):  # values cached beside the fields are computed from them
             given = [(field.name, getattr(value, field.name, None)) for field in dataclasses.fields(value)]
             return map(self.of, (type(value), *given))
         try:
             made = value.__reduce_ex__(4)
         except Exception as error:
             raise StudyError(
-                f"The {self._what} of a study that is kept refers to an object of type {type(value).__name__}, which cannot be told from others ({error}). Make it inside the function, or leave out checkpoint=."
+                f"The {self._what} of a study with a checkpoint refers to an object of type {type(value).__name__}, "
+                f"which has no identity by its content ({error}). Create it inside the function, or omit checkpoint=."
             ) from None
         if isinstance(made, str):
             return [made]
@@ -170,7 +172,7 @@ class _Digest:
 
     @staticmethod
     def _state(value: Any, part: Any) -> Any:
-        """A part of what an object is made again from, without properties that are computed from the rest and kept."""
+        """A part of the reduced form of an object, without cached properties, which are computed from the rest."""
         if hasattr(part, "__next__"):
             return list(part)
         if not isinstance(part, dict) or part.keys() != getattr(value, "__dict__", {}).keys():
@@ -180,7 +182,7 @@ class _Digest:
 
 
 def _installed(name: str | None) -> bool:
-    """Whether a module belongs to flexmb, to Python, or to an installed package: its name says what it is."""
+    """Whether a module belongs to flexmb, to Python, or to an installed package, which its name identifies."""
     if name is None or name.partition(".")[0] in PACKAGES:
         return True
     if name == "__main__":
@@ -196,10 +198,10 @@ def _installed(name: str | None) -> bool:
 def _content(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # a variable that has no value yet
+    except ValueError:  # a variable without a value yet
         return "empty"
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """Names that a function, or one inside it, may take from its module."""
+    """Names that a function, or a function inside it, may take from its module."""
     return set(code.co_names).union(*(_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))

@@ -1,7 +1,8 @@
-"""Outcomes kept in a file as they come: what a study that was stopped or killed goes on from.
+"""Outcomes stored in a file when they are computed, from which an interrupted study resumes.
 
-One JSON object a line, flushed to the disk before the next; a line that was cut off by the end of its process or that is damaged, is not read. Failed variants are not kept: they are tried again.
-So are those that read a file which has changed since.
+The file contains one JSON object in each line, flushed to the disk before the next one. Lines that are incomplete or
+damaged are ignored. Failed variants are not stored, so that a resumed study repeats them, as well as variants that have
+read a file which has changed since.
 """
 
 import json
@@ -16,7 +17,11 @@ from flexmb.study.readings import unchanged
 
 
 class KeptOutcomes:
-    """The outcomes of one study in a file. `identity`: what the study is about, digests by name; a file of another one, or one that is no such file, is refused and left alone."""
+    """The outcomes of one study in a file.
+
+    `identity`: digests that identify the study, by name. Raises `StudyError`, without changing the file, when the file
+    belongs to another study or is no such file.
+    """
 
     def __init__(self, path: str | Path, identity: dict[str, str]) -> None:
         self._path = Path(path)
@@ -28,11 +33,12 @@ class KeptOutcomes:
                 return
         except (OSError, UnicodeDecodeError) as error:
             raise StudyError(
-                f"Outcomes cannot be kept in {self._path}: {error}. Name another file: checkpoint=..."
+                f"Outcomes cannot be stored in {self._path}: {error}. Name another file: checkpoint=..."
             ) from None
         if differing := _differing(lines[0], identity):
             raise StudyError(
-                f"{self._path} keeps the outcomes of another study: {differing}. Outcomes of both in one table would be wrong. Name another file, or remove that one."
+                f"{self._path} contains the outcomes of another study: {differing}. Outcomes of both in one table "
+                "would be wrong. Name another file, or remove that one."
             )
         found: dict[str, str] = {}
         for line in lines[1:]:
@@ -41,14 +47,14 @@ class KeptOutcomes:
                 if row.pop("check") == _check(row) and unchanged(row["files"], found):
                     self._known[row["variant"]] = row["outcome"]
             except (json.JSONDecodeError, LookupError, TypeError, AttributeError):
-                continue  # cut off, or damaged
+                continue  # incomplete or damaged
 
     def get(self, variant: Parameters) -> dict[str, float] | None:
-        """The outcome of a variant, if it is there."""
+        """The stored outcome of a variant, or None."""
         return self._known.get(key_of(variant))
 
     def put(self, variant: Parameters, outcome: dict[str, float], files: dict[str, str] | None = None) -> None:
-        """Keep an outcome, with the digests of the files that it depends on; it is on the disk when this returns."""
+        """Store an outcome, with the digests of the files that it depends on; it is on the disk when this returns."""
         key = key_of(variant)
         self._known[key] = outcome
         try:
@@ -56,7 +62,8 @@ class KeptOutcomes:
             self._append(json.dumps(row | {"check": _check(row)}), "a")
         except OSError as error:
             raise StudyError(
-                f"An outcome cannot be written to {self._path}: {error.strerror}. What was kept before stays: make room and start again."
+                f"An outcome cannot be written to {self._path}: {error.strerror}. The outcomes stored before remain: "
+                "free disk space and start again."
             ) from None
 
     def _append(self, line: str, mode: str) -> None:
@@ -67,17 +74,17 @@ class KeptOutcomes:
 
 
 def _check(row: dict[str, Any]) -> int:
-    """By which a damaged row is known."""
+    """The check that reveals a damaged row."""
     return zlib.crc32(json.dumps(row, sort_keys=True).encode())
 
 
 def _differing(line: str, identity: dict[str, str]) -> str:
-    """What of a study differs from the one that a file begins with; nothing when it is the same."""
+    """The parts of a study that differ from those in the first line of a file; empty when it is the same study."""
     try:
         there = json.loads(line)
     except json.JSONDecodeError:
         there = None
     if not isinstance(there, dict) or set(there) != set(identity):
-        return "it does not begin with what a study of this version is about"
+        return "its first line is not the identity of a study of this version"
     names = [name for name in identity if there[name] != identity[name]]
     return f"{', '.join(names)} {'differs' if len(names) == 1 else 'differ'}" if names else ""

@@ -1,4 +1,4 @@
-"""`parameter_study`: one model function, many parameters; over processes, or over the workers of a cluster."""
+"""`parameter_study`: one model function for many parameters, on several processes or the workers of a cluster."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ import loky
 from threadpoolctl import threadpool_limits
 
 from fem.errors import FlexmbError
-from fem.renamed import renamed
+from fem.renamed import refuse_old_names, renamed
 from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
@@ -27,7 +27,7 @@ from flexmb.study.table import Row, Study
 
 Model = Callable[..., System | Mechanism | Mapping[str, float]]
 Answer = tuple[dict[str, float] | None, str | None, dict[str, str]]
-"""The outcome of a variant, or its error; and the digests of files that it may depend on, where outcomes are kept."""
+"""The outcome of a variant or its error, and, if outcomes are stored, the digests of files on which it may depend."""
 Run = Callable[[Parameters], Answer]
 
 DIED = "its process died"
@@ -46,22 +46,30 @@ def parameter_study(
     progress: Progress | None = None,
     **options: Any,
 ) -> Study:
-    """Run `model(**variant)` for every variant of the parameters, and put what was measured in one table.
+    """Run `model(**variant)` for every variant of the parameters, and return the measures in one table.
 
-    - `model` returns a `System` or `Mechanism`, which is simulated for `duration` with `options` (those of `simulate`) and measured; or the
-      measured numbers themselves, which makes it the study of anything, for instance of reductions. It goes to other processes as it is: functions of scripts and
-      notebooks, and what they refer to.
-    - `parameters`: mappings of the same names; `full_factorial` makes them from lists of values.
+    - `model` returns a `System` or `Mechanism`, which is simulated for `duration` with `options` (those of `simulate`)
+      and measured. Or it returns the measures themselves, as numbers by name, for a study of anything else, such as
+      reductions. Functions of scripts and notebooks can be used: they are sent to other processes with everything they
+      refer to.
+    - `parameters`: mappings with the same names; `full_factorial` makes them from lists of values.
     - `measure(result)`: numbers by name; default `peaks`.
-    - `workers`: processes on this machine (default: one a core), each with one thread.
-    - `executor`: anything that has `concurrent.futures.Executor`'s `submit`, in place of processes here; of a Dask cluster, `client.get_executor()`.
-    - `checkpoint`: a file that every outcome goes to as it comes. Started again with the same file, a study goes on where it was; a study of anything else is refused: another model or measure
-      (code, constants, what they refer to), other contents of the files they name, other options, another flexmb. Outcomes of variants that read a file, or imported a module of yours, that has changed since are
-      computed again.
+    - `workers`: number of processes on this machine (default: one for each core), each with one thread.
+    - `executor`: an object with the method `submit` of `concurrent.futures.Executor`, in place of these processes; for
+      a Dask cluster, `client.get_executor()`.
+    - `checkpoint`: a file in which every outcome is stored when it is computed. Started again with the same file, an
+      interrupted study resumes. The file of another study is refused: one with another model or measure (code,
+      constants, what they refer to), other contents of named files, other options, or another version of flexmb.
+      Outcomes of variants that have read a file, or imported a module of yours, that has changed since are computed
+      again.
+    - `progress`: called with the fraction of variants that are done.
 
-    A variant that fails does not stop the others: its row tells the error. When a process dies (killed, out of memory), the variants it and its like were
-    at are started again, one at a time, so that the one that kills its process twice is known and fails alone.
-    Raises `StudyError` when all variants failed.
+    A variant that fails does not stop the others; its row contains the error. When a process dies (killed, out of
+    memory), the variants that were running are started again one at a time, so that only the variant that kills its
+    process twice fails.
+
+    Raises `StudyError` when all variants fail, when the parameters or options do not fit, or when outcomes cannot be
+    stored.
     """
     variants = checked(parameters)
     _check_simulation(duration, options)
@@ -95,7 +103,8 @@ def _about(model: Model, measure: Measure, duration: float | None, options: dict
 def _check_simulation(duration: float | None, options: dict[str, Any]) -> None:
     if duration is None and options:
         raise StudyError(
-            f"Options of a simulation ({', '.join(options)}) need a duration: parameter_study(model, parameters, duration, ...)."
+            f"Options of a simulation ({', '.join(options)}) need a duration: parameter_study(model, parameters, "
+            "duration, ...)."
         )
 
 
@@ -106,7 +115,7 @@ def _unpacked(task: bytes) -> tuple[Model, Measure, float | None, dict[str, Any]
 
 
 def _run(task: bytes, keeping: bool, variant: Parameters) -> Answer:
-    """In a worker: the outcome of one variant, or its error as a text; if outcomes are kept, with the files it may depend on."""
+    """Run one variant in a worker: its outcome or the text of its error and, if needed, the files it may depend on."""
     if keeping:
         listen()
     with threadpool_limits(1):
@@ -115,7 +124,7 @@ def _run(task: bytes, keeping: bool, variant: Parameters) -> Answer:
             made = model(**variant)
             if isinstance(made, System | Mechanism):
                 if duration is None:
-                    raise StudyError("The model function returned a mechanism: say for how long to simulate it.")
+                    raise StudyError("The model function returned a mechanism: give the duration of the simulation.")
                 made = measure(simulate(made, duration, **options))
             outcome = {name: float(value) for name, value in made.items()}
             return outcome, None, files_read() if keeping else {}
@@ -125,19 +134,18 @@ def _run(task: bytes, keeping: bool, variant: Parameters) -> Answer:
 
 
 def _over(executor: Executor, run: Run, variants: list[Parameters], left: list[int]) -> Iterator[tuple[int, Answer]]:
-    """Answers as they come from the user's executor; one that dies with its worker is an error of its variant."""
+    """Yield answers from the user's executor as they arrive; if a worker dies, its variant gets an error."""
     futures = {executor.submit(run, variants[number]): number for number in left}
     while futures:
         for future in wait(futures, return_when=FIRST_COMPLETED).done:
-            number = futures.pop(
-                future
-            )  # let go at once: Dask makes again what a killed worker had, while anybody holds it
+            # remove the future at once: Dask repeats the work of a killed worker while a reference exists
+            number = futures.pop(future)
             error = future.exception()
             yield number, (future.result() if error is None else (None, f"{DIED}: {error}", {}))
 
 
 def _here(run: Run, variants: list[Parameters], left: list[int], workers: int | None) -> Iterator[tuple[int, Answer]]:
-    """Answers from processes of this machine, made again when one of them dies."""
+    """Yield answers from processes of this machine, which are replaced when one of them dies."""
     count = min(workers or loky.cpu_count(only_physical_cores=True), max(len(left), 1))
     waiting, suspects, deaths = deque(left), deque[int](), Counter[int]()
     while waiting or suspects:
@@ -162,7 +170,7 @@ def _here(run: Run, variants: list[Parameters], left: list[int], workers: int | 
 def _from_pool(
     pool: Executor, run: Run, variants: list[Parameters], queue: deque[int], at_once: int
 ) -> Iterator[tuple[int, Answer | None]]:
-    """Answers of a pool until the queue is empty or the pool broke; None for variants that were at work when it did."""
+    """Yield answers of a pool until the queue is empty or the pool breaks; None for variants that were running then."""
     futures: dict[Future, int] = {}
     broken = False
     while (queue or futures) and not broken:
@@ -175,5 +183,8 @@ def _from_pool(
         for future in sorted(wait(futures, return_when=FIRST_COMPLETED).done, key=futures.__getitem__):
             broken |= isinstance(future.exception(), BrokenProcessPool)
             yield futures.pop(future), (None if future.exception() else future.result())
-    for future, number in futures.items():  # of a broken pool: done, or lost
+    for future, number in futures.items():  # of a broken pool: finished or lost
         yield number, (None if future.exception() else future.result())
+
+
+refuse_old_names(__name__)

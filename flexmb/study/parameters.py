@@ -1,4 +1,4 @@
-"""The parameters of a study's variants."""
+"""The parameters of the variants of a study."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -7,27 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from fem.renamed import refuse_old_names
 from flexmb.errors import StudyError
 
 Parameters = dict[str, Any]
 Progress = Callable[[float], None]
-"""Called with the part done."""
+"""Called with the fraction that is done."""
 
 
 def nothing(done: float) -> None:
-    """No progress is shown."""
+    """Show no progress."""
 
 
 def full_factorial(**values: Iterable[Any]) -> list[Parameters]:
     """One variant for every combination of the given values; the last name varies fastest.
 
-    `full_factorial(speed=[100, 200], damping=np.linspace(0, 0.02, 5))` are ten variants.
+    For example, `full_factorial(speed=[100, 200], damping=np.linspace(0, 0.02, 5))` returns ten variants.
     """
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*map(list, values.values()))]
 
 
 def checked(parameters: Iterable[Mapping[str, Any]]) -> list[Parameters]:
-    """The variants as plain dictionaries of the same names."""
+    """The variants as plain dictionaries with the same names.
+
+    Raises `StudyError` when there are none, or names differ.
+    """
     variants = [dict(variant) for variant in parameters]
     if not variants:
         raise StudyError("A study needs at least one variant; the parameters are empty.")
@@ -35,13 +39,14 @@ def checked(parameters: Iterable[Mapping[str, Any]]) -> list[Parameters]:
     for number, variant in enumerate(variants):
         if set(variant) != names:
             raise StudyError(
-                f"Every variant has the same parameters; the first has {sorted(names)}, number {number} has {sorted(variant)}."
+                f"All variants must have the same parameters; the first has {sorted(names)}, number {number} has "
+                f"{sorted(variant)}."
             )
     return variants
 
 
 def checked_values(at: Mapping[str, Any]) -> dict[str, float]:
-    """Parameters to differentiate by, as numbers."""
+    """The parameters of a differentiation as numbers. Raises `StudyError` when there are none, or one is not finite."""
     values = {name: float(value) for name, value in at.items()}
     if not values or not np.isfinite(list(values.values())).all():
         raise StudyError(f"Sensitivities need parameters with finite values; found {dict(at)}.")
@@ -49,7 +54,7 @@ def checked_values(at: Mapping[str, Any]) -> dict[str, float]:
 
 
 def key_of(variant: Parameters) -> str:
-    """The text that tells a variant from others in a kept study."""
+    """The text that identifies a variant in a study with a checkpoint. Raises `StudyError` for objects."""
     return json.dumps(variant, sort_keys=True, default=_plain)
 
 
@@ -57,6 +62,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise StudyError(
-        f"Parameters of a study that is kept must be numbers, texts, or lists of them; found {type(value).__name__}. "
-        "Give what identifies the object, and make the object in the model function."
+        "Parameters of a study with a checkpoint must be numbers, texts, or lists of them; found "
+        f"{type(value).__name__}. Give a text or number that identifies the object, and make the object in the model "
+        "function."
     )
+
+
+refuse_old_names(__name__)

@@ -1,4 +1,4 @@
-"""What is measured of a result when nothing else is asked for."""
+"""The default measures of a result: largest values over time."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,7 +12,11 @@ Measure = Callable[[Result], Mapping[str, float]]
 
 
 def peak_series(mechanism: Mechanism) -> dict[str, Callable[[Result], np.ndarray]]:
-    """What `peaks` takes the largest of, by name: forces and moments of all joints, deflections of all interfaces of flexible bodies, as functions of a result."""
+    """The series whose largest values `peaks` returns, by name, as functions of a result.
+
+    They are the magnitudes (nt,) of forces and moments of all joints, and of deflections of all interfaces of flexible
+    bodies.
+    """
     series: dict[str, Callable[[Result], np.ndarray]] = {}
     for joint in mechanism.joints:
         series[f"force in {joint.name}"] = partial(_force, joint.name)
@@ -25,12 +29,16 @@ def peak_series(mechanism: Mechanism) -> dict[str, Callable[[Result], np.ndarray
 
 
 def peaks_of_states(result: Result) -> dict[str, float]:
-    """`peaks` without the energies, which only a simulation knows."""
+    """The values of `peaks` except the energies, which only a simulation computes."""
     return {name: float(series(result).max()) for name, series in peak_series(result.mechanism).items()}
 
 
 def peaks(result: Result) -> dict[str, float]:
-    """Largest values over time: forces and moments of all joints, deflections of all interfaces of flexible bodies, energies, and the energy residual."""
+    """Largest values over time, by name, in consistent units.
+
+    They are forces and moments of all joints, deflections of all interfaces of flexible bodies, kinetic and elastic
+    energies, and the residual of the energy ledger.
+    """
     measured, ledger = peaks_of_states(result), result.ledger
     measured["kinetic energy"] = float(ledger.kinetic.max())
     measured["elastic energy"] = float(ledger.elastic.max())

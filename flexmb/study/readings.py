@@ -1,7 +1,8 @@
-"""Files that a process reads while a model runs: what an outcome depends on beside the code of the model.
+"""The files that a process reads while a model runs, on which an outcome depends in addition to the code of the model.
 
-Python tells of every file that it opens, whoever names it and however the name is made: meshes, tables, model files, and modules of the user that the model imports. Files that the process writes itself are no inputs.
-Libraries in other languages that open files by themselves are not heard.
+An audit hook of Python reports every file that is opened: meshes, tables, model files, and modules of the user that the
+model imports. Files that the process itself writes are not inputs. Libraries in other languages can open files without
+a report.
 """
 
 import importlib.util
@@ -25,14 +26,14 @@ _ELSEWHERE = tuple(
         "/etc",
     }
 )
-"""Folders of flexmb, Python, its packages, and the operating system: their versions say what is in them."""
+"""Folders of flexmb, Python, its packages and the operating system, whose versions determine their content."""
 _read: set[str] = set()
 _written: set[str] = set()
 _listening = False
 
 
 def listen() -> None:
-    """Note from now on which files this process opens."""
+    """Record the files that this process opens from now on."""
     global _listening
     if not _listening:
         _listening = True
@@ -40,12 +41,15 @@ def listen() -> None:
 
 
 def files_read() -> dict[str, str]:
-    """Digests, by path, of the files that this process has read since `listen`, also those of earlier variants: what it keeps of them may serve later ones."""
+    """Digests, by path, of the files that this process has read since `listen`.
+
+    Files that earlier variants have read are included, since values cached then may serve later variants.
+    """
     return {name: file_digest(Path(name)) for name in sorted(_read - _written) if os.path.isfile(name)}
 
 
 def unchanged(digests: dict[str, str], known: dict[str, str]) -> bool:
-    """Whether files still have these digests; `known`: digests found so far, by path."""
+    """Whether files still have the given digests; `known`: digests already computed, by path."""
     for name in digests:
         if name not in known:
             known[name] = file_digest(Path(name)) if os.path.isfile(name) else ""
@@ -64,7 +68,7 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _source(name: str) -> str:
-    """The source of a module that Python has compiled; other files are themselves."""
+    """The source of a compiled Python module; the name itself for other files."""
     if not name.endswith(".pyc"):
         return name
     try:

@@ -13,12 +13,12 @@ from flexmb.errors import StudyError
 from flexmb.study.parameters import Parameters
 
 SHOWN = 12
-"""Rows of a study that are printed."""
+"""Largest number of rows of a study that are printed."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One variant: its parameters, and what was measured, or why it failed."""
+    """One variant: its parameters, and its outcome (numbers by name) or its error."""
 
     parameters: Parameters
     outcome: dict[str, float] | None
@@ -27,46 +27,49 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """One row for each variant, in the order of the parameters."""
+    """The table of a study, with one row for each variant in the order of the parameters."""
 
     rows: tuple[Row, ...]
 
     @property
     def failed(self) -> tuple[Row, ...]:
-        """Variants that have no outcome; each tells why."""
+        """The rows of variants without an outcome; each contains its error."""
         return tuple(row for row in self.rows if row.outcome is None)
 
     @property
     def parameters(self) -> list[str]:
-        """Names of the parameters."""
+        """The names of the parameters."""
         return list(self.rows[0].parameters)
 
     @property
     def measures(self) -> list[str]:
-        """Names of what was measured, in any variant."""
+        """The names of the measures, of all variants."""
         return list(dict.fromkeys(name for row in self.rows for name in row.outcome or {}))
 
     def parameter(self, name: str) -> list[Any]:
-        """The values of a parameter. Raises `StudyError` when there is none of this name."""
+        """The values of a parameter. Raises `StudyError` for an unknown name."""
         if name not in self.parameters:
             raise StudyError(unknown_name("parameter", name, self.parameters))
         return [row.parameters[name] for row in self.rows]
 
     def measure(self, name: str) -> Float[np.ndarray, "n"]:
-        """The values of a measure; not a number where a variant failed or does not have it. Raises `StudyError` when there is none of this name."""
+        """The values (n,) of a measure, NaN where a variant failed or lacks it.
+
+        Raises `StudyError` if it is unknown.
+        """
         if name not in self.measures:
             raise StudyError(unknown_name("measure", name, self.measures))
         return np.array([(row.outcome or {}).get(name, np.nan) for row in self.rows])
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Everything by name, parameters first, `error` last: what `pandas.DataFrame` takes."""
+        """All columns by name, parameters first and `error` last, as `pandas.DataFrame` takes them."""
         made: dict[str, Any] = {name: self.parameter(name) for name in self.parameters}
         made |= {name: self.measure(name) for name in self.measures}
         return made | {"error": [row.error or "" for row in self.rows]}
 
     def write_csv(self, path: str | Path) -> Path:
-        """The table as a text file, numbers with all their digits. Raises `StudyError` when it cannot be written."""
+        """Write the table as a CSV file with all digits; return the path. Raises `StudyError` if that fails."""
         path, columns = Path(path), self.columns
         try:
             with path.open("w", newline="", encoding="utf-8") as file:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from fem.errors import MatrixError
 from fem.model import Model
+from fem.renamed import refuse_old_names
 from reduction.basis import Basis
 from reduction.error.reference_frame import attach, diagonalise
 from reduction.solutions.statics import elastic, statics
@@ -100,3 +101,6 @@ def compare_modes(model: Model, basis: Basis, count: int | None = None) -> ModeC
         effective_masses=masses,
         rigid_masses=rigid,
     )
+
+
+refuse_old_names(__name__)

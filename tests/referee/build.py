@@ -42,12 +42,28 @@ def sound(description):
 
 
 def condition(description):
-    """The largest over the smallest singular value of the joint equations as drawn, bodies taken as rigid and twins left out; infinite where they depend on each other."""
+    """The largest over the smallest singular value of the joint equations as drawn, bodies taken as rigid and twins
+    left out; infinite where they depend on each other."""
+    mechanism = _rigid_and_single(description)
+    return _condition(mechanism, 0.0, mechanism.initial.q)
+
+
+def conditions(description, result):
+    """(nt,) The same along a motion: at each time the largest so far, because a method remembers what it met."""
+    mechanism, starts = _rigid_and_single(description), compiled(result.mechanism).q_start[:-1]
+    frames = (starts[:, None] + np.arange(7)).ravel()
+    return np.maximum.accumulate([_condition(mechanism, t, q[frames]) for t, q in zip(result.t, result.q, strict=True)])
+
+
+def _rigid_and_single(description):
     twins = [j.name for j in description.joints if j.name.startswith(TWIN)]
-    mechanism = build(description.without(twins)).build().rigid()
+    return build(description.without(twins)).build().rigid()
+
+
+def _condition(mechanism, t, q):
     if not mechanism.joint_rows:
         return 1.0
-    J = row_jacobian(mechanism, compiled(mechanism), mechanism.initial.q, mechanism.function_values(0.0))[1]
+    J = row_jacobian(mechanism, compiled(mechanism), q, mechanism.function_values(t))[1]
     values = np.linalg.svd(J[: mechanism.joint_rows].toarray(), compute_uv=False)
     return values[0] / values[-1] if len(values) == mechanism.joint_rows and values[-1] > 0 else np.inf
 
@@ -189,7 +205,15 @@ class _Builder:
         u = self.u
         stiffness = np.repeat([u.of(f.stiffness, mass=1, time=-2), u.of(f.twist_stiffness, 2, 1, -2)], 3)
         damping = np.repeat([u.of(f.damping, mass=1, time=-1), u.of(f.twist_damping, 2, 1, -1)], 3)
-        self.made.bushing(f.name, a, b, stiffness=stiffness, damping=damping, axis=self.direction([0.0, 0.0, 1.0]))
+        self.made.bushing(
+            f.name,
+            a,
+            b,
+            stiffness=stiffness,
+            damping=damping,
+            axis=self.direction([0.0, 0.0, 1.0]),
+            free=(0.0, 0.0, 0.0),
+        )
 
     def _joint_spring(self, f):
         length, u = 2 if f.dof == "rotation" else 0, self.u

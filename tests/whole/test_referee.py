@@ -32,13 +32,13 @@ def report(seeds):
 @settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 10_000))
 def test_random_mechanisms(number):
-    """A few of them; the long tests take batches of twenty (FLEXMB_REFEREE_BATCHES of them, two by default; 25 are five hundred mechanisms)."""
+    """A few of them; the long tests take batches of twenty (five hundred mechanisms; FLEXMB_REFEREE_BATCHES sets another number)."""
     faults, _ = report([number])
     assert not faults, "\n".join(faults)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("batch", range(int(os.environ.get("FLEXMB_REFEREE_BATCHES", "2"))))
+@pytest.mark.parametrize("batch", range(int(os.environ.get("FLEXMB_REFEREE_BATCHES", "25"))))
 def test_batches_of_random_mechanisms(batch):
     """No disagreement, and few that lock or blow up before the run ends."""
     faults, stopped = report(range(BATCH * batch, BATCH * (batch + 1)))

@@ -1,4 +1,4 @@
-"""`flexmb campbell`: vibrations against speed, or any other value of a model file."""
+"""`flexmb campbell`: natural vibrations over speed, or over any other value of a model file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,17 +11,21 @@ def command(
     vary: Annotated[
         list[str],
         typer.Option(
-            help="KEY=FIRST:LAST:COUNT or KEY=V1,V2,...: a speed of a driver or start, or any other key of the model file. Two of them make a map of stability."
+            help="KEY=FIRST:LAST:COUNT or KEY=V1,V2,...: the speed of a driver, an initial speed, or any other key of "
+            "the model file. Two keys give a map of stability."
         ),
     ],
     moving: Annotated[
-        bool, typer.Option("--moving/--rest", help="About the steady motion at the speeds of the start, or at rest.")
+        bool,
+        typer.Option("--moving/--rest", help="Linearise about the steady motion at the initial speeds, or at rest."),
     ] = True,
-    count: Annotated[int, typer.Option(min=1, help="Vibrations to follow.")] = 10,
-    order: Annotated[list[int] | None, typer.Option(help="Draw excitation of ORDER times a turn.")] = None,
+    count: Annotated[int, typer.Option(min=1, help="Number of vibrations to follow.")] = 10,
+    order: Annotated[
+        list[int] | None, typer.Option(help="Draw the line of ORDER excitations per revolution. Repeat for several.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.campbell.png).")] = None,
 ) -> None:
-    """Follow the natural vibrations of a mechanism as one value changes (Campbell diagram, root locus); map its stability over two."""
+    """Follow vibrations over one value of the model (Campbell diagram, root locus), or map stability over two."""
     from flexmb.cli.screen import bars, say_text
     from flexmb.cli.vary import values_of
     from flexmb.errors import StudyError
@@ -37,8 +41,13 @@ def command(
         if len(varied) == 2:
             (x, xs), (y, ys) = varied
             chart = stability_map(
-                lambda a, b: load_model(model, {x: a, y: b}).system, xs, ys, (x, y), moving, lambda done: say("points", done)
-            )  # fmt: skip
+                lambda a, b: load_model(model, {x: a, y: b}).system,
+                xs,
+                ys,
+                (x, y),
+                moving,
+                lambda done: say("points", done),
+            )
             drawn = plot_stability(chart, path)
             found: object = chart
         else:

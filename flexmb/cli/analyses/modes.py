@@ -9,14 +9,14 @@ import typer
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
     start: Annotated[
-        bool, typer.Option("--start", help="About the start as it moves, not about the equilibrium.")
+        bool, typer.Option("--start", help="Linearise about the initial motion, not about the equilibrium.")
     ] = False,
     along: Annotated[
-        int | None, typer.Option(min=2, help="Also at this many times along the simulated motion, as if held there.")
+        int | None, typer.Option(min=2, help="Also linearise at this many times of the simulated motion, frozen there.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.modes.png).")] = None,
 ) -> None:
-    """Find the equilibrium of a mechanism near its start; print and plot its frequencies, damping and stability there."""
+    """Find the equilibrium of a mechanism near its initial state; print and plot frequencies, damping and stability."""
     from flexmb.cli.screen import bars, say_text, yellow_warnings
     from flexmb.files.models.model_file import load_model
     from flexmb.linear import along_motion, equilibrium, linearise

@@ -1,4 +1,4 @@
-"""`flexmb periodic`: a motion that repeats itself, and its stability."""
+"""`flexmb periodic`: a periodic motion and its stability."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,11 +9,11 @@ import typer
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
     period: Annotated[
-        float, typer.Option(help="That of the drivers; of a mechanism without functions of time, a guess.")
+        float, typer.Option(help="Period of the drivers; for a mechanism without functions of time, a first guess.")
     ],
     plot: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.periodic.png).")] = None,
 ) -> None:
-    """Find the periodic motion near the start; print and plot its Floquet multipliers."""
+    """Find the periodic motion near the initial state; print and plot its Floquet multipliers."""
     from flexmb.cli.screen import console, say_text, yellow_warnings
     from flexmb.files.models.model_file import load_model
     from flexmb.linear import periodic_motion

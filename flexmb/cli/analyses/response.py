@@ -1,4 +1,4 @@
-"""`flexmb response`: answers of a mechanism to harmonic loads, torques and motions."""
+"""`flexmb response`: responses of a mechanism to harmonic loads, torques and motions."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,19 +10,29 @@ def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
     inputs: Annotated[
         list[str],
-        typer.Option("--input", help="A load, motor, spring, driven joint, or JOINT.x of a prescribed one. Repeat for several."),
+        typer.Option(
+            "--input",
+            help="A load, motor, spring, driven joint, or JOINT.x of a prescribed joint. Repeat for several.",
+        ),
     ],
     outputs: Annotated[
         list[str],
         typer.Option(
             "--output",
-            help="KIND:NAME:AXIS (position, velocity, rotation, deflection of a marker; force, moment of a joint; x, y, z), or coordinate:JOINT. Repeat for several.",
+            help="KIND:NAME:AXIS (position, velocity, rotation, deflection of a marker; force, moment of a joint; x, "
+            "y, z), or coordinate:JOINT. Repeat for several.",
         ),
     ],
-    band: Annotated[str, typer.Option(help="Frequencies FIRST:LAST or FIRST:LAST:COUNT, spaced evenly in their logarithm.")],
-    moving: Annotated[bool, typer.Option("--moving", help="About the steady motion at the speeds of the start.")] = False,
-    output: Annotated[Path | None, typer.Option("--table", help="Table to write (default: MODEL.response.csv).")] = None,
-) -> None:  # fmt: skip
+    band: Annotated[
+        str, typer.Option(help="Frequencies FIRST:LAST or FIRST:LAST:COUNT, spaced evenly in their logarithm.")
+    ],
+    moving: Annotated[
+        bool, typer.Option("--moving", help="Linearise about the steady motion at the initial speeds.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--table", help="Table to write (default: MODEL.response.csv).")
+    ] = None,
+) -> None:
     """Find the equilibrium of a mechanism; write and plot its frequency responses there."""
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""`flexmb sensitivity`: derivatives of results by values of a model file."""
+"""`flexmb sensitivity`: derivatives of results with respect to values of a model file."""
 
 import tomllib
 from pathlib import Path
@@ -14,19 +14,36 @@ if TYPE_CHECKING:
     from flexmb.study.parameters import Progress
 
 PLAIN = {"method": "generalised-alpha", "coordinates": "absolute", "project": False, "events": None}
-"""Options of a model file that the adjoint and the direct method know."""
+"""Values that the options of a model file must have for the adjoint and the direct method."""
 
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
-    by: Annotated[list[str], typer.Option(help="A key that holds a number, such as bodies.crank.mass. Repeat for several.")],
-    measure: Annotated[list[str] | None, typer.Option(help="Measure to plot, as named in the table. Repeat for several.")] = None,
-    of: Annotated[str | None, typer.Option(help="One number only, such as 'force in bearing', by the adjoint method: some three runs in all, however many keys. Needs a fixed step.")] = None,
-    direct: Annotated[bool, typer.Option("--direct", help="By the direct method, beside the motion: exact, without energies; some 2.5 runs a key. Needs a fixed step.")] = False,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one a core).")] = None,
+    by: Annotated[
+        list[str], typer.Option(help="A key whose value is a number, such as bodies.crank.mass. Repeat for several.")
+    ],
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Measure to plot, as named in the table. Repeat for several.")
+    ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option(
+            help="Differentiate one number only, such as 'force in bearing', by the adjoint method: about three runs "
+            "in all, for any number of keys. Needs a fixed step."
+        ),
+    ] = None,
+    direct: Annotated[
+        bool,
+        typer.Option(
+            "--direct",
+            help="Use the direct method, beside the motion: exact, without energies; about 2.5 runs for each key. "
+            "Needs a fixed step.",
+        ),
+    ] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one for each core).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.sensitivity.png).")] = None,
-) -> None:  # fmt: skip
-    """Differentiate the largest forces, deflections and energies by values of a model; print and plot."""
+) -> None:
+    """Differentiate the largest forces, deflections and energies with respect to values of a model; print and plot."""
     from flexmb.cli.screen import bars, say_text
     from flexmb.files.models.changes import number_at
     from flexmb.files.models.model_file import load_model
@@ -34,7 +51,7 @@ def command(
     from flexmb.simulation.simulate import simulate
     from flexmb.study import direct_gradient, gradient, peaks
 
-    loaded = load_model(model)  # tells what is wrong with the file before anything is run
+    loaded = load_model(model)  # reports errors of the file before any run
     data = tomllib.loads(model.read_text(encoding="utf-8-sig"))
     path, at = model.resolve(), {key: number_at(data, key) for key in by}
 
@@ -73,7 +90,7 @@ def _adjoint(system: "Model", at: dict[str, float], loaded: "ModelFile", of: str
 
 
 def _plain_steps(loaded: "ModelFile") -> dict[str, Any]:
-    """The options of `simulate` that the adjoint and direct methods know; raises `StudyError` when the file has others."""
+    """The options of `simulate` for the adjoint and direct methods. Raises `StudyError` if the file has others."""
     from flexmb.errors import StudyError
 
     given = loaded.options
@@ -81,6 +98,7 @@ def _plain_steps(loaded: "ModelFile") -> dict[str, Any]:
     if given["step"] is None or others:
         found = ", ".join([*others, *(() if given["step"] else ("no step",))])
         raise StudyError(
-            f"The adjoint and direct methods need simulation.step, and plain generalised-alpha steps; the model file has {found}. Change that, or leave --of and --direct out."
+            "The adjoint and direct methods need simulation.step, and plain generalised-alpha steps; the model file "
+            f"has {found}. Change it, or omit --of and --direct."
         )
     return {key: given[key] for key in ("step", "output_step", "rho_inf")}

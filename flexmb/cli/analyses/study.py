@@ -1,4 +1,4 @@
-"""`flexmb study`: a model file with other values, many times."""
+"""`flexmb study`: simulations of a model file with many combinations of changed values."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,14 +19,14 @@ def command(
         Path | None, typer.Option("--output", "-o", help="Table to write (default: MODEL.study.csv).")
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="File that outcomes are kept in: started again, the study goes on there.")
+        Path | None, typer.Option(help="File for the outcomes: an interrupted study, started again, resumes from it.")
     ] = None,
     measure: Annotated[
         list[str] | None, typer.Option(help="Measure to plot, as named in the table. Repeat for several.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one a core).")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one for each core).")] = None,
 ) -> None:
-    """Simulate the full factorial of changed values; write the table of largest forces, deflections and energies, and its plot."""
+    """Simulate every combination of changed values; write and plot the largest forces, deflections and energies."""
     from flexmb.cli.screen import bars, say_text
     from flexmb.cli.vary import values_of
     from flexmb.files.models.model_file import load_model

@@ -1,4 +1,4 @@
-"""`flexmb compare`: the same mechanism rigid and flexible, or at more fidelities."""
+"""`flexmb compare`: the same mechanism, rigid and flexible, or at several fidelities."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,11 +15,12 @@ def command(
     fidelity: Annotated[
         list[str] | None,
         typer.Option(
-            help="rigid, linear, flexible, a number of elastic coordinates, or adapted N: N coordinates a body made for the motion. Repeat; the last is the reference (default: rigid, flexible)."
+            help="rigid, linear, flexible, a number of elastic coordinates, or adapted N: N coordinates for each body, "
+            "derived from the rigid motion. Repeat; the last is the reference (default: rigid, flexible)."
         ),
     ] = None,
-    duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
-    step: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Duration, in place of that in the file.")] = None,
+    step: Annotated[float | None, typer.Option(help="Time step, in place of that in the file.")] = None,
 ) -> None:
     """Simulate a mechanism at several fidelities, rigid to flexible; print and plot the differences."""
     from flexmb.analyses.compare import compare

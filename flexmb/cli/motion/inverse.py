@@ -8,13 +8,15 @@ import typer
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml) with [[servos]], see docs/model-files.md.")],
-    actuator: Annotated[list[str], typer.Option(help="A motor whose effort is asked for. Repeat: as many as servos.")],
+    actuator: Annotated[list[str], typer.Option(help="A motor whose effort is computed. Repeat: as many as servos.")],
     step: Annotated[float, typer.Option(help="Time step of the efforts.")],
-    before: Annotated[float, typer.Option(min=0, help="Time before the motion in which efforts may already act.")] = 0.0,
-    after: Annotated[float, typer.Option(min=0, help="Time after it in which they may still act.")] = 0.0,
+    before: Annotated[
+        float, typer.Option(min=0, help="Time before the motion in which efforts may already act.")
+    ] = 0.0,
+    after: Annotated[float, typer.Option(min=0, help="Time after the motion in which efforts may still act.")] = 0.0,
     table: Annotated[Path | None, typer.Option(help="Table to write (default: MODEL.inverse.csv).")] = None,
-) -> None:  # fmt: skip
-    """Find the efforts with which a mechanism, flexible bodies included, moves as prescribed; write and plot them."""
+) -> None:
+    """Compute the efforts by which a mechanism, with flexible bodies, moves as prescribed; write and plot them."""
     import numpy as np
 
     from flexmb.analyses.inverse_dynamics import inverse_dynamics
@@ -24,7 +26,8 @@ def command(
 
     with yellow_warnings(), console.status("solving for all times"):
         loaded = load_model(model)
-        found = inverse_dynamics(loaded.system, loaded.servos, actuator, loaded.duration, step, before=before, after=after)  # fmt: skip
+        span = loaded.duration
+        found = inverse_dynamics(loaded.system, loaded.servos, actuator, span, step, before=before, after=after)
     say_text(found)
     path = table or Path(f"{model.stem}.inverse.csv")
     header = ",".join(["t", *found.actuators])

@@ -1,4 +1,4 @@
-"""`flexmb mobility`: degrees of freedom, unique reactions, the range of a joint."""
+"""`flexmb mobility`: degrees of freedom, uniqueness of reactions, and the range of a joint."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ def command(
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot of the sweep (default: MODEL.sweep.png).")] = None,
 ) -> None:
-    """Count degrees of freedom and redundant joint equations; tell whose reactions are unique; find singular positions."""
+    """Count degrees of freedom and redundant joint equations; list unique reactions; find singular positions."""
     from flexmb.analyses import kinematics, mobility
     from flexmb.cli.screen import say_text, yellow_warnings
     from flexmb.cli.vary import values_of

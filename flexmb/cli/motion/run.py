@@ -12,10 +12,10 @@ def command(
         Path | None,
         typer.Option("--output", "-o", help="Result file (default: MODEL.result.h5 in the current folder)."),
     ] = None,
-    duration: Annotated[float | None, typer.Option(help="Instead of the file's.")] = None,
-    step: Annotated[float | None, typer.Option(help="Instead of the file's; a fixed step has no largest one.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Duration, in place of that in the file.")] = None,
+    step: Annotated[float | None, typer.Option(help="Time step, in place of step and max_step in the file.")] = None,
     max_step: Annotated[
-        float | None, typer.Option(help="Longest step that adapts, instead of the file's; the step then adapts.")
+        float | None, typer.Option(help="Largest step, in place of that in the file; the step then adapts.")
     ] = None,
 ) -> None:
     """Simulate a mechanism; write its result and a plot of its energies."""
@@ -38,6 +38,5 @@ def command(
         result = flexmb.simulate(loaded.system, span, progress=lambda done: say("simulating", done), **options)
     say_text(result)
     path = save_result(result, target)
-    say_text(
-        f"result: {path}\nenergies: {plot_energy(result, Path(f'{model.stem}.energy.png') if output is None else path.with_suffix('.energy.png'))}"
-    )
+    plot = Path(f"{model.stem}.energy.png") if output is None else path.with_suffix(".energy.png")
+    say_text(f"result: {path}\nenergies: {plot_energy(result, plot)}")

@@ -1,4 +1,4 @@
-"""`flexmb validate`: the validation cases, ours beside the reference."""
+"""`flexmb validate`: the validation cases, with the results of flexmb beside the references."""
 
 import json
 from pathlib import Path
@@ -10,13 +10,15 @@ import typer
 
 def command(
     cases: Annotated[list[str] | None, typer.Argument(help="Names of cases (default: all).")] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the rows here as JSON.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="File to which the rows are written as JSON.")
+    ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Folder for a report: one HTML page with stories, tables, pictures.")
+        Path | None, typer.Option(help="Folder for a report: one HTML page with explanations, tables and pictures.")
     ] = None,
     list_cases: Annotated[bool, typer.Option("--list", help="List the cases.")] = False,
 ) -> None:
-    """Run validation cases and print ours / reference / error / allowed; exit code 1 when one fails."""
+    """Run validation cases and print result, reference, error and allowed error; exit with code 1 if one fails."""
     from rich.table import Table
 
     from fem.errors import FlexmbError, unknown_name

@@ -1,4 +1,4 @@
-"""`flexmb convert`: a body from one format to another."""
+"""`flexmb convert`: conversion of a body from one file format to another."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,7 @@ def command(
 
     if output.suffix.lower() not in writable_endings():
         raise FileError(
-            f"Nothing is known of the ending of {output.name!r}; known are {', '.join(writable_endings())}."
+            f"No format has the ending of {output.name!r}; the known endings are {', '.join(writable_endings())}."
         )
     body = load_body(source)
     say_text(body)

@@ -1,4 +1,4 @@
-"""`flexmb inspect`: what is in a mesh file."""
+"""`flexmb inspect`: the content of a mesh file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ def command(
     material: Annotated[
         str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')
     ] = "",
-    picture: Annotated[Path | None, typer.Option(help="Write a picture of the mesh here (.png).")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Picture of the mesh to write (.png).")] = None,
 ) -> None:
     """Show elements, sets, quality and mass properties of a mesh file, and draw it."""
     import numpy as np
@@ -27,9 +27,8 @@ def command(
         say_text(check_mesh(loaded))
         if material:
             part = fem.Model(loaded, material_from(material))
-            say_text(
-                f"mass {part.mass:.8g}, centre {np.round(part.centre_of_mass, 9)}, inertia about the centre\n{part.inertia()}"
-            )
+            centre = np.round(part.centre_of_mass, 9)
+            say_text(f"mass {part.mass:.8g}, centre {centre}, inertia about the centre\n{part.inertia()}")
     if picture is not None:
         from flexmb.plots.pictures import picture_mesh
 

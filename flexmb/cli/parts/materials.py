@@ -1,11 +1,14 @@
-"""Materials as words of the command line."""
+"""Materials as texts of the command line."""
 
 from fem import Material, MaterialError
 from fem.errors import unknown_name
 
 
 def material_from(text: str) -> Material:
-    """`steel`, `aluminium`, either with `:mm`, or `E,nu,density`."""
+    """The material that `steel` or `aluminium`, either with `:mm`, or `E,nu,density` denotes.
+
+    Raises `MaterialError` for any other text.
+    """
     name, _, units = text.partition(":")
     makers = {"steel": Material.steel, "aluminium": Material.aluminium}
     if name in makers:

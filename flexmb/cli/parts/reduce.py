@@ -38,25 +38,27 @@ def command(
     ignore: Annotated[
         list[str] | None,
         typer.Option(
-            help="Keyword of the mesh file that the body may do without, such as BOUNDARY, TIE, MATERIAL, or STEP for all that is in analysis steps. Repeat for several."
+            help="Keyword of the mesh file whose effect the body may lack, such as BOUNDARY, TIE, MATERIAL, or STEP "
+            "for everything in analysis steps. Repeat for several."
         ),
     ] = None,
     method: Annotated[
         str,
         typer.Option(
-            help='Such as "craig-bampton", or "choose": the smallest of several that meets the tolerance. --methods lists all.'
+            help='Name such as "craig-bampton", or "choose": the smallest of several bases that meets the tolerance. '
+            "--methods lists all."
         ),
     ] = "craig-bampton",
     modes: Annotated[
-        int | None, typer.Option(min=0, help="Modes or shapes to keep beside the static ones (default: 20).")
+        int | None, typer.Option(min=0, help="Modes or shapes in addition to the static ones (default: 20).")
     ] = None,
     band: Annotated[
         float | None,
-        typer.Option(help="Highest frequency of interest: the error of the response up to it is measured."),
+        typer.Option(help="Highest frequency of interest: the error of the response is measured up to it."),
     ] = None,
     tolerance: Annotated[
         float | None,
-        typer.Option(help="With --band: as few shapes as this relative error allows, in place of --modes."),
+        typer.Option(help="With --band: take as few shapes as this relative error allows, in place of --modes."),
     ] = None,
     reference_frame: Annotated[
         str | None, typer.Option(help="Interface that carries the body frame (default: mean axes).")
@@ -66,18 +68,19 @@ def command(
         str, typer.Option(help='"second-order" (stiffening by rotation and load) or "none".')
     ] = "second-order",
     plot: Annotated[
-        Path | None, typer.Option(help="With --band: write a plot of the error over the band here (.png).")
+        Path | None, typer.Option(help="With --band: plot of the error over the band to write (.png).")
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(help='Budget, for instance "4GiB": a factor that exceeds it goes to disk.')
+        str | None, typer.Option(help='Memory budget, such as "4GiB": a factor that exceeds it is stored on disk.')
     ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="Directory where solutions are kept: started again after it was killed, the command goes on there. What it kept is removed at the end."
+            help="Directory for solutions: an interrupted command, started again, resumes from them. They are removed "
+            "at the end."
         ),
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="Write a picture of the first modes here (.png).")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Picture of the first modes to write (.png).")] = None,
     methods: Annotated[
         bool, typer.Option("--methods", help="List the methods and exit.", callback=_list_methods, is_eager=True)
     ] = False,
@@ -94,7 +97,7 @@ def command(
     from flexmb.files.bodies.body_file import require_replaceable, save_body
 
     if plot is not None and band is None:
-        raise MatrixError("--plot draws the error over a band: give --band as well.")
+        raise MatrixError("--plot shows the error over a band: give --band as well.")
     require_replaceable(output)
     interfaces = {}
     for text in interface or []:

@@ -8,16 +8,18 @@ import typer
 
 def command(
     result: Annotated[Path, typer.Argument(help="Result file (.h5) that `flexmb run` wrote.")],
-    body: Annotated[str | None, typer.Option(help="Body (default: every one that has stresses).")] = None,
+    body: Annotated[str | None, typer.Option(help="Body (default: all that have stresses).")] = None,
     point: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=X,Y,Z in the frame of --body: its stress history goes into the table. Repeat for several."),
+        typer.Option(
+            help="NAME=X,Y,Z in the frame of --body: add its stress history to the table. Repeat for several."
+        ),
     ] = None,
     table: Annotated[Path | None, typer.Option(help="Table of histories (default: RESULT.BODY.stress.csv).")] = None,
-    picture: Annotated[bool, typer.Option(help="Also a picture at the time of the largest stress.")] = True,
-    magnification: Annotated[float, typer.Option(help="Of the deformation in the picture.")] = 1.0,
-) -> None:  # fmt: skip
-    """Recover stresses: the largest von Mises stress over time with its place, histories at points, a coloured picture."""
+    picture: Annotated[bool, typer.Option(help="Write a picture at the time of the largest stress.")] = True,
+    magnification: Annotated[float, typer.Option(help="Factor of the deformation in the picture.")] = 1.0,
+) -> None:
+    """Compute stresses: the largest von Mises stress over time, histories at points, and a coloured picture."""
     from flexmb.cli.screen import say_text
     from flexmb.errors import StressError
     from flexmb.files import load_result
@@ -29,7 +31,7 @@ def command(
     if not having and body is None:
         raise StressError(f"No body in {result} has stresses: they need a flexible body made from a mesh.")
     if point and body is None and len(having) > 1:
-        raise StressError(f"--point is in the frame of a body; say which with --body. Bodies with stresses: {having}.")
+        raise StressError(f"--point is in the frame of a body; name it with --body. Bodies with stresses: {having}.")
     for name in [body] if body is not None else having:
         largest = largest_stress(found, name)
         say_text(largest)

@@ -1,7 +1,8 @@
-"""Bodies as named arrays: numpy's `.npz` and MATLAB's `.mat`.
+"""Bodies as named arrays in numpy's `.npz` and MATLAB's `.mat` files.
 
-The names are those of `flexmb.InertiaInvariants` and `flexmb.Body`; interfaces are stacked: `interface_names`, `interface_points` (k, 3),
-`interface_rows` (k, 6, m) and, where the body has them, `interface_second` (k, 6, m, m). The mesh, its shapes and its stresses are left out.
+The names are those of `flexmb.InertiaInvariants` and `flexmb.Body`. Arrays of the interfaces are stacked:
+`interface_names`, `interface_points` (k, 3), `interface_rows` (k, 6, m) and, where the body has them,
+`interface_second` (k, 6, m, m). These files contain neither the mesh nor its shapes and stresses.
 """
 
 from collections.abc import Mapping
@@ -20,30 +21,34 @@ from flexmb.files.storage.tree import write_whole
 
 _SHAPES = {
     "s0": "3", "S1": "3m", "SG": "3mm", "J0": "33", "J1": "m33", "J2": "mm33", "h0": "3m", "h": "3mm", "PG": "33mm",
-    "stiffness": "m", "damping": "m", "deflection": "m", "interface_points": "k3", "interface_rows": "k6m", "interface_second": "k6mm",
+    "stiffness": "m", "damping": "m", "deflection": "m",
+    "interface_points": "k3", "interface_rows": "k6m", "interface_second": "k6mm",
 }  # fmt: skip
-"""MATLAB drops dimensions of length one; this is what they are."""
+"""Dimensions of each array: MATLAB drops those of length one. m: number of modes, k: number of interfaces."""
 
 
 def save_npz(body: Body, path: Path) -> Path:
-    """Write a body for numpy."""
+    """Write a body as a numpy archive; return the path. Raises `FileError` when the file cannot be written."""
     content = BytesIO()
     np.savez_compressed(content, **_arrays(body))
     return write_whole(path, "body", content.getvalue())
 
 
 def load_npz(path: Path) -> Body:
-    """Read a body that `save_npz`, or numpy with the same names, wrote."""
+    """Read a body from a numpy archive with the names of `save_npz`. Raises `FileError` for any other file."""
     try:
         with np.load(path, allow_pickle=False) as file:
             found = {key: file[key] for key in file.files}
-    except Exception as error:  # a damaged archive raises what its bytes happen to mean
+    except Exception as error:  # the exception depends on which bytes are damaged
         raise FileError(f"{path} cannot be read as a file of numpy arrays: {error}.") from None
     return _body(found, [str(name) for name in found.get("interface_names", ())], path)
 
 
 def save_mat(body: Body, path: Path) -> Path:
-    """Write a body for MATLAB (version 5 files, which every version reads)."""
+    """Write a body as a MATLAB file of version 5, which every version of MATLAB reads; return the path.
+
+    Raises `FileError` when the file cannot be written.
+    """
     arrays = _arrays(body)
     arrays["interface_names"] = np.array([str(name) for name in body.interfaces], dtype=object)
     content = BytesIO()
@@ -52,10 +57,13 @@ def save_mat(body: Body, path: Path) -> Path:
 
 
 def load_mat(path: Path) -> Body:
-    """Read a body that `save_mat`, or MATLAB's `save` with the same names, wrote."""
+    """Read a body from a MATLAB file of version 5 with the names of `save_mat`.
+
+    Raises `FileError` for any other file.
+    """
     try:
         found = scipy.io.loadmat(path)
-    except Exception as error:  # a damaged file raises what its bytes happen to mean
+    except Exception as error:  # the exception depends on which bytes are damaged
         raise FileError(
             f"{path} cannot be read as a MATLAB file of version 5: {error} In MATLAB write save(..., '-v7')."
         ) from None

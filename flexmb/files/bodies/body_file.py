@@ -1,13 +1,13 @@
-"""Reduced bodies in files: flexmb's own, and those other programs read and write; the ending of the name says which.
+"""Files of reduced bodies, in flexmb's own format and in those of other programs; the ending of the name selects one.
 
-| ending | format | holds |
+| ending | format | content |
 |---|---|---|
 | `.h5` | flexmb | everything |
 | `.npz`, `.mat` | numpy, MATLAB | everything but mesh, shapes and stresses |
 | `.sid`, `.SID_FEM` | Standard Input Data (Wallrapp 1994) | mass integrals, geometric stiffness, interfaces |
 | `.fem` | MBDyn modal element | mass integrals, interfaces |
 
-Formats of users: `register_body_reader` and `register_body_writer`.
+`register_body_reader` and `register_body_writer` add further formats.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -34,23 +34,29 @@ BodyReader = Callable[[Path], Body]
 BodyWriter = Callable[[Body, Path], Path]
 _READERS: dict[str, BodyReader] = {}
 _WRITERS: dict[str, BodyWriter] = {}
-"""Ending of a file's name, in small letters -> reader, and writer."""
+"""From the ending of a file's name, in small letters, to the function that reads or writes the format."""
 
 
 def register_body_reader(endings: Iterable[str], read: BodyReader) -> None:
-    """From now on `load_body` reads files with these endings, such as ".xyz", by `read(path)`. Raises `FileError` for an ending that is read already."""
+    """Register `read(path)` as the reader of `load_body` for files with these endings, such as ".xyz".
+
+    Raises `FileError` if an ending already has a reader.
+    """
     for ending in _sound(endings, _READERS):
         _READERS[ending] = read
 
 
 def register_body_writer(endings: Iterable[str], write: BodyWriter) -> None:
-    """From now on `save_body` writes files with these endings by `write(body, path)`, which gives the path. Raises `FileError` for an ending that is written already."""
+    """Register `write(body, path)`, which returns the path, as the writer of `save_body` for files with these endings.
+
+    Raises `FileError` if an ending already has a writer.
+    """
     for ending in _sound(endings, _WRITERS):
         _WRITERS[ending] = write
 
 
 def _sound(endings: Iterable[str], known: Collection[str]) -> list[str]:
-    """The endings in small letters."""
+    """The endings in small letters, each of them new and of the form ".xyz"."""
     found = [endings.lower()] if isinstance(endings, str) else [ending.lower() for ending in endings]
     for ending in found:
         if not (ending.startswith(".") and len(ending) > 1 and "." not in ending[1:]):
@@ -72,29 +78,33 @@ for _endings, _read, _write in (
 
 
 def writable_endings() -> tuple[str, ...]:
-    """The endings that `save_body` knows."""
+    """The endings for which `save_body` has a writer."""
     return tuple(_WRITERS)
 
 
 def require_replaceable(path: str | Path) -> None:
-    """Refuse, before a body is made, a path at which something lies that `save_body` would not replace."""
+    """Raise `FileError`, before a body is made, if `save_body` would not replace the file that exists at `path`."""
     path = Path(path)
     if _WRITERS.get(path.suffix.lower(), _save_h5) is _save_h5:
         require_own(path, "body")
 
 
 def save_body(body: Body, path: str | Path) -> Path:
-    """Write a rigid or flexible body in the format of the name's ending; flexmb's own, ".h5", for any other ending.
+    """Write a rigid or flexible body in the format that the ending of the name selects; return the path.
 
-    Of ".h5" `load_body` gives back an equal body, of ".npz" and ".mat" one that moves equally; what each leaves out its module says.
-    Nothing is left half-written. Raises `FileError`.
+    An ending without a writer selects flexmb's own format. From ".h5" `load_body` reads back an equal body; from ".npz"
+    and ".mat" it reads a body with the same motion. The module of each format states what its files do not contain. The
+    file is written completely or not at all. Raises `FileError` when it cannot be written.
     """
     path = Path(path)
     return _WRITERS.get(path.suffix.lower(), _save_h5)(body, path)
 
 
 def load_body(path: str | Path) -> Body:
-    """Read a body from any file that `save_body` can write, also of other programs. Raises `FileError` for anything else."""
+    """Read a body from a file in any format of `save_body`, also one that another program wrote.
+
+    Raises `FileError` when the file does not exist or its content is not a valid body.
+    """
     path = Path(path)
     if not path.is_file():
         raise FileError(f"There is no body file {str(path)!r} (looked in {path.resolve().parent}).")

@@ -1,4 +1,4 @@
-"""Bodies as trees of arrays: everything a simulation and its pictures need."""
+"""Bodies as trees of arrays, with everything that a simulation and its pictures need."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -18,7 +18,7 @@ from reduction.second_order_modes import SecondOrderModes
 
 
 def body_tree(body: Body) -> Tree:
-    """A body as a tree of arrays."""
+    """The tree of arrays that represents a body."""
     inv = body.invariants
     return {
         "name": body.name,
@@ -42,7 +42,10 @@ def body_tree(body: Body) -> Tree:
 
 
 def body_from_tree(tree: Tree, path: str | Path) -> Body:
-    """The body of a tree; `path` is named when something is missing."""
+    """The body that a tree represents.
+
+    Raises `FileError`, with the name of the file at `path`, when an entry is missing or the body is not valid.
+    """
     try:
         body = Body(
             name=tree["name"],

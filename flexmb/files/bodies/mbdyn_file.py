@@ -1,9 +1,11 @@
-"""Modal data of MBDyn's `modal` joint (`.fem` files), with the inertia invariants that its manual numbers 3, 4, 5, 8 and 9.
+"""Modal data of MBDyn's `modal` joint (`.fem` files), with the inertia invariants 3, 4, 5, 8 and 9 of its manual.
 
-A FEM node for every interface, numbered from 1 in the order of the body. Left out, because these invariants are those of the linear field:
-second-order displacements (geometric stiffness), and mesh and stresses.
+Every interface becomes a FEM node; the numbers begin at 1 and follow the order of the body. The files contain neither
+second-order displacements (geometric stiffness), since these invariants are those of the linear displacement field, nor
+meshes and stresses.
 
-Reference: Masarati et al., MBDyn Theory and Developer's Manual, section "Modal Element"; MBDyn Input File Format Manual, "Modal".
+Reference: Masarati et al., MBDyn Theory and Developer's Manual, section "Modal Element"; MBDyn Input File Format
+Manual, section "Modal".
 """
 
 import re
@@ -26,7 +28,10 @@ _TITLES = {
 
 
 def save_mbdyn(body: Body, path: Path) -> Path:
-    """Write a flexible body for MBDyn; without its second-order field."""
+    """Write a flexible body for MBDyn, without its second-order displacements; return the path.
+
+    Raises `FileError` when the body is rigid or the file cannot be written.
+    """
     if not body.is_flexible:
         raise FileError(f"Body {body.name!r} is rigid; MBDyn's modal files hold flexible bodies.")
     first, *rest = _lines(body)
@@ -58,7 +63,8 @@ def _lines(body: Body) -> list[str]:
     central = inv.J0 - inv.mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
     groups = {
         9: data.M, 10: data.K, 12: [np.array([inv.mass]), centre, *central], 13: data.D, 14: inv.S1, 15: inv.h0,
-        16: inv8.transpose(1, 0, 2).reshape(3, -1), 17: antisymmetric.reshape(3, -1), 18: inv9.transpose(2, 0, 1, 3).reshape(3, -1),
+        16: inv8.transpose(1, 0, 2).reshape(3, -1), 17: antisymmetric.reshape(3, -1),
+        18: inv9.transpose(2, 0, 1, 3).reshape(3, -1),
     }  # fmt: skip
     for group, rows in groups.items():
         lines += ["**", f"** RECORD GROUP {group}, {_TITLES[group]}", *(_row(row) for row in rows)]
@@ -70,10 +76,11 @@ def _row(values: np.ndarray) -> str:
 
 
 def load_mbdyn(path: Path) -> Body:
-    """Read a flexible body from MBDyn's modal data; its FEM nodes become interfaces with their numbers or names.
+    """Read a flexible body from MBDyn's modal data; its FEM nodes become interfaces with the same numbers or names.
 
-    Without the invariants in the file they are those of the lumped masses of record group 11 at the file's nodes, as MBDyn makes them;
-    a file with neither has no inertia coupling and is refused.
+    If the file contains no invariants, they are computed, as in MBDyn, from the lumped masses of record group 11 at the
+    nodes of the file. Raises `FileError` when the file contains neither, because the inertia coupling is then unknown,
+    and when a record group is missing or has the wrong size.
     """
     require_sealed_text(path)
     try:
@@ -111,43 +118,60 @@ def load_mbdyn(path: Path) -> Body:
         integrals = _of_lumps(numbers(11, count, 6), points, shapes[:, :, :3].transpose(1, 2, 0), path)
     else:
         raise FileError(
-            f"{path} has neither invariants (RECORD GROUPS 14 to 18) nor lumped masses (11): the coupling of rigid and elastic motion is unknown."
+            f"{path} has neither invariants (RECORD GROUPS 14 to 18) nor lumped masses (11): the coupling of rigid and "
+            "elastic motion is unknown."
         )
     data = ModalData(
-        **integrals, SG=np.zeros((3, m, m)), M=numbers(9, m, m), K=numbers(10, m, m),
+        **integrals,
+        SG=np.zeros((3, m, m)),
+        M=numbers(9, m, m),
+        K=numbers(10, m, m),
         D=numbers(13, m, m) if 13 in groups else np.zeros((m, m)),
         nodes={name: (points[k], shapes[:, k].T, None) for k, name in enumerate(names)},
-    )  # fmt: skip
+    )
     return body_of(data, path.stem, path)
 
 
 def _given(numbers: Callable[..., np.ndarray], groups: Mapping[int, list[str]], m: int) -> dict[str, Any]:
-    """Integrals from the invariants of the file."""
+    """Mass integrals from the invariants of the file."""
     inertia = numbers(12, 13)
     rigid = rigid_invariants(float(inertia[0]), inertia[1:4], inertia[4:].reshape(3, 3))
     inv8 = numbers(16, 3, m, 3).transpose(1, 0, 2)
     inv9 = numbers(18, 3, m, m, 3).transpose(1, 2, 0, 3) if 18 in groups else np.zeros((m, m, 3, 3))
     return {
-        "mass": rigid.mass, "s0": rigid.s0, "J0": rigid.J0, "S1": numbers(14, 3, m),
-        "J1": _symmetric(inv8), "J2": -0.25 * _symmetric(inv9 + inv9.swapaxes(0, 1)),
-        "h0": numbers(15, 3, m), "h": numbers(17, 3, m, m) if 17 in groups else np.zeros((3, m, m)),
-    }  # fmt: skip
+        "mass": rigid.mass,
+        "s0": rigid.s0,
+        "J0": rigid.J0,
+        "S1": numbers(14, 3, m),
+        "J1": _symmetric(inv8),
+        "J2": -0.25 * _symmetric(inv9 + inv9.swapaxes(0, 1)),
+        "h0": numbers(15, 3, m),
+        "h": numbers(17, 3, m, m) if 17 in groups else np.zeros((3, m, m)),
+    }
 
 
 def _of_lumps(lumps: np.ndarray, X: np.ndarray, U: np.ndarray, path: Path) -> dict[str, Any]:
-    """Integrals of masses (n, 6) at `X` (n, 3) that move by `U` (n, 3, m)."""
+    """Mass integrals of lumped masses at `X` (n, 3) with the mode shapes `U` (n, 3, m).
+
+    `lumps` (n, 6): mass and rotary inertia of every node; rotary inertias must be zero.
+    """
     if lumps[:, 3:].any():
         raise FileError(
-            f"{path}: RECORD GROUP 11 has rotary inertias; only masses are read. Write the invariants (RECORD GROUPS 14 to 18)."
+            f"{path}: RECORD GROUP 11 has rotary inertias; only masses are read. Write the invariants (RECORD GROUPS "
+            "14 to 18)."
         )
     w = lumps[:, 0]
     P1, P2 = np.einsum("p,pa,pbi->iab", w, X, U), np.einsum("p,pai,pbj->ijab", w, U, U)
     return {
-        "mass": float(w.sum()), "s0": w @ X, "S1": np.einsum("p,pai->ai", w, U), "J0": inertia_of(np.einsum("p,pa,pb->ab", w, X, X)),
-        "J1": 2 * inertia_of(P1), "J2": inertia_of(P2),
+        "mass": float(w.sum()),
+        "s0": w @ X,
+        "S1": np.einsum("p,pai->ai", w, U),
+        "J0": inertia_of(np.einsum("p,pa,pb->ab", w, X, X)),
+        "J1": 2 * inertia_of(P1),
+        "J2": inertia_of(P2),
         "h0": np.einsum("p,pai->ai", w, np.cross(X[:, :, None], U, axis=1)),
         "h": np.einsum("p,paij->aij", w, np.cross(U[:, :, :, None], U[:, :, None, :], axis=1)),
-    }  # fmt: skip
+    }
 
 
 def _symmetric(A: np.ndarray) -> np.ndarray:
@@ -155,7 +179,7 @@ def _symmetric(A: np.ndarray) -> np.ndarray:
 
 
 def _groups(text: str) -> dict[int, list[str]]:
-    """Entries of every record group; lines that begin with two stars are comments, or begin a group."""
+    """The entries of every record group. Lines that begin with two stars are comments or the headings of groups."""
     groups: dict[int, list[str]] = {}
     group = 0
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""What formats of other programs hold of a flexible body: its mass integrals over any modes, and the way from there to a `Body`."""
+"""Mass integrals of a flexible body over arbitrary modes, as other programs write them; conversion to `Body`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,15 +16,16 @@ from flexmb.errors import FileError
 from flexmb.spatial.lie import skew
 
 COUPLED = 1e-6
-"""Relative size of off-diagonal damping that is worth a warning."""
+"""Size of off-diagonal modal damping, relative to the largest entry, above which a warning is issued."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModalData:
     """Mass integrals over `m` modes that need not be orthonormal, in the body frame.
 
-    Letters as in `InertiaInvariants`, but `J2` (m, m, 3, 3) is all that is quadratic in the inertia tensor, geometric terms included.
-    `M`, `K`, `D` (m, m): reduced matrices; `nodes`: name -> point (3,), rows (6, m), second (6, m, m) or None.
+    The symbols are those of `InertiaInvariants`, except that `J2` (m, m, 3, 3) contains all quadratic terms of the
+    inertia tensor, geometric terms included. `M`, `K`, `D` (m, m) are the reduced matrices. `nodes`: from the name of a
+    node to its point (3,), its rows (6, m), and their second-order terms (6, m, m) or None.
     """
 
     mass: float
@@ -43,20 +44,31 @@ class ModalData:
 
 
 def data_of(body: Body) -> ModalData:
-    """The integrals of a body, its geometric terms merged into those of the same shape."""
+    """The mass integrals of a body; its geometric terms are added to the integrals of the same shape."""
     inv = body.invariants
     PG = inv.PG.transpose(2, 3, 0, 1)
     return ModalData(
-        mass=inv.mass, s0=inv.s0, S1=inv.S1, J0=inv.J0, J1=inv.J1, J2=inv.J2 + inertia_of(PG),
-        h0=inv.h0, h=inv.h, SG=inv.SG, M=np.eye(body.modes), K=np.diag(body.stiffness), D=np.diag(body.damping),
+        mass=inv.mass,
+        s0=inv.s0,
+        S1=inv.S1,
+        J0=inv.J0,
+        J1=inv.J1,
+        J2=inv.J2 + inertia_of(PG),
+        h0=inv.h0,
+        h=inv.h,
+        SG=inv.SG,
+        M=np.eye(body.modes),
+        K=np.diag(body.stiffness),
+        D=np.diag(body.damping),
         nodes={name: (i.point, i.rows, i.second) for name, i in body.interfaces.items()},
-    )  # fmt: skip
+    )
 
 
 def body_of(data: ModalData, name: str, path: Path) -> Body:
-    """The body of a foreign data set; its modes are made mass-orthonormal and stiffness-diagonal.
+    """The body of modal data from another program, in mass-orthonormal modes that diagonalise the stiffness.
 
-    Raises `FileError` for matrices that no free elastic body has; warns where damping couples the modes, of which the diagonal is kept.
+    Raises `FileError` when the matrices are not those of a free elastic body. Warns with `MeshWarning` when damping
+    couples the modes; the body then has the diagonal damping only.
     """
     for letter, matrix in (("mass", data.M), ("stiffness", data.K)):
         if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-6 * np.abs(matrix).max(initial=1e-300):
@@ -67,37 +79,48 @@ def body_of(data: ModalData, name: str, path: Path) -> Body:
         raise FileError(f"{path}: the modal mass matrix must be positive definite ({error}).") from None
     if len(stiffness) and stiffness[0] <= 1e-10 * stiffness[-1]:
         raise FileError(
-            f"{path}: the softest mode has the stiffness {stiffness[0]:.3g} (largest {stiffness[-1]:.3g}): a rigid motion is among the modes. "
-            "A flexible body moves rigidly with its frame: export it without the six rigid-body modes."
+            f"{path}: the softest mode has the stiffness {stiffness[0]:.3g} (largest {stiffness[-1]:.3g}): a rigid "
+            "motion is among the modes. The frame of a flexible body carries its rigid motion: export the body without "
+            "the six rigid-body modes."
         )
     if np.allclose(data.M, np.eye(len(T)), rtol=0, atol=1e-12) and not (data.K - np.diag(np.diag(data.K))).any():
-        order = np.argsort(np.diag(data.K), kind="stable")  # such modes stay what they are, to the last digit
+        order = np.argsort(np.diag(data.K), kind="stable")  # modes that satisfy both conditions remain unchanged
         stiffness, T = np.diag(data.K)[order], np.eye(len(T))[:, order]
     D = T.T @ data.D @ T
     coupling = np.abs(D - np.diag(np.diag(D))).max(initial=0.0)
     if coupling > COUPLED * np.abs(D).max(initial=1e-300):
-        warn(MeshWarning(f"{path}: damping couples the modes (off-diagonal up to {coupling:.2g}, diagonal up to {np.abs(D).max():.2g}); only its diagonal is kept."), stacklevel=2)  # fmt: skip
+        text = (
+            f"{path}: damping couples the modes (off-diagonal up to {coupling:.2g}, diagonal up to "
+            f"{np.abs(D).max():.2g}); only its diagonal is kept."
+        )
+        warn(MeshWarning(text), stacklevel=2)
     h = data.h
-    if not data.SG.any() and _round_off(h + h.swapaxes(1, 2), h):  # a symmetric part is geometric stiffness
+    if not data.SG.any() and _round_off(h + h.swapaxes(1, 2), h):  # a symmetric part would be geometric stiffness
         h = 0.5 * (h - h.swapaxes(1, 2))
+    PG = _across(0.5 * (h + h.swapaxes(1, 2)).transpose(1, 2, 0)).transpose(2, 3, 0, 1)
+    J2 = 0.5 * (data.J2 + data.J2.swapaxes(0, 1))
     invariants = InertiaInvariants(
-        mass=data.mass, s0=data.s0, S1=data.S1, SG=data.SG, J0=data.J0, J1=data.J1, J2=0.5 * (data.J2 + data.J2.swapaxes(0, 1)), h0=data.h0, h=h,
-        PG=_across(0.5 * (h + h.swapaxes(1, 2)).transpose(1, 2, 0)).transpose(2, 3, 0, 1),
-    )  # fmt: skip
+        mass=data.mass, s0=data.s0, S1=data.S1, SG=data.SG, J0=data.J0, J1=data.J1, J2=J2, h0=data.h0, h=h, PG=PG
+    )
     interfaces = {name: BodyInterface(*parts).transformed(T) for name, parts in data.nodes.items()}
+    largest = np.max([np.zeros(len(T)), *(np.linalg.norm(i.rows[:3], axis=0) for i in interfaces.values())], axis=0)
     return Body(
-        name=name, invariants=invariants.transformed(T), stiffness=stiffness, damping=np.diag(D).copy(), interfaces=interfaces,
-        deflection=np.max([np.zeros(len(T)), *(np.linalg.norm(i.rows[:3], axis=0) for i in interfaces.values())], axis=0),
-    )  # fmt: skip
+        name=name,
+        invariants=invariants.transformed(T),
+        stiffness=stiffness,
+        damping=np.diag(D).copy(),
+        interfaces=interfaces,
+        deflection=largest,
+    )
 
 
 def first_moments(J1: Float[np.ndarray, "m 3 3"], h0: Float[np.ndarray, "3 m"]) -> Float[np.ndarray, "m 3 3"]:
-    """`P1_i = int X Psi_i^T`, from its symmetric part in the inertia tensor and its axial vector."""
+    """`P1_i = int X Psi_i^T` from its symmetric part, given by the inertia terms `J1`, and its axial vectors `h0`."""
     return 0.5 * second_moments(J1) + _across(h0.T)
 
 
 def second_products(J2: Float[np.ndarray, "m m 3 3"], h: Float[np.ndarray, "3 m m"]) -> Float[np.ndarray, "m m 3 3"]:
-    """`P2_ij = int Psi_i Psi_j^T`: symmetric part from the inertia tensor, antisymmetric part from `h`."""
+    """`P2_ij = int Psi_i Psi_j^T` from its symmetric part, given by `J2`, and its antisymmetric part, given by `h`."""
     return second_moments(J2) + _across(0.5 * (h - h.swapaxes(1, 2)).transpose(1, 2, 0))
 
 

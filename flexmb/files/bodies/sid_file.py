@@ -1,11 +1,13 @@
-"""Standard Input Data (SID): flexible bodies for Simpack, Modelica and other multibody programs, geometric stiffness included.
+"""Standard Input Data (SID): flexible bodies, with geometric stiffness, for Simpack, Modelica and other programs.
 
-Written: mass integrals to first order in the elastic coordinates as the format defines them (`mdCM`, `J`, `Ct`, `Cr`, `Gr`, `Ge`, `Oe`),
-reduced matrices, and a node for every interface (`origin`, `phi`, `psi`, `AP`), numbered from 1 in the order of the body. Left out,
-because the format has no place for it: mesh, stresses, and what is quadratic in `J` (a reader finds it in the first order of `Oe`, as ours does).
+A file contains the mass integrals to first order in the elastic coordinates as the format defines them (`mdCM`, `J`,
+`Ct`, `Cr`, `Gr`, `Ge`, `Oe`), the reduced matrices, and a node for every interface (`origin`, `phi`, `psi`, `AP`); the
+numbers of the nodes begin at 1 and follow the order of the body. The format has no place for the mesh, the stresses and
+the terms of `J` that are quadratic in the elastic coordinates; `load_sid` derives the latter from the first order of
+`Oe`.
 
-Reference: Wallrapp, "Standardization of flexible body modeling in multibody system codes, Part I: definition of standard input data",
-Mechanics of Structures and Machines 22 (1994).
+Reference: Wallrapp, "Standardization of flexible body modeling in multibody system codes, Part I: definition of
+standard input data", Mechanics of Structures and Machines 22 (1994).
 """
 
 import re
@@ -20,15 +22,18 @@ from flexmb.files.storage.tree import require_sealed_text, sealed_text, write_wh
 from flexmb.spatial.lie import skew
 
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-"""Places of `J`: xx, yy, zz, xy, xz, yz."""
+"""Order of the entries of `J`: xx, yy, zz, xy, xz, yz."""
 _PRODUCTS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
-"""Products of angular velocities that `Oe` multiplies: the last two are the other way round."""
+"""Order of the products of angular velocities that `Oe` multiplies; the last two are exchanged."""
 _ZERO, _DIAGONAL, _FULL, _UNIT = 0, 1, 3, 4
 _WIDTH = 40
 
 
 def save_sid(body: Body, path: Path) -> Path:
-    """Write a flexible body as SID; a rigid one has no elastic coordinates to write."""
+    """Write a flexible body as SID; return the path.
+
+    Raises `FileError` when the body is rigid, since it has no elastic coordinates, or the file cannot be written.
+    """
     if not body.is_flexible:
         raise FileError(f"Body {body.name!r} is rigid; SID files hold flexible bodies.")
     first, *rest = _lines(body)
@@ -92,12 +97,13 @@ def _entry(indent: int, key: str, value: str) -> str:
 
 
 def _block(indent: int, name: str, m0: np.ndarray, m1: np.ndarray | None, modes: int) -> list[str]:
-    """A Taylor object: `m0` (rows, columns), `m1` (rows, modes, columns) or None."""
+    """The lines of a Taylor object: `m0` (rows, columns), `m1` (rows, modes, columns) or None."""
     rows, columns = m0.shape
     lines = [" " * indent + name]
     structure = _structure(m0) if m1 is None else _FULL
     order = 0 if m1 is None else 1
-    for key, value in (("order", order), ("nrow", rows), ("ncol", columns), ("nq", modes), ("nqn", 0), ("structure", structure)):  # fmt: skip
+    sizes = {"order": order, "nrow": rows, "ncol": columns, "nq": modes, "nqn": 0, "structure": structure}
+    for key, value in sizes.items():
         lines.append(_entry(indent + 5, key, str(value)))
     if structure not in (_ZERO, _UNIT):
         for i, j in zip(*np.nonzero(m0), strict=True):
@@ -118,14 +124,14 @@ def _structure(m0: np.ndarray) -> int:
 
 
 class _Taylor:
-    """A Taylor object as it is read."""
+    """A Taylor object that is being read."""
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
         self.entries: dict[tuple[int, ...], float] = {}
 
     def arrays(self, path: Path, name: str, shape: tuple[int, int], modes: int) -> tuple[np.ndarray, np.ndarray]:
-        """`m0` (rows, columns) and `m1` (rows, modes, columns), which must have the given shape."""
+        """`m0` (rows, columns) and `m1` (rows, modes, columns). Raises `FileError` for any other shape."""
         found = (self.sizes.get("nrow", shape[0]), self.sizes.get("ncol", shape[1]))
         if found != shape:
             raise FileError(f"{path}: {name} has nrow, ncol = {found}, expected {shape}.")
@@ -137,15 +143,16 @@ class _Taylor:
             if any(not 1 <= k <= size for k, size in zip(at, target.shape, strict=True)):
                 raise FileError(f"{path}: {name} has an entry {at} outside of its shape {target.shape}.")
             target[tuple(k - 1 for k in at)] = value
-        if self.sizes.get("structure") == 2:  # symmetric: one triangle may be given
+        if self.sizes.get("structure") == 2:  # symmetric: the file may give one triangle only
             m0 = np.where(m0 == 0, m0.T, m0)
         return m0, m1
 
 
 def load_sid(path: Path) -> Body:
-    """Read a flexible body from a SID file; its nodes become interfaces with their numbers or names.
+    """Read a flexible body from a SID file; its nodes become interfaces with the same numbers or names.
 
-    Modes that are not orthonormal become so. What is quadratic in the inertia tensor is taken from the first order of `Oe`.
+    Modes that are not orthonormal are transformed so that they are. The quadratic terms of the inertia tensor are taken
+    from the first order of `Oe`. Raises `FileError` when the file is incomplete, damaged or contradictory.
     """
     require_sealed_text(path)
     try:
@@ -161,7 +168,8 @@ def load_sid(path: Path) -> Body:
         )
 
     def of(name: str, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-        return blocks[name].arrays(path, name, (rows, columns), modes) if name in blocks else _Taylor().arrays(path, name, (rows, columns), modes)  # fmt: skip
+        found = blocks[name] if name in blocks else _Taylor()
+        return found.arrays(path, name, (rows, columns), modes)
 
     s0, S1 = of("mdCM", 3, 1)
     J0, J1 = of("J", 6, 1)
@@ -177,17 +185,27 @@ def load_sid(path: Path) -> Body:
         h = 0.5 * Ge.transpose(2, 1, 0)
     J2 = -_tensors(Oe1 / [w for w, _ in _weighted()], _PRODUCTS)
     data = ModalData(
-        mass=mass, s0=s0[:, 0], S1=Ct0.T, SG=Ct1.transpose(2, 1, 0), J0=_tensors(J0[:, 0], _PAIRS), J1=J1_of, J2=J2,
-        h0=Cr0.T, h=h, M=of("Me", modes, modes)[0], K=of("Ke", modes, modes)[0], D=of("De", modes, modes)[0],
+        mass=mass,
+        s0=s0[:, 0],
+        S1=Ct0.T,
+        SG=Ct1.transpose(2, 1, 0),
+        J0=_tensors(J0[:, 0], _PAIRS),
+        J1=J1_of,
+        J2=J2,
+        h0=Cr0.T,
+        h=h,
+        M=of("Me", modes, modes)[0],
+        K=of("Ke", modes, modes)[0],
+        D=of("De", modes, modes)[0],
         nodes={name: _node(path, name, parts, modes) for name, parts in nodes.items()},
-    )  # fmt: skip
+    )
     return body_of(data, path.stem, path)
 
 
 def _node(
     path: Path, name: str, parts: dict[str, _Taylor], modes: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Point, rows and second order of a node."""
+    """Point (3,), rows (6, modes) and second-order terms (6, modes, modes) or None of a node."""
     origin = parts.get("origin", _Taylor()).arrays(path, f"origin of node {name}", (3, 1), modes)
     motion = [
         parts.get(key, _Taylor()).arrays(path, f"{key} of node {name}", (3, modes), modes) for key in ("phi", "psi")
@@ -206,18 +224,18 @@ def _tensors(entries: np.ndarray, pairs: tuple[tuple[int, int], ...]) -> np.ndar
 
 
 def _consistent(path: Path, names: str, one: np.ndarray, other: np.ndarray) -> None:
-    """The format says some things twice."""
+    """Raise `FileError` when two blocks of the file that give the same quantity of the modes differ."""
     apart = np.abs(one - other).max()
     scale = max(np.abs(one).max(), np.abs(other).max())
     if apart > 1e-3 * scale and scale > 1e-9:
         raise FileError(
-            f"{path}: {names} contradict each other in what they say of the modes (by {apart:.3g}, largest entry {scale:.3g}). "
-            "The file was written with other conventions, or is damaged."
+            f"{path}: {names} contradict each other about the modes (difference {apart:.3g}, largest entry "
+            f"{scale:.3g}). The file was written with other conventions, or is damaged."
         )
 
 
 def _parsed(text: str, path: Path) -> tuple[float | None, int, dict[str, _Taylor], dict[str, dict[str, _Taylor]]]:
-    """Mass, number of elastic coordinates, Taylor objects of the body, and of every node."""
+    """The mass, the number of elastic coordinates, the Taylor objects of the body and those of every node."""
     mass, modes, node = None, 0, None
     blocks: dict[str, _Taylor] = {}
     nodes: dict[str, dict[str, _Taylor]] = {}

@@ -1,4 +1,4 @@
-"""Values of a model file changed by their keys: `bodies.rod.modal_damping`, `joints.bearing.drive.speed`."""
+"""Changes of values in a model file by their keys: `bodies.rod.modal_damping`, `joints.bearing.drive.speed`."""
 
 import copy
 from collections.abc import Mapping
@@ -9,7 +9,11 @@ from flexmb.errors import ChangeError
 
 
 def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a model file's content with other values. Tables of a list (joints, loads, ...) go by their `name`; the table of a key must exist, the key need not."""
+    """A copy of the content `data` of a model file with other values for some keys.
+
+    The name of a table selects it from a list of tables (joints, loads, ...). The table that contains the key must
+    exist, the key need not. Raises `ChangeError` for a table that does not exist.
+    """
     data = copy.deepcopy(data)
     for key, value in changes.items():
         *tables, last = key.split(".")
@@ -17,20 +21,20 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
         for place, part in enumerate(tables):
             table = _inside(table, part, ".".join(tables[:place]))
         if not isinstance(table, dict):
-            raise ChangeError(f"Key {key!r}: {'.'.join(tables)!r} holds a value, not keys.")
+            raise ChangeError(f"Key {key!r}: {'.'.join(tables)!r} is a value, not a table of keys.")
         table[last] = value
     return data
 
 
 def number_at(data: dict[str, Any], key: str) -> float:
-    """The number that a key of a model file has."""
+    """The number at a key of a model file. Raises `ChangeError` when the key does not exist or is not a number."""
     *tables, last = key.split(".")
     table: Any = data
     for place, part in enumerate(tables):
         table = _inside(table, part, ".".join(tables[:place]))
     value = _inside(table, last, ".".join(tables))
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ChangeError(f"Key {key!r} holds {value!r}; a sensitivity needs a number.")
+        raise ChangeError(f"The value of key {key!r} is {value!r}; a sensitivity needs a number.")
     return float(value)
 
 

@@ -1,4 +1,4 @@
-"""What all tables of a model file share: strict keys, and the sorts of values."""
+"""The base class of all tables of a model file, which refuses unknown keys, and the types of their values."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -9,16 +9,16 @@ from fem.errors import unknown_name
 
 
 def refusal(text: str) -> PydanticCustomError:
-    """The exception with which a validator says `text`."""
+    """The exception by which a validator refuses a value, with the message `text`."""
     return PydanticCustomError("refused", "{text}", {"text": text})
 
 
 class Keys(BaseModel):
-    """A table with known keys: no other key, no text for a number, no infinity."""
+    """A table with a fixed set of keys, strict types (no text in place of a number) and finite numbers."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
     renamed: ClassVar[dict[str, str]] = {}
-    """Old name of a key -> its name now."""
+    """From the old name of a key to its present name."""
 
     @model_validator(mode="before")
     @classmethod
@@ -33,7 +33,7 @@ class Keys(BaseModel):
 
 
 def sort_of(value: Any) -> str:
-    """Tag of a value that may be of several sorts."""
+    """The tag of a value that may have one of several types."""
     return {dict: "<table>", list: "<list>", str: "<text>", int: "<number>", float: "<number>"}.get(
         type(value), "<other>"
     )

@@ -1,4 +1,4 @@
-"""Mechanisms in TOML: read, checked against the schema, built. A model file runs no code."""
+"""Mechanisms in TOML: read, validated against the schema, and built. Loading a model file executes no code from it."""
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +33,11 @@ from flexmb.simulation.events import Action, Event, Lock, Release, Terminate, st
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """What a model file says: the system, the options for `flexmb.simulate`, and coordinates prescribed for `flexmb.analyses.inverse_dynamics`."""
+    """The content of a model file.
+
+    `system`: the mechanism; `duration` and `options`: the arguments of `flexmb.simulate`; `servos`: prescribed
+    coordinates for `flexmb.analyses.inverse_dynamics`.
+    """
 
     system: System
     duration: float
@@ -42,10 +46,14 @@ class ModelFile:
 
 
 def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> ModelFile:
-    """Read a TOML model file (format: docs/model-files.md). Raises `ModelFileError` naming the file and the key.
+    """Read a TOML model file (format: docs/model-files.md); build its system.
 
-    `changes`: other values for some keys (see `flexmb.files.models.changes`). Meshes are read and reduced here, once in a process as long as file and keys stay the same;
-    file names in the model are looked up beside the model file.
+    `changes`: other values for some keys (see `flexmb.files.models.changes`). Paths in the model file are relative to
+    its folder. Meshes are read and reduced here; a process repeats this only when the mesh file or the keys of the body
+    change.
+
+    Raises `ModelFileError`, with the file and the key in the message, when the file cannot be read or its content is
+    not valid.
     """
     path = Path(path)
     try:
@@ -72,14 +80,14 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
 
 @dataclass(frozen=True)
 class _Site:
-    """A system being built: its bodies by name, and the folder in which the model file's names are looked up."""
+    """A system under construction: its bodies by name, and the folder to which paths in the model file are relative."""
 
     system: System
     folder: Path
     handles: dict[str, BodyHandle]
 
     def place(self, text: str) -> Attachment | BodyHandle:
-        """`"ground"`, `"body"`, `"body.interface"` or `"body.point"`."""
+        """The attachment or body that `"ground"`, `"body"`, `"body.interface"` or `"body.point"` denotes."""
         name, _, interface = text.partition(".")
         if name == "ground":
             return self.system.ground[interface] if interface else self.system.ground
@@ -88,7 +96,7 @@ class _Site:
         return self.handles[name][interface] if interface else self.handles[name]
 
     def motion(self, keys: MotionKeys | None) -> TimeFunction | None:
-        """The function of time that a table of keys means."""
+        """The function of time that a table of keys defines."""
         return None if keys is None else keys.motion(self.folder)
 
 
@@ -114,7 +122,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
 
 @contextmanager
 def _naming(path: Path, key: str) -> Iterator[None]:
-    """Errors inside name the model file and the key."""
+    """Raise errors of the block as `ModelFileError` with the model file and the key in the message."""
     try:
         yield
     except FlexmbError as error:
@@ -150,7 +158,7 @@ def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBo
 
 @lru_cache(maxsize=8)
 def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
-    """The flexible body of a mesh file as it was at a time, by its keys in JSON: all that it depends on."""
+    """The flexible body of a mesh file with the modification time `changed_at`; `text`: all its keys, as JSON."""
     keys = schema.FlexibleBody.model_validate_json(text)
     mesh = fem.read_mesh(path, ignore=keys.ignore)
     material = (
@@ -168,14 +176,19 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     band = None if how.band is None else (0.0, how.band)
     with reduction.prepared(part):
         basis = reduction.reduce(part, how.method, how.modes, how.reference_frame, band=band, tolerance=how.tolerance)
+        rayleigh = (keys.rayleigh[0], keys.rayleigh[1])
         return flexible_body(
-            part, basis, name=name, modal_damping=keys.modal_damping, rayleigh=(keys.rayleigh[0], keys.rayleigh[1]),
+            part,
+            basis,
+            name=name,
+            modal_damping=keys.modal_damping,
+            rayleigh=rayleigh,
             geometric_stiffness=keys.geometric_stiffness,
-        )  # fmt: skip
+        )
 
 
 def _mesh_path(text: str, folder: Path) -> Path:
-    """`"flexmb:NAME"` is a mesh that ships with flexmb, anything else a file beside the model file."""
+    """The path of a mesh: `"flexmb:NAME"` denotes a mesh of flexmb, anything else a file relative to the model file."""
     if not text.startswith("flexmb:"):
         return folder / text
     try:
@@ -213,20 +226,28 @@ def _add_joint(site: _Site, joint: schema.JointKeys | schema.PrescribedKeys) -> 
 
 def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
     ends = [site.place(text) for text in (keys.a, keys.b)]
-    if keys.at is not None:  # the place of the end on the ground
+    if keys.at is not None:  # the position of the end on the ground
         ends = [site.system.ground.at(keys.at) if end is site.system.ground else end for end in ends]
         if not any(text == "ground" for text in (keys.a, keys.b)):
-            raise MechanismError("at = [x, y, z] is the place on the ground, but neither end is on the ground.")
+            raise MechanismError("at = [x, y, z] is a position on the ground, but neither end is on the ground.")
     if not all(isinstance(end, Attachment) for end in ends):
         raise MechanismError(
-            "a spring needs two places: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
+            "a spring needs two attachments: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
         )
     site.system.spring_damper(keys.name, *ends, stiffness=keys.stiffness, damping=keys.damping, length=keys.length)
 
 
 def _add_bushing(site: _Site, keys: schema.BushingKeys) -> None:
     places = site.place(keys.a), site.place(keys.b)
-    site.system.bushing(keys.name, *places, stiffness=keys.stiffness, damping=keys.damping, axis=keys.axis, at=keys.at)
+    site.system.bushing(
+        keys.name,
+        *places,
+        stiffness=keys.stiffness,
+        damping=keys.damping,
+        axis=keys.axis,
+        at=keys.at,
+        free=keys.free,
+    )
 
 
 def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:

@@ -59,7 +59,7 @@ class SmoothStep(Keys):
 
 
 class SpinUp(Keys):
-    """Angle whose rate rises from 0 to `speed` over `duration`."""
+    """Angle whose rate rises smoothly from 0 to `speed` over `duration`."""
 
     kind: Literal["spin-up"]
     speed: float
@@ -70,7 +70,7 @@ class SpinUp(Keys):
 
 
 class Pulse(Keys):
-    """A smooth pulse of `height`, repeated every `period` if given."""
+    """A smooth pulse of the given `height`, repeated with the period `period` if one is given."""
 
     kind: Literal["pulse"]
     start: float = 0.0
@@ -83,7 +83,7 @@ class Pulse(Keys):
 
 
 class Table(Keys):
-    """Cubic spline through points, given here or as a two-column CSV file beside the model file."""
+    """Cubic spline through points, given in the model file or in a CSV file with two columns beside it."""
 
     kind: Literal["table"]
     times: list[float] | None = None
@@ -95,7 +95,7 @@ class Table(Keys):
     def _one_source(self) -> Self:
         given = (self.times is not None, self.values is not None, self.csv is not None)
         if given not in ((True, True, False), (False, False, True)):
-            raise refusal("a table needs times and values, or csv = (a file with two columns), not both")
+            raise refusal("a table needs either times and values, or csv = (a file with two columns)")
         return self
 
     def motion(self, folder: Path) -> TimeFunction:
@@ -105,24 +105,42 @@ class Table(Keys):
 
 
 def _columns(path: Path) -> np.ndarray:
-    """Two columns (2, n) of a CSV file; lines that begin with `#` are comments."""
+    """Two columns (2, n) of a CSV file; lines that begin with `#` are comments, and the first row may hold titles."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise MotionError(f"The table {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
-    rows = []
+    rows: list[tuple[float, float]] = []
+    titled = False
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].strip()
         if not words:
+            continue
+        if not (rows or titled) and _is_title(words.split(",")):
+            titled = True
             continue
         try:
             time, value = (float(word) for word in words.split(","))
         except ValueError:
             raise MotionError(
-                f"The table {path}, line {number}: expected two numbers separated by a comma, found {line!r}. Put a # before a title."
+                f"The table {path}, line {number}: expected two numbers separated by a comma, found {line!r}. Put a # "
+                "before a title."
             ) from None
         rows.append((time, value))
     return np.array(rows).reshape(-1, 2).T
+
+
+def _is_title(words: list[str]) -> bool:
+    """Whether both of two words are no numbers."""
+    return len(words) == 2 and not any(_is_number(word) for word in words)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 MotionKeys = Annotated[

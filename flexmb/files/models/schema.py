@@ -1,4 +1,4 @@
-"""The keys of a model file (TOML): bodies, joints, forces, settings. A key that is not here is refused by name."""
+"""The keys of a model file (TOML): bodies, joints, forces, settings. Unknown keys are refused by name."""
 
 from dataclasses import fields
 from functools import lru_cache
@@ -29,33 +29,39 @@ def _sort_of_material(value: Any) -> str:
     return "<constants>" if constants else sort_of(value)
 
 
-_MATERIAL = 'expected "steel", "aluminium" (":mm" behind it for mm, t, s), or { youngs_modulus = ..., poissons_ratio = ..., density = ... }'
+_MATERIAL = (
+    'expected "steel", "aluminium" (":mm" behind it for mm, t, s), '
+    "or { youngs_modulus = ..., poissons_ratio = ..., density = ... }"
+)
 Material = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[MaterialKeys, Tag("<constants>")],
     Discriminator(_sort_of_material, custom_error_type="material", custom_error_message=_MATERIAL),
 ]
 Materials = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[MaterialKeys, Tag("<constants>")] | Annotated[dict[str, Material], Tag("<table>")],
+    Annotated[str, Tag("<text>")]
+    | Annotated[MaterialKeys, Tag("<constants>")]
+    | Annotated[dict[str, Material], Tag("<table>")],
     Discriminator(
-        _sort_of_material, custom_error_type="material", custom_error_message=_MATERIAL + ", or a table of these, one for each cell set"
+        _sort_of_material,
+        custom_error_type="material",
+        custom_error_message=_MATERIAL + ", or a table of these, one for each cell set",
     ),
-]  # fmt: skip
+]
 
 
 class InterfaceKeys(Keys):
-    """A node or face set as interface."""
+    """A node or face set that forms an interface."""
 
     set: str
     kind: Literal["rigid", "average"] = "rigid"
     point: Vector | None = None
 
 
+_INTERFACE = 'expected the name of a set, or { set = "...", kind = "rigid" | "average", point = [x, y, z] }'
 Interface = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[InterfaceKeys, Tag("<table>")],
-    Discriminator(
-        sort_of, custom_error_type="interface", custom_error_message='expected the name of a set, or { set = "...", kind = "rigid" | "average", point = [x, y, z] }'
-    ),
-]  # fmt: skip
+    Discriminator(sort_of, custom_error_type="interface", custom_error_message=_INTERFACE),
+]
 
 
 def _existing_reduction(name: str) -> str:
@@ -65,7 +71,7 @@ def _existing_reduction(name: str) -> str:
 
 
 class ReductionKeys(Keys):
-    """How the mesh is reduced."""
+    """The method by which the mesh is reduced, and its options."""
 
     renamed: ClassVar = {"attached_to": "reference_frame"}
     method: Annotated[str, AfterValidator(_existing_reduction)] = "craig-bampton"
@@ -85,30 +91,30 @@ class ReductionKeys(Keys):
 
 
 class AxisAngle(Keys):
-    """A turn about an axis."""
+    """A rotation about an axis."""
 
     axis: Direction
     degrees: float
 
 
+_ORIENTATION = (
+    "expected a rotation vector (3 numbers), a quaternion (4, scalar first), or { axis = [x, y, z], degrees = ... }"
+)
 Orientation = Annotated[
     Annotated[AxisAngle, Tag("<table>")] | Annotated[list[float], Field(min_length=3, max_length=4), Tag("<list>")],
-    Discriminator(
-        sort_of, custom_error_type="orientation", custom_error_message="expected a rotation vector (3 numbers), a quaternion (4, scalar first), or { axis = [x, y, z], degrees = ... }"
-    ),
-]  # fmt: skip
+    Discriminator(sort_of, custom_error_type="orientation", custom_error_message=_ORIENTATION),
+]
 
 
 def _sort_of_inertia(value: Any) -> str:
     return "<rows>" if isinstance(value, list) and value and isinstance(value[0], list) else sort_of(value)
 
 
+_INERTIA = "expected 3 principal moments, or 3 rows of 3 numbers"
 Inertia = Annotated[
     Annotated[Vector, Tag("<list>")] | Annotated[list[Vector], Field(min_length=3, max_length=3), Tag("<rows>")],
-    Discriminator(
-        _sort_of_inertia, custom_error_type="inertia", custom_error_message="expected 3 principal moments, or 3 rows of 3 numbers"
-    ),
-]  # fmt: skip
+    Discriminator(_sort_of_inertia, custom_error_type="inertia", custom_error_message=_INERTIA),
+]
 
 
 class _Body(Keys):
@@ -119,7 +125,7 @@ class _Body(Keys):
 
 
 class RigidBody(_Body):
-    """A rigid body from its mass properties."""
+    """A rigid body, given by its mass properties."""
 
     kind: Literal["rigid"]
     mass: Positive
@@ -129,7 +135,7 @@ class RigidBody(_Body):
 
 
 class FlexibleBody(_Body):
-    """A flexible body from a mesh, or from a file that `flexmb reduce` wrote."""
+    """A flexible body, from a mesh or from a file that `flexmb reduce` wrote."""
 
     kind: Literal["flexible"]
     file: str | None = None
@@ -173,7 +179,7 @@ def _existing_kind(kind: str) -> str:
 
 
 class JointKeys(_Between):
-    """A joint; `drive` prescribes its free motion, `speed` is its relative speed at the start."""
+    """A joint. `drive` prescribes the motion of its dof; `speed` is the initial relative speed of its dof."""
 
     renamed: ClassVar = {"along": "dof"}
     kind: Annotated[str, AfterValidator(_existing_kind)]
@@ -189,12 +195,12 @@ class JointKeys(_Between):
             having = " or ".join(kind.name for kind in JOINTS.values() if kind.second_axis)
             raise refusal(f"second_axis belongs to a {having} joint; this one is {self.kind!r}")
         if self.dof is not None and self.drive is None and self.speed is None:
-            raise refusal("dof says which motion drive or speed means; there is neither")
+            raise refusal("dof selects the motion of drive or speed; neither is given")
         return self
 
 
 class PrescribedKeys(_Between):
-    """The second body is carried along a prescribed motion; components without one are held."""
+    """A prescribed motion of the second body relative to the first; components without a function are locked."""
 
     kind: Literal["prescribed"]
     axis: Direction = Field([0.0, 0.0, 1.0])
@@ -215,7 +221,7 @@ AnyJoint = Annotated[
 
 
 class SpringKeys(_Between):
-    """A spring and damper along the line between two places."""
+    """A spring and damper along the line between two attachments."""
 
     stiffness: NotNegative
     damping: NotNegative = 0.0
@@ -223,15 +229,16 @@ class SpringKeys(_Between):
 
 
 class BushingKeys(_Between):
-    """Six springs and dampers."""
+    """Springs and dampers for the six relative motions of two attachments."""
 
     stiffness: Annotated[list[NotNegative], Field(min_length=6, max_length=6)]
     damping: Annotated[list[NotNegative], Field(min_length=6, max_length=6)] = Field([0.0] * 6)
     axis: Direction = Field([0.0, 0.0, 1.0])
+    free: Vector | Literal["drawn"] | None = None
 
 
 class JointSpringKeys(Keys):
-    """A spring and damper in a joint's free motion."""
+    """A spring and damper on the dof of a joint."""
 
     renamed: ClassVar = {"along": "dof"}
     name: Name
@@ -242,10 +249,11 @@ class JointSpringKeys(Keys):
     dof: Literal["rotation", "translation"] | None = None
 
 
+_EFFORT = 'expected a number, or a motion such as { kind = "harmonic", ... }'
 Effort = Annotated[
     Annotated[float, Tag("<number>")] | Annotated[MotionKeys, Tag("<table>")],
-    Discriminator(sort_of, custom_error_type="effort", custom_error_message="expected a number, or a motion such as { kind = \"harmonic\", ... }"),
-]  # fmt: skip
+    Discriminator(sort_of, custom_error_type="effort", custom_error_message=_EFFORT),
+]
 
 
 def _existing_law(name: str) -> str:
@@ -256,7 +264,7 @@ def _existing_law(name: str) -> str:
 
 
 class MotorKeys(Keys):
-    """A torque or force in a joint's free motion, as a number or motion (`effort`), or by a `law` that the program registered."""
+    """A torque or force on the dof of a joint: a number or function of time (`effort`), or a registered `law`."""
 
     renamed: ClassVar = {"along": "dof", "drag": "damping"}
     name: Name
@@ -270,13 +278,13 @@ class MotorKeys(Keys):
     def _one_effort(self) -> Self:
         if (self.effort is None) == (self.law is None):
             raise refusal(
-                'a motor has either effort = (a number or a motion) or law = "name" (a law that is registered)'
+                'a motor has either effort = (a number or a motion) or law = "name" (the name of a registered law)'
             )
         return self
 
 
 class LoadKeys(Keys):
-    """A force and moment at a place."""
+    """A force and moment at an attachment."""
 
     renamed: ClassVar = {"follows": "follower"}
     name: Name
@@ -288,7 +296,7 @@ class LoadKeys(Keys):
 
 
 class StopKeys(Keys):
-    """A stop at a value of a joint's free motion."""
+    """A stop at a value of the coordinate of a joint."""
 
     renamed: ClassVar = {"along": "dof"}
     name: Name
@@ -306,7 +314,7 @@ class StopKeys(Keys):
 
 
 class EventKeys(Keys):
-    """What happens when a measure rises (or falls) through a value: one of the actions, or a mere restart."""
+    """An event when a measure rises (or falls) through a value, with at most one action; without one, a restart."""
 
     name: Name
     measure: str
@@ -319,14 +327,14 @@ class EventKeys(Keys):
     @model_validator(mode="after")
     def _one_of_each(self) -> Self:
         if (self.above is None) == (self.below is None):
-            raise refusal("an event happens either above = (a value of the measure) or below = (one)")
+            raise refusal("an event has either above = (a value of the measure) or below = (one)")
         if sum((self.lock is not None, self.release is not None, self.end)) > 1:
             raise refusal("an event has one of lock, release, end")
         return self
 
 
 class ServoKeys(Keys):
-    """A world coordinate of a marker that moves as prescribed, by the efforts of motors: for `flexmb inverse`."""
+    """A world coordinate of a marker that motors make follow a function of time, for `flexmb inverse`."""
 
     marker: str
     axis: Literal["x", "y", "z"]
@@ -337,7 +345,7 @@ DEFAULT_METHOD = "generalised-alpha"
 
 
 class _SimulationKeys(Keys):
-    """Duration, stored times and the method of `flexmb.simulate`; one table for each method adds the fields of its record."""
+    """Duration, stored times and method of `flexmb.simulate`; the table of a method adds the fields of its record."""
 
     renamed: ClassVar[dict[str, str]] = {"integrator": "method"}
 
@@ -365,7 +373,7 @@ class _SimulationKeys(Keys):
 
 
 def _method_keys(name: str, record: type[Method]) -> type[_SimulationKeys]:
-    """The table of one method."""
+    """The class of the table of one method."""
     types = get_type_hints(record)
     options: dict[str, Any] = {f.name: (types[f.name], f.default) for f in fields(record)}
     options["method"] = (Literal[name], name)
@@ -377,7 +385,7 @@ def _method_in(data: Any) -> Any:
 
 
 class ModelKeys(Keys):
-    """A whole model file; see `model_keys`."""
+    """The keys of a whole model file; `model_keys` returns the class that includes the methods."""
 
     name: str = "mechanism"
     gravity: Vector = Field([0.0, 0.0, 0.0])
@@ -398,13 +406,14 @@ class ModelKeys(Keys):
         for name in self.bodies:
             if name in ("", "ground") or "." in name:
                 raise refusal(
-                    f"a body cannot be called {name!r}: 'ground' is the fixed world, and a dot separates a body from its interface"
+                    f"a body cannot be called {name!r}: 'ground' is the fixed world, and a dot separates a body from "
+                    "its interface"
                 )
         return self
 
 
 def model_keys() -> type[ModelKeys]:
-    """The keys of a model file, its simulation by one of the methods that are registered now."""
+    """The class of a whole model file, with one simulation table for each method that is registered now."""
     return _with_methods(tuple(methods().items()))
 
 

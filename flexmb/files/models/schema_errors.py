@@ -1,4 +1,4 @@
-"""What is wrong with a model file, in sentences: the key as the user wrote it, what was found, what is allowed."""
+"""Errors of a model file in sentences: the key as the user wrote it, the value found, and the values allowed."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from pydantic_core import ErrorDetails
 from fem.errors import unknown_name
 
 MOST = 5
-"""Errors told at once."""
+"""Largest number of errors in one message."""
 
 
 def sentences(error: ValidationError, data: dict[str, Any]) -> list[str]:
-    """One sentence for each of the first errors in `data`, the content of the file."""
+    """One sentence for each of the first `MOST` errors in `data`, the content of the file."""
     found = [_sentence(item, data) for item in error.errors(include_url=False)]
     rest = len(found) - MOST
     return found[:MOST] + ([f"and {rest} more"] if rest > 0 else [])
@@ -41,7 +41,7 @@ def _sentence(item: ErrorDetails, data: dict[str, Any]) -> str:
 
 
 def key_of(location: tuple[int | str, ...], data: Any) -> str:
-    """A location as the user wrote it, e.g. `'joints[2] ('pin').axis'`; names of alternatives are left out."""
+    """A location as the user wrote it, e.g. `'joints[2] ('pin').axis'`, without the tags of alternative types."""
     words: list[str] = []
     for part in location:
         if isinstance(part, int):
@@ -55,5 +55,5 @@ def key_of(location: tuple[int | str, ...], data: Any) -> str:
 
 
 def _is_kind(part: str, table: Any) -> bool:
-    """Whether a part of a location is the kind of the table it stands in, not a key."""
+    """Whether a part of a location is the kind of the table at that location rather than a key."""
     return isinstance(table, dict) and table.get("kind") == part

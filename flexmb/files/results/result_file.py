@@ -1,4 +1,4 @@
-"""Results in HDF5: motion with multipliers and angles, ledger, statistics, events and what they changed, functions of time that steps pass over, and the mechanism that moved."""
+"""Results in HDF5: the motion with multipliers and angles, the energy ledger, statistics, events, and the mechanism."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -26,17 +26,25 @@ _STORED = " (stored values)"
 
 
 def save_result(result: Result, path: str | Path) -> Path:
-    """Write a result; `load_result` gives back an equal one.
+    """Write a result to an HDF5 file; return the path. `load_result` reads back an equal result.
 
-    Functions of time are Python functions, and a file holds no code: stored are their descriptions and their values, rates
-    and accelerations at the stored times. The loaded mechanism interpolates these, and says so in the description.
+    Functions of time are Python functions, and the file contains no code: it contains their descriptions, and their
+    values and first two derivatives at the stored times. The loaded mechanism interpolates these; the descriptions of
+    its functions end with "(stored values)".
+
+    Raises `FileError` when the file cannot be written.
     """
     tree = {name: getattr(result, name) for name in ("t", "q", "w", "wdot", "multipliers", "angles")}
     tree["ledger"] = {f.name: getattr(result.ledger, f.name) for f in fields(result.ledger)}
     tree["statistics"] = asdict(result.statistics)
     tree["happened"] = [asdict(h) for h in result.happened]
     tree["topologies"] = [
-        {"t": t, "locked": json.dumps(dict(x.locked)), "released": json.dumps(sorted(x.released))}
+        {
+            "t": t,
+            "locked": json.dumps(dict(x.locked)),
+            "released": json.dumps(sorted(x.released)),
+            "fastest": json.dumps(dict(x.fastest)),
+        }
         for t, x in result.topologies
     ]
     tree["unresolved"] = list(result.unresolved)
@@ -45,7 +53,10 @@ def save_result(result: Result, path: str | Path) -> Path:
 
 
 def load_result(path: str | Path) -> Result:
-    """Read a result that `save_result` wrote. Raises `FileError` for anything else."""
+    """Read a result that `save_result` wrote.
+
+    Raises `FileError` when the file is missing or damaged, or its content is not a valid result.
+    """
     tree = read_tree(path, "result")
     try:
         mechanism = _mechanism_from_tree(tree["mechanism"], tree["t"], path)
@@ -65,7 +76,14 @@ def load_result(path: str | Path) -> Result:
             statistics=Statistics(**tree["statistics"]),
             happened=tuple(EventRecord(**h) for h in tree.get("happened", [])),
             topologies=tuple(
-                (float(x["t"]), Topology(json.loads(x["locked"]), frozenset(json.loads(x["released"]))))
+                (
+                    float(x["t"]),
+                    Topology(
+                        json.loads(x["locked"]),
+                        frozenset(json.loads(x["released"])),
+                        json.loads(x.get("fastest", "{}")),
+                    ),
+                )
                 for x in tree.get("topologies", [])
             ),
             unresolved=tuple(str(text) for text in tree.get("unresolved", [])),
@@ -115,7 +133,10 @@ def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechani
 
 
 def _of_today(row: Row) -> Row:
-    """A row of an older file, where drivers of rotations had the kind 2, and rotations of bushings were rotation vectors, of kind 5."""
+    """Convert a row of an older file.
+
+    There, drivers of rotations have the kind 2, and rotations of bushings are rotation vectors, of kind 5.
+    """
     if row.kind == 2 or (row.kind == 5 and row.axes[0] == 2):
         return replace(row, kind=ANGLE)
     return replace(row, kind=TILT) if row.kind == 5 else row
@@ -123,12 +144,12 @@ def _of_today(row: Row) -> Row:
 
 def _no_code(t: float, x: float, xdot: float) -> float:
     raise NotImplementedError(
-        "its function is not in the file it was read from; build the mechanism again to simulate it"
+        "the function of this force law is not in the file; build the mechanism again to simulate it"
     )
 
 
 def _columns(records: Sequence[Any], kind: type) -> Tree:
-    """Records of one kind as a table: field -> array over the records, or a list where some are texts."""
+    """Records of one kind as a table of arrays, one for each field; a field with texts or None becomes a list."""
     table: Tree = {}
     for field in fields(kind):
         values = [getattr(record, field.name) for record in records]
@@ -138,7 +159,7 @@ def _columns(records: Sequence[Any], kind: type) -> Tree:
 
 
 def _records(table: Tree, kind: type) -> tuple[Any, ...]:
-    """The records of a table that `_columns` made."""
+    """The records of a table that `_columns` wrote."""
     made = []
     for values in zip(*(table[field.name] for field in fields(kind)), strict=True):
         made.append(kind(*(_plain(value) for value in values)))
@@ -146,7 +167,7 @@ def _records(table: Tree, kind: type) -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """A number as Python's, a pair of whole numbers as a tuple, other arrays as they are."""
+    """A number as a Python number, an integer array as a tuple, any other value unchanged."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind == "i":
@@ -161,7 +182,7 @@ def _checked_motion(description: str, t: np.ndarray, values: np.ndarray) -> Time
 
 
 def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> TimeFunction:
-    """A function of time known with two derivatives at the stored times: exact there, quintic between them."""
+    """The function of time with the given value, rate and acceleration (nt, 3) at `t`, quintic between these times."""
     curves = [_quintic(t, values).derivative(order) for order in range(3)]
 
     def column(order: int) -> Callable[[Any], Any]:
@@ -177,7 +198,7 @@ def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> TimeF
 
 
 def _quintic(t: np.ndarray, values: np.ndarray) -> PPoly:
-    """Piecewise polynomial with the given value, rate and acceleration (nt, 3) at `t` (Hermite)."""
+    """The piecewise quintic Hermite polynomial with the given value, rate and acceleration (nt, 3) at `t`."""
     h = np.diff(t)
     c0, c1, c2 = values[:-1, 0], h * values[:-1, 1], h**2 * values[:-1, 2] / 2
     d = values[1:, 0] - c0 - c1 - c2

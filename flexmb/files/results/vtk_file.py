@@ -1,4 +1,4 @@
-"""Motion for ParaView: a VTU file for each meshed body and stored time, and a PVD collection that plays them."""
+"""Motion for ParaView: a VTU file for each body with a mesh and stored time, and a PVD collection of these files."""
 
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -15,12 +15,13 @@ from flexmb.spatial.lie import rotation_from_quaternion
 
 
 def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
-    """Write the meshed bodies at every `every`-th stored time into `directory`; returns the `.pvd` file to open.
+    """Write the bodies with meshes at every `every`-th stored time into `directory`; return the `.pvd` file to open.
 
-    The collection names the bodies. Points are the deformed, moved nodes; point data: `displacement` (elastic, world axes),
-    `body` (its number in the mechanism) and `von_mises` (at the nodes of the skin, not a number inside).
+    The points are the displaced nodes in the world frame. Point data: `displacement` (elastic, world axes), `body` (its
+    number in the mechanism) and `von_mises` (at the nodes of the skin; NaN inside). The collection contains the names
+    of the bodies.
 
-    Raises `FileError` when no body has a mesh, or the files cannot be written.
+    Raises `FileError` when no body has a mesh, `every` is less than 1, or the files cannot be written.
     """
     mechanism = result.mechanism
     meshes = {k: b.mesh for k, b in enumerate(mechanism.bodies) if b.mesh is not None}
@@ -53,7 +54,7 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
 
 
 def _write(path: Path, result: Result, body: int, mesh: Mesh, start: int, index: int) -> None:
-    """The VTU file of one body at one stored time; its part of `q` begins at `start`."""
+    """Write the VTU file of one body at one stored time; the coordinates of the body in `q` begin at `start`."""
     record = result.mechanism.bodies[body]
     q = result.q[index]
     R = rotation_from_quaternion(q[start + 3 : start + 7])

@@ -1,1 +1,1 @@
-"""What files have in common: trees of arrays written whole or not at all, and checks of what is read."""
+"""Storage shared by all files: trees of arrays, written completely or not at all, and validation of what is read."""

@@ -1,6 +1,7 @@
-"""What a body, a mechanism and a result of a file must be before compiled code gets them: shapes, places, finite numbers, physical sense.
+"""Validation of a body, a mechanism and a result from a file: shapes, indices, finite numbers, physical consistency.
 
-Compiled code takes indices as they are: one that is out of range reads memory that is not its own. A file can hold anything, also with the right checksum.
+Compiled code does not check indices: one that is out of range reads foreign memory. A file with the correct checksum
+can still have any content.
 """
 
 from typing import Any
@@ -16,27 +17,27 @@ from flexmb.mechanism.state import State
 from flexmb.results.ledger import Ledger
 
 UNIT = 1e-6
-"""By how much quaternions and axes may miss unit length."""
+"""Largest deviation of quaternions and axes from unit length."""
 DEFINITE = 1e-6
-"""Least part of the rigid mass that the elastic motion leaves."""
+"""Smallest part of the rigid-body mass matrix that must remain besides the elastic motion."""
 KINDS = (TRANSLATION, DOT, DISTANCE, ANGLE, TILT)
 
 
 def require(holds: Any, text: str) -> None:
-    """Raise `UnsoundError` where something does not hold."""
+    """Raise `UnsoundError` with the message `text` if `holds` is false."""
     if not holds:
         raise UnsoundError(text)
 
 
 def require_numbers(value: Any, shape: tuple[int, ...], what: str, finite: bool = True) -> None:
-    """An array of real numbers of a shape."""
+    """Raise `UnsoundError` unless `value` is an array of real numbers with the given shape, and finite if `finite`."""
     require(isinstance(value, np.ndarray) and value.dtype.kind == "f", f"{what} should be an array of real numbers")
     require(value.shape == shape, f"{what} has shape {value.shape}, expected {shape}")
     require(not finite or np.isfinite(value).all(), f"{what} has numbers that are not finite")
 
 
 def require_places(value: Any, shape: tuple[int, ...], low: int, high: int, what: str) -> None:
-    """An array of whole numbers of a shape, from `low` to below `high`."""
+    """Raise `UnsoundError` unless `value` is an integer array with the given shape and low <= entries < high."""
     require(isinstance(value, np.ndarray) and value.dtype.kind in "iu", f"{what} should be an array of whole numbers")
     require(value.shape == shape, f"{what} has shape {value.shape}, expected {shape}")
     require(not value.size or (value.min() >= low and value.max() < high), f"{what} go beyond {low} to {high - 1}")
@@ -64,7 +65,10 @@ def _number(value: Any, what: str) -> None:
 
 
 def require_sound_body(body: Body) -> None:
-    """What `Body` and its parts do not check themselves: displacement fields, and that some distribution of matter has these integrals."""
+    """Raise `UnsoundError` for inconsistent displacement fields and mass integrals, which `Body` does not validate.
+
+    Mass integrals are consistent if some distribution of matter has them.
+    """
     m, inv = body.modes, body.invariants
     _text(body.name, "the name of a body")
     for what, value in (("J1", inv.J1), ("J2", inv.J2)):
@@ -102,7 +106,10 @@ def require_sound_body(body: Body) -> None:
 
 
 def require_sound_mechanism(m: Mechanism) -> None:
-    """Indices in range, directions of unit length, numbers finite, rows of joints first."""
+    """Raise `UnsoundError` unless the parts of a mechanism are consistent.
+
+    Indices must be in range, axes orthonormal, numbers finite, and the rows of the joints the first ones.
+    """
     _text(m.name, "the name of the mechanism")
     require_numbers(m.gravity, (3,), "gravity")
     require(len(m.bodies) > 0, "there is no body")
@@ -140,14 +147,14 @@ def _require_marker(m: Mechanism, marker: Marker, what: str) -> None:
     if marker.interface is not None:
         require(
             marker.body != GROUND and marker.interface in m.bodies[marker.body].interfaces,
-            f"{what} is at an interface {marker.interface!r} that its body has not",
+            f"{what} is at an interface {marker.interface!r} that its body does not have",
         )
 
 
 def _require_row(m: Mechanism, row: Row) -> None:
     require(type(row.kind) is int and row.kind in KINDS, f"a row is of kind {row.kind!r}")
     for pair, high, what in ((row.markers, len(m.markers), "a marker of a row"), (row.axes, 3, "an axis of a row")):
-        require(len(pair) == 2, f"{what}: found {len(pair)} of two")
+        require(len(pair) == 2, f"{what}: found {len(pair)}, expected two")
         for index in pair:
             _index(index, 0, high, what)
     _index(row.function, -1, len(m.functions), "the function of a row")
@@ -160,7 +167,7 @@ def _require_load(m: Mechanism, load: Load) -> None:
     _text(load.name, "the name of a load")
     _index(load.marker, 0, len(m.markers), f"the marker of load {load.name!r}")
     require_numbers(load.wrench, (6,), f"load {load.name!r}")
-    require(isinstance(load.follower, bool), f"load {load.name!r} follows its body or not; found {load.follower!r}")
+    require(isinstance(load.follower, bool), f"load {load.name!r}: follower is true or false; found {load.follower!r}")
     _index(load.function, -1, len(m.functions), f"the function of load {load.name!r}")
 
 
@@ -172,24 +179,26 @@ def _require_state(m: Mechanism, state: State, what: str) -> None:
 
 
 def require_configurations(m: Mechanism, q: np.ndarray, w: np.ndarray, what: str) -> None:
-    """Configurations (nt, nq) and velocities (nt, nv) of a mechanism: finite, attitudes of unit length."""
+    """Raise `UnsoundError` unless q (nt, nq) and w (nt, nv) are finite and the quaternions have unit length."""
     modes = [body.modes for body in m.bodies]
     nt, starts = len(q), np.concatenate([[0], np.cumsum([7 + k for k in modes])])
     require_numbers(q, (nt, int(starts[-1])), f"the configuration of {what}")
     require_numbers(w, (nt, int(starts[-1]) - len(modes)), f"the velocity of {what}")
     for body, start in zip(m.bodies, starts, strict=False):
         missed = np.abs(np.linalg.norm(q[:, start + 3 : start + 7], axis=1) - 1).max(initial=0.0)
-        require(missed < UNIT, f"an attitude of body {body.name!r} in {what} misses unit length by {missed:.2g}")
+        require(
+            missed < UNIT, f"a quaternion of body {body.name!r} in {what} deviates from unit length by {missed:.2g}"
+        )
 
 
 def require_sound_motion(
     m: Mechanism, t: np.ndarray, q: np.ndarray, rates: dict[str, np.ndarray], ledger: Ledger
 ) -> None:
-    """Stored times that ascend, and as many states, velocities, accelerations, multipliers and energies."""
+    """Raise `UnsoundError` unless the stored times ascend and every array has one entry for each of them."""
     require(isinstance(t, np.ndarray) and t.ndim == 1 and len(t) > 0, "there are no stored times")
     require_numbers(t, t.shape, "the stored times")
     require((np.diff(t) > 0).all(), "the stored times do not ascend")
-    require(np.ndim(q) == 2 and len(q) == len(t), "the configurations are not as many as the stored times")
+    require(np.ndim(q) == 2 and len(q) == len(t), "the number of configurations is not that of the stored times")
     for key in ("w", "wdot"):
         require_configurations(m, q, rates[key], f"the motion ({key})")
     require_numbers(rates["multipliers"], (len(t), m.joint_rows), "the multipliers")

@@ -1,4 +1,4 @@
-"""Trees of arrays, numbers, texts and lists in HDF5, written whole or not at all. No pickle."""
+"""Trees of arrays, numbers, texts and lists in HDF5 files, written completely or not at all, without pickle."""
 
 import os
 import re
@@ -17,18 +17,22 @@ from flexmb.version import __version__
 Tree = dict[str, Any]
 FORMAT = 1
 LONG = 4096
-"""Entries above which an array is compressed."""
+"""Number of entries above which an array is compressed."""
 SEAL = b"\nflexmb seal %08x %016x\n"
-"""Behind the HDF5 file, where HDF5 does not look: the CRC-32 and the length of all before, so that a damaged file is known before HDF5 reads it."""
+"""Appended to the HDF5 data, where HDF5 ignores it: the CRC-32 and the length of the data, which reveal damage before
+HDF5 reads the file.
+"""
 _SEALED = re.compile(rb"\nflexmb seal ([0-9a-f]{8}) ([0-9a-f]{16})\n")
 BLOCK = 2**24
-"""Bytes read at a time."""
+"""Size of the blocks in which a file is read, in bytes."""
 
 
 def write_tree(path: str | Path, kind: str, tree: Tree) -> Path:
-    """Write `tree` to an HDF5 file of the given `kind`; an old file stays until the new one is complete.
+    """Write `tree` to an HDF5 file of the given `kind`; return the path.
 
-    The file is made in memory first: HDF5 itself can crash the process when the disk is full.
+    An old file stays until the new one is complete. The HDF5 data are first made in memory, since HDF5 itself can crash
+    the process when the disk is full. Raises `FileError` when the file cannot be written, or would replace a file of
+    another kind.
     """
     path = Path(path)
     require_own(path, kind)
@@ -37,7 +41,7 @@ def write_tree(path: str | Path, kind: str, tree: Tree) -> Path:
 
 
 def require_own(path: str | Path, kind: str) -> None:
-    """Refuse a path at which something else than a flexmb file of this `kind` lies: it would be lost."""
+    """Raise `FileError` if a file other than a flexmb file of this `kind` exists at `path`; it would be lost."""
     path = Path(path)
     if not path.exists():
         return
@@ -48,17 +52,21 @@ def require_own(path: str | Path, kind: str) -> None:
         found = "file of another program"
     if found != f"flexmb {kind}":
         raise FileError(
-            f"{path} is there already and is a {found}; a {kind} file would replace it. Choose another name, or move it away."
+            f"{path} exists already and is a {found}; a {kind} file would replace it. Choose another name, or move the "
+            "existing file away."
         )
 
 
 def sealed_text(text: bytes) -> str:
-    """A check of the lines of a text file, for a comment in the line before them; ends of lines do not count."""
+    """The check of the lines of a text file, for a comment in the line before them; line endings do not affect it."""
     return f"flexmb check {zlib.crc32(b' '.join(text.split())):08x}"
 
 
 def require_sealed_text(path: Path) -> None:
-    """Refuse a text file whose lines contradict the check in the first one, where there is one: other programs write none."""
+    """Raise `FileError` if the lines of a text file do not match the check in its first line.
+
+    Files of other programs contain no check and are accepted.
+    """
     try:
         first, _, rest = path.read_bytes().partition(b"\n")
     except OSError as error:
@@ -66,12 +74,16 @@ def require_sealed_text(path: Path) -> None:
     found = re.search(rb"flexmb check .*", first)
     if found and found[0].strip().decode(errors="replace") != sealed_text(rest):
         raise FileError(
-            f"{path} is damaged, or was edited: its lines do not match the check in its first line. Write it again, or take the words 'flexmb check ...' out."
+            f"{path} is damaged, or was edited: its lines do not match the check in its first line. Write it again, or "
+            "remove the words 'flexmb check ...'."
         )
 
 
 def write_whole(path: Path, kind: str, content: bytes) -> Path:
-    """Write a file of the given `kind` whole or not at all; an old file stays until the new one is complete."""
+    """Write a file of the given `kind` completely or not at all; an old file stays until the new one is complete.
+
+    Returns the path. Raises `FileError` when the file cannot be written.
+    """
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
@@ -81,12 +93,12 @@ def write_whole(path: Path, kind: str, content: bytes) -> Path:
             os.fsync(file.fileno())
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # a temporary file is private, the result is not
+        os.chmod(temporary, 0o666 & ~mask)  # temporary files are private; the result has the usual permissions
         os.replace(temporary, path)
     except OSError as error:
         raise FileError(
-            f"Cannot write {kind} file {path}: {error.strerror}. It needs {len(content) / 1e6:.2g} MB in folder {path.parent}; "
-            "nothing was changed. Free disk space or choose another place."
+            f"Cannot write {kind} file {path}: {error.strerror}. It needs {len(content) / 1e6:.2g} MB in folder "
+            f"{path.parent}; nothing was changed. Free disk space or choose another place."
         ) from None
     finally:
         if temporary is not None:
@@ -105,12 +117,15 @@ def _image(path: Path, kind: str, tree: Tree) -> bytes:
             _write(file, "content", tree)
             file.flush()
             return file.id.get_file_image()
-    except ValueError as error:  # a text that HDF5 cannot hold
+    except ValueError as error:  # a text that HDF5 cannot store
         raise FileError(f"Cannot write {kind} file {path}: {error}.") from None
 
 
 def read_tree(path: str | Path, kind: str) -> Tree:
-    """Read a tree that `write_tree` wrote; refuses other, damaged, older and newer files."""
+    """Read a tree that `write_tree` wrote.
+
+    Raises `FileError` when the file does not exist, is damaged, or has another kind or format.
+    """
     path = Path(path)
     if not path.is_file():
         raise FileError(f"There is no {kind} file {str(path)!r} (looked in {path.resolve().parent}).")
@@ -123,15 +138,16 @@ def read_tree(path: str | Path, kind: str) -> Tree:
             if (found_format := int(file.attrs["format"])) != FORMAT:
                 cure = "Update flexmb." if found_format > FORMAT else "Write it again with this version."
                 raise FileError(
-                    f"{path} has format {found_format} ({file.attrs['writer']}); this version reads format {FORMAT}. {cure}"
+                    f"{path} has format {found_format} ({file.attrs['writer']}); this version reads format {FORMAT}. "
+                    f"{cure}"
                 )
             expected = int(file.attrs["checksum"])
             tree = _read(file["content"])
     except FileError:
         raise
-    except Exception as error:  # a damaged file raises what its bytes happen to mean
+    except Exception as error:  # the exception depends on which bytes are damaged
         raise FileError(
-            f"{path} cannot be read as a flexmb {kind} file: {error}. It is damaged, or no HDF5 file at all."
+            f"{path} cannot be read as a flexmb {kind} file: {error}. It is damaged, or is not an HDF5 file."
         ) from None
     if _checksum(tree) != expected:
         raise FileError(f"{path} is damaged: its content does not match its checksum. Write it again.")
@@ -139,7 +155,7 @@ def read_tree(path: str | Path, kind: str) -> Tree:
 
 
 def _require_seal(path: Path) -> None:
-    """Refuse a file whose seal contradicts its bytes; files of older versions have none."""
+    """Raise `FileError` if the seal of a file does not match its bytes; files of older versions have no seal."""
     size = len(SEAL % (0, 0))
     try:
         with path.open("rb") as file:
@@ -156,7 +172,7 @@ def _require_seal(path: Path) -> None:
 
 
 def _checksum(tree: Any, value: int = 0) -> int:
-    """CRC-32 of everything in a tree."""
+    """The CRC-32 of everything in a tree."""
     if isinstance(tree, dict):
         for key, item in tree.items():
             value = _checksum(item, zlib.crc32(key.encode(), value))
@@ -171,7 +187,7 @@ def _checksum(tree: Any, value: int = 0) -> int:
 
 
 def _write(parent: h5py.Group, label: str, value: Any) -> None:
-    """One value of a tree below `parent`: dictionaries and lists are groups, everything else is a dataset."""
+    """Write one value of a tree below `parent`: dictionaries and lists as groups, everything else as datasets."""
     if isinstance(value, dict | list | tuple):
         group = parent.create_group(label, track_order=True)
         group.attrs["type"] = "dictionary" if isinstance(value, dict) else "list"
@@ -187,7 +203,7 @@ def _write(parent: h5py.Group, label: str, value: Any) -> None:
 
 
 def _read(item: h5py.Group | h5py.Dataset) -> Any:
-    """What `_write` wrote."""
+    """Read a value that `_write` wrote."""
     if isinstance(item, h5py.Group):
         if item.attrs["type"] == "list":
             return [_read(item[str(k)]) for k in range(len(item))]
@@ -204,7 +220,7 @@ _SPECIAL = {"": "%", ".": "%2E"}
 
 
 def _label(name: str) -> str:
-    """A name as HDF5 can hold it: without "/", which is a path there."""
+    """A name in the form in which HDF5 can store it: without "/", which separates the parts of a path there."""
     return _SPECIAL.get(name) or quote(name, safe=" !#$&'()*+,:;<=>?@[]^`{|}~")
 
 

@@ -1,1 +1,1 @@
-"""Vectors, dense matrices and the arrays that compiled code shares."""
+"""Foundations of the kernels: vectors, dense matrices and the arrays that the kernels share."""

@@ -1,4 +1,4 @@
-"""A function `f(t, x, xdot)` called by its address from compiled code."""
+"""Calls of a function `f(t, x, xdot)` by its address from compiled code."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from numba import config, types
 from numba.extending import intrinsic
 
 KNOWN: WeakValueDictionary[int, Callable[[float, float, float], float]] = WeakValueDictionary()
-"""By address, for the loop without its compiler."""
+"""Functions by address, for runs without compilation."""
 
 
 @intrinsic
@@ -27,4 +27,4 @@ def _by_table(address: int, t: float, x: float, xdot: float) -> float:
 
 
 call_law = _by_table if config.DISABLE_JIT else _by_pointer  # type: ignore[attr-defined]
-"""`call_law(address, t, x, xdot)`."""
+"""`call_law(address, t, x, xdot)` calls the function at an address."""

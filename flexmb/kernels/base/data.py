@@ -1,4 +1,4 @@
-"""The flat arrays a mechanism compiles to."""
+"""The arrays of a compiled mechanism and the work arrays of the kernels."""
 
 from typing import NamedTuple
 
@@ -9,16 +9,16 @@ from flexmb.kernels.base.pointed import pointed
 GROUND = -1
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 
-# Kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
-TRANSLATION, DOT, DISTANCE, ANGLE, TILT = 0, 1, 3, 4, 6  # 2 and 5 are kinds of older result files
+# kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
+TRANSLATION, DOT, DISTANCE, ANGLE, TILT = 0, 1, 3, 4, 6  # 2 and 5 occur in older result files
 
 
 class CompiledModel(NamedTuple):
-    """Bodies, markers, rows and loads of a mechanism as arrays; one record for all compiled functions.
+    """Bodies, markers, rows and loads of a mechanism as arrays, in one record for all kernels.
 
-    Index conventions: body `b` owns `q[q_start[b]:q_start[b+1]]` = position (3), quaternion (4), eta (m), and
-    `w[v_start[b]:v_start[b+1]]` = v (3), omega (3), etadot (m). Rows `0..joint_rows-1` are joint equations, the
-    others are force elements. Marker body `GROUND` is the fixed world.
+    The coordinates of body `b` are `q[q_start[b]:q_start[b+1]]` = position (3), quaternion (4), eta (m), and its
+    velocities `w[v_start[b]:v_start[b+1]]` = v (3), omega (3), etadot (m). Rows `0..joint_rows-1` are joint equations,
+    the others are force elements. The body `GROUND` of a marker is the fixed world.
     """
 
     gravity: np.ndarray  # (3,)
@@ -28,114 +28,116 @@ class CompiledModel(NamedTuple):
     mass: np.ndarray  # (nb,)
     s0: np.ndarray  # (nb, 3)
     J0: np.ndarray  # (nb, 3, 3)
-    rest_Mrr: np.ndarray  # (nb, 6, 6) mass matrix of the undeformed body's rigid velocities
-    rest_Mre: np.ndarray  # (nb, 6, mmax) its coupling with the elastic rates
-    rest_moments: np.ndarray  # (nb, 3, 3) inverse of its second moments about the mass centre
-    rest_chol: np.ndarray  # (nb, 6, 6) the Cholesky factor of rest_Mrr, its diagonal inverted
-    linear_start: np.ndarray  # (nb,) into linear: 12 rows of m (S1 xyz, J1 xx yy zz xy yz zx, h0 xyz)
+    rest_Mrr: np.ndarray  # (nb, 6, 6) mass matrix of the rigid velocities of the undeformed body
+    rest_Mre: np.ndarray  # (nb, 6, mmax) coupling of rigid velocities and elastic rates of the undeformed body
+    rest_moments: np.ndarray  # (nb, 3, 3) inverse of the second moments of the undeformed body about its mass centre
+    rest_chol: np.ndarray  # (nb, 6, 6) Cholesky factor of rest_Mrr with inverted diagonal
+    linear_start: np.ndarray  # (nb,) start in `linear` of 12 rows of m: S1 xyz, J1 xx yy zz xy yz zx, h0 xyz
     linear: np.ndarray
-    quadratic_start: (
-        np.ndarray
-    )  # (nb,) into quadratic: (m, slices, m), the columns of the slices J2 (6), h antisymmetric (3), SG (3), PG (9)
+    # (nb,) start in `quadratic` of (m, slices, m): columns of the slices J2 (6), antisymmetric h (3), SG (3), PG (9)
+    quadratic_start: np.ndarray
     quadratic: np.ndarray
-    slices: np.ndarray  # (nb,) number of slices in use: FIRST_ORDER, or SECOND_ORDER with a second-order field
-    stiffness: np.ndarray  # concatenated over bodies, at e_start
+    slices: np.ndarray  # (nb,) number of slices: FIRST_ORDER, or SECOND_ORDER with a second-order field
+    stiffness: np.ndarray  # concatenated over bodies
     damping: np.ndarray
-    weight: np.ndarray  # error weight of each entry of w: a displacement per unit
-    scales: np.ndarray  # (2,) length of the mechanism, and the rate at which it moves; see flexmb.mechanism.scales
+    weight: (
+        np.ndarray
+    )  # (nv,) error weight of each entry of w: displacement over the length of the mechanism, or angle, per unit
+    scales: np.ndarray  # (2,) characteristic length and rate; see flexmb.mechanism.scales
     marker_body: np.ndarray  # (nm,)
     marker_point: np.ndarray  # (nm, 3)
     marker_axes: np.ndarray  # (nm, 3, 3)
-    marker_moves: np.ndarray  # (nm,) whether the marker moves in its body when that deforms
-    marker_used: np.ndarray  # (nm,) whether a row or a load acts there
+    marker_moves: np.ndarray  # (nm,) whether the marker moves relative to its body frame when the body deforms
+    marker_used: np.ndarray  # (nm,) whether a row or a load acts at the marker
     marker_rows: np.ndarray  # (nm, 6, mmax)
-    marker_second_of: np.ndarray  # (nm,) index into marker_second, -1: the interface moves linearly
+    marker_second_of: np.ndarray  # (nm,) index into marker_second, -1 for none
     marker_second: np.ndarray  # (n2, 6, mmax, mmax)
     row_kind: np.ndarray  # (nr,)
     row_markers: np.ndarray  # (nr, 2)
     row_axes: np.ndarray  # (nr, 2)
-    row_function: np.ndarray  # (nr,) index of its function of time, -1 for none
+    row_function: np.ndarray  # (nr,) index of the function of time, -1 for none
     row_stiffness: np.ndarray  # (nr,)
     row_damping: np.ndarray  # (nr,)
     row_law: np.ndarray  # (nr,) address of a force law, 0 for none
     row_offset: np.ndarray  # (nr,) free length or angle
-    row_angle: np.ndarray  # (nr,) which of the angles it is the value of, -1 for none
-    angle_markers: np.ndarray  # (na, 2) between which each angle is measured, about their z axes
-    angle_driver: np.ndarray  # (na,) joint equation that prescribes it, -1 for none
+    row_angle: np.ndarray  # (nr,) index of the angle that the row measures, -1 for none
+    angle_markers: np.ndarray  # (na, 2) markers between which the angle about their z axes is measured
+    angle_driver: np.ndarray  # (na,) joint equation that prescribes the angle, -1 for none
     angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
     joint_rows: int
-    incident_start: np.ndarray  # (nb+1,) into the rows that act on each body
+    incident_start: np.ndarray  # (nb+1,) start of the rows that act on each body
     incident_row: np.ndarray
     incident_side: np.ndarray
     incident_size: int  # sum over bodies of (6 + m) (rows + 1)
-    incident_most: int  # rows of the body with most
-    row_place: np.ndarray  # (nr,) place of each row in the order of elimination
-    envelope_start: np.ndarray  # (nr+1,) where the lower triangle of each place begins: columns envelope_first[p] to p
+    incident_most: int  # largest number of rows on a body
+    row_place: np.ndarray  # (nr,) position of each row in the order of elimination
+    envelope_start: np.ndarray  # (nr+1,) start of the row of each position p: columns envelope_first[p] to p
     envelope_first: np.ndarray  # (nr,)
     load_marker: np.ndarray  # (nl,)
-    load_follower: np.ndarray  # (nl,) 1: directions turn with the marker, 0: fixed in the world
+    load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
-    load_function: np.ndarray  # (nl,) -1: factor one
+    load_function: np.ndarray  # (nl,) -1: constant factor of one
 
 
 class Workspace(NamedTuple):
-    """What the equations of motion are made of at one configuration, and scratch arrays of the solution."""
+    """The terms of the equations of motion at one state, and work arrays of their solution."""
 
     Mrr: np.ndarray  # (nb, 6, 6)
     Mre: np.ndarray  # (nb, 6, mmax)
     G: np.ndarray  # (nr, 2, 6+mmax)
-    values: np.ndarray  # (nr,) of the rows
+    values: np.ndarray  # (nr,) values of the rows
     loads: np.ndarray  # (nv,) generalised forces of the applied loads
     efforts: np.ndarray  # (nr,)
     rates: np.ndarray  # (nr,)
     laws: np.ndarray  # (nr,) efforts of force laws
-    wrenches: np.ndarray  # (nl, 6) of the loads, in world axes
+    wrenches: np.ndarray  # (nl, 6) wrenches of the loads, in world axes
     bias: np.ndarray  # (6+mmax,)
     Lrr: np.ndarray  # (6, 6)
     six: np.ndarray  # (2, 6)
-    scratch: np.ndarray  # of one body's elastic terms
+    scratch: np.ndarray  # elastic terms of one body
     E: np.ndarray  # (nv,)
     chol: np.ndarray  # (nb, 6, 6)
     chol0: np.ndarray  # (nb, 6, 6)
     Z: np.ndarray  # (incident_size,)
     sixes: np.ndarray  # (incident_most+1, 6)
-    S: np.ndarray  # the matrix of the rows within its envelope
-    L: np.ndarray  # its factor
+    S: np.ndarray  # matrix of the rows within its envelope
+    L: np.ndarray  # factor of S
     scale: np.ndarray  # (nr,)
-    previous_multipliers: np.ndarray  # (nr,) multipliers that a solution is added to, in the order of elimination
+    previous_multipliers: np.ndarray  # (nr,) multipliers before a correction, in the order of elimination
     t: np.ndarray  # (nr,)
-    q: np.ndarray  # of the step being made
+    q: np.ndarray  # state at the end of the current step
     w: np.ndarray
     wdot: np.ndarray
     multipliers: np.ndarray
     unbalanced: np.ndarray  # (nv,)
-    x: np.ndarray  # (nv,) Newton's correction
-    change: np.ndarray  # (nr,) and that of the multipliers
+    x: np.ndarray  # (nv,) Newton correction
+    change: np.ndarray  # (nr,) Newton correction of the multipliers
     row_rhs: np.ndarray  # (nr,)
     compliance: np.ndarray  # (nr,)
     energies: np.ndarray  # (4,)
 
 
 def scratch_size(m: int) -> int:
-    """Numbers that `body_terms` needs for a body with `m` elastic coordinates."""
+    """Size of the scratch array of `body_terms` for a body with `m` elastic coordinates."""
     return (2 * SECOND_ORDER + 6) * m + SECOND_ORDER
 
 
 class MarkerKinematics(NamedTuple):
-    """Where all markers and bodies are at one configuration."""
+    """Positions and attitudes of all markers and bodies at one configuration."""
 
-    body_point: np.ndarray  # (nm, 3) in the marker's body
-    tangent: np.ndarray  # (nm, 3, 3) tangent operator of its elastic rotation
-    position: np.ndarray  # (nm, 3) in the world
-    axes: np.ndarray  # (nm, 3, 3) in the world
-    attitude: np.ndarray  # (nb, 3, 3) of the bodies
-    rows: np.ndarray  # (nm, 6, mmax) derivatives of elastic translation and rotation vector by eta
+    body_point: np.ndarray  # (nm, 3) position in the frame of the body
+    tangent: np.ndarray  # (nm, 3, 3) tangent operator of the elastic rotation
+    position: np.ndarray  # (nm, 3) position in the world
+    axes: np.ndarray  # (nm, 3, 3) axes in the world
+    attitude: np.ndarray  # (nb, 3, 3) attitudes of the bodies
+    rows: np.ndarray  # (nm, 6, mmax) derivatives of elastic translation and rotation vector with respect to eta
 
 
 def make_marker_kinematics(flat: CompiledModel) -> MarkerKinematics:
-    """Arrays for `place_markers`; what never changes is filled in."""
+    """Arrays for `place_markers`, with the constant entries set."""
     nm, nb = len(flat.marker_body), len(flat.modes)
-    tangent = np.tile(np.eye(3), (nm, 1, 1))
+    tangent = np.zeros((nm, 3, 3))
+    tangent[:] = np.eye(3)
     arrays = (
         np.zeros((nm, 3)),
         tangent,
@@ -148,13 +150,15 @@ def make_marker_kinematics(flat: CompiledModel) -> MarkerKinematics:
 
 
 def make_workspace(flat: CompiledModel) -> Workspace:
-    """Arrays of the right sizes."""
+    """A workspace for `flat`, filled with zeros."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     shapes = {
-        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr, "rates": nr, "laws": nr, "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6),
-        "six": (2, 6), "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
-        "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]), "scale": nr, "previous_multipliers": nr, "t": nr,
-        "q": int(flat.q_start[-1]), "w": nv, "wdot": nv, "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr,
-        "row_rhs": nr, "compliance": nr, "energies": 4,
+        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr,
+        "rates": nr, "laws": nr, "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
+        "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
+        "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
+        "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
+        "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
+        "energies": 4,
     }  # fmt: skip
     return pointed(Workspace(**{name: np.zeros(shape) for name, shape in shapes.items()}))

@@ -1,4 +1,4 @@
-"""Small dense algebra: 6x6 Cholesky factors and products with the coupling blocks `M_re` (6, m)."""
+"""Small dense linear algebra: 6x6 Cholesky factors and products with the coupling blocks `M_re` (6, m)."""
 
 import numpy as np
 from numba import njit
@@ -8,14 +8,16 @@ FAST = {"reassoc", "contract"}
 
 @njit(cache=True)
 def copy(a, b):
-    """Write the entries of a vector into `b`; the compiler takes a second over `b[:] = a`, with its errors for other shapes."""
+    """Copy the entries of `a` into `b`. The assignment `b[:] = a`, with its checks of shapes, takes a second to
+    compile."""
     for i in range(len(a)):
         b[i] = a[i]
 
 
 @njit(cache=True)
 def cholesky(S):
-    """Cholesky factor of a 6x6 matrix in its lower triangle, in place, with its diagonal inverted; False when it is not positive definite."""
+    """Overwrite the lower triangle of a 6x6 matrix by its Cholesky factor with inverted diagonal; returns False if the
+    matrix is not positive definite."""
     for r in range(6):
         for c in range(r + 1):
             total = S[r, c]
@@ -32,7 +34,11 @@ def cholesky(S):
 
 @njit(cache=True)
 def solve6_all(L, X):
-    """Overwrite the first six entries of every row of X by `(L L^T)^-1` times them, L with its diagonal inverted: their chains of operations run side by side."""
+    """Multiply the first six entries of every row of `X` by `(L L^T)^-1`, for a factor `L` (6, 6) with inverted
+    diagonal.
+
+    All rows are processed together, so that their operations can run in parallel.
+    """
     count = len(X)
     for r in range(6):
         for j in range(count):
@@ -60,7 +66,7 @@ def add_coupled(Mre, m, factor, elastic, rigid):
 
 @njit(cache=True, fastmath=FAST)
 def add_back(Mre, m, factor, rigid, weight, elastic):
-    """`elastic += factor weight M_re^T rigid` (m,), a weight for each entry."""
+    """`elastic += factor weight M_re^T rigid` (m,), with a `weight` (m,) for each entry."""
     a, b, c, d, e, f = rigid[0], rigid[1], rigid[2], rigid[3], rigid[4], rigid[5]
     for i in range(m):
         total = Mre[0, i] * a + Mre[1, i] * b + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
@@ -88,5 +94,5 @@ def inner(a, b, n):
 
 @njit(cache=True)
 def three_rows(rows, k, x, m):
-    """Rows k to k + 2, their first m entries, times x."""
+    """Inner products of the first m entries of rows k to k + 2 with x."""
     return (inner(rows[k], x, m), inner(rows[k + 1], x, m), inner(rows[k + 2], x, m))

@@ -1,8 +1,9 @@
-"""Records of arrays that compiled code gets as one pointer.
+"""Records of arrays that are passed to compiled code as a single pointer.
 
-numba passes a named tuple of arrays by value: seven numbers an array, copied at every call and written out in every instruction that touches it, and a reference counted, with
-an atomic operation, for every array taken out of it. A `pointed` record is one pointer to a table of its arrays. Taking one out is a load; nothing is counted, because the
-record, held by its caller in Python, outlives the call. The table never changes, which lets the compiler keep what it has loaded.
+numba passes a named tuple of arrays by value: seven numbers for each array are copied at every call, and each access to
+an array counts a reference with an atomic operation. A `pointed` record is a pointer to a table of its arrays. An
+access is a load without reference counting, which is safe because the caller in Python holds the record during the
+call. The table is constant, so that the compiler can reuse loaded values.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ class PointedType(types.Type):
         super().__init__(name=f"{name}_{digest}")
 
     def place(self, field: str) -> tuple[types.Type, int]:
-        """Type of a field, and where it begins in the table, in bytes."""
+        """Type of a field, and its offset in the table in bytes."""
         at = 0
         for name, kind in zip(self.fields, self.kinds, strict=True):
             if name == field:
@@ -46,7 +47,7 @@ class PointedType(types.Type):
 
 
 def _length(kind: types.Type) -> int:
-    """Numbers of a field in the table: an array is described as numba describes it."""
+    """Number of integers of a field in the table; the layout of an array is that of numba."""
     return 5 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
 
 
@@ -56,7 +57,7 @@ def _record_type(name: str, fields: tuple[str, ...], kinds: tuple[types.Type, ..
 
 
 def _kind_of(array: np.ndarray) -> types.Type:
-    """`numba.typeof`, which takes its time, of an array."""
+    """`numba.typeof` of an array, cached because it is slow."""
     form = (array.dtype, array.ndim, array.flags.c_contiguous, array.flags.writeable, array.flags.aligned)
     if form not in _KINDS:
         _KINDS[form] = typeof(array)
@@ -89,12 +90,13 @@ class Pointed:
 
 
 def pointed(record: Record) -> Record:
-    """`record`, a named tuple of arrays and integers, for compiled functions. Its arrays may be written to, not replaced."""
+    """`record`, a named tuple of arrays and integers, in the form for kernels. Entries of its arrays can be changed,
+    but the arrays cannot be replaced."""
     return record if config.DISABLE_JIT else cast(Record, Pointed(record))  # type: ignore[attr-defined]
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """The arrays and integers of a record, pointed or not, by name."""
+    """The arrays and integers of a record by name, whether it is pointed or a named tuple."""
     return dict(zip(record._fields, (getattr(record, name) for name in record._fields), strict=True))
 
 

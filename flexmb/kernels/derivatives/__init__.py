@@ -1,1 +1,1 @@
-"""Compiled: derivatives of steps, forward and adjoint."""
+"""Kernels for derivatives of time steps, by direct differentiation and by the adjoint method."""

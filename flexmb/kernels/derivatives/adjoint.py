@@ -1,21 +1,29 @@
-"""The generalised-alpha method backwards: adjoint variables of all steps of a recorded motion, compiled.
+"""The adjoint of the generalised-alpha method: adjoint variables of all steps of a recorded motion.
 
-A step from `(q, w, wdot, a)` finds `a'` and the multipliers of (flexmb/integrators/generalised_alpha.py)
+A step from `(q, w, wdot, a)` determines `a'` and the multipliers from (flexmb/integrators/generalised_alpha.py)
 
     q' = q o exp(xi),  xi = h v + h^2 ((1/2 - beta) a + beta a'),      v' = v + h ((1 - gamma) a + gamma a'),
-    (1 - alpha_f) vdot' + alpha_f vdot = (1 - alpha_m) a' + alpha_m a,     residual(q', w', wdot', multipliers') = 0,     g(q') = 0,
+    (1 - alpha_f) vdot' + alpha_f vdot = (1 - alpha_m) a' + alpha_m a,
+    residual(q', w', wdot', multipliers') = 0,     g(q') = 0,
 
-where `q` is seen as places of pivots, attitudes and elastic coordinates (flexmb/kernels/equations/pivots.py), `v` their velocities, and `w`, `wdot` follow from `v` and `vdot`.
+where `q` stands for positions of pivots, attitudes and elastic coordinates (flexmb/kernels/equations/pivots.py), `v`
+for their velocities, and `w`, `wdot` follow from `v` and `vdot`.
 
-With costates Q, W, D, A of what a step leaves, all in these coordinates, multipliers `y` of its residual and `mu` of its joint equations, `Q* = Q + K^T y + G^T mu`, `W* = W + C^T y`, `D* = D + M y`
-(K, C, M: derivatives of the residual by q, w, wdot), `a'` and the multipliers of the joints leave the result unchanged to first order where
+Let Q, W, D, A be the costates at the end of a step in these coordinates, `y` and `mu` the adjoint variables of its
+residual and of its joint equations, and `Q* = Q + K^T y + G^T mu`, `W* = W + C^T y`, `D* = D + M y` (K, C, M:
+derivatives of the residual with respect to q, w, wdot). The result is stationary with respect to `a'` and the
+multipliers if
 
-    h^2 beta T^T Q* + h gamma W* + (1 - alpha_m)/(1 - alpha_f) D* + A = 0,     G y = -(derivative by the multipliers),
+    h^2 beta T^T Q* + h gamma W* + (1 - alpha_m)/(1 - alpha_f) D* + A = 0,
+    G y = -(derivative of the result with respect to the multipliers),
 
-with T the tangent operator of the step's increment `xi`. Divided by `h^2 beta T^T` that is the matrix of a Newton step, up to what that leaves out; its factors serve here, in an iteration. The
-costates of the step before follow.
+where T is the tangent operator of the increment `xi`. Divided by `h^2 beta T^T`, the matrix of this system is that of a
+Newton step except for the terms which the latter neglects; an iteration with its factors solves the system. The
+costates of the previous step then follow.
 
-Source of the approach: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems formulated on a Lie group" (EUROMECH Colloquium 524, 2012); here discretised first, so the gradient is that of the computed motion.
+Source of the approach: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems formulated on a Lie
+group" (EUROMECH Colloquium 524, 2012). Here the equations are discretised first, so that the gradient is that of the
+computed motion.
 """
 
 from typing import NamedTuple
@@ -57,29 +65,30 @@ from flexmb.kernels.steps.solve import solve_step
 from flexmb.kernels.steps.step import CONVERGED, advance, row_compliances, step_factors
 
 ENOUGH = 1e-9
-"""What a correction leaves of the error of the solution, relative to it, by the contraction of the iteration as measured last: then it is the last one."""
+"""Relative error of the solution, estimated from the last correction and the contraction rate, at which the iteration
+ends."""
 ROUNDING = 1e-14
-"""A correction, relative to the largest solution so far, that is the last in any case."""
+"""Correction, relative to the largest solution so far, at which the iteration ends in any case."""
 REMEASURE = 50
-"""Steps after which the contraction is measured again."""
+"""Number of steps after which the contraction rate is measured again."""
 FASTEST = 1e-4
-"""Least contraction that is believed: it differs from one direction to another."""
+"""Lower bound of the contraction rate, which differs between directions."""
 ITERATIONS = 50
 
 
 class Track(NamedTuple):
-    """A motion, step by step; what it started from first."""
+    """All steps of a motion, beginning with the initial state."""
 
     q: np.ndarray  # (n+1, nq)
     w: np.ndarray  # (n+1, nv)
     wdot: np.ndarray  # (n+1, nv)
     a: np.ndarray  # (n+1, nv)
     multipliers: np.ndarray  # (n+1, nj)
-    angles: np.ndarray  # (n+1, nr) row values that unwrap the next ones
+    angles: np.ndarray  # (n+1, na) angles that select the turns of the next ones
 
 
 class Costates(NamedTuple):
-    """Derivatives of the result by what a step leaves."""
+    """Derivatives of the result with respect to the state at the end of a step."""
 
     q: np.ndarray  # (nv,)
     w: np.ndarray
@@ -88,12 +97,12 @@ class Costates(NamedTuple):
 
 
 class BackwardPass(NamedTuple):
-    """Arrays of `backward_pass`."""
+    """Work arrays of `backward_pass`."""
 
     to_q: np.ndarray  # (nv,)
     to_w: np.ndarray
     to_wdot: np.ndarray
-    q_force: np.ndarray  # the same by pivots and attitudes
+    q_force: np.ndarray  # the same with respect to pivots and attitudes
     w_force: np.ndarray
     wdot_force: np.ndarray
     term: np.ndarray
@@ -102,31 +111,31 @@ class BackwardPass(NamedTuple):
     before: np.ndarray
     powers: np.ndarray  # (nr,)
     efforts: np.ndarray  # (nr,)
-    gravity: np.ndarray  # (3,) derivative of the result by gravity
-    pivot: np.ndarray  # (nb, 3) and by the places of the pivots
+    gravity: np.ndarray  # (3,) derivative of the result with respect to gravity
+    pivot: np.ndarray  # (nb, 3) derivative with respect to the positions of the pivots
 
 
 def make_track(flat: CompiledModel, steps: int) -> Track:
-    """Room for some steps."""
+    """A track with space for `steps` steps."""
     nq, nv, n = int(flat.q_start[-1]), int(flat.v_start[-1]), steps + 1
     widths = (nq, nv, nv, nv, flat.joint_rows, len(flat.angle_driver))
     return pointed(Track(*(np.zeros((n, width)) for width in widths)))
 
 
 def make_costates(flat: CompiledModel) -> Costates:
-    """Zeros."""
+    """Costates of zero."""
     return pointed(Costates(*(np.zeros(int(flat.v_start[-1])) for _ in range(4))))
 
 
 def make_backward_pass(flat: CompiledModel) -> BackwardPass:
-    """Arrays of the right sizes."""
+    """Work arrays of `backward_pass`, filled with zeros."""
     nv, nr = int(flat.v_start[-1]), len(flat.row_kind)
     return pointed(BackwardPass(*(np.zeros(n) for n in (*(nv,) * 10, nr, nr, 3, (len(flat.modes), 3)))))
 
 
 @njit(cache=True)
 def keep(motion, track, at):
-    """Write a motion where it is to the track."""
+    """Write the current state of a motion to position `at` of the track."""
     copy(motion.q, track.q[at])
     copy(motion.w, track.w[at])
     copy(motion.wdot, track.wdot[at])
@@ -137,7 +146,8 @@ def keep(motion, track, at):
 
 @njit(cache=True)
 def advance_recorded(flat, tree, weight, scheme, h, functions, motion, kinematics, workspace, track, first):
-    """`advance` with fixed steps of size `h`, one for each row of `functions`; every one is written to the track, after place `first`."""
+    """Fixed steps of size `h` by `advance`, one for each row of `functions`, which are written to the track after
+    position `first`. Returns the outcome and the number of completed steps."""
     for step in range(len(functions)):
         outcome, _ = advance(
             flat, tree, weight, scheme, h, 1, np.inf, functions[step : step + 1], motion, kinematics, workspace
@@ -150,7 +160,8 @@ def advance_recorded(flat, tree, weight, scheme, h, functions, motion, kinematic
 
 @njit(cache=True)
 def extrapolate(y, step, known, out):
-    """The value before those of `y` from place `step` on, by a polynomial of degree `known - 1`, at most four, through them."""
+    """The value that precedes those of `y` from position `step` on, extrapolated by a polynomial through `known`
+    values, of degree `known - 1`, at most four."""
     for i in range(len(out)):
         if known == 1:
             out[i] = y[step, i]
@@ -166,7 +177,7 @@ def extrapolate(y, step, known, out):
 
 @njit(cache=True)
 def increment_of(flat, tree, scheme, h, track, step, out):
-    """The increment (nv,) of pivots, attitudes and elastic coordinates in a step of a track."""
+    """The increment `out` (nv,) of pivots, attitudes and elastic coordinates in a step of a track."""
     pivot_increment(flat, tree, track.q[step - 1], track.w[step - 1], out)
     for i in range(len(out)):
         out[i] = h * out[i] + h * h * ((0.5 - scheme.beta) * track.a[step - 1, i] + scheme.beta * track.a[step, i])
@@ -174,7 +185,11 @@ def increment_of(flat, tree, scheme, h, track, step, out):
 
 @njit(cache=True)
 def settled(step, corrected, previous, rate, size, most):
-    """Whether a correction is the last, by its size and that of the one before (0: none), of the solution and of the largest so far; and the contraction (0: unknown) as known now."""
+    """Whether the iteration has converged, and the updated contraction rate (0: unknown).
+
+    `corrected` and `previous` are the sizes of the last two corrections (0: none), `size` is that of the solution and
+    `most` that of the largest solution so far.
+    """
     if previous > 0.0:
         rate = max(FASTEST, corrected / previous)
     believed = rate > 0.0 and (previous > 0.0 or step % REMEASURE != 0)
@@ -183,7 +198,10 @@ def settled(step, corrected, previous, rate, size, most):
 
 @njit(cache=True, inline="always")
 def _follow(flat, workspace, functions, beta, gamma, x, rhs, change, arrays):
-    """What a last, small correction `x` does to the products, as far as the matrix of the step knows: `rhs = beta M x + gamma D x + K x + G^T change`, put where each part belongs."""
+    """Update the products for the last, small correction `x` with the matrix of the step instead of another evaluation.
+
+    The terms of `rhs = beta M x + gamma D x + K x + G^T change` are added to the respective products.
+    """
     to_q, to_w, to_wdot, rest, efforts = arrays.to_q, arrays.to_w, arrays.to_wdot, arrays.term, arrays.efforts
     copy(change, efforts)
     rest[:] = 0.0
@@ -216,7 +234,8 @@ def _follow(flat, workspace, functions, beta, gamma, x, rhs, change, arrays):
 
 @njit(cache=True)
 def _add_seeds(seeds, to_q, to_w, to_wdot):
-    """Add the derivatives of the result by configuration, velocities and accelerations at an instant."""
+    """Add the direct derivatives of the result with respect to configuration, velocities and accelerations at an
+    instant."""
     n = len(to_q)
     for i in range(n):
         to_q[i] += seeds[i]
@@ -226,7 +245,7 @@ def _add_seeds(seeds, to_q, to_w, to_wdot):
 
 @njit(cache=True)
 def _at_pivots(flat, tree, q, w, wdot, costates, arrays):
-    """The derivatives by pivots and attitudes, with what later steps ask for."""
+    """Derivatives with respect to pivots and attitudes, including the costates of later steps."""
     q_force, w_force, wdot_force = arrays.q_force, arrays.w_force, arrays.wdot_force
     forces_at_pivots(flat, tree, q, w, wdot, arrays.to_q, arrays.to_w, arrays.to_wdot, q_force, w_force, wdot_force)
     for i in range(len(q_force)):
@@ -236,11 +255,32 @@ def _at_pivots(flat, tree, q, w, wdot, costates, arrays):
 
 
 @njit(cache=True)
-def backward_pass(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu, kinematics, workspace, scratch, displaced, arrays, costates):  # fmt: skip
-    """Adjoint variables `y` (n, nv) and `mu` (n, nj) of the steps of a track, and the costates of what it started from.
+def backward_pass(
+    flat,
+    tree,
+    scheme,
+    h,
+    functions,
+    track,
+    seeded,
+    seeds,
+    y,
+    mu,
+    kinematics,
+    workspace,
+    scratch,
+    displaced,
+    arrays,
+    costates,
+):
+    """Adjoint variables `y` (n, nv) and `mu` (n, nj) of the steps of a track, and the costates of its initial state.
 
-    `functions` (n, nf, 3) at the ends of the steps. `seeded` (ns,), increasing: the places in the track on which the result depends; `seeds` (ns, 3 nv + nj): its derivatives there by
-    configuration, velocities, accelerations and multipliers. Returns zero, or the number of the step whose iteration fails.
+    - `functions` (n, nf, 3): functions of time at the ends of the steps.
+    - `seeded` (ns,): increasing positions in the track on which the result depends.
+    - `seeds` (ns, 3 nv + nj): derivatives of the result there with respect to configuration, velocities, accelerations
+      and multipliers.
+
+    Returns zero, or the number of the step whose iteration fails.
     """
     nv, nj = len(flat.weight), flat.joint_rows
     beta, gamma, to_a = step_factors(scheme, h)
@@ -248,8 +288,13 @@ def backward_pass(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu,
     q_force, w_force, wdot_force = arrays.q_force, arrays.w_force, arrays.wdot_force
     increment, powers, efforts = arrays.increment, arrays.powers, arrays.efforts
     compliance, row_rhs, rhs, x, change, energies = (
-        workspace.compliance, workspace.row_rhs, workspace.unbalanced, workspace.x, workspace.change, workspace.energies,
-    )  # fmt: skip
+        workspace.compliance,
+        workspace.row_rhs,
+        workspace.unbalanced,
+        workspace.x,
+        workspace.change,
+        workspace.energies,
+    )
     seed = len(seeded) - 1
     row_rhs[:], most, known, rate = 0.0, 0.0, 0, 0.0
     was_given = False
@@ -328,7 +373,8 @@ def backward_pass(flat, tree, scheme, h, functions, track, seeded, seeds, y, mu,
 
 @njit(cache=True)
 def rigid_slopes(flat, b, track, y, out):
-    """Derivatives `out` (13,) of `sum y . residual` over the steps of a track by the mass of a rigid body, its first moment (3) and, by rows, its inertia (9)."""
+    """Derivatives `out` (13,) of `sum y . residual` over the steps of a track with respect to the mass of a rigid body,
+    its first moment (3) and its inertia tensor (9, by rows)."""
     s, p = flat.v_start[b], flat.q_start[b] + 3
     out[:] = 0.0
     for k in range(len(y)):
@@ -350,7 +396,18 @@ def _virtual_power(flat, acting, bodies, functions, track, step, y, mu, kinemati
     q, w, wdot, power = track.q[step], track.w[step], track.wdot[step], 0.0
     if acting:
         out[:] = 0.0
-        balance_rows(flat, q, w, track.multipliers[step], functions, track.angles[step], kinematics, workspace, out, workspace.energies)  # fmt: skip
+        balance_rows(
+            flat,
+            q,
+            w,
+            track.multipliers[step],
+            functions,
+            track.angles[step],
+            kinematics,
+            workspace,
+            out,
+            workspace.energies,
+        )
         power += inner(mu, workspace.values, flat.joint_rows) - inner(y, out, len(out))
     for b in bodies:
         vs, n, p = flat.v_start[b], 6 + flat.modes[b], flat.q_start[b] + 3
@@ -362,10 +419,13 @@ def _virtual_power(flat, acting, bodies, functions, track, step, y, mu, kinemati
 
 
 @njit(cache=True)
-def difference_of_work(low, high, acting, bodies, functions, others, track, y, mu, kinematics, other_kinematics, workspace, out):  # fmt: skip
-    """What `sum y . residual + mu . g` over the steps of a track is more for the mechanism `high` than for `low`, with functions of time (n, nf, 3) of each.
+def difference_of_work(
+    low, high, acting, bodies, functions, others, track, y, mu, kinematics, other_kinematics, workspace, out
+):
+    """The difference of `sum y . residual + mu . g` over the steps of a track between the mechanisms `high` and `low`.
 
-    Of the `bodies` in the list and, when there are any `acting`, of the rows and loads that the two have; `out` (nv,) is scratch.
+    `others` and `functions` (n, nf, 3) are their functions of time. The sum contains the terms of the `bodies` in the
+    list and, if `acting`, those of all rows and loads of the two mechanisms. `out` (nv,) is a work array.
     """
     total = 0.0
     for k in range(len(y)):

@@ -1,14 +1,17 @@
-"""Transposed derivatives of the residual: what changes of a motion do to the virtual power `y . residual`, compiled.
+"""Transposed derivatives of the residual: derivatives of the virtual power `y . residual` with respect to the motion.
 
-The virtual power of the inertia of a body is made of the bilinear form `B(a, b) = a . M(eta) b` of its kinetic energy: with `c = ad_w y` (its rigid part), a prime for the derivative
-along an elastic direction, and gravity within the accelerations,
+The virtual power of the inertia of a body follows from the bilinear form `B(a, b) = a . M(eta) b` of its kinetic
+energy. With `c = ad_w y` (rigid part), a prime for the derivative along an elastic direction, and gravity included in
+the accelerations,
 
-    Phi = B(y, wdot) + B(c, w) + B'(y, w; etadot) - B'(w, w; y_e) / 2 ,
+    Phi = B(y, wdot) + B(c, w) + B'(y, w; etadot) - B'(w, w; y_e) / 2 .
 
-so that all derivatives of Phi are products `M a`, gradients of `B(a, b)` by eta, and those of both along `etadot` and `y_e`, which are differences.
+All derivatives of Phi therefore consist of products `M a`, gradients of `B(a, b)` with respect to eta, and the
+derivatives of both along `etadot` and `y_e`, which are computed by differences.
 
-Rows are functions `delta(q)` of the configuration; second derivatives of such are symmetric up to the commutator of the frames in which they are taken:
-`x . d(G y) = (dG along y) x + G ad_x y`. A Jacobian `G` moved along `y` gives all of them.
+Rows are functions `delta(q)` of the configuration. Their second derivatives are symmetric up to the commutator of the
+frames in which they are taken: `x . d(G y) = (dG along y) x + G ad_x y`. A Jacobian `G` displaced along `y` gives all
+of them.
 """
 
 from typing import NamedTuple
@@ -34,18 +37,19 @@ from flexmb.kernels.equations.rows import add_row_forces, add_wrenches, row_rate
 from flexmb.kernels.equations.tree import marker_velocity
 
 DIFFERENCE = 3e-8
-"""Of a displacement over the mechanism's length: leaves errors of some 1e-8 of the second derivatives, by curvature and by rounding."""
+"""Difference step relative to the length of the mechanism. The errors of the second derivatives by curvature and by
+rounding are about 1e-8."""
 
 
 class Scratch(NamedTuple):
-    """Arrays of `transposed`."""
+    """Work arrays of `transposed`."""
 
-    P: np.ndarray  # (SECOND_ORDER mmax,) products of the quadratic inertia with eta,
-    R: np.ndarray  # etadot,
-    Y: np.ndarray  # y,
-    A: np.ndarray  # etaddot,
-    moved: np.ndarray  # eta moved along a direction
-    forms: np.ndarray  # (SECOND_ORDER,) of eta
+    P: np.ndarray  # (SECOND_ORDER mmax,) products of the quadratic inertia with eta
+    R: np.ndarray  # products with etadot
+    Y: np.ndarray  # products with y
+    A: np.ndarray  # products with etaddot
+    moved: np.ndarray  # products with eta displaced along a direction
+    forms: np.ndarray  # (SECOND_ORDER,) quadratic forms of eta
     eta: np.ndarray  # (mmax,)
     dJ: np.ndarray  # (6, mmax)
     Mre: np.ndarray  # (6, mmax)
@@ -66,19 +70,22 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(flat: CompiledModel) -> tuple[Scratch, MarkerKinematics]:
-    """Arrays of the right sizes, and places of their own."""
+    """Work arrays of `transposed`, and marker kinematics for displaced configurations."""
     nr, mmax, nv = len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     products = SECOND_ORDER * mmax
     shapes = {
-        "P": products, "R": products, "Y": products, "A": products, "moved": products, "forms": SECOND_ORDER, "eta": mmax, "dJ": (6, mmax), "Mre": (6, mmax), "Mrr": (6, 6), "Lrr": (6, 6), "dJ_moved": (6, mmax), "Lrr_moved": (6, 6),
-        "six": (12, 6), "q": int(flat.q_start[-1]), "G": (nr, 2, 6 + mmax), "values": nr, "efforts": nr, "rates": nr, "forces": nv, "moved_forces": nv, "change": nv, "body": 6 + mmax,
+        "P": products, "R": products, "Y": products, "A": products, "moved": products, "forms": SECOND_ORDER,
+        "eta": mmax, "dJ": (6, mmax), "Mre": (6, mmax), "Mrr": (6, 6), "Lrr": (6, 6), "dJ_moved": (6, mmax),
+        "Lrr_moved": (6, 6), "six": (12, 6), "q": int(flat.q_start[-1]), "G": (nr, 2, 6 + mmax), "values": nr,
+        "efforts": nr, "rates": nr, "forces": nv, "moved_forces": nv, "change": nv, "body": 6 + mmax,
     }  # fmt: skip
     return pointed(Scratch(**{name: np.zeros(shape) for name, shape in shapes.items()})), make_marker_kinematics(flat)
 
 
 @njit(cache=True, fastmath=FAST)
 def _momentum(second, m, Mrr, Mre, Lrr, rigid, elastic, carrier, p):
-    """Momenta `p` (6,) of the velocities `rigid` (6,) and `elastic` (m,), and the rigid velocity that carries them."""
+    """Momenta `p` (6,) of the velocities `rigid` (6,) and `elastic` (m,), and the rigid velocity `carrier` (6,) with
+    these momenta."""
     for i in range(6):
         total = 0.0
         for k in range(6):
@@ -94,7 +101,7 @@ def _momentum(second, m, Mrr, Mre, Lrr, rigid, elastic, carrier, p):
 
 @njit(cache=True)
 def _moments(a, b, sign):
-    """First-moment (3) and inertia (6) coefficients of `sign a . M_rr b`."""
+    """Coefficients of the first moment (3) and the inertia (6) in `sign a . M_rr b`."""
     v = add(cross(load3(a, 0), load3(b, 3)), cross(load3(b, 0), load3(a, 3)))
     x, y, z = load3(a, 3)
     p, q, r = load3(b, 3)
@@ -107,7 +114,8 @@ def _moments(a, b, sign):
 
 @njit(cache=True, fastmath=FAST)
 def _add_gradient(second, m, Mre, dJ, a, ua, Ra, b, ub, Rb, factor, out):
-    """`out += factor dB(a, b)/deta` (m,): velocities (6,) with their carriers, and the products of their elastic parts."""
+    """`out += factor dB(a, b)/deta` (m,), for velocities `a`, `b` (6,) with their carriers `ua`, `ub` and the products
+    `Ra`, `Rb` of their elastic parts."""
     f, d, e = _moments(a, b, factor)
     u, v, p, q = load3(ua, 0), load3(ua, 3), load3(ub, 0), load3(ub, 3)
     if second:
@@ -116,11 +124,17 @@ def _add_gradient(second, m, Mre, dJ, a, ua, Ra, b, ub, Rb, factor, out):
         g = add(cross(za, wb), cross(zb, wa))
         f = sub(f, scale(factor, g))
         d = sub(d, scale(factor, (wa[0] * wb[0], wa[1] * wb[1], wa[2] * wb[2])))
-        e = sub(e, scale(factor, (wa[0] * wb[1] + wa[1] * wb[0], wa[1] * wb[2] + wa[2] * wb[1], wa[2] * wb[0] + wa[0] * wb[2])))  # fmt: skip
+        e = sub(
+            e,
+            scale(
+                factor, (wa[0] * wb[1] + wa[1] * wb[0], wa[1] * wb[2] + wa[2] * wb[1], wa[2] * wb[0] + wa[0] * wb[2])
+            ),
+        )
     for i in range(m):
         out[i] += (
             f[0] * Mre[0, i] + f[1] * Mre[1, i] + f[2] * Mre[2, i]
-            + d[0] * dJ[0, i] + d[1] * dJ[1, i] + d[2] * dJ[2, i] + e[0] * dJ[3, i] + e[1] * dJ[4, i] + e[2] * dJ[5, i]
+            + d[0] * dJ[0, i] + d[1] * dJ[1, i] + d[2] * dJ[2, i]
+            + e[0] * dJ[3, i] + e[1] * dJ[4, i] + e[2] * dJ[5, i]
             + factor * (v[0] * Rb[6 * m + i] + v[1] * Rb[7 * m + i] + v[2] * Rb[8 * m + i])
             + factor * (q[0] * Ra[6 * m + i] + q[1] * Ra[7 * m + i] + q[2] * Ra[8 * m + i])
         )  # fmt: skip
@@ -128,15 +142,19 @@ def _add_gradient(second, m, Mre, dJ, a, ua, Ra, b, ub, Rb, factor, out):
         for i in range(m):
             out[i] += factor * (
                 u[0] * Rb[9 * m + i] + u[1] * Rb[10 * m + i] + u[2] * Rb[11 * m + i]
-                + v[0] * (Rb[17 * m + i] - Rb[19 * m + i]) + v[1] * (Rb[18 * m + i] - Rb[14 * m + i]) + v[2] * (Rb[13 * m + i] - Rb[15 * m + i])
+                + v[0] * (Rb[17 * m + i] - Rb[19 * m + i])
+                + v[1] * (Rb[18 * m + i] - Rb[14 * m + i])
+                + v[2] * (Rb[13 * m + i] - Rb[15 * m + i])
                 + p[0] * Ra[9 * m + i] + p[1] * Ra[10 * m + i] + p[2] * Ra[11 * m + i]
-                + q[0] * (Ra[17 * m + i] - Ra[19 * m + i]) + q[1] * (Ra[18 * m + i] - Ra[14 * m + i]) + q[2] * (Ra[13 * m + i] - Ra[15 * m + i])
+                + q[0] * (Ra[17 * m + i] - Ra[19 * m + i])
+                + q[1] * (Ra[18 * m + i] - Ra[14 * m + i])
+                + q[2] * (Ra[13 * m + i] - Ra[15 * m + i])
             )  # fmt: skip
 
 
 @njit(cache=True)
 def _configure(flat, b, eta, P, forms, dJ, Mrr, Mre, Lrr):
-    """Inertia of body `b` at `eta`, whose products are `P`."""
+    """Inertia of body `b` at `eta` (m,), with products `P`."""
     s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre)
     rigid_block(flat.mass[b], s, J, Mrr)
     if flat.slices[b] == SECOND_ORDER:
@@ -145,7 +163,7 @@ def _configure(flat, b, eta, P, forms, dJ, Mrr, Mre, Lrr):
 
 @njit(cache=True)
 def _difference(weight, direction, length):
-    """How far to move along a direction (m,) for a displacement of `DIFFERENCE`; zero when it is none."""
+    """The factor of a `direction` (m,) that gives a displacement of `DIFFERENCE`; zero for a zero direction."""
     size = 0.0
     for i in range(length):
         size = max(size, abs(direction[i]) * weight[i])
@@ -154,7 +172,7 @@ def _difference(weight, direction, length):
 
 @njit(cache=True)
 def _move(flat, b, eta, P, along, products, epsilon, scratch):
-    """Inertia of body `b` at `eta + epsilon along`, by the products of both."""
+    """Inertia of body `b` at `eta + epsilon along`, from the products of both."""
     m = flat.modes[b]
     for i in range(m):
         scratch.eta[i] = eta[i] + epsilon * along[i]
@@ -175,7 +193,8 @@ def _move(flat, b, eta, P, along, products, epsilon, scratch):
 
 @njit(cache=True, inline="always")
 def _body_transposed(flat, b, q, w, wdot, y, kinematics, workspace, scratch, to_q, to_w, to_wdot):
-    """Add the derivatives of the virtual power of one body's inertia, stiffness, damping and weight; its blocks go to `workspace`."""
+    """Add the derivatives of the virtual power of inertia, stiffness, damping and weight of body `b`; store its mass
+    blocks in `workspace`."""
     m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
     first, n, second = vs - 6 * b, vs + 6 + m, flat.slices[b] == SECOND_ORDER and m > 0
     eta, rate, virtual, rate2 = q[qs + 7 : qs + 7 + m], w[vs + 6 : n], y[vs + 6 : n], wdot[vs + 6 : n]
@@ -252,7 +271,7 @@ def _body_transposed(flat, b, q, w, wdot, y, kinematics, workspace, scratch, to_
 
 @njit(cache=True)
 def add_turned(flat, x, forces, factor, out):
-    """`out += factor ad_x^T forces`, over all bodies."""
+    """`out += factor ad_x^T forces` for all bodies."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
         linear, angular = commuted_back((load3(x, s), load3(x, s + 3)), (load3(forces, s), load3(forces, s + 3)))
@@ -264,7 +283,10 @@ def add_turned(flat, x, forces, factor, out):
 def _add_change_of_forces(
     flat, first, q, along, functions, angles, wrenches, efforts, kinematics, scratch, factor, out
 ):
-    """`out += factor x . d/dx` of the power `along . scratch.forces` of loads, and of rows from the `first` on, whose efforts and wrenches (in the world) stay as they are."""
+    """Add `factor` times the derivative of the power `along . scratch.forces` with respect to the configuration.
+
+    The power is that of rows from `first` on and, for `first` = 0, of loads, with constant efforts and world wrenches.
+    """
     forces, moved, change = scratch.forces, scratch.moved_forces, scratch.change
     add_turned(flat, along, forces, -factor, out)
     epsilon = 0.0
@@ -287,7 +309,8 @@ def _add_change_of_forces(
 
 @njit(cache=True)
 def _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, out):
-    """What loads do as their markers turn: wrenches that follow turn along, and moments have no potential."""
+    """Add the contribution of the rotation of loaded markers: followers rotate with them, and moments have no
+    potential."""
     for l in range(len(flat.load_marker)):
         k = flat.load_marker[l]
         b = flat.marker_body[k]
@@ -297,9 +320,16 @@ def _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, out):
         else:
             moment = cross(spin, load3(wrenches[l], 3))
         wrench_to_body(
-            (0.0, 0.0, 0.0), moment, vector(kinematics.body_point, k), matrix(kinematics.tangent, k), flat.marker_moves[k], kinematics.rows[k], matrix(kinematics.attitude, b),
-            flat.modes[b], scratch.body,
-        )  # fmt: skip
+            (0.0, 0.0, 0.0),
+            moment,
+            vector(kinematics.body_point, k),
+            matrix(kinematics.tangent, k),
+            flat.marker_moves[k],
+            kinematics.rows[k],
+            matrix(kinematics.attitude, b),
+            flat.modes[b],
+            scratch.body,
+        )
         start = flat.v_start[b]
         for i in range(6 + flat.modes[b]):
             out[start + i] -= scratch.body[i]
@@ -333,14 +363,16 @@ def _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, sc
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, scratch.efforts, to_w)
     forces[:] = 0.0
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, scratch.efforts, forces)
-    _add_change_of_forces(flat, nj, q, w, functions, angles, wrenches, scratch.efforts, displaced, scratch, 1.0, to_q)  # fmt: skip
+    _add_change_of_forces(flat, nj, q, w, functions, angles, wrenches, scratch.efforts, displaced, scratch, 1.0, to_q)
 
 
 @njit(cache=True, inline="always")
 def transposed(flat, q, w, wdot, y, functions, angles, kinematics, workspace, scratch, displaced, to_q, to_w, to_wdot):
-    """Derivatives (nv,) of `y . residual` by the configuration (twists of the bodies, elastic increments), velocities and accelerations, where `balance_rows` was evaluated last.
+    """Derivatives `to_q`, `to_w`, `to_wdot` (nv,) of `y . residual` with respect to the configuration (twists of the
+    bodies, elastic increments), velocities and accelerations.
 
-    `scratch`, `displaced`: of `make_scratch`. The mass blocks in `workspace` become those of this configuration. Cost: two further evaluations of the rows, some five of the inertia.
+    `balance_rows` must have been evaluated at this state; the mass blocks in `workspace` are updated to it. `scratch`
+    and `displaced` are from `make_scratch`. Cost: two further evaluations of the rows and about five of the inertia.
     """
     to_q[:] = 0.0
     to_w[:] = 0.0

@@ -1,9 +1,12 @@
-"""How every step of a recorded motion changes with a parameter, compiled.
+"""Derivatives of every step of a recorded motion with respect to a parameter (direct differentiation).
 
-The steps of flexmb/kernels/derivatives/adjoint.py differentiated: from the change of what a step starts from follows that of what it leaves, up to the change of `a'` and of the multipliers, which
-fulfil the derivatives of the residual and of the joint equations: a linear problem with the matrix of a Newton step, up to what that leaves out, so a few corrections. What is linear in the change
-(masses times accelerations, joint equations, reactions) is taken as it is; the rest are differences of two residuals: once a step with the parameter above and below, where the motion is; and in every
-correction with the state above and below, by as little as suits its change, however much that has grown.
+The steps of flexmb/kernels/derivatives/adjoint.py are differentiated. The derivative of the state at the end of a step
+follows from that at its start and from the derivatives of `a'` and of the multipliers. These satisfy the differentiated
+residual and joint equations: a linear system whose matrix is that of a Newton step except for neglected terms, so that
+a few corrections solve it. Terms that are linear in the derivative (masses times accelerations, joint equations,
+reactions) are evaluated exactly. The others are differences of two residuals: once per step with the parameter
+increased and decreased, and in every correction with the state displaced to both sides, by an amount that is
+independent of the size of the derivative.
 """
 
 from typing import NamedTuple
@@ -23,38 +26,45 @@ from flexmb.kernels.steps.solve import mass_times, solve_step
 from flexmb.kernels.steps.step import move, row_compliances, step_factors
 
 KEPT = 5
-"""Changes of earlier steps that predict the next."""
+"""Number of previous steps from which the next derivative is extrapolated."""
 STALLED = 1e-6
-"""Corrections, relative to the change of the accelerations, that do not shrink because of rounding and are the last all the same."""
+"""Correction, relative to the derivative of the accelerations, at which an iteration that stagnates by rounding
+ends."""
 UNCHANGED = 2e-15
-"""Displacements of a step, over the mechanism's length, that are rounding."""
+"""Rounding error of the displacement of a step, relative to the length of the mechanism."""
 ASIDE = 1e-4
-"""Displacement, over the mechanism's length, and velocity, over the largest of the motion, by which the state is moved to both sides: its square is the error, and leaves twelve digits of a residual."""
+"""Difference step of the state: displacement relative to the length of the mechanism, velocity relative to the largest
+of the motion. The relative error is its square; twelve digits of a residual remain."""
 
 
 class Variation(NamedTuple):
-    """Derivatives by the parameter of what the last step left, of places of pivots and attitudes (flexmb/kernels/equations/pivots.py); those of the next; of the frames; scratch."""
+    """Derivatives with respect to the parameter, and work arrays.
+
+    `q`, `w`, `wdot` are those of the state after the last step, in coordinates of pivots and attitudes
+    (flexmb/kernels/equations/pivots.py); `end_q`, `end_w`, `end_wdot` those after the next step; `next_q`, `next_w`,
+    `next_wdot` the same for body frames.
+    """
 
     q: np.ndarray  # (nv,) displacements of the pivots, rotations, elastic increments
     w: np.ndarray
     wdot: np.ndarray
-    a: np.ndarray  # (KEPT + 1, nv) the next, and those of earlier steps
+    a: np.ndarray  # (KEPT + 1, nv) of the next and of earlier steps
     multipliers: np.ndarray  # (KEPT + 1, nj)
-    pivot: np.ndarray  # (nb, 3) of the places of the pivots in the bodies
+    pivot: np.ndarray  # (nb, 3) of the positions of the pivots in the bodies
     end_q: np.ndarray
     end_w: np.ndarray
     end_wdot: np.ndarray
     next_q: np.ndarray  # (nv,) twists of the frames, elastic increments
     next_w: np.ndarray
     next_wdot: np.ndarray
-    increment: np.ndarray  # (nv,) of the motion
-    change: np.ndarray  # of the increment
+    increment: np.ndarray  # (nv,) increment of the motion
+    change: np.ndarray  # (nv,) derivative of the increment
     moved_q: np.ndarray  # (nq,)
     moved_w: np.ndarray
     below: np.ndarray
     above: np.ndarray
-    forced: np.ndarray  # (nv,) what the residual changes by where the motion is
-    joints: np.ndarray  # (nr,) what the joint equations change by where the motion is
+    forced: np.ndarray  # (nv,) partial derivative of the residual
+    joints: np.ndarray  # (nr,) partial derivative of the joint equations
     values: np.ndarray  # (nr,)
     efforts: np.ndarray  # (nr,)
 
@@ -62,7 +72,7 @@ class Variation(NamedTuple):
 def make_variation(
     flat: CompiledModel, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, a: np.ndarray, pivot: np.ndarray
 ) -> Variation:
-    """At the start."""
+    """A variation with the derivatives of the initial state."""
     nq, nv, nr = int(flat.q_start[-1]), len(w), len(flat.row_kind)
     earlier, multipliers = np.zeros((KEPT + 1, nv)), np.zeros((KEPT + 1, flat.joint_rows))
     earlier[0] = a
@@ -73,25 +83,64 @@ def make_variation(
 
 @njit(cache=True)
 def _next(flat, tree, scheme, h, track, step, v):
-    """What the change of the next accelerations makes of the change of a step's end."""
-    move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v.w, v.a[1], v.wdot, v.a[0], v.change, v.end_w, v.end_wdot)  # fmt: skip
+    """Derivatives of the state at the end of a step from those of the accelerations."""
+    move(
+        h,
+        scheme.beta,
+        scheme.gamma,
+        scheme.alpha_m,
+        scheme.alpha_f,
+        v.w,
+        v.a[1],
+        v.wdot,
+        v.a[0],
+        v.change,
+        v.end_w,
+        v.end_wdot,
+    )
     v.end_q[:] = 0.0
     add_moved(flat, tree, v.increment, v.q, v.change, v.end_q)
-    changes_from_pivots(flat, tree, v.pivot, track.q[step], track.w[step], track.wdot[step], v.end_q, v.end_w, v.end_wdot, v.next_q, v.next_w, v.next_wdot)  # fmt: skip
+    changes_from_pivots(
+        flat,
+        tree,
+        v.pivot,
+        track.q[step],
+        track.w[step],
+        track.wdot[step],
+        v.end_q,
+        v.end_w,
+        v.end_wdot,
+        v.next_q,
+        v.next_w,
+        v.next_wdot,
+    )
 
 
 @njit(cache=True)
 def _force(flats, size, bends, tables, track, step, couplings, variation, kinematics, scratch):
-    """What the residual and the joint equations change by with the parameter, where the motion is; where that `bends` them, by differences of fourth order."""
+    """Partial derivatives of the residual and of the joint equations with respect to the parameter, by central
+    differences; if they are nonlinear in the parameter (`bends`), of fourth order."""
     v, nj = variation, len(track.multipliers[step])
     for i in range(len(v.forced)):
         v.forced[i] = couplings[step - 1, i]
     v.joints[:] = 0.0
     for side in range(1, 5 if bends else 3):
-        weight = (-0.5 if side % 2 == 1 else 0.5) / size  # below, above; nearer below, nearer above
+        weight = (-0.5 if side % 2 == 1 else 0.5) / size  # side: below, above, below by half, above by half
         if bends:
             weight *= -1.0 / 3.0 if side < 3 else 8.0 / 3.0
-        residual(flats[side], track.q[step], track.w[step], track.wdot[step], track.multipliers[step], tables[side][step - 1], track.angles[step], kinematics[side], scratch, v.below, scratch.energies)  # fmt: skip
+        residual(
+            flats[side],
+            track.q[step],
+            track.w[step],
+            track.wdot[step],
+            track.multipliers[step],
+            tables[side][step - 1],
+            track.angles[step],
+            kinematics[side],
+            scratch,
+            v.below,
+            scratch.energies,
+        )
         for i in range(len(v.forced)):
             v.forced[i] += weight * v.below[i]
         for r in range(nj):
@@ -100,13 +149,26 @@ def _force(flats, size, bends, tables, track, step, couplings, variation, kinema
 
 @njit(cache=True)
 def _moved_residual(flat, functions, size, track, step, variation, kinematics, workspace, out):
-    """The residual where the motion has changed by `size` times the derivatives, its accelerations and multipliers as they are."""
+    """The residual for a state displaced by `size` times its derivatives, with unchanged accelerations and
+    multipliers."""
     v = variation
     for i in range(len(v.w)):
         v.change[i] = size * v.next_q[i]
         v.moved_w[i] = track.w[step, i] + size * v.next_w[i]
     displace(flat, track.q[step], v.change, v.moved_q)
-    residual(flat, v.moved_q, v.moved_w, track.wdot[step], track.multipliers[step], functions, track.angles[step], kinematics, workspace, out, workspace.energies)  # fmt: skip
+    residual(
+        flat,
+        v.moved_q,
+        v.moved_w,
+        track.wdot[step],
+        track.multipliers[step],
+        functions,
+        track.angles[step],
+        kinematics,
+        workspace,
+        out,
+        workspace.energies,
+    )
 
 
 @njit(cache=True)
@@ -128,11 +190,17 @@ def vary(
     workspace,
     scratch,
 ):
-    """Derivatives by a parameter along the steps after `first` to `last` of a track. Returns zero, or the number of the step whose iteration fails.
+    """Derivatives with respect to a parameter along the steps `first` + 1 to `last` of a track.
 
-    `tree`: of the coordinates of the motion. `flats`, `tables` (n, nf, 3), `kinematics`: mechanism, functions of time and markers' places with the parameter as it is, below and above by `size`, and below and above by half of it,
-    which only counts if residuals are not linear in the parameter (`bends`); `workspace`, `scratch`: of the motion and of its neighbours. `speed`: the largest of the motion, in lengths of the
-    mechanism. `couplings` (n, nv): forces that the arrays of a mechanism do not hold, by the parameter.
+    - `tree`: the coordinates of the motion.
+    - `flats`, `tables` (n, nf, 3), `kinematics`: compiled models, functions of time and marker kinematics for the given
+      parameter, the parameter decreased and increased by `size`, and by half of it. The last two are used only if
+      residuals are nonlinear in the parameter (`bends`).
+    - `speed`: the largest speed of the motion, in lengths of the mechanism per unit of time.
+    - `couplings` (n, nv): derivatives of forces that the compiled models do not contain.
+    - `workspace`, `scratch`: workspaces of the motion and of displaced states.
+
+    Returns zero, or the number of the step whose iteration fails.
     """
     flat = flats[0]
     v, nv, nj = variation, len(flat.weight), flat.joint_rows

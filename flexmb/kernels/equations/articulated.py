@@ -1,7 +1,8 @@
-"""Accelerations of an open tree of rigid bodies in joint coordinates, by recursion: O(bodies), one unknown a free axis of a joint.
+"""Accelerations of an open tree of rigid bodies in joint coordinates by the articulated-body algorithm, in O(bodies).
 
-Each body's articulated inertia, what its parent feels of it and of all that hangs on it, is its own and that of its children with the free axes of their joints eliminated, one after the
-other. In axes of the bodies; gravity is an acceleration of the ground.
+The articulated inertia of a body, which determines its reaction on its parent, is its own inertia plus those of its
+children after elimination of the free axes of their joints. Vectors are in body axes; gravity is an acceleration of the
+ground. There is one unknown for each free axis of a joint.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3.
 """
@@ -39,18 +40,18 @@ FAST = {"contract"}
 
 
 class Articulated(NamedTuple):
-    """What the recursion needs and leaves; S is constant."""
+    """Data and work arrays of the recursion; the joint axes S are constant."""
 
     parent: np.ndarray  # (nb,) body, GROUND for none
-    place: np.ndarray  # (nb, 3, 3) axes of the parent's marker, in the parent
-    point: np.ndarray  # (nb, 3) and its point
-    back: np.ndarray  # (nb, 3, 3) axes of the body's own marker, transposed
-    own: np.ndarray  # (nb, 3) and its point
+    place: np.ndarray  # (nb, 3, 3) axes of the marker on the parent, in the parent
+    point: np.ndarray  # (nb, 3) point of the marker on the parent
+    back: np.ndarray  # (nb, 3, 3) axes of the marker on the body, transposed
+    own: np.ndarray  # (nb, 3) point of the marker on the body
     S: np.ndarray  # (na, 6) twist of each body for each free axis of its joint
-    attitude: np.ndarray  # (nb, 3, 3) of the body in its parent
-    arm: np.ndarray  # (nb, 3) position of its frame there
+    attitude: np.ndarray  # (nb, 3, 3) attitude of the body relative to its parent
+    arm: np.ndarray  # (nb, 3) position of the body frame in the parent
     twist: np.ndarray  # (nb, 6)
-    drift: np.ndarray  # (nb, 6) acceleration without that of the joint and of the parent
+    drift: np.ndarray  # (nb, 6) velocity-dependent acceleration of the joint
     inertia: np.ndarray  # (nb, 3, 3, 3): blocks vv, v-omega, omega-omega
     force: np.ndarray  # (nb, 6)
     acceleration: np.ndarray  # (nb, 6)
@@ -60,9 +61,14 @@ class Articulated(NamedTuple):
 
 
 def make_articulated(flat: CompiledModel, tree: Tree) -> Articulated:
-    """Of a tree of rigid bodies."""
+    """The data of a tree of rigid bodies."""
     nb, axes = len(tree.order), []
-    place, point, back, own = np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3)), np.tile(np.eye(3), (nb, 1, 1)), np.zeros((nb, 3))  # fmt: skip
+    place, point, back, own = (
+        np.tile(np.eye(3), (nb, 1, 1)),
+        np.zeros((nb, 3)),
+        np.tile(np.eye(3), (nb, 1, 1)),
+        np.zeros((nb, 3)),
+    )
     parent = np.full(nb, GROUND)
     for b in range(nb):
         k, child = tree.parent[b], tree.child[b]
@@ -84,7 +90,7 @@ def make_articulated(flat: CompiledModel, tree: Tree) -> Articulated:
 
 @njit(cache=True, fastmath=FAST)
 def _six(a, k):
-    """Row k of an array (n, 6): its two halves."""
+    """Row k of an array (n, 6) as two vectors."""
     return (a[k, 0], a[k, 1], a[k, 2]), (a[k, 3], a[k, 4], a[k, 5])
 
 
@@ -129,12 +135,16 @@ def _crossed(X, r):
 
 @njit(cache=True, fastmath=FAST)
 def _difference(X, Y):
-    return (X[0] - Y[0], X[1] - Y[1], X[2] - Y[2], X[3] - Y[3], X[4] - Y[4], X[5] - Y[5], X[6] - Y[6], X[7] - Y[7], X[8] - Y[8])  # fmt: skip
+    return (
+        X[0] - Y[0], X[1] - Y[1], X[2] - Y[2],
+        X[3] - Y[3], X[4] - Y[4], X[5] - Y[5],
+        X[6] - Y[6], X[7] - Y[7], X[8] - Y[8],
+    )  # fmt: skip
 
 
 @njit(cache=True, fastmath=FAST)
 def _outward(flat, tree, pose, v, t):
-    """Places, twists and own inertia forces of all bodies."""
+    """Outward recursion: relative poses, twists and inertia forces of all bodies."""
     for k in range(len(tree.order)):
         b = tree.order[k]
         y, first, last = tree.start[b], tree.axis_start[b], tree.axis_start[b + 1]
@@ -168,7 +178,7 @@ def _outward(flat, tree, pose, v, t):
 
 @njit(cache=True, fastmath=FAST)
 def _inward(tree, t):
-    """Articulated inertias and forces, joints eliminated."""
+    """Inward recursion: articulated inertias and forces, with eliminated joints."""
     for k in range(len(tree.order) - 1, -1, -1):
         b = tree.order[k]
         A, B, C = matrix(t.inertia[b], 0), matrix(t.inertia[b], 1), matrix(t.inertia[b], 2)
@@ -195,7 +205,7 @@ def _inward(tree, t):
         f, m = rotate(R, f), rotate(R, m)
         moved = _difference(B, _crossed(A, r))
         inner = _difference(C, _crossed(transposed(B), r))
-        # skew(r) X, by the transposed of X
+        # skew(r) X, from the transpose of X
         outer = _crossed(transposed(moved), r)
         _add_nine(t.inertia, parent, 0, A)
         _add_nine(t.inertia, parent, 1, moved)
@@ -206,7 +216,10 @@ def _inward(tree, t):
 
 @njit(cache=True, fastmath=FAST)
 def tree_accelerations(flat, tree, pose, v, t, vdot):
-    """Accelerations `vdot` (ny,) of the joints at their motions `pose` (nb, 7) and velocities `v` (ny,); `t.force` (nb, 6): applied forces on the bodies in their axes, which are used up."""
+    """Accelerations `vdot` (ny,) of the joints at relative poses `pose` (nb, 7) and velocities `v` (ny,).
+
+    `t.force` (nb, 6) holds the applied forces on the bodies in body axes; it is overwritten.
+    """
     _outward(flat, tree, pose, v, t)
     _inward(tree, t)
     ground = scale(-1.0, load3(flat.gravity, 0))
@@ -231,7 +244,7 @@ def tree_accelerations(flat, tree, pose, v, t, vdot):
 
 @njit(cache=True)
 def moved_joints(tree, pose, increment, out):
-    """The motions `out` (nb, 7) of the joints after increments (ny,) on their free axes."""
+    """The relative poses `out` (nb, 7) of the joints after an `increment` (ny,) on their free axes."""
     for b in range(len(tree.order)):
         rho, theta = joint_twist(tree, b, increment, tree.start[b])
         d, p = compose(load3(pose[b], 0), (pose[b, 3], pose[b, 4], pose[b, 5], pose[b, 6]), rho, theta)
@@ -241,7 +254,10 @@ def moved_joints(tree, pose, increment, out):
 
 @njit(cache=True)
 def joint_exponential_rates(tree, theta, v, out):
-    """`exponential_rates` of the joints' increments `theta` (ny,): free axes are groups, so nothing leaves them."""
+    """Rates `out` (ny,) of the exponential coordinates `theta` (ny,) of the joints for velocities `v` (ny,).
+
+    As the free motions of a joint form a group, the rates have no components along blocked axes.
+    """
     for b in range(len(tree.order)):
         y, first, last = tree.start[b], tree.axis_start[b], tree.axis_start[b + 1]
         linear, angular = bernoulli_rates(joint_twist(tree, b, theta, y), joint_twist(tree, b, v, y))

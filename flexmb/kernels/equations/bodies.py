@@ -1,6 +1,7 @@
-"""Mass blocks, inertia forces and energies of one body, compiled; flexmb/bodies/dynamics.py says the same in a readable way. Gravity is added in flexmb/kernels/equations/residual.py, `balance_body`.
+"""Mass blocks, inertia forces and energies of one body; flexmb/bodies/dynamics.py is the readable reference.
 
-Loops over the elastic coordinates are straight lines of arithmetic on rows of contiguous numbers: the compiler makes vector instructions of them.
+Gravity is added in flexmb/kernels/equations/residual.py, `balance_body`. Loops over the elastic coordinates are
+branch-free arithmetic on rows of contiguous numbers, for which the compiler generates vector instructions.
 """
 
 from numba import njit
@@ -26,9 +27,10 @@ from flexmb.kernels.base.dense import FAST, add_coupled, cholesky, inner, solve6
 
 @njit(cache=True, fastmath=FAST)
 def _products(columns, first, eta, etadot, P, R):
-    """`P = Q_k eta` and, from entry `first` on, `R = Q_k etadot`, slices k one after the other: the O(m^2) part of a step.
+    """`P = Q_k eta` and, from entry `first` on, `R = Q_k etadot`, for consecutive slices k: the O(m^2) part of a step.
 
-    Column j of all slices is row j of `columns`; four at a time, so that the results are written once for four columns.
+    Row j of `columns` contains column j of all slices. Four columns are processed at a time, so that results are
+    written once for four columns.
     """
     m, length = columns.shape
     for r in range(length):
@@ -50,7 +52,7 @@ def _products(columns, first, eta, etadot, P, R):
 
 @njit(cache=True)
 def _quadratic_forms(P, first, last, eta, forms):
-    """`forms_k = eta^T Q_k eta` from the products, of the slices from `first` up to `last`."""
+    """`forms_k = eta^T Q_k eta` from the products `P`, for slices `first` to `last` - 1."""
     m = len(eta)
     for k in range(first, last):
         forms[k] = inner(P[k * m :], eta, m)
@@ -58,7 +60,7 @@ def _quadratic_forms(P, first, last, eta, forms):
 
 @njit(cache=True, inline="always")
 def _symmetric(a):
-    """Matrix of its components xx, yy, zz, xy, yz, zx."""
+    """The symmetric matrix with components xx, yy, zz, xy, yz, zx."""
     return (a[0], a[3], a[5], a[3], a[1], a[4], a[5], a[4], a[2])
 
 
@@ -78,10 +80,12 @@ def _inertia_from_moments(P):
 
 @njit(cache=True, fastmath=FAST)
 def _affine_part(mass, s0, inverse, S1, Sf, P, forms, eta, s, J, dJ):
-    """The inertia with g, from that of the linear field `J`; the derivatives `dJ` (6, m) likewise, in place.
+    """The inertia (9) with the second-order field g, from the inertia `J` of the linear field; updates its derivatives
+    `dJ` (6, m) in place.
 
-    About the mass centre `P -> F P F^T`, `F = I + beta / 2`: see `flexmb.bodies.dynamics`. `inverse`: that of the undeformed second moments;
-    `S1`, `Sf`: derivatives of the first moment without and with g; `s`: the first moment with g.
+    About the mass centre, `P` becomes `F P F^T` with `F = I + beta / 2` (see `flexmb.bodies.dynamics`). `inverse` is
+    that of the undeformed second moments; `S1` and `Sf` are the derivatives of the first moment without and with g; `s`
+    is the first moment with g.
     """
     m = len(eta)
     over = 1.0 / mass
@@ -145,8 +149,8 @@ def _affine_part(mass, s0, inverse, S1, Sf, P, forms, eta, s, J, dJ):
 
 @njit(cache=True, fastmath=FAST)
 def _elastic_blocks(second, m, linear, P, eta, dJ, Mre):
-    """Derivatives of the inertia of the linear field `dJ` (6, m), and the coupling block `Mre = [S_f; H_f]` (6, m)."""
-    for k in range(len(dJ)):  # lengths unknown to the compiler, which otherwise writes out the loops
+    """Derivatives `dJ` (6, m) of the inertia of the linear field, and the coupling block `Mre = [S_f; H_f]` (6, m)."""
+    for k in range(len(dJ)):  # with a constant length the compiler would unroll the loop
         for i in range(m):
             dJ[k, i] = linear[3 + k, i] + 2.0 * P[k * m + i]
     for k in range(len(Mre) // 2):
@@ -162,7 +166,7 @@ def _elastic_blocks(second, m, linear, P, eta, dJ, Mre):
 
 @njit(cache=True, fastmath=FAST)
 def _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias):
-    """Velocity-dependent elastic inertia forces."""
+    """Velocity-dependent inertia forces of the elastic coordinates, `bias[6:]`."""
     ox, oy, oz = omega
     ux, uy, uz = uw
     e0 = 0.5 * (ux * ux - 2.0 * ux * ox)
@@ -183,14 +187,19 @@ def _elastic_bias(m, Mre, R, dJ, arm, back, turning, uw, omega, bias):
 
 @njit(cache=True, inline="always")
 def products_of(flat, b, first, eta, etadot, P, R):
-    """`P = Q_k eta` and, from slice `first` on, `R = Q_k etadot` of the quadratic inertia of body `b`; slices k one after the other."""
+    """`P = Q_k eta` and, from slice `first` on, `R = Q_k etadot`, for consecutive slices k of the quadratic inertia of
+    body `b`."""
     m, length, start = flat.modes[b], flat.slices[b] * flat.modes[b], flat.quadratic_start[b]
     _products(flat.quadratic[start : start + length * m].reshape(m, length), first * m, eta, etadot, P, R)
 
 
 @njit(cache=True, inline="always")
 def inertia_at(flat, b, eta, P, forms, dJ, Mre):
-    """First moment (3) and inertia (9) about its frame of body `b` deformed by `eta`, whose products are `P`; their derivatives into `dJ` (6, m) and `Mre = [S_f; H_f]` (6, m); `forms` (slices,) is scratch."""
+    """First moment (3) and inertia (9) of body `b` about the origin of its frame, at `eta` (m,) with products `P`.
+
+    Fills the derivatives `dJ` (6, m) and the coupling block `Mre = [S_f; H_f]` (6, m); `forms` (slices,) is a work
+    array.
+    """
     m, s0, J0 = flat.modes[b], vector(flat.s0, b), matrix(flat.J0, b)
     if m == 0:
         return s0, J0
@@ -215,7 +224,7 @@ def inertia_at(flat, b, eta, P, forms, dJ, Mre):
 
 @njit(cache=True)
 def rigid_block(mass, s, J, Mrr):
-    """Fill the mass matrix (6, 6) of the rigid velocities."""
+    """Fill the mass matrix `Mrr` (6, 6) of the rigid velocities."""
     for r in range(3):
         for c in range(3):
             Mrr[r, c] = mass if r == c else 0.0
@@ -230,7 +239,7 @@ def rigid_block(mass, s, J, Mrr):
 
 @njit(cache=True)
 def lower_factor(Mrr, Lrr):
-    """Cholesky factor `Lrr` (6, 6), its diagonal inverted, of a mass matrix."""
+    """The Cholesky factor `Lrr` (6, 6), with inverted diagonal, of the mass matrix `Mrr` (6, 6)."""
     for r in range(6):
         for c in range(r + 1):
             Lrr[r, c] = Mrr[r, c]
@@ -239,11 +248,13 @@ def lower_factor(Mrr, Lrr):
 
 @njit(cache=True)
 def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
-    """Fill the mass blocks and the velocity-dependent inertia force of body `b`; return its kinetic energy and first moment.
+    """Fill the mass blocks and the velocity-dependent inertia force of body `b`; returns its kinetic energy and first
+    moment.
 
-    Inputs `eta` (m,), `w = [v, omega, etadot]` (6+m,), `scratch` (see `scratch_size`) and `sixes` (2, 6). Outputs `Mrr` (6, 6), its Cholesky factor `Lrr` where the body has a
-    second-order field, `Mre = [S_f; H_f]` (6, m) and `bias` (6+m,), so that the equations of the body read `M wdot + bias = forces`, with `M_ee = I`, or that of
-    `add_elastic_inertia` with a second-order field.
+    Inputs: `eta` (m,) and `w = [v, omega, etadot]` (6+m,). Outputs: `Mrr` (6, 6), its Cholesky factor `Lrr` if the body
+    has a second-order field, `Mre = [S_f; H_f]` (6, m) and `bias` (6+m,). The equations of the body are
+    `M wdot + bias = forces`, where `M_ee = I` or, with a second-order field, the matrix of `add_elastic_inertia`.
+    `scratch` (see `scratch_size`) and `sixes` (2, 6) are work arrays.
     """
     m, mass = flat.modes[b], flat.mass[b]
     v, omega = load3(w, 0), load3(w, 3)
@@ -271,14 +282,14 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     angular = add(angular, add(cross(s, v), rotate(J, omega)))
     rigid_block(mass, s, J, Mrr)
 
-    drift = add(cross(omega, sdot), spread)  # rate of the momenta at constant velocities
+    drift = add(cross(omega, sdot), spread)  # rates of the momenta at constant velocities
     swing = add(add(cross(sdot, v), rotate(Jdot, omega)), turned)
     store(bias, 0, add(drift, cross(omega, momentum)))
     store(bias, 3, add(swing, add(cross(omega, angular), cross(v, momentum))))
     kinetic = 0.5 * (dot(v, momentum) + dot(omega, angular))
     if m == 0:
         return kinetic, s
-    uv, uw = v, omega  # the rigid velocity that carries the momenta
+    uv, uw = v, omega  # the rigid velocity with the same momenta
     back, turning = NOTHING, NOTHING
     if second:
         lower_factor(Mrr, Lrr)
@@ -309,7 +320,8 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
 
 @njit(cache=True)
 def add_elastic_inertia(flat, b, Lrr, Mre, rate, sixes, out):
-    """`out += M_ee rate` (m,): the identity, with a second-order field plus `M_re^T M_rr^-1 M_re - M_re0^T M_rr0^-1 M_re0`; `Lrr` factors `M_rr`."""
+    """`out += M_ee rate` (m,), where `M_ee` is the identity or, with a second-order field,
+    `I + M_re^T M_rr^-1 M_re - M_re0^T M_rr0^-1 M_re0`; `Lrr` is the factor of `M_rr`."""
     m = flat.modes[b]
     for i in range(m):
         out[i] += rate[i]
@@ -325,6 +337,6 @@ def add_elastic_inertia(flat, b, Lrr, Mre, rate, sixes, out):
     solve6_all(flat.rest_chol[b], sixes[1:])
     a, b_, c, d, e, f = now[0], now[1], now[2], now[3], now[4], now[5]
     p, q, r, t, u, v = rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
-    for i in range(m):  # both products in one loop: `add_transposed` twice takes a twelfth more of a residual
+    for i in range(m):  # both products in one loop: two calls of `add_transposed` would slow a residual by a twelfth
         out[i] += Mre[0, i] * a + Mre[1, i] * b_ + Mre[2, i] * c + Mre[3, i] * d + Mre[4, i] * e + Mre[5, i] * f
         out[i] -= Mre0[0, i] * p + Mre0[1, i] * q + Mre0[2, i] * r + Mre0[3, i] * t + Mre0[4, i] * u + Mre0[5, i] * v

@@ -1,4 +1,4 @@
-"""Displacements of all bodies at once: configurations moved by them, and their sizes, compiled."""
+"""Displacements of all bodies: displaced configurations, and the size of displacements."""
 
 import numpy as np
 from numba import njit
@@ -8,7 +8,7 @@ from flexmb.kernels.base.algebra import compose, load3, store
 
 @njit(cache=True)
 def displace(flat, q, increment, out):
-    """`out = q o exp(increment)`: configuration moved by twists (6 per body) and elastic increments."""
+    """The displaced configuration `out = q o exp(increment)` (nq,), with twists (6 per body) and elastic increments."""
     for b in range(len(flat.modes)):
         qs, vs, m = flat.q_start[b], flat.v_start[b], flat.modes[b]
         quaternion = (q[qs + 3], q[qs + 4], q[qs + 5], q[qs + 6])
@@ -21,7 +21,7 @@ def displace(flat, q, increment, out):
 
 @njit(cache=True)
 def largest(x, weight):
-    """Largest weighted entry; not a number if one is not."""
+    """The largest weighted entry of `x` in magnitude; NaN if an entry is not finite."""
     size = 0.0
     for i in range(len(x)):
         value = abs(x[i]) * weight[i]
@@ -33,9 +33,11 @@ def largest(x, weight):
 
 @njit(cache=True)
 def largest_vector(tree, x, weight):
-    """Largest weighted displacement, rotation or elastic coordinate of a body in the coordinates of the tree; not a number if an entry is not.
+    """The largest weighted displacement, rotation or elastic coordinate of a body in the coordinates of the tree; NaN
+    if an entry is not finite.
 
-    Displacements and rotations by their lengths: pivots move in the axes of the world, and no size of a step may depend on how an observer has turned them.
+    Displacements and rotations are measured by their norms, so that the result does not depend on the orientation of
+    the world axes, in which pivots move.
     """
     size = 0.0
     for b in range(len(tree.order)):
@@ -61,7 +63,7 @@ def largest_vector(tree, x, weight):
 
 @njit(cache=True)
 def fastest_turn(flat, w):
-    """Largest component of an angular velocity: the speed of a motion that no uniform translation changes."""
+    """The largest component of an angular velocity: a measure of speed that is independent of uniform translations."""
     size = 0.0
     for b in range(len(flat.modes)):
         s = flat.v_start[b] + 3

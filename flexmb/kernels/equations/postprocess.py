@@ -1,16 +1,18 @@
-"""Stored motion looked at again: paths of markers, wrenches of joints; compiled, because it is done for every stored time."""
+"""Evaluation of stored motions: paths of markers, momenta, wrenches of joints, violations of joint equations."""
 
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import add, cross, load3, matrix, rotate, vector
+from flexmb.kernels.base.algebra import add, cross, load3, matrix, rotate, scale, store, vector
 from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.base.dense import three_rows
+from flexmb.kernels.equations.bodies import inertia_at, products_of
 from flexmb.kernels.equations.rows import angles_at, place_marker, row_geometry, turn_bodies
 
 
 @njit(cache=True)
 def marker_paths(flat, k, q, kinematics, position, axes):
-    """World `position` (nt, 3) and `axes` (nt, 3, 3) of marker k at the configurations `q` (nt, nq)."""
+    """World `position` (nt, 3) and `axes` (nt, 3, 3) of marker `k` at the configurations `q` (nt, nq)."""
     for t in range(len(q)):
         turn_bodies(flat, q[t], kinematics)
         place_marker(flat, q[t], kinematics, k)
@@ -22,7 +24,10 @@ def marker_paths(flat, k, q, kinematics, position, axes):
 
 @njit(cache=True)
 def angles_along(flat, q, kinematics, follow, angles):
-    """The `angles` (nt, na) at the configurations `q` (nt, nq), each in the turn next to what its row holds; with `follow` next to the row before it, but for the first."""
+    """The continuous `angles` (nt, na) at the configurations `q` (nt, nq).
+
+    Each is within half a turn of its given value or, with `follow`, of its value at the previous time.
+    """
     for t in range(len(q)):
         turn_bodies(flat, q[t], kinematics)
         for k in range(angles.shape[1]):
@@ -35,7 +40,8 @@ def angles_along(flat, q, kinematics, follow, angles):
 
 @njit(cache=True)
 def marker_velocities(flat, k, q, w, kinematics, velocity, angular):
-    """World `velocity` (nt, 3) of marker k's point and `angular` velocity (nt, 3) of its axes, at the states `q` (nt, nq), `w` (nt, nv)."""
+    """World `velocity` (nt, 3) of the point of marker `k`, and `angular` velocity (nt, 3) of its axes, at the states
+    `q` (nt, nq), `w` (nt, nv)."""
     b = flat.marker_body[k]
     if b == GROUND:
         return
@@ -61,23 +67,62 @@ def marker_velocities(flat, k, q, w, kinematics, velocity, angular):
 
 
 @njit(cache=True)
+def momenta_along(flat, b, q, w, kinematics, scratch, Mre, centre, linear, angular):
+    """World position of the mass centre of body `b`, its linear momentum and its angular momentum about the origin of
+    the world, each (nt, 3), at the states `q` (nt, nq), `w` (nt, nv).
+
+    `scratch` (see `scratch_size`) and `Mre` (6, m) are work arrays.
+    """
+    m, mass, qs, vs = flat.modes[b], flat.mass[b], flat.q_start[b], flat.v_start[b]
+    length = flat.slices[b] * m
+    P, R = scratch[:length], scratch[length : 2 * length]
+    forms, dJ = scratch[2 * length + 6 * m :], scratch[2 * length : 2 * length + 6 * m].reshape(6, m)
+    for t in range(len(q)):
+        turn_bodies(flat, q[t], kinematics)
+        attitude, r = matrix(kinematics.attitude, b), load3(q[t], qs)
+        v, omega = load3(w[t], vs), load3(w[t], vs + 3)
+        eta, rate = q[t, qs + 7 : qs + 7 + m], w[t, vs + 6 : vs + 6 + m]
+        if m > 0:
+            products_of(flat, b, 6, eta, rate, P, R)
+        s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre)
+        momentum = add(scale(mass, v), cross(omega, s))
+        swing = add(cross(s, v), rotate(J, omega))
+        if m > 0:
+            momentum, swing = add(momentum, three_rows(Mre, 0, rate, m)), add(swing, three_rows(Mre, 3, rate, m))
+        momentum = rotate(attitude, momentum)
+        store(centre[t], 0, add(r, rotate(attitude, scale(1.0 / mass, s))))
+        store(linear[t], 0, momentum)
+        store(angular[t], 0, add(rotate(attitude, swing), cross(r, momentum)))
+
+
+@njit(cache=True)
 def row_wrenches(flat, rows, q, functions, multipliers, kinematics, out):
-    """Sum over `rows` of the wrench (nt, 6) on the second body, at its marker, world axes; `functions` (nt, nf, 3) of time."""
+    """Add to `out` (nt, 6) the wrenches of `rows` on the second body, at its marker, in world axes.
+
+    `functions` (nt, nf, 3) are the functions of time, `multipliers` (nt, nr) those of the rows.
+    """
     for t in range(len(q)):
         turn_bodies(flat, q[t], kinematics)
         placed_a, placed_b = -1, -1
         for r in rows:
             a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
-            if a != placed_a or b != placed_b:  # most rows of a joint share their markers
+            if a != placed_a or b != placed_b:  # the rows of a joint share their markers
                 place_marker(flat, q[t], kinematics, a)
                 place_marker(flat, q[t], kinematics, b)
                 placed_a, placed_b = a, b
             given = functions[t, flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
             A = matrix(kinematics.axes, a)
             _, nv, nw = row_geometry(
-                flat.row_kind[r], flat.row_axes[r, 0], flat.row_axes[r, 1], given, 0.0, vector(kinematics.position, a), A,
-                vector(kinematics.position, b), matrix(kinematics.axes, b),
-            )  # fmt: skip
+                flat.row_kind[r],
+                flat.row_axes[r, 0],
+                flat.row_axes[r, 1],
+                given,
+                0.0,
+                vector(kinematics.position, a),
+                A,
+                vector(kinematics.position, b),
+                matrix(kinematics.axes, b),
+            )
             force, moment = rotate(A, nv), rotate(A, nw)
             for i in range(3):
                 out[t, i] -= multipliers[t, r] * force[i]
@@ -86,7 +131,12 @@ def row_wrenches(flat, rows, q, functions, multipliers, kinematics, out):
 
 @njit(cache=True)
 def largest_violations(flat, q, functions, angles, acts, kinematics, worst, when):
-    """The largest |value| (nj,) of every joint equation over the configurations `q` (nt, nq) at which it `acts` (nt, nj), with `angles` (nt, na), and `when` (nj,) it is reached; `functions` (nt, nf, 3) of time."""
+    """The largest violation `worst` (nj,) of every joint equation over the configurations `q` (nt, nq), and the index
+    `when` (nj,) of its time.
+
+    `acts` (nt, nj) marks the times at which an equation is active; `angles` (nt, na) and `functions` (nt, nf, 3) are
+    the continuous angles and the functions of time.
+    """
     for t in range(len(q)):
         turn_bodies(flat, q[t], kinematics)
         placed_a, placed_b = -1, -1
@@ -101,8 +151,15 @@ def largest_violations(flat, q, functions, angles, acts, kinematics, worst, when
             given = functions[t, flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
             near = angles[t, flat.row_angle[r]] if flat.row_angle[r] >= 0 else 0.0
             value, _, _ = row_geometry(
-                flat.row_kind[r], flat.row_axes[r, 0], flat.row_axes[r, 1], given, near, vector(kinematics.position, a),
-                matrix(kinematics.axes, a), vector(kinematics.position, b), matrix(kinematics.axes, b),
-            )  # fmt: skip
+                flat.row_kind[r],
+                flat.row_axes[r, 0],
+                flat.row_axes[r, 1],
+                given,
+                near,
+                vector(kinematics.position, a),
+                matrix(kinematics.axes, a),
+                vector(kinematics.position, b),
+                matrix(kinematics.axes, b),
+            )
             if abs(value) > worst[r]:
                 worst[r], when[r] = abs(value), t

@@ -1,4 +1,4 @@
-"""Residual of the equations of motion, compiled: unbalanced forces, energies, powers (gravity: `balance_body`)."""
+"""The residual of the equations of motion, energies and powers. Gravity is in `balance_body`."""
 
 from numba import njit
 
@@ -19,12 +19,14 @@ KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
 
 SLOPE, NEAR = 1e-6, 1e-3
-"""Step of the differences that give the slopes of force laws, relative to a coordinate (or its rate), and the part of the mechanism's length or of an angle of one (times the mechanism's rate) below which it does not fall with it."""
+"""Difference step of the slopes of force laws, relative to the coordinate (or its rate), and the lower bound of the
+latter, relative to the length of the mechanism or to an angle of one (times the rate of the mechanism)."""
 
 
 @njit(cache=True, fastmath=FAST)
 def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, g, out):
-    """Elastic part of the residual of a body, in place of its applied forces `out`; returns its strain energy."""
+    """Overwrite the applied forces `out` (m,) by the elastic part of the residual of a body; returns its strain
+    energy."""
     a, b, c = acceleration[0] - g[0], acceleration[1] - g[1], acceleration[2] - g[2]
     d, e, f = acceleration[3], acceleration[4], acceleration[5]
     energy = 0.0
@@ -38,7 +40,8 @@ def _balance_elastic(m, bias, stiffness, damping, eta, rate, Mre, acceleration, 
 
 @njit(cache=True, inline="always")
 def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspace, out, energies):
-    """Values, Jacobians and efforts of all rows in `workspace`; `out` (nv,) becomes the generalised forces of rows and loads."""
+    """Store values, Jacobians and efforts of all rows in `workspace`, and the generalised forces of rows and loads in
+    `out` (nv,)."""
     values, G, efforts, rates = workspace.values, workspace.G, workspace.efforts, workspace.rates
     all_rows(flat, q, functions, angles, kinematics, values, G)
     workspace.loads[:] = 0.0
@@ -63,7 +66,10 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
 
 @njit(cache=True, inline="always")
 def balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies):
-    """Unbalanced forces of body `b` in place of the forces on it in `out` (nv,), and its blocks in `workspace`. Bodies must have been placed."""
+    """Overwrite the forces on body `b` in `out` (nv,) by its residual, and store its mass blocks in `workspace`.
+
+    The attitudes of the bodies must be set (`turn_bodies`).
+    """
     m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
     first = vs - 6 * b
     Mrr, Mre, mass, bias = workspace.Mrr[b], workspace.Mre[b], flat.mass[b], workspace.bias
@@ -93,9 +99,10 @@ def balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies):
 
 @njit(cache=True)
 def residual(flat, q, w, wdot, multipliers, functions, angles, kinematics, workspace, out, energies):
-    """Unbalanced generalised forces `out` (nv,) and, in `workspace`, the row values and all blocks of the equations; energies on the way.
+    """The residual forces `out` (nv,), the `energies` (4,) and, in `workspace`, the row values and all blocks.
 
-    `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `values[:joint_rows]` are the joint equations.
+    `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `workspace.values[:joint_rows]` are the
+    residuals of the joint equations.
     """
     energies[:] = 0.0
     balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspace, out, energies)
@@ -113,7 +120,8 @@ def _heat(damping, rate, m):
 
 @njit(cache=True)
 def powers_of(flat, functions, multipliers, w, workspace, powers):
-    """Powers of drivers and loads and heats, at the velocities `w` and the configuration of `workspace`."""
+    """Powers (4,) of drivers and loads and dissipated powers, at velocities `w` (nv,) and the configuration of
+    `workspace`."""
     powers[:] = 0.0
     nj, nr = flat.joint_rows, len(flat.row_kind)
     powers[LOAD] = inner(workspace.loads, w, len(w))
@@ -133,7 +141,7 @@ def powers_of(flat, functions, multipliers, w, workspace, powers):
 
 @njit(cache=True)
 def law_slopes(flat, workspace, functions, r):
-    """Stiffness and damping of the force law of row r where the residual was evaluated last, by differences."""
+    """Stiffness and damping of the force law of row `r` at the last evaluated state, by differences."""
     if flat.row_law[r] == 0:
         return 0.0, 0.0
     t, x, xdot = functions[len(functions) - 1, 0], workspace.values[r] - flat.row_offset[r], workspace.rates[r]

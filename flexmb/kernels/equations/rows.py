@@ -1,8 +1,8 @@
 """Markers and the scalar rows that couple them: joint equations and force elements.
 
-A row is a relative coordinate `delta` of marker `b` against marker `a` with the covector `(n_v, n_w)`, resolved
-in marker `a`, that maps relative velocity to its rate: `deltadot = n_v . d' + n_w . omega_ab`, with `d'` the rate
-of the relative position seen in `a`. Its transpose maps a scalar force to the wrenches on both bodies.
+A row is a relative coordinate `delta` of marker `b` with respect to marker `a`. Its covector `(n_v, n_w)`, resolved in
+marker `a`, maps the relative velocity to its rate: `deltadot = n_v . d' + n_w . omega_ab`, where `d'` is the rate of
+the relative position observed in `a`. The transpose maps a scalar force to the wrenches on both bodies.
 """
 
 import math
@@ -35,7 +35,8 @@ from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TRANSLATION
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
 def _elastic_motion(linear, second, quadratic, eta, rows):
-    """Elastic displacement and rotation vector of a marker; `rows` (6, m) become their derivatives by eta."""
+    """Elastic displacement (3) and rotation vector (3) of a marker; stores their derivatives with respect to eta in
+    `rows` (6, m) if they are not constant."""
     m = len(eta)
     c = NOTHING
     theta = NOTHING
@@ -68,7 +69,7 @@ def _elastic_motion(linear, second, quadratic, eta, rows):
 
 @njit(cache=True)
 def turn_bodies(flat, q, kinematics):
-    """Attitudes of the bodies."""
+    """Set the attitudes of all bodies at `q` (nq,)."""
     for b in range(len(flat.modes)):
         k = flat.q_start[b] + 3
         store_matrix(kinematics.attitude, b, rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3])))
@@ -76,9 +77,10 @@ def turn_bodies(flat, q, kinematics):
 
 @njit(cache=True)
 def place_marker(flat, q, kinematics, k):
-    """Place marker `k`, its body turned: point in the body, tangent operator of its elastic rotation, world position and axes.
+    """Set point, tangent operator of the elastic rotation, world position and axes of marker `k`, after `turn_bodies`.
 
-    Its rows in `kinematics` become the derivatives of its elastic translation and rotation vector by eta, where those are not constant.
+    The derivatives of its elastic translation and rotation vector with respect to eta are stored in `kinematics.rows`
+    if they are not constant.
     """
     b, c, local = flat.marker_body[k], vector(flat.marker_point, k), matrix(flat.marker_axes, k)
     if b == GROUND:
@@ -106,7 +108,7 @@ def place_marker(flat, q, kinematics, k):
 
 @njit(cache=True)
 def place_markers(flat, q, kinematics):
-    """Place the bodies and all markers: also those without rows or loads."""
+    """Set the attitudes of all bodies and the kinematics of all markers, including those without rows or loads."""
     turn_bodies(flat, q, kinematics)
     for k in range(len(flat.marker_body)):
         place_marker(flat, q, kinematics, k)
@@ -119,22 +121,27 @@ def _axis(i):
 
 TWO_PI = 2.0 * math.pi
 OPPOSED = 0.1
-"""Radians between the z axis of one marker and the opposite of that of the other below which springs about and across them have no definition: their values are not numbers."""
+"""Angle (rad) between the z axis of one marker and the reversed z axis of the other, below which twist and tilt are
+undefined; the values of springs about and across the axes are then NaN."""
 MOST_TILTED = -math.cos(OPPOSED)
 SMALLEST_SWING = 1e-9
-"""Of `1 + cos(tilt)` and of `sin(tilt)`: keeps what has no definition there finite."""
+"""Lower bound of `1 + cos(tilt)` and `sin(tilt)` in denominators, which keeps undefined values finite."""
 
 
 @njit(cache=True, inline="always")
 def _twist(sine, cosine, near):
-    """The angle with these sine and cosine (of any common length), in the turn that brings it next to `near`."""
+    """The angle with the given sine and cosine (up to a common factor) that is within half a turn of `near`."""
     angle = math.atan2(sine, cosine)
     return angle + TWO_PI * np.round((near - angle) / TWO_PI)
 
 
 @njit(cache=True)
 def _tilt(i, z):
-    """Component `i` (x or y) of the tilt `f (-z_y, z_x)`, `f = angle / sin(angle)`: the rotation vector (in the xy plane) that takes the z axis of `a` to the direction `z` of that of `b`; and its covector."""
+    """Component `i` (0: x, 1: y) of the tilt, and its covector.
+
+    The tilt is the rotation vector in the xy plane that takes the z axis of `a` to the direction `z` of that of `b`:
+    `f (-z_y, z_x)` with `f = angle / sin(angle)`.
+    """
     c, s2 = z[2], z[0] * z[0] + z[1] * z[1]
     if s2 < 1e-4 and c > 0.0:
         f = 1.0 + s2 * (1.0 / 6.0 + s2 * (3.0 / 40.0 + s2 * 5.0 / 112.0))
@@ -150,9 +157,11 @@ def _tilt(i, z):
 
 @njit(cache=True)
 def row_geometry(kind, i, j, given, near, xa, A, xb, B):
-    """Value of a row between markers at `xa`, `xb` with axes `A`, `B` (tuples): its coordinate minus the `given` one; and its covector `nv`, `nw`.
+    """The value of a row, its coordinate minus the `given` value, and its covector `nv`, `nw`.
 
-    An angle is the twist of `b` about the z axes, what is left of the rotation when the shortest one that takes one z axis to the other is taken off; of all turns it is in that next to `near`.
+    The markers are at `xa`, `xb` with axes `A`, `B` (tuples). An angle is the twist of `b` about the z axes: the
+    rotation that remains after the shortest rotation that takes one z axis to the other. It is within half a turn of
+    `near`.
     """
     if kind == TRANSLATION:
         d = rotate_inv(A, sub(xb, xa))
@@ -174,13 +183,13 @@ def row_geometry(kind, i, j, given, near, xa, A, xb, B):
 
 @njit(cache=True, inline="always")
 def _opposed(A, B):
-    """Whether the z axes point in opposite directions, within `OPPOSED`: neither twist nor tilt has a definition there."""
+    """Whether the z axes are opposite within `OPPOSED`, so that twist and tilt are undefined."""
     return A[2] * B[2] + A[5] * B[5] + A[8] * B[8] < MOST_TILTED
 
 
 @njit(cache=True, inline="always")
 def _acts(flat, r):
-    """Whether a force element's row does anything."""
+    """Whether the row of a force element can exert a force."""
     return (
         flat.row_stiffness[r] != 0.0 or flat.row_damping[r] != 0.0 or flat.row_law[r] != 0 or flat.row_function[r] >= 0
     )
@@ -188,7 +197,10 @@ def _acts(flat, r):
 
 @njit(cache=True)
 def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out):
-    """Generalised force (6+m,) on a body of a wrench in world axes at a marker; it `moves` with eta by its elastic `rows` (6, m)."""
+    """The generalised force `out` (6+m,) on a body due to a wrench at a marker, given in world axes.
+
+    If `moves`, the marker moves with eta, with derivatives `rows` (6, m).
+    """
     f = rotate_inv(attitude, force)
     t = rotate_inv(attitude, moment)
     store(out, 0, f)
@@ -207,13 +219,17 @@ def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out)
 
 @njit(cache=True, inline="always")
 def all_rows(flat, q, functions, angles, kinematics, values, G):
-    """Values of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the twists of both bodies; the `angles` (na,) say in which turn each of them is, unless a driver does."""
+    """The `values` (nr,) of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the motions of both
+    bodies.
+
+    Angles are within half a turn of `angles` (na,), or of the value that a driver prescribes.
+    """
     rows_from(flat, 0, q, functions, angles, kinematics, values, G)
 
 
 @njit(cache=True)
 def rows_from(flat, first, q, functions, angles, kinematics, values, G):
-    """The same, of the rows from number `first` on."""
+    """The values and Jacobians of the rows from `first` on; see `all_rows`."""
     turn_bodies(flat, q, kinematics)
     for k in range(len(flat.marker_body)):
         if flat.marker_used[k]:
@@ -264,14 +280,24 @@ def rows_from(flat, first, q, functions, angles, kinematics, values, G):
         if n != GROUND:
             moment = add(moment, cross(sub(xb, xa), force))
             wrench_to_body(
-                scale(-1.0, force), scale(-1.0, moment), vector(body_point, a), matrix(tangent, a), flat.marker_moves[a], rows[a], matrix(attitude, n),
-                flat.modes[n], G[r, 0],
-            )  # fmt: skip
+                scale(-1.0, force),
+                scale(-1.0, moment),
+                vector(body_point, a),
+                matrix(tangent, a),
+                flat.marker_moves[a],
+                rows[a],
+                matrix(attitude, n),
+                flat.modes[n],
+                G[r, 0],
+            )
 
 
 @njit(cache=True)
 def add_turns(flat, x, factor, angles):
-    """Add to the `angles` (na,) what bodies turn about their z axes that are displaced by `factor x` (nv,): exact where the axes stay together on the way."""
+    """Add to `angles` (na,) the relative rotations about the z axes for a displacement `factor x` (nv,) of the bodies.
+
+    The result is exact if the axes remain aligned.
+    """
     for k in range(len(angles)):
         for side in range(2):
             b = flat.marker_body[flat.angle_markers[k, side]]
@@ -282,7 +308,7 @@ def add_turns(flat, x, factor, angles):
 
 @njit(cache=True)
 def as_driven(flat, functions, angles):
-    """Put into the `angles` (na,) those that drivers prescribe."""
+    """Set the entries of `angles` (na,) that drivers prescribe."""
     for k in range(len(angles)):
         r = flat.angle_driver[k]
         if r >= 0:
@@ -291,7 +317,7 @@ def as_driven(flat, functions, angles):
 
 @njit(cache=True)
 def angles_at(flat, kinematics, angles):
-    """The angles (na,) where the markers were placed last, in place of those that say in which turn each is."""
+    """Overwrite `angles` (na,) by those of the current kinematics, each within half a turn of its previous value."""
     for k in range(len(angles)):
         A, B = matrix(kinematics.axes, flat.angle_markers[k, 0]), matrix(kinematics.axes, flat.angle_markers[k, 1])
         S = relative(A, B)
@@ -300,7 +326,8 @@ def angles_at(flat, kinematics, angles):
 
 @njit(cache=True)
 def angles_reached(flat, functions, kinematics, expected, angles):
-    """The angles (na,) where the markers were placed last: those that drivers prescribe, and those in the turn nearest to the `expected` ones."""
+    """The `angles` (na,) of the current kinematics, each within half a turn of the value that a driver prescribes or of
+    the `expected` value."""
     angles[:] = expected
     as_driven(flat, functions, angles)
     angles_at(flat, kinematics, angles)
@@ -308,7 +335,7 @@ def angles_reached(flat, functions, kinematics, expected, angles):
 
 @njit(cache=True)
 def load_wrenches(flat, functions, kinematics, wrenches):
-    """Forces and moments (nl, 6) of the loads in world axes. Markers must have been placed."""
+    """Forces and moments `wrenches` (nl, 6) of the loads in world axes, for the current kinematics."""
     for l in range(len(flat.load_marker)):
         factor = functions[flat.load_function[l], 0] if flat.load_function[l] >= 0 else 1.0
         force = scale(factor, load3(flat.load_wrench[l], 0))
@@ -322,7 +349,11 @@ def load_wrenches(flat, functions, kinematics, wrenches):
 
 @njit(cache=True)
 def add_wrenches(flat, wrenches, kinematics, out, forces):
-    """Add the wrenches (nl, 6) at the markers of the loads, in world axes, to the generalised `forces`. Markers must have been placed; `out` (6+mmax,) is scratch."""
+    """Add the `wrenches` (nl, 6) of the loads, in world axes, to the generalised `forces` (nv,), for the current
+    kinematics.
+
+    `out` (6+mmax,) is a work array.
+    """
     for l in range(len(flat.load_marker)):
         k = flat.load_marker[l]
         b = flat.marker_body[k]
@@ -344,7 +375,7 @@ def add_wrenches(flat, wrenches, kinematics, out, forces):
 
 @njit(cache=True)
 def row_rates(row_markers, marker_body, v_start, G, w, rates):
-    """Rates (nr,) of the rows' coordinates: `G w` over their two bodies (without the rates of functions of time)."""
+    """The rates `G w` (nr,) of the coordinates of the rows, without the rates of functions of time."""
     for r in range(len(rates)):
         total = 0.0
         for side in range(2):
@@ -357,7 +388,7 @@ def row_rates(row_markers, marker_body, v_start, G, w, rates):
 
 @njit(cache=True)
 def add_row_forces(row_markers, marker_body, v_start, G, efforts, forces):
-    """`forces += sum_r efforts_r G_r^T` over the two bodies of every row."""
+    """`forces += G^T efforts` (nv,), summed over the two bodies of every row."""
     for r in range(len(efforts)):
         for side in range(2):
             b = marker_body[row_markers[r, side]]

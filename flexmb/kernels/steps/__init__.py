@@ -1,1 +1,1 @@
-"""Compiled: linear solutions and time steps."""
+"""Kernels for linear solutions and time steps."""

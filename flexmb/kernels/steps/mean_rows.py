@@ -1,8 +1,9 @@
-"""Mean Jacobian of all rows over a step in which every body moves by a constant twist: a discrete derivative.
+"""The mean Jacobian of all rows over a step in which every body moves by a constant twist: a discrete derivative.
 
-The rate of a row's coordinate along the step is `G(t) . D`, so the mean of G over the step gives the change of the coordinate, whatever the step (McLachlan, Quispel, Robidoux, "Geometric
-integration using discrete gradients", 1999: the mean value discrete gradient). Each `G(t)` is a pair of opposite wrenches; resolved in the axes of the middle of the step, by the flow of the
-body's own twist, which leaves that twist as it is, their mean is such a pair too.
+The rate of the coordinate of a row along the step is `G(t) . D`, so that the mean of G over the step gives its exact
+change (McLachlan, Quispel, Robidoux, "Geometric integration using discrete gradients", 1999: the mean value discrete
+gradient). Each `G(t)` is a pair of opposite wrenches. It is transformed to the axes of the middle of the step with the
+motion of the body itself, which leaves its twist invariant; the mean is therefore also such a pair.
 """
 
 import numpy as np
@@ -14,16 +15,16 @@ from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.rows import all_rows
 
 ENOUGH = 1e-17
-"""Error of the quadrature relative to the mean."""
+"""Relative error of the quadrature."""
 MOST = 12
-"""Points of a quadrature, enough for four turns in a step."""
+"""Largest number of quadrature points, sufficient for four turns in a step."""
 
 
 def quadrature(angle: float) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss points in [0, 1] and weights that integrate trigonometric functions of up to an `angle` to round-off."""
+    """Gauss points in [0, 1] and weights that integrate trigonometric functions over an `angle` (rad) to round-off."""
     bound, n = 1.0, 1
     while n < MOST:
-        n += 1  # (angle/2)^(2n) over (2n)! is above the error of n points
+        n += 1  # (angle/2)^(2n) / (2n)! is a bound of the error of n points
         bound = (0.5 * angle) ** (2 * n) / float(np.prod(np.arange(1.0, 2 * n + 1)))
         if n >= 3 and bound < ENOUGH:
             break
@@ -33,7 +34,10 @@ def quadrature(angle: float) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(cache=True)
 def mean_rows(flat, q0, D, nodes, weights, functions, angle_memory, kinematics, values, q, moved, G, mean):
-    """Fill `mean` (nr, 2, 6+mmax) over the step by `D` (nv,) from `q0`; `values` (nr,), `q` (nq,), `moved` (nv,) and `G` (nr, 2, 6+mmax) are scratch."""
+    """Fill the `mean` Jacobian (nr, 2, 6+mmax) over the step by `D` (nv,) from `q0` (nq,).
+
+    `values` (nr,), `q` (nq,), `moved` (nv,) and `G` (nr, 2, 6+mmax) are work arrays.
+    """
     mean[:] = 0.0
     for p in range(len(nodes)):
         for i in range(len(D)):

@@ -1,15 +1,17 @@
-"""Linear algebra of one Newton step.
+"""Linear algebra of a Newton step.
 
-The matrix is `[A G^T; G -C]`: `A` block diagonal over bodies, `G` the rows, `C` their compliance (zero for
-joints, one over the effective stiffness for springs). Inside a body the elastic stiffness is diagonal,
+The matrix is `[A G^T; G -C]`, where `A` is block diagonal over the bodies, `G` is the Jacobian of the rows and `C` is
+their compliance: zero for joints, the inverse of the effective stiffness for springs. The elastic stiffness of a body
+is diagonal,
 
     A_b = [ beta M_rr      beta M_re                     ]
           [ beta M_re^T    beta M_ff + gamma D + K       ]
 
 with `M_ff = I` or, for bodies with a second-order field, `M_ff = I - M_re0^T M_rr0^-1 M_re0 + M_re^T M_rr^-1 M_re` (see
-flexmb/kernels/equations/bodies.py): both are eliminated in O(m), then the bodies, and a matrix of the size of the rows is left, of which only the envelope is held: rows that share no
-body, directly or by way of those eliminated before them, do not meet.
-A numerically dependent row (a redundant or momentarily singular mechanism) is met by the solution of least norm.
+flexmb/kernels/equations/bodies.py). The elastic coordinates are eliminated in O(m), then the bodies. The remaining
+matrix has the size of the rows; only its envelope is stored, because rows that share no body, directly or through rows
+eliminated before them, have no common entry. If rows are numerically dependent (a redundant or momentarily singular
+mechanism), the solution of least norm is computed.
 """
 
 import numpy as np
@@ -28,20 +30,19 @@ from flexmb.kernels.base.dense import (
 )
 from flexmb.kernels.equations.bodies import add_elastic_inertia, lower_factor
 
-DEPENDENT = 1e-11  # relative size of a pivot below which rows count as dependent
-CLOSED, CORRECTIONS = (
-    1e-14,
-    5,
-)  # what a joint equation may stay open, relative to its terms, and corrections made to get there
-INACTIVE = -1.0  # compliance of a row that takes no part
+DEPENDENT = 1e-11  # relative size of a pivot below which a row is dependent
+CLOSED, CORRECTIONS = 1e-14, 5  # residual of a joint equation, relative to its terms, and corrections to reach it
+INACTIVE = -1.0  # compliance of an inactive row
 
 
 @njit(cache=True)
 def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
-    """Fill the inverses `E` of the diagonals `beta + stiff (gamma D + K)` (nv,) and the 6x6 Cholesky factors `chol` of every body.
+    """Fill the inverses `E` (nv,) of the diagonals `beta + stiff (gamma D + K)` and the Cholesky factors (6, 6) of each
+    body.
 
-    Without a second-order field: of `beta M_rr - beta^2 M_re E M_re^T`. With one: of `beta M_rr`, and `chol0` of
-    `beta M_rr0 - beta^2 M_re0 E M_re0^T`. Returns 0, or b + 1 when that of body b is not positive definite.
+    Without a second-order field, `chol` is the factor of `beta M_rr - beta^2 M_re E M_re^T`. With a second-order field,
+    `chol` is the factor of `beta M_rr`, and `chol0` that of `beta M_rr0 - beta^2 M_re0 E M_re0^T`. Returns 0, or b + 1
+    if the matrix of body b is not positive definite.
     """
     for b in range(len(flat.modes)):
         m = flat.modes[b]
@@ -65,8 +66,8 @@ def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
 
 @njit(cache=True, fastmath=FAST)
 def _reduce(Mrr, Mre, m, beta, E, out):
-    """Lower triangle of `beta M_rr - beta^2 M_re E M_re^T`."""
-    for r in range(len(Mrr)):  # of unknown length to the compiler, which otherwise writes out all 21 loops
+    """The lower triangle of `beta M_rr - beta^2 M_re E M_re^T`."""
+    for r in range(len(Mrr)):  # with a constant length the compiler would unroll all 21 loops
         for c in range(r + 1):
             total = 0.0
             for i in range(m):
@@ -76,7 +77,11 @@ def _reduce(Mrr, Mre, m, beta, E, out):
 
 @njit(cache=True)
 def solve_body(m, second, beta, Mre, Mre0, E, L, L0, six, X):
-    """Overwrite the rows of X (k, 6+m) by `A_b^-1` times them; coupling now and at rest, inverse elastic diagonal `E` (m,), factors of this body, scratch `six` (k, 6)."""
+    """Multiply the rows of `X` (k, 6+m) by `A_b^-1`.
+
+    `Mre` and `Mre0` are the coupling blocks of the deformed and the undeformed body, `E` (m,) the inverse elastic
+    diagonal, `L` and `L0` the factors of this body, `six` (k, 6) a work array.
+    """
     count = len(X)
     for j in range(count):
         for i in range(m):
@@ -88,7 +93,8 @@ def solve_body(m, second, beta, Mre, Mre0, E, L, L0, six, X):
         for j in range(count):
             add_back(Mre, m, -beta, X[j], E, X[j, 6:])
         return
-    # with y = wdot_r + M_rr^-1 M_re etaddot:  beta M_rr y = x_r,  (1/E - beta M_re0^T M_rr0^-1 M_re0) etaddot = x_e - beta M_re^T y
+    # with y = wdot_r + M_rr^-1 M_re etaddot:
+    # beta M_rr y = x_r,  (1/E - beta M_re0^T M_rr0^-1 M_re0) etaddot = x_e - beta M_re^T y
     solve6_all(L, X)
     for j in range(count):
         add_back(Mre, m, -beta, X[j], E, X[j, 6:])
@@ -115,10 +121,11 @@ def _row_product(S, a, b, count):
 
 @njit(cache=True)
 def _factor_envelope(start, first, S, scale):
-    """Cholesky factor of a symmetric matrix within its envelope, in place, with its diagonal inverted; rows scaled to ones on the diagonal before.
+    """Overwrite a symmetric matrix within its envelope by its Cholesky factor with inverted diagonal.
 
-    Row r holds the columns `first[r]` to r, at `start[r]`. A row that depends on those before it is left out: the inverse of its diagonal is zero. Returns how many there are, -1 when
-    something is not finite.
+    The matrix is first scaled to a unit diagonal. Row r contains the columns `first[r]` to r, from `start[r]` on. Rows
+    that depend on previous rows are dropped by setting their inverse diagonal to zero. Returns the number of dropped
+    rows, or -1 if an entry is not finite.
     """
     n, dependent = len(first), 0
     for r in range(n):
@@ -144,7 +151,7 @@ def _factor_envelope(start, first, S, scale):
 
 @njit(cache=True)
 def _solve_envelope(start, first, L, t):
-    """Overwrite `t` by the solution, with the factor of `_factor_envelope`; zero in the rows left out."""
+    """Overwrite `t` (n,) by the solution with the factor of `_factor_envelope`; dropped rows are zero."""
     n = len(t)
     for r in range(n):
         total = t[r]
@@ -159,7 +166,8 @@ def _solve_envelope(start, first, L, t):
 
 @njit(cache=True)
 def _combinations_without_effect(start, first, S, L, scale, count):
-    """Orthonormal rows (count, n) that the scaled matrix takes to zero: one for each row left out of its factor, made orthogonal one after the other."""
+    """An orthonormal basis (count, n) of the null space of the scaled matrix, one vector for each dropped row of its
+    factor, by Gram-Schmidt orthogonalisation."""
     n, k = len(first), 0
     Q = np.zeros((count, n))
     for r in range(n):
@@ -185,7 +193,7 @@ def _combinations_without_effect(start, first, S, L, scale, count):
 
 @njit(cache=True)
 def _subtract_part(unit, x):
-    """Take the part along a unit vector out of `x`."""
+    """Subtract from `x` its component along a unit vector."""
     along = inner(unit, x, len(x))
     for i in range(len(x)):
         x[i] -= along * unit[i]
@@ -193,7 +201,8 @@ def _subtract_part(unit, x):
 
 @njit(cache=True, inline="always")
 def _factor_symmetric(start, first, S, L, scale):
-    """Factor `S`, symmetric positive semi-definite within its envelope, into `L`; returns the combinations of rows (d, n) it takes to zero."""
+    """Factorise the symmetric positive semi-definite matrix `S` within its envelope into `L`; returns a basis (d, n) of
+    its null space."""
     copy(S, L)
     dependent = _factor_envelope(start, first, L, scale)
     if dependent < 0:
@@ -203,10 +212,11 @@ def _factor_symmetric(start, first, S, L, scale):
 
 @njit(cache=True, inline="always")
 def _solve_symmetric(start, first, L, scale, null_rows, previous_multipliers, t):
-    """Overwrite `t` by `S^{-1} t`, with what `_factor_symmetric` left and returned.
+    """Overwrite `t` (n,) by `S^-1 t`, with the factor and the null space of `_factor_symmetric`.
 
-    When rows are dependent, the solution, for the nearest right-hand side that has one, is that with which `previous_multipliers + t` has the least norm, in the scale of the rows: what stands
-    from earlier solutions would otherwise grow, because what is without effect turns with the mechanism.
+    If rows are dependent, the right-hand side is projected onto the range, and the solution is the one for which
+    `previous_multipliers + t` has the least norm in the scale of the rows. Components of previous solutions in the null
+    space would otherwise grow, because the null space changes with the motion.
     """
     n, dependent = len(t), len(null_rows)
     for r in range(n):
@@ -246,11 +256,15 @@ def mass_times(flat, workspace, x, out):
 
 @njit(cache=True)
 def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x, multipliers):
-    """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]`, with the blocks in `workspace`; the factors stay there for `solve_again`.
+    """Solve `[A G^T; G -C] [x; multipliers] = [rhs; row_rhs]` with the blocks in `workspace`, which keeps the factors
+    for `solve_again`.
 
-    `stiff` is 1 to include stiffness and damping in A, 0 for the mass alone. Rows of compliance `INACTIVE` take no part (multiplier 0). Dependent rows take the solution of least norm,
-    `workspace.previous_multipliers` included. Returns 0, 1 when rows are dependent, or -(b+1) when the mass matrix of body `b` is not positive definite; and the combinations of rows (d, nr) without effect.
-    Cost O(sum m), and for the rows that of their envelope: linear in the bodies of a chain.
+    `stiff` is 1 to include stiffness and damping in A, 0 for the mass alone. Rows of compliance `INACTIVE` are ignored
+    and have a multiplier of zero. For dependent rows, the multipliers including `workspace.previous_multipliers` have
+    the least norm. Returns the outcome and a basis (d, nr) of the null space of the rows. The outcome is 0, 1 if rows
+    are dependent, or -(b+1) if the mass matrix of body `b` is not positive definite.
+
+    Cost: O(sum m) for the bodies, and that of the envelope for the rows, which is linear in the bodies of a chain.
     """
     place, start, first, S, t, G = (
         flat.row_place,
@@ -283,8 +297,17 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
                 X[j, i] = active * G[r, side, i]
         copy(rhs[vs : vs + n], X[k])
         solve_body(
-            m, flat.slices[b] == SECOND_ORDER, beta, workspace.Mre[b], flat.rest_Mre[b], workspace.E[vs + 6 : vs + n], workspace.chol[b], workspace.chol0[b], workspace.sixes[: k + 1], X,
-        )  # fmt: skip
+            m,
+            flat.slices[b] == SECOND_ORDER,
+            beta,
+            workspace.Mre[b],
+            flat.rest_Mre[b],
+            workspace.E[vs + 6 : vs + n],
+            workspace.chol[b],
+            workspace.chol0[b],
+            workspace.sixes[: k + 1],
+            X,
+        )
         copy(X[k], x[vs : vs + n])
         for j in range(k):
             r = flat.incident_row[low + j]
@@ -303,7 +326,11 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
 
 @njit(cache=True)
 def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, multipliers):
-    """The same with another right-hand side and the factors that `solve_rows` left; `null_rows`: the combinations it returned, `beta` and `compliance` as there. The blocks in `workspace` may have changed a little."""
+    """Solve the system of `solve_rows` for another right-hand side with the factors in `workspace`.
+
+    `null_rows` is the basis that `solve_rows` returned; `beta` and `compliance` must be the same. The blocks in
+    `workspace` may have changed slightly.
+    """
     place, t = flat.row_place, workspace.t
     for r in range(len(place)):
         t[place[r]] = 0.0 if compliance[r] == INACTIVE else -row_rhs[r]
@@ -317,14 +344,24 @@ def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, m
             t[place[flat.incident_row[low + j]]] += inner(workspace.Z[offset + j * n :], solved, n)
         offset += n * (k + 1)
         solve_body(
-            m, flat.slices[b] == SECOND_ORDER, beta, workspace.Mre[b], flat.rest_Mre[b], workspace.E[vs + 6 : vs + n], workspace.chol[b], workspace.chol0[b], workspace.sixes[:1], solved.reshape(1, n),
-        )  # fmt: skip
+            m,
+            flat.slices[b] == SECOND_ORDER,
+            beta,
+            workspace.Mre[b],
+            flat.rest_Mre[b],
+            workspace.E[vs + 6 : vs + n],
+            workspace.chol[b],
+            workspace.chol0[b],
+            workspace.sixes[:1],
+            solved.reshape(1, n),
+        )
     _multipliers(flat, workspace, null_rows, x, multipliers)
 
 
 @njit(cache=True)
 def open_rows(flat, G, compliance, row_rhs, x, out):
-    """How far `x` leaves each active row open, `out = row_rhs - G x`; returns the largest, relative to the sum of the sizes of the row's terms."""
+    """The residual `out = row_rhs - G x` (nr,) of the active rows; returns the largest, relative to the sum of the
+    magnitudes of the terms of its row."""
     worst = 0.0
     for r in range(len(out)):
         total, size = row_rhs[r], abs(row_rhs[r])
@@ -343,9 +380,12 @@ def open_rows(flat, G, compliance, row_rhs, x, out):
 
 @njit(cache=True)
 def solve_joints(flat, workspace, compliance, rhs, row_rhs, x, multipliers):
-    """Solve `[M G^T; G 0] [x; multipliers] = [rhs; row_rhs]` for the joints, the rows of compliance zero, until they are closed to `CLOSED`. Returns how many rows are left out as dependent (negative: the outcome of `solve_rows`), and how far they stay open (`open_rows`).
+    """Solve `[M G^T; G 0] [x; multipliers] = [rhs; row_rhs]` for the joints, the rows of compliance zero, with
+    iterative refinement until their residuals are below `CLOSED`.
 
-    Between a light body and a heavy one, the mass of the heavy one is rounded off in the matrix of the rows; corrections with the same factor bring it back, up to some ten decades.
+    Returns the number of dropped dependent rows (negative: the outcome of `solve_rows`) and the largest relative
+    residual (`open_rows`). Between a light and a heavy body, the mass of the heavy body is lost to rounding in the
+    matrix of the rows; the refinement recovers it up to mass ratios of about ten decades.
     """
     outcome, null_rows = solve_rows(flat, workspace, 1.0, 0.0, 0.0, compliance, rhs, row_rhs, x, multipliers)
     if outcome < 0:
@@ -371,7 +411,7 @@ def solve_joints(flat, workspace, compliance, rhs, row_rhs, x, multipliers):
 
 @njit(cache=True)
 def _multipliers(flat, workspace, null_rows, x, multipliers):
-    """The multipliers from the right-hand side `workspace.t` of the rows, and what they do to the solution `x` without them."""
+    """Compute the multipliers from the right-hand side `workspace.t` of the rows, and their effect on `x` (nv,)."""
     place, t = flat.row_place, workspace.t
     _solve_symmetric(
         flat.envelope_start,
@@ -397,7 +437,8 @@ def _multipliers(flat, workspace, null_rows, x, multipliers):
 
 @njit(cache=True, inline="always")
 def solve_step(anew, null_rows, flat, workspace, beta, gamma, compliance, rhs, row_rhs, x, multipliers):
-    """`solve_rows` with the matrix of a step when `anew`, otherwise `solve_again`; the outcome, and the combinations for the next time."""
+    """`solve_rows` with the matrix of a step if `anew`, otherwise `solve_again`; returns the outcome and the basis of
+    the null space for the next call."""
     if anew:
         return solve_rows(flat, workspace, beta, gamma, 1.0, compliance, rhs, row_rhs, x, multipliers)
     solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, multipliers)

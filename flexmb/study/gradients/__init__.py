@@ -1,1 +1,1 @@
-"""Gradients of what is measured of a motion with respect to parameters."""
+"""Gradients of measures of a motion with respect to parameters."""

@@ -1,4 +1,4 @@
-"""Derivatives of one scalar result by many parameters, from one motion forwards and one backwards."""
+"""Derivatives of one scalar with respect to many parameters, by one simulation and one adjoint pass."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,20 +39,32 @@ def adjoint_gradient(
     relative_step: float = 1e-4,
     progress: Progress = nothing,
 ) -> Gradient:
-    """Derivatives of one number by every parameter of `model(**parameters)` at the values `at`, exact for the motion as computed.
+    """Derivatives of one scalar with respect to every parameter of `model(**parameters)` at the values `at`.
 
-    - `series(result)`: a number (nt,) at every stored time, of the state there alone, such as `lambda r: r.deflection("rod.small")[:, 1]`; `over`: what is taken of it, at the stored times.
-    - `step`, `output_step`, `rho_inf`, `newton_tolerance`: of `flexmb.simulate`, with generalised-alpha in absolute coordinates, fixed steps, no events.
-    - `relative_step`: parameters are moved to both sides by this part of their values (by it alone where zero), to see what numbers of the mechanism, and what start, depend on them; the motion is not
-      computed again. Take less where a parameter acts within a small part of its value, such as the instant of a short pulse.
-    - `progress`: called with the part done.
+    They are the exact derivatives of the discrete motion (the discrete adjoint), so that they agree with differences of
+    simulations. A largest value has the derivative at its instant.
 
-    Derivatives of the steps themselves (the discrete adjoint), so they agree with differences of the simulation, and numbers that are largest at an instant have the derivative of that instant.
-    Cost: a simulation, about two more for the way back, and two builds of the model and two starts of the mechanism a parameter: some three runs in all, whatever the number of parameters, as long as building
-    is cheap. Parameters that move joints or drivers feel the rounding of positions: in reactions an error of about 1e-13 length masses / step^2. `flexmb.study.gradient` takes four runs a parameter, and gives all measures at once. All steps are kept in memory.
+    - `series(result)`: a number (nt,) at every stored time, which depends only on the state at that time, such as
+      `lambda r: r.deflection("rod.small")[:, 1]`; `over`: the scalar that is formed from it over the stored times.
+    - `step`, `output_step`, `rho_inf`, `newton_tolerance`: options of `flexmb.simulate`, with generalised-alpha in
+      absolute coordinates, fixed steps and no events. All steps are kept in memory.
+    - `name`: of the scalar in the returned `Gradient`.
+    - `relative_step`: relative change of a parameter to both sides (absolute, if it is zero) by which the dependence of
+      the mechanism and of its initial state is found; the motion is not computed again. Choose a smaller one for a
+      parameter that acts within a small part of its value, such as the instant of a short pulse.
+    - `progress`: called with the fraction that is done.
 
-    Source: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems formulated on a Lie group" (2012); Dias, Pereira, "Sensitivity analysis of rigid-flexible multibody systems"
-    (1997); discretised before differentiation.
+    Cost: one simulation, about two more for the adjoint pass, and for each parameter two builds of the model and two
+    initial states: about three runs in all for any number of parameters, if building is cheap. `flexmb.study.gradient`
+    takes four runs for each parameter, and differentiates all measures at once. Parameters that move joints or drivers
+    are sensitive to the rounding of positions: the error in reactions is about 1e-13 length masses / step^2.
+
+    Warns with `SensitivityWarning` when the derivatives are not reliable. Raises `StudyError` when the model, the
+    parameters or the series do not fit, or when the adjoint pass does not converge.
+
+    Source: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems formulated on a Lie group" (2012);
+    Dias, Pereira, "Sensitivity analysis of rigid-flexible multibody systems" (1997); here the equations are discretised
+    before they are differentiated.
     """
     values = checked_values(at)
 
@@ -81,7 +93,7 @@ def _derivatives(
     relative_step: float,
     progress: Progress,
 ) -> tuple[np.ndarray, "_Swept"]:
-    """By every parameter, and the way back they come from."""
+    """Derivatives with respect to every parameter, and the adjoint pass from which they result."""
     with announced():
         swept = _swept(recording, wanted)
     progress(0.8)
@@ -101,7 +113,11 @@ def _derivatives(
 
 @dataclass(frozen=True, eq=False)
 class _Swept:
-    """What the way back leaves: the work of parameters along the motion, and derivatives by what it started from."""
+    """The result of the adjoint pass.
+
+    `work`: virtual work of parameters along the motion; `q`, `w`, `wdot`, `a`, `pivot`, `first`: derivatives with
+    respect to the initial values of the method, the pivots of the bodies, and the stored initial state.
+    """
 
     work: Work
     recording: Recording
@@ -110,11 +126,11 @@ class _Swept:
     wdot: np.ndarray
     a: np.ndarray
     pivot: np.ndarray  # (nb, 3)
-    first: np.ndarray  # (3 nv + nj,) of the result by the stored start
-    growth: np.ndarray  # (n,) sizes of the adjoint variables, from the last step back
+    first: np.ndarray  # (3 nv + nj,)
+    growth: np.ndarray  # (n,) magnitudes of the adjoint variables, from the last step backward
 
     def of_start(self, low: Aligned, high: Aligned) -> float:
-        """What the starts of two mechanisms, and the pivots of their bodies, differ by in the result."""
+        """The difference of the scalar that results from the initial states, and from the pivots, of two mechanisms."""
         (a, x), (b, y) = (start_of(mechanism, self.recording) for mechanism in (low, high))
         flat, tree = compiled(low.mechanism), self.recording.run.tree
         by = (self.q, self.w, self.wdot, self.a, self.pivot)
@@ -126,7 +142,7 @@ class _Swept:
 
 
 def _swept(recording: Recording, wanted: Scalar) -> _Swept:
-    """Back over the steps, from the last on which the result depends."""
+    """The adjoint pass over the steps, backward from the last one on which the scalar depends."""
     e, scheme = recording.run.equations, recording.run.scheme
     flat, nv = e.flat, len(e.flat.weight)
     given = seeds(wanted, e, recording.result)
@@ -140,13 +156,28 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
     if len(seeded):
         scratch, displaced = make_scratch(flat)
         failed = backward_pass(
-            flat, recording.run.tree, scheme, recording.h, recording.functions, recording.track, seeded, given, y, mu, make_marker_kinematics(flat), make_workspace(flat), scratch, displaced,
-            arrays, costates,
-        )  # fmt: skip
+            flat,
+            recording.run.tree,
+            scheme,
+            recording.h,
+            recording.functions,
+            recording.track,
+            seeded,
+            given,
+            y,
+            mu,
+            make_marker_kinematics(flat),
+            make_workspace(flat),
+            scratch,
+            displaced,
+            arrays,
+            costates,
+        )
         if failed:
             t = recording.result.t[0] + recording.h * failed
             raise StudyError(
-                f"The way back of {recording.result.mechanism.name!r} does not converge at t = {t:.6g}: the step {recording.h:.3g} is too long for the motion. Take a shorter one."
+                f"The adjoint pass of {recording.result.mechanism.name!r} does not converge at t = {t:.6g}: the step "
+                f"{recording.h:.3g} is too long for the motion. Reduce `step`."
             )
     work = Work(recording, y, mu, arrays.gravity)
     growth = np.abs(y[::-1] * flat.weight).max(axis=1, initial=0.0)

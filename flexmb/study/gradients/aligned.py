@@ -1,9 +1,11 @@
-"""Elastic coordinates of a body built again, turned to those of the body it is compared with.
+"""Elastic coordinates of a body that is built again, aligned with those of the body with which it is compared.
 
-Shapes of a reduction are known up to their sign, their order where frequencies cross, and any rotation among those of equal frequency. Two builds of a body, with a parameter a little different, may
-differ by all of these, which has nothing to do with the parameter. `turn` finds the orthogonal matrix `T` that brings the shapes of one nearest to those of the other (orthogonal Procrustes problem), group by group
-of equal frequencies: signs, order, and rotations within groups. Over the coordinates z, `eta = T z`, the body is the same. Within a group its stiffness is a full matrix then, `T^T K T`: what that has beside its diagonal is kept
-apart, because bodies hold diagonals only.
+The shapes of a reduction are determined up to their signs, their order where frequencies cross, and any rotation among
+shapes of equal frequency. Two builds of a body with slightly different parameters may differ in all of these,
+independently of the parameter. `_turn` finds the orthogonal matrix `T` that brings the shapes of one body nearest to
+those of the other (orthogonal Procrustes problem), group by group of equal frequencies: signs, order, and rotations
+within groups. In the coordinates z with `eta = T z` the body is the same. Its stiffness `T^T K T` is then a full matrix
+within a group; since bodies have diagonal matrices, the off-diagonal part is stored separately.
 
 Source: Schonemann, "A generalized solution of the orthogonal Procrustes problem", Psychometrika 31 (1966).
 """
@@ -21,14 +23,21 @@ from flexmb.mechanism.state import State
 from flexmb.spatial.layout import starts_of
 
 ALIKE = 0.5
-"""Least agreement of shapes, as a cosine, by which they are known again."""
+"""Smallest agreement of two shapes, as a cosine, for which they are taken as the same shape."""
 NEAR, NEAREST = 30.0, 1e-2
-"""Squares of frequencies that differ by less than this many times the relative step of a parameter, and by less than this part, may mix from one build to the next."""
+"""Shapes may mix between builds if the squares of their frequencies differ, relatively, by less than both this multiple
+of the relative step of the parameter and this number.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """A mechanism over the elastic coordinates of another one, and as it was built; `turns` (m, m) by body, and what their stiffness and damping have beside the diagonal."""
+    """A mechanism in the elastic coordinates of another one.
+
+    - `mechanism`: in these coordinates; `built`: as it was built.
+    - `turns`: for each body the matrix `T` (m, m).
+    - `stiffness`, `damping`: for each body the off-diagonal part (m, m) of its matrix in these coordinates.
+    """
 
     mechanism: Mechanism
     built: Mechanism
@@ -37,7 +46,7 @@ class Aligned:
     damping: tuple[np.ndarray, ...]
 
     def turned(self, x: np.ndarray, rigid: int) -> np.ndarray:
-        """Configurations (rigid: 7) or velocities (6) (..., n) of the mechanism as built, over the elastic coordinates of the other."""
+        """Configurations (`rigid` 7) or velocities (`rigid` 6) (..., n) of `built`, in coordinates of `mechanism`."""
         x, first = x.copy(), 0
         for T in self.turns:
             part = slice(first + rigid, first + rigid + len(T))
@@ -47,15 +56,19 @@ class Aligned:
 
 
 def near_of(relative_step: float) -> float:
-    """The part by which squares of frequencies may differ in a group, when a parameter is moved by a part of its value."""
+    """Relative difference of squared frequencies within a group of shapes, for a relative step of a parameter."""
     return min(NEAR * relative_step, NEAREST)
 
 
 def aligned(built: Mechanism, like: Mechanism, near: float) -> Aligned:
-    """The mechanism with every flexible body over the elastic coordinates of that in the other, as far as signs, order, and rotations within groups go; groups: frequencies whose squares differ by no more than
-    a part `near`. Initial elastic coordinates keep their numbers, which mean those of the other."""
+    """The mechanism `built` in the elastic coordinates of the mechanism `like`.
+
+    Signs, order, and rotations within groups are aligned; a group contains frequencies whose squares differ,
+    relatively, by no more than `near`. Initial elastic coordinates keep their numbers, as coordinates of `like`. Raises
+    `StudyError` when the number of coordinates differs, or shapes have no counterpart.
+    """
     if [b.name for b in built.bodies] != [b.name for b in like.bodies]:
-        return Aligned(built, built, (), (), ())  # no derivatives: `require_alike` says why
+        return Aligned(built, built, (), (), ())  # without derivatives: `require_alike` raises the error
     turns = [_turn(a, b, near) for a, b in zip(built.bodies, like.bodies, strict=True)]
     off = [
         [_beside_diagonal(T, k) for T, k in zip(turns, (getattr(b, name) for b in built.bodies), strict=True)]
@@ -79,11 +92,12 @@ def _beside_diagonal(T: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
 
 
 def _turn(body: Body, like: Body, near: float) -> np.ndarray:
-    """`T` (m, m) of one body."""
+    """The matrix `T` (m, m) of one body."""
     m = like.modes
     if body.modes != m:
         raise StudyError(
-            f"A parameter changes the number of elastic coordinates of body {body.name!r} from {m} to {body.modes}: there are no derivatives. Reduce it to a fixed number."
+            f"A parameter changes the number of elastic coordinates of body {body.name!r} from {m} to {body.modes}: "
+            "derivatives do not exist. Reduce the body to a fixed number."
         )
     if m == 0:
         return np.eye(0)
@@ -97,20 +111,21 @@ def _turn(body: Body, like: Body, near: float) -> np.ndarray:
         U, s, Vt = np.linalg.svd(a[:, partner[group]].T @ b[:, group])
         if s.sum() < ALIKE * np.linalg.norm(a[:, partner[group]]) * np.linalg.norm(b[:, group]):
             raise StudyError(
-                f"Body {body.name!r}: its elastic coordinate {group[0]} is not found among those of the body built again with a parameter a little different. "
-                "The reduction does not depend smoothly on the parameter: keep the mesh and the number of coordinates, or take a smaller relative_step."
+                f"Body {body.name!r}: its elastic coordinate {group[0]} has no counterpart when the body is built "
+                "again with a slightly different parameter. The reduction does not depend smoothly on the parameter: "
+                "keep the mesh and the number of coordinates, or choose a smaller relative_step."
             )
         T[np.ix_(partner[group], group)] = U @ Vt
     return T
 
 
 def _farther(body: Body, like: Body) -> np.ndarray:
-    """A small cost of shapes whose frequencies differ: decides where shapes alone do not."""
+    """A small cost (m, m) of different frequencies, for the assignment of shapes that agree equally well."""
     return np.asarray(0.1 * np.abs(np.log(body.stiffness)[:, None] - np.log(like.stiffness)[None]))
 
 
 def _groups(stiffness: np.ndarray, near: float) -> list[np.ndarray]:
-    """Numbers of the elastic coordinates, those of nearly equal frequency together."""
+    """Groups of the indices of elastic coordinates with nearly equal frequencies."""
     order = np.argsort(stiffness, kind="stable")
     k = stiffness[order]
     apart = np.flatnonzero(np.diff(k) > near * k[1:]) + 1
@@ -118,7 +133,10 @@ def _groups(stiffness: np.ndarray, near: float) -> list[np.ndarray]:
 
 
 def _shapes(body: Body, like: Body) -> tuple[np.ndarray, np.ndarray]:
-    """What the elastic coordinates of two bodies are compared by (n, m): displacements of all nodes; without a common mesh, motions of the interfaces and of the mass."""
+    """Arrays (n, m) by which the elastic coordinates of two bodies are compared.
+
+    They are displacements of all nodes or, without a common mesh, motions of the interfaces and of the mass.
+    """
     if body.Psi is not None and like.Psi is not None and body.Psi.shape == like.Psi.shape:
         return body.Psi.astype(float), like.Psi.astype(float)
     common = [name for name in like.interfaces if name in body.interfaces]

@@ -1,4 +1,4 @@
-"""What a motion starts from with a parameter moved, over the elastic coordinates of the mechanism that was simulated."""
+"""Initial states with a changed parameter, in the elastic coordinates of the simulated mechanism."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,11 @@ from flexmb.study.gradients.aligned import Aligned
 
 
 class Begun(NamedTuple):
-    """The start as it is stored, with multipliers; or as the method has it: velocities of its coordinates, its own accelerations `a`, and the pivots in the bodies (nb, 3)."""
+    """An initial state, as it is stored or as the method uses it.
+
+    For the method, `w` contains the velocities of its coordinates and `a` its own accelerations; `pivot` (nb, 3): the
+    pivots in the bodies.
+    """
 
     q: np.ndarray
     w: np.ndarray
@@ -24,7 +28,10 @@ class Begun(NamedTuple):
 
 
 def start_of(neighbour: Aligned, recording: Recording) -> tuple[Begun, Begun]:
-    """The stored start and that of the method, by the method and the step of a recording; of the mechanism as it was built, whose stiffness is diagonal."""
+    """The stored initial state, and that of the method, with the method and the step of a recording.
+
+    They are computed for the mechanism as it was built, whose stiffness is diagonal.
+    """
     begin, run = begun(neighbour.built, recording)
     state, motion = begin.state, run.motion
 
@@ -37,7 +44,11 @@ def start_of(neighbour: Aligned, recording: Recording) -> tuple[Begun, Begun]:
 
 
 def starts_apart(flat: CompiledModel, tree: Tree, x: Begun, y: Begun) -> tuple[np.ndarray, ...]:
-    """What the second of two starts of the method differs by: places of pivots in the axes of their carriers with attitudes and elastic coordinates, velocities, accelerations, those of the method; and pivots in their bodies (nb, 3)."""
+    """The differences of two initial states of the method, the second minus the first.
+
+    Positions of pivots, in the axes of their carriers, with rotations and elastic coordinates (nv,); velocities;
+    accelerations; accelerations of the method; and pivots in their bodies (nb, 3).
+    """
     moved = difference(flat, x.q, y.q)
     for b, s in enumerate(flat.v_start[:-1]):
         ends = [r + R @ begun.pivot[b] for begun in (x, y) for r, R in [pose(flat, begun.q, b)]]

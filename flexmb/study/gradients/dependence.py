@@ -1,4 +1,4 @@
-"""What a parameter does along a recorded motion: the virtual work of the parts of a mechanism that depend on it."""
+"""The effect of a parameter along a recorded motion: the virtual work of the parts of a mechanism that depend on it."""
 
 from collections.abc import Mapping
 
@@ -15,12 +15,17 @@ from flexmb.study.gradients.rates import Rates
 BODY = ("mass", "s0", "J0", "rest_Mrr", "rest_Mre")
 ROW = ("row_stiffness", "row_damping", "row_offset")
 MOVED = 4e-3
-"""Part of its size by which a number is moved to both sides: so much that positions do not feel their rounding, which acts on multipliers over the square of the step."""
+"""Change of a number to both sides, relative to its size. It must be large against the rounding of positions, which
+affects multipliers divided by the square of the step.
+"""
 MARKER = ("marker_point", "marker_axes", "marker_rows")
 
 
 class Work:
-    """`sum y . residual + mu . g` over the steps of a recorded motion, and how it changes with the numbers of its mechanism."""
+    """The sum `y . residual + mu . g` over the steps of a recorded motion, and its derivatives.
+
+    `y` (n, nv), `mu` (n, nj): adjoint variables; `by_gravity` (3,): the derivative with respect to gravity.
+    """
 
     def __init__(self, recording: Recording, y: np.ndarray, mu: np.ndarray, by_gravity: np.ndarray) -> None:
         self._recording, self._y, self._mu, self._by_gravity = recording, y, mu, by_gravity
@@ -33,16 +38,21 @@ class Work:
         self._rates, self._coordinates = rates, coordinates
 
     def slope(self, rates: Rates) -> float:
-        """Its derivative by the parameter."""
+        """The derivative with respect to the parameter of `rates`."""
         flat, d = self._flat, rates.arrays
         bodies = self._bodies(d)
         rigid, bodies = bodies[flat.modes[bodies] == 0], bodies[flat.modes[bodies] > 0]
-        still = np.ones(len(flat.stiffness), dtype=bool)  # of the others, stiffness and damping are taken along
+        still = np.ones(len(flat.stiffness), dtype=bool)  # bodies in `bodies` include their stiffness and damping
         for b in bodies:
             first = flat.v_start[b] - 6 * b
             still[first : first + flat.modes[b]] = False
         slope = 0.0
-        for name, by in (("stiffness", self._by_stiffness * still), ("damping", self._by_damping * still), ("gravity", self._by_gravity)):  # fmt: skip
+        parts = (
+            ("stiffness", self._by_stiffness * still),
+            ("damping", self._by_damping * still),
+            ("gravity", self._by_gravity),
+        )
+        for name, by in parts:
             slope += by @ d[name] if name in d else 0.0
         for k in rigid:
             own = [
@@ -56,7 +66,7 @@ class Work:
         return float(slope)
 
     def _coupled(self, rates: Rates) -> float:
-        """That of stiffness and damping between elastic coordinates."""
+        """The part of the derivative due to stiffness and damping between elastic coordinates."""
         slope, n, track = 0.0, len(self._y), self._recording.track
         for b, (stiffness, damping) in rates.couplings.items():
             first = self._flat.v_start[b] - 6 * b
@@ -67,14 +77,14 @@ class Work:
         return float(slope)
 
     def _slopes(self, body: int) -> np.ndarray:
-        """Derivatives (13,) by the mass, first moment and inertia of a rigid body."""
+        """Derivatives (13,) with respect to the mass, first moments and inertia of a rigid body."""
         if body not in self._by_inertia:
             self._by_inertia[body] = np.zeros(13)
             rigid_slopes(self._flat, body, self._recording.track, self._y, self._by_inertia[body])
         return self._by_inertia[body]
 
     def _bodies(self, d: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Bodies whose inertia changes."""
+        """Indices of the bodies whose inertia changes."""
         flat, change = self._flat, _changing(d, BODY, len(self._flat.modes))
         for k, m in enumerate(flat.modes):
             for name, count in (("linear", 12 * m), ("quadratic", int(flat.slices[k]) * m * m)):
@@ -101,22 +111,45 @@ class Work:
         return np.flatnonzero(change | np.isin(flat.load_function, list(rates.functions)))
 
     def _difference(self, rates: Rates, bodies: np.ndarray, rows: np.ndarray, loads: np.ndarray) -> float:
-        """The derivative of some bodies, rows and loads, by evaluating them on both sides; where they are not linear in what changes, at two distances."""
+        """The derivative due to some bodies, rows and loads, by evaluation on both sides of the parameter.
+
+        If they are not linear in the changed numbers, two distances are used.
+        """
         joint = rows[rows < self._flat.joint_rows]
         track = self._recording.track
-        of_rows = pointed(Track(
-            q=track.q, w=track.w, wdot=track.wdot, a=track.a, multipliers=np.ascontiguousarray(track.multipliers[:, joint]),
-            angles=track.angles,
-        ))  # fmt: skip
-        mu, out, acting = np.ascontiguousarray(self._mu[:, joint]), np.zeros(len(self._flat.weight)), len(rows) + len(loads)  # fmt: skip
+        multipliers = np.ascontiguousarray(track.multipliers[:, joint])
+        of_rows = pointed(
+            Track(
+                q=track.q,
+                w=track.w,
+                wdot=track.wdot,
+                a=track.a,
+                multipliers=multipliers,
+                angles=track.angles,
+            )
+        )
+        mu, out = np.ascontiguousarray(self._mu[:, joint]), np.zeros(len(self._flat.weight))
+        acting = len(rows) + len(loads)
 
         def central(size: float) -> float:
             table = self._recording.functions[: len(self._y)]
             (a, functions), (b, others) = (rates.moved(self._mechanism, table, sign * size) for sign in (-1.0, 1.0))
             low, high = (part_of(flat, rows, loads) for flat in (a, b))
             change: float = difference_of_work(
-                low, high, acting, bodies, functions, others, of_rows, self._y, mu, make_marker_kinematics(low), make_marker_kinematics(high), make_workspace(low), out,
-            )  # fmt: skip
+                low,
+                high,
+                acting,
+                bodies,
+                functions,
+                others,
+                of_rows,
+                self._y,
+                mu,
+                make_marker_kinematics(low),
+                make_marker_kinematics(high),
+                make_workspace(low),
+                out,
+            )
             return change / (2 * size)
 
         size = rates.size(self._mechanism, MOVED)
@@ -126,7 +159,7 @@ class Work:
 
 
 def _changing(d: Mapping[str, np.ndarray], names: tuple[str, ...], count: int) -> np.ndarray:
-    """Which entries of any of the arrays change."""
+    """Which entries of any of the arrays change, (count,)."""
     change = np.zeros(count, dtype=bool)
     for name in names:
         if name in d:

@@ -1,4 +1,4 @@
-"""Derivatives of everything measured by few parameters: how the motion changes with each of them, step by step."""
+"""Derivatives of many measures with respect to few parameters, by the linearised change of the motion in every step."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,9 @@ from flexmb.study.parameters import Progress, checked_values, nothing
 from flexmb.study.peaks import Measure, peaks_of_states
 
 MOVED = 4e-3
-"""Part of its size by which a number that residuals bend with is moved to both sides, and half of it: so much that positions do not feel their rounding, which acts on multipliers over the square of the step."""
+"""Change, to both sides, of a number on which residuals depend nonlinearly, relative to its size; half of it is used
+too. It must be large against the rounding of positions, which affects multipliers divided by the square of the step.
+"""
 
 
 def direct_gradient(
@@ -35,16 +37,25 @@ def direct_gradient(
     relative_step: float = 1e-4,
     progress: Progress = nothing,
 ) -> Gradient:
-    """Derivatives of all that `measure` gives by every parameter of `model(**parameters)` at the values `at`, exact for the motion as computed.
+    """Derivatives of everything in `measure` with respect to every parameter of `model(**parameters)` at `at`.
 
-    Beside the motion its change with a parameter is computed, a linear problem in every step with the matrix of that step: as exact as the adjoint, for any number of measures, at some two and
-    a half runs a parameter. `flexmb.study.gradient` takes four, and works with every integrator, adaptive steps and events; `flexmb.study.adjoint_gradient` takes three in all, for one number.
+    They are the exact derivatives of the discrete motion. The change of the motion with a parameter is computed beside
+    the motion, by a linear problem in every step with the matrix of that step. This is as accurate as the adjoint
+    method, for any number of measures, at a cost of about two and a half runs for each parameter.
+    `flexmb.study.gradient` takes four, and works with every integrator, adaptive steps and events;
+    `flexmb.study.adjoint_gradient` takes three in all, for one scalar.
 
-    - `measure(result)`: numbers by name, of the states alone: there are no energies of a changed motion. Largest values over time have the derivative of the instant at which they are largest.
-    - `step`, `output_step`, `rho_inf`, `newton_tolerance`: of `flexmb.simulate`, with generalised-alpha in absolute coordinates, fixed steps, no events. All steps are kept in memory.
-    - `relative_step`, `progress`: as of `adjoint_gradient`.
+    - `measure(result)`: numbers by name, which depend on the states alone: a changed motion has no energies. Largest
+      values over time have the derivative at their instant.
+    - `step`, `output_step`, `rho_inf`, `newton_tolerance`: options of `flexmb.simulate`, with generalised-alpha in
+      absolute coordinates, fixed steps and no events. All steps are kept in memory.
+    - `relative_step`, `progress`: as for `adjoint_gradient`.
 
-    Source of the approach: Bruls, Eberhard, "Sensitivity analysis for dynamic mechanical systems with finite rotations" (2008), section 3: derivatives of the discrete equations.
+    Warns with `SensitivityWarning` when the derivatives are not reliable. Raises `StudyError` when the model or the
+    parameters do not fit, or when the change of the motion does not converge.
+
+    Source of the approach: Bruls, Eberhard, "Sensitivity analysis for dynamic mechanical systems with finite rotations"
+    (2008), section 3: derivatives of the discrete equations.
     """
     values = checked_values(at)
 
@@ -76,7 +87,10 @@ def direct_gradient(
 
 
 def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.ndarray]:
-    """The motions of the two mechanisms on both sides of that of a recording, to first order in what they differ by, and how large their difference is at the stored times."""
+    """The motions of the mechanisms on both sides of that of a recording, and the magnitude (nt,) of their difference.
+
+    The motions are correct to first order in the difference of the parameter.
+    """
     e, result, distance = recording.run.equations, recording.result, rates.distance
     (first, below), (second, above) = (start_of(mechanism, recording) for mechanism in (rates.below, rates.above))
     change = starts_apart(e.flat, recording.run.tree, below, above)
@@ -84,11 +98,8 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
     size = rates.size(result.mechanism, MOVED)
     neighbouring = [rates.moved(result.mechanism, recording.functions, part * size) for part in (-1.0, 1.0, -0.5, 0.5)]
     flats, tables = (tuple(x) for x in zip((e.flat, recording.functions), *neighbouring, strict=True))
-    kinematics, workspace, scratch = (
-        tuple(make_marker_kinematics(flat) for flat in flats),
-        make_workspace(e.flat),
-        make_workspace(e.flat),
-    )
+    kinematics = tuple(make_marker_kinematics(flat) for flat in flats)
+    workspace, scratch = make_workspace(e.flat), make_workspace(e.flat)
     couplings, speed = _couplings(recording, rates), _speed(recording)
     names = ("w", "wdot", "multipliers")
     sides = [[result.q.copy()] + [getattr(result, name).copy() for name in names] for _ in range(2)]
@@ -98,11 +109,28 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
     growth = np.zeros(len(result.t))
     for k in range(1, len(result.t)):
         failed = vary(
-            flats, recording.run.tree, size, rates.bends, speed, recording.run.scheme, recording.h, tables, couplings, recording.track, int(recording.stored[k - 1]), int(recording.stored[k]), variation, kinematics, workspace, scratch,
-        )  # fmt: skip
+            flats,
+            recording.run.tree,
+            size,
+            rates.bends,
+            speed,
+            recording.run.scheme,
+            recording.h,
+            tables,
+            couplings,
+            recording.track,
+            int(recording.stored[k - 1]),
+            int(recording.stored[k]),
+            variation,
+            kinematics,
+            workspace,
+            scratch,
+        )
         if failed:
+            t = result.t[0] + failed * recording.h
             raise StudyError(
-                f"The change of {result.mechanism.name!r} with a parameter does not converge at t = {result.t[0] + failed * recording.h:.6g}: the step {recording.h:.3g} is too long for the motion. Take a shorter one."
+                f"The change of {result.mechanism.name!r} with a parameter does not converge at t = {t:.6g}: the step "
+                f"{recording.h:.3g} is too long for the motion. Reduce `step`."
             )
         growth[k] = np.abs(variation.next_q * e.flat.weight).max(initial=0.0)
         growth[k] += np.abs(variation.next_w * e.flat.weight).max(initial=0.0) / speed
@@ -119,7 +147,7 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
 
 
 def _couplings(recording: Recording, rates: Rates) -> np.ndarray:
-    """Forces (n, nv), by the parameter, of stiffness and damping between elastic coordinates."""
+    """Derivatives (n, nv) of the forces due to stiffness and damping between elastic coordinates."""
     track, flat = recording.track, recording.run.equations.flat
     forces = np.zeros((len(recording.functions), len(flat.weight)))
     n = len(forces)
@@ -131,6 +159,6 @@ def _couplings(recording: Recording, rates: Rates) -> np.ndarray:
 
 
 def _speed(recording: Recording) -> float:
-    """The largest velocity of the motion, in lengths of the mechanism; of one that stays at rest, a length in its duration."""
+    """The largest velocity of the motion, in lengths of the mechanism; if it is zero, one length in the duration."""
     speed = float(np.abs(recording.track.w * recording.run.equations.flat.weight).max(initial=0.0))
     return speed or 1.0 / float(recording.result.t[-1] - recording.result.t[0])

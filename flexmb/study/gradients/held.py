@@ -1,4 +1,4 @@
-"""What a function depends on besides its arguments: values it holds, defaults of its arguments, variables of its module."""
+"""The values on which a function depends besides its arguments: closure, defaults, variables of its module."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 DEEPEST = 12
-"""Levels of objects within objects that are looked into."""
+"""Largest depth to which objects within objects are examined."""
 
 
 def held_by(value: Any, depth: int = 0) -> Any:
-    """A picture of a value that equals another one only if the two are known to be the same; of functions, with all they hold, by closure, default arguments and variables of their module."""
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes | type | ModuleType | BuiltinFunctionType | np.ufunc):  # fmt: skip
+    """A representation of a value that equals another one only if the two values are certainly the same.
+
+    Functions are represented with their closures, default arguments and variables of their modules.
+    """
+    plain = bool | int | float | complex | str | bytes | type | ModuleType | BuiltinFunctionType | np.ufunc
+    if value is None or isinstance(value, plain):
         return value
     if depth > DEEPEST:
         return _Itself(value)
@@ -27,7 +31,7 @@ def held_by(value: Any, depth: int = 0) -> Any:
         return "partial", held_by((value.func, value.args, value.keywords), depth + 1)
     if isinstance(value, MethodType):
         return "method", held_by((value.__self__, value.__func__), depth + 1)
-    function = getattr(value, "py_func", value)  # of a function compiled with numba
+    function = getattr(value, "py_func", value)  # for functions compiled by numba
     if isinstance(function, FunctionType):
         return _of_function(function, depth)
     if hasattr(value, "__dict__") and vars(value):
@@ -44,13 +48,13 @@ def _of_function(function: FunctionType, depth: int) -> Any:
 
 
 def _names(code: Any) -> list[str]:
-    """Names of variables in the code, that of functions inside included."""
+    """Names of variables in the code, including that of inner functions."""
     inside = [name for constant in code.co_consts if hasattr(constant, "co_names") for name in _names(constant)]
     return [*code.co_names, *inside]
 
 
 class _Itself:
-    """Something that cannot be looked into: equal to itself only."""
+    """An object that cannot be examined; it equals only itself."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

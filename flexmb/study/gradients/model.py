@@ -1,4 +1,4 @@
-"""The mechanism of a model function at some parameters."""
+"""The mechanism that a model function builds from parameters."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,18 +13,20 @@ Model = Callable[..., System | Mechanism]
 
 
 def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
-    """What the model makes of the parameters."""
+    """The mechanism for parameter values. Raises `StudyError` when the model returns something else."""
     made = model(**values)
     if not isinstance(made, System | Mechanism):
-        raise StudyError(f"The model function gives a System or a Mechanism; found {type(made).__name__}.")
+        raise StudyError(f"The model function must return a System or a Mechanism; found {type(made).__name__}.")
     return made.build() if isinstance(made, System) else made
 
 
 def require_alike(a: Mechanism, b: Mechanism) -> None:
-    """Raises `StudyError` when two mechanisms differ by more than numbers."""
+    """Raise `StudyError` when two mechanisms differ in more than numbers."""
     x, y = compiled(a), compiled(b)
-    for name in ("modes", "slices", "marker_body", "row_kind", "row_markers", "row_axes", "row_function", "load_marker", "load_function"):  # fmt: skip
+    structure = ("modes", "slices", "marker_body", "row_kind", "row_markers", "row_axes", "row_function")
+    for name in (*structure, "load_marker", "load_function"):
         if not np.array_equal(getattr(x, name), getattr(y, name)):
             raise StudyError(
-                "A parameter changes what the mechanism is made of (bodies, elastic coordinates, joints, forces, loads), not only its numbers: it has no derivatives there."
+                "A parameter changes the structure of the mechanism (bodies, elastic coordinates, joints, forces, "
+                "loads), not only its numbers: derivatives do not exist there."
             )

@@ -1,4 +1,4 @@
-"""Derivatives, by one parameter of a model, of all numbers that its mechanism is made of."""
+"""Derivatives of all numbers of a mechanism with respect to one parameter of its model."""
 
 import warnings
 from collections.abc import Mapping
@@ -18,28 +18,33 @@ from flexmb.study.gradients.model import Model, mechanism_of, require_alike
 from flexmb.study.gradients.scales import scale_of
 
 NUMBERS = (
-    "gravity", "mass", "s0", "J0", "rest_Mrr", "rest_Mre", "rest_moments", "rest_chol", "linear", "quadratic", "stiffness", "damping", "marker_point", "marker_axes", "marker_rows",
-    "marker_second", "row_stiffness", "row_damping", "row_offset", "load_wrench",
+    "gravity", "mass", "s0", "J0", "rest_Mrr", "rest_Mre", "rest_moments", "rest_chol", "linear", "quadratic",
+    "stiffness", "damping", "marker_point", "marker_axes", "marker_rows", "marker_second",
+    "row_stiffness", "row_damping", "row_offset", "load_wrench",
 )  # fmt: skip
 """Arrays of `CompiledModel` that parameters may change."""
 DERIVED = ("rest_Mrr", "rest_Mre", "rest_moments", "rest_chol")
-"""Those that follow from others."""
+"""Arrays that are computed from others."""
 BENDING = ("s0", "J0", "linear", "quadratic", "marker_point", "marker_axes", "marker_rows", "marker_second")
-"""Those that residuals do not depend on linearly."""
+"""Arrays on which residuals depend nonlinearly."""
 ROUNDING = 1e-13
-"""Differences of numbers, relative to the size of each (flexmb/study/gradients/scales.py), that are none."""
+"""Differences of numbers, relative to their scales (flexmb/study/gradients/scales.py), that are round-off."""
 DRIVEN = 3e-4
-"""Radians, or lengths of the mechanism, by which a driver is moved to both sides."""
+"""Change of a driver to both sides, in radians or lengths of the mechanism."""
 PROBED = (1e-3, 1e1)
-"""Change of the numbers of a mechanism, in relative steps, that a parameter of value zero should bring about."""
+"""Desired change of the numbers of a mechanism, in relative steps, by the step of a parameter with the value zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """What a mechanism changes by with a parameter.
+    """The derivatives of a mechanism with respect to a parameter.
 
-    `below`, `above`: with the parameter on both sides, `distance` apart, over the elastic coordinates of the mechanism itself; derivatives of arrays by name, of functions of time (n, 3) by number,
-    and of the stiffness and damping (m, m) that bodies have beside their diagonals; rows whose force law differs.
+    - `below`, `above`: the mechanism with the parameter changed to both sides, `distance` apart, in the elastic
+      coordinates of the mechanism itself.
+    - `arrays`: derivatives of arrays of `CompiledModel`, by name.
+    - `functions`: derivatives (n, 3) of functions of time, by number.
+    - `couplings`: derivatives of the off-diagonal parts (m, m) of stiffness and damping, by body.
+    - `laws`: rows whose force law changes.
     """
 
     below: Aligned
@@ -60,11 +65,11 @@ class Rates:
 
     @property
     def bends(self) -> bool:
-        """Whether residuals are known not to depend linearly on the parameter, other than through force laws, which are taken as they are."""
+        """Whether residuals depend nonlinearly on the parameter, other than through force laws."""
         return not len(self.laws) and (bool(self.functions) or any(name in self.arrays for name in BENDING))
 
     def size(self, base: Mechanism, part: float) -> float:
-        """By how much the parameter may move to both sides for no number that residuals bend with to change by more than a `part` of its size."""
+        """Largest change of the parameter to both sides that changes numbers of nonlinear effect at most by `part`."""
         if len(self.laws):
             return 0.5 * self.distance
         sizes = []
@@ -81,7 +86,7 @@ class Rates:
         return float(min(sizes, default=0.5 * self.distance))
 
     def moved(self, base: Mechanism, table: np.ndarray, size: float) -> tuple[CompiledModel, np.ndarray]:
-        """The arrays of a mechanism, and its functions of time (n, nf, 3), with the parameter moved by `size`."""
+        """The arrays of a mechanism, and its functions of time (n, nf, 3), with the parameter changed by `size`."""
         fields = fields_of(compiled(base))
         for name, rate in self.arrays.items():
             fields[name] = fields[name] + size * rate
@@ -97,19 +102,24 @@ class Rates:
 def rates_of(
     model: Model, values: Mapping[str, float], name: str, relative_step: float, base: Mechanism, times: np.ndarray
 ) -> Rates:
-    """By central differences; functions of time at the given ones by those of fourth order, because they may be sharp."""
+    """Derivatives with respect to the parameter `name`, by central differences.
+
+    Functions of time, at `times` (n,), are differentiated by differences of fourth order, since they may vary sharply.
+    Raises `StudyError` when the mechanism changes in more than numbers, or its functions are not its own.
+    """
     if not 0 < relative_step < 0.5:
-        raise StudyError(f"relative_step is a part of each parameter, between 0 and 0.5; found {relative_step}.")
+        raise StudyError(f"relative_step is a fraction of each parameter, between 0 and 0.5; found {relative_step}.")
     builds = _Builds(model, values, name, base, relative_step)
     builds.step = relative_step * (abs(values[name]) or 1.0)
     low, high = builds.at(-0.5), builds.at(0.5)
     if values[name] == 0.0:
         change = _largest_change(low.mechanism, high.mechanism, base) / relative_step
-        if change > 0 and not PROBED[0] <= change <= PROBED[1]:  # the parameter's own scale, by what it does
+        if change > 0 and not PROBED[0] <= change <= PROBED[1]:  # derive the scale of the parameter from its effect
             builds.step /= change
             low, high = builds.at(-0.5), builds.at(0.5)
     arrays = _slopes(low.mechanism, high.mechanism, base, builds)
-    changing = [k for k, pair in enumerate(zip(builds.functions[-0.5], builds.functions[0.5], strict=True)) if pair[0] != pair[1]]  # fmt: skip
+    pairs = zip(builds.functions[-0.5], builds.functions[0.5], strict=True)
+    changing = [k for k, (before, after) in enumerate(pairs) if before != after]
     functions = {}
     if changing:
         several = [x.mechanism for x in (builds.at(-1.0), low, high, builds.at(1.0))]
@@ -119,11 +129,12 @@ def rates_of(
     differing = [a != b for a, b in zip(builds.laws[-0.5], builds.laws[0.5], strict=True)]
     laws = [r for r, row in enumerate(base.rows) if row.law >= 0 and differing[row.law]]
     builds.require_own_values()
-    return Rates(low, high, builds.step, arrays, functions, _couplings(low, high, builds.step), np.array(laws, dtype=np.int64))  # fmt: skip
+    couplings = _couplings(low, high, builds.step)
+    return Rates(low, high, builds.step, arrays, functions, couplings, np.array(laws, dtype=np.int64))
 
 
 class _Builds:
-    """Mechanisms of a model with one parameter moved, and what their functions held when they were built."""
+    """Mechanisms of a model with one parameter changed, and the values on which their functions depended when built."""
 
     def __init__(self, model: Model, values: Mapping[str, float], name: str, base: Mechanism, part: float) -> None:
         self.model, self.values, self.name, self.base, self.part = model, values, name, base, part
@@ -133,7 +144,7 @@ class _Builds:
         self.laws: dict[float, list[Any]] = {}
 
     def at(self, part: float) -> Aligned:
-        """With the parameter moved by a part of the step."""
+        """The mechanism with the parameter changed by a fraction of the step."""
         built = mechanism_of(self.model, {**self.values, self.name: self.values[self.name] + part * self.step})
         result = aligned(built, self.base, near_of(self.part))
         require_alike(result.mechanism, self.base)
@@ -142,7 +153,7 @@ class _Builds:
         return result
 
     def require_own_values(self) -> None:
-        """Raises `StudyError` where a function read what a later build of the model changed: then all builds have the same function now."""
+        """Raise `StudyError` when a function reads a variable that a later build changes, so that builds share it."""
         for part, built in self.made.items():
             functions, laws = _held(built)
             for now, then, owners in (
@@ -152,20 +163,22 @@ class _Builds:
                 changed = [owner for a, b, owner in zip(now, then, owners, strict=True) if a != b]
                 if changed:
                     raise StudyError(
-                        f"The function of {changed[0]!r} reads a variable that the model changes when it is built again (a global, or an object shared between builds), "
-                        f"so that its derivative by {self.name!r} cannot be seen. Let the model make the function anew, with its values as default arguments or local variables."
+                        f"The function of {changed[0]!r} reads a variable that the model changes when it is built "
+                        "again (a global, or an object shared between builds), so that its derivative with respect to "
+                        f"{self.name!r} cannot be computed. Let the model create the function anew, with its values as "
+                        "default arguments or local variables."
                     )
 
 
 def _held(mechanism: Mechanism) -> tuple[list[Any], list[Any]]:
-    """Pictures of the functions of time and of the force laws."""
+    """Representations of the functions of time, and of the force laws."""
     return [held_by((f.value, f.rate, f.acceleration)) for f in mechanism.functions], [
         held_by(law.function) for law in mechanism.laws
     ]
 
 
 def _slopes(low: Mechanism, high: Mechanism, base: Mechanism, builds: _Builds) -> dict[str, np.ndarray]:
-    """Derivatives of the arrays that change. Warns of numbers that jump, or have a kink."""
+    """Derivatives of the arrays that change; warns with `SensitivityWarning` of numbers that jump or have a kink."""
     found: dict[str, np.ndarray] = {}
     for key in NUMBERS:
         a, b, at = (np.asarray(getattr(compiled(m), key)) for m in (low, high, base))
@@ -179,8 +192,10 @@ def _slopes(low: Mechanism, high: Mechanism, base: Mechanism, builds: _Builds) -
         rough = (bend > 0.2 * np.abs(difference)) & (bend > builds.part**1.5 * scale) & (bend > ROUNDING * scale)
         if key not in DERIVED and rough.any():
             warnings.warn(
-                f"The mechanism does not depend smoothly on {builds.name!r} at {builds.values[builds.name]:.6g}: {key} jumps or has a kink there (moved by {builds.step:.3g}, "
-                f"its {int(rough.sum())} numbers concerned change differently to both sides). Derivatives by {builds.name!r} mean nothing there: take a value beside it, or a model without the choice.",
+                f"The mechanism does not depend smoothly on {builds.name!r} at {builds.values[builds.name]:.6g}: "
+                f"{key} jumps or has a kink there (changed by {builds.step:.3g}, its {int(rough.sum())} affected "
+                f"numbers change differently to both sides). Derivatives with respect to {builds.name!r} are "
+                "meaningless there: choose a value beside it, or a model without the choice.",
                 SensitivityWarning,
                 stacklevel=4,
             )
@@ -190,7 +205,7 @@ def _slopes(low: Mechanism, high: Mechanism, base: Mechanism, builds: _Builds) -
 
 
 def _largest_change(low: Mechanism, high: Mechanism, base: Mechanism) -> float:
-    """Of the arrays, relative to the size of each number."""
+    """The largest change of the arrays, relative to the scale of each number."""
     largest = 0.0
     for key in NUMBERS:
         if key not in DERIVED:
@@ -201,7 +216,7 @@ def _largest_change(low: Mechanism, high: Mechanism, base: Mechanism) -> float:
 
 
 def _couplings(low: Aligned, high: Aligned, step: float) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Derivatives of what stiffness and damping of bodies have beside the diagonal."""
+    """Derivatives of the off-diagonal parts of stiffness and damping of the bodies."""
     found = {}
     for b in range(len(low.turns)):
         pair = tuple((y[b] - x[b]) / step for x, y in ((low.stiffness, high.stiffness), (low.damping, high.damping)))

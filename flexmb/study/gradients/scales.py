@@ -1,4 +1,4 @@
-"""The size of every number that a mechanism is made of: what its changes are compared with."""
+"""The scale of every number of a mechanism, with which its changes are compared."""
 
 import numpy as np
 
@@ -6,11 +6,15 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 
 OWN = ("mass", "stiffness", "damping", "row_stiffness", "row_damping")
-"""Numbers that stand alone: compared with themselves, however large their neighbours are."""
+"""Numbers whose scale is their own size, independently of their neighbours."""
 
 
 def scale_of(name: str, mechanism: Mechanism) -> np.ndarray:
-    """An array of the shape of `CompiledModel.name`: of numbers that stand alone their own size; of components of a vector, a tensor, a shape, the largest of these; of places the mechanism's length; of directions one."""
+    """The scales of the array `CompiledModel.name`, in its shape.
+
+    The scale is the own size for numbers that stand alone, the largest component for vectors, tensors and shapes, the
+    mechanism's length for positions, and one for directions.
+    """
     flat = compiled(mechanism)
     value = np.asarray(getattr(flat, name), dtype=float)
     length, size = mechanism.length, np.abs(value)
@@ -37,7 +41,10 @@ def scale_of(name: str, mechanism: Mechanism) -> np.ndarray:
 
 
 def _largest(value: np.ndarray) -> np.ndarray:
-    """Of every block beyond the first axis (of the last one, where that has but one more), its largest entry."""
+    """The largest entry of every block beyond the first axis.
+
+    For arrays (n, 2, m), blocks are those beyond the second axis.
+    """
     if not value.size:
         return np.abs(value)
     beyond = tuple(range(2 if value.ndim == 3 and value.shape[1] == 2 else 1, value.ndim))
@@ -45,7 +52,7 @@ def _largest(value: np.ndarray) -> np.ndarray:
 
 
 def _of_inertia(name: str, mechanism: Mechanism) -> np.ndarray:
-    """Of the packed integrals of every flexible body: its largest of each kind."""
+    """The largest entry of each kind among the packed integrals of every flexible body."""
     flat = compiled(mechanism)
     value = np.abs(getattr(flat, name))
     out = np.zeros_like(value)

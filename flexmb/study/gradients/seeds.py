@@ -1,4 +1,4 @@
-"""What a scalar result takes of a motion: its value, and its derivatives by the states it depends on."""
+"""A scalar of a motion: its value, and its derivatives with respect to the states on which it depends."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,16 +13,21 @@ from flexmb.mechanism.scales import force_units
 from flexmb.results.result import Result, followed_angles, result_of_states
 
 Series = Callable[[Result], np.ndarray]
-"""A number at every stored time, of the state at that time alone."""
+"""A number at every stored time, which depends only on the state at that time."""
 Over = Literal["largest", "smallest", "final", "mean", "mean square"]
 OVER: tuple[Over, ...] = ("largest", "smallest", "final", "mean", "mean square")
 DIFFERENCE = 1e-5
-"""Of a displacement over the mechanism's length, and of velocities, accelerations and multipliers over the largest."""
+"""Step of differences: of a displacement relative to the mechanism's length; of velocities, accelerations and
+multipliers relative to the largest.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Scalar:
-    """A number taken `over` a series: `value`, and its derivative `weights` by the series at the stored times `places`."""
+    """A scalar formed over a series: its value, and its derivatives `weights` with respect to the series at `places`.
+
+    `places`: indices of stored times.
+    """
 
     series: Series
     value: float
@@ -30,21 +35,21 @@ class Scalar:
     weights: np.ndarray
 
     def at(self, result: Result, mechanism: Mechanism) -> float:
-        """`weights . series` at the same states of another mechanism."""
+        """The sum `weights . series` at the same states, for another mechanism."""
         chosen = [x[self.places] for x in (result.t, result.q, result.w, result.wdot, result.multipliers)]
         angles = followed_angles(mechanism, chosen[1], result.angles[self.places])
         return float(self.weights @ _values(self.series, result_of_states(mechanism, *chosen, angles=angles)))
 
 
 def scalar(series: Series, over: Over, result: Result) -> Scalar:
-    """What is asked of a series, of a result."""
+    """The scalar that `over` selects of a series. Raises `StudyError` for an unknown one, or an invalid series."""
     values = _values(series, result)
     nt = len(values)
     if over in ("largest", "smallest", "final"):
         place = {"largest": int(values.argmax()), "smallest": int(values.argmin()), "final": nt - 1}[over]
         return Scalar(series, float(values[place]), np.array([place]), np.ones(1))
     if over not in OVER:
-        raise StudyError(f"A number is taken over a series as one of {', '.join(OVER)}; found {over!r}.")
+        raise StudyError(f"A scalar is formed over a series as one of {', '.join(OVER)}; found {over!r}.")
     weights = np.gradient(result.t)
     weights[[0, -1]] *= 0.5
     weights /= result.t[-1] - result.t[0]
@@ -57,15 +62,22 @@ def _values(series: Series, result: Result) -> np.ndarray:
     values = np.asarray(series(result), dtype=float)
     if values.shape != result.t.shape:
         raise StudyError(
-            f"A series has one number a stored time, ({len(result.t)},); found an array of {values.shape}. For a vector take a component, or its length."
+            f"A series has one number for each stored time, ({len(result.t)},); found an array of {values.shape}. For "
+            "a vector take a component, or its magnitude."
         )
     if not np.isfinite(values).all():
-        raise StudyError("A series has numbers that are not finite; energies are not part of the states it may use.")
+        raise StudyError(
+            "A series has numbers that are not finite; it cannot use energies, which are not part of the states."
+        )
     return values
 
 
 def seeds(chosen: Scalar, e: Equations, result: Result) -> np.ndarray:
-    """Derivatives (ns, 3 nv + nj) by configuration, velocities, accelerations and multipliers at the places of a scalar: central differences, all of an instant in one call of its series."""
+    """Derivatives (ns, 3 nv + nj) of a scalar with respect to the states at its places.
+
+    The columns are those of configurations, velocities, accelerations and multipliers. Central differences are used,
+    with one call of the series for each instant.
+    """
     flat, nv, nj = e.flat, len(e.flat.weight), e.flat.joint_rows
     names = ("q", "w", "wdot", "multipliers")
     units = (1 / flat.weight, 1 / flat.weight, 1 / flat.weight, force_units(flat))

@@ -1,4 +1,4 @@
-"""Sensitivities: derivatives of anything measured by the parameters of a model, with an estimate of their error."""
+"""Sensitivities: derivatives of any measures with respect to the parameters of a model, with estimated errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,14 +20,19 @@ from flexmb.study.parameters import checked_values
 from flexmb.study.peaks import Measure, peaks
 
 AROUND, ABOVE = (1.0, -1.0, 0.5, -0.5), (0.25, 0.5, 0.75, 1.0)
-"""Where a parameter is moved to, in steps: to both sides; from zero, to one."""
+"""Positions of a parameter in steps: to both sides of its value; for the value zero, to one side."""
 ROUNDING = 1e-15
-"""Of a measure, relative."""
+"""Round-off of a measure, relative to it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gradient:
-    """Derivatives (np,) of each measure by the parameters `at` their values, and what they are uncertain by (not numbers where that is not estimated); `outcome`: the measures there."""
+    """Derivatives of measures with respect to parameters.
+
+    - `at`: the values of the parameters; `outcome`: the measures at these values.
+    - `derivatives`: for each measure the derivatives (np,), in the order of the parameters.
+    - `errors`: their estimated errors (np,), NaN where there is no estimate.
+    """
 
     at: Mapping[str, float]
     outcome: Mapping[str, float]
@@ -35,19 +40,19 @@ class Gradient:
     errors: Mapping[str, Float[np.ndarray, "np"]]
 
     def of(self, measure: str) -> Float[np.ndarray, "np"]:
-        """Derivatives of one measure, in the order of the parameters. Raises `StudyError` when there is none of this name."""
+        """Derivatives (np,) of one measure, in the order of the parameters. Raises `StudyError` for an unknown name."""
         if measure not in self.derivatives:
             raise StudyError(unknown_name("measure", measure, self.derivatives))
         return self.derivatives[measure]
 
     def relative(self, measure: str) -> Float[np.ndarray, "np"]:
-        """Per cent that the measure changes by for one per cent of each parameter; not a number where the measure is zero."""
+        """Change (np,) of a measure in per cent for one per cent of each parameter; NaN where the measure is zero."""
         value = self.outcome[measure]
         slopes = self.of(measure) * np.array(list(self.at.values()))
         return slopes / value if value != 0 else np.full(len(slopes), np.nan)
 
     def certain(self) -> list[str]:
-        """Measures that are not zero and whose largest relative derivative is ten times its error, or more, where that is known."""
+        """The nonzero measures whose largest relative derivative exceeds ten times its error, where that is known."""
         known = []
         for measure, value in self.outcome.items():
             scale = np.array(list(self.at.values()))
@@ -81,18 +86,23 @@ def gradient(
     relative_step: float = 1e-3,
     **options: Any,
 ) -> Gradient:
-    """Derivatives of everything that `measure` gives, by every parameter of `model(**parameters)` at the values `at`.
+    """Derivatives of everything in `measure` with respect to every parameter of `model(**parameters)` at `at`.
 
-    Central differences at two distances (`relative_step` of each value, and half of it), extrapolated: exact to the fourth power of the distance; what the extrapolation changes is the error told. Runs go over
-    processes as in `parameter_study`, whose other options are taken too. Simulate with a fixed `step=`, so that all runs make the same steps; largest values over time have a derivative only
-    as long as the same peak is the largest: the error tells where not. A parameter that is zero is moved to one side only. Elastic coordinates are those of the mechanism at the values `at`, whatever signs, order and
-    mixtures the modes of flexible bodies take when they are built again. Cost: four runs a parameter.
+    They are central differences at two distances (`relative_step` of each value, and half of it), extrapolated, with an
+    error of fourth order in the distance; the change by the extrapolation is the estimate of the error. A parameter
+    with the value zero is changed to one side only. Cost: four runs for each parameter, on several processes as in
+    `parameter_study`, which takes the other `options`.
+
+    Simulate with a fixed `step=`, so that all runs take the same steps. A largest value over time has a derivative only
+    as long as the same peak is the largest; otherwise the estimated error is large. Elastic coordinates are those of
+    the mechanism at the values `at`, whatever signs, order and combinations the modes of flexible bodies have when they
+    are built again.
 
     Raises `StudyError` when the relative step is not between 0 and 0.5, or a run fails.
     """
     values = checked_values(at)
     if not 0 < relative_step < 0.5:
-        raise StudyError(f"relative_step is a part of each parameter, between 0 and 0.5; found {relative_step}.")
+        raise StudyError(f"relative_step is a fraction of each parameter, between 0 and 0.5; found {relative_step}.")
     sizes = {name: relative_step * (abs(value) or 1.0) for name, value in values.items()}
     variants = [dict(values)]
     variants += [
@@ -121,14 +131,14 @@ def gradient(
 
 
 class _Over:
-    """A model and a measure over the elastic coordinates of the mechanism at some values, where they are found again in the others."""
+    """A model and a measure in the elastic coordinates of the mechanism at given values, if these have counterparts."""
 
     def __init__(self, model: Model, measure: Measure, values: Mapping[str, float], near: float) -> None:
         self._model, self._measure, self._values, self._near = model, measure, values, near
-        self._first: Mechanism | None = None  # built where it is needed, in every process
+        self._first: Mechanism | None = None  # built when it is needed, in every process
 
     def built(self, **values: float) -> Mechanism | Mapping[str, float]:
-        """What the model makes; initial elastic coordinates mean those of the mechanism at the first values."""
+        """The mechanism of the model, with initial elastic coordinates as of the mechanism at the given values."""
         made = self._model(**values)
         if not isinstance(made, System | Mechanism):
             return made
@@ -137,7 +147,7 @@ class _Over:
         return mechanism if found is None else found.built
 
     def measured(self, result: Result) -> Mapping[str, float]:
-        """The measure of a result that is turned to these coordinates."""
+        """The measure of a result that is transformed to these coordinates."""
         found = self._aligned(result.mechanism)
         if found is None:
             return self._measure(result)
@@ -148,7 +158,10 @@ class _Over:
         return self._measure(replace(result, mechanism=mechanism, q=q, w=w, wdot=wdot))
 
     def _aligned(self, mechanism: Mechanism) -> Aligned | None:
-        """None where nothing is to be turned, or bodies are not found again: differences are those of what was built, and their errors tell."""
+        """The aligned mechanism; None if there is nothing to align, or if coordinates have no counterpart.
+
+        In the latter case differences are those of the mechanisms as built, and the estimated errors show it.
+        """
         if not any(body.modes for body in mechanism.bodies):
             return None
         if self._first is None:

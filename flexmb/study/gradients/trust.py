@@ -1,8 +1,12 @@
-"""How well derivatives of a motion are known: motions that enlarge small disturbances enlarge the errors of their steps too, and those of their derivatives still more.
+"""The reliability of derivatives of a motion.
 
-A disturbance that has grown `g` times by the end of a chaotic motion moves the end `g` times its size, and the derivatives there by `g` times its size over a length, relative to what they are. What grows is seen without
-another simulation: in the adjoint variables, which are the effects of disturbances on the result, and in the change of the motion with a parameter. The disturbances are the errors of the steps. Where both together are
-suspicious the derivatives are computed a second time, with another step, and differences are the error told.
+A motion that amplifies small disturbances also amplifies the errors of its steps, and the errors of their derivatives
+even more. If a disturbance has grown by a factor `g` at the end of a chaotic motion, the end changes by `g` times the
+disturbance, and the derivatives there change, relative to their values, by `g` times the disturbance over a length. The
+growth is visible without a further simulation: in the adjoint variables, which are the effects of disturbances on the
+result, and in the change of the motion with a parameter. The disturbances are the errors of the steps. If growth and
+errors together are suspicious, the derivatives are computed again with another step, and the differences give the
+estimate of the error.
 """
 
 import warnings
@@ -14,17 +18,22 @@ from flexmb.errors import SensitivityWarning
 from flexmb.simulation.recorded import Recording
 
 SUSPICIOUS = 1e-4
-"""Errors of the steps, over the mechanism's length, times the growth of disturbances, from which derivatives are computed a second time."""
+"""Product of the errors of the steps, over the mechanism's length, and the growth of disturbances above which
+derivatives are computed again.
+"""
 WRONG = 1e-2
-"""Error, relative to the largest of the relative derivatives of a measure, from which there is a warning."""
+"""Error, relative to the largest relative derivative of a measure, above which a warning is issued."""
 
 
 def suspicious(recording: Recording, sizes: np.ndarray) -> bool:
-    """Whether errors of the steps may have spoiled derivatives; `sizes` (n,): what a disturbance has become, step by step in the order of its growth."""
+    """Whether errors of the steps may have spoiled derivatives.
+
+    `sizes` (n,): magnitudes of a disturbance in the steps, in the order of its growth.
+    """
     half = sizes[: max(len(sizes) // 2, 1)].max(initial=0.0)
-    growth = (
-        (sizes.max(initial=0.0) / half) ** 2 if half > 0 else 1.0
-    )  # half the time enlarges by the root of the whole
+    growth = 1.0
+    if half > 0:  # half of the time amplifies by the square root of the factor of the whole
+        growth = (sizes.max(initial=0.0) / half) ** 2
     return bool(growth * _errors_of_steps(recording) > SUSPICIOUS)
 
 
@@ -36,13 +45,19 @@ def _errors_of_steps(recording: Recording) -> float:
 
 
 def other_step(recording: Recording) -> float:
-    """A step with which another simulation stores the same times: about twice as long, or half as long where every step is stored."""
+    """A step with which another simulation stores the same times.
+
+    It is about twice as long, or half as long if every step is stored.
+    """
     between = int(np.diff(recording.stored).max())
     return recording.h * between / -(-between // 2) if between > 1 else 0.5 * recording.h
 
 
 def error_of(first: np.ndarray, second: np.ndarray, ratio: float) -> np.ndarray:
-    """The error of derivatives, by those with a step `ratio` times as long: they are of second order; where the step was enlarged the whole difference counts."""
+    """The error of derivatives of second order, from those with a step `ratio` times as long.
+
+    For a longer step the whole difference counts.
+    """
     return np.asarray(np.abs(second - first) / min(1.0, abs(ratio**2 - 1.0)))
 
 
@@ -53,7 +68,7 @@ def warn_of_errors(
     step: float,
     times: np.ndarray,
 ) -> None:
-    """A `SensitivityWarning` of the measure whose derivatives are worst known, when they are not known well."""
+    """Issue a `SensitivityWarning` for the measure with the least reliable derivatives, if these are not reliable."""
     scale = np.array([abs(v) or 1.0 for v in values.values()])
     worst, told = WRONG, ""
     for name, slopes in derivatives.items():
@@ -63,8 +78,10 @@ def warn_of_errors(
             worst, told = float(part[k]), f"{name!r} by {list(values)[k]!r} is {slopes[k]:.4g} +- {errors[name][k]:.2g}"
     if told:
         warnings.warn(
-            f"The motion from t = {times[0]:.6g} to {times[-1]:.6g} enlarges small disturbances so much that the errors of its steps ({step:.3g}) spoil its derivatives: that of {told} "
-            "(the difference to another step). Take shorter steps, or a shorter duration; where the motion is chaotic, derivatives over long times have no use, averages do.",
+            f"The motion from t = {times[0]:.6g} to {times[-1]:.6g} amplifies small disturbances so much that the "
+            f"errors of its steps ({step:.3g}) spoil its derivatives: that of {told} (the difference to another "
+            "step). Reduce the step or the duration; for a chaotic motion, derivatives over long times are useless, "
+            "averages are not.",
             SensitivityWarning,
             stacklevel=3,
         )

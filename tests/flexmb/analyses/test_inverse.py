@@ -100,14 +100,14 @@ def test_collocated_inverse_and_forward_dynamics_agree():
 
 
 def test_bad_requests_are_told():
-    with pytest.raises(InverseError, match="As many actuators"):
+    with pytest.raises(InverseError, match="must be equal"):
         inverse_dynamics(arm(), servos(), MOTORS[:1], 0.6, 4e-3)
     with pytest.raises(InverseError, match=r"no actuator named 'motor'"):
         inverse_dynamics(arm(), servos(), ("motor", "elbow motor"), 0.6, 4e-3)
     with pytest.raises(InverseError, match="step smaller"):
         inverse_dynamics(arm(), servos(), MOTORS, 0.6, 1.0)
     far = [Servo("fore.tip", "x", flexmb.time_functions.smooth_step(0.0, 0.6, 5.0)), servos()[1]]
-    with pytest.raises(flexmb.ConvergenceError, match="cannot rest where"):
+    with pytest.raises(flexmb.ConvergenceError, match="cannot rest at"):
         inverse_dynamics(arm(rigid=True), far, MOTORS, 0.6, 0.02)
 
 

@@ -58,10 +58,10 @@ def test_a_run_inside_the_range_is_silent_and_one_outside_says_where_and_when():
     with warnings.catch_warnings():
         warnings.simplefilter("error", flexmb.SmallDeformationWarning)
         flexmb.simulate(whirled(0.01), 0.5, step=1e-3)
-    words = r"Body 'strip' leaves the range of its expansion of second order at t = 0\.\d+: it turns inside by more than 0\.3 rad near .*flexmb\.split"
+    words = r"Body 'strip' leaves the range of its expansion of second order at t = 0\.\d+: its rotation inside exceeds 0\.3 rad near .*flexmb\.split"
     with pytest.warns(flexmb.SmallDeformationWarning, match=words):
         flexmb.simulate(whirled(12.0), 0.5, step=1e-3)
-    with pytest.warns(flexmb.SmallDeformationWarning, match=r"first order at .*more than 0\.1 rad"):
+    with pytest.warns(flexmb.SmallDeformationWarning, match=r"first order at .*exceeds 0\.1 rad"):
         flexmb.simulate(whirled(4.0, geometric_stiffness="none"), 0.5, step=1e-3)
 
 
@@ -106,7 +106,7 @@ def test_the_spin_up_of_pieces_is_that_of_one_body():
 def test_what_cannot_be_cut_is_refused():
     with pytest.raises(fem.MeshError, match="can be cut into one piece or more; found 0"):
         fem.split(strip(), 0)
-    with pytest.raises(fem.MeshError, match="has no cell in piece 1 of 30: cut it into fewer"):
+    with pytest.raises(fem.MeshError, match=r"cannot be cut into 30 pieces.*layers of cells.*at most"):
         fem.split(strip(), 30)
     with pytest.raises(fem.InterfaceError, match="a cut goes through the interface 'side'"):
         fem.split(strip().with_interfaces(side="z0"), 2)

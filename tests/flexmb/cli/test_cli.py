@@ -185,7 +185,7 @@ def test_run_does_not_replace_what_is_no_result(flexmb_command, rod_file):
     flexmb_command("run", "pendulum.toml")
     flexmb_command("run", "pendulum.toml")
     assert Path("pendulum.h5").read_bytes() == before
-    with pytest.raises(FileError, match="is there already and is a flexmb body"):
+    with pytest.raises(FileError, match="exists already and is a flexmb body"):
         flexmb_command("run", "pendulum.toml", "-o", "pendulum.h5")
     assert Path("pendulum.h5").read_bytes() == before
     Path("notes.txt").write_text("mine")
@@ -210,13 +210,15 @@ def test_view_draws_plots_and_exports(flexmb_command, rod_file, tmp_path):
     )  # fmt: skip
     flexmb_command("run", "rod.toml")
     words = ("--picture", "p.png", "--time", "0.0", "--energy", "e.png", "--animation", "a.gif", "--paraview", "vtk")
+    words += ("--gltf", "g.glb", "--max-targets", "8", "--page", "page.html")
     text = flexmb_command("view", "rod.result.h5", *words, "--magnification", "10")
     assert "'pendulum'" in text
-    for name in ("p.png", "e.png", "a.gif", "vtk"):
+    for name in ("p.png", "e.png", "a.gif", "vtk", "g.glb", "8 morph targets", "page.html"):
         assert name in text
     assert is_picture("p.png")
     assert is_picture("e.png")
     assert Path("a.gif").read_bytes()[:4] == b"GIF8"
+    assert Path("g.glb").read_bytes()[:4] == b"glTF"
     assert len(list(Path("vtk").glob("*.vtu"))) == 3
 
 
@@ -275,7 +277,7 @@ ERRORS = {
     "method": (["reduce", CONROD, "--material", "steel", "--method", "modl", "-o", "x.h5"], ["'modl'", "Did you mean 'modal'?"]),
     "kind": (["reduce", CONROD, "--material", "steel", "--interface", "a=BIG_END:soft", "-o", "x.h5"], ["'soft'", "'average'"]),
     "absent result": (["view", "absent.h5"], ["no result file", "absent.h5"]),
-    "foreign result": (["view", "pendulum.toml"], ["pendulum.toml", "no HDF5 file"]),
+    "foreign result": (["view", "pendulum.toml"], ["pendulum.toml", "not an HDF5 file"]),
     "place": (["run", "pendulum.toml", "-o", "nowhere/x.h5"], ["Cannot write", "nowhere"]),
 }  # fmt: skip
 

@@ -167,11 +167,11 @@ def test_a_closed_configuration_is_the_nearest():
 
 def test_bodies_that_had_to_move_are_reported():
     system = two_rods([(np.zeros(3), np.eye(3))] * 2, gap=0.3)
-    words = r"joints of .* are open as drawn: 'elbow' .*'second' moved by .* and turned by"
+    words = r"joints of .* are not closed in the given configuration: 'elbow' .*'second' was moved by .* and rotated by"
     with pytest.warns(AssemblyWarning, match=words) as record:
         result = flexmb.simulate(system, 0.01, step=1e-3)
     assert "'hinge'" not in str(record[0].message).split("To close")[0]
-    distance = float(re.search(r"'second' moved by (\S+)", str(record[0].message)).group(1))
+    distance = float(re.search(r"'second' was moved by (\S+)", str(record[0].message)).group(1))
     before, after = (result.mechanism.initial.q, result.q[0])
     assert distance > 0.05
     assert not np.allclose(before, after, atol=0.01)

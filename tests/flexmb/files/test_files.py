@@ -168,7 +168,7 @@ def test_stored_functions_are_interpolated_with_order_six(tmp_path):
         errors.append(np.abs([np.subtract(stored(x), exact(x)) for x in t]).max(axis=0))
     slopes = np.log2(np.array(errors[:-1]) / errors[1:])
     assert np.abs(slopes - [6, 5, 4]).max() < 0.3, slopes
-    with pytest.raises(MotionError, match=r"known from t = 0\.0 to 1\.0 only; it was asked for 1\.1"):
+    with pytest.raises(MotionError, match=r"defined from t = 0\.0 to 1\.0 only; it was evaluated at 1\.1"):
         stored(1.1)
 
 
@@ -212,8 +212,8 @@ def without(name):
 
 WRONG_FILES = {
     "absent": (lambda path: None, ["There is no body file", "wrong.h5", "looked in"]),
-    "text": (lambda path: path.write_text("hello"), ["wrong.h5", "no HDF5 file"]),
-    "empty": (lambda path: path.write_bytes(b""), ["wrong.h5", "no HDF5 file"]),
+    "text": (lambda path: path.write_text("hello"), ["wrong.h5", "not an HDF5 file"]),
+    "empty": (lambda path: path.write_bytes(b""), ["wrong.h5", "not an HDF5 file"]),
     "of another program": (foreign_hdf5, ["is not a flexmb body file", "another program"]),
     "of another kind": (lambda path: write_tree(path, "result", {}), ["is not a flexmb body file", "flexmb result"]),
     "newer": (with_attribute("format", FORMAT + 1), [f"format {FORMAT + 1}", f"reads format {FORMAT}", "Update flexmb"]),

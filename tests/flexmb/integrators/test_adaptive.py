@@ -173,7 +173,7 @@ def test_wrong_features_and_largest_steps_are_refused():
         flexmb.time_functions.function(np.sin, np.cos, np.sin, breakpoints=[np.nan])
     with pytest.raises(IntegratorError, match="max_step must be positive"):
         flexmb.simulate(double_pendulum(), 1.0, max_step=0.0)
-    with pytest.raises(IntegratorError, match="max_step limits steps that adapt"):
+    with pytest.raises(IntegratorError, match="limits variable steps"):
         flexmb.simulate(double_pendulum(), 1.0, max_step=0.1, step=0.01)
 
 
@@ -381,7 +381,7 @@ def test_positions_between_steps_of_bdf_are_right_at_any_spin():
 
 
 def test_a_fixed_step_of_bdf_that_turns_a_body_too_far_is_refused_by_name():
-    with pytest.raises(IntegratorError, match=r"turns by 3 rad .*'rod'.*smaller step"):
+    with pytest.raises(IntegratorError, match=r"rotates by 3 rad .*'rod'.*smaller step"):
         flexmb.simulate(spinning_pendulum(), 1.0, method="bdf", step=0.05)
 
 

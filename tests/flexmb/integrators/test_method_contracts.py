@@ -82,7 +82,7 @@ def test_a_name_stands_for_the_record_and_foreign_options_are_refused(name):
         IntegratorError, match=rf"Method '{name}' has no option 'speed'; its options are {', '.join(names)}"
     ):
         flexmb.simulate(double_pendulum(), 0.1, method=name, speed=3, **given)
-    with pytest.raises(IntegratorError, match="options belong into the record"):
+    with pytest.raises(IntegratorError, match="give these options in the record"):
         flexmb.simulate(double_pendulum(), 0.1, method=METHODS[name](**given), step=1e-3)
 
 
@@ -115,3 +115,28 @@ def test_a_method_of_a_user_is_found_by_its_name():
         from flexmb.integrators import method
 
         del method._REGISTERED["careful"]
+
+
+@pytest.mark.parametrize("name", methods())
+@pytest.mark.parametrize("wrong", ["0.001", "no", [1e-3], 1j, {}, float("nan")], ids=repr)
+def test_an_option_of_another_type_is_refused_by_name(name, wrong):
+    """Text for a number was an error of Python, and any text or nan for True."""
+    numbers = [f for f in fields(methods()[name]) if f.name != "coordinates"]
+    for field in numbers:
+        with pytest.raises(IntegratorError, match=field.name):
+            method_of(name, {field.name: wrong})
+    for field in numbers:
+        if isinstance(field.default, float) or field.name in ("step", "max_step"):
+            with pytest.raises(IntegratorError, match=rf"{field.name} is a number.*; found True"):
+                method_of(name, {field.name: True})
+
+
+def test_numbers_of_numpy_are_numbers():
+    method = method_of("generalised-alpha", {"step": np.float32(1e-3), "rho_inf": np.int64(0), "project": np.True_})
+    assert method.scheme().alpha_f == 0.0
+
+
+@pytest.mark.parametrize("method", [["radau"], None, 3, flexmb.Radau])
+def test_what_names_no_method_is_refused(method):
+    with pytest.raises(IntegratorError, match="There is no method"):
+        method_of(method, {})

@@ -167,7 +167,7 @@ def test_a_history_that_does_not_fit_the_disk_is_refused_at_the_start(tmp_path, 
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(HistoryError, match=r"MB cannot be kept in .*run.history: No space left.*output_step"):
+    with pytest.raises(HistoryError, match=r"MB cannot be stored in .*run.history: No space left.*output_step"):
         flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=tmp_path / "run.history")
     assert not (tmp_path / "run.history").exists()
 

@@ -59,7 +59,7 @@ def test_kinds_of_a_tree_are_those_whose_twists_are_closed_under_their_bracket(b
 @pytest.mark.parametrize(
     ("equations", "said"),
     [((("translation", 3),), "an equation is"), ((("dot", 0, 0),), "an equation is"), (((1, 2),), "an equation is"),
-     ((("dot", 0, 1), ("dot", 1, 0)), "Each equation blocks one axis"), ((), "Each equation blocks one axis")],
+     ((("dot", 0, 1), ("dot", 1, 0)), "Each equation must block an axis"), ((), "Each equation must block an axis")],
 )  # fmt: skip
 def test_equations_that_cannot_be_are_refused(equations, said):
     with pytest.raises(JointError, match=f"Joint kind 'odd': .*{said}"):

@@ -213,7 +213,7 @@ def test_the_exception_of_a_law_is_the_cause_of_the_error(law, cause, options):
 @pytest.mark.parametrize("options", EVERY_METHOD)
 def test_a_compiled_law_that_is_not_finite_is_named(options):
     law = numba.njit(lambda t, x, v: np.nan if t > 0.1 else 0.0)
-    with pytest.raises(LawError, match=r"'elbow spring' is nan at t = 0\.1"):
+    with pytest.raises(LawError, match=r"'elbow spring' returned nan at t = 0\.1"):
         flexmb.simulate(by_law(law), 0.3, **options)
 
 

@@ -191,7 +191,7 @@ def test_the_end_comes_with_its_event(tmp_path):
 
 
 def test_bad_events_are_told():
-    with pytest.raises(EventError, match="restitution is between 0"):
+    with pytest.raises(EventError, match="restitution must be between 0"):
         stop("floor", "guide", 0.0, restitution=2.0)
     with pytest.raises(EventError, match=r"names of their own.*guide"):
         flexmb.simulate(falling(), 0.1, events=[Event("guide", measure("coordinate:guide"))])
@@ -542,14 +542,14 @@ def test_stops_at_one_place_bounce_by_the_larger_restitution():
 
 
 def test_the_mechanism_of_a_result_with_events_does_not_move_on_without_them():
-    """What its events hold acts at some times only: taken as joints they would hold from then on. The system goes on from the state."""
+    """What its events hold acts at some times only: taken as joints they would hold from then on, where no state says what is in force. The system goes on from the state."""
     floor = stop("floor", "guide", -1.0, upper=False, restitution=0.5)
     first, whole = (flexmb.simulate(falling(), end, step=1e-2, output_step=0.1, events=[floor]) for end in (0.6, 1.2))
     begin = {"initial": first.state(-1), "start_rows": ()}
     alone = replace(first.mechanism, **begin)
-    for use, argument in ((flexmb.simulate, 1.0), (linearise, first.state(-1)), (mobility, first.state(-1))):
+    for use, arguments in ((flexmb.simulate, (1.0,)), (linearise, ()), (mobility, ())):
         with pytest.raises(MechanismError, match=r"events 'floor'.*system\.build"):
-            use(alone, argument)
+            use(alone, *arguments)
     second = flexmb.simulate(replace(falling().build(), **begin), 0.6, step=1e-2, output_step=0.1, events=[floor])
     np.testing.assert_allclose(second.frame("ball")[0][-1], whole.frame("ball")[0][-1], atol=1e-9)
     assert [h.event for h in second.happened] == [h.event for h in whole.happened[1:]]
@@ -580,14 +580,14 @@ def test_a_mass_on_another_is_pulled_off(pulled, options):
 
 def test_explicit_steps_in_joint_coordinates_refuse_what_lasts():
     floor = stop("floor", "guide", -1.0, upper=False)
-    with pytest.raises(EventError, match=r"'floor' holds a coordinate.*coordinates='absolute'"):
+    with pytest.raises(EventError, match=r"'floor' locks a coordinate.*coordinates='absolute'"):
         flexmb.simulate(falling(), 1.0, method="explicit", coordinates="joint", events=[floor])
 
 
 def test_a_driver_that_leads_into_a_stop_is_told():
     system = falling()
     system.drive("guide", flexmb.time_functions.polynomial(0.0, -1.0))
-    with pytest.raises(EventError, match=r"t = 0\.5 .*lead the coordinate of 'floor' on with a speed of 1"):
+    with pytest.raises(EventError, match=r"t = 0\.5 .*prescribe a speed of 1 of the coordinate of 'floor'"):
         flexmb.simulate(system, 1.0, step=1e-2, events=[stop("floor", "guide", -0.5, upper=False)])
     latch = Event("latch", lambda r: r.t - 0.5, Lock("guide"))
     with pytest.raises(EventError, match="'latch'"):

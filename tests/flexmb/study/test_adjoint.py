@@ -139,13 +139,13 @@ def test_bad_requests_are_told():
     def ask(series, make=model, **options):
         return adjoint_gradient(make, at, 0.1, series, **{"step": 1e-2, **options})
 
-    with pytest.raises(StudyError, match="one number a stored time"):
+    with pytest.raises(StudyError, match="one number for each stored time"):
         ask(lambda r: r.position("rod 0.end"))
     with pytest.raises(StudyError, match="not finite"):
         ask(lambda r: r.ledger.kinetic)
     with pytest.raises(StudyError, match="largest, smallest"):
         ask(lambda r: r.w[:, 0], over="median")
-    with pytest.raises(StudyError, match="what the mechanism is made of"):
+    with pytest.raises(StudyError, match="the structure of the mechanism"):
         ask(lambda r: r.w[:, 0], make=lambda mass: model(mass, 1 if mass <= 2.0 else 2))
     with pytest.raises(StudyError, match="System or a Mechanism"):
         ask(lambda r: r.w[:, 0], make=lambda mass: {"mass": mass})

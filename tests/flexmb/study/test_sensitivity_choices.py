@@ -336,7 +336,7 @@ def test_motions_that_enlarge_their_errors_are_reported_with_an_estimate():
         return result.position("second.end")[:, 1]
 
     at, long = {"length": 1.0}, {"step": 5e-3, "output_step": 0.05}
-    with pytest.warns(SensitivityWarning, match="enlarges small disturbances"):
+    with pytest.warns(SensitivityWarning, match="amplifies small disturbances"):
         back = adjoint_gradient(chaotic, at, 6.0, tip, over="final", **long)
     fine = {"step": 5e-4, "output_step": 0.05}
     with warnings.catch_warnings():
@@ -344,7 +344,7 @@ def test_motions_that_enlarge_their_errors_are_reported_with_an_estimate():
         right = adjoint_gradient(chaotic, at, 6.0, tip, over="final", **fine)
     off = abs(back.of("result")[0] - right.of("result")[0])
     assert 0.3 * off < back.errors["result"][0] < 30 * off
-    with pytest.warns(SensitivityWarning, match="enlarges small disturbances"):
+    with pytest.warns(SensitivityWarning, match="amplifies small disturbances"):
         forth = direct_gradient(chaotic, at, 6.0, measure=lambda r: {"tip": tip(r)[-1]}, **long)
     assert forth.of("tip")[0] == pytest.approx(back.of("result")[0], rel=1e-3)
     assert forth.errors["tip"][0] == pytest.approx(back.errors["result"][0], rel=1e-2)

@@ -1,0 +1,169 @@
+"""The surfaces of bodies in motion: the rows of the shapes at their vertices, in single precision.
+
+The displacements of a surface are one product, `shapes @ weights`: the weights are the elastic coordinates and, for the
+second-order shapes, their products.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Float32, Int
+
+from fem.elements import LINE
+from fem.matrices.stress import von_mises
+from fem.mesh.mesh import Mesh
+from fem.mesh.skin import skin_triangles, split_at_sharp_edges
+from flexmb.bodies.body import Body
+from flexmb.kernels.base.data import GROUND
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.simple_shapes import SIDES, SLENDER, Shape, box, shape_of_inertia, together, tube
+from flexmb.spatial.lie import rotation_from_quaternion
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """The surface of a body, in its frame.
+
+    - `points` (v, 3), undeformed; `triangles` (nt, 3), seen from outside counter-clockwise.
+    - `node` (v,): the node of the mesh whose displacement a vertex takes; -1 where the body has no mesh.
+    - `shapes` (3 v, k): displacements of the vertices for unit weights.
+    - `pairs` (p, 2): the elastic coordinates whose products are the last p weights.
+    - `stress_rows` (6 v, m): stresses for unit elastic coordinates, zero where they are not known; None for a body
+      without stresses.
+    """
+
+    name: str
+    points: Float[np.ndarray, "v 3"]
+    triangles: Int[np.ndarray, "nt 3"]
+    node: Int[np.ndarray, "v"]
+    shapes: Float32[np.ndarray, "n k"]
+    pairs: Int[np.ndarray, "p 2"]
+    stress_rows: Float32[np.ndarray, "s m"] | None = None
+
+    @property
+    def shape_names(self) -> tuple[str, ...]:
+        """What each shape is: "mode 1", ..., and "modes 1 x 2", ... for those of second order."""
+        modes = self.shapes.shape[1] - len(self.pairs)
+        return (*(f"mode {k + 1}" for k in range(modes)), *(f"modes {i + 1} x {j + 1}" for i, j in self.pairs))
+
+    def weights(self, eta: Float[np.ndarray, "*n m"]) -> Float[np.ndarray, "*n k"]:
+        """Weights (..., k) of the shapes for elastic coordinates `eta` (..., m)."""
+        i, j = self.pairs.T
+        return np.concatenate([eta, np.where(i == j, 0.5, 1.0) * eta[..., i] * eta[..., j]], axis=-1)
+
+    def displacements(self, eta: Float[np.ndarray, "m"]) -> Float32[np.ndarray, "v 3"]:
+        """Elastic displacements (v, 3) of the vertices for elastic coordinates `eta` (m,)."""
+        return (self.shapes @ self.weights(eta).astype(np.float32)).reshape(-1, 3)
+
+    def stress(self, eta: Float[np.ndarray, "m"]) -> Float32[np.ndarray, "v"]:
+        """Von Mises stress (v,) at the vertices; zero for a body without stresses."""
+        if self.stress_rows is None:
+            return np.zeros(len(self.points), dtype=np.float32)
+        return von_mises((self.stress_rows @ eta.astype(np.float32)).reshape(-1, 6))
+
+    @property
+    def normals(self) -> Float[np.ndarray, "v 3"]:
+        """Unit normals (v, 3) of the undeformed surface: the mean of the triangles of a vertex, by area."""
+        return self._area_normals[0]
+
+    def normal_shape(self, shape: int) -> Float[np.ndarray, "v 3"]:
+        """First-order change (v, 3) of the normals for a unit weight of a shape."""
+        unit, size, gather = self._area_normals
+        a, b = (self.points[self.triangles[:, k]] - self.points[self.triangles[:, 0]] for k in (1, 2))
+        u = self.shapes[:, shape].reshape(-1, 3).astype(float)
+        da, db = (u[self.triangles[:, k]] - u[self.triangles[:, 0]] for k in (1, 2))
+        change = gather @ (np.cross(da, b) + np.cross(a, db)) / size
+        return np.asarray(change - unit * np.einsum("vk,vk->v", unit, change)[:, None])
+
+    @cached_property
+    def _area_normals(self) -> tuple[np.ndarray, np.ndarray, sp.csr_array]:
+        """Unit normals, the lengths of the sums of area vectors (v, 1), and the matrix that sums over triangles."""
+        count = len(self.triangles)
+        gather = sp.csr_array(
+            (np.ones(3 * count), (self.triangles.ravel(), np.repeat(np.arange(count), 3))),
+            shape=(len(self.points), count),
+        )
+        a, b = (self.points[self.triangles[:, k]] - self.points[self.triangles[:, 0]] for k in (1, 2))
+        area = gather @ np.cross(a, b)
+        size = np.linalg.norm(area, axis=1, keepdims=True)
+        flat = size[:, 0] <= 1e-12 * size.max(initial=0.0)
+        area[flat], size[flat] = [0.0, 0.0, 1.0], 1.0
+        return area / size, size, gather
+
+
+def body_surface(body: Body, markers: Sequence[Float[np.ndarray, "3"]] = ()) -> Surface:
+    """The skin of a body's mesh, with tubes along its beams; a body without a mesh is the box of its inertia, with a
+    bar to each of its `markers` outside of that box."""
+    if body.mesh is None:
+        points, triangles = shape_of_inertia(body, markers)
+        node = np.full(len(points), -1)
+    else:
+        points, triangles, node = _mesh_surface(body.mesh)
+    triangles, origin = split_at_sharp_edges(points, triangles)
+    node = node[origin]
+    shapes, pairs = np.zeros((3 * len(node), 0), dtype=np.float32), np.zeros((0, 2), dtype=np.int64)
+    rows = None
+    if body.mesh is not None and body.Psi is not None and body.is_flexible:
+        shapes = body.Psi.reshape(-1, 3, body.modes)[node].reshape(-1, body.modes)
+        if body.quadratic is not None:
+            pairs = body.quadratic.pairs
+            shapes = np.hstack([shapes, body.quadratic.shapes[node].reshape(-1, len(pairs))])
+        rows = _stress_rows(body, node)
+    return Surface(body.name, points[origin], triangles, node, shapes.astype(np.float32), pairs, rows)
+
+
+def _mesh_surface(mesh: Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points, triangles, and the node that each point follows."""
+    skin = skin_triangles(mesh)
+    nodes, numbered = np.unique(skin, return_inverse=True)
+    parts, follows = [(mesh.points[nodes], numbered.reshape(-1, 3))], [nodes]
+    for block in mesh.cells:
+        for start, end in block.connectivity[:, :2] if block.kind == LINE else ():
+            parts.append(tube(mesh.points[start], mesh.points[end], SLENDER / 2 * mesh.size))
+            follows.append(np.repeat([start, end], SIDES))
+    points, triangles = together(parts)
+    return points, triangles, np.concatenate(follows)
+
+
+def _stress_rows(body: Body, node: np.ndarray) -> np.ndarray | None:
+    if body.stress is None or not (body.stress.nodes >= 0).any():
+        return None
+    place = np.full(node.max() + 1, -1)
+    inside = (body.stress.nodes >= 0) & (body.stress.nodes < len(place))
+    place[body.stress.nodes[inside]] = np.flatnonzero(inside)
+    rows = np.asarray(body.stress.rows[place[node]], dtype=np.float32)
+    rows[place[node] < 0] = 0.0
+    return rows.reshape(-1, body.modes)
+
+
+def surfaces_of(mechanism: Mechanism) -> tuple[Surface, ...]:
+    """The surfaces of all bodies of a mechanism, in their order."""
+    return tuple(
+        body_surface(body, [m.point for m in mechanism.markers if m.body == k])
+        for k, body in enumerate(mechanism.bodies)
+    )
+
+
+def ground_shape(mechanism: Mechanism) -> Shape | None:
+    """A small cube at each marker of the ground, in world axes; None without such markers."""
+    places = {tuple(np.round(m.point, 9)): m.point for m in mechanism.markers if m.body == GROUND}
+    edges = np.full(3, 0.04 * mechanism.length)
+    return together([box(point, edges, np.eye(3)) for point in places.values()]) if places else None
+
+
+def world_points(
+    mechanism: Mechanism, body: int, surface: Surface, q: Float[np.ndarray, "nq"], magnification: float = 1.0
+) -> Float32[np.ndarray, "v 3"]:
+    """Vertices (v, 3) of the surface of body number `body` in world axes at the configuration `q` (nq,), the
+    deformation drawn `magnification` times larger."""
+    start = int(compiled(mechanism).q_start[body])
+    local = surface.points
+    if surface.shapes.shape[1]:
+        eta = q[start + 7 : start + 7 + mechanism.bodies[body].modes]
+        local = local + magnification * surface.displacements(eta)
+    rotation = rotation_from_quaternion(q[start + 3 : start + 7])
+    return (q[start : start + 3] + local @ rotation.T).astype(np.float32)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 
+from fem.shown import shown
 from flexmb.errors import EquilibriumError, LinearError
 from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
 from flexmb.linear.linearise import LinearisedModel, linearise
@@ -29,6 +30,7 @@ Family = Callable[[float], System | Mechanism]
 """A mechanism for each value of a parameter."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class EigenvalueLoci:
     """Eigenvalues (n, k) at each value of a parameter, each column one vibration followed by its shape; `seen` (n, k): their frequencies seen from the ground, nan where only those of the

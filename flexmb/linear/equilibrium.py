@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
+from fem.shown import shown
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
 from flexmb.equations.projection import as_sparse, mass_weighted_projection
@@ -36,6 +37,7 @@ LATER = 0.2
 """Part of a turn in radians (or of the length) after which a motion must still be steady."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
     """The state, at rest or in steady motion, the multipliers of its joints, and the stiffness of the softest motion that the joints allow (negative: unstable), per unit of mass.

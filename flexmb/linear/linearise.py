@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from fem.shown import shown
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
 from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
@@ -28,6 +29,7 @@ STEADY = 1e-9
 """Relative change of the joint equations within a thousandth of the mechanism's natural time below which the motions that they allow count as constant."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class LinearisedModel:
     """`M x'' + D x' + K x + G^T dlambda = 0`, `G x = 0`, for small displacement `x` (nv,): twists of the bodies in body axes, and elastic increments.
@@ -48,6 +50,10 @@ class LinearisedModel:
     turned: sp.csr_matrix
     D_error: sp.csr_matrix
     K_error: sp.csr_matrix
+
+    def __str__(self) -> str:
+        size = f"{self.M.shape[0]} displacements, {self.G.shape[0]} joint equations"
+        return f"{self.mechanism.name!r} linearised at t = {self.state.t:.6g} (time): {size}"
 
     @cached_property
     def independent(self) -> Independent:

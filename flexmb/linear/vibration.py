@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from scipy.linalg import eig, schur
 
+from fem.shown import shown
 from flexmb.equations.tangent import ROUNDING
 
 HELD = 1e-12
@@ -34,6 +35,7 @@ class Pencil(NamedTuple):
     K_error: Any
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Vibration:
     """Modes of small motions `exp(s t)`: eigenvalues `s` (k,), complex, of each conjugate pair the one above the real axis, by ascending magnitude; shapes (nv, k), twists of the bodies

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float
 
+from fem.shown import shown
+
 
 @dataclass(frozen=True)
 class Topology:
@@ -23,6 +25,7 @@ class Topology:
         return "; ".join(f"{word} {', '.join(map(repr, names))}" for word, names in parts if names)
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class State:
     """Configuration `q`, velocity `w` and time of a mechanism.
@@ -41,3 +44,7 @@ class State:
     w: Float[np.ndarray, "nv"]
     angles: Float[np.ndarray, "na"] = field(default_factory=lambda: np.zeros(0))
     topology: Topology = Topology()
+
+    def __str__(self) -> str:
+        changed = f"; {self.topology}" if str(self.topology) else ""
+        return f"state at t = {self.t:.6g} (time): {len(self.q)} coordinates, {len(self.w)} velocities{changed}"

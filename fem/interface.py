@@ -19,6 +19,7 @@ from fem.mesh.face_area import lumped_area
 from fem.mesh.mesh import Mesh
 from fem.mesh.selection import Points
 from fem.renamed import renamed
+from fem.shown import shown
 
 KINDS = ("rigid", "average")
 COLLINEAR = 1e-6
@@ -39,6 +40,7 @@ class HasPoints(Protocol):
     def rotation_nodes(self) -> Any: ...
 
 
+@shown
 @renamed(motion_rows="interface_matrix", rigid_map="rigid_body_modes")
 @dataclass(frozen=True, eq=False)
 class Interface:

@@ -12,6 +12,7 @@ from fem.elements import LINE, element
 from fem.errors import MeshError
 from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import CellBlock, Mesh
+from fem.shown import shown
 
 ERROR, WARNING = "error", "warning"
 COINCIDENT = 1e-9
@@ -52,6 +53,7 @@ class MeshSummary:
     volume: float
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class MeshReport:
     """The findings of `check_mesh`, a summary, the lowest scaled Jacobian (1 ideal, 0 collapsed, negative inverted),

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from fem.errors import unknown_name
 from fem.renamed import refuse_old_names
+from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import MechanismError
 from flexmb.spatial.lie import rotation_exp
@@ -25,6 +26,7 @@ class Attachment:
     interface: str | None = None
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class BodyHandle:
     """A body of a `System`: `handle["big"]` is an interface, `handle.at(point)` a point of a rigid body.
@@ -60,6 +62,9 @@ class BodyHandle:
         if self.body is not None and frame == "world":
             given = self.attitude.T @ (given - self.position)
         return Attachment(self.index, given)
+
+    def __str__(self) -> str:
+        return "the ground" if self.body is None else f"{self.body} at {self.position} (length) as drawn"
 
     def __getitem__(self, interface: str) -> Attachment:
         if self.body is None:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from fem.errors import unknown_name
 from fem.renamed import renamed
+from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import JointError, MechanismError, PreloadWarning
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
@@ -31,6 +32,7 @@ COINCIDENT = 1e-9
 """Distance of two places, relative to their distances from the origin, below which they coincide."""
 
 
+@shown
 class System:
     """A mechanism under construction: bodies, joints, drivers, force elements and loads.
 

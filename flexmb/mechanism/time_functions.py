@@ -9,6 +9,7 @@ from jaxtyping import Float
 from scipy.interpolate import CubicSpline
 
 from fem.renamed import refuse_old_names
+from fem.shown import shown
 from flexmb.errors import MotionError
 
 
@@ -26,6 +27,7 @@ class Ahead(NamedTuple):
 NOTHING_AHEAD = Ahead(np.inf, np.inf)
 
 
+@shown
 @dataclass(frozen=True)
 class TimeFunction:
     """A scalar function of time with its first and second derivatives.
@@ -46,6 +48,9 @@ class TimeFunction:
     arrays: bool = True
     ahead: Callable[[float], Ahead] | None = None
     breakpoints: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        return self.description
 
     def __call__(self, t: float) -> tuple[float, float, float]:
         """Value, rate and acceleration at time `t`."""

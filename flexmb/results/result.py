@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from fem.errors import unknown_name
 from fem.renamed import refuse_old_names, renamed
+from fem.shown import shown
 from flexmb.errors import FileError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
 from flexmb.kernels.equations.postprocess import angles_along, marker_paths, marker_velocities
@@ -71,6 +72,7 @@ class EventRecord:
         return f"{self.t:.9g}  {self.event}" + (f", energy lost {self.lost:.6g}" if self.lost else "")
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Result:
     """The motion of `mechanism` at the stored times `t` (nt,).

@@ -119,8 +119,8 @@ class Mechanism:
         joints = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in self.joints) or "none"
         bodies = [f"{b.name!r} ({b.modes} elastic coordinates)" if b.modes else repr(b.name) for b in self.bodies]
         return (
-            f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, {self.joint_rows} joint "
-            f"equations\n  bodies: {', '.join(bodies)}\n  joints: {joints}\n"
+            f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, "
+            f"{self.joint_rows} joint equations\n  bodies: {', '.join(bodies)}\n  joints: {joints}\n"
             f"  force elements: {named(self.force_elements)}\n  loads: {named(load.name for load in self.loads)}\n"
             f"  gravity {self.gravity} (length/time^2)"
         )

@@ -40,7 +40,8 @@ class LiveViewer:
             ) from None
         self.result = result
         self.plotter = pv.Plotter(off_screen=True, window_size=(1280, 800))
-        self.plotter.set_background("white", top="#dfe7ef")
+        self.plotter.set_background("#e9eef3")
+        self.plotter.disable_anti_aliasing()  # in software, several samples a pixel take five times as long
         self.scene = MovingScene(self.plotter, result.mechanism, result.q, magnification)
         self.plots = curves(result)
         self.server = get_server(name, client_type="vue3")

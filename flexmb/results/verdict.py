@@ -119,13 +119,16 @@ def judge(
 
 
 def round_off_energy(mechanism: Mechanism, multipliers: Float[np.ndarray, "nt nj"]) -> float:
-    """The energy below which a balance is round-off of weights, loads and reactions along the mechanism's length."""
+    """The energy below which a balance is round-off: of weights, loads and reactions along the mechanism's length, and
+    of springs that round-off stretches."""
     moments = ~np.isin(compiled(mechanism).row_kind[: mechanism.joint_rows], LENGTHS)
     work = np.abs(multipliers).max(axis=0, initial=0.0) * np.where(moments, 1.0, mechanism.length)
     weight = sum(b.invariants.mass for b in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
     wrenches = [np.asarray(load.wrench) for load in mechanism.loads]
     loads = sum(float(np.linalg.norm(x[:3])) * mechanism.length + float(np.linalg.norm(x[3:])) for x in wrenches)
-    return ROUND_OFF * (float(work.max(initial=0.0)) + weight * mechanism.length + loads)
+    springs = mechanism.rows[mechanism.joint_rows :]
+    stretched = sum(row.stiffness * (mechanism.length if row.kind in LENGTHS else 1.0) ** 2 for row in springs)
+    return ROUND_OFF * (float(work.max(initial=0.0)) + weight * mechanism.length + loads) + ROUND_OFF**2 * stretched
 
 
 def balance_verdict(ratio: float) -> str:

@@ -73,6 +73,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.split import SplitBody, split
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
+from flexmb.plots.show import show
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import Result
 from flexmb.results.verdict import Verdict
@@ -157,6 +158,7 @@ __all__ = [
     "parameter_study",
     "reduction",
     "rigid_body",
+    "show",
     "simulate",
     "split",
     "time_functions",

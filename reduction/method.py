@@ -109,8 +109,8 @@ def register_reduction(
 
     def keep(make: F) -> F:
         known = _REGISTERED.get(name)
-        if known is not None and known.make.__qualname__ != make.__qualname__:
-            raise MatrixError(f"There is a reduction {name!r} already: {known.make.__qualname__}.")
+        if known is not None and _home(known.make) != _home(make):
+            raise MatrixError(f"There is a reduction {name!r} already: {'.'.join(_home(known.make))}.")
         record = ReductionMethod(name, make, coordinates, exact_for, cost, family)
         for option in ("reference_frame", "inputs"):
             if option not in record.options:
@@ -119,6 +119,11 @@ def register_reduction(
         return make
 
     return keep
+
+
+def _home(make: Callable[..., Basis]) -> tuple[str, str]:
+    """Where a function was defined, which running its file again does not change."""
+    return make.__module__, make.__qualname__
 
 
 def reduction_method(name: str) -> ReductionMethod:

@@ -272,3 +272,35 @@ def test_the_command_line_lists_the_reductions():
     said = CliRunner().invoke(app, ["reduce", "--methods"]).output
     for name in reduction.METHODS:
         assert name[:10] in said
+
+
+def _from_another_file(thing):
+    """The same name, defined elsewhere."""
+    thing.__module__ = "another"
+    return thing
+
+
+@pytest.mark.parametrize(
+    ("register", "error", "said"),
+    [
+        (lambda: joints.register_joint(joints.JointKind("event", (("translation", 2),))), flexmb.JointError, "'event' already: a coordinate that an event locks"),
+        (lambda: joints.register_joint(joints.JointKind("locked", (("translation", 2),))), flexmb.JointError, "'locked' already"),
+        (lambda: joints.register_joint(joints.JointKind("", (("translation", 2),))), flexmb.JointError, "needs a name"),
+        (lambda: method.register("radau five")(flexmb.Radau), IntegratorError, "Radau is the method 'radau' already"),
+        (lambda: method.register("radau")(_from_another_file(type("Radau", (flexmb.Radau,), {}))), IntegratorError, "'radau' already: flexmb"),
+        (lambda: reduction_method.register_reduction("guyan", coordinates="", exact_for="nothing", cost="")(_from_another_file(_guyan())), fem.MatrixError, "'guyan' already: reduction.methods"),
+    ],
+)  # fmt: skip
+def test_names_that_are_taken_are_refused(register, error, said):
+    """A kind of joint called "event" was taken for what an event holds, a method under a second name lost its first, and a plug-in with a function of the same name replaced ours."""
+    with pytest.raises(error, match=said):
+        register()
+    assert flexmb.Radau.name == "radau"
+
+
+def _guyan():
+    def guyan(model, reference_frame=None, inputs=None):
+        """Never called."""
+
+    guyan.__qualname__ = "guyan"
+    return guyan

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import charts
 from docstrings import documented
 from docutils import nodes
 from docutils.parsers.rst import Directive
@@ -19,7 +20,8 @@ ROOT = DOCS.parent
 
 
 def take_from_outside(app: Sphinx, config: Config) -> None:
-    """The notebooks are kept beside docs/; Sphinx reads files within it."""
+    """The notebooks are kept beside docs/; Sphinx reads files within it. Charts are drawn beside the pages."""
+    charts.draw(DOCS / "generated")
     there = DOCS / "notebooks"
     there.mkdir(exist_ok=True)
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):

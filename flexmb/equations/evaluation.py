@@ -40,7 +40,8 @@ are far apart (`flexmb.equations.projection.on_saddle`)."""
 class Equations:
     """Residual, energies and powers of a mechanism at one state at a time.
 
-    `residual` evaluates a state and stores its matrices in `workspace`. Other methods refer to this state as "the last state".
+    `residual` evaluates a state and stores its matrices in `workspace`. Other methods refer to this state as "the last
+    state".
 
     - `angles` (na,): continuous angles at the end of the last step (see `State`).
     - `expected` (na,): predicted angles at the next state, which select the turn of each angle there.

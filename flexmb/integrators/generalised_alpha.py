@@ -1,7 +1,10 @@
-"""Generalised-alpha on Lie groups, R^3 x SO(3) of every body or those of joints, index 3; the loop itself is compiled (flexmb/kernels/steps/step.py).
+"""Generalised-alpha on Lie groups, for the equations of index 3.
 
-Sources: Chung, Hulbert (1993) for the coefficients; Bruls, Cardona, Arnold, "Lie group generalized-alpha time
-integration of constrained flexible multibody systems" (2012); Arnold, Bruls, Cardona (2015) for start values of
+The groups are R^3 x SO(3) for every body, or those of the motions in joints. The loop over steps is compiled
+(flexmb/kernels/steps/step.py).
+
+Sources: Chung and Hulbert (1993) for the coefficients; Brüls, Cardona and Arnold, "Lie group generalized-alpha time
+integration of constrained flexible multibody systems" (2012); Arnold, Brüls and Cardona (2015) for initial values of
 second order.
 """
 
@@ -51,33 +54,42 @@ from flexmb.results.result import Statistics
 UNDAMPED = 1e-3
 """`gamma - 1/2`, the numerical damping, below which errors of the joint equations are not damped."""
 RINGING = 1e-2
-"""Part of the accelerations across the joints that may alternate."""
+"""Largest permitted alternating part of the accelerations that violate the joint equations, relative to their bound."""
 SUDDEN = 10.0
-"""Growth of the step beyond which the method starts again."""
+"""Growth of the step size above which the method restarts."""
 BRIEF, LEAP_TOLERANCE = 1e-4, 1e-10
-"""Span, relative to the step, below which explicit steps take it; and their tolerance."""
+"""Length of an interval, relative to the step, below which an explicit method integrates it, and the tolerance of that
+method."""
 LONGEST_BLOCK = 64
-"""Steps between looks at the step size, for which the functions of time are evaluated ahead."""
+"""Largest number of steps without a change of the step size; the functions of time are evaluated for all of them in
+advance."""
 
 
 def coefficients(
     rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20, hht: bool = False
 ) -> Scheme:
-    """Coefficients for a spectral radius `rho_inf` at infinite frequency; `hht`: those of Hilber, Hughes and Taylor (1977), which damp low frequencies more for the same `rho_inf`.
+    """The coefficients for a spectral radius `rho_inf` at infinite frequency.
 
-    Smaller values damp what the step does not resolve. `rho_inf = 1` has no numerical damping at all: right for bodies
-    without joints; errors of joint equations then grow until the run fails, after some hundred steps. Second-order accurate for every value in
-    [0, 1) (index 3: also in the multipliers). `newton_tolerance`: error of the accelerations that the Newton iteration
-    leaves, relative to the largest.
+    - `rho_inf`: between 0 and 1. Smaller values damp the frequencies that the step does not resolve. `rho_inf = 1` has
+      no numerical damping: it is suitable for bodies without joints, but with joints the errors of the joint equations
+      grow until the simulation fails, after some hundred steps. For every value in [0, 1) the method is second-order
+      accurate, for index 3 also in the multipliers.
+    - `newton_tolerance`: error of the accelerations after the Newton iteration, relative to the largest.
+    - `iterations`: largest number of Newton iterations in a step.
+    - `hht`: use the coefficients of Hilber, Hughes and Taylor (1977), which damp low frequencies more for the same
+      `rho_inf`.
+
+    Raises `IntegratorError` when `rho_inf` or `newton_tolerance` is out of range.
     """
     if not 0.0 <= rho_inf <= 1.0:
-        raise IntegratorError(f"rho_inf is a spectral radius between 0 and 1; found {rho_inf}.")
+        raise IntegratorError(f"rho_inf is a spectral radius and must be between 0 and 1; found {rho_inf}.")
     if not 0.0 < newton_tolerance < 1e-2:
         raise IntegratorError(
-            f"newton_tolerance is relative to the accelerations, above 0 and well below 1e-2; found {newton_tolerance}."
+            "newton_tolerance is relative to the accelerations and must be above 0 and below 1e-2; found "
+            f"{newton_tolerance}."
         )
     if hht and rho_inf < 0.5:
-        raise IntegratorError(f"The HHT method reaches spectral radii from 0.5 to 1; found rho_inf = {rho_inf}.")
+        raise IntegratorError(f"rho_inf of the HHT method must be between 0.5 and 1; found {rho_inf}.")
     alpha_m = 0.0 if hht else (2 * rho_inf - 1) / (rho_inf + 1)
     alpha_f = (1 - rho_inf) / (1 + rho_inf) if hht else rho_inf / (rho_inf + 1)
     gamma = 0.5 + alpha_f - alpha_m
@@ -89,13 +101,18 @@ def coefficients(
 @register("generalised-alpha")
 @dataclass(frozen=True, kw_only=True)
 class GeneralisedAlpha(AdaptiveMethod):
-    """Generalised-alpha (Chung and Hulbert 1993; on Lie groups Brüls, Cardona and Arnold 2012), order 2, compiled: the choice for flexible bodies, whose high-frequency modes are damped, not resolved.
+    """The generalised-alpha method of order 2 (Chung and Hulbert 1993; on Lie groups Brüls, Cardona and Arnold 2012).
 
-    - `rho_inf`: spectral radius at infinite frequency, from 1 (no numerical damping: not with joint equations, see docs/time.md) to 0.
-    - `coordinates`: "absolute" (positions of all bodies, joints as equations), or "joint" (motions in the joints along the tree of the mechanism; only joints that close loops are equations, so
-      those of the tree stay closed to round-off at any step).
+    It is compiled, and is the method of choice for flexible bodies: it damps high-frequency modes and does not resolve
+    them.
+
+    - `rho_inf`: spectral radius at infinite frequency, from 1 (no numerical damping, unsuitable for joint equations,
+      see docs/time.md) to 0.
+    - `coordinates`: "absolute" (positions of all bodies, with joints as equations), or "joint" (motions in the joints
+      along the tree of the mechanism). With "joint", only joints that close loops are equations, and the joints of the
+      tree remain closed to round-off at any step size.
     - `project`: project the stored velocities on the constraints.
-    - `newton_tolerance`: error of the accelerations that the Newton iteration leaves, relative to the largest.
+    - `newton_tolerance`: error of the accelerations after the Newton iteration, relative to the largest.
     """
 
     order: ClassVar[int] = 2
@@ -112,7 +129,7 @@ class GeneralisedAlpha(AdaptiveMethod):
         self.scheme()
 
     def scheme(self) -> Scheme:
-        """Its coefficients."""
+        """The coefficients of the method."""
         return coefficients(self.rho_inf, newton_tolerance=self.newton_tolerance, hht=self.hht)
 
     def begin(
@@ -134,13 +151,21 @@ class GeneralisedAlpha(AdaptiveMethod):
 @register("hht")
 @dataclass(frozen=True, kw_only=True)
 class HHT(GeneralisedAlpha):
-    """Generalised-alpha with the coefficients of Hilber, Hughes and Taylor (1977), which damp low frequencies more for the same `rho_inf`, from 0.5 to 1."""
+    """The generalised-alpha method with the coefficients of Hilber, Hughes and Taylor (1977).
+
+    They damp low frequencies more than those of Chung and Hulbert for the same `rho_inf`, which must be between 0.5 and
+    1.
+    """
 
     hht: ClassVar[bool] = True
 
 
 class GeneralisedAlphaRun:
-    """A running integration: the arrays that `advance` moves. With `step` fixed steps, otherwise the local error of the positions stays below `tolerance`."""
+    """An integration in progress, with the arrays that `advance` changes.
+
+    Steps are fixed if `step` is given. Otherwise they vary such that the local error of positions stays below
+    `tolerance`.
+    """
 
     def __init__(
         self,
@@ -166,35 +191,54 @@ class GeneralisedAlphaRun:
         self.equations.warn_far_apart()
         self._size = first_step(state.w, begin.wdot, self.flat.weight, tolerance, longest) if step is None else step
         self._brief = BRIEF * self._size
-        if pace is not None:  # the start looks two steps ahead
+        if pace is not None:  # the initial values use the motion over two steps
             change, most = pace.ahead(self.t)
             self._size = min(self._size, most, 0.5 * max(change - self.t, pace.same))
         self._steps, self._pace = Steps(), pace
         self._without_damping = self._undamped = scheme.gamma - 0.5 < UNDAMPED
 
     def _put(self, begin: Start) -> None:
-        """The motion and its powers at a start."""
+        """Set the motion and its powers to initial conditions."""
         self._begin = begin
         self.motion = self._motion(begin)
         self._evaluate()
         self.motion.powers[0] = self.equations.powers(self._at_end, begin.state.w, begin.multipliers)
 
     def _motion(self, begin: Start) -> IntegratorState:
-        """At the start, in absolute or joint coordinates."""
+        """The arrays of the motion at initial conditions, in absolute or joint coordinates."""
         e, q, w, wdot = self.equations, begin.state.q.copy(), begin.state.w.copy(), begin.wdot.copy()
         ny, pose = len(self.weight), np.zeros((len(self.flat.modes), 7))
         place_markers(self.flat, q, e.kinematics)
         joint_poses(self.flat, self.tree, e.kinematics, q, pose)
         v = self._in_joints(q, w)
         vdot = self._in_joints(q, wdot - self._placed(pose, q, np.zeros(ny), v, np.zeros(ny))[2])
-        return pointed(IntegratorState(
-            q=q, w=w, wdot=wdot, v=v, vdot=vdot, a=vdot.copy(), pose=pose, next_v=np.zeros(ny), next_vdot=np.zeros(ny), next_a=np.zeros(ny), next_pose=np.zeros_like(pose),
-            increment=np.zeros(ny), correction=np.zeros(ny), multipliers=begin.multipliers.copy(), angles=e.angles, expected=e.expected, powers=np.zeros((2, 4)),
-            work=np.zeros(4), past=np.zeros((DEGREE, ny)), last=np.zeros(LATER + 1),
-        ))  # fmt: skip
+        return pointed(
+            IntegratorState(
+                q=q,
+                w=w,
+                wdot=wdot,
+                v=v,
+                vdot=vdot,
+                a=vdot.copy(),
+                pose=pose,
+                next_v=np.zeros(ny),
+                next_vdot=np.zeros(ny),
+                next_a=np.zeros(ny),
+                next_pose=np.zeros_like(pose),
+                increment=np.zeros(ny),
+                correction=np.zeros(ny),
+                multipliers=begin.multipliers.copy(),
+                angles=e.angles,
+                expected=e.expected,
+                powers=np.zeros((2, 4)),
+                work=np.zeros(4),
+                past=np.zeros((DEGREE, ny)),
+                last=np.zeros(LATER + 1),
+            )
+        )
 
     def _in_joints(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Velocities, or changes of accelerations, in the coordinates that are integrated, at `q`."""
+        """Velocities, or changes of accelerations, in the integrated coordinates, at `q`."""
         out = np.zeros(len(self.weight))
         place_markers(self.flat, q, self.equations.kinematics)
         joint_velocities(self.flat, self.tree, self.equations.kinematics, q, x, out)
@@ -203,20 +247,25 @@ class GeneralisedAlphaRun:
     def _placed(
         self, pose: np.ndarray, q: np.ndarray, increment: np.ndarray, v: np.ndarray, vdot: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Absolute configuration, velocities and accelerations from the coordinates that are integrated, moved by `increment` from `pose` and `q`."""
+        """Absolute configuration, velocities and accelerations, from the integrated coordinates that are moved by
+        `increment` from `pose` and `q`."""
         moved = np.empty_like(q)
         w, wdot = np.zeros(len(self.flat.weight)), np.zeros(len(self.flat.weight))
         place_bodies(self.flat, self.tree, pose, q, increment, v, vdot, q, np.empty_like(pose), moved, w, wdot)
         return moved, w, wdot
 
     def _evaluate(self) -> np.ndarray:
-        """Energies at the present state; the terms of its equations."""
+        """The energies at the present state; its equations of motion are evaluated in the workspace."""
         m = self.motion
         self.equations.expect()
         return self.equations.residual(self._at_end, m.q, m.w, m.wdot, m.multipliers)[1]
 
     def now(self) -> Snapshot:
-        """The motion where it is; with `project`, its velocities on the joints. Those of the method break them by a part that goes with the square of the step, which it needs for its reactions."""
+        """The present motion; with `project`, its velocities satisfy the joint equations.
+
+        The velocities of the method violate them by a term proportional to the square of the step, which the method
+        requires for the accuracy of its reactions.
+        """
         m, e = self.motion, self.equations
         energies, w = self._evaluate(), m.w
         if self._undamped:
@@ -227,7 +276,10 @@ class GeneralisedAlphaRun:
         return Snapshot(self.t, m.q, w, m.wdot, m.multipliers, m.work, energies, e.angles_there(self._at_end))
 
     def _listen(self) -> None:
-        """Warn, once, when the accelerations across the joints alternate from step to step; where the equations were evaluated last."""
+        """Warn, once, when the accelerations that violate the joint equations alternate from step to step.
+
+        The Jacobian of the joint equations is that of their last evaluation.
+        """
         m, flat = self.motion, self.flat
         if not flat.joint_rows or m.last[KNOWN] < DEGREE:
             return
@@ -238,23 +290,25 @@ class GeneralisedAlphaRun:
         if (np.abs(G @ alternating) > RINGING * possible).any():
             self._undamped = False
             warnings.warn(
-                f"The reactions of {self.equations.mechanism.name!r} ring from step to step at t = {self.t:.6g}: without numerical damping (rho_inf = 1) the error of joint equations is undamped, "
-                "and grows until the run fails. Take rho_inf = 0.95 or less, or, for a tree of joints, coordinates='joint'.",
+                f"The reactions of {self.equations.mechanism.name!r} oscillate from step to step at t = {self.t:.6g}. "
+                "Without numerical damping (rho_inf = 1) the error of the joint equations is undamped and grows until "
+                "the simulation fails. Use rho_inf = 0.95 or less, or coordinates='joint' for a tree of joints.",
                 RingingReactionsWarning,
                 stacklevel=2,
             )
 
     def prepare(self) -> None:
-        """Let the step be compiled, which takes half a minute once on a machine: no steps."""
+        """Compile the step, which takes half a minute once on a machine, and set the initial values of the method."""
         self._run(1.0, np.zeros((0, *self._at_end.shape)))
         self._start(self._size)
 
     def _start(self, h: float) -> None:
-        """Start values of second order, for steps of `h`, of the method's accelerations and multipliers (Arnold, Bruls, Cardona 2015).
+        """Set initial values of second order for steps of `h` (Arnold, Brüls and Cardona 2015).
 
-        The accelerations start at `t + (alpha_m - alpha_f) h`, where the method keeps them; the velocities get the
-        part across the constraints, of size h^2, that the method's own velocities have: the local error of the increment, which is
-        `h v + h^2/2 vdot + h^3 (vddot / 6 + [v, vdot] / 12)` for the exact motion (Magnus).
+        The accelerations of the method are approximations at the time `t + (alpha_m - alpha_f) h`. The velocities
+        receive the component of order h^2 that violates the constraints, as the velocities of the method do. It follows
+        from the local error of the increment, which is `h v + h^2/2 vdot + h^3 (vddot / 6 + [v, vdot] / 12)` for the
+        exact motion (Magnus expansion).
         """
         mechanism, flat, scheme, motion = self.equations.mechanism, self.flat, self.scheme, self.motion
         c = scheme.alpha_m - scheme.alpha_f
@@ -271,7 +325,10 @@ class GeneralisedAlphaRun:
             motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
 
     def _commutator(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """`[x, y]` (ny,) of velocities in the coordinates that are integrated: of those about three axes, and of pivots that are carried; the others commute."""
+        """The commutator `[x, y]` (ny,) of velocities in the integrated coordinates.
+
+        Its components are not zero for rotations about three axes and for pivots with a carrier; all others commute.
+        """
         out, tree = np.zeros_like(x), self.tree
         for b, start in enumerate(tree.start[:-1]):
             axes = list(tree.axes[tree.axis_start[b] : tree.axis_start[b + 1]])
@@ -284,9 +341,10 @@ class GeneralisedAlphaRun:
         return out
 
     def _jerk(self, h: float) -> np.ndarray:
-        """Rate (ny,) of the accelerations at the start, by one-sided differences over `2 h` (second order).
+        """The rate (ny,) of the initial accelerations, from one-sided differences over `2 h` (second order).
 
-        Starting the method's accelerations where it keeps them makes it second-order accurate from the first step (Arnold, Bruls, Cardona 2015).
+        With the initial accelerations at the time to which those of the method belong, the method is second-order
+        accurate from the first step (Arnold, Brüls and Cardona 2015).
         """
         m, mechanism, t = self.motion, self.equations.mechanism, self._begin.state.t
         rates = [m.vdot.copy()]
@@ -300,7 +358,7 @@ class GeneralisedAlphaRun:
         return np.asarray(-3 * rates[0] + 4 * rates[1] - rates[2]) / (2 * h)
 
     def to(self, target: float) -> Snapshot:
-        """Steps that end at `target`."""
+        """Integrate to the time `target`."""
         if self.step is not None and 0 < target - self.t < self._brief:
             self._leap(target)
         elif self.step is not None:
@@ -311,7 +369,7 @@ class GeneralisedAlphaRun:
         return self.now()
 
     def statistics(self, cpu: float) -> Statistics:
-        """What was done in `cpu` seconds."""
+        """The numbers of steps and iterations, for a computing time of `cpu` seconds."""
         self._steps.iterations = int(self.motion.last[ITERATIONS])
         return self._steps.statistics(cpu)
 
@@ -344,11 +402,12 @@ class GeneralisedAlphaRun:
         return outcome, done
 
     def _change_step(self, h: float) -> None:
-        """Move the method's own accelerations and velocities to a new step size.
+        """Convert the accelerations of the method and the velocities to a new step size.
 
-        The accelerations live at `t + (alpha_m - alpha_f) h`; the velocities break the constraints by an amount that goes with
-        `h^2`. Without the correction a change of the step leaves an error of order one in the multipliers. After a far shorter step it would be rounding, enlarged by
-        the square of the ratio: the method starts again.
+        The accelerations belong to the time `t + (alpha_m - alpha_f) h`, and the velocities violate the constraints by
+        a term proportional to `h^2`. Without the correction, a change of the step size causes an error of order one in
+        the multipliers. After a much shorter step, the correction would consist of round-off errors, amplified by the
+        square of the ratio, and the method restarts instead.
         """
         motion = self.motion
         ratio = h / motion.last[SIZE]
@@ -361,7 +420,8 @@ class GeneralisedAlphaRun:
         motion.last[KNOWN] = motion.last[ORDER] = motion.last[RATE] = 0.0
 
     def _change_rates(self, factor: float) -> None:
-        """Change what the velocities break of the joint equations by `factor` of it, with the least kinetic energy."""
+        """Change the violation of the joint equations by the velocities, by `factor` times its value, with the change
+        of least kinetic energy."""
         if self.flat.joint_rows:
             self._evaluate()
             m = self.motion
@@ -370,7 +430,7 @@ class GeneralisedAlphaRun:
             m.w[:] += change
 
     def _here(self) -> State:
-        """Where the motion is."""
+        """The present state."""
         s = self.now()
         return State(s.t, s.q, s.w, s.angles)
 
@@ -378,7 +438,7 @@ class GeneralisedAlphaRun:
         return consistent_state(replace(self.equations.mechanism, initial=state, start_rows=()))
 
     def _restart(self, state: State, work: np.ndarray, h: float) -> None:
-        """Start again from a state, `work` (4,) after the present one, with steps of `h`."""
+        """Restart from a state with steps of `h`; `work` (4,) is the work done between the present state and it."""
         work, iterations = self.motion.work + work, self.motion.last[ITERATIONS]
         self.t, self._at_end = state.t, self.equations.mechanism.function_values(state.t)
         begin = self._started(state)
@@ -389,17 +449,26 @@ class GeneralisedAlphaRun:
         self.motion.last[ITERATIONS] = iterations
 
     def _leap(self, target: float) -> None:
-        """A span far shorter than a step: its square divides the rounding of the joint equations in the method's accelerations, so that explicit steps take it."""
+        """Integrate an interval that is much shorter than a step by an explicit method.
+
+        In the accelerations of generalised-alpha, the round-off errors of the joint equations are divided by the square
+        of the step.
+        """
         state = self._here()
         run = ExplicitAbsoluteRun(
-            self.equations.mechanism, self._started(state), step=None, tolerance=LEAP_TOLERANCE, end=target, pace=Pace((), state.t, target)
-        )  # fmt: skip
+            self.equations.mechanism,
+            self._started(state),
+            step=None,
+            tolerance=LEAP_TOLERANCE,
+            end=target,
+            pace=Pace((), state.t, target),
+        )
         s = run.to(target)
         self._steps.take(1, target - state.t)
         self._restart(State(target, s.q, s.w, s.angles), s.work, self.motion.last[SIZE])
 
     def fixed(self, target: float, step: float) -> None:
-        """Equal steps to `target`, at most `step` long."""
+        """Integrate to `target` by equal steps that are at most `step` long."""
         steps = max(1, int(np.ceil((target - self.t) / step * (1 - 1e-9))))
         h = (target - self.t) / steps
         outcome, _ = self._advance(h, steps)
@@ -408,7 +477,8 @@ class GeneralisedAlphaRun:
         self.t = target
 
     def _adaptive(self, target: float) -> None:
-        """Steps whose error estimate stays below the tolerance, to `target`, or to where functions of time change before."""
+        """Integrate to `target`, or to an earlier change of a function of time, by steps with error estimates below the
+        tolerance."""
         block, longest = 1, np.inf
         if self._pace is not None:
             change, longest = self._pace.ahead(self.t)
@@ -441,7 +511,8 @@ class GeneralisedAlphaRun:
         error = self.equations.diverged(self.t, h, self.motion.w)
         if self._without_damping and self.flat.joint_rows and isinstance(error, ConvergenceError):
             raise ConvergenceError(
-                f"The Newton iteration of {self.equations.mechanism.name!r} fails at t = {self.t:.6g}. The likely cause is rho_inf = 1: without numerical damping the error of the joint "
-                "equations grows from step to step, at any step size. Take rho_inf = 0.95 or less, or, for a tree of joints, coordinates='joint'."
+                f"The Newton iteration of {self.equations.mechanism.name!r} fails at t = {self.t:.6g}. The likely "
+                "cause is rho_inf = 1: without numerical damping the error of the joint equations grows from step to "
+                "step, at any step size. Use rho_inf = 0.95 or less, or coordinates='joint' for a tree of joints."
             ) from error
         raise error

@@ -34,7 +34,8 @@ class Method:
     `step`: fixed time step, in units of time of the model. If it does not divide the interval between two stored times,
     it is reduced such that the interval has a whole number of steps. None selects variable steps.
 
-    Raises `IntegratorError` for a step that is not positive, and for options of other types than their fields: text where a number belongs, a number for True or False.
+    Raises `IntegratorError` for a step that is not positive, and for an option whose type differs from that of its
+    field, such as text for a number or a number for True or False.
     """
 
     name: ClassVar[str] = ""
@@ -113,7 +114,10 @@ def require_coordinates(coordinates: str) -> None:
 
 
 def require_types(record: Method) -> None:
-    """Raises `IntegratorError` for numbers, whole numbers, and True or False that are none; options of other types are left to their records."""
+    """Check the options of a record that are numbers, whole numbers, and True or False; the records check other types.
+
+    Raises `IntegratorError` for an option of another type than its field.
+    """
     for option, kind in get_type_hints(type(record)).items():
         allowed = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
         if option not in {f.name for f in fields(record)} or not set(allowed) <= _TYPES.keys():
@@ -122,7 +126,8 @@ def require_types(record: Method) -> None:
         truth = isinstance(value, bool | np.bool_)
         if not any(truth if one is bool else isinstance(value, _TYPES[one][1]) and not truth for one in allowed):
             raise IntegratorError(
-                f"{type(record).__name__}: {option} is {' or '.join(_TYPES[one][0] for one in allowed)}; found {value!r}."
+                f"{type(record).__name__}: {option} is {' or '.join(_TYPES[one][0] for one in allowed)}; "
+                f"found {value!r}."
             )
 
 
@@ -144,12 +149,16 @@ def register(name: str) -> Callable[[M], M]:
 
     def keep(method: M) -> M:
         if not isinstance(name, str) or not name:
-            raise IntegratorError(f"A method needs a name; found {name!r}.")
+            raise IntegratorError(f"A method must have a name; found {name!r}.")
         known = _REGISTERED.get(name)
-        if known is not None and known.__qualname__ != method.__qualname__:
-            raise IntegratorError(f"There is a method {name!r} already: {known.__name__}.")
+        if known is not None and (known.__module__, known.__qualname__) != (method.__module__, method.__qualname__):
+            raise IntegratorError(f"There is a method {name!r} already: {known.__module__}.{known.__name__}.")
         if not is_dataclass(method) or not issubclass(method, Method):
             raise IntegratorError(f"A method must be a frozen dataclass derived from Method; found {method!r}.")
+        if method.__dict__.get("name", name) != name:
+            raise IntegratorError(
+                f"{method.__name__} is the method {method.name!r} already; derive another one for {name!r}."
+            )
         method.name = name
         _REGISTERED[name] = method
         return method

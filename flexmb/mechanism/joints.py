@@ -108,6 +108,11 @@ _ON_AXIS = (("translation", 0), ("translation", 1))
 _ALIGNED = (("dot", 0, 2), ("dot", 1, 2))
 _LOCKED = (("dot", 1, 2), ("dot", 0, 2), ("dot", 0, 1))
 
+_TAKEN = {
+    "prescribed": "a prescribed motion",
+    "locked": "a locked coordinate",
+    "event": "a coordinate that an event locks",
+}
 _REGISTERED: dict[str, JointKind] = {}
 JOINTS: Mapping[str, JointKind] = MappingProxyType(_REGISTERED)
 """All kinds of joints by name."""
@@ -118,7 +123,9 @@ def register_joint(kind: JointKind) -> JointKind:
 
     Raises `JointError` when another kind has the same name.
     """
-    known = "a prescribed motion" if kind.name == "prescribed" else _REGISTERED.get(kind.name, kind)
+    if not isinstance(kind.name, str) or not kind.name:
+        raise JointError(f"A joint kind needs a name; found {kind.name!r}.")
+    known = _TAKEN.get(kind.name) or _REGISTERED.get(kind.name, kind)
     if known != kind:
         raise JointError(f"There is a joint kind {kind.name!r} already: {known}. Choose another name.")
     _REGISTERED[kind.name] = kind

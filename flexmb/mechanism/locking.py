@@ -82,14 +82,19 @@ def with_locked_joints(
 
 
 def in_force(mechanism: Mechanism, topology: Topology) -> Mechanism:
-    """The mechanism of a result with those locks and contacts only that a topology names, and without what was released; any mechanism, where events have changed nothing or only released joints.
+    """The mechanism with the topology of a state: with the locks and contacts of `topology`, and without the released
+    joints.
 
-    Raises `MechanismError` for a topology that is held by events of which the mechanism does not know.
+    `mechanism` is that of a result. It may be any mechanism if no event has changed the topology, or if events have
+    only released joints.
+
+    Raises `MechanismError` when the mechanism has no equations for a lock or contact of the topology.
     """
     events = {joint.name: joint for joint in mechanism.joints if joint.kind == EVENT}
     if topology.locked.keys() - events:
         raise MechanismError(
-            f"{mechanism.name!r} has no equations of what holds this state ({topology}). Give result.mechanism of the result that it is a state of."
+            f"{mechanism.name!r} has no equations for the locks and contacts of this state ({topology}). Use "
+            "result.mechanism of the result to which the state belongs."
         )
     without = {joint.name for joint in mechanism.joints if joint.name in topology.released} | events.keys()
     if not without:
@@ -103,7 +108,11 @@ def in_force(mechanism: Mechanism, topology: Topology) -> Mechanism:
 
 
 def at_state(mechanism: Mechanism, state: State) -> tuple[Mechanism, State]:
-    """The mechanism as it is at a state (`in_force`), and the state with the angles that this one counts. Raises `MechanismError` for what is no state of the mechanism."""
+    """The mechanism with the topology of a state (`in_force`), and the state with the continuous angles of this
+    mechanism.
+
+    Raises `MechanismError` when the state does not belong to the mechanism.
+    """
     require_state(mechanism, state)
     variant = in_force(mechanism, state.topology)
     return variant, replace(state, angles=variant.angles_of(mechanism, state.angles))
@@ -117,8 +126,8 @@ def require_no_events(mechanism: Mechanism) -> None:
         raise MechanismError(
             f"{mechanism.name!r} is the mechanism of a result with the events {', '.join(map(repr, names))}, which "
             "lock coordinates only at some times of that result. Use the mechanism that was simulated. To continue it "
-            "from a "
-            "stored state, use replace(system.build(), initial=result.state(-1), start_rows=()) and the same events."
+            "from a stored state, use replace(system.build(), initial=result.state(-1), start_rows=()) and the same "
+            "events."
         )
 
 

@@ -240,7 +240,7 @@ def _to_y_up(gravity: np.ndarray) -> list[float]:
 
 
 def _warn(result: Result, picked: np.ndarray, errors: Mapping[str, float], name: str) -> None:
-    """Warn of what the file does not show."""
+    """Warn of displacements that the morph targets omit, and of rotations that are too large between two frames."""
     for flexible, error in errors.items():
         if error > NOTICED:
             warnings.warn(
@@ -259,8 +259,9 @@ def _warn(result: Result, picked: np.ndarray, errors: Mapping[str, float], name:
             needed = int(np.ceil(len(picked) * farthest / FARTHEST)) + 1
             warnings.warn(
                 GltfWarning(
-                    f"{name}: {body.name!r} turns by {np.rad2deg(farthest):.0f} degrees between two frames, and players "
-                    f"turn by the shorter way. Write frames={needed}, and store as many times (output_step=)."
+                    f"{name}: {body.name!r} turns by {np.rad2deg(farthest):.0f} degrees between two frames, but "
+                    f"players rotate bodies by the smaller angle. Write frames={needed}, and store as many times "
+                    "(output_step=)."
                 ),
                 stacklevel=3,
             )

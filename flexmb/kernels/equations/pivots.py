@@ -1,12 +1,18 @@
-"""Bodies that move as a point and turn about it: the pivot along the axes of what carries it, the attitude by rotation vectors.
+"""Bodies without a joint, described by the position of a pivot and by their attitude.
 
-The coordinates of such a body are the place of its pivot in the world, its attitude, and its elastic coordinates; their velocities `[u, omega, etadot]` are that of the pivot and the angular
-velocity in body axes. `u` is in the axes `S` of the body's carrier, which is the ground, with the world's axes: a uniform motion of the pivot is integrated exactly at any rotation, and a uniform
-velocity of everything (Galilei) changes nothing else. Or another body, whose rotation takes the pivot along on a circle, or the body itself: the pivot and the axes of the carrier are a rigid motion,
-which moves by the twist `[u, omega of the carrier]`, so that circles are exact too.
+The coordinates of such a body are the position of its pivot, its attitude and its elastic coordinates. Its velocities
+are `[u, omega, etadot]`: the velocity `u` of the pivot, in the axes `S` of the carrier of the body, and the angular
+velocity `omega`, in body axes. The increment of the attitude is a rotation vector in body axes. The carrier is one of:
 
-With the velocity `V = S u` of the pivot and `Vdot = S (udot + omega_S x u)`, its place `c` in the body, `l = R^T V` and `A = R^T Vdot`, the twist of the body's frame is `v = l - omega x c`,
-`vdot = A - omegadot x c - omega x l`. The tangents of this map and their transposes are below; a change of attitude is a rotation vector in body axes, that of a pivot's place is in the axes of its carrier.
+- the ground, with the world axes. A uniform motion of the pivot is integrated exactly during any rotation, and a
+  superposed uniform velocity (Galilean transformation) changes no other quantity.
+- another body, whose rotation moves the pivot on a circle, or the body itself. The pivot and the axes of the carrier
+  then form a rigid motion with the twist `[u, omega of the carrier]`, so that circular motions are integrated exactly.
+
+The velocity of the pivot is `V = S u` and its acceleration `Vdot = S (udot + omega_S x u)`. With the position `c` of
+the pivot in the body, `l = R^T V` and `A = R^T Vdot`, the twist of the body frame is `v = l - omega x c` with the rate
+`vdot = A - omegadot x c - omega x l`. This file contains the tangents of this map and their transposes. Variations of
+an attitude are rotation vectors in body axes, and variations of the position of a pivot are in the axes of its carrier.
 """
 
 import numpy as np
@@ -35,8 +41,12 @@ from flexmb.kernels.base.exponential import carried, unwound_back
 
 @njit(cache=True)
 def place_about_pivot(flat, tree, b, place, q0, increment, v, vdot, moved, q, w, wdot):
-    """Frame and twist in `q`, `w` and `wdot` of body `b`: from its pivot's `place` and its attitude in `q0`, moved by the increment (ny,), with velocities and accelerations (ny,). Its carrier
-    has been placed. `moved` becomes the place of the pivot."""
+    """Write the frame and the twist of body `b`, and the rate of the twist, to `q`, `w` and `wdot`.
+
+    The pivot starts at `place` and the attitude at that of `q0`; both are moved by `increment` (ny,). `v` and `vdot`
+    (ny,) are the velocities and accelerations. `moved` is set to the new position of the pivot. The carrier of the body
+    must have been placed before.
+    """
     s, e, y, c, k = flat.v_start[b], flat.q_start[b], tree.start[b], vector(tree.pivot, b), tree.carrier[b]
     omega, omegadot = load3(v, y + 3), load3(vdot, y + 3)
     p0 = (q0[e + 3], q0[e + 4], q0[e + 5], q0[e + 6])
@@ -65,7 +75,10 @@ def place_about_pivot(flat, tree, b, place, q0, increment, v, vdot, moved, q, w,
 
 @njit(cache=True)
 def velocity_of_pivot(tree, b, R, S, x, s, out):
-    """`[u, omega]` of body `b` in `out` (ny,) of the twist in `x` from entry `s`; `R`, `S`: axes of the body, and of its carrier if that is another body."""
+    """Write `[u, omega]` of body `b` to `out` (ny,), from its twist in the entries of `x` from `s`.
+
+    `R` are the axes of the body, and `S` those of its carrier, if the carrier is another body.
+    """
     y, k, turning = tree.start[b], tree.carrier[b], load3(x, s + 3)
     velocity = add(load3(x, s), cross(turning, vector(tree.pivot, b)))
     if k != b:
@@ -78,8 +91,12 @@ def velocity_of_pivot(tree, b, R, S, x, s, out):
 
 @njit(cache=True)
 def unwind(tree, increment, x):
-    """Changes `x` (ny,) of where increments of pivots and attitudes end become, in place, changes of these increments, to their first order: what a correction leaves would ring in the reactions."""
-    for place in range(len(tree.order) - 1, -1, -1):  # what is carried first
+    """Convert variations `x` (ny,) of pivots and attitudes after a step to variations of their increments, in place.
+
+    The conversion is the inverse of the tangent map to first order in the increments. Without it, the residual error of
+    a Newton correction causes oscillations of the reactions.
+    """
+    for place in range(len(tree.order) - 1, -1, -1):  # carried bodies before their carriers
         b = tree.order[place]
         if not tree.pivoted[b]:
             continue
@@ -93,7 +110,7 @@ def unwind(tree, increment, x):
 
 @njit(cache=True)
 def _state(c, w, wdot, s):
-    """`omega`, `l` and `A` of a body."""
+    """The vectors `omega`, `l` and `A` of a body."""
     omega, omegadot = load3(w, s + 3), load3(wdot, s + 3)
     velocity = add(load3(w, s), cross(omega, c))
     return omega, velocity, add(load3(wdot, s), add(cross(omegadot, c), cross(omega, velocity)))
@@ -112,21 +129,21 @@ def _attitude(flat, b, q):
 
 @njit(cache=True)
 def _seen(flat, tree, b, q, x):
-    """A vector of the world in the axes of a body's carrier."""
+    """The vector `x`, given in world axes, in the axes of the carrier of body `b`."""
     k = tree.carrier[b]
     return x if k == GROUND else rotate_inv(_attitude(flat, k, q), x)
 
 
 @njit(cache=True)
 def _unseen(flat, tree, b, q, x):
-    """A vector in the axes of a body's carrier in those of the world."""
+    """The vector `x`, given in the axes of the carrier of body `b`, in world axes."""
     k = tree.carrier[b]
     return x if k == GROUND else rotate(_attitude(flat, k, q), x)
 
 
 @njit(cache=True)
 def pivot_increment(flat, tree, q, w, out):
-    """`out = [u, omega, etadot]` (nv,) of all bodies."""
+    """Write the velocities `[u, omega, etadot]` of all bodies to `out` (nv,), from their twists `w` (nv,)."""
     for b in range(len(flat.modes)):
         s, k = flat.v_start[b], tree.carrier[b]
         R = _attitude(flat, b, q)
@@ -137,7 +154,11 @@ def pivot_increment(flat, tree, q, w, out):
 
 @njit(cache=True)
 def changes_from_pivots(flat, tree, moved, q, w, wdot, dq, dw, dwdot, to_q, to_w, to_wdot):
-    """Changes of frames and twists, `to_q`, `to_w` and `to_wdot` (nv,), from those of pivots, attitudes and their rates, `dq`, `dw` and `dwdot`; `moved` (nb, 3): what the pivots change by in their bodies."""
+    """Variations `to_q`, `to_w` and `to_wdot` (nv,) of frames, twists and their rates, from the variations `dq`, `dw`
+    and `dwdot` (nv,) of pivots and attitudes, their velocities and accelerations.
+
+    `moved` (nb, 3) holds the variations of the positions of the pivots in their bodies.
+    """
     for i in range(len(dq)):
         to_q[i], to_w[i], to_wdot[i] = dq[i], dw[i], dwdot[i]
     for b in range(len(flat.modes)):
@@ -169,7 +190,8 @@ def changes_from_pivots(flat, tree, moved, q, w, wdot, dq, dw, dwdot, to_q, to_w
 
 @njit(cache=True)
 def forces_at_pivots(flat, tree, q, w, wdot, to_q, to_w, to_wdot, q_force, w_force, wdot_force):
-    """The transpose of `changes_from_pivots`: derivatives by pivots, attitudes and their rates, from those by frames and twists."""
+    """The transpose of `changes_from_pivots`: derivatives with respect to pivots, attitudes and their rates, from
+    derivatives with respect to frames, twists and their rates."""
     for i in range(len(to_q)):
         q_force[i], w_force[i], wdot_force[i] = to_q[i], to_w[i], to_wdot[i]
     for b in range(len(flat.modes)):
@@ -198,7 +220,8 @@ def forces_at_pivots(flat, tree, q, w, wdot, to_q, to_w, to_wdot, q_force, w_for
 
 @njit(cache=True)
 def forces_at_frames(flat, tree, q, forces):
-    """Derivatives by pivots and attitudes become, in place, those by the twists of the frames."""
+    """Convert derivatives with respect to pivots and attitudes to derivatives with respect to displacements of the body
+    frames, in place."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
         f = rotate_inv(_attitude(flat, b, q), _unseen(flat, tree, b, q, load3(forces, s)))
@@ -208,7 +231,7 @@ def forces_at_frames(flat, tree, q, forces):
 
 @njit(cache=True)
 def add_slope_of_pivots(flat, w, wdot, to_q, to_w, to_wdot, out):
-    """Add to `out` (nb, 3) the derivatives by the places of the pivots in their bodies."""
+    """Add to `out` (nb, 3) the derivatives with respect to the positions of the pivots in their bodies."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
         slope = add(cross(load3(w, s + 3), load3(to_w, s)), cross(load3(wdot, s + 3), load3(to_wdot, s)))
@@ -217,7 +240,8 @@ def add_slope_of_pivots(flat, w, wdot, to_q, to_w, to_wdot, out):
 
 @njit(cache=True)
 def add_moved(flat, tree, increment, dq, change, out):
-    """`out += ` what a change `dq` before a step, and `change` of its increment, make of pivots and attitudes after it."""
+    """Add to `out` (nv,) the variation of pivots and attitudes after a step, from the variation `dq` (nv,) before the
+    step and the variation `change` (nv,) of its increment."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
         back = scale(-1.0, load3(increment, s + 3))
@@ -237,12 +261,18 @@ def add_moved(flat, tree, increment, dq, change, out):
 
 
 BEFORE, OF_INCREMENT, UNWOUND = 0, 1, 2
-"""Of `carried_back`: derivatives by the state before a step; by its increment; and the inverse of these."""
+"""Kinds of `carried_back`: derivatives with respect to the state before a step, derivatives with respect to its
+increment, and the inverse of the latter."""
 
 
 @njit(cache=True)
 def carried_back(flat, tree, increment, kind, x, out):
-    """Derivatives `out` from those, `x`, by pivots and attitudes after a step: the transpose of one of the two maps of `add_moved`, or the inverse of that of the increment."""
+    """Write derivatives to `out` (nv,), from the derivatives `x` (nv,) with respect to pivots and attitudes after a
+    step.
+
+    `kind` selects the transpose of one of the two maps of `add_moved`, or the inverse of the transpose for the
+    increment.
+    """
     for i in range(len(x)):
         out[i] = x[i]
     still = (0.0, 0.0, 0.0)

@@ -103,8 +103,8 @@ def largest_violations(flat, q, functions, angles, acts, kinematics, worst, when
     """The largest violation `worst` (nj,) of every joint equation over the configurations `q` (nt, nq), and the index
     `when` (nj,) of its time.
 
-    `acts` (nt, nj) marks the times at which an equation is in force; `angles` (nt, na) and `functions` (nt, nf, 3) are the
-    continuous angles and the functions of time.
+    `acts` (nt, nj) marks the times at which an equation is active; `angles` (nt, na) and `functions` (nt, nf, 3) are
+    the continuous angles and the functions of time.
     """
     for t in range(len(q)):
         turn_bodies(flat, q[t], kinematics)

@@ -1,11 +1,14 @@
-"""Joint coordinates: bodies placed and moved along the tree of their joints, from the ground outwards.
+"""Joint coordinates: kinematics of the bodies along the tree of their joints, from the ground outwards.
 
-The joint of a body is a rigid motion `H` of a marker of its own seen from a marker of its parent, within a subgroup: along and about some of the axes of its marker. Its velocities
-`u` are the twist `[xi_v, xi_w]` on these axes, in axes of the body's marker. A body without a joint has one with the ground, on all axes, or moves about a pivot (flexmb/kernels/equations/pivots.py).
-Absolute coordinates are those of a tree without joints.
+The joint of a body is a rigid motion `H` of a marker of the body relative to a marker of its parent, within a subgroup:
+translations along, and rotations about, some axes of its marker. Its velocities are the components of the twist
+`[xi_v, xi_w]` on these axes, in the axes of the marker of the body. A body without a joint either has a joint with the
+ground that leaves all axes free, or moves about a pivot (flexmb/kernels/equations/pivots.py). Absolute coordinates are
+those of a tree without joints.
 
-Sources: Wittenburg, Dynamics of Multibody Systems (2008), chapter 5; Featherstone, Rigid Body Dynamics Algorithms (2008), chapters 4 and 5. The dynamics are solved in the
-matrix of the joint equations, of which these coordinates fulfil those of the tree: the same elimination along the chain.
+Sources: Wittenburg, Dynamics of Multibody Systems (2008), chapter 5; Featherstone, Rigid Body Dynamics Algorithms
+(2008), chapters 4 and 5. The equations of motion are solved with the matrix of all joint equations. Joint coordinates
+satisfy those of the tree, and the elimination along the chain is the same.
 """
 
 from typing import NamedTuple
@@ -40,29 +43,34 @@ from flexmb.kernels.base.dense import three_rows
 from flexmb.kernels.equations.pivots import place_about_pivot, velocity_of_pivot
 
 FREE = -1
-"""Marker of a body, and of the ground, where there is no joint: its frame."""
+"""Marker number of a body and of the ground without a joint; it stands for the body frame or the world frame."""
 
 
 class Tree(NamedTuple):
-    """The tree of a mechanism. Velocities `v` (ny,) in joint coordinates: of body b from `start[b]` on those of its joint, then etadot."""
+    """The tree of a mechanism.
+
+    The velocities `v` (ny,) in joint coordinates contain, for every body b from `start[b]` on, the velocities of its
+    joint and then etadot.
+    """
 
     order: np.ndarray  # (nb,) bodies, parents first
     parent: np.ndarray  # (nb,) marker of the parent, FREE for none
     child: np.ndarray  # (nb,) marker of the body itself, FREE for none
-    start: np.ndarray  # (nb+1,) into v
-    axis_start: np.ndarray  # (nb+1,) into axes
-    axes: np.ndarray  # numbers 0 to 5 of the components of the twist that are free
-    weight: np.ndarray  # (ny,) error weight: a displacement per unit
-    pivoted: np.ndarray  # (nb,) whether a body without a joint moves as flexmb/kernels/equations/pivots.py says; its velocities are those of a frame otherwise
-    pivot: np.ndarray  # (nb, 3) in the body
-    carrier: (
-        np.ndarray
-    )  # (nb,) in whose axes the velocity of the pivot is: a body, which `order` has no later, or GROUND
+    start: np.ndarray  # (nb+1,) first entries of the bodies in v
+    axis_start: np.ndarray  # (nb+1,) first entries of the bodies in axes
+    axes: np.ndarray  # numbers 0 to 5 of the free components of the twists
+    weight: np.ndarray  # (ny,) error weights: displacement per unit of each coordinate
+    # (nb,) whether a body without a joint has the coordinates of flexmb/kernels/equations/pivots.py; its velocities are
+    # the twist of its frame otherwise
+    pivoted: np.ndarray
+    pivot: np.ndarray  # (nb, 3) position of the pivot in the body
+    # (nb,) body in whose axes the velocity of the pivot is given, which is not later in `order`, or GROUND
+    carrier: np.ndarray
 
 
 @njit(cache=True)
 def _curved(quadratic, k, x, y, m):
-    """Forms k to k + 2 of (6, m, m) of x and y."""
+    """Values of the bilinear forms k to k + 2 of `quadratic` (6, m, m) for x and y (m,)."""
     out = NOTHING
     for r in range(3):
         total = 0.0
@@ -77,7 +85,8 @@ def _curved(quadratic, k, x, y, m):
 
 @njit(cache=True)
 def _turning(theta, rate, rate2):
-    """Angular velocity and acceleration of `exp(theta)` seen from outside, of the rotation vector's two rates."""
+    """Angular velocity and acceleration of the rotation `exp(theta)`, in the fixed axes, from the first and second rate
+    of the rotation vector."""
     T = left_jacobian(theta)
     x2, along = dot(theta, theta), dot(theta, rate)
     if x2 < 1e-4:
@@ -96,7 +105,8 @@ def _turning(theta, rate, rate2):
 
 @njit(cache=True)
 def _elastic_marker(flat, k, eta, rate, rate2, m):
-    """Of marker k in its body: place and axes, and the rates and accelerations of place and attitude by the body's deformation, in body axes."""
+    """Position and axes of marker k in its body, and the velocity, angular velocity, acceleration and angular
+    acceleration that the deformation of the body causes, in body axes."""
     c, axes = vector(flat.marker_point, k), matrix(flat.marker_axes, k)
     if not flat.marker_moves[k]:
         return c, axes, NOTHING, NOTHING, NOTHING, NOTHING
@@ -117,7 +127,7 @@ def _elastic_marker(flat, k, eta, rate, rate2, m):
 
 @njit(cache=True)
 def _quaternion(R, near):
-    """Unit quaternion of a rotation matrix, of the two the one nearer to `near`."""
+    """The unit quaternion of a rotation matrix; of the two with opposite signs, the one closer to `near`."""
     trace = R[0] + R[4] + R[8]
     if trace >= R[0] and trace >= R[4] and trace >= R[8]:
         p = (1.0 + trace, R[7] - R[5], R[2] - R[6], R[3] - R[1])
@@ -135,7 +145,7 @@ def _quaternion(R, near):
 
 @njit(cache=True)
 def _moved_marker(flat, k, q, w, wdot):
-    """Position, axes, velocity, angular velocity, and their rates, of marker k in the world."""
+    """Position, axes, velocity, angular velocity, acceleration and angular acceleration of marker k, in world axes."""
     if k == FREE:
         return NOTHING, ONE, NOTHING, NOTHING, NOTHING, NOTHING
     b = flat.marker_body[k]
@@ -162,23 +172,30 @@ def _moved_marker(flat, k, q, w, wdot):
 
 @njit(cache=True)
 def joint_twist(tree, b, values, offset):
-    """The twist of a body's joint from the values on its free axes."""
+    """The twist of the joint of body `b`, from the values on its free axes in `values` from entry `offset`."""
     out = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for k in range(tree.axis_start[b], tree.axis_start[b + 1]):
         value, axis = values[offset + k - tree.axis_start[b]], tree.axes[k]
         out = (
-            value if axis == 0 else out[0], value if axis == 1 else out[1], value if axis == 2 else out[2],
-            value if axis == 3 else out[3], value if axis == 4 else out[4], value if axis == 5 else out[5],
-        )  # fmt: skip
+            value if axis == 0 else out[0],
+            value if axis == 1 else out[1],
+            value if axis == 2 else out[2],
+            value if axis == 3 else out[3],
+            value if axis == 4 else out[4],
+            value if axis == 5 else out[5],
+        )
     return (out[0], out[1], out[2]), (out[3], out[4], out[5])
 
 
 @njit(cache=True)
 def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wdot):
-    """Absolute configuration and velocities `q`, `w`, `wdot` of all bodies, from joint coordinates.
+    """Write the absolute configuration `q`, velocities `w` and accelerations `wdot` of all bodies, from joint
+    coordinates.
 
-    `pose` (nb, 7) of the joints and, in the configuration `q0`, elastic coordinates and bodies with a pivot, moved by `increment` (ny,), with velocities `v` and accelerations `vdot` (ny,).
-    `moved` (nb, 7): the joints after it. Quaternions are taken near those of the configuration `near`.
+    The motion starts from the rigid motions `pose` (nb, 7) of the joints, and from the elastic coordinates and the
+    attitudes of bodies with a pivot in the configuration `q0`. It is moved by `increment` (ny,), with the velocities
+    `v` and the accelerations `vdot` (ny,). `moved` (nb, 7) is set to the rigid motions of the joints after the
+    increment. The signs of quaternions are chosen such that they are close to those of the configuration `near`.
     """
     for place in range(len(tree.order)):
         b = tree.order[place]
@@ -207,7 +224,7 @@ def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wd
         )
         spinning = add(spinning, add(rotate(B, taudot), cross(omega, tau)))
         velocity = add(velocity, drift)
-        # from the body's own marker to its frame
+        # from the marker of the body to its frame
         k = tree.child[b]
         c, local, cdot, own, cddot, owning = NOTHING, ONE, NOTHING, NOTHING, NOTHING, NOTHING
         if k != FREE:
@@ -228,7 +245,8 @@ def place_bodies(flat, tree, pose, q0, increment, v, vdot, near, moved, q, w, wd
 
 @njit(cache=True)
 def marker_velocity(flat, k, kinematics, x):
-    """Velocity and angular velocity in the world of marker k by the generalised velocities `x`, where the markers were placed last."""
+    """Velocity and angular velocity of marker k in world axes, for the generalised velocities `x`, at the configuration
+    of `kinematics`."""
     if k == FREE or flat.marker_body[k] == GROUND:
         return NOTHING, NOTHING
     b = flat.marker_body[k]
@@ -244,7 +262,11 @@ def marker_velocity(flat, k, kinematics, x):
 
 @njit(cache=True)
 def joint_velocities(flat, tree, kinematics, q, x, out):
-    """Velocities `out` (ny,) in joint coordinates of the generalised velocities `x` (nv,), where the markers were placed last, at `q`; what joints block is left out."""
+    """Write the velocities in joint coordinates to `out` (ny,), from the generalised velocities `x` (nv,).
+
+    `kinematics` must have been evaluated at the configuration `q`. Components on the axes that joints constrain are
+    omitted.
+    """
     for b in range(len(tree.order)):
         s, e, y, k, parent = flat.v_start[b], flat.q_start[b], tree.start[b], tree.child[b], tree.parent[b]
         if tree.pivoted[b]:
@@ -273,7 +295,10 @@ def joint_velocities(flat, tree, kinematics, q, x, out):
 
 @njit(cache=True)
 def joint_poses(flat, tree, kinematics, q, pose):
-    """Rigid motions `pose` (nb, 7) of the joints, and places of pivots, where the markers were placed last, at `q`."""
+    """Write the rigid motions of the joints, and the positions of pivots, to `pose` (nb, 7).
+
+    `kinematics` must have been evaluated at the configuration `q`.
+    """
     for b in range(len(tree.order)):
         k, parent, e = tree.child[b], tree.parent[b], flat.q_start[b]
         if k == FREE:

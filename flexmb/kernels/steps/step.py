@@ -1,4 +1,4 @@
-"""A step of generalised-alpha, Newton's iteration, and the time loop, compiled."""
+"""Compiled steps of the generalised-alpha method: the Newton iteration of one step, and the loop over steps."""
 
 from typing import NamedTuple
 
@@ -14,22 +14,39 @@ from flexmb.kernels.equations.rows import add_turns, angles_at, as_driven
 from flexmb.kernels.equations.tree import joint_velocities, place_bodies
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
 
-BELOW_ERROR = 3e4  # the scale of Newton's tolerance over the local error: with a tolerance of 1e-8 corrections end at 3e-4 of the error of the step
-ROUNDING = 2e-15  # Newton corrections, as a displacement over the mechanism's length, that rounding allows
-STALLED = 1e-8  # the same where the joints are all but dependent (a mechanism that passes a singular position) and corrections stop to shrink: a motion they hardly feel
+BELOW_ERROR = 3e4
+"""Scale of the Newton tolerance over the local error: with a tolerance of 1e-8 the last correction is at most 3e-4 of
+the error of the step."""
+ROUNDING = 2e-15
+"""Smallest Newton corrections that round-off permits, as displacements relative to the length of the mechanism."""
+STALLED = 1e-8
+"""The same for almost dependent joint equations (a mechanism that passes a singular configuration), when corrections no
+longer decrease: the equations hardly depend on the remaining motion."""
 
 CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED = 0, 1, 2, 3, 4
-"""Outcomes of `advance`: steps done; Newton's iteration failed; a mass matrix is not positive definite; the error of a step, not taken, is too large; that of a step, taken, is so far
-from the tolerance that the next should have another size."""
-SUITED = (0.42, 0.85)
-"""Errors over the tolerance that call for no other step size: it would change by less than 5 % down or 20 % up."""
+"""Outcomes of `advance`:
 
-SLOW = 0.1  # contraction above which a new matrix is made within a step
-FORGET = 1.25  # factor by which the contraction of later corrections is believed to have grown at every step that did not measure it: ninety in twenty steps
+- `CONVERGED`: all steps are complete.
+- `DIVERGED`: the Newton iteration failed.
+- `NO_MASS`: a mass matrix is not positive definite.
+- `TOO_LARGE`: the error of a step is too large, and the step is rejected.
+- `UNSUITED`: the step is accepted, but its error differs so much from the tolerance that the step size should change.
+"""
+SUITED = (0.42, 0.85)
+"""Range of the error over the tolerance in which the step size is kept: it would decrease by less than 5 % or increase
+by less than 20 %."""
+
+SLOW = 0.1
+"""Contraction above which a new iteration matrix is evaluated within a step."""
+FORGET = 1.25
+"""Assumed growth, per step without a measurement, of the contraction of later corrections: a factor of ninety in twenty
+steps."""
 SETTLED = 5
-"""Correction at which the multipliers are settled: those of driven bodies still change where positions do not, by as
-much of their latest correction as the mechanism has moved since the matrix was made."""
-REMEASURE = 20  # steps after which the contraction of the iteration is measured again
+"""Number of the correction from which the multipliers are taken as converged. The multipliers of driven bodies still
+change when the positions do not, by their latest correction times the displacement of the mechanism since the
+evaluation of the matrix."""
+REMEASURE = 20
+"""Number of steps after which the contraction of the iteration is measured again."""
 
 
 class Scheme(NamedTuple):
@@ -40,20 +57,22 @@ class Scheme(NamedTuple):
     beta: float
     gamma: float
     error_constant: float  # |1/6 - beta - (alpha_m - alpha_f)/2|: local error of the position over h^2 da
-    tolerance: float  # of the Newton corrections, relative to h^2 times the accelerations, or to BELOW_ERROR times the local error
-    iterations: int
+    # tolerance of the Newton corrections, relative to h^2 times the accelerations or to BELOW_ERROR times the local
+    # error
+    tolerance: float
+    iterations: int  # largest number of iterations
 
 
 class IntegratorState(NamedTuple):
-    """Everything a step advances, in place, and what it becomes."""
+    """The variables that a step advances in place, and their values at the end of the step."""
 
     q: np.ndarray
     w: np.ndarray
     wdot: np.ndarray
-    v: np.ndarray  # (ny,) velocities of the coordinates that are integrated
+    v: np.ndarray  # (ny,) velocities of the integrated coordinates
     vdot: np.ndarray
     a: np.ndarray  # (ny,) the algorithm's own accelerations
-    pose: np.ndarray  # (nb, 7) of the joints of the tree
+    pose: np.ndarray  # (nb, 7) rigid motions of the joints of the tree
     next_v: np.ndarray
     next_vdot: np.ndarray
     next_a: np.ndarray
@@ -61,24 +80,35 @@ class IntegratorState(NamedTuple):
     increment: np.ndarray  # (ny,)
     correction: np.ndarray  # (ny,)
     multipliers: np.ndarray  # (joint_rows,)
-    angles: np.ndarray  # (na,) at the end of the latest step, turns counted
-    expected: np.ndarray  # (na,) near which those of the step being made are
-    powers: np.ndarray  # (2, 4) at the present and at the previous step
-    work: np.ndarray  # (4,) their integrals
+    angles: np.ndarray  # (na,) continuous angles at the end of the latest step
+    expected: np.ndarray  # (na,) predicted angles at the end of the present step
+    powers: np.ndarray  # (2, 4) powers after the latest step and the step before
+    work: np.ndarray  # (4,) integrals of the powers
     past: np.ndarray  # (DEGREE, ny) `a` of earlier steps of the same size, the latest first
-    last: np.ndarray  # (9,) see below
+    last: np.ndarray  # (9,) step size, error and statistics; its entries are listed below
 
 
 SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER = range(9)
-"""Entries of `IntegratorState.last`: the step size that `a` belongs to; the error of the last step; iterations so far; the size of the step before the last (0: none); how many rows of
-`past` are in use; the degree of the best prediction; the contraction of the iteration (0: unknown) and the steps since it was measured; the contraction of its later corrections (0: unknown)."""
+"""Entries of `IntegratorState.last`:
+
+- `SIZE`: the step size to which `a` belongs.
+- `ERROR`: the error of the last step.
+- `ITERATIONS`: the number of iterations so far.
+- `BEFORE`: the size of the step before the next one; 0 if there is none.
+- `KNOWN`: the number of rows of `past` in use.
+- `ORDER`: the degree of the best prediction.
+- `RATE`: the contraction of the iteration; 0 if it is unknown.
+- `AGE`: the number of steps since the contraction was measured.
+- `LATER`: the contraction of later corrections; 0 if it is unknown.
+"""
 DEGREE = 3
 """Highest degree of the polynomials that predict accelerations."""
 
 
 @njit(cache=True)
 def move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot):
-    """Displacement, velocities and accelerations at the end of a step, from the method's accelerations `a`."""
+    """Write the increment, velocities and accelerations at the end of a step, from the accelerations `a` of the method
+    (the auxiliary variable of generalised-alpha)."""
     scale = 1.0 / (1.0 - alpha_f)
     for i in range(len(v)):
         increment[i] = h * v0[i] + h * h * ((0.5 - beta) * a0[i] + beta * a[i])
@@ -88,7 +118,11 @@ def move(h, beta, gamma, alpha_m, alpha_f, v0, a0, vdot0, a, increment, v, vdot)
 
 @njit(cache=True)
 def row_compliances(flat, workspace, functions, gamma, compliance):
-    """Compliance (nr,) of every row in the matrix of a step: zero for joints, else one over its stiffness with `gamma` times its damping."""
+    """Write the compliance of every row in the iteration matrix to `compliance` (nr,).
+
+    It is zero for joint equations, and the reciprocal of the stiffness plus `gamma` times the damping for force
+    elements.
+    """
     compliance[: flat.joint_rows] = 0.0
     for r in range(flat.joint_rows, len(compliance)):
         stiffness, damping = law_slopes(flat, workspace, functions, r)
@@ -98,15 +132,19 @@ def row_compliances(flat, workspace, functions, gamma, compliance):
 
 @njit(cache=True)
 def step_factors(scheme, h):
-    """What a change of the displacement at the end of a step is multiplied by for that of the accelerations, of the velocities, and of the method's own accelerations."""
+    """Derivatives of the accelerations, of the velocities and of the accelerations of the method with respect to the
+    displacement at the end of a step."""
     to_a = 1.0 / (scheme.beta * h * h)
     return (1.0 - scheme.alpha_m) / (1.0 - scheme.alpha_f) * to_a, scheme.gamma / (scheme.beta * h), to_a
 
 
 @njit(cache=True)
 def as_displacement(flat, beta, change):
-    """Largest change of a multiplier as the displacement, over the mechanism's length, that its force alone would
-    give the heavier of its two bodies; `beta`: accelerations per displacement."""
+    """The largest change of a multiplier as a displacement relative to the length of the mechanism.
+
+    It is the displacement that the force of the multiplier alone would cause for the heavier of its two bodies. `beta`
+    is the derivative of accelerations with respect to displacements.
+    """
     size = 0.0
     for r in range(flat.joint_rows):
         mass = 0.0
@@ -121,11 +159,16 @@ def as_displacement(flat, beta, change):
 
 @njit(cache=True, inline="always")
 def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspace, powers, rate, later, null_rows):
-    """Iterate one step to convergence; `motion.next_a`, `workspace.multipliers` hold the prediction. Returns (outcome, iterations, rate, later).
+    """Solve the equations of one step by Newton iteration, from the prediction in `motion.next_a` and
+    `workspace.multipliers`.
 
-    The matrix of the first correction serves the others while they shrink fast. `rate` is the contraction of the iteration as last measured, 0 when unknown: with it one correction can be known to be the last
-    (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8). `later`: the same of the second correction and those after it, as last measured. The first correction may lie where the matrix is
-    good, in a driven body for one, and hide that of another body, where it is not: the second over the first is then far below what the third will be over the second.
+    Returns `(outcome, iterations, rate, later)`. The matrix of the first correction is reused while the corrections
+    decrease fast. `rate` is the last measured contraction of the iteration, or 0 if it is unknown; with it, the first
+    correction can be accepted as the last one (Hairer and Wanner, Solving Ordinary Differential Equations II, section
+    IV.8). `later` is the last measured contraction from the second correction on. It is measured separately because the
+    first correction may be dominated by a body for which the matrix is accurate, such as a driven one, and hide the
+    correction of another body, for which it is not. The ratio of the second to the first correction is then far below
+    that of the third to the second.
     """
     q, w, wdot, multipliers = workspace.q, workspace.w, workspace.wdot, workspace.multipliers
     v, vdot, a, increment, correction = (
@@ -183,13 +226,13 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         moved += size
         slow = size > SLOW * previous
         if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
-            size = tolerance  # what is left is known to be small enough
+            size = tolerance  # the remaining error is below the tolerance
         elif iteration == 2 and previous > 0.0:
             rate = max(max(size, pull) / previous, 1e-8)
         elif iteration == 3 and previous > 0.0:
             later = min(max(size / previous, 1e-8), SLOW)
         if size > tolerance and iteration > 3 and size > 0.7 * previous:
-            if size < (1e3 * ROUNDING if iteration <= 6 else STALLED):  # nothing more to gain
+            if size < (1e3 * ROUNDING if iteration <= 6 else STALLED):  # round-off prevents further improvement
                 size = tolerance
             elif iteration > 6:
                 return DIVERGED, iteration, rate, later
@@ -199,14 +242,15 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
             and size < SLOW * previous
             and size * max(size, later * previous) < tolerance * previous
         ):
-            size = tolerance  # at this rate the next correction is below the tolerance
+            size = tolerance  # with this contraction the next correction is below the tolerance
         previous = size
     return DIVERGED, scheme.iterations, rate, later
 
 
 @njit(cache=True, inline="always")
 def _integrate_powers(motion, h, powers):
-    """Add the work of one step: parabola through three steps (third order), trapezoid at the start."""
+    """Add the work of one step: the integral of a parabola through the powers of three steps (third order), and the
+    trapezoidal rule in the first step."""
     last = motion.last[BEFORE]
     for k in range(4):
         p1, p0 = motion.powers[0, k], motion.powers[1, k]
@@ -222,7 +266,8 @@ def _integrate_powers(motion, h, powers):
 
 @njit(cache=True, inline="always")
 def _predict(order, alpha_m, vdot, now, past, out):
-    """Accelerations of the next step: by the method's own rule (order 0), or a polynomial of degree 1 to 3 through the latest steps."""
+    """Predict the accelerations of the next step: by the recurrence of the method (order 0), or by a polynomial of
+    degree 1 to 3 through those of the latest steps."""
     for i in range(len(now)):
         if order == 0:
             out[i] = (vdot[i] - alpha_m * now[i]) / (1.0 - alpha_m)
@@ -236,9 +281,10 @@ def _predict(order, alpha_m, vdot, now, past, out):
 
 @njit(cache=True, inline="always")
 def _best_order(weight, alpha_m, vdot, now, past, known, a):
-    """The prediction (see `_predict`) that would have come closest to the accelerations `a` of the step just made, with `known` rows of `past`.
+    """The order of the prediction (see `_predict`) that is closest to the accelerations `a` of the completed step.
 
-    Motion that the step resolves is extrapolated; where fast vibration is left to the method's damping, its own rule is better.
+    `known` is the number of rows of `past` in use. Extrapolation is best for motions that the step resolves. The
+    recurrence of the method is better for high-frequency vibrations that its numerical damping removes.
     """
     own, line, parabola, cubic = 0.0, 0.0, 0.0, 0.0
     for i in range(len(a)):
@@ -261,7 +307,10 @@ def _best_order(weight, alpha_m, vdot, now, past, known, a):
 
 @njit(cache=True, inline="always")
 def _count_turns(flat, h, functions, motion, kinematics, workspace):
-    """The angles at the end of a step: next to where the mean of the rates at both ends takes them, so that steps may be longer than half a turn."""
+    """Update the continuous angles at the end of a step.
+
+    The mean of the rates at both ends predicts them, so that a joint may rotate by more than half a turn in a step.
+    """
     angles = motion.angles
     add_turns(flat, motion.w, 0.5 * h, angles)
     add_turns(flat, workspace.w, 0.5 * h, angles)
@@ -272,19 +321,24 @@ def _count_turns(flat, h, functions, motion, kinematics, workspace):
 
 @njit(cache=True)
 def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, kinematics, workspace):
-    """Advance `motion` in place by `steps` steps of size `h`, the size its accelerations belong to.
+    """Advance `motion` in place by `steps` steps of size `h`, to which its accelerations belong.
 
-    `tolerance`: of the local error of a step (infinite: none is refused, and the size suits). `functions` (steps, nf, 3): the functions of time at the ends of the steps. `tree`: of the coordinates that are integrated, `weight`: their error weight. `kinematics`, `workspace`: arrays of `make_marker_kinematics` and `make_workspace`.
+    - `tree`, `weight`: tree of the integrated coordinates, and their error weights.
+    - `tolerance`: bound of the local error of a step. If it is infinite, no step is rejected and `h` is kept.
+    - `functions` (steps, nf, 3): functions of time at the ends of the steps.
+    - `kinematics`, `workspace`: arrays of `make_marker_kinematics` and `make_workspace`.
 
-    Generalised-alpha on the Lie group of the tree's motions, index 3 (Bruls, Cardona, Arnold 2012, eqs 12-16).
-    Returns `(outcome, steps done)`; when a step fails or is refused, `motion` stays at the last good step.
+    The method is generalised-alpha on the Lie group of the motions of the tree, for the equations of index 3 (Brüls,
+    Cardona and Arnold 2012, equations 12 to 16). Returns `(outcome, completed steps)`. If a step fails or is rejected,
+    `motion` remains at the last completed step.
     """
     a, multipliers = motion.next_a, workspace.multipliers
     powers = np.empty(4)
     a0, past, last, change, null_rows = motion.a, motion.past, motion.last, motion.increment, np.zeros((0, 0))
     for step in range(steps):
         now = functions[step]
-        copy(motion.multipliers, multipliers)  # not extrapolated: of redundant joints a part is never corrected
+        # multipliers are not extrapolated: some components are never corrected if joints are redundant
+        copy(motion.multipliers, multipliers)
         _predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
         believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 else SLOW

@@ -542,14 +542,14 @@ def test_stops_at_one_place_bounce_by_the_larger_restitution():
 
 
 def test_the_mechanism_of_a_result_with_events_does_not_move_on_without_them():
-    """What its events hold acts at some times only: taken as joints they would hold from then on. The system goes on from the state."""
+    """What its events hold acts at some times only: taken as joints they would hold from then on, where no state says what is in force. The system goes on from the state."""
     floor = stop("floor", "guide", -1.0, upper=False, restitution=0.5)
     first, whole = (flexmb.simulate(falling(), end, step=1e-2, output_step=0.1, events=[floor]) for end in (0.6, 1.2))
     begin = {"initial": first.state(-1), "start_rows": ()}
     alone = replace(first.mechanism, **begin)
-    for use, argument in ((flexmb.simulate, 1.0), (linearise, first.state(-1)), (mobility, first.state(-1))):
+    for use, arguments in ((flexmb.simulate, (1.0,)), (linearise, ()), (mobility, ())):
         with pytest.raises(MechanismError, match=r"events 'floor'.*system\.build"):
-            use(alone, argument)
+            use(alone, *arguments)
     second = flexmb.simulate(replace(falling().build(), **begin), 0.6, step=1e-2, output_step=0.1, events=[floor])
     np.testing.assert_allclose(second.frame("ball")[0][-1], whole.frame("ball")[0][-1], atol=1e-9)
     assert [h.event for h in second.happened] == [h.event for h in whole.happened[1:]]

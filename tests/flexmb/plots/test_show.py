@@ -1,0 +1,147 @@
+"""Showing things in 3D, off screen: what is drawn is the thing asked for, and what cannot be drawn is told."""
+
+import numpy as np
+import pytest
+import pyvista
+
+import fem
+import flexmb
+import reduction
+from flexmb.errors import PictureError
+from flexmb.plots.scene import STRESS, MovingScene, ShapeScene
+
+
+@pytest.fixture(scope="module")
+def model():
+    box = fem.structured_meshes.block("hexahedron", (0.3, 0.02, 0.01), (8, 1, 1))
+    return fem.Model(box, fem.Material.steel()).with_interfaces(root="x0", tip="x1")
+
+
+@pytest.fixture(scope="module")
+def basis(model):
+    return reduction.craig_bampton(model, 2, reference_frame="root")
+
+
+@pytest.fixture(scope="module")
+def body(model, basis):
+    return flexmb.flexible_body(model, basis, name="bar")
+
+
+@pytest.fixture(scope="module")
+def system(body):
+    system = flexmb.System(gravity=(0, 0, -9.81), name="swing")
+    bar = system.add(body)
+    block = system.add(flexmb.rigid_body("block", mass=0.1, inertia=(1e-5, 1e-5, 1e-5)), position=(0.3, 0.01, 0.005))
+    system.revolute("hinge", system.ground, bar["root"], axis=(0, 1, 0))
+    system.fixed("weld", bar["tip"], block)
+    return system
+
+
+@pytest.fixture(scope="module")
+def result(system):
+    return flexmb.simulate(system, 0.05, method="radau", tolerance=1e-5, output_step=0.005)
+
+
+@pytest.fixture(scope="module")
+def things(model, basis, body, system, result):
+    matrices = fem.Model.from_matrices(model.M, model.K, model.points).with_interfaces(root=model.mesh.nodes("x0"))
+    line = fem.structured_meshes.line((0, 0, 0), (1, 0, 0), 4)
+    return {
+        "mesh": (model.mesh, {}),
+        "mesh of beams": (line, {}),
+        "model": (model, {}),
+        "model from matrices": (matrices, {}),
+        "basis": (basis, {"model": model}),
+        "basis of matrices": (basis, {"model": matrices}),
+        "body": (body, {"mode": 2}),
+        "rigid body": (flexmb.uniform_rod("rod", mass=1.0, length=1.0), {}),
+        "system": (system, {}),
+        "mechanism": (system.build(), {}),
+        "result": (result, {"time": 0.02}),
+        "stress of a result": (result, {"time": 0.02, "stress": True, "magnification": 5.0}),
+    }
+
+
+NAMES = ("mesh", "mesh of beams", "model", "model from matrices", "basis", "basis of matrices", "body", "rigid body",
+         "system", "mechanism", "result", "stress of a result")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_is_drawn_within_the_picture(things, name):
+    x, options = things[name]
+    plotter = flexmb.show(x, window=False, **options)
+    plotter.window_size = (480, 360)
+    drawn = plotter.screenshot(return_img=True).astype(float)
+    for actor in list(plotter.actors):
+        plotter.remove_actor(actor)
+    plotter.clear_slider_widgets()
+    empty = plotter.screenshot(return_img=True).astype(float)
+    plotter.close()
+    changed = np.abs(drawn - empty).max(axis=2) > 8
+    assert changed.sum() > 500, "something is to be seen"
+
+
+def test_a_window_is_opened_and_the_plotter_returned(body, monkeypatch):
+    opened = []
+    monkeypatch.setattr(pyvista.Plotter, "show", lambda self: opened.append(self))
+    plotter = flexmb.show(body)
+    assert opened == [plotter]
+    plotter.close()
+
+
+def test_bodies_are_where_the_result_says(result):
+    plotter = pyvista.Plotter(off_screen=True)
+    scene = MovingScene(plotter, result.mechanism, result.q, magnification=3.0)
+    scene.show_stress(True)
+    scene.move(result.q[-1])
+    body, surface = result.mechanism.bodies[0], scene.surfaces[0]
+    (origin, axes), eta = result.frame("bar"), result.elastic("bar")[-1]
+    local = body.mesh.points[surface.node] + 3.0 * body.displacements(eta, surface.node)
+    expected = origin[-1] + local @ axes[-1].T
+    assert np.abs(scene.meshes[0].points - expected).max() < 1e-6 * np.abs(expected).max()
+    np.testing.assert_array_equal(scene.meshes[0].point_data[STRESS], surface.stress(eta))
+    still = np.array(scene.meshes[0].points)
+    scene.show_part(0, False)
+    scene.move(result.q[0])
+    np.testing.assert_array_equal(scene.meshes[0].points, still)
+    hinge = result.mechanism.markers[result.mechanism.joint("weld").markers[1]]
+    np.testing.assert_allclose(scene.place(hinge, result.q[0]), [0.3, 0.01, 0.005], atol=1e-12)
+    plotter.close()
+
+
+def test_shapes_are_drawn_in_proportion(body):
+    plotter = pyvista.Plotter(off_screen=True)
+    x = body.mesh.points
+    scene = ShapeScene(plotter, x, np.zeros((0, 3), dtype=int), body.Psi)
+    scene.show(1, phase=-0.5)
+    u, shape = scene.mesh.points - x, body.Psi[:, 1].reshape(-1, 3)
+    size = np.linalg.norm(np.ptp(x, axis=0))
+    np.testing.assert_allclose(u / (0.5 * 0.08 * size), -shape / np.linalg.norm(shape, axis=1).max(), atol=1e-4)
+    plotter.close()
+
+
+@pytest.mark.parametrize(
+    ("what", "options", "words"),
+    [
+        ("basis", {}, "model=model"),
+        ("body", {"mode": 0}, "modes 1 to"),
+        ("body", {"mode": 99}, "mode = 99"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(things, what, options, words):
+    with pytest.raises(PictureError, match=words):
+        flexmb.show(things[what][0], window=False, **options)
+
+
+def test_other_models_and_things_are_refused(basis, things):
+    other = fem.Model(fem.structured_meshes.block("hexahedron", (1, 1, 1), (1, 1, 1)), fem.Material.steel())
+    with pytest.raises(PictureError, match="degrees of freedom"):
+        flexmb.show(basis, model=other, window=False)
+    with pytest.raises(PictureError, match="found str"):
+        flexmb.show("rod.h5", window=False)
+    pendulum = flexmb.System(name="rod")
+    rod = pendulum.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    pendulum.revolute("pivot", pendulum.ground, rod["start"], axis=(0, 1, 0))
+    swung = flexmb.simulate(pendulum, 0.01, step=1e-3)
+    with pytest.raises(PictureError, match="No body of 'rod' has stresses"):
+        flexmb.show(swung, stress=True, window=False)

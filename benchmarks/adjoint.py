@@ -73,7 +73,7 @@ def demo(**changes: float) -> Any:
     system.prismatic("cylinder", system.ground.at(end), piston, axis=(1, 0, 0))
     system.drive("bearing", flexmb.time_functions.spin_up(p["speed"], p["run_up"]))
     system.bushing(
-        "seal", system.ground.at(end), piston.at(end), stiffness=(p["seal_stiffness"], 0, 0, 0, 0, 0), damping=(p["seal_damping"], 0, 0, 0, 0, 0),
+        "seal", system.ground.at(end), piston.at(end, frame="world"), stiffness=(p["seal_stiffness"], 0, 0, 0, 0, 0), damping=(p["seal_damping"], 0, 0, 0, 0, 0),
     )  # fmt: skip
     firing = flexmb.time_functions.pulse(start=p["gas_start"], duration=p["gas_duration"], height=1.0, period=0.02)
     system.load("gas", piston.at((0, 0, 0)), force=(-p["gas_force"], 0, 0), factor=firing)

@@ -17,7 +17,9 @@ from jaxtyping import Float, Int
 from fem.errors import InterfaceError, MeshError, unknown_name
 from fem.mesh.face_area import lumped_area
 from fem.mesh.mesh import Mesh
+from fem.mesh.selection import Points
 from fem.renamed import renamed
+from fem.shown import shown
 
 KINDS = ("rigid", "average")
 COLLINEAR = 1e-6
@@ -38,6 +40,7 @@ class HasPoints(Protocol):
     def rotation_nodes(self) -> Any: ...
 
 
+@shown
 @renamed(motion_rows="interface_matrix", rigid_map="rigid_body_modes")
 @dataclass(frozen=True, eq=False)
 class Interface:
@@ -188,14 +191,15 @@ def _nodes(model: HasPoints, name: str, spec: Interface) -> tuple[np.ndarray, np
     by_number = not isinstance(given, str) and not callable(getattr(given, "nodes", None))
     if by_number:
         nodes = _numbers(given, name, len(model.points))
-    elif model.mesh is None:
+    elif model.mesh is None and isinstance(given, str):
         raise InterfaceError(
             f"Interface {name!r}: the model was made from matrices and has no mesh, so it knows no set {given!r}; "
-            "give node numbers (counted from 0)."
+            "give node numbers (counted from 0), or a place such as fem.on_plane(point, normal)."
         )
     else:
         try:
-            nodes = np.array(model.mesh.nodes(given), dtype=np.int64)
+            found = given.nodes(Points(model.points, "of matrices")) if model.mesh is None else model.mesh.nodes(given)
+            nodes = np.array(found, dtype=np.int64)
         except MeshError as error:
             raise InterfaceError(f"Interface {name!r}: {error}") from None
         if len(nodes) == 0:

@@ -24,6 +24,7 @@ from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.mesh import Mesh
 from fem.mesh.unread import Declared, Unread, require_obeyed
 from fem.renamed import renamed
+from fem.shown import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,7 @@ class _Imported:
         return self.M
 
 
+@shown
 @renamed(with_added="with_point_masses with_springs", rigid_modes="rigid_body_modes")
 @dataclass(frozen=True, eq=False, init=False)
 class Model:

@@ -8,6 +8,9 @@ from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
 from fem.renamed import renamed
 
+LAYER = 1e-6
+"""Distance of the centres of cells, relative to the part, below which they belong to one layer."""
+
 
 @renamed(pieces="n_parts")
 def split(model: Model, n_parts: int) -> list[Model]:
@@ -31,13 +34,16 @@ def split(model: Model, n_parts: int) -> list[Model]:
     along = mesh.points @ direction
     low, high = along.min(), along.max()
     centres = np.concatenate([along[block.connectivity].mean(axis=1) for block in mesh.cells])
-    slab = np.clip(((centres - low) / (high - low) * n_parts).astype(int), 0, n_parts - 1)
+    along_cells = (centres - low) / (high - low)
+    slab = _slabs(along_cells, n_parts)
+    if len(np.unique(slab)) < n_parts:
+        layers = len(np.unique(np.round(along_cells / LAYER)))
+        fits = next(n for n in range(min(n_parts, layers), 0, -1) if len(np.unique(_slabs(along_cells, n))) == n)
+        raise MeshError(
+            f"Model {model.name!r} cannot be cut into {n_parts} pieces: it has {layers} layers of cells along its "
+            f"longest direction, and each piece needs one. Cut it into at most {fits}, or refine the mesh."
+        )
     nodes = [mesh.nodes_of_cells(np.flatnonzero(slab == k)) for k in range(n_parts)]
-    for k, members in enumerate(nodes):
-        if not len(members):
-            raise MeshError(
-                f"Model {model.name!r} has no cell in piece {k + 1} of {n_parts}: cut it into fewer pieces."
-            )
     cuts = {}
     for k in range(n_parts - 1):
         shared = np.intersect1d(nodes[k], nodes[k + 1])
@@ -53,6 +59,11 @@ def split(model: Model, n_parts: int) -> list[Model]:
         mapped = {name: Interface(number[i.nodes], i.kind, i.point, i.weights) for name, i in interfaces.items()}
         found.append(part.with_interfaces(**mapped))
     return found
+
+
+def _slabs(along: np.ndarray, n_parts: int) -> np.ndarray:
+    """The piece of every cell from the place of its centre, 0 to 1."""
+    return np.clip((along * n_parts).astype(int), 0, n_parts - 1)
 
 
 def _homes(model: Model, nodes: list[np.ndarray]) -> dict[str, int]:

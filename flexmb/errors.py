@@ -192,6 +192,20 @@ class AssemblyWarning(FlexmbWarning):
     """
 
 
+class GimbalLockWarning(FlexmbWarning):
+    """Euler or Tait-Bryan angles are not unique, because the first and the third axis are parallel.
+
+    Raised by `Result.attitude` and the measures of attitudes; the message names the frame and the sequence.
+    """
+
+
+class PreloadWarning(FlexmbWarning):
+    """A bushing is drawn with a gap between its places, which preloads its springs.
+
+    Raised by `System.bushing` when `free=` does not say where it is relaxed; the message names the gap and the force.
+    """
+
+
 class UnresolvedWarning(FlexmbWarning):
     """A fixed step is too long to resolve a function of time.
 

@@ -10,10 +10,12 @@ from jaxtyping import Float
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.model import Model
 from fem.renamed import refuse_old_names, renamed
+from fem.shown import shown
 
 TOLERANCE = 1e-8
 
 
+@shown
 @renamed(modes="n_modes", attached_to="reference_frame", interface_rows="interface_modes")
 @dataclass(frozen=True, eq=False)
 class Basis:

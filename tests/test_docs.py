@@ -113,6 +113,7 @@ def test_the_bar_of_the_manual_is_shown_and_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = names_of("viewer.md")
     assert (tmp_path / "bar.glb").read_bytes()[:4] == b"glTF"
+    assert "three.js" in names["page"].read_text(encoding="utf-8")
     assert (tmp_path / "bar.png").stat().st_size > 10_000
     assert len(names["few"].targets["bar"]) == 8 < len(names["written"].targets["bar"])
     assert 0 < names["left_out"] < 0.01

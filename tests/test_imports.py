@@ -10,6 +10,7 @@ ROOMS = (
     # fem: finite element models of parts
     "fem.errors",
     "fem.renamed",
+    "fem.shown",
     "fem.material",
     "fem.beam",
     "fem.elements",

@@ -19,10 +19,12 @@ from validation.row import Row
 PACKAGES = ("flexmb", "numpy", "scipy", "numba", "pypardiso", "meshio", "pyvista")
 COLOURS = ["#2f6db5", "#d9822b", "#2c7a4b", "#8e4ec6", "#b3261e", "#6b7a8f", "#00838f"]
 STYLE = """
-body { font-family: system-ui, sans-serif; color: #1b2a41; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.45 }
-table { border-collapse: collapse; width: 100%; font-size: 0.92rem; margin: 0.6rem 0 }
-td, th { border-bottom: 1px solid #d5dce4; padding: 0.25rem 0.6rem; text-align: right } td:first-child, th:first-child { text-align: left }
-.ok { color: #2c7a4b } .bad { color: #b3261e; font-weight: bold } img { max-width: 100% } h2 { margin-top: 2.4rem; border-top: 2px solid #d5dce4; padding-top: 1rem }
+:root { color-scheme: light dark; --ink: #1b2a41; --line: #d5dce4; --paper: #ffffff; --good: #2c7a4b; --bad: #b3261e }
+@media (prefers-color-scheme: dark) { :root { --ink: #ced6dd; --line: #48566b; --paper: #14181e; --good: #5fb483; --bad: #f47067 } }
+body { font-family: system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 72rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.45; overflow-wrap: break-word }
+table { display: block; overflow-x: auto; border-collapse: collapse; font-size: 0.92rem; margin: 0.6rem 0 }
+td, th { border-bottom: 1px solid var(--line); padding: 0.25rem 0.6rem; text-align: right } td:first-child, th:first-child { text-align: left }
+.ok { color: var(--good) } .bad { color: var(--bad); font-weight: bold } img { max-width: 100%; background: white } h2 { margin-top: 2.4rem; border-top: 2px solid var(--line); padding-top: 1rem }
 """
 
 
@@ -40,7 +42,8 @@ def write_report(
     failed = [row for row in every if not row.passed]
     verdict = f"{len(every) - len(failed)} of {len(every)} quantities of {len(rows)} cases within what is allowed"
     parts = [
-        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>flexmb: validation</title><style>{STYLE}</style>",
+        f"<!doctype html><html lang='en'><meta charset='utf-8'>"
+        f"<meta name='viewport' content='width=device-width, initial-scale=1'><title>flexmb: validation</title><style>{STYLE}</style>",
         f"<h1>What flexmb reproduces, and how well</h1><p class='{'bad' if failed else 'ok'}'>{verdict}.</p>",
         f"<p>{_made()}</p><p>Repeat with <code>flexmb validate --report DIR</code>; one case with <code>flexmb validate NAME</code>. A reference is "
         "<b>exact</b> (a closed form, or zero), <b>paper</b> (printed by its authors) <b>recomputed</b> (an independent program, from the printed data) or <b>measured</b> (an experiment).</p>",

@@ -12,6 +12,7 @@ from fem.elements import LINE, element
 from fem.errors import MeshError
 from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import CellBlock, Mesh
+from fem.shown import shown
 
 ERROR, WARNING = "error", "warning"
 COINCIDENT = 1e-9
@@ -21,6 +22,10 @@ MID_SIDE = 0.2
 element degenerates."""
 POOR = 0.05
 """Scaled Jacobian below which an element counts as poor."""
+
+
+LOCKING = {"tetra": "tetra10", "wedge": "wedge15 or hexahedron", "pyramid": "pyramid13"}
+"""Kinds of cells that are too stiff in bending, and what bends."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +53,17 @@ class MeshSummary:
     volume: float
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class MeshReport:
-    """The findings of `check_mesh`, a summary, and the lowest scaled Jacobian (1 ideal, 0 collapsed, negative
-    inverted)."""
+    """The findings of `check_mesh`, a summary, the lowest scaled Jacobian (1 ideal, 0 collapsed, negative inverted),
+    and advice about kinds of cells."""
 
     name: str
     findings: tuple[Finding, ...]
     summary: MeshSummary
     lowest_quality: float
+    advice: tuple[str, ...] = ()
 
     @property
     def volume(self) -> float:
@@ -71,11 +78,10 @@ class MeshReport:
     def __str__(self) -> str:
         quality = f", lowest scaled Jacobian {self.lowest_quality:.3f}" if np.isfinite(self.lowest_quality) else ""
         head = f"check of {self.name!r}: volume {self.volume:.6g}{quality}"
-        return "\n".join(
-            [head, *(f"  {f.severity}: {f.text}" for f in self.findings)]
-            if self.findings
-            else [head + ", nothing found"]
-        )
+        if not self.findings:
+            head += ", nothing found"
+        lines = [f"  {f.severity}: {f.text}" for f in self.findings] + [f"  advice: {text}" for text in self.advice]
+        return "\n".join([head, *lines])
 
 
 def require_usable(mesh: Mesh) -> MeshReport:
@@ -107,7 +113,7 @@ def check_mesh(mesh: Mesh) -> MeshReport:
         lowest = min(lowest, float(quality.min()))
         first += len(block)
     findings += _duplicates(mesh) + _parts(mesh) + _unused(mesh)
-    return MeshReport(mesh.name, tuple(findings), _summary(mesh, volume), lowest)
+    return MeshReport(mesh.name, tuple(findings), _summary(mesh, volume), lowest, _advice(mesh))
 
 
 def _summary(mesh: Mesh, volume: float) -> MeshSummary:
@@ -143,6 +149,15 @@ def _orientation(mesh: Mesh, block: CellBlock, first: int, quality: np.ndarray) 
         )
         findings.append(Finding(WARNING, text))
     return findings
+
+
+def _advice(mesh: Mesh) -> tuple[str, ...]:
+    return tuple(
+        f"{len(block)} {block.kind} cells (linear) are far too stiff in bending, by tens of per cent in frequency. "
+        f"Mesh with {LOCKING[block.kind]} where the part bends; in bulky ends and transitions they do no harm."
+        for block in mesh.cells
+        if block.kind in LOCKING and len(block)
+    )
 
 
 def _lengths(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:

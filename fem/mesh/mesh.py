@@ -13,6 +13,7 @@ from fem.elements import LINE, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.unread import Declared, Unread, listed
 from fem.renamed import renamed
+from fem.shown import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class CellBlock:
         return len(self.connectivity)
 
 
+@shown
 @renamed(notes="warnings")
 @dataclass(frozen=True, eq=False)
 class Mesh:

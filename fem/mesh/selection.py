@@ -1,8 +1,8 @@
 """Nodes selected by geometry: on a plane, a cylinder, a sphere, in a box, nearest to a point.
 
-Surface selections consider the skin of the mesh only. Each selection is a small record whose `nodes(mesh)` returns
-sorted node numbers; it can replace the name of a set everywhere. Default tolerance: 1e-6 of the diagonal of the mesh's
-box.
+Surface selections consider the skin of the mesh only; of a part made from matrices, which has no cells, all nodes. Each
+selection is a small record whose `nodes(mesh)` returns sorted node numbers; it can replace the name of a set
+everywhere. Default tolerance: 1e-6 of the diagonal of the mesh's box.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,13 +10,35 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from fem.errors import MeshError, unknown_name
 from fem.mesh.mesh import Mesh
 
 RELATIVE_TOLERANCE = 1e-6
 Vector = Sequence[float] | np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The nodes of a part without cells, such as one made from matrices: `points` (n, 3). All count as skin."""
+
+    points: Float[np.ndarray, "n 3"]
+    name: str
+
+    @property
+    def size(self) -> float:
+        """Diagonal of the bounding box."""
+        return float(np.linalg.norm(np.ptp(self.points, axis=0)))
+
+    @property
+    def skin_nodes(self) -> Int[np.ndarray, " n"]:
+        """All node numbers."""
+        return np.arange(len(self.points))
+
+    def node_label(self, node: int) -> str:
+        """The name of a node in messages."""
+        return str(node)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +50,7 @@ class Selection:
     tolerance: float | None = None
     skin_only: bool = True
 
-    def nodes(self, mesh: Mesh) -> Int[np.ndarray, " k"]:
+    def nodes(self, mesh: Mesh | Points) -> Int[np.ndarray, " k"]:
         """Sorted numbers of the picked nodes. Raises `MeshError` when there are none, with the nearest miss."""
         tolerance = RELATIVE_TOLERANCE * mesh.size if self.tolerance is None else self.tolerance
         candidates = mesh.skin_nodes if self.skin_only else np.arange(len(mesh.points))
@@ -119,7 +141,7 @@ class Nearest:
     point: np.ndarray
     count: int
 
-    def nodes(self, mesh: Mesh) -> Int[np.ndarray, " k"]:
+    def nodes(self, mesh: Mesh | Points) -> Int[np.ndarray, " k"]:
         """Sorted numbers of the nearest nodes."""
         if not 1 <= self.count <= len(mesh.points):
             raise MeshError(

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from scipy.signal import periodogram
 
 from fem.errors import unknown_name
+from fem.shown import shown
 from flexmb.analyses.adapted import adapted
 from flexmb.errors import MechanismError
 from flexmb.mechanism.fidelity import Fidelity, with_fidelity
@@ -25,6 +26,7 @@ EVEN = 1e-6
 """Relative difference up to which steps are evenly spaced."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Results of one mechanism at several fidelities, stored at the same times; the last one is the reference."""

@@ -10,6 +10,7 @@ from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.mesh.mesh import Mesh
 from fem.model import Model
 from fem.renamed import renamed
+from fem.shown import shown
 from flexmb.bodies.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
 from flexmb.bodies.stress_modes import StressShapes, stress_shapes
 from flexmb.bodies.validity import Validity, validity
@@ -67,6 +68,7 @@ class BodyInterface:
         return linear + 0.5 * np.einsum("kij,...i,...j->...k", self.second, eta, eta)
 
 
+@shown
 @renamed(gauge="validity")
 @dataclass(frozen=True, eq=False)
 class Body:

@@ -9,6 +9,7 @@ from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 
 from fem.renamed import refuse_old_names
+from fem.shown import shown
 from flexmb.errors import EquilibriumError, LinearError
 from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
 from flexmb.linear.linearise import LinearisedModel, linearise
@@ -32,6 +33,7 @@ Family = Callable[[float], System | Mechanism]
 """A mechanism for each value of a parameter."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class EigenvalueLoci:
     """Eigenvalues over a parameter.

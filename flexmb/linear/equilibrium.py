@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
+from fem.shown import shown
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
 from flexmb.equations.projection import as_sparse, mass_weighted_projection
@@ -36,6 +37,7 @@ LATER = 0.2
 """Rotation (radians), or displacement relative to the length, after which the steadiness of a motion is checked."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
     """An equilibrium, at rest or in steady motion.

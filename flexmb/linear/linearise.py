@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from fem.renamed import refuse_old_names
+from fem.shown import shown
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
 from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
@@ -33,6 +34,7 @@ that they allow are constant.
 """
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class LinearisedModel:
     """`M x'' + D x' + K x + G^T dlambda = 0`, `G x = 0`, for small displacements `x` (nv,).
@@ -57,6 +59,10 @@ class LinearisedModel:
     turned: sp.csr_matrix
     D_error: sp.csr_matrix
     K_error: sp.csr_matrix
+
+    def __str__(self) -> str:
+        size = f"{self.M.shape[0]} displacements, {self.G.shape[0]} joint equations"
+        return f"{self.mechanism.name!r} linearised at t = {self.state.t:.6g} (time): {size}"
 
     @cached_property
     def independent(self) -> Independent:

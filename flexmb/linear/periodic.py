@@ -8,6 +8,7 @@ import numpy as np
 
 from fem.errors import ConvergenceError
 from fem.renamed import renamed
+from fem.shown import shown
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import consistent_state
 from flexmb.equations.tangent import allowed_motions, carrying, tangent
@@ -35,6 +36,7 @@ SAMPLES = 23
 """Number of states, and of times, at which the dependence of force laws on time is examined."""
 
 
+@shown
 @renamed(closing="closure_error")
 @dataclass(frozen=True, eq=False)
 class Periodic:

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.signal import StateSpace
 
+from fem.shown import shown
 from flexmb.errors import LinearError
 from flexmb.linear.input_output import Output, input_output_model
 from flexmb.linear.linearise import LinearisedModel
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Response:
     """Complex amplitudes `values` (nf, no, ni) of the outputs for a unit of each input.

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from scipy.linalg import eig, schur
 
+from fem.shown import shown
 from flexmb.equations.tangent import ROUNDING
 
 HELD = 1e-12
@@ -39,6 +40,7 @@ class Pencil(NamedTuple):
     K_error: Any
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Vibration:
     """Modes `exp(s t)` of small motions.

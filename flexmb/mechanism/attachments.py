@@ -1,11 +1,14 @@
 """Attachment points on bodies, and checks of the vectors and rotations that define them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.errors import unknown_name
 from fem.renamed import refuse_old_names
+from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import MechanismError
 from flexmb.spatial.lie import rotation_exp
@@ -23,6 +26,7 @@ class Attachment:
     interface: str | None = None
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class BodyHandle:
     """A body of a `System`: `handle["big"]` is an interface, `handle.at(point)` a point of a rigid body.
@@ -32,19 +36,35 @@ class BodyHandle:
 
     index: int
     body: Body | None  # None: the ground
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))  # of the body frame in the world, as drawn
+    attitude: np.ndarray = field(default_factory=lambda: np.eye(3))  # body to world, as drawn
 
-    def at(self, point: ArrayLike) -> Attachment:
-        """The `point` (3,) of a rigid body, in its frame, or of the ground, in the world.
+    def at(self, point: ArrayLike, *, frame: Literal["body", "world"] | None = None) -> Attachment:
+        """The `point` (3,) of a rigid body or of the ground.
 
-        Raises `MechanismError` for a flexible body, which has no points other than its interfaces.
+        - `frame`: "body", in the frame of the body (the default for bodies), or "world", in the world as drawn (for the
+          ground, the only one).
+
+        Raises `MechanismError` for a flexible body, which has no points other than its interfaces, and for another
+        frame.
         """
+        if frame not in (None, "body", "world"):
+            raise MechanismError(unknown_name("frame of a point", str(frame), ("body", "world")))
+        if self.body is None and frame == "body":
+            raise MechanismError('The ground has one frame, the world; write ground.at(point) or frame="world".')
         if self.body is not None and self.body.is_flexible:
             raise MechanismError(
                 f"Flexible body {self.body.name!r} can be attached only at its interfaces; found the point "
                 f"{np.asarray(point)}. "
                 f"Existing interfaces: {', '.join(map(repr, self.body.interfaces)) or 'none'}."
             )
-        return Attachment(self.index, vector(point, "point"))
+        given = vector(point, "point")
+        if self.body is not None and frame == "world":
+            given = self.attitude.T @ (given - self.position)
+        return Attachment(self.index, given)
+
+    def __str__(self) -> str:
+        return "the ground" if self.body is None else f"{self.body} at {self.position} (length) as drawn"
 
     def __getitem__(self, interface: str) -> Attachment:
         if self.body is None:
@@ -81,9 +101,23 @@ def rotation_matrix(value: ArrayLike, what: str) -> np.ndarray:
     )
 
 
+def number(value: float, what: str, advice: str = "") -> float:
+    """`value` as a finite number. Raises `MechanismError`, which names `what` and ends with `advice`, for others."""
+    plain = isinstance(value, SupportsFloat) and np.ndim(value) == 0
+    if not plain or not np.isfinite(float(value)):
+        raise MechanismError(f"{what} must be a finite number; found {type(value).__name__} {value!r}.{advice}")
+    return float(value)
+
+
 def non_negative(value: float, name: str) -> float:
     """A stiffness or damping constant of the element `name`. Raises `MechanismError` when it is negative or not
-    finite."""
+    a finite number."""
+    if callable(value):
+        raise MechanismError(
+            f"{name!r}: stiffness and damping are numbers; found {type(value).__name__}. For a nonlinear spring in a "
+            "joint write motor(name, joint, effort), between two places spring_damper(..., law=...)."
+        )
+    value = number(value, f"{name!r}: stiffness or damping")
     if not (np.isfinite(value) and value >= 0):
         raise MechanismError(f"{name!r}: stiffness and damping must be finite and not negative; found {value}.")
     return float(value)

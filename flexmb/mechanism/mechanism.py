@@ -1,6 +1,6 @@
 """`Mechanism`: the immutable model that `System.build` returns, and its parts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from fem.errors import unknown_name
 from fem.renamed import renamed
+from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION
@@ -88,6 +89,7 @@ class Load:
 
 
 @renamed(flat="flexmb.mechanism.compile.compiled")
+@shown
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """An immutable model: bodies, joints, force elements and loads, with the initial state as given by the user.
@@ -109,6 +111,19 @@ class Mechanism:
     initial: State
     start_rows: tuple[tuple[Row, float], ...] = ()
     laws: tuple[ForceLaw, ...] = ()
+
+    def __str__(self) -> str:
+        def named(names: Iterable[str]) -> str:
+            return ", ".join(map(repr, names)) or "none"
+
+        joints = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in self.joints) or "none"
+        bodies = [f"{b.name!r} ({b.modes} elastic coordinates)" if b.modes else repr(b.name) for b in self.bodies]
+        return (
+            f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, "
+            f"{self.joint_rows} joint equations\n  bodies: {', '.join(bodies)}\n  joints: {joints}\n"
+            f"  force elements: {named(self.force_elements)}\n  loads: {named(load.name for load in self.loads)}\n"
+            f"  gravity {self.gravity} (length/time^2)"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit the compiled arrays, which contain addresses of this process."""
@@ -158,7 +173,14 @@ class Mechanism:
         for joint in self.joints:
             if joint.name == name:
                 return joint
-        raise MechanismError(unknown_name("joint", name, [j.name for j in self.joints]))
+        joints = [j.name for j in self.joints]
+        sort = "a force element" if name in self.force_elements else "a load"
+        if name in self.force_elements or name in [load.name for load in self.loads]:
+            raise MechanismError(
+                f"{name!r} is {sort}, not a joint; reactions, coordinates and rates are those of joints. Joints: "
+                f"{', '.join(map(repr, joints)) or 'none'}."
+            )
+        raise MechanismError(unknown_name("joint", name, joints))
 
     def interface_markers(self) -> list[str]:
         """Names "body.interface" of the markers at interfaces of bodies, without those of joints."""

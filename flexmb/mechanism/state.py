@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from jaxtyping import Float
 
+from fem.shown import shown
 from flexmb.errors import MechanismError
 
 
@@ -32,6 +33,7 @@ class Topology:
         return "; ".join(f"{word} {', '.join(map(repr, names))}" for word, names in parts if names)
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class State:
     """Configuration `q`, velocity `w` and time of a mechanism.
@@ -66,3 +68,7 @@ class State:
         if not isinstance(other, State):
             return NotImplemented
         return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    def __str__(self) -> str:
+        changed = f"; {self.topology}" if str(self.topology) else ""
+        return f"state at t = {self.t:.6g} (time): {len(self.q)} coordinates, {len(self.w)} velocities{changed}"

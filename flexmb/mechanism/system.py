@@ -4,29 +4,35 @@ All positions, orientations, points and axes are given in world coordinates of t
 returns an immutable `Mechanism`.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem.errors import unknown_name
 from fem.renamed import renamed
+from fem.shown import shown
 from flexmb.bodies.body import Body
-from flexmb.errors import JointError, MechanismError
+from flexmb.errors import JointError, MechanismError, PreloadWarning
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
-from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, rotation_matrix, vector
+from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, rotation_matrix, vector
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.joints import joint_dof, joint_kind
 from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row, driver_row
 from flexmb.mechanism.state import State
-from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant
+from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
 from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation
 
 Effort = Callable[[float, float, float], float]
 """`effort(t, x, xdot)`."""
+COINCIDENT = 1e-9
+"""Distance of two places, relative to their distances from the origin, below which they coincide."""
 
 
+@shown
 class System:
     """A mechanism under construction: bodies, joints, drivers, force elements and loads.
 
@@ -97,7 +103,7 @@ class System:
                 np.concatenate([v, omega, np.zeros(body.modes)]),
             )
         )
-        return BodyHandle(len(self._bodies) - 1, body)
+        return BodyHandle(len(self._bodies) - 1, body, r, R)
 
     def _world(self, place: Attachment) -> np.ndarray:
         if place.body == GROUND:
@@ -152,11 +158,12 @@ class System:
         first, second = self._places(name, a, b, at)
         return self._marker(f"{name}.a", first, axes), self._marker(f"{name}.b", second, axes)
 
-    def _function(self, motion: TimeFunction | float | None) -> int:
+    def _function(self, motion: TimeFunction | float | None, what: str) -> int:
         if motion is None:
             return -1
-        motion = motion if isinstance(motion, TimeFunction) else constant(float(motion))
-        self._functions.append(motion)
+        made = constant(float(motion)) if isinstance(motion, float | int) else motion
+        require_time_function(made, what)
+        self._functions.append(made)
         return len(self._functions) - 1
 
     # joints ------------------------------------------------------------------------------------------------------
@@ -306,21 +313,30 @@ class System:
         axis they are the world axes of the initial configuration.
         """
         pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Joint {name!r}, axis")))
-        rows = [Row(TRANSLATION, pair, (i, 0), self._checked(name, f)) for i, f in enumerate((x, y, z))]
+        rows = [
+            Row(TRANSLATION, pair, (i, 0), self._checked(f"motion of {name!r}", f)) for i, f in enumerate((x, y, z))
+        ]
         rows += [
             Row(DOT, pair, (0, 2)),
             Row(DOT, pair, (1, 2)),
-            Row(ANGLE, pair, (0, 0), self._checked(name, rotation)),
+            Row(ANGLE, pair, (0, 0), self._checked(f"motion of {name!r}", rotation)),
         ]
         self._joints[name] = ("prescribed", pair, rows)
 
-    def _checked(self, name: str, motion: TimeFunction | None) -> int:
+    def _checked(self, what: str, motion: TimeFunction | None) -> int:
         if motion is not None:
+            require_time_function(motion, what)
             check_derivatives(motion)
-        return self._function(motion)
+        return self._function(motion, what)
 
     def _free_axis(self, joint: str, dof: str | None) -> tuple[str, tuple[int, int], str]:
         """Kind and markers of a joint, and the free motion that `dof` selects (default: the first)."""
+        if not isinstance(joint, str):
+            raise JointError(
+                f"Drivers, motors, speeds and a joint_spring act in a joint: expected the name of a joint, found "
+                f"{type(joint).__name__}. Between two places use spring_damper or bushing. Existing: "
+                f"{', '.join(map(repr, self._joints)) or 'none'}."
+            )
         if joint not in self._joints:
             raise JointError(unknown_name("joint", joint, self._joints))
         kind, pair, _ = self._joints[joint]
@@ -339,7 +355,7 @@ class System:
         function of time contradict it.
         """
         _, pair, dof = self._free_axis(joint, dof)
-        row = driver_row(pair, dof, self._checked(joint, motion))
+        row = driver_row(pair, dof, self._checked(f"driver of {joint!r}", motion))
         self._joints[joint][2].append(row)
 
     @renamed(along="dof")
@@ -350,7 +366,10 @@ class System:
         """
         _, pair, dof = self._free_axis(joint, dof)
         self._start_rows.append(
-            (Row(ANGLE, pair) if dof == "rotation" else Row(TRANSLATION, pair, (2, 0)), float(speed))
+            (
+                Row(ANGLE, pair) if dof == "rotation" else Row(TRANSLATION, pair, (2, 0)),
+                number(speed, f"Joint {joint!r}: the speed"),
+            )
         )
 
     # force elements and loads ------------------------------------------------------------------------------------
@@ -404,8 +423,13 @@ class System:
         damping: ArrayLike = (0.0,) * 6,
         axis: ArrayLike = (0.0, 0.0, 1.0),
         at: ArrayLike | None = None,
+        free: ArrayLike | Literal["drawn"] | None = None,
     ) -> None:
         """Add six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`).
+
+        `free` (3,): the translation of `b` relative to `a`, in the frame of `a`, at which the springs are relaxed;
+        "drawn" is that of the initial configuration. By default they are relaxed where the places coincide; a gap
+        between them then preloads the bushing, with a `PreloadWarning`.
 
         `stiffness` (6,) and `damping` (6,) are in this order. Rotation z is the twist of `b` about its own z axis, a
         continuous angle. Rotations x and y are the components, in the axes of `a`, of the tilt: the shortest rotation
@@ -417,11 +441,36 @@ class System:
         """
         k = [non_negative(s, name) for s in vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
         c = [non_negative(s, name) for s in vector(damping, f"Bushing {name!r}, damping", 6)]
-        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Bushing {name!r}, axis")))
+        frame = frame_with_axis(vector(axis, f"Bushing {name!r}, axis"))
+        pair = self._pair(name, a, b, at, frame)
+        offsets = [*self._relaxed(name, pair, frame, k[:3], free), 0.0, 0.0, 0.0]
         self._forces[name] = [
-            Row(kind, pair, (i % 3, 0), stiffness=k[i], damping=c[i])
+            Row(kind, pair, (i % 3, 0), stiffness=k[i], damping=c[i], offset=offsets[i])
             for i, kind in enumerate((TRANSLATION, TRANSLATION, TRANSLATION, TILT, TILT, ANGLE))
         ]
+
+    def _relaxed(
+        self, name: str, pair: tuple[int, int], frame: np.ndarray, stiffness: list[float], free: ArrayLike | str | None
+    ) -> list[float]:
+        """The translation (3) at which a bushing is relaxed; warns of a gap that preloads it."""
+        a, b = (self._world(Attachment(m.body, m.point)) for m in (self._markers[k] for k in pair))
+        gap = frame.T @ (b - a)
+        if isinstance(free, str):
+            if free != "drawn":
+                raise MechanismError(f'Bushing {name!r}: free is a translation (3,) or "drawn"; found {free!r}.')
+            return list(gap)
+        if free is not None:
+            return list(vector(free, f"Bushing {name!r}, free"))
+        force = float(np.linalg.norm(np.array(stiffness) * gap))
+        if force > 0 and np.linalg.norm(gap) > COINCIDENT * (np.linalg.norm(a) + np.linalg.norm(b)):
+            warnings.warn(
+                f"Bushing {name!r} of {self.name!r} is preloaded: its places are drawn with a gap of {gap} in its "
+                f"axes, which its springs close with a force of {force:.4g}. If it is relaxed as drawn, write "
+                'free="drawn"; if the preload is meant, free=(0, 0, 0).',
+                PreloadWarning,
+                stacklevel=3,
+            )
+        return [0.0, 0.0, 0.0]
 
     @renamed(along="dof")
     def joint_spring(
@@ -475,7 +524,7 @@ class System:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
         function, law = -1, -1
         if effort is None or isinstance(effort, TimeFunction | float | int):
-            function = self._function(effort)
+            function = self._function(effort, f"effort of {name!r}")
         else:
             law = self._law(name, effort)
         kind, axis = (ANGLE, 0) if dof == "rotation" else (TRANSLATION, 2)
@@ -487,7 +536,7 @@ class System:
                 function,
                 non_negative(stiffness, name),
                 non_negative(damping, name),
-                free,
+                number(free, f"{name!r}: free, the coordinate at which it is relaxed,"),
                 law,
             )
         ]
@@ -513,8 +562,9 @@ class System:
             raise MechanismError(f"Load {name!r} needs a place on a body, such as body['interface'] or body.at(point).")
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        function = self._function(factor, f"factor of {name!r}")
         wrench = np.concatenate([vector(force, f"Load {name!r}, force"), vector(moment, f"Load {name!r}, moment")])
-        self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follower, self._function(factor))
+        self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follower, function)
 
     # result ------------------------------------------------------------------------------------------------------
 

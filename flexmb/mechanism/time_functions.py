@@ -9,6 +9,7 @@ from jaxtyping import Float
 from scipy.interpolate import CubicSpline
 
 from fem.renamed import refuse_old_names
+from fem.shown import shown
 from flexmb.errors import MotionError
 
 
@@ -26,6 +27,7 @@ class Ahead(NamedTuple):
 NOTHING_AHEAD = Ahead(np.inf, np.inf)
 
 
+@shown
 @dataclass(frozen=True)
 class TimeFunction:
     """A scalar function of time with its first and second derivatives.
@@ -46,6 +48,9 @@ class TimeFunction:
     arrays: bool = True
     ahead: Callable[[float], Ahead] | None = None
     breakpoints: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        return self.description
 
     def __call__(self, t: float) -> tuple[float, float, float]:
         """Value, rate and acceleration at time `t`."""
@@ -322,6 +327,19 @@ SHRUNK = (1.0, 0.618034, 0.381966)
 all."""
 RESOLVED, WRONG = 1e-4, 1e-3
 """Relative deviation up to which three differences agree, and beyond which a derivative contradicts them."""
+
+
+def require_time_function(motion: Any, what: str) -> None:
+    """Check that `motion` is a function of time with its derivatives.
+
+    Raises `MotionError`, which names `what`, when it is anything else.
+    """
+    if not isinstance(motion, TimeFunction):
+        raise MotionError(
+            f"The {what} must be a function of time with two derivatives; found {type(motion).__name__} {motion!r}. "
+            "Write flexmb.time_functions.function(value, rate, acceleration) for functions of yours, "
+            "time_functions.constant(x) for a number, or one of the others there, such as harmonic or table."
+        )
 
 
 def check_derivatives(motion: TimeFunction) -> None:

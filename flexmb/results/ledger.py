@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from fem.shown import shown
+
 REST_OF_MOTION = 1e-2
 """Least exchanged energy, relative to the largest kinetic energy.
 
@@ -12,6 +14,7 @@ A body in steady rotation exchanges no energy at all.
 """
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Ledger:
     """Energies and works at the stored times, all (nt,), in consistent units.

@@ -1,48 +1,144 @@
 """Measures of a result, named by a text such as `position:rod.end:z`, `force:bearing:x` or `coordinate:hinge`."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from fem.errors import unknown_name
 from flexmb.errors import MeasureError
-from flexmb.results.result import Result
+from flexmb.results.attitude import is_sequence
+from flexmb.results.table import Column
 
-Measure = Callable[[Result], np.ndarray]
+Measure = Callable[[Any], np.ndarray]
+"""A function of a `Result`, which imports this file, that returns one number for each time."""
 
-VECTORS: dict[str, Callable[[Result, str], np.ndarray]] = {
-    "position": lambda result, marker: result.position(marker),
-    "velocity": lambda result, marker: result.velocity(marker),
-    "rotation": lambda result, marker: result.angular_velocity(marker),
-    "deflection": lambda result, marker: result.deflection(marker),
-    "force": lambda result, joint: result.reaction(joint)[:, :3],
-    "moment": lambda result, joint: result.reaction(joint)[:, 3:],
+WHOLE = "*"
+"""The name that stands for the whole mechanism in measures of momenta."""
+
+
+def _momentum(result: Any, name: str) -> np.ndarray:
+    return result.linear_momentum(None if name == WHOLE else name)
+
+
+def _angular_momentum(result: Any, name: str) -> np.ndarray:
+    body, _, about = name.partition("@")
+    numbers = _numbers(about)
+    place = (about or "mass centre") if numbers is None else numbers
+    return result.angular_momentum(None if body == WHOLE else body, about=place)
+
+
+def _at(method: str) -> Callable[[Any, str], np.ndarray]:
+    """The method of a result for a marker, a body, "BODY@x,y,z" (a point) or "BODY@node 17"."""
+
+    def of(result: Any, name: str) -> np.ndarray:
+        body, at, where = name.partition("@")
+        if not at:
+            return getattr(result, method)(name)
+        numbers, node = _numbers(where), where.removeprefix("node ")
+        if where.startswith("node ") and node.isdecimal():
+            return getattr(result, method)(body, node=int(node))
+        if numbers is None:
+            raise MeasureError(
+                f'A point of a body is "BODY@x,y,z" in its frame, or "BODY@node NUMBER" of its mesh; found {name!r}.'
+            )
+        return getattr(result, method)(body, point=numbers)
+
+    return of
+
+
+def _numbers(text: str) -> list[float] | None:
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        return None
+
+
+VECTORS: dict[str, tuple[Callable[[Any, str], np.ndarray], str]] = {
+    "position": (_at("position"), "length"),
+    "velocity": (_at("velocity"), "velocity"),
+    "acceleration": (_at("acceleration"), "acceleration"),
+    "rotation": (lambda result, name: result.angular_velocity(name), "angular velocity"),
+    "angular-acceleration": (lambda result, name: result.angular_acceleration(name), "angular acceleration"),
+    "deflection": (lambda result, marker: result.deflection(marker), "length"),
+    "force": (lambda result, joint: result.reaction(joint)[:, :3], "force"),
+    "moment": (lambda result, joint: result.reaction(joint)[:, 3:], "moment"),
+    "mass-centre": (lambda result, name: result.mass_centre(None if name == WHOLE else name), "length"),
+    "momentum": (_momentum, "momentum"),
+    "angular-momentum": (_angular_momentum, "angular momentum"),
 }
+"""Vectors (nt, 3) by kind, of a result and a name, and what they measure."""
+SCALARS: dict[str, tuple[str, dict[str, str]]] = {
+    "coordinate": ("coordinate", {"rotation": "angle", "translation": "length"}),
+    "rate": ("coordinate_rate", {"rotation": "angular velocity", "translation": "velocity"}),
+    "joint-acceleration": (
+        "coordinate_acceleration",
+        {"rotation": "angular acceleration", "translation": "acceleration"},
+    ),
+}
+"""Methods of a result for the degrees of freedom of joints, and what they measure."""
 FORM = (
-    "KIND:NAME:AXIS with KIND position, velocity, rotation or deflection (NAME a marker such as rod.end), force or "
-    "moment (a joint), AXIS x, y, z or size; or coordinate:JOINT"
+    "KIND:NAME:AXIS with AXIS x, y, z or size, and KIND position, velocity, acceleration (NAME a marker such as "
+    "rod.end, a body, BODY@x,y,z or BODY@node NUMBER), rotation or angular-acceleration (a marker or body), deflection "
+    "(a marker), "
+    "force or moment (a joint), mass-centre, momentum, angular-momentum (a body, or * for the whole mechanism; "
+    "BODY@MARKER or BODY@x,y,z: about that point instead of the mass centre); KIND:JOINT or KIND:JOINT:DOF with KIND "
+    "coordinate, rate or joint-acceleration; or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, z), "
+    "rotation-vector (x, y, z) or a sequence such as ZYX (1, 2, 3)"
 )
 
 
 def measure(text: str) -> Measure:
     """The function that computes the measure named by `text` from a result, as an array (nt,).
 
-    Vectors are in world axes, deflections in the axes of the body. Raises `MeasureError` when the text has another
+    Vectors are in world axes, deflections in the axes of the body. `rotation` is the angular velocity. Angles and
+    quaternions of an attitude are continuous over the stored times. Raises `MeasureError` when the text has another
     form.
     """
+    read = _read(text)
+    return lambda result: read(result).values
+
+
+def column(text: str, result: Any) -> Column:
+    """The measure named by `text` of a result, with what it measures. Raises `MeasureError` as `measure`."""
+    return _read(text)(result)
+
+
+def _read(text: str) -> Callable[[Any], Column]:
     kind, _, rest = text.partition(":")
-    if kind == "coordinate" and rest:
-        joint, _, dof = rest.partition(":")
-        return lambda result: result.coordinate(joint, dof or None)
+    if kind in SCALARS and rest:
+        return _coordinate(kind, *rest.partition(":")[::2])
+    if kind == "attitude":
+        return _attitude(text, rest)
     name, _, axis = rest.rpartition(":")
     if not name or not axis:
         raise MeasureError(f"A measure is {FORM}; found {text!r}.")
     if kind not in VECTORS:
-        raise MeasureError(unknown_name("measure", kind, [*VECTORS, "coordinate"]))
+        raise MeasureError(unknown_name("measure", kind, [*VECTORS, *SCALARS, "attitude"]))
     if axis not in ("x", "y", "z", "size"):
         raise MeasureError(f"The axis of a measure is x, y, z or size; found {axis!r} in {text!r}.")
-    vectors = VECTORS[kind]
+    vectors, dimension = VECTORS[kind]
     if axis == "size":
-        return lambda result: np.linalg.norm(vectors(result, name), axis=1)
-    column = "xyz".index(axis)
-    return lambda result: vectors(result, name)[:, column]
+        return lambda result: Column(np.linalg.norm(vectors(result, name), axis=1), dimension)
+    number = "xyz".index(axis)
+    return lambda result: Column(vectors(result, name)[:, number], dimension)
+
+
+def _coordinate(kind: str, joint: str, dof: str) -> Callable[[Any], Column]:
+    method, dimensions = SCALARS[kind]
+
+    def values(result: Any) -> Column:
+        found = getattr(result, method)(joint, dof or None)
+        return Column(found, dimensions[result.joint_dof(joint, dof or None).partition(" ")[0]])
+
+    return values
+
+
+def _attitude(text: str, rest: str) -> Callable[[Any], Column]:
+    name, _, last = rest.rpartition(":")
+    name, _, form = name.rpartition(":")
+    parts = {"quaternion": "wxyz", "rotation-vector": "xyz"}.get(form, "123" if is_sequence(form) else "")
+    if not name or len(last) != 1 or last not in parts:
+        raise MeasureError(f"A measure is {FORM}; found {text!r}.")
+    form, number, dimension = form.replace("-", " "), parts.index(last), "1" if form == "quaternion" else "angle"
+    return lambda result: Column(result.attitude(name, form)[:, number], dimension)

@@ -1,24 +1,41 @@
 """`Result`: the motion of a mechanism with its reactions and its energy ledger."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
+from fem.errors import unknown_name
 from fem.renamed import refuse_old_names, renamed
-from flexmb.errors import MechanismError
+from fem.shown import shown
+from flexmb.errors import FileError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
 from flexmb.kernels.equations.postprocess import angles_along, marker_paths, marker_velocities
+from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.joints import joint_dof
+from flexmb.mechanism.joints import turns
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State, Topology
+from flexmb.results.attitude import attitude_as
+from flexmb.results.joint_motion import chosen_dof, coordinate_motion, joint_dofs
 from flexmb.results.ledger import Ledger
+from flexmb.results.measure import column
+from flexmb.results.momenta import momenta_of
+from flexmb.results.motion import attitudes, frame_motion
 from flexmb.results.reactions import joint_reaction
+from flexmb.results.table import Column, as_pandas, as_polars, as_xarray, write_columns
 from flexmb.results.verdict import Verdict, judge
-from flexmb.spatial.lie import rotation_from_quaternion
 
+if TYPE_CHECKING:
+    import xarray
+
+Point = Sequence[int | float] | np.ndarray
+"""Three coordinates."""
 MOST_TOLD = 20
 """Largest number of events that a report lists one by one."""
 
@@ -55,6 +72,7 @@ class EventRecord:
         return f"{self.t:.9g}  {self.event}" + (f", energy lost {self.lost:.6g}" if self.lost else "")
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Result:
     """The motion of `mechanism` at the stored times `t` (nt,).
@@ -96,39 +114,69 @@ class Result:
 
     def frame(self, body: str) -> tuple[Float[np.ndarray, "nt 3"], Float[np.ndarray, "nt 3 3"]]:
         """World position (nt, 3) and rotation matrix (nt, 3, 3), body to world, of a body's frame over time."""
-        start = int(compiled(self.mechanism).q_start[self.mechanism.body_index(body)])
-        turned = [rotation_from_quaternion(p) for p in self.q[:, start + 3 : start + 7]]
-        return self.q[:, start : start + 3], np.array(turned)
+        index = self.mechanism.body_index(body)
+        start = int(compiled(self.mechanism).q_start[index])
+        return self.q[:, start : start + 3], attitudes(self, index)
 
-    def position(self, marker: str) -> Float[np.ndarray, "nt 3"]:
-        """World position (nt, 3) of a marker over time, e.g. `result.position("rod.small")`."""
-        return self._path(self.mechanism.marker_index(marker))[0]
+    # markers, bodies and their points ---------------------------------------------------------------------------------
 
-    def axes(self, marker: str) -> Float[np.ndarray, "nt 3 3"]:
-        """Axes of a marker over time, as columns (nt, 3, 3) in world axes."""
-        return self._path(self.mechanism.marker_index(marker))[1]
+    def position(self, name: str, *, point: Point | None = None, node: int | None = None) -> Float[np.ndarray, "nt 3"]:
+        """World position (nt, 3) over time of a marker, e.g. `result.position("rod.small")`, or of a point of a body.
 
-    def velocity(self, marker: str) -> Float[np.ndarray, "nt 3"]:
-        """Velocity (nt, 3) of a marker's point over time, in world axes."""
-        return self._marker_velocity(marker)[0]
+        - `name`: a marker, or a body, whose frame is meant unless `point` or `node` is given.
+        - `point` (3,): a point of a rigid body, in its frame.
+        - `node`: a node of the mesh of a body, numbered from 0.
 
-    def angular_velocity(self, marker: str) -> Float[np.ndarray, "nt 3"]:
-        """Angular velocity (nt, 3) of a marker's axes over time, in world axes."""
-        return self._marker_velocity(marker)[1]
-
-    @renamed(along="dof")
-    def coordinate(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
-        """The coordinate (nt,) of a joint relative to its position as modelled.
-
-        It is an angle, with all revolutions counted, or a displacement. `dof`: "rotation" or "translation", for joints
-        that have both.
+        Raises `MeasureError` when there is no such marker, body or node, or for a point of a flexible body.
         """
-        record = self.mechanism.joint(joint)
-        dof = joint_dof(joint, record.kind, dof)
-        if dof == "rotation":
-            return np.asarray(self.angles[:, self.mechanism.turning.index(record.markers)])
-        (start, A), (end, _) = (self._path(k) for k in record.markers)
-        return np.asarray(np.einsum("tk,tk->t", A[:, :, 2], end - start))
+        if self._is_marker(name, point, node):
+            return self._path(self.mechanism.marker_index(name))[0]
+        return frame_motion(self, name, point, node).position
+
+    def axes(self, name: str) -> Float[np.ndarray, "nt 3 3"]:
+        """Axes of a marker or body over time, as columns (nt, 3, 3) in world axes. Raises `MeasureError` for others."""
+        if self._is_marker(name):
+            return self._path(self.mechanism.marker_index(name))[1]
+        return frame_motion(self, name).axes
+
+    def attitude(self, name: str, form: str = "quaternion") -> np.ndarray:
+        """The attitude of a marker or body over time, to the world.
+
+        - `form`: "quaternion" (nt, 4), scalar first (w, x, y, z); "rotation vector" (nt, 3); "matrix" (nt, 3, 3); or a
+          sequence of three axes for angles (nt, 3) in radians, as in `scipy.spatial.transform.Rotation`: "ZYX" about
+          the axes of the frame as it turns (yaw, pitch, roll), "zyx" about those of the world. Quaternions and angles
+          are continuous over the stored times.
+
+        Raises `MeasureError` for another form or name; warns with `GimbalLockWarning` where angles are not unique.
+        """
+        return attitude_as(self.axes(name), form, name)
+
+    def velocity(self, name: str, *, point: Point | None = None, node: int | None = None) -> Float[np.ndarray, "nt 3"]:
+        """Velocity (nt, 3) over time of a marker or body, or of a `point` or `node` of a body, as of `position`, in
+        world axes."""
+        if self._is_marker(name, point, node):
+            return self._marker_velocity(name)[0]
+        return frame_motion(self, name, point, node).velocity
+
+    def acceleration(
+        self, name: str, *, point: Point | None = None, node: int | None = None
+    ) -> Float[np.ndarray, "nt 3"]:
+        """Acceleration (nt, 3) over time of a marker or body, or of a `point` or `node` of a body, as of `position`, in
+        world axes.
+
+        An accelerometer there measures it minus gravity, in the axes of the marker.
+        """
+        return frame_motion(self, name, point, node).acceleration
+
+    def angular_velocity(self, name: str) -> Float[np.ndarray, "nt 3"]:
+        """Angular velocity (nt, 3) of the axes of a marker or body over time, in world axes."""
+        if self._is_marker(name):
+            return self._marker_velocity(name)[1]
+        return frame_motion(self, name).angular_velocity
+
+    def angular_acceleration(self, name: str) -> Float[np.ndarray, "nt 3"]:
+        """Angular acceleration (nt, 3) of the axes of a marker or body over time, in world axes."""
+        return frame_motion(self, name).angular_acceleration
 
     def deflection(self, marker: str) -> Float[np.ndarray, "nt 3"]:
         """Elastic displacement (nt, 3) of a marker, in the axes of its body."""
@@ -138,6 +186,57 @@ class Result:
             return np.zeros((len(self.t), 3))
         body = self.mechanism.bodies[record.body]
         return body.interface(record.interface).motion(self.elastic(body.name))[:, :3]
+
+    def _is_marker(self, name: str, point: Point | None = None, node: int | None = None) -> bool:
+        return point is None and node is None and any(marker.name == name for marker in self.mechanism.markers)
+
+    # joints -----------------------------------------------------------------------------------------------------------
+
+    def joint_dofs(self, joint: str) -> tuple[str, ...]:
+        """The names of a joint's degrees of freedom: "translation x" to "rotation z", in the axes of its markers.
+
+        z is the axis of the joint. Driven degrees of freedom belong to them.
+        """
+        return joint_dofs(self.mechanism.joint(joint))
+
+    def joint_dof(self, joint: str, dof: str | None = None) -> str:
+        """The degree of freedom of a joint that `dof` means in `coordinate`: "rotation" is "rotation z". Errors as
+        there."""
+        return chosen_dof(self.mechanism.joint(joint), dof)
+
+    @renamed(along="dof")
+    def coordinate(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
+        """The coordinate (nt,) of a joint relative to its position as modelled: an angle (radians) or a displacement.
+
+        - `dof`: one of `joint_dofs(joint)`; "rotation" and "translation" are those about and along the axis of the
+          joint. The default is the motion about or along the axis.
+
+        Angles about the axis count all revolutions; other angles are continuous over the stored times. The rotations of
+        a ball joint are components of its rotation vector. Raises `JointError` when the joint does not have the degree
+        of freedom, or has several and `dof` names none.
+        """
+        record = self.mechanism.joint(joint)
+        chosen = chosen_dof(record, dof)
+        if chosen == "rotation z" and record.markers in self.mechanism.turning and turns(record.kind):
+            return np.asarray(self.angles[:, self.mechanism.turning.index(record.markers)])
+        if chosen.startswith("translation"):
+            (start, A), (end, _) = (self._path(k) for k in record.markers)
+            return np.asarray(np.einsum("tk,tk->t", A[:, :, "xyz".index(chosen[-1])], end - start))
+        return coordinate_motion(self, record, chosen)[0]
+
+    def coordinate_rate(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
+        """The rate (nt,) of a joint's coordinate; `dof` and errors as of `coordinate`.
+
+        For the rotations of a ball joint it is a component of the relative angular velocity, in the axes of its first
+        marker.
+        """
+        record = self.mechanism.joint(joint)
+        return coordinate_motion(self, record, chosen_dof(record, dof))[1]
+
+    def coordinate_acceleration(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
+        """The rate (nt,) of `coordinate_rate`; `dof` and errors as of `coordinate`."""
+        record = self.mechanism.joint(joint)
+        return coordinate_motion(self, record, chosen_dof(record, dof))[2]
 
     def _path(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         flat = compiled(self.mechanism)
@@ -176,6 +275,116 @@ class Result:
                 f"Joint {joint!r} has {number}; an effort belongs to one. Name it with dof=, or drive the joint."
             )
         return -np.asarray(self.multipliers[:, rows[0]])
+
+    # momenta ----------------------------------------------------------------------------------------------------------
+
+    def mass_centre(self, body: str | None = None) -> Float[np.ndarray, "nt 3"]:
+        """World position (nt, 3) of the mass centre of a body, or of the whole mechanism, over time."""
+        return momenta_of(self, body).centre
+
+    def linear_momentum(self, body: str | None = None) -> Float[np.ndarray, "nt 3"]:
+        """Linear momentum (nt, 3) of a body, or of the whole mechanism, over time, in world axes."""
+        return momenta_of(self, body).linear
+
+    def angular_momentum(
+        self, body: str | None = None, *, about: str | Point = "mass centre"
+    ) -> Float[np.ndarray, "nt 3"]:
+        """Angular momentum (nt, 3) of a body, or of the whole mechanism, over time, in world axes.
+
+        - `about`: the point to which it refers: "mass centre" (that of the body or of the mechanism), a point (3,) of
+          the world, or a marker or body, whose position it is at each time. Velocities are those in the world.
+
+        Raises `MechanismError` when there is no body of this name or the point is not three numbers; `MeasureError` for
+        an unknown marker.
+        """
+        found = momenta_of(self, body)
+        if isinstance(about, str):
+            place = found.centre if about == "mass centre" else self.position(about)
+        else:
+            place = vector(about, "The point about which an angular momentum is taken")
+        return found.angular - np.cross(place, found.linear)
+
+    # tables and plots -------------------------------------------------------------------------------------------------
+
+    def columns(self, measures: Sequence[str] = ()) -> dict[str, Column]:
+        """Time and named columns (nt,), each with what it measures, in world axes.
+
+        - `measures`: texts as of `flexmb.results.measure.measure`, such as "acceleration:rod.small:x"; the default is
+          everything of the whole mechanism: positions of frames and interfaces, deflections, elastic coordinates,
+          joint coordinates and rates, reactions, and energies.
+
+        Raises `MeasureError` for a text that is no measure.
+        """
+        if measures:
+            return {"t": Column(np.asarray(self.t), "time")} | {text: column(text, self) for text in measures}
+        found = {"t": Column(np.asarray(self.t), "time")}
+
+        def put(name: str, values: np.ndarray, dimension: str) -> None:
+            found.update({f"{name} {part}": Column(values[:, k], dimension) for k, part in enumerate("xyz")})
+
+        for body in self.mechanism.bodies:
+            put(f"{body.name} frame", self.frame(body.name)[0], "length")
+            for interface in body.interfaces:
+                name = f"{body.name}.{interface}"
+                put(f"{name} position", self.position(name), "length")
+                if body.is_flexible:
+                    put(f"{name} deflection", self.deflection(name), "length")
+            for k, eta in enumerate(self.elastic(body.name).T):
+                found[f"{body.name} eta {k + 1}"] = Column(eta, "mass^0.5 length")
+        for joint in self.mechanism.joints:
+            for dof in joint_dofs(joint):
+                turning = dof.startswith("rotation")
+                name = f"{joint.name} {dof.removesuffix(' z')}"
+                found[name] = Column(self.coordinate(joint.name, dof), "angle" if turning else "length")
+                rate = self.coordinate_rate(joint.name, dof)
+                found[f"{name} rate"] = Column(rate, "angular velocity" if turning else "velocity")
+            reaction = self.reaction(joint.name)
+            put(f"{joint.name} force", reaction[:, :3], "force")
+            put(f"{joint.name} moment", reaction[:, 3:], "moment")
+        for name in (*(f.name for f in fields(self.ledger) if f.name != "t"), "residual"):
+            found[f"energy {name}"] = Column(np.asarray(getattr(self.ledger, name)), "energy")
+        return found
+
+    def to_dataframe(self, measures: Sequence[str] = (), *, library: str = "pandas", units: str | None = None) -> Any:
+        """`columns(measures)` as a table of pandas, with the index `t`, or of polars, with the column `t`.
+
+        - `library`: "pandas" or "polars".
+        - `units`: those of length, mass and time, such as "mm-t-s", for the labels in `frame.attrs["units"]` of pandas;
+          nothing is converted.
+
+        Raises `FileError` when the library is not installed or another name is given.
+        """
+        if library not in ("pandas", "polars"):
+            raise FileError(unknown_name("library of tables", library, ("pandas", "polars")))
+        table = self.columns(measures)
+        return as_pandas(table, "t", units) if library == "pandas" else as_polars(table)
+
+    def to_xarray(self, measures: Sequence[str] = (), *, units: str | None = None) -> "xarray.Dataset":
+        """`columns(measures)` as an xarray dataset over `t`; the attribute "units" of each variable is its unit.
+
+        `units` as of `to_dataframe`. Raises `FileError` when xarray is not installed.
+        """
+        return as_xarray(self.columns(measures), "t", units)
+
+    def to_csv(self, path: str | Path, measures: Sequence[str] = (), *, units: str | None = None) -> Path:
+        """Write `columns(measures)` as a CSV file with a header row, "rod.end position x [length]"; return the path.
+
+        `units` as of `to_dataframe`, for the header. Raises `FileError` when the file cannot be written.
+        """
+        return write_columns(self.columns(measures), path, units)
+
+    def plot(
+        self, measures: str | Sequence[str] = (), path: str | Path | None = None, *, units: str | None = None
+    ) -> tuple[Any, list[Any]]:
+        """Plot measures over time; the figure and the axes, both of matplotlib.
+
+        See `flexmb.plots.result_plots.plot_measures`.
+
+        Without `measures` it plots the coordinates of the joints. Raises `MeasureError` for a text that is no measure;
+        `PictureError` when there is nothing to plot or the file cannot be written.
+        """
+        plots = import_module("flexmb.plots.result_plots")  # at the call: results do not depend on plots
+        return plots.plot_measures(self, measures, path, units=units)
 
     @cached_property
     def verdict(self) -> Verdict:

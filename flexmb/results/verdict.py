@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from fem.shown import shown
 from flexmb.bodies.validity import out_of_range
 from flexmb.errors import EnergyBalanceWarning, JointDriftWarning, SmallDeformationWarning, UnresolvedWarning
 from flexmb.kernels.base.data import DISTANCE, TRANSLATION, make_marker_kinematics
@@ -40,6 +41,7 @@ class Drift:
     t: float
 
 
+@shown
 @dataclass(frozen=True)
 class Verdict:
     """The assessment of a simulation.

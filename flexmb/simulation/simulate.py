@@ -14,14 +14,14 @@ from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, require_state
-from flexmb.mechanism.state import State
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
 from flexmb.simulation.event_detection import EventDetection
 from flexmb.simulation.events import Event
 from flexmb.simulation.history import History, require_own
+from flexmb.simulation.initial_state import InitialState, with_initial_state
 from flexmb.simulation.times import check_times, output_times
 
 Progress = Callable[[float], None]
@@ -33,7 +33,7 @@ def simulate(
     duration: float,
     *,
     method: str | Method = "generalised-alpha",
-    initial_state: State | None = None,
+    initial_state: InitialState | None = None,
     output_step: float | None = None,
     history: str | Path | None = None,
     events: Sequence[Event] = (),
@@ -58,25 +58,31 @@ def simulate(
 
       With `step` the steps are fixed; without it they vary, so that the local error of the positions is below
       `tolerance` times the length of the mechanism.
-    - `initial_state`: the state to start from, for instance `result.state(-1)` to continue a motion (default: the
-      initial conditions of the system). If it violates the joint equations, it is projected onto them.
+    - `initial_state`: what to start from (default: the initial conditions of the system). If it violates the joint
+      equations, it is projected onto them.
+        - a `State` such as `result.state(10)`, or a `Result`, whose last state is meant, to continue a motion;
+        - what `flexmb.linear.equilibrium` or `steady_motion` returns;
+        - values of joints by name, `{"hinge": 0.3}` or `{"hinge": (0.3, 1.5)}` with a rate: angles (radians) or
+          displacements relative to the position as modelled; "JOINT:translation" where a joint has both. A value alone
+          means the rate zero; joints that are not named follow from rest, with the least kinetic energy.
     - `output_step`: interval of the stored times (default: about 1,000 of them). The end is always stored.
     - `events`: actions at zero crossings of measures: joints lock, are released or hit stops, or the simulation ends
       (see `flexmb.simulation.events`). Event times are located to machine precision, whatever the stored times.
     - `history`: a file for motions that do not fit into memory; it holds the arrays of the result. When the run is
       complete it replaces an older history, but no other file.
 
-    Raises `EventError` when events that changed the `initial_state` are not given, `IntegratorError` when the method
-    does not have an option or its value is out of range, `AssemblyError` when the joints cannot be closed, and
-    `ConvergenceError`, which names time and causes, when the Newton iteration fails and the step cannot be reduced.
+    Raises `EventError` when events that changed the `initial_state` are not given, `MechanismError` when it belongs to
+    another mechanism, `KinematicsError` when values of joints cannot be reached or contradict drivers,
+    `IntegratorError` when the method does not have an option or its value is out of range, `AssemblyError` when the
+    joints cannot be closed, and `ConvergenceError`, which names time and causes, when the Newton iteration fails and
+    the step cannot be reduced.
 
     Cost per step: O(m^2) for the inertia terms of a flexible body and O(m) for its elimination; linear in the length of
     a chain of joints, and quadratic in the number of rows that closed loops and branches add to it.
     """
     mechanism = system.build() if isinstance(system, System) else system
     if initial_state is not None:
-        require_state(mechanism, initial_state)
-        mechanism = replace(mechanism, initial=initial_state, start_rows=())
+        mechanism = with_initial_state(mechanism, initial_state)
     method = method_of(method, options)
     step = method.step
     check_times(duration, step)

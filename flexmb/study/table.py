@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import unknown_name
+from fem.shown import shown
 from flexmb.errors import StudyError
 from flexmb.study.parameters import Parameters
 
@@ -25,6 +26,7 @@ class Row:
     error: str | None = None
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Study:
     """The table of a study, with one row for each variant in the order of the parameters."""

@@ -205,7 +205,15 @@ class _Builder:
         u = self.u
         stiffness = np.repeat([u.of(f.stiffness, mass=1, time=-2), u.of(f.twist_stiffness, 2, 1, -2)], 3)
         damping = np.repeat([u.of(f.damping, mass=1, time=-1), u.of(f.twist_damping, 2, 1, -1)], 3)
-        self.made.bushing(f.name, a, b, stiffness=stiffness, damping=damping, axis=self.direction([0.0, 0.0, 1.0]))
+        self.made.bushing(
+            f.name,
+            a,
+            b,
+            stiffness=stiffness,
+            damping=damping,
+            axis=self.direction([0.0, 0.0, 1.0]),
+            free=(0.0, 0.0, 0.0),
+        )
 
     def _joint_spring(self, f):
         length, u = 2 if f.dof == "rotation" else 0, self.u

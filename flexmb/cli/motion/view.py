@@ -14,20 +14,38 @@ def command(
     paraview: Annotated[Path | None, typer.Option(help="Folder for VTU files and a .pvd collection.")] = None,
     gltf: Annotated[Path | None, typer.Option(help="glTF file (.glb) that browsers, slides and Blender play.")] = None,
     metres: Annotated[float, typer.Option(help="Metres in the unit of length, for --gltf.")] = 1.0,
-    speed: Annotated[
-        float, typer.Option(help="Units of time of the model in a second of the playback, for --gltf.")
-    ] = 1.0,
-    max_targets: Annotated[
-        int | None, typer.Option(help="Largest number of morph targets of a body, for --gltf (default: all).")
+    page: Annotated[
+        Path | None, typer.Option(help="Page (.html) with the motion in 3D and its plots; needs no server.")
     ] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(help="Units of time in a second of the playback (default: 1 for --gltf; --page takes 8 s)."),
+    ] = None,
+    max_targets: Annotated[
+        int | None,
+        typer.Option(help="Largest number of morph targets of a body, for --gltf and --page (default: all)."),
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Open the result in a browser, until interrupted (needs flexmb[viewer]).")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port of --live on this machine; 0 takes any that is free.")] = 8080,
+    browser: Annotated[bool, typer.Option(help="Open a browser for --live.")] = True,
     time: Annotated[float | None, typer.Option(help="Time of the picture (default: the end).")] = None,
     magnification: Annotated[float, typer.Option(help="Factor by which the deformation is drawn larger.")] = 1.0,
     stress: Annotated[bool, typer.Option("--stress", help="Colour flexible bodies by von Mises stress.")] = False,
     table: Annotated[
-        Path | None, typer.Option(help="Table of paths, joints, deflections, energies (.csv, or .parquet with pandas).")
+        Path | None,
+        typer.Option(help="Table of --measure, or of paths, joints, energies (.csv, or .parquet with pandas)."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot of --measure, or of the joints (.png).")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help='What --table and --plot show, e.g. "acceleration:rod.end:x". Repeatable.')
+    ] = None,
+    units: Annotated[
+        str | None, typer.Option(help='Labels of --table and --plot, e.g. "mm-t-s"; nothing is converted.')
     ] = None,
 ) -> None:
-    """Print a result, draw it, animate it, or write it for ParaView."""
+    """Print a result, draw it, animate it, open it in a browser, or write it as glTF or for ParaView."""
     import numpy as np
 
     from flexmb.cli.screen import bars, say_text
@@ -55,11 +73,28 @@ def command(
             )
             say_text(f"animation: {path}")
         if table is not None:
-            say_text(f"table: {write_table(loaded, table)}")
+            say_text(f"table: {write_table(loaded, table, measure or (), units=units)}")
+        if plot is not None:
+            loaded.plot(measure or (), plot, units=units)
+            say_text(f"plot: {plot}")
         if gltf is not None:
             written = write_gltf(
-                loaded, gltf, metres=metres, speed=speed, max_targets=max_targets, magnification=magnification
+                loaded,
+                gltf,
+                metres=metres,
+                speed=1.0 if speed is None else speed,
+                max_targets=max_targets,
+                magnification=magnification,
             )
             say_text(f"glTF: {written}")
+        if page is not None:
+            from flexmb.plots.page import write_page
+
+            found = write_page(loaded, page, speed=speed, max_targets=max_targets, magnification=magnification)
+            say_text(f"page: {found}")
         if paraview is not None:
             say_text(f"ParaView: {export_vtk(loaded, paraview, every=max(1, len(loaded.t) // 200))}")
+    if live:
+        from flexmb.plots.live import LiveViewer
+
+        LiveViewer(loaded, magnification).serve(port, browser)

@@ -239,7 +239,15 @@ def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
 
 def _add_bushing(site: _Site, keys: schema.BushingKeys) -> None:
     places = site.place(keys.a), site.place(keys.b)
-    site.system.bushing(keys.name, *places, stiffness=keys.stiffness, damping=keys.damping, axis=keys.axis, at=keys.at)
+    site.system.bushing(
+        keys.name,
+        *places,
+        stiffness=keys.stiffness,
+        damping=keys.damping,
+        axis=keys.axis,
+        at=keys.at,
+        free=keys.free,
+    )
 
 
 def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:

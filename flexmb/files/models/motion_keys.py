@@ -105,15 +105,19 @@ class Table(Keys):
 
 
 def _columns(path: Path) -> np.ndarray:
-    """Two columns (2, n) of a CSV file; lines that begin with `#` are comments."""
+    """Two columns (2, n) of a CSV file; lines that begin with `#` are comments, and the first row may hold titles."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise MotionError(f"The table {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
-    rows = []
+    rows: list[tuple[float, float]] = []
+    titled = False
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].strip()
         if not words:
+            continue
+        if not (rows or titled) and _is_title(words.split(",")):
+            titled = True
             continue
         try:
             time, value = (float(word) for word in words.split(","))
@@ -124,6 +128,19 @@ def _columns(path: Path) -> np.ndarray:
             ) from None
         rows.append((time, value))
     return np.array(rows).reshape(-1, 2).T
+
+
+def _is_title(words: list[str]) -> bool:
+    """Whether both of two words are no numbers."""
+    return len(words) == 2 and not any(_is_number(word) for word in words)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 MotionKeys = Annotated[

@@ -234,6 +234,7 @@ class BushingKeys(_Between):
     stiffness: Annotated[list[NotNegative], Field(min_length=6, max_length=6)]
     damping: Annotated[list[NotNegative], Field(min_length=6, max_length=6)] = Field([0.0] * 6)
     axis: Direction = Field([0.0, 0.0, 1.0])
+    free: Vector | Literal["drawn"] | None = None
 
 
 class JointSpringKeys(Keys):

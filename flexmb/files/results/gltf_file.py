@@ -115,7 +115,7 @@ def write_gltf(
         q = result.q[picked, start : start + 7 + result.mechanism.bodies[k].modes]
         node: dict[str, Any] = {"name": surface.name, "mesh": len(content["meshes"])}
         tracks = {"translation": metres * q[:, :3], "rotation": _continuous(q[:, 3:7])[:, [1, 2, 3, 0]]}
-        order = np.zeros(0, dtype=np.int64)
+        order, sizes = np.zeros(0, dtype=np.int64), np.zeros(0)
         if surface.shapes.shape[1]:
             weights = magnification * surface.weights(q[:, 7:])
             order, share = _by_share(surface, weights)
@@ -124,9 +124,11 @@ def write_gltf(
             shares[surface.name] = tuple(float(x) for x in share[order])
             errors[surface.name] = _error(surface, weights, left)
             if len(order):
-                tracks["weights"] = weights[:, order].ravel()
+                sizes = np.abs(weights[:, order]).max(axis=0)
+                sizes[sizes == 0] = 1.0
+                tracks["weights"] = (weights[:, order] / sizes).ravel()
         content["materials"].append(_material(surface.name, COLOURS[k % len(COLOURS)]))
-        content["meshes"].append(_mesh(glb, surface, metres, order, len(content["materials"]) - 1))
+        content["meshes"].append(_mesh(glb, surface, metres, order, sizes, len(content["materials"]) - 1))
         content["nodes"].append(node)
         for what, values in tracks.items():
             samplers.append({"input": time, "output": glb.accessor(values), "interpolation": "LINEAR"})
@@ -140,7 +142,9 @@ def write_gltf(
     if ground is not None:
         content["materials"].append(_material("ground", GROUND_COLOUR))
         content["nodes"].append({"name": "ground", "mesh": len(content["meshes"])})
-        content["meshes"].append(_mesh(glb, _ground(ground), metres, np.zeros(0, int), len(content["materials"]) - 1))
+        content["meshes"].append(
+            _mesh(glb, _ground(ground), metres, np.zeros(0, int), np.zeros(0), len(content["materials"]) - 1)
+        )
     content["nodes"][0]["children"] = list(range(1, len(content["nodes"])))
     content["animations"] = [{"name": "motion", "channels": channels, "samplers": samplers}]
     image = glb.image(content)
@@ -190,8 +194,11 @@ def _error(surface: Surface, weights: np.ndarray, left: np.ndarray) -> float:
     return missing / largest if largest > 0 else 0.0
 
 
-def _mesh(glb: Glb, surface: Surface, metres: float, order: np.ndarray, material: int) -> dict[str, Any]:
-    """The mesh of a surface with its shapes in `order` as morph targets."""
+def _mesh(
+    glb: Glb, surface: Surface, metres: float, order: np.ndarray, sizes: np.ndarray, material: int
+) -> dict[str, Any]:
+    """The mesh of a surface with its shapes in `order`, times `sizes`, as morph targets: their weights stay between -1
+    and 1, which programs take as the range of weights."""
     attributes = {
         "POSITION": glb.accessor(metres * surface.points, VERTICES, bounds=True),
         "NORMAL": glb.accessor(surface.normals, VERTICES),
@@ -202,10 +209,10 @@ def _mesh(glb: Glb, surface: Surface, metres: float, order: np.ndarray, material
     if len(order):
         primitive["targets"] = [
             {
-                "POSITION": glb.accessor(metres * surface.shapes[:, s].reshape(-1, 3), VERTICES, bounds=True),
-                "NORMAL": glb.accessor(surface.normal_shape(s), VERTICES),
+                "POSITION": glb.accessor(metres * size * surface.shapes[:, s].reshape(-1, 3), VERTICES, bounds=True),
+                "NORMAL": glb.accessor(size * surface.normal_shape(s), VERTICES),
             }
-            for s in order
+            for s, size in zip(order, sizes, strict=True)
         ]
         mesh["extras"] = {"targetNames": [surface.shape_names[s] for s in order]}
     return mesh

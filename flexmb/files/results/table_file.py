@@ -1,13 +1,12 @@
-"""Results as tables for spreadsheets, pandas, xarray and other programs."""
+"""Results as tables in files, and in pandas and xarray."""
 
-from dataclasses import fields
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexmb.errors import FileError
-from flexmb.mechanism.joints import JOINTS
 from flexmb.results.result import Result
 
 if TYPE_CHECKING:
@@ -16,73 +15,33 @@ if TYPE_CHECKING:
 
 
 def columns(result: Result) -> dict[str, np.ndarray]:
-    """The quantities of a result as named columns (nt,), in consistent units and world axes.
-
-    They are time, positions of the bodies' frames and interfaces, deflections, elastic coordinates, joint coordinates,
-    reactions, and energies. `data_frame` and `dataset` return the same columns for pandas and xarray.
-    """
-    found = {"t": np.asarray(result.t)}
-
-    def put(name: str, values: np.ndarray, parts: str = "xyz") -> None:
-        found.update({f"{name} {part}": values[:, k] for k, part in enumerate(parts)})
-
-    for body in result.mechanism.bodies:
-        put(f"{body.name} frame", result.frame(body.name)[0])
-        for interface in body.interfaces:
-            name = f"{body.name}.{interface}"
-            put(f"{name} position", result.position(name))
-            if body.is_flexible:
-                put(f"{name} deflection", result.deflection(name))
-        eta = result.elastic(body.name)
-        found.update({f"{body.name} eta {k + 1}": eta[:, k] for k in range(eta.shape[1])})
-    for joint in result.mechanism.joints:
-        for dof in JOINTS[joint.kind].dofs if joint.kind in JOINTS else ():
-            found[f"{joint.name} {dof}"] = result.coordinate(joint.name, dof)
-        reaction = result.reaction(joint.name)
-        put(f"{joint.name} force", reaction[:, :3])
-        put(f"{joint.name} moment", reaction[:, 3:])
-    ledger = result.ledger
-    for name in (*(f.name for f in fields(ledger) if f.name != "t"), "residual"):
-        found[f"energy {name}"] = np.asarray(getattr(ledger, name))
-    return found
+    """The quantities of a result as named columns (nt,), in consistent units and world axes; see `Result.columns`."""
+    return {name: column.values for name, column in result.columns().items()}
 
 
 def data_frame(result: Result) -> "pandas.DataFrame":
-    """The columns of `columns` as a pandas table with the index `t`. Raises `FileError` if pandas is not installed."""
-    try:
-        import pandas
-    except ImportError:
-        raise FileError("A data frame needs pandas: pip install pandas.") from None
-    return pandas.DataFrame(columns(result)).set_index("t")
+    """The same as `result.to_dataframe()`. Raises `FileError` if pandas is not installed."""
+    return result.to_dataframe()
 
 
 def dataset(result: Result) -> "xarray.Dataset":
-    """The columns of `columns` as an xarray dataset over `t`. Raises `FileError` if xarray is not installed."""
-    try:
-        import xarray
-    except ImportError:
-        raise FileError("A dataset needs xarray: pip install xarray.") from None
-    table = columns(result)
-    t = table.pop("t")
-    return xarray.Dataset({name: ("t", values) for name, values in table.items()}, coords={"t": t})
+    """The same as `result.to_xarray()`. Raises `FileError` if xarray is not installed."""
+    return result.to_xarray()
 
 
-def write_table(result: Result, path: str | Path) -> Path:
-    """Write the columns of `columns` as `.csv`, or as `.parquet` with pandas and pyarrow; return the path.
+def write_table(result: Result, path: str | Path, measures: Sequence[str] = (), *, units: str | None = None) -> Path:
+    """Write `result.columns(measures)` as `.csv`, or as `.parquet` with pandas and pyarrow; return the path.
 
-    Raises `FileError` for another ending, when pandas or pyarrow is missing, or when the file cannot be written.
+    The header row of a CSV file has units behind the names; `units` is as of `Result.to_dataframe`. Raises `FileError`
+    for another ending, when pandas or pyarrow is missing, or when the file cannot be written.
     """
-    path, table = Path(path), columns(result)
+    path = Path(path)
+    if path.suffix == ".csv":
+        return result.to_csv(path, measures, units=units)
+    if path.suffix != ".parquet":
+        raise FileError(f"A table is written as .csv or .parquet; found {path.name!r}.")
     try:
-        if path.suffix == ".csv":
-            header = ",".join(f'"{name}"' if "," in name else name for name in table)
-            np.savetxt(path, np.column_stack(list(table.values())), delimiter=",", header=header, comments="")
-        elif path.suffix == ".parquet":
-            import pandas
-
-            pandas.DataFrame(table).to_parquet(path)
-        else:
-            raise FileError(f"A table is written as .csv or .parquet; found {path.name!r}.")
+        result.to_dataframe(measures, units=units).reset_index().to_parquet(path)
     except ImportError as error:
         raise FileError(f"Parquet files need pandas and pyarrow (pip install pandas pyarrow): {error}.") from None
     except OSError as error:

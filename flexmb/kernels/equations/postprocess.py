@@ -1,10 +1,12 @@
-"""Evaluation of stored motions: paths of markers, wrenches of joints, violations of joint equations."""
+"""Evaluation of stored motions: paths of markers, momenta, wrenches of joints, violations of joint equations."""
 
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import add, cross, load3, matrix, rotate, vector
+from flexmb.kernels.base.algebra import add, cross, load3, matrix, rotate, scale, store, vector
 from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.base.dense import three_rows
+from flexmb.kernels.equations.bodies import inertia_at, products_of
 from flexmb.kernels.equations.rows import angles_at, place_marker, row_geometry, turn_bodies
 
 
@@ -62,6 +64,35 @@ def marker_velocities(flat, k, q, w, kinematics, velocity, angular):
         for i in range(3):
             velocity[t, i] = moved[i]
             angular[t, i] = turned[i]
+
+
+@njit(cache=True)
+def momenta_along(flat, b, q, w, kinematics, scratch, Mre, centre, linear, angular):
+    """World position of the mass centre of body `b`, its linear momentum and its angular momentum about the origin of
+    the world, each (nt, 3), at the states `q` (nt, nq), `w` (nt, nv).
+
+    `scratch` (see `scratch_size`) and `Mre` (6, m) are work arrays.
+    """
+    m, mass, qs, vs = flat.modes[b], flat.mass[b], flat.q_start[b], flat.v_start[b]
+    length = flat.slices[b] * m
+    P, R = scratch[:length], scratch[length : 2 * length]
+    forms, dJ = scratch[2 * length + 6 * m :], scratch[2 * length : 2 * length + 6 * m].reshape(6, m)
+    for t in range(len(q)):
+        turn_bodies(flat, q[t], kinematics)
+        attitude, r = matrix(kinematics.attitude, b), load3(q[t], qs)
+        v, omega = load3(w[t], vs), load3(w[t], vs + 3)
+        eta, rate = q[t, qs + 7 : qs + 7 + m], w[t, vs + 6 : vs + 6 + m]
+        if m > 0:
+            products_of(flat, b, 6, eta, rate, P, R)
+        s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre)
+        momentum = add(scale(mass, v), cross(omega, s))
+        swing = add(cross(s, v), rotate(J, omega))
+        if m > 0:
+            momentum, swing = add(momentum, three_rows(Mre, 0, rate, m)), add(swing, three_rows(Mre, 3, rate, m))
+        momentum = rotate(attitude, momentum)
+        store(centre[t], 0, add(r, rotate(attitude, scale(1.0 / mass, s))))
+        store(linear[t], 0, momentum)
+        store(angular[t], 0, add(rotate(attitude, swing), cross(r, momentum)))
 
 
 @njit(cache=True)

@@ -106,7 +106,7 @@ def test_the_spin_up_of_pieces_is_that_of_one_body():
 def test_what_cannot_be_cut_is_refused():
     with pytest.raises(fem.MeshError, match="can be cut into one piece or more; found 0"):
         fem.split(strip(), 0)
-    with pytest.raises(fem.MeshError, match="has no cell in piece 1 of 30: cut it into fewer"):
+    with pytest.raises(fem.MeshError, match=r"cannot be cut into 30 pieces.*layers of cells.*at most"):
         fem.split(strip(), 30)
     with pytest.raises(fem.InterfaceError, match="a cut goes through the interface 'side'"):
         fem.split(strip().with_interfaces(side="z0"), 2)

@@ -210,10 +210,10 @@ def test_view_draws_plots_and_exports(flexmb_command, rod_file, tmp_path):
     )  # fmt: skip
     flexmb_command("run", "rod.toml")
     words = ("--picture", "p.png", "--time", "0.0", "--energy", "e.png", "--animation", "a.gif", "--paraview", "vtk")
-    words += ("--gltf", "g.glb", "--max-targets", "8", "--speed", "1e-4")
+    words += ("--gltf", "g.glb", "--max-targets", "8", "--page", "page.html")
     text = flexmb_command("view", "rod.result.h5", *words, "--magnification", "10")
     assert "'pendulum'" in text
-    for name in ("p.png", "e.png", "a.gif", "vtk", "g.glb", "8 morph targets"):
+    for name in ("p.png", "e.png", "a.gif", "vtk", "g.glb", "8 morph targets", "page.html"):
         assert name in text
     assert is_picture("p.png")
     assert is_picture("e.png")

@@ -157,6 +157,8 @@ def test_the_file_is_built_as_the_specification_wants(result, tmp_path):
         assert times[0] == 0
         each = len(node["weights"]) if channel["target"]["path"] == "weights" else 1
         assert len(values) == each * len(times)
+        if channel["target"]["path"] == "weights":
+            assert np.abs(values).max() <= 1
         if channel["target"]["path"] == "rotation":
             np.testing.assert_allclose(np.linalg.norm(values, axis=1), 1.0, atol=1e-6)
             assert (np.einsum("tk,tk->t", values[1:], values[:-1]) > 0).all()

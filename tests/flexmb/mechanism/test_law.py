@@ -87,7 +87,7 @@ def failing(t, x, xdot):
 def test_a_law_that_fails_ends_the_run_and_is_named(options):
     with pytest.raises(LawError, match=r"law of 'elbow spring' failed at t = 0.1.*ZeroDivisionError: no more"):
         flexmb.simulate(by_law(failing), 1.0, **options)
-    with pytest.raises(LawError, match="'elbow spring' is nan"):
+    with pytest.raises(LawError, match="'elbow spring' returned nan"):
         flexmb.simulate(by_law(lambda t, x, v: float("nan")), 1.0, **options)
 
 

@@ -51,7 +51,9 @@ def couplings():
         ("motor", lambda s, a, b: (s.joint("revolute", "it", a, b, axis=(0.2, 0.5, 1)), s.motor("m", "it", 2.0)))
     )
     rows.append(("spring", lambda s, a, b: s.spring_damper("it", a, b, stiffness=10.0, damping=1.0)))
-    rows.append(("bushing", lambda s, a, b: s.bushing("it", a, b, stiffness=(1, 2, 3, 4, 5, 6), axis=(1, 2, 3))))
+    rows.append(
+        ("bushing", lambda s, a, b: s.bushing("it", a, b, stiffness=(1, 2, 3, 4, 5, 6), axis=(1, 2, 3), free=(0, 0, 0)))
+    )
     return rows
 
 

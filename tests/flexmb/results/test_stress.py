@@ -153,7 +153,7 @@ def test_results_become_tables(swinging, tmp_path):
     np.testing.assert_array_equal(table["hinge rotation"], swinging.coordinate("hinge"))
     path = write_table(swinging, tmp_path / "swing.csv")
     read = np.genfromtxt(path, delimiter=",", names=True, deletechars="", replace_space=" ")
-    np.testing.assert_allclose(read["hinge force z"], swinging.reaction("hinge")[:, 2], rtol=1e-12)
+    np.testing.assert_allclose(read["hinge force z [force]"], swinging.reaction("hinge")[:, 2], rtol=1e-12)
     frame = pandas.read_parquet(write_table(swinging, tmp_path / "swing.parquet"))
     np.testing.assert_array_equal(frame["hinge force z"], swinging.reaction("hinge")[:, 2])
     np.testing.assert_array_equal(dataset(swinging)["bar.tip position z"], data_frame(swinging)["bar.tip position z"])

@@ -22,7 +22,14 @@ def everything(second_order):
     system.drive("hinge", flexmb.time_functions.harmonic(0.3, 1.0))
     system.universal("elbow", one["end"], three, axis=(0, 0, 1), second_axis=(0, 1, 0))
     system.prismatic("slide", three, two["start"], axis=(1, 0, 0))
-    system.bushing("bush", one["start"], two["end"], stiffness=(30.0, 20, 10, 5, 6, 7), damping=(2.0, 1, 3, 4, 5, 6))
+    system.bushing(
+        "bush",
+        one["start"],
+        two["end"],
+        stiffness=(30.0, 20, 10, 5, 6, 7),
+        damping=(2.0, 1, 3, 4, 5, 6),
+        free=(0, 0, 0),
+    )
     system.spring_damper("spring", three.at((0.3, 0.1, 0.2)), two["start"], stiffness=40.0, damping=3.0)
     system.spring_damper(
         "law", system.ground.at((0, 1, 2)), two["end"], law=lambda t, x, xdot: -3.0 * x**3 - 0.5 * xdot * abs(xdot)

@@ -1,0 +1,58 @@
+"""What new users write first with meshes and matrices: it works, or is refused with what to write in its place."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import fem
+import reduction
+from fem.errors import InterfaceError, MeshError
+from fem.mesh.check import check_mesh
+from fem.mesh.structured_meshes import block
+from flexmb.cli.main import app
+
+
+def bar(kind="hexahedron", cells=(8, 1, 1)):
+    return fem.Model(block(kind, (8.0, 1.0, 1.0), cells), fem.Material.steel(), "bar").with_interfaces(a="x0", b="x1")
+
+
+@pytest.mark.parametrize("n_parts", [9, 1000])
+def test_more_pieces_than_elements_are_refused_with_the_number_that_fits(n_parts):
+    with pytest.raises(MeshError, match=rf"into {n_parts} pieces.*8 layers of cells.*at most 8"):
+        fem.split(bar(), n_parts)
+    assert len(fem.split(bar(), 8)) == 8
+
+
+@pytest.mark.parametrize("kind", ["tetra", "wedge", "pyramid"])
+def test_elements_that_lock_are_told(kind, tmp_path):
+    mesh = block(kind, (1.0, 0.1, 0.1), (4, 1, 1))
+    report = check_mesh(mesh)
+    assert report.usable
+    assert not report.findings
+    assert any(kind in text and "too stiff in bending" in text for text in report.advice)
+    told = CliRunner().invoke(app, ["inspect", str(fem.write_mesh(mesh, tmp_path / "bar.vtu"))])
+    assert told.exit_code == 0, told.output
+    assert "too stiff in bending" in " ".join(told.output.split())
+
+
+def test_elements_that_bend_are_not_told():
+    for kind in ("tetra10", "hexahedron", "hexahedron20", "wedge15"):
+        assert not check_mesh(block(kind, (1.0, 0.1, 0.1), (4, 1, 1))).advice
+
+
+def test_matrices_with_coordinates_take_selections_by_place():
+    part = bar()
+    given = fem.Model.from_matrices(part.M, part.K, part.points)
+    picks = {"a": fem.on_plane((0, 0, 0), (1, 0, 0)), "b": fem.in_box((8, 0, 0), (8, 1, 1))}
+    by_place = given.with_interfaces(**picks)
+    for name in ("a", "b"):
+        np.testing.assert_array_equal(by_place.interfaces[name].nodes, part.interfaces[name].nodes)
+    near = given.with_interfaces(a=fem.nearest((0, 0.5, 0.5), count=4))
+    np.testing.assert_array_equal(near.interfaces["a"].nodes, part.interfaces["a"].nodes)
+    by_number = given.with_interfaces(**{name: part.interfaces[name].nodes for name in ("a", "b")})
+    expected = reduction.craig_bampton(by_number, modes=3).frequencies
+    np.testing.assert_allclose(reduction.craig_bampton(by_place, modes=3).frequencies, expected, rtol=1e-12)
+    with pytest.raises(InterfaceError, match=r"'a'.*no node on the plane.*nearest"):
+        given.with_interfaces(a=fem.on_plane((-1, 0, 0), (1, 0, 0)))
+    with pytest.raises(InterfaceError, match=r"no set 'x0'.*node numbers.*fem\.on_plane"):
+        given.with_interfaces(a="x0")

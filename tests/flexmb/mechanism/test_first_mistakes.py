@@ -1,0 +1,100 @@
+"""What new users write first: it works, or is refused with what to write in its place."""
+
+import numpy as np
+import pytest
+
+import flexmb
+from flexmb.equations.evaluate import energies
+from flexmb.errors import JointError, MechanismError, MotionError
+from flexmb.files.models.motion_keys import _columns
+
+
+def hinged(**placement):
+    system = flexmb.System(name="arm")
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0), **placement)
+    system.revolute("h", system.ground.at((0, 0, 0)), rod, axis=(0, 0, 1))
+    return system, rod
+
+
+def test_the_reaction_of_a_motor_is_refused_by_what_it_is():
+    system, _ = hinged()
+    system.motor("motor", "h", 1.0)
+    result = flexmb.simulate(system, 0.01, step=1e-3)
+    with pytest.raises(MechanismError, match=r"'motor' is a force element, not a joint.*Joints: 'h'"):
+        result.reaction("motor")
+    system, rod = hinged()
+    system.load("push", rod["end"], force=(1, 0, 0))
+    with pytest.raises(MechanismError, match="'push' is a load, not a joint"):
+        flexmb.simulate(system, 0.01, step=1e-3).reaction("push")
+
+
+def test_a_point_says_in_which_frame_it_is():
+    system, rod = hinged(position=(0, 0, 0), orientation=(0, 0, np.pi / 2))
+    other = system.add(flexmb.uniform_rod("other", mass=1.0, length=1.0), position=(0, 0.5, 0))
+    np.testing.assert_allclose(rod.at((0, 0.5, 0), frame="world").point, (0.5, 0, 0), atol=1e-15)
+    np.testing.assert_allclose(rod.at((0.5, 0, 0), frame="body").point, rod.at((0.5, 0, 0)).point)
+    np.testing.assert_allclose(system.ground.at((1, 2, 3), frame="world").point, (1, 2, 3))
+    system.revolute("elbow", rod.at((0, 0.5, 0), frame="world"), other, axis=(0, 0, 1))
+    mechanism = system.build()
+    assert flexmb.simulate(mechanism, 1e-3, step=1e-3).verdict.drift.opening < 1e-12
+    with pytest.raises(MechanismError, match=r"'wrld'.*body.*world"):
+        rod.at((0, 0, 0), frame="wrld")
+    with pytest.raises(MechanismError, match="ground has one frame"):
+        system.ground.at((0, 0, 0), frame="body")
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "text"),
+    [
+        (lambda s, b: s.drive("h", lambda t: t), MotionError, r"driver of 'h'.*time_functions\.function"),
+        (lambda s, b: s.drive("h", 3.0), MotionError, r"driver of 'h'.*found float 3.*time_functions\.constant"),
+        (lambda s, b: s.prescribe("p", s.ground, b, x=np.sin, at=(0, 0, 0)), MotionError, "motion of 'p'"),
+        (lambda s, b: s.load("l", b["end"], force=(1, 0, 0), factor=np.sin), MotionError, "factor of 'l'"),
+        (
+            lambda s, b: s.joint_spring("k", b, stiffness=1.0),
+            JointError,
+            "name of a joint.*found BodyHandle.*Existing: 'h'",
+        ),
+        (lambda s, b: s.joint_spring("k", "h", stiffness=lambda x: x), MechanismError, r"'k'.*number.*motor"),
+        (lambda s, b: s.joint_spring("k", "h", stiffness=1.0, free="x"), MechanismError, "'k'.*free"),
+        (lambda s, b: s.set_speed("h", "fast"), MechanismError, "'h'.*speed.*number"),
+    ],
+)
+def test_first_mistakes_are_named(build, error, text):
+    with pytest.raises(error, match=text):
+        build(*hinged())
+
+
+def test_a_bushing_over_a_gap_warns_of_its_preload():
+    def bushed(**options):
+        system = flexmb.System(name="arm")
+        rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0), position=(0.3, 0, 0))
+        system.bushing(
+            "b", system.ground.at((0, 0, 0)), rod["start"], stiffness=(100.0, 0, 0, 1, 1, 1), axis=(0, 0, 1), **options
+        )
+        return system
+
+    with pytest.warns(flexmb.PreloadWarning, match=r"'b'.*gap of.*0\.3.*force of 30.*free="):
+        pulled = bushed()
+    assert energies(pulled, pulled.build().initial).springs == pytest.approx(4.5)
+    asked = bushed(free=(0, 0, 0))
+    assert energies(asked, asked.build().initial).springs == pytest.approx(4.5)
+    relaxed = bushed(free="drawn")
+    assert energies(relaxed, relaxed.build().initial).springs == pytest.approx(0.0, abs=1e-20)
+    np.testing.assert_allclose(flexmb.accelerations(relaxed, relaxed.build().initial)[0], 0.0, atol=1e-12)
+    with pytest.raises(MechanismError, match="free"):
+        bushed(free=(1, 2))
+    with pytest.raises(MechanismError, match="drawn"):
+        bushed(free="relaxed")
+
+
+def test_a_table_of_a_driver_may_have_a_title(tmp_path):
+    path = tmp_path / "motion.csv"
+    path.write_text("time [s],angle [rad]\n0,0\n1,2.5\n")
+    np.testing.assert_array_equal(_columns(path), [[0, 1], [0, 2.5]])
+    path.write_text("# made by hand\nt,x\n0,0\n1,y\n")
+    with pytest.raises(MotionError, match=r"line 4.*'1,y'"):
+        _columns(path)
+    path.write_text("a title of one column\n0,0\n")
+    with pytest.raises(MotionError, match="line 1"):
+        _columns(path)

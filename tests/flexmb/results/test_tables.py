@@ -1,0 +1,117 @@
+"""Results as tables: pandas, polars, xarray and CSV files with a header row and units."""
+
+import csv
+import sys
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum
+from test_cli import is_picture
+from typer.testing import CliRunner
+
+import flexmb
+from flexmb.cli.main import app
+from flexmb.errors import FileError, MeasureError, PictureError
+from flexmb.files import save_result
+from flexmb.results.table import DIMENSIONS, unit_of
+
+MEASURES = ["acceleration:second.end:size", "rate:elbow", "attitude:second:quaternion:w", "momentum:*:y"]
+
+
+@pytest.fixture(scope="module")
+def swinging():
+    return flexmb.simulate(double_pendulum(), 0.1, step=1e-3, output_step=0.01)
+
+
+def test_a_data_frame_has_names_and_units(swinging):
+    frame = swinging.to_dataframe(units="mm-t-s")
+    np.testing.assert_array_equal(frame["elbow rotation rate"], swinging.coordinate_rate("elbow"))
+    np.testing.assert_array_equal(frame.index, swinging.t)
+    units = frame.attrs["units"]
+    assert units["hinge force x"] == "N"
+    assert units["elbow rotation rate"] == "rad/s"
+    assert units["energy kinetic"] == "mJ"
+    assert units["t"] == "s"
+    chosen = swinging.to_dataframe(MEASURES)
+    assert list(chosen.columns) == MEASURES
+    assert chosen.attrs["units"]["momentum:*:y"] == "momentum"
+    np.testing.assert_array_equal(chosen["momentum:*:y"], swinging.linear_momentum()[:, 1])
+
+
+def test_every_dimension_has_a_unit():
+    for dimension in DIMENSIONS:
+        assert "{" not in unit_of(dimension, "cm-kg-s")
+    assert unit_of("moment", "cm-kg-s") == "kg cm^2/s^2"
+    assert unit_of("moment", "m-kg-s") == "N m"
+    assert unit_of("moment") == "moment"
+    with pytest.raises(FileError, match=r"length, mass and time.*'mm'"):
+        unit_of("length", "mm")
+
+
+def test_a_data_frame_of_polars(swinging, monkeypatch):
+    polars = pytest.importorskip("polars")
+    frame = swinging.to_dataframe(MEASURES, library="polars")
+    assert isinstance(frame, polars.DataFrame)
+    assert frame.columns == ["t", *MEASURES]
+    np.testing.assert_array_equal(frame["rate:elbow"].to_numpy(), swinging.coordinate_rate("elbow"))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "xarray"])
+def test_a_library_that_is_missing_is_named(swinging, monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(FileError, match=f"pip install {library}"):
+        swinging.to_xarray() if library == "xarray" else swinging.to_dataframe(library=library)
+
+
+def test_an_unknown_library_or_measure_is_refused(swinging):
+    with pytest.raises(FileError, match=r"'spark'.*pandas"):
+        swinging.to_dataframe(library="spark")
+    with pytest.raises(MeasureError, match="A measure is"):
+        swinging.to_dataframe(["elbow"])
+
+
+def test_a_dataset_has_units(swinging):
+    data = swinging.to_xarray(MEASURES)
+    assert data["rate:elbow"].attrs["units"] == "angular velocity"
+    np.testing.assert_array_equal(data["rate:elbow"], swinging.coordinate_rate("elbow"))
+    np.testing.assert_array_equal(data.coords["t"], swinging.t)
+
+
+def test_a_csv_file_has_a_header_with_units_and_all_digits(swinging, tmp_path):
+    path = swinging.to_csv(tmp_path / "swing.csv", [*MEASURES, "acceleration:second@0.1,0,0:x"], units="m-kg-s")
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header[:3] == ["t [s]", "acceleration:second.end:size [m/s^2]", "rate:elbow [rad/s]"]
+    assert header[-1] == "acceleration:second@0.1,0,0:x [m/s^2]"
+    np.testing.assert_array_equal(np.array(rows, dtype=float)[:, 2], swinging.coordinate_rate("elbow"))
+    with pytest.raises(FileError, match="Cannot write"):
+        swinging.to_csv(tmp_path / "nowhere" / "x.csv")
+
+
+def test_the_command_line_writes_the_measures_that_are_named(swinging, tmp_path):
+    save_result(swinging, tmp_path / "swing.h5")
+    out, plot = tmp_path / "out.csv", tmp_path / "out.png"
+    arguments = ["view", str(tmp_path / "swing.h5"), "--table", str(out), "--units", "mm-t-s", "--plot", str(plot)]
+    for text in MEASURES[:2]:
+        arguments += ["--measure", text]
+    told = CliRunner().invoke(app, arguments)
+    assert told.exit_code == 0, told.output
+    assert out.read_text().splitlines()[0] == "t [s],acceleration:second.end:size [mm/s^2],rate:elbow [rad/s]"
+    assert is_picture(plot)
+
+
+def test_a_result_is_plotted_in_one_call(swinging, tmp_path):
+    figure, axes = swinging.plot(["rate:elbow", "coordinate:hinge", "rate:hinge"], tmp_path / "rates.png")
+    assert is_picture(tmp_path / "rates.png")
+    assert [axis.get_ylabel() for axis in axes] == ["angular velocity", "angle"]
+    assert figure.axes == axes
+    np.testing.assert_array_equal(axes[0].lines[0].get_ydata(), swinging.coordinate_rate("elbow"))
+    _, (axis,) = swinging.plot("acceleration:second.end:size", tmp_path / "tip.png", units="m-kg-s")
+    assert axis.get_ylabel() == "acceleration (m/s^2)"
+    assert axis.get_xlabel() == "time (s)"
+    _, (axis,) = swinging.plot(path=tmp_path / "joints.png")
+    assert [line.get_label() for line in axis.lines] == ["coordinate:hinge:rotation z", "coordinate:elbow:rotation z"]
+    free = flexmb.System()
+    free.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    with pytest.raises(PictureError, match="position:rod:x"):
+        flexmb.simulate(free, 0.01, step=1e-3).plot()

@@ -1,0 +1,110 @@
+"""Simulations start from states, results, equilibria and values of joints."""
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum, flexible_pendulum, slider_crank
+
+import flexmb
+from flexmb.errors import JointError, KinematicsError, MechanismError
+from flexmb.linear import equilibrium, steady_motion
+
+
+def one_step(system, **options):
+    return flexmb.simulate(system, 1e-3, step=1e-3, **options)
+
+
+def test_a_motion_goes_on_from_a_result():
+    whole = flexmb.simulate(double_pendulum(), 0.4, method="radau", step=1e-3, output_step=0.1)
+    first = flexmb.simulate(double_pendulum(), 0.2, method="radau", step=1e-3, output_step=0.1)
+    second = flexmb.simulate(double_pendulum(), 0.2, method="radau", step=1e-3, output_step=0.1, initial_state=first)
+    np.testing.assert_allclose(second.q[-1], whole.q[-1], atol=1e-12)
+    assert second.t[-1] == pytest.approx(0.4)
+
+
+def test_a_mechanism_stays_at_its_equilibrium():
+    system = flexible_pendulum(np.random.default_rng(1))
+    rest = equilibrium(system)
+    result = flexmb.simulate(system, 0.1, step=1e-3, initial_state=rest)
+    np.testing.assert_allclose(result.q[-1], rest.state.q, atol=1e-9)
+    assert result.t[0] == rest.state.t
+
+
+def test_a_steady_motion_goes_on_turning():
+    system = flexmb.System()
+    arm = system.add(flexmb.uniform_rod("arm", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), arm, axis=(0, 0, 1))
+    system.set_speed("hinge", 4.0)
+    result = flexmb.simulate(system, 0.1, step=1e-3, initial_state=steady_motion(system))
+    np.testing.assert_allclose(result.coordinate_rate("hinge"), 4.0, rtol=1e-9)
+
+
+def test_joints_have_the_values_and_rates_that_are_given():
+    result = one_step(double_pendulum(), initial_state={"hinge": (0.3, 1.5), "elbow": -4.0})
+    assert result.coordinate("hinge")[0] == pytest.approx(0.3, abs=1e-12)
+    assert result.coordinate("elbow")[0] == pytest.approx(-4.0, abs=1e-12)
+    assert result.coordinate_rate("hinge")[0] == pytest.approx(1.5, abs=1e-12)
+    assert result.coordinate_rate("elbow")[0] == pytest.approx(0.0, abs=1e-12)  # a value alone: it is at rest
+    free = one_step(double_pendulum(), initial_state={"hinge": (0.3, 1.5)})
+    assert abs(free.coordinate_rate("elbow")[0]) > 0.1  # not named: least kinetic energy
+    assert free.ledger.kinetic[0] < result.ledger.kinetic[0]
+
+
+def test_the_rest_of_a_loop_follows():
+    result = one_step(slider_crank(), initial_state={"bearing": (1.0, 10.0)})
+    x = 0.15 * np.cos(1.0) + np.sqrt(0.3**2 - (0.15 * np.sin(1.0)) ** 2)
+    assert result.position("slider")[0, 0] == pytest.approx(x, abs=1e-11)
+    h = 1e-5
+    near = [0.15 * np.cos(a) + np.sqrt(0.3**2 - (0.15 * np.sin(a)) ** 2) for a in (1 - h, 1 + h)]
+    assert result.velocity("slider")[0, 0] == pytest.approx(10 * (near[1] - near[0]) / (2 * h), abs=1e-8)
+
+
+def test_both_motions_of_a_cylindrical_joint_are_set():
+    system = flexmb.System()
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.cylindrical("sleeve", system.ground.at((0, 0, 0)), rod, axis=(0, 0, 1))
+    given = {"sleeve:rotation": (0.2, 3.0), "sleeve:translation": (0.5, -1.0)}
+    result = one_step(system, initial_state=given)
+    for name, (value, rate) in given.items():
+        dof = name.partition(":")[2]
+        assert result.coordinate("sleeve", dof)[0] == pytest.approx(value, abs=1e-12)
+        assert result.coordinate_rate("sleeve", dof)[0] == pytest.approx(rate, abs=1e-12)
+
+
+def test_the_value_of_a_driven_joint_must_be_that_of_its_driver():
+    agrees = one_step(slider_crank(speed=3.0), initial_state={"bearing": 0.0})
+    assert agrees.coordinate_rate("bearing")[0] == pytest.approx(3.0)
+    for value in (0.1, (0.0, 2.0)):
+        with pytest.raises(KinematicsError, match=r"'bearing' is driven.*value 0 and the rate 3.*Leave the joint out"):
+            one_step(slider_crank(speed=3.0), initial_state={"bearing": value})
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        ({"hinje": 0.1}, KinematicsError, "'hinje'.*hinge"),
+        ({"hinge": np.nan}, KinematicsError, r"finite number, or two"),
+        ({"hinge": (1, 2, 3)}, KinematicsError, r"\(value, rate\)"),
+        ({"hinge:translation": 1.0}, JointError, "no free translation"),
+        (3.0, MechanismError, "An initial state is.*float"),
+        (flexmb.State(0.0, np.zeros(7), np.zeros(6)), MechanismError, r"14 coordinates and 12 velocities.*\(7,\)"),
+        (flexmb.State(0.0, np.full(14, np.nan), np.zeros(12)), MechanismError, "not finite"),
+    ],
+    ids=str,
+)
+def test_what_is_no_initial_state_is_refused(given, error, text):
+    with pytest.raises(error, match=text):
+        one_step(double_pendulum(), initial_state=given)
+
+
+def test_the_state_of_another_mechanism_is_refused():
+    with pytest.raises(MechanismError, match=r"another mechanism, 'slider-crank'.*'first' \(0 elastic\).*'crank'"):
+        one_step(double_pendulum(), initial_state=one_step(slider_crank()))
+    flexible = flexible_pendulum(np.random.default_rng(1))
+    rest = equilibrium(flexible)
+    with pytest.raises(MechanismError, match=r"'random' \(0 elastic\).*'random' \(3 elastic\)"):
+        one_step(flexible.build().rigid(), initial_state=rest)
+
+
+def test_a_position_out_of_reach_names_the_joint():
+    with pytest.raises(KinematicsError, match="cannot be brought to 'guide'"):
+        one_step(slider_crank(), initial_state={"guide": 1.0})

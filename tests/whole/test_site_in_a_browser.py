@@ -1,0 +1,87 @@
+"""The built site in a browser: nothing scrolls sideways on a phone, nothing is fetched, formulas are typeset, the search finds what is looked for."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "site"
+BROWSER = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+@pytest.fixture(scope="module")
+def site():
+    """The site that `.ci/run` has built; it is built here where there is none."""
+    pytest.importorskip("sphinx")
+    pytest.importorskip("myst_nb")
+    if not (SITE / "index.html").exists():
+        subprocess.run([sys.executable, "-m", "sphinx", "-W", "-q", ROOT / "docs", SITE], check=True, cwd=ROOT)
+    return SITE
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def pages_of(site):
+    return sorted(p for p in site.rglob("*.html") if "_modules" not in p.parts and "_static" not in p.parts)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_scrolls_sideways_on_a_phone(site, browser, scheme):
+    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    fetched, errors = [], []
+    page.on("request", lambda request: fetched.append(request.url) if request.url.startswith("http") else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    wide = {}
+    for path in pages_of(site):
+        page.goto(path.as_uri())
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > 390:
+            wide[path.relative_to(site).as_posix()] = width
+    assert not wide
+    assert not fetched, "the site fetches nothing"
+    assert not errors
+
+
+def test_formulas_are_typeset(site, browser):
+    page = browser.new_page()
+    page.goto((site / "theory.html").as_uri())
+    page.wait_for_selector(".katex")
+    assert (
+        page.locator(".formula").count() == page.locator(".formula > .katex, .formula > .katex-display").count() > 100
+    )
+    assert page.locator(".katex-error").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("revolute", "api/generated/flexmb.System.html"),
+        ("craig_bampton", "api/generated/reduction.craig_bampton.html"),
+        ("install", "install.html"),
+        ("simulate", "api/generated/flexmb.simulate.html"),
+    ],
+)
+def test_the_search_leads_to_the_page(site, browser, words, page):
+    tab = browser.new_page()
+    tab.goto((site / "search.html").as_uri() + f"?q={words}")
+    tab.wait_for_selector("ul.search li a")
+    first = tab.locator("ul.search li a").first.get_attribute("href")
+    assert first.split("?")[0].split("#")[0] == page

@@ -239,12 +239,12 @@ def require_state(mechanism: Mechanism, state: State) -> None:
     if [len(state.q), len(state.w)] != sizes:
         raise MechanismError(
             f"A state of {mechanism.name!r} has {sizes[0]} coordinates and {sizes[1]} velocities; found "
-            f"{len(state.q)} and {len(state.w)}. Check that it is not a state of another mechanism."
+            f"{len(state.q)} and {len(state.w)}. Is it a state of another mechanism?"
         )
     if len(state.angles) not in (0, count := len(mechanism.turning)):
         raise MechanismError(
             f"A state of {mechanism.name!r} has {count} angles, those of its rotating joints and of its bushings, or "
-            f"none; found {len(state.angles)}. Check that it is not a state of another mechanism."
+            f"none; found {len(state.angles)}. Is it a state of another mechanism?"
         )
     for name in ("t", "q", "w", "angles"):
         if not np.isfinite(value := getattr(state, name)).all():
@@ -253,8 +253,8 @@ def require_state(mechanism: Mechanism, state: State) -> None:
         length = float(np.linalg.norm(state.q[start + 3 : start + 7]))
         if abs(length - 1) > UNIT:
             raise MechanismError(
-                f"The attitude of {body.name!r} in a state of {mechanism.name!r} must be a quaternion of length 1; "
-                f"found length {length:.9g}."
+                f"The attitude of {body.name!r} in a state of {mechanism.name!r} is a quaternion of length "
+                f"{length:.9g}; it must be 1."
             )
 
 

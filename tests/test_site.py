@@ -48,7 +48,7 @@ def test_every_public_name_is_in_the_api(room):
     ]
     for name in names:
         value = getattr(module, name)
-        if callable(value) and not name.startswith("_") and name not in {"require_inside", "check_derivatives"}:
+        if callable(value) and not name.startswith(("_", "require_", "check_derivatives")):
             assert id(value) in listed, f"docs/api lists no {room}.{name}"
 
 
@@ -90,7 +90,7 @@ def test_lists_become_parameters_with_types(rewritten):
     assert "\n- " not in text
     assert ":type value: :py:obj:`float <float>`" in rewritten("fem.pressure")
     assert "``ndarray`` " not in rewritten("fem.pressure")
-    assert ":param centre: (3,) in the body frame" in rewritten("flexmb.rigid_body")
+    assert ":param centre: (3,)" in rewritten("flexmb.rigid_body")
 
 
 def test_sentences_become_errors(rewritten):

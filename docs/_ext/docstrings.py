@@ -56,7 +56,9 @@ def imported(name: str) -> Any:
 def sources() -> list[tuple[str, str, str]]:
     """Family name of the first author, year and key of every entry of the bibliography."""
     entries = parse_file(str(DOCS / "references.bib")).entries
-    return [(" ".join(e.persons["author"][0].last_names), e.fields["year"], key) for key, e in entries.items()]
+    return [
+        (" ".join(e.persons["author"][0].last_names).strip("{}"), e.fields["year"], key) for key, e in entries.items()
+    ]
 
 
 class Scope:
@@ -273,7 +275,10 @@ class Page:
         rest = content[names.end() :]
         given = re.match(r"`\w+( = [^`]*)`$", names[0])
         rest = (f"`{given[1].strip(' =')}`" if given else "") + rest
-        body = [self.text(re.sub(r"^\s*[:;,]\s*", "", rest.strip())), ""]
+        said = re.sub(
+            r"^\s*[:;,]\s*", "", re.sub(r"^(\s*\([^)]*\)):", r"\1", rest).strip()
+        )  # "(3,): place" -> "(3,) place"
+        body = [self.text(said), ""]
         body += self.blocks(others)
         self.described[group[0]] = body
         for name in group[1:]:

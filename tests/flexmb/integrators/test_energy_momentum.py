@@ -196,5 +196,5 @@ def test_hht_is_of_second_order_with_its_own_damping():
         for name in ("generalised-alpha", "hht")
     ]
     assert lost[1] > lost[0] > 0
-    with pytest.raises(IntegratorError, match=r"from 0\.5 to 1"):
+    with pytest.raises(IntegratorError, match=r"between 0\.5 and 1"):
         flexmb.simulate(system, 1.0, step=0.01, method="hht", rho_inf=0.2)

@@ -1,4 +1,7 @@
-"""Quadrature rules on the reference cells: points (q, 3) and weights (q,), all weights positive, all points inside."""
+"""Quadrature rules on the reference cells: points (q, 3) and weights (q,), all weights positive, all points inside.
+
+The record of an element (`stiffness_rule`, `mass_rule`; `TET10` in tetrahedron.py) names the rules that it uses.
+"""
 
 from itertools import permutations
 

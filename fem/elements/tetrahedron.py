@@ -12,8 +12,8 @@ r"""Tetrahedra: tet4 (`tetra`) and tet10 (`tetra10`).
 
 tet4 has constant strain (1 point): it locks. It is far too stiff in bending (a slender beam of tet4 can be several
 times too stiff) and in volume near Poisson's ratio 1/2. Use it only for bodies whose elasticity does not matter;
-convert the mesh to tet10 otherwise. tet10 (4 points) has quadratic displacements, bends well and is the default choice
-for meshes made automatically.
+convert the mesh to tet10 otherwise. tet10 (4 points for the stiffness, 14 for the mass) has quadratic displacements,
+bends well and is the default choice for meshes made automatically.
 """
 
 import numpy as np
@@ -39,8 +39,8 @@ TET4 = Element(
     ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)),
     _shape4,
     _gradient4,
-    tetrahedron(1),
-    tetrahedron(2),
+    stiffness_rule=tetrahedron(1),
+    mass_rule=tetrahedron(2),
     mirrored=(0, 2, 1, 3),
     corner_volume=0.5**0.5,
     cube=_CUBE,
@@ -61,8 +61,8 @@ TET10 = Element(
     ((0, 2, 1, 6, 5, 4), (0, 1, 3, 4, 8, 7), (1, 2, 3, 5, 9, 8), (0, 3, 2, 7, 9, 6)),
     _shape10,
     _gradient10,
-    tetrahedron(2),
-    tetrahedron(5),
+    stiffness_rule=tetrahedron(2),
+    mass_rule=tetrahedron(5),
     mirrored=(0, 2, 1, 3, 6, 5, 4, 7, 9, 8),
     corner_volume=0.5**0.5,
     cube=_CUBE,

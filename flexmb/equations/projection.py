@@ -4,7 +4,8 @@ The kinetic energy of a velocity change `x` is `x^T M x / 2`. With a root `W` of
 M^-1`, block by block) and `x = W y` it is `|y|^2 / 2`, so that the solution of `J x = target` of least energy is the
 solution of `(J W) y = target` of least norm. Another choice of body frame transforms `M`, `J` and `x` together; the
 motion is the same. Whether equations are dependent is a property of the geometry and not of the masses, so ranks are
-those of `J` in the metric of displacements (`displacement_root`).
+those of `J` in the metric of displacements (`displacement_root`). The drift of joints over a simulation is measured in
+flexmb/results/verdict.py (`joint_drift`).
 """
 
 from collections.abc import Sequence

@@ -94,6 +94,7 @@ class Load:
 class Mechanism:
     """An immutable model: bodies, joints, force elements and loads, with the initial state as given by the user.
 
+    - `gravity` (3,): the acceleration of free fall, in world axes: (0, 0, -9.81) for z upwards, in m and s.
     - `rows`: the joint equations, followed by the rows of the force elements.
     - `joints` and `force_elements` refer to `rows` by index, `loads` and rows to `functions` and `laws`.
     - `start_rows`: free motions of joints with their initial speeds.

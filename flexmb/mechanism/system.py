@@ -42,7 +42,8 @@ class System:
         system.drive("bearing", flexmb.time_functions.constant_speed(100.0))
 
     A joint connects two places. A body without a point stands for the place of its partner. `axis` is a direction in
-    the world in the initial configuration. Units: consistent.
+    the world in the initial configuration. `gravity` (3,) is the acceleration of free fall in world axes: (0, 0, -9.81)
+    for z upwards, in m and s. Units: consistent.
 
     All methods raise `MechanismError`, or `JointError` for joints, when a name is taken or unknown, or a vector is not
     finite or of a wrong size.

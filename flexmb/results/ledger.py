@@ -22,8 +22,8 @@ class Ledger:
     `residual = kinetic + elastic + gravity + springs + heat + lost in impacts - work - (its initial value)` is the
     error of the simulation together with the numerical dissipation of the integrator.
 
-    `driver_work`: work of prescribed motions; `load_work`: work of loads, motors and force laws. `powers_of` in
-    flexmb/kernels/equations/residual.py computes their powers.
+    `driver_work`: work of prescribed motions; `load_work`: work of loads (forces and torques), motors and
+    force laws. `powers_of` in flexmb/kernels/equations/residual.py computes their powers.
     """
 
     t: Float[np.ndarray, "nt"]

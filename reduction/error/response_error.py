@@ -1,6 +1,7 @@
 """The relative error of a reduced body's response over a band, against the reference response.
 
-The bound itself: `reduction.error.reference_response`.
+`ResponseError.relative` bounds the error of the reduction from above, because it includes the error bound of the
+reference response, whose derivation is in `reduction.error.reference_response`.
 """
 
 from collections.abc import Sequence

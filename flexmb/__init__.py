@@ -71,6 +71,7 @@ from flexmb.integrators.generalised_alpha import HHT, GeneralisedAlpha
 from flexmb.integrators.method import Method
 from flexmb.integrators.radau import Radau
 from flexmb.mechanism import time_functions
+from flexmb.mechanism.frame_law import FrameLaw, Relative, law
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.split import SplitBody, split
 from flexmb.mechanism.state import State
@@ -104,6 +105,7 @@ __all__ = [
     "FileError",
     "FlexmbError",
     "FlexmbWarning",
+    "FrameLaw",
     "GeneralisedAlpha",
     "GimbalLockWarning",
     "GltfWarning",
@@ -133,6 +135,7 @@ __all__ = [
     "PreloadWarning",
     "Radau",
     "RedundantConstraintWarning",
+    "Relative",
     "Result",
     "RingingReactionsWarning",
     "SensitivityWarning",
@@ -157,6 +160,7 @@ __all__ = [
     "fem",
     "flexible_body",
     "full_factorial",
+    "law",
     "lie",
     "mass_matrix",
     "parameter_study",

@@ -28,7 +28,7 @@ from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, CompiledModel
 from flexmb.kernels.equations.displacement import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.locking import LOCKED
-from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row
+from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row, refuse_element_states
 from flexmb.mechanism.scales import force_units
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, table
@@ -117,6 +117,7 @@ def inverse_dynamics(
     Raises `InverseError` for input that does not fit, and `ConvergenceError` when no such motion is found.
     """
     mechanism = system.build() if isinstance(system, System) else system
+    refuse_element_states(mechanism, "Inverse dynamics")
     if len(servos) != len(actuators) or not servos:
         raise InverseError(
             "The numbers of actuators and of prescribed coordinates must be equal, and at least one; found "

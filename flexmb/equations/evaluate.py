@@ -136,7 +136,7 @@ def _unaccelerated(e: Equations, functions: np.ndarray, state: State) -> tuple[n
     Raises `LawError` when a force law fails.
     """
     found = e.residual(functions, state.q, state.w, np.zeros(len(state.w)), np.zeros(e.flat.joint_rows))
-    for law in e.mechanism.laws:
+    for law in e.mechanism.calls:
         if law.failure is not None:
             raise law.failure
     return found

@@ -45,6 +45,7 @@ class Equations:
 
     - `angles` (na,): continuous angles at the end of the last step (see `State`).
     - `expected` (na,): predicted angles at the next state, which select the turn of each angle there.
+    - `states` (nz,): states of the force elements between frames at the evaluated time.
     - `mistaken`: whether the elimination dropped joint equations that are independent geometrically, because masses are
       too far apart.
     """
@@ -56,13 +57,15 @@ class Equations:
     kinematics: MarkerKinematics = field(init=False)
     workspace: Workspace = field(init=False)
     expected: np.ndarray = field(init=False)
+    states: np.ndarray = field(init=False)
     mistaken: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.flat = compiled(self.mechanism)
         self.kinematics, self.workspace = make_marker_kinematics(self.flat), make_workspace(self.flat)
-        for law in self.mechanism.laws:
+        for law in self.mechanism.calls:
             law.forget()
+        self.states = np.array(self.mechanism.initial_states)
         self.angles = angles_near(self.mechanism, self.q, self.angles)
         self.expected = self.angles.copy()
 
@@ -75,10 +78,12 @@ class Equations:
         state.
         """
         energies, out = np.zeros(4), self.workspace.unbalanced
+        if len(self.states):
+            self.workspace.half[0], self.workspace.state_base[:] = 0.0, self.states
         residual(
             self.flat, q, w, wdot, multipliers, functions, self.expected, self.kinematics, self.workspace, out, energies
         )
-        require_sound(self.mechanism.laws)
+        require_sound(self.mechanism.calls)
         return out, energies
 
     def expect(self, displacement: np.ndarray | None = None, since: np.ndarray | None = None) -> None:
@@ -238,7 +243,9 @@ class Equations:
         functions = self.mechanism.function_values(t)
         wdot, multipliers = self.accelerations(functions, q, w)
         energies = self.residual(functions, q, w, wdot, multipliers)[1]
-        return Snapshot(t, q, w, wdot, multipliers, work, energies, self.angles_there(functions))
+        return Snapshot(
+            t, q, w, wdot, multipliers, work, energies, self.angles_there(functions), states=self.states.copy()
+        )
 
     def masses(self) -> list[np.ndarray]:
         """The mass matrix (6+m, 6+m) of each body at the last state."""
@@ -271,8 +278,8 @@ class Equations:
     def diverged(self, t: float, h: float, w: np.ndarray) -> FlexmbError:
         """The error to raise when the iteration of a step fails, or the error of the user's law that caused the
         failure."""
-        require_sound(self.mechanism.laws)
-        for law in self.mechanism.laws:
+        require_sound(self.mechanism.calls)
+        for law in self.mechanism.calls:
             if law.failure is not None:
                 return law.failure
         if over := self._turned_over():

@@ -400,7 +400,7 @@ def _consistent(mechanism: Mechanism, flat: CompiledModel, redundant: tuple[str,
     if found.assembly_displacement > NOTICEABLE:
         _warn_of_moved_bodies(mechanism, flat, found.q)
     w = consistent_velocity(mechanism, flat, found.q)
-    state = State(mechanism.initial.t, found.q, w, found.angles)
+    state = State(mechanism.initial.t, found.q, w, found.angles, element_states=mechanism.initial.element_states)
     wdot, multipliers = accelerations(mechanism, state, mechanism.function_values(state.t))
     return Start(state, wdot, multipliers, found.assembly_displacement, redundant)
 

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmb.mechanism.state import State
+
 
 class Snapshot(NamedTuple):
     """The motion at one time; see `Result` and `Ledger`.
@@ -13,6 +15,7 @@ class Snapshot(NamedTuple):
     - `energies` (4,): kinetic, elastic, gravitational, of springs.
     - `angles` (na,): continuous angles (radians).
     - `lost`: energy dissipated in impacts.
+    - `states` (nz,): states of the force elements between frames.
     """
 
     t: float
@@ -24,3 +27,9 @@ class Snapshot(NamedTuple):
     energies: np.ndarray
     angles: np.ndarray
     lost: float = 0.0
+    states: np.ndarray = np.zeros(0)
+
+    @property
+    def state(self) -> State:
+        """The state of this motion, without the changes by events."""
+        return State(self.t, self.q, self.w, self.angles, element_states=self.states)

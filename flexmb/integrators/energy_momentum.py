@@ -41,9 +41,11 @@ from flexmb.integrators.integrator import Steps
 from flexmb.integrators.method import Method, register
 from flexmb.integrators.travel import Travel, flying
 from flexmb.kernels.base.algebra import left_jacobian, rotation_exp
-from flexmb.kernels.base.data import GROUND, make_marker_kinematics
+from flexmb.kernels.base.data import GROUND, SPIN, make_marker_kinematics
 from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.equations.elements import element_tangents
 from flexmb.kernels.equations.rows import place_markers
+from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.mean_rows import mean_rows, quadrature
 from flexmb.kernels.steps.solve import INACTIVE, solve_rows
 from flexmb.mechanism.mechanism import Mechanism
@@ -281,7 +283,7 @@ class EnergyMomentumRun:
                 return None
             if settled > MORE or (settled and found.unbalanced <= BALANCED):
                 return z
-            x = np.concatenate(self._correction(found, step.h))
+            x = np.concatenate(self._correction(found, step))
             size = self._size(x)
             self._steps.iterations += 1
             if not np.isfinite(size) or (iteration > 3 and size > max(SLOW * previous, self._rounding())):
@@ -337,15 +339,18 @@ class EnergyMomentumRun:
                     self._factored = None
         return None
 
-    def _correction(self, found: _Balance, h: float) -> tuple[np.ndarray, np.ndarray]:
+    def _correction(self, found: _Balance, step: _Step) -> tuple[np.ndarray, np.ndarray]:
         """Correction of displacement and multipliers with the matrix of generalised-alpha."""
         flat, nj = self.flat, self.flat.joint_rows
         nr = len(flat.row_kind)
         compliance, rows, change = np.full(nr, INACTIVE), np.zeros(nr), np.zeros(nr)
         compliance[:nj], rows[:nj] = 0.0, -found.closure
-        stiffness = flat.row_stiffness[nj:] + 2 / h * flat.row_damping[nj:]
+        stiffness = flat.row_stiffness[nj:] + 2 / step.h * flat.row_damping[nj:]
         compliance[nj:] = np.where(stiffness > 0, 1 / np.where(stiffness > 0, stiffness, 1.0), INACTIVE)
-        x, workspace = np.zeros(len(found.forces)), self._weightless.workspace
+        x, workspace, h = np.zeros(len(found.forces)), self._weightless.workspace, step.h
+        if len(flat.element_row):
+            element_tangents(flat, step.middle, self._weightless.kinematics, workspace, 2 / h)
+            compliance[np.add.outer(flat.element_row, np.arange(6)).ravel()] = COUPLED
         workspace.previous_multipliers[:] = 0.0
         if solve_rows(flat, workspace, 4 / h**2, 2 / h, 1.0, compliance, -2 * found.forces, rows, x, change)[0] < 0:
             raise self.equations.no_mass(self.t)
@@ -392,6 +397,8 @@ class EnergyMomentumRun:
         given[driven] = (after - self._functions)[flat.row_function[:nj][driven], 0]
         change[:nj] += given
         G = self._mean_jacobian(D)
+        spins = flat.row_kind == SPIN  # these rows have a rate, but no coordinate
+        change[spins] = G[spins] @ D
         G += self._along_relative_motion(G, D, change)
         forces = self._inertia(D, h, qm, q1, w1, mean) - self._weight(D, qm, q1)
         work = np.zeros(4)
@@ -406,6 +413,8 @@ class EnergyMomentumRun:
             acts = flat.row_function[nj:] >= 0
             effort[acts] = middle[flat.row_function[nj:][acts], 0]
             effort += self._laws(middle, stretch, rate)
+            elements = np.add.outer(flat.element_row, np.arange(6)).ravel()
+            effort[elements - nj] = e.workspace.efforts[elements]
             internal = -flat.row_stiffness[nj:] * stretch - flat.row_damping[nj:] * rate
             forces -= G[nj:].T @ (effort + internal)
         reactions = G[:nj].T @ multipliers

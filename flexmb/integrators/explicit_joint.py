@@ -100,7 +100,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
             self._forces,
             powers,
         )
-        require_sound(self.equations.mechanism.laws)
+        require_sound(self.equations.mechanism.calls)
         powers_of(self._part, functions, none, w, self._workspace, powers)
         return powers
 

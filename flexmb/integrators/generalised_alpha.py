@@ -117,6 +117,7 @@ class GeneralisedAlpha(AdaptiveMethod):
 
     order: ClassVar[int] = 2
     hht: ClassVar[bool] = False
+    integrates_states: ClassVar[bool] = True
 
     rho_inf: float = 0.9
     coordinates: Coordinates = "absolute"
@@ -200,8 +201,11 @@ class GeneralisedAlphaRun:
     def _put(self, begin: Start) -> None:
         """Set the motion and its powers to initial conditions."""
         self._begin = begin
+        if len(begin.state.element_states):
+            self.equations.states[:] = begin.state.element_states
         self.motion = self._motion(begin)
         self._evaluate()
+        self.motion.state_rates[:] = self.equations.workspace.state_rates
         self.motion.powers[0] = self.equations.powers(self._at_end, begin.state.w, begin.multipliers)
 
     def _motion(self, begin: Start) -> IntegratorState:
@@ -228,6 +232,8 @@ class GeneralisedAlphaRun:
                 increment=np.zeros(ny),
                 correction=np.zeros(ny),
                 multipliers=begin.multipliers.copy(),
+                states=e.states,
+                state_rates=np.zeros(len(e.states)),
                 angles=e.angles,
                 expected=e.expected,
                 powers=np.zeros((2, 4)),
@@ -273,7 +279,8 @@ class GeneralisedAlphaRun:
         if self.project and self.flat.joint_rows:
             w = w - e.mass_weighted_projection(e.broken_rates(self._at_end, w))
             energies = e.residual(self._at_end, m.q, w, m.wdot, m.multipliers)[1]
-        return Snapshot(self.t, m.q, w, m.wdot, m.multipliers, m.work, energies, e.angles_there(self._at_end))
+        angles = e.angles_there(self._at_end)
+        return Snapshot(self.t, m.q, w, m.wdot, m.multipliers, m.work, energies, angles, states=e.states)
 
     def _listen(self) -> None:
         """Warn, once, when the accelerations that violate the joint equations alternate from step to step.
@@ -347,14 +354,16 @@ class GeneralisedAlphaRun:
         accurate from the first step (Arnold, Brüls and Cardona 2015).
         """
         m, mechanism, t = self.motion, self.equations.mechanism, self._begin.state.t
-        rates = [m.vdot.copy()]
+        rates, states = [m.vdot.copy()], m.states.copy()
         for s in (h, 2 * h):
             v = m.v + s * m.vdot
             q, w, bias = self._placed(m.pose, m.q, s * m.v + 0.5 * s * s * m.vdot, v, np.zeros_like(v))
             self.equations.expect(s * m.w)
+            self.equations.states[:] = states + s * m.state_rates
             wdot = self.equations.accelerations(mechanism.function_values(t + s), q, w)[0]
             rates.append(self._in_joints(q, wdot - bias))
         self.equations.expect()
+        self.equations.states[:] = states
         return np.asarray(-3 * rates[0] + 4 * rates[1] - rates[2]) / (2 * h)
 
     def to(self, target: float) -> Snapshot:
@@ -432,7 +441,7 @@ class GeneralisedAlphaRun:
     def _here(self) -> State:
         """The present state."""
         s = self.now()
-        return State(s.t, s.q, s.w, s.angles)
+        return s.state
 
     def _started(self, state: State) -> Start:
         return consistent_state(replace(self.equations.mechanism, initial=state, start_rows=()))
@@ -464,8 +473,9 @@ class GeneralisedAlphaRun:
             pace=Pace((), state.t, target),
         )
         s = run.to(target)
+        s = s._replace(states=self.motion.states + (target - state.t) * self.motion.state_rates)
         self._steps.take(1, target - state.t)
-        self._restart(State(target, s.q, s.w, s.angles), s.work, self.motion.last[SIZE])
+        self._restart(replace(s.state, t=target), s.work, self.motion.last[SIZE])
 
     def fixed(self, target: float, step: float) -> None:
         """Integrate to `target` by equal steps that are at most `step` long."""

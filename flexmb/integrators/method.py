@@ -41,6 +41,8 @@ class Method:
     name: ClassVar[str] = ""
     order: ClassVar[int] = 0
     """Order of the errors of positions in the step."""
+    integrates_states: ClassVar[bool] = False
+    """Whether states of force elements between frames (`System.force`) are integrated; otherwise they are refused."""
     step: float | None = None
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ import scipy.sparse.linalg as spla
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse, independent_rows
+from flexmb.kernels.equations.elements import element_tangents
 
 REGULAR = 1e-13
 """Regularisation of the block of the joint equations, relative to its diagonal, so that equations that are dependent up
@@ -59,6 +60,16 @@ def blocks_of(
     springs = G[nj:]
     K = sp.diags(np.concatenate(stiffness)) + springs.T @ sp.diags(flat.row_stiffness[nj:]) @ springs
     D = sp.diags(np.concatenate(damping)) + springs.T @ sp.diags(flat.row_damping[nj:]) @ springs
+    if len(flat.element_row):
+        functions = e.mechanism.function_values(t)
+        elements = springs[np.add.outer(flat.element_row - nj, np.arange(6)).ravel()]
+        element_tangents(flat, functions, e.kinematics, e.workspace, 0.0)
+        stiff = e.workspace.tangents.copy()
+        rate = flat.scales[1]
+        element_tangents(flat, functions, e.kinematics, e.workspace, 1.0 / rate)
+        damped = (e.workspace.tangents - stiff) * rate
+        K += elements.T @ sp.block_diag(stiff) @ elements
+        D += elements.T @ sp.block_diag(damped) @ elements
     M, kept = e.mass(), independent_rows(G[:nj], flat)
     return Blocks(M, (D + _gyroscopic(e, t, q, w, D)).tocsr(), K.tocsr(), G[:nj], kept)
 

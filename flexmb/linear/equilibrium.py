@@ -17,7 +17,7 @@ from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.equations.displacement import displace
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.mechanism import Mechanism, refuse_element_states
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, polynomial
@@ -107,6 +107,7 @@ def equilibrium(
     that the equilibrium is not unique.
     """
     mechanism = system.build() if isinstance(system, System) else system
+    refuse_element_states(mechanism, "An equilibrium")
     felt = vector(acceleration, "acceleration")
     if felt.any():
         mechanism = replace(mechanism, gravity=mechanism.gravity - felt)
@@ -133,6 +134,7 @@ def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilib
     mechanism whose shape changes as it rotates, or drivers that accelerate.
     """
     mechanism = system.build() if isinstance(system, System) else system
+    refuse_element_states(mechanism, "An equilibrium")
     return _in_steps(_at_speed(mechanism, t), None, moving=True)
 
 
@@ -179,6 +181,7 @@ def _settled(motion: TimeFunction, t: float) -> float:
 
 def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equilibrium:
     mechanism = system.build() if isinstance(system, System) else system
+    refuse_element_states(mechanism, "An equilibrium")
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = compiled(mechanism)

@@ -9,9 +9,9 @@ from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import inverse_moments, rigid_mass
 from flexmb.kernels.base.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, CompiledModel
 from flexmb.kernels.base.pointed import fields_of, pointed
-from flexmb.mechanism.elimination import elimination_of
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_of
+from flexmb.spatial.elimination import elimination_of
 from flexmb.spatial.layout import starts_of
 
 
@@ -84,7 +84,9 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
     at_rest = [rigid_mass(b.invariants.mass, b.invariants.s0, b.invariants.J0) for b in bodies]
     rest = np.array(at_rest).reshape(-1, 6, 6)
     rows, loads, markers = mechanism.rows, mechanism.loads, mechanism.markers
-    elimination = elimination_of([[markers[k].body for k in row.markers] for row in rows], modes)
+    elements = [force for force in mechanism.frame_forces if force.name in mechanism.force_elements]
+    first = [mechanism.force_elements[force.name][0] for force in elements]
+    elimination = elimination_of([[markers[k].body for k in row.markers] for row in rows], modes, first)
     return pointed(
         CompiledModel(
             gravity=np.array(mechanism.gravity, dtype=float),
@@ -129,6 +131,12 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             row_damping=np.array([r.damping for r in rows], dtype=float),
             row_law=np.array([mechanism.laws[r.law].address if r.law >= 0 else 0 for r in rows], dtype=np.int64),
             row_offset=np.array([r.offset for r in rows], dtype=float),
+            element_row=np.array(first, dtype=np.int64),
+            element_law=np.array([force.call.address for force in elements], dtype=np.int64),
+            element_updates=np.array([force.call.law.updates for force in elements], dtype=np.int64),
+            element_state=_starts([len(force.initial) for force in elements]),
+            element_parameter=_starts([len(force.parameters) for force in elements]),
+            element_parameters=np.array([x for force in elements for x in force.parameters], dtype=float),
             joint_rows=mechanism.joint_rows,
             **_angles(mechanism),
             **elimination,
@@ -138,6 +146,10 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             load_function=np.array([x.function for x in loads], dtype=np.int64),
         )
     )
+
+
+def _starts(sizes: list[int]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _angles(mechanism: Mechanism) -> dict[str, Any]:
@@ -179,6 +191,11 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
         values[name] = np.ascontiguousarray(values[name][rows])
     for name in ("load_marker", "load_follower", "load_wrench", "load_function"):
         values[name] = np.ascontiguousarray(values[name][loads])
+    places = {r: k for k, r in enumerate(rows.tolist())}
+    whole = [e for e, r in enumerate(flat.element_row.tolist()) if r in places]
+    if whole and len(whole) < len(flat.element_row):
+        raise ValueError("Rows of some frame forces only cannot be evaluated: states belong to all.")
+    values["element_row"] = np.array([places[flat.element_row[e]] for e in whole], dtype=np.int64)
     used = np.zeros(len(flat.marker_body), dtype=bool)
     used[values["row_markers"].ravel()] = used[values["load_marker"]] = True
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)

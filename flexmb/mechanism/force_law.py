@@ -130,7 +130,7 @@ class ForceLaw:
         """Address of the function for compiled code, valid during the lifetime of this object."""
         address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
         KNOWN[address] = self
-        _listen()
+        listen()
         return address
 
 
@@ -149,7 +149,8 @@ def _stored(typingctx: Any, address: Any, value: Any) -> Any:
     return types.void(types.int64, types.float64), make
 
 
-_store: Any = _stored
+stored: Any = _stored
+"""`stored(address, value)` stores a number at an address, in compiled code."""
 
 
 def _guarded(function: Any, refused: int) -> Any:
@@ -163,16 +164,16 @@ def _guarded(function: Any, refused: int) -> Any:
         except Exception:
             pass
         if not np.isfinite(effort):
-            _store(refused, 1.0)
-            _store(refused + 8, t)
-            _store(refused + 16, x)
-            _store(refused + 24, xdot)
+            stored(refused, 1.0)
+            stored(refused + 8, t)
+            stored(refused + 16, x)
+            stored(refused + 24, xdot)
         return effort
 
     return numba.cfunc(SIGNATURE)(call)
 
 
-def require_sound(laws: Iterable[ForceLaw]) -> None:
+def require_sound(laws: Iterable[Any]) -> None:
     """Raise the exception that interrupted one of the laws: `KeyboardInterrupt` or `SystemExit`."""
     for law in laws:
         if law.stopped is not None:
@@ -183,7 +184,7 @@ def require_sound(laws: Iterable[ForceLaw]) -> None:
 _listening: Callable[[Any], Any] | None = None
 
 
-def _listen() -> None:
+def listen() -> None:
     """Install a hook for exceptions that ctypes discards: those raised by a signal before the first line of
     `ForceLaw.__call__`.
 
@@ -195,8 +196,8 @@ def _listen() -> None:
     before = sys.unraisablehook
 
     def hear(dropped: Any) -> None:
-        law = next((law for law in list(KNOWN.values()) if _called(law, dropped)), None)
-        if isinstance(law, ForceLaw):
+        law: Any = next((law for law in list(KNOWN.values()) if _called(law, dropped)), None)
+        if law is not None:
             law.stopped = law.stopped or dropped.exc_value
         else:
             before(dropped)

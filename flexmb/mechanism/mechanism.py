@@ -15,6 +15,7 @@ from flexmb.bodies.body import Body
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION
 from flexmb.mechanism.force_law import ForceLaw
+from flexmb.mechanism.frame_law import FrameLawCall
 from flexmb.mechanism.joints import turns
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction
@@ -75,6 +76,17 @@ class Joint:
     rows: tuple[int, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class FrameForce:
+    """A force element between two frames: the `call` of its law, values of its `parameters` (np,) and the `initial`
+    states (ns,). Its six rows are `Mechanism.force_elements[name]`."""
+
+    name: str
+    call: FrameLawCall
+    parameters: tuple[float, ...] = ()
+    initial: tuple[float, ...] = ()
+
+
 @renamed(follows="follower")
 @dataclass(frozen=True, eq=False)
 class Load:
@@ -112,6 +124,7 @@ class Mechanism:
     initial: State
     start_rows: tuple[tuple[Row, float], ...] = ()
     laws: tuple[ForceLaw, ...] = ()
+    frame_forces: tuple[FrameForce, ...] = ()
 
     def __str__(self) -> str:
         def named(names: Iterable[str]) -> str:
@@ -129,6 +142,18 @@ class Mechanism:
     def __getstate__(self) -> dict[str, Any]:
         """Omit the compiled arrays, which contain addresses of this process."""
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
+
+    @property
+    def calls(self) -> tuple[ForceLaw | FrameLawCall, ...]:
+        """All calls of laws, which record their failures."""
+        return (*self.laws, *(force.call for force in self.frame_forces))
+
+    @property
+    def initial_states(self) -> Float[np.ndarray, "nz"]:
+        """The states (nz,) of all force elements between frames at the beginning."""
+        if len(self.initial.element_states):
+            return self.initial.element_states
+        return np.array([x for force in self.frame_forces for x in force.initial], dtype=float)
 
     @property
     def joint_rows(self) -> int:
@@ -227,7 +252,8 @@ class Mechanism:
         qs, vs = (starts[:-1] for starts in starts_of(modes))
         q = np.concatenate([self.initial.q[s : s + 7 + m] for s, m in zip(qs, kept, strict=True)])
         w = np.concatenate([self.initial.w[s : s + 6 + m] for s, m in zip(vs, kept, strict=True)])
-        return replace(self, bodies=bodies, initial=State(self.initial.t, q, w, self.initial.angles))
+        initial = State(self.initial.t, q, w, self.initial.angles, element_states=self.initial.element_states)
+        return replace(self, bodies=bodies, initial=initial)
 
 
 def require_state(mechanism: Mechanism, state: State) -> None:
@@ -247,7 +273,12 @@ def require_state(mechanism: Mechanism, state: State) -> None:
             f"A state of {mechanism.name!r} has {count} angles, those of its rotating joints and of its bushings, or "
             f"none; found {len(state.angles)}. Is it a state of another mechanism?"
         )
-    for name in ("t", "q", "w", "angles"):
+    if len(state.element_states) not in (0, count := sum(len(force.initial) for force in mechanism.frame_forces)):
+        raise MechanismError(
+            f"The force elements of {mechanism.name!r} have {count} states; found {len(state.element_states)}. Is it a "
+            "state of another mechanism?"
+        )
+    for name in ("t", "q", "w", "angles", "element_states"):
         if not np.isfinite(value := getattr(state, name)).all():
             raise MechanismError(f"A state of {mechanism.name!r} must be finite; found {name} = {value}.")
     for body, start in zip(mechanism.bodies, starts_of(np.array([b.modes for b in mechanism.bodies]))[0], strict=False):
@@ -257,6 +288,17 @@ def require_state(mechanism: Mechanism, state: State) -> None:
                 f"The attitude of {body.name!r} in a state of {mechanism.name!r} is a quaternion of length "
                 f"{length:.9g}; it must be 1."
             )
+
+
+def refuse_element_states(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when force elements have states; `what` is the analysis that does not include them."""
+    if named := [force.name for force in mechanism.frame_forces if force.initial]:
+        raise MechanismError(
+            f"{what} does not include the states of force elements, and {', '.join(map(repr, named))} of "
+            f"{mechanism.name!r} have states ({', '.join(mechanism.frame_forces[0].call.law.states)}). "
+            "simulate(method='generalised-alpha') integrates them; for this analysis replace them by elements without "
+            "states."
+        )
 
 
 def _central(body: Body) -> np.ndarray:

@@ -43,6 +43,8 @@ class State:
     - `angles` (na,): continuous angles (radians), measured from the initial configuration, of the joints that rotate
       about their axis and then of the bushings (`Mechanism.turning`). An empty array stands for angles within half a
       turn.
+    - `element_states` (nz,): the states of the force elements between frames (`System.force`), in their order. An empty
+      array stands for their initial values.
     - `topology`: the changes by events up to this time. A simulation that starts from this state adopts them and needs
       the same events.
 
@@ -54,9 +56,10 @@ class State:
     w: Float[np.ndarray, "nv"]
     angles: Float[np.ndarray, "na"] = field(default_factory=lambda: np.zeros(0))
     topology: Topology = Topology()
+    element_states: Float[np.ndarray, "nz"] = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        for name in ("q", "w", "angles"):
+        for name in ("q", "w", "angles", "element_states"):
             found = np.asarray(getattr(self, name))
             if found.dtype.kind not in "fiu" or found.ndim != 1:
                 raise MechanismError(

@@ -17,11 +17,12 @@ from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import JointError, MechanismError, PreloadWarning
-from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TILT, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, SPIN, TILT, TRANSLATION
 from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, rotation_matrix, vector
 from flexmb.mechanism.force_law import ForceLaw
+from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
 from flexmb.mechanism.joints import joint_dof, joint_kind
-from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row, driver_row
+from flexmb.mechanism.mechanism import FrameForce, Joint, Load, Marker, Mechanism, Row, driver_row
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
 from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation
@@ -63,6 +64,7 @@ class System:
         self._functions: list[TimeFunction] = []
         self._start_rows: list[tuple[Row, float]] = []
         self._laws: list[ForceLaw] = []
+        self._frame_forces: list[FrameForce] = []
 
     # bodies ------------------------------------------------------------------------------------------------------
 
@@ -450,6 +452,35 @@ class System:
             for i, kind in enumerate((TRANSLATION, TRANSLATION, TRANSLATION, TILT, TILT, ANGLE))
         ]
 
+    def force(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        law: BoundLaw | FrameLaw,
+        *,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Add a force element between two frames: a force and a moment from their relative motion, time and own states.
+
+        `law` is a law of `flexmb.forces` or of the decorator `flexmb.law`, with values of its parameters:
+        `law=strut(stiffness=1e5)`. The frames are at the two places, with z along `axis`, a world direction in the
+        initial configuration; the law sees `b` from `a` (`flexmb.Relative`), in axes of `a`.
+
+        Raises `LawError` when parameters have no values, and `MechanismError` as all methods.
+        """
+        if isinstance(law, FrameLaw):
+            law = law()
+        if not isinstance(law, BoundLaw):
+            raise MechanismError(
+                f"Force {name!r}: law is a law of flexmb.forces or of the decorator flexmb.law; found "
+                f"{type(law).__name__}."
+            )
+        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Force {name!r}, axis")))
+        self._forces[name] = [Row(kind, pair, (i, 0)) for kind in (TRANSLATION, SPIN) for i in range(3)]
+        self._frame_forces.append(FrameForce(name, FrameLawCall(law.law, name), law.parameters, law.initial))
+
     def _relaxed(
         self, name: str, pair: tuple[int, int], frame: np.ndarray, stiffness: list[float], free: ArrayLike | str | None
     ) -> list[float]:
@@ -604,6 +635,7 @@ class System:
             initial=State(0.0, q, w),
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
+            frame_forces=tuple(self._frame_forces),
         )
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
 """`Result`: the motion of a mechanism with its reactions and its energy ledger."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -84,6 +84,7 @@ class Result:
     - `happened`: the events that occurred.
     - `topologies`: times from which on other joints act, with the joints locked and released.
     - `unresolved`: descriptions of functions of time that vary faster than the fixed steps resolve.
+    - `element_states` (nt, nz): states of the force elements between frames (see `State`).
     """
 
     mechanism: Mechanism
@@ -98,13 +99,15 @@ class Result:
     happened: tuple[EventRecord, ...] = ()
     topologies: tuple[tuple[float, Topology], ...] = ()
     unresolved: tuple[str, ...] = ()
+    element_states: Float[np.ndarray, "nt nz"] = field(default_factory=lambda: np.zeros((0, 0)))
 
     def state(self, index: int) -> State:
         """The state at the stored time number `index`."""
         t = float(self.t[index])
         changed = [topology for time, topology in self.topologies if time <= t]
         angles, topology = np.array(self.angles[index]), changed[-1] if changed else Topology()
-        return State(t, self.q[index].copy(), self.w[index].copy(), angles, topology)
+        states = np.array(self.element_states[index]) if self.element_states.size else np.zeros(0)
+        return State(t, self.q[index].copy(), self.w[index].copy(), angles, topology, states)
 
     def elastic(self, body: str) -> Float[np.ndarray, "nt m"]:
         """Elastic coordinates eta (nt, m) of a body over time."""

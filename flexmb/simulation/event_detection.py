@@ -379,7 +379,7 @@ class EventDetection:
     def _carry_out(self, events: Sequence[Event], look: Look) -> State:
         """Execute releases, then locks and impacts; returns the state after them."""
         s = look.snapshot
-        state = State(s.t, s.q.copy(), s.w.copy(), s.angles)
+        state = replace(s.state, q=s.q.copy(), w=s.w.copy())
         for event in events:
             if isinstance(event.do, Release):
                 self._release(event.do.joint)
@@ -534,7 +534,8 @@ class EventDetection:
 
     def _state_of(self, mechanism: Mechanism, s: State | Snapshot) -> State:
         """The state with the angles of this variant of the mechanism."""
-        return State(s.t, s.q, s.w, mechanism.angles_of(self.mechanism, s.angles))
+        state = s if isinstance(s, State) else s.state
+        return replace(state, angles=mechanism.angles_of(self.mechanism, s.angles), topology=Topology())
 
     def _start_from(self, state: State, work: np.ndarray) -> Callable[[], Leg]:
         """A function that starts an integration from a state with the current joints.
@@ -570,7 +571,7 @@ class _Again:
     @cached_property
     def _leg(self) -> Callable[[], Leg]:
         s = self._from.snapshot
-        return self._watched._start_from(State(s.t, s.q, s.w, s.angles), s.work)
+        return self._watched._start_from(s.state, s.work)
 
     def __call__(self, t: float) -> Sight:
         """The measures at `t`."""

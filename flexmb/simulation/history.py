@@ -38,9 +38,8 @@ class History:
 
     def __init__(self, mechanism: Mechanism, count: int, path: str | Path | None = None) -> None:
         first = mechanism.initial
-        widths = np.array(
-            [1, len(first.q), len(first.w), len(first.w), mechanism.joint_rows, 4, 4, len(mechanism.turning), 1]
-        )
+        nv, nj, na, nz = len(first.w), mechanism.joint_rows, len(mechanism.turning), len(mechanism.initial_states)
+        widths = np.array([1, len(first.q), nv, nv, nj, 4, 4, na, 1, nz])
         numbers = count * int(widths.sum())
         self._file = None if path is None else _HistoryFile(Path(path), numbers)
         whole = np.zeros(numbers) if self._file is None else self._file.numbers
@@ -69,9 +68,22 @@ class History:
             self._file.publish(
                 self._filled, dict(zip(Snapshot._fields, (t.shape[1] for t in self._tables), strict=True))
             )
-        t, q, w, wdot, multipliers, work, energies, angles, lost = (table[: self._filled] for table in self._tables)
+        filled = (table[: self._filled] for table in self._tables)
+        t, q, w, wdot, multipliers, work, energies, angles, lost, states = filled
         ledger = Ledger(t[:, 0], *np.hstack([energies, work, lost]).T)
-        return Result(self._mechanism, t[:, 0], q, w, wdot, multipliers, angles, ledger, statistics, tuple(happened))
+        return Result(
+            self._mechanism,
+            t[:, 0],
+            q,
+            w,
+            wdot,
+            multipliers,
+            angles,
+            ledger,
+            statistics,
+            tuple(happened),
+            element_states=states,
+        )
 
 
 class _HistoryFile:

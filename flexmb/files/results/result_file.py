@@ -16,7 +16,8 @@ from flexmb.files.storage.sound import require_numbers, require_sound_mechanism,
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.force_law import ForceLaw
-from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row
+from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
+from flexmb.mechanism.mechanism import FrameForce, Joint, Load, Marker, Mechanism, Row
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
 from flexmb.results.ledger import Ledger
@@ -34,7 +35,7 @@ def save_result(result: Result, path: str | Path) -> Path:
 
     Raises `FileError` when the file cannot be written.
     """
-    tree = {name: getattr(result, name) for name in ("t", "q", "w", "wdot", "multipliers", "angles")}
+    tree = {name: getattr(result, name) for name in ("t", "q", "w", "wdot", "multipliers", "angles", "element_states")}
     tree["ledger"] = {f.name: getattr(result.ledger, f.name) for f in fields(result.ledger)}
     tree["statistics"] = asdict(result.statistics)
     tree["happened"] = [asdict(h) for h in result.happened]
@@ -64,6 +65,9 @@ def load_result(path: str | Path) -> Result:
         rates = {name: tree[name] for name in ("w", "wdot", "multipliers")}
         ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
         require_sound_motion(mechanism, tree["t"], tree["q"], rates, ledger)
+        states = tree.get("element_states", np.zeros((0, 0)))
+        if len(states):
+            require_numbers(states, (len(tree["t"]), len(mechanism.initial_states)), "the states of force elements")
         angles = tree["angles"] if "angles" in tree else followed_angles(mechanism, tree["q"])
         require_numbers(angles, (len(tree["t"]), len(mechanism.turning)), "the angles")
         return Result(
@@ -86,6 +90,7 @@ def load_result(path: str | Path) -> Result:
                 )
                 for x in tree.get("topologies", [])
             ),
+            element_states=states,
             unresolved=tuple(str(text) for text in tree.get("unresolved", [])),
         )
     except FlexmbError as error:
@@ -107,10 +112,22 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "force_elements": {name: np.array(rows) for name, rows in m.force_elements.items()},
         "loads": _columns(m.loads, Load),
         "functions": [{"description": f.description, "values": np.array([f(x) for x in t])} for f in m.functions],
-        "initial": {name: getattr(m.initial, name) for name in ("t", "q", "w", "angles")},
+        "initial": {name: getattr(m.initial, name) for name in ("t", "q", "w", "angles", "element_states")},
         "start_rows": _columns([row for row, _ in m.start_rows], Row),
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
         "laws": [law.name for law in m.laws],
+        "frame_forces": [
+            {
+                "name": force.name,
+                "law": force.call.law.name,
+                "states": list(force.call.law.states),
+                "parameters": list(force.call.law.parameters),
+                "values": np.array(force.parameters),
+                "initial": np.array(force.initial),
+                "updates": force.call.law.updates,
+            }
+            for force in m.frame_forces
+        ],
     }
 
 
@@ -129,6 +146,23 @@ def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechani
         initial=State(**tree["initial"]),
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(ForceLaw(_no_code, name) for name in tree["laws"]),
+        frame_forces=tuple(_frame_force(force) for force in tree.get("frame_forces", [])),
+    )
+
+
+def _frame_force(tree: Tree) -> FrameForce:
+    states, parameters = (tuple(str(name) for name in tree[key]) for key in ("states", "parameters"))
+    values, initial = tree["values"], tree["initial"]
+    require_numbers(values, (len(parameters),), f"the parameters of {tree['name']!r}")
+    require_numbers(initial, (len(states),), f"the states of {tree['name']!r}")
+    law = FrameLaw(_no_frame_code, str(tree["law"]), states, parameters, updates=bool(tree["updates"]))
+    name = str(tree["name"])
+    return FrameForce(name, FrameLawCall(law, name), tuple(values.tolist()), tuple(initial.tolist()))
+
+
+def _no_frame_code(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> None:
+    raise NotImplementedError(
+        "the function of this force law is not in the file; build the mechanism again to simulate it"
     )
 
 

@@ -10,7 +10,7 @@ GROUND = -1
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 
 # kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
-TRANSLATION, DOT, DISTANCE, ANGLE, TILT = 0, 1, 3, 4, 6  # 2 and 5 occur in older result files
+TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files
 
 
 class CompiledModel(NamedTuple):
@@ -61,6 +61,13 @@ class CompiledModel(NamedTuple):
     row_law: np.ndarray  # (nr,) address of a force law, 0 for none
     row_offset: np.ndarray  # (nr,) free length or angle
     row_angle: np.ndarray  # (nr,) index of the angle that the row measures, -1 for none
+    element_row: np.ndarray  # (ne,) first of the six rows of each frame force; see kernels/equations/elements.py
+    element_law: np.ndarray  # (ne,) address of the law
+    element_updates: np.ndarray  # (ne,) 1: the law returns new states, 0: rates of states
+    element_state: np.ndarray  # (ne+1,) start of the states of each element
+    element_parameter: np.ndarray  # (ne+1,) start in `element_parameters`
+    element_parameters: np.ndarray
+    element_last: np.ndarray  # (ne,) last position in the order of elimination that an element shares an entry with
     angle_markers: np.ndarray  # (na, 2) markers between which the angle about their z axes is measured
     angle_driver: np.ndarray  # (na,) joint equation that prescribes the angle, -1 for none
     angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
@@ -91,6 +98,16 @@ class Workspace(NamedTuple):
     rates: np.ndarray  # (nr,)
     laws: np.ndarray  # (nr,) efforts of force laws
     wrenches: np.ndarray  # (nl, 6) wrenches of the loads, in world axes
+    states: np.ndarray  # (nz,) states of the frame forces at the evaluated time
+    state_base: np.ndarray  # (nz,) states of the frame forces without the part that depends on the evaluated motion
+    state_rates: np.ndarray  # (nz,)
+    half: np.ndarray  # (1,) half of the step in which states change; 0 at a given state
+    stored: np.ndarray  # (ne,) energies stored in frame forces
+    seen: np.ndarray  # (2, 18) relative motion of the frames of an element
+    answer: np.ndarray  # (2, 7+most states) what a law returns
+    tangents: np.ndarray  # (ne, 6, 6) effective stiffness of the frame forces in the matrix of a step
+    U: np.ndarray  # upper factor of the matrix of the rows, with frame forces
+    coupled: np.ndarray  # (nr,) 1 for the rows of frame forces, in the order of elimination
     bias: np.ndarray  # (6+mmax,)
     Lrr: np.ndarray  # (6, 6)
     six: np.ndarray  # (2, 6)
@@ -152,13 +169,19 @@ def make_marker_kinematics(flat: CompiledModel) -> MarkerKinematics:
 def make_workspace(flat: CompiledModel) -> Workspace:
     """A workspace for `flat`, filled with zeros."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
+    ne, nz, most = len(flat.element_row), int(flat.element_state[-1]), int(np.diff(flat.element_state).max(initial=0))
     shapes = {
         "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr,
-        "rates": nr, "laws": nr, "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
+        "rates": nr, "laws": nr, "states": nz, "state_base": nz, "state_rates": nz, "half": 1, "stored": ne,
+        "seen": (2, 18), "answer": (3, 7 + most), "tangents": (ne, 6, 6),
+        "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": nr,
+        "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
         "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
         "energies": 4,
     }  # fmt: skip
-    return pointed(Workspace(**{name: np.zeros(shape) for name, shape in shapes.items()}))
+    arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
+    arrays["coupled"][flat.row_place[np.add.outer(flat.element_row, np.arange(6))]] = 1.0
+    return pointed(Workspace(**arrays))

@@ -96,3 +96,29 @@ def inner(a, b, n):
 def three_rows(rows, k, x, m):
     """Inner products of the first m entries of rows k to k + 2 with x."""
     return (inner(rows[k], x, m), inner(rows[k + 1], x, m), inner(rows[k + 2], x, m))
+
+
+@njit(cache=True)
+def solve_small(A, x):
+    """Overwrite `x` (n,) by `A^-1 x`, and `A` (n, n) by its factors: Gaussian elimination with row pivoting.
+
+    A singular matrix leaves values that are not finite.
+    """
+    n = len(x)
+    for c in range(n):
+        p = c
+        for r in range(c + 1, n):
+            if abs(A[r, c]) > abs(A[p, c]):
+                p = r
+        for k in range(n):
+            A[c, k], A[p, k] = A[p, k], A[c, k]
+        x[c], x[p] = x[p], x[c]
+        for r in range(c + 1, n):
+            factor = A[r, c] / A[c, c] if A[c, c] != 0.0 else np.nan
+            for k in range(c, n):
+                A[r, k] -= factor * A[c, k]
+            x[r] -= factor * x[c]
+    for r in range(n - 1, -1, -1):
+        for k in range(r + 1, n):
+            x[r] -= A[r, k] * x[k]
+        x[r] = x[r] / A[r, r] if A[r, r] != 0.0 else np.nan

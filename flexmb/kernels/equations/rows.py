@@ -30,7 +30,7 @@ from flexmb.kernels.base.algebra import (
     sub,
     vector,
 )
-from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, SPIN, TILT, TRANSLATION
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
@@ -170,6 +170,8 @@ def row_geometry(kind, i, j, given, near, xa, A, xb, B):
         d = rotate_inv(A, sub(xb, xa))
         length = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
         return length - given, scale(1.0 / length, d), NOTHING
+    if kind == SPIN:  # a rate without a coordinate
+        return 0.0, NOTHING, _axis(i)
     S = relative(A, B)
     if kind == DOT:
         e = _axis(i)
@@ -258,7 +260,11 @@ def rows_from(flat, first, q, functions, angles, kinematics, values, G):
             xb,
             matrix(axes, b),
         )
-        if r >= flat.joint_rows and flat.row_kind[r] >= ANGLE and _opposed(A, matrix(axes, b)):
+        if (
+            r >= flat.joint_rows
+            and (flat.row_kind[r] == ANGLE or flat.row_kind[r] == TILT)
+            and _opposed(A, matrix(axes, b))
+        ):
             value = np.nan if _acts(flat, r) else 0.0
         values[r] = value
         force = rotate(A, nv)

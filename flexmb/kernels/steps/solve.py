@@ -29,6 +29,7 @@ from flexmb.kernels.base.dense import (
     solve6_all,
 )
 from flexmb.kernels.equations.bodies import add_elastic_inertia, lower_factor
+from flexmb.kernels.steps.coupled import COUPLED, factor_coupled, joints_alone, multiply_tangents, solve_coupled
 
 DEPENDENT = 1e-11  # relative size of a pivot below which a row is dependent
 CLOSED, CORRECTIONS = 1e-14, 5  # residual of a joint equation, relative to its terms, and corrections to reach it
@@ -236,6 +237,50 @@ def _solve_symmetric(start, first, L, scale, null_rows, previous_multipliers, t)
 
 
 @njit(cache=True)
+def couples(flat, compliance):
+    """Whether the matrix of the rows contains the tangents of frame forces."""
+    return len(flat.element_row) > 0 and compliance[flat.element_row[0]] == COUPLED
+
+
+@njit(cache=True)
+def _factor_with_elements(flat, workspace):
+    """Factorise the matrix of the rows with the tangents of frame forces; returns a basis (d, n) of its null space,
+    which is that of the joint equations."""
+    start, first, S = flat.envelope_start, flat.envelope_first, workspace.S
+    dependent = factor_coupled(flat, workspace, DEPENDENT)
+    if dependent == 0:
+        return np.zeros((0, len(first)))
+    if dependent < 0:
+        workspace.L[:] = np.nan
+        return np.zeros((0, len(first)))
+    alone = np.empty_like(S)
+    joints_alone(flat, workspace, S, alone)
+    return _factor_symmetric(start, first, alone, np.empty_like(S), workspace.scale)
+
+
+@njit(cache=True)
+def _solve_with_elements(flat, workspace, null_rows, t):
+    """As `_solve_symmetric`, with the factors of `_factor_with_elements`."""
+    n, dependent, scale, previous = len(t), len(null_rows), workspace.scale, workspace.previous_multipliers
+    multiply_tangents(flat, workspace, t)
+    if dependent > 0:
+        for r in range(n):
+            t[r] *= scale[r]
+        for k in range(dependent):
+            _subtract_part(null_rows[k], t)
+        for r in range(n):
+            t[r] /= scale[r]
+    solve_coupled(flat.envelope_start, flat.envelope_first, workspace.L, workspace.U, t)
+    if dependent > 0:
+        for r in range(n):
+            t[r] = (t[r] + previous[r]) / scale[r]
+        for k in range(dependent):
+            _subtract_part(null_rows[k], t)
+        for r in range(n):
+            t[r] = t[r] * scale[r] - previous[r]
+
+
+@njit(cache=True)
 def mass_times(flat, workspace, x, out):
     """`out = M x` (nv,) with the mass blocks in `workspace`."""
     for b in range(len(flat.modes)):
@@ -282,7 +327,7 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
     S[:] = 0.0
     for r in range(len(place)):
         inactive = compliance[r] == INACTIVE
-        S[start[place[r] + 1] - 1] = 1.0 if inactive else compliance[r]
+        S[start[place[r] + 1] - 1] = 1.0 if inactive else max(compliance[r], 0.0)
         t[place[r]] = 0.0 if inactive else -row_rhs[r]
     offset = 0
     for b in range(len(flat.modes)):
@@ -319,8 +364,11 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
                 c = place[flat.incident_row[low + p]]
                 if c <= place[r]:
                     S[at + c] += inner(row, X[p], n)
-    null_rows = _factor_symmetric(start, first, S, workspace.L, workspace.scale)
-    _multipliers(flat, workspace, null_rows, x, multipliers)
+    if couples(flat, compliance):
+        null_rows = _factor_with_elements(flat, workspace)
+    else:
+        null_rows = _factor_symmetric(start, first, S, workspace.L, workspace.scale)
+    _multipliers(flat, workspace, null_rows, couples(flat, compliance), x, multipliers)
     return min(len(null_rows), 1), null_rows
 
 
@@ -355,7 +403,7 @@ def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, m
             workspace.sixes[:1],
             solved.reshape(1, n),
         )
-    _multipliers(flat, workspace, null_rows, x, multipliers)
+    _multipliers(flat, workspace, null_rows, couples(flat, compliance), x, multipliers)
 
 
 @njit(cache=True)
@@ -410,18 +458,21 @@ def solve_joints(flat, workspace, compliance, rhs, row_rhs, x, multipliers):
 
 
 @njit(cache=True)
-def _multipliers(flat, workspace, null_rows, x, multipliers):
+def _multipliers(flat, workspace, null_rows, coupled, x, multipliers):
     """Compute the multipliers from the right-hand side `workspace.t` of the rows, and their effect on `x` (nv,)."""
     place, t = flat.row_place, workspace.t
-    _solve_symmetric(
-        flat.envelope_start,
-        flat.envelope_first,
-        workspace.L,
-        workspace.scale,
-        null_rows,
-        workspace.previous_multipliers,
-        t,
-    )
+    if coupled:
+        _solve_with_elements(flat, workspace, null_rows, t)
+    else:
+        _solve_symmetric(
+            flat.envelope_start,
+            flat.envelope_first,
+            workspace.L,
+            workspace.scale,
+            null_rows,
+            workspace.previous_multipliers,
+            t,
+        )
     offset = 0
     for b in range(len(flat.modes)):
         vs = flat.v_start[b]

@@ -8,10 +8,12 @@ from numba import njit
 from flexmb.kernels.base.data import GROUND, TRANSLATION
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.displacement import fastest_turn, largest_vector
+from flexmb.kernels.equations.elements import act, element_tangents
 from flexmb.kernels.equations.pivots import unwind
 from flexmb.kernels.equations.residual import law_slopes, powers_of, residual
-from flexmb.kernels.equations.rows import add_turns, angles_at, as_driven
+from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, row_rates
 from flexmb.kernels.equations.tree import joint_velocities, place_bodies
+from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
 
 BELOW_ERROR = 3e4
@@ -80,6 +82,8 @@ class IntegratorState(NamedTuple):
     increment: np.ndarray  # (ny,)
     correction: np.ndarray  # (ny,)
     multipliers: np.ndarray  # (joint_rows,)
+    states: np.ndarray  # (nz,) states of the frame forces at the end of the latest step
+    state_rates: np.ndarray  # (nz,) their rates there
     angles: np.ndarray  # (na,) continuous angles at the end of the latest step
     expected: np.ndarray  # (na,) predicted angles at the end of the present step
     powers: np.ndarray  # (2, 4) powers after the latest step and the step before
@@ -121,13 +125,16 @@ def row_compliances(flat, workspace, functions, gamma, compliance):
     """Write the compliance of every row in the iteration matrix to `compliance` (nr,).
 
     It is zero for joint equations, and the reciprocal of the stiffness plus `gamma` times the damping for force
-    elements.
+    elements. The rows of frame forces are `COUPLED`.
     """
     compliance[: flat.joint_rows] = 0.0
     for r in range(flat.joint_rows, len(compliance)):
         stiffness, damping = law_slopes(flat, workspace, functions, r)
         total = flat.row_stiffness[r] + stiffness + gamma * (flat.row_damping[r] + damping)
         compliance[r] = 1.0 / total if total > 0.0 else INACTIVE
+    for e in range(len(flat.element_row)):
+        for r in range(flat.element_row[e], flat.element_row[e] + 6):
+            compliance[r] = COUPLED
 
 
 @njit(cache=True)
@@ -197,6 +204,10 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
         place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
         if iteration > 1 and previous <= tolerance and not unsettled:
+            if len(motion.states) > 0:  # the states at the motion after the last correction
+                all_rows(flat, q, functions, expected, kinematics, values, workspace.G)
+                row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, w, workspace.rates)
+                act(flat, functions, kinematics, workspace)
             powers_of(flat, functions, multipliers, w, workspace, powers)
             return CONVERGED, iteration - 1, rate, later
         residual(flat, q, w, wdot, multipliers, functions, expected, kinematics, workspace, unbalanced, energies)
@@ -205,6 +216,8 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         for r in range(nj):
             row_rhs[r] = -values[r]
             workspace.previous_multipliers[flat.row_place[r]] = multipliers[r]
+        if slow and len(flat.element_row) > 0:
+            element_tangents(flat, functions, kinematics, workspace, gamma)
         outcome, null_rows = solve_step(
             slow, null_rows, flat, workspace, beta, gamma, compliance, unbalanced, row_rhs, x, change
         )
@@ -320,6 +333,17 @@ def _count_turns(flat, h, functions, motion, kinematics, workspace):
 
 
 @njit(cache=True)
+def _predict_states(flat, h, motion, workspace):
+    """Set the part of the states at the end of a step of size `h` that is known at its beginning."""
+    workspace.half[0] = 0.5 * h
+    for e in range(len(flat.element_row)):
+        rate = 0.5 * h if flat.element_updates[e] == 0 else 0.0
+        for k in range(flat.element_state[e], flat.element_state[e + 1]):
+            workspace.state_base[k] = motion.states[k] + rate * motion.state_rates[k]
+            workspace.state_rates[k] = motion.state_rates[k]
+
+
+@njit(cache=True)
 def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, kinematics, workspace):
     """Advance `motion` in place by `steps` steps of size `h`, to which its accelerations belong.
 
@@ -340,6 +364,8 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         # multipliers are not extrapolated: some components are never corrected if joints are redundant
         copy(motion.multipliers, multipliers)
         _predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
+        if len(motion.states) > 0:
+            _predict_states(flat, h, motion, workspace)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
         believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 else SLOW
         outcome, iterations, rate, later = _newton(
@@ -367,6 +393,8 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         copy(workspace.q, motion.q)
         copy(workspace.w, motion.w)
         copy(workspace.wdot, motion.wdot)
+        copy(workspace.states, motion.states)
+        copy(workspace.state_rates, motion.state_rates)
         copy(a, motion.a)
         copy(motion.next_v, motion.v)
         copy(motion.next_vdot, motion.vdot)

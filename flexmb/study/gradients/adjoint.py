@@ -16,7 +16,7 @@ from flexmb.spatial.configuration import difference
 from flexmb.study.gradients.aligned import Aligned
 from flexmb.study.gradients.begun import start_of, starts_apart
 from flexmb.study.gradients.dependence import Work
-from flexmb.study.gradients.model import Model, mechanism_of
+from flexmb.study.gradients.model import Model, mechanism_of, refuse_frame_forces
 from flexmb.study.gradients.rates import rates_of
 from flexmb.study.gradients.seeds import Over, Scalar, Series, scalar, seeds
 from flexmb.study.gradients.sensitivity import Gradient
@@ -70,6 +70,7 @@ def adjoint_gradient(
 
     def ask(step: float, progress: Progress) -> tuple[float, np.ndarray, _Swept]:
         base = mechanism_of(model, values)
+        refuse_frame_forces(base)
         recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(0.4 * x))
         wanted = scalar(series, over, recording.result)
         derivatives, swept = _derivatives(model, values, recording, wanted, relative_step, progress)

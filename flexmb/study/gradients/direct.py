@@ -11,7 +11,7 @@ from flexmb.kernels.derivatives.variation import make_variation, vary
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.simulation.recorded import Recording, record
 from flexmb.study.gradients.begun import start_of, starts_apart
-from flexmb.study.gradients.model import Model, mechanism_of
+from flexmb.study.gradients.model import Model, mechanism_of, refuse_frame_forces
 from flexmb.study.gradients.rates import Rates, rates_of
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.gradients.trust import error_of, other_step, suspicious, warn_of_errors
@@ -62,6 +62,7 @@ def direct_gradient(
     def ask(step: float, progress: Progress) -> tuple[Recording, dict[str, float], dict[str, np.ndarray], bool]:
         whole = 1.0 + 2.5 * len(values)
         base = mechanism_of(model, values)
+        refuse_frame_forces(base)
         recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(x / whole))
         outcome, doubted = dict(measure(recording.result)), False
         derivatives = {name: np.zeros(len(values)) for name in outcome}

@@ -20,6 +20,16 @@ def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
     return made.build() if isinstance(made, System) else made
 
 
+def refuse_frame_forces(mechanism: Mechanism) -> None:
+    """Raise `StudyError` when a mechanism has force elements between frames, whose derivatives are unknown."""
+    if mechanism.frame_forces:
+        raise StudyError(
+            f"The adjoint and the direct method do not include the derivatives of force elements between frames: "
+            f"{', '.join(repr(force.name) for force in mechanism.frame_forces)} of {mechanism.name!r}. Use "
+            "flexmb.study.gradient, which takes differences."
+        )
+
+
 def require_alike(a: Mechanism, b: Mechanism) -> None:
     """Raise `StudyError` when two mechanisms differ in more than numbers."""
     x, y = compiled(a), compiled(b)

@@ -15,14 +15,19 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from flexmb.kernels.base.data import GROUND
 
 
-def elimination_of(bodies_of_row: list[list[int]], modes: np.ndarray) -> dict[str, Any]:
+def elimination_of(bodies_of_row: list[list[int]], modes: np.ndarray, groups: list[int]) -> dict[str, Any]:
     """The entries of `CompiledModel` for the elimination of rows, from the two bodies of each row and the `modes` (nb,)
-    of all bodies. They are cached for mechanisms of the same structure with other parameters."""
-    return _elimination_of(tuple(map(tuple, bodies_of_row)), tuple(modes.tolist()))
+    of all bodies. They are cached for mechanisms of the same structure with other parameters.
+
+    `groups`: the first of each six rows that belong to a frame force, and remain together.
+    """
+    return _elimination_of(tuple(map(tuple, bodies_of_row)), tuple(modes.tolist()), tuple(groups))
 
 
 @lru_cache(maxsize=64)
-def _elimination_of(bodies_of_row: tuple[tuple[int, ...], ...], modes_of_body: tuple[int, ...]) -> dict[str, Any]:
+def _elimination_of(
+    bodies_of_row: tuple[tuple[int, ...], ...], modes_of_body: tuple[int, ...], groups: tuple[int, ...]
+) -> dict[str, Any]:
     modes = np.array(modes_of_body, dtype=np.int64)
     nr, nb = len(bodies_of_row), len(modes)
     touching = [(b, r, side) for r, pair in enumerate(bodies_of_row) for side, b in enumerate(pair) if b != GROUND]
@@ -31,12 +36,14 @@ def _elimination_of(bodies_of_row: tuple[tuple[int, ...], ...], modes_of_body: t
     counts = np.bincount(body, minlength=nb)
     meets = sp.csr_matrix((np.ones(len(row)), (row, body)), shape=(nr, nb))
     graph = (meets @ meets.T + sp.identity(nr)).tocsr()
-    order = reverse_cuthill_mckee(graph, symmetric_mode=True) if nr else np.zeros(0, dtype=np.int64)
+    order = _together(graph, groups) if nr else np.zeros(0, dtype=np.int64)
     place = np.empty(nr, dtype=np.int64)
     place[order] = np.arange(nr)
     first = np.arange(nr)
     pairs = graph.tocoo()
     np.minimum.at(first, place[pairs.row], place[pairs.col])
+    last = np.arange(nr)
+    np.maximum.at(last, place[pairs.row], place[pairs.col])
     return {
         "incident_start": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         "incident_row": np.ascontiguousarray(row),
@@ -46,4 +53,19 @@ def _elimination_of(bodies_of_row: tuple[tuple[int, ...], ...], modes_of_body: t
         "row_place": place,
         "envelope_start": np.concatenate([[0], np.cumsum(np.arange(nr) - first + 1)]).astype(np.int64),
         "envelope_first": first,
+        "element_last": last[place[np.array(groups, dtype=np.int64)]],
     }
+
+
+def _together(graph: sp.csr_matrix, groups: tuple[int, ...]) -> np.ndarray:
+    """The reverse Cuthill-McKee order (nr,) of the rows, in which the six rows of each group follow each other."""
+    nr = graph.shape[0]
+    member = np.zeros(nr, dtype=bool)
+    for r in groups:
+        member[r + 1 : r + 6] = True
+    leaders = np.flatnonzero(~member)
+    order = leaders[reverse_cuthill_mckee(graph[leaders][:, leaders].tocsr(), symmetric_mode=True)]
+    if not groups:
+        return np.asarray(order)
+    first = set(groups)
+    return np.concatenate([np.arange(r, r + 6) if r in first else [r] for r in order.tolist()])

@@ -1,0 +1,148 @@
+"""Force elements between two frames: a force and a moment from the relative motion of the frames and own states.
+
+Frame `b` is seen from frame `a`: position `d`, rotation `S = R_a^T R_b`, velocity `v = d'` and angular velocity
+`omega`, all resolved in `a`. A law returns the force and the moment on `b`, in axes of `a`; the opposite wrench acts on
+`a`. Each element has six rows, whose rates are `v` and `omega` (flexmb/kernels/equations/rows.py), and its wrench is
+the efforts of these rows, so that all that is done with rows is done with elements.
+
+States are local. Their value at the end of a step is `state_base + half * rate`, with the rate of the law at the end of
+the step, in which `state_base` holds the value and half of the rate at the beginning (trapezoidal rule, order 2). A law
+that returns new states computes them from `state_base`, the states at the beginning. With `half = 0` the states are
+those of `state_base`. The iteration for the states is nested in the evaluation of an element; the equations of the
+mechanism have no further unknowns.
+"""
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.algebra import matrix, product, relative, rotation_exp
+from flexmb.kernels.base.call import call_frame_law
+from flexmb.kernels.base.dense import solve_small
+
+SLOPE, NEAR = 1e-6, 1e-3
+"""Step of differences relative to a displacement or state, and the lower bound of the latter relative to the length of
+the mechanism, to an angle of one, or to the largest state of the element."""
+ATTEMPTS, SETTLED = 12, 1e-13
+"""Newton iterations for the states of an element, and their relative accuracy."""
+
+
+@njit(cache=True)
+def _answer(flat, workspace, e, t, seen, states, out):
+    """Call the law of element `e`: wrench (6), stored energy and rates of states, or new states, in `out`."""
+    k, p = flat.element_state[e], flat.element_parameter[e]
+    call_frame_law(flat.element_law[e], t, seen, states[k:], flat.element_parameters[p:], out)
+
+
+@njit(cache=True)
+def _settle(flat, workspace, e, t, seen, states, out):
+    """Evaluate element `e` for the relative motion `seen` (18,): its `states` (nz,) and what its law returns, `out`."""
+    first, last = flat.element_state[e], flat.element_state[e + 1]
+    half, base, n = workspace.half[0], workspace.state_base, last - first
+    for k in range(first, last):
+        states[k] = base[k]
+    _answer(flat, workspace, e, t, seen, states, out)
+    if n == 0 or half == 0.0:
+        return
+    if flat.element_updates[e] == 1:
+        for k in range(n):
+            states[first + k] = out[7 + k]
+        return
+    for k in range(n):
+        states[first + k] = base[first + k] + half * workspace.state_rates[first + k]
+    J, left = np.empty((n, n)), np.empty(n)
+    ahead = np.empty(7 + n)
+    for _ in range(ATTEMPTS):
+        _answer(flat, workspace, e, t, seen, states, out)
+        size, error = 0.0, 0.0
+        for k in range(n):
+            left[k] = states[first + k] - base[first + k] - half * out[7 + k]
+            size = max(size, abs(states[first + k]), abs(half * out[7 + k]))
+            error = max(error, abs(left[k]))
+        if not error > SETTLED * size or not np.isfinite(error):
+            return
+        for j in range(n):
+            kept = states[first + j]
+            shift = SLOPE * max(abs(kept), NEAR * size)
+            states[first + j] = kept + shift
+            _answer(flat, workspace, e, t, seen, states, ahead)
+            states[first + j] = kept
+            for k in range(n):
+                J[k, j] = (1.0 if j == k else 0.0) - half * (ahead[7 + k] - out[7 + k]) / shift
+        solve_small(J, left)
+        moved = 0.0
+        for k in range(n):
+            states[first + k] -= left[k]
+            moved = max(moved, abs(left[k]))
+        if moved <= SETTLED * size:
+            _answer(flat, workspace, e, t, seen, states, out)
+            return
+    out[:7] = np.nan
+
+
+@njit(cache=True)
+def _see(flat, kinematics, workspace, e, seen):
+    """The relative motion of the frames of element `e`: `d`, `S` row by row, `v` and `omega`."""
+    r = flat.element_row[e]
+    a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
+    S = relative(matrix(kinematics.axes, a), matrix(kinematics.axes, b))
+    for k in range(3):
+        seen[k] = workspace.values[r + k]
+        seen[12 + k] = workspace.rates[r + k]
+        seen[15 + k] = workspace.rates[r + 3 + k]
+    for k in range(9):
+        seen[3 + k] = S[k]
+
+
+@njit(cache=True)
+def act(flat, functions, kinematics, workspace):
+    """Set the efforts of the rows of all elements, and their states, rates of states and stored energies.
+
+    The values and rates of the rows must have been evaluated.
+    """
+    t, seen, out = functions[len(functions) - 1, 0], workspace.seen[0], workspace.answer[0]
+    for e in range(len(flat.element_row)):
+        _see(flat, kinematics, workspace, e, seen)
+        _settle(flat, workspace, e, t, seen, workspace.states, out)
+        r, first = flat.element_row[e], flat.element_state[e]
+        for k in range(6):
+            workspace.efforts[r + k] = out[k]
+        workspace.stored[e] = out[6]
+        if flat.element_updates[e] == 0:
+            for k in range(flat.element_state[e + 1] - first):
+                workspace.state_rates[first + k] = out[7 + k]
+
+
+@njit(cache=True)
+def element_tangents(flat, functions, kinematics, workspace, gamma):
+    """Effective stiffnesses `workspace.tangents` (ne, 6, 6) of all elements at the last evaluated state.
+
+    They are minus the derivatives of the wrench with respect to the relative displacement and rotation of `b`, in axes
+    of `a`, plus `gamma` times those with respect to velocities, by differences; the states follow.
+    """
+    t, seen, moved = functions[len(functions) - 1, 0], workspace.seen[0], workspace.seen[1]
+    out, states = workspace.answer[1], workspace.answer[2]
+    for e in range(len(flat.element_row)):
+        _see(flat, kinematics, workspace, e, seen)
+        r, first, count = flat.element_row[e], flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e]
+        for k in range(count):
+            states[k] = workspace.states[first + k]
+        size = np.sqrt(seen[0] * seen[0] + seen[1] * seen[1] + seen[2] * seen[2])
+        S = (seen[3], seen[4], seen[5], seen[6], seen[7], seen[8], seen[9], seen[10], seen[11])
+        for j in range(6):
+            for k in range(18):
+                moved[k] = seen[k]
+            if j < 3:
+                shift = SLOPE * (NEAR * flat.scales[0] + size)
+                moved[j] += shift
+            else:
+                shift = SLOPE
+                turn = (shift if j == 3 else 0.0, shift if j == 4 else 0.0, shift if j == 5 else 0.0)
+                turned = product(rotation_exp(turn), S)
+                for k in range(9):
+                    moved[3 + k] = turned[k]
+            moved[12 + j] += gamma * shift
+            _settle(flat, workspace, e, t, moved, workspace.states, out)
+            for i in range(6):
+                workspace.tangents[e, i, j] = (workspace.efforts[r + i] - out[i]) / shift
+        for k in range(count):
+            workspace.states[first + k] = states[k]

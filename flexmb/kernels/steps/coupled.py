@@ -1,0 +1,126 @@
+"""The matrix of the rows with frame forces, whose tangent stiffness couples six rows and need not be symmetric.
+
+With the tangent stiffness `K` (6, 6) of an element, its efforts change by `-s`, `s = K G x`. Together with the joint
+equations and `x = A^-1 (r - G^T s)` this gives `(I + K W) s = K G A^-1 r` for the rows of the element, in which
+`W = G A^-1 G^T` is the symmetric matrix of all rows. Singular and unsymmetric `K` are admitted: those of ropes that are
+slack, tyres, swirling fluid films. The product with `K` mixes rows within the envelope only, because the six rows of an
+element are neighbours in the order of elimination and act on the same bodies.
+
+The matrix is factorised as `L U` without pivoting, `L` by rows and `U` by columns within the same envelope. For a
+positive semi-definite `K` all pivots are positive.
+"""
+
+from numba import njit
+
+from flexmb.kernels.base.dense import copy
+
+COUPLED = -2.0
+"""Compliance that marks the rows of frame forces."""
+
+
+@njit(cache=True)
+def multiply_tangents(flat, workspace, t):
+    """Multiply the six entries of each element in `t` (nr,), in the order of elimination, by its tangent stiffness."""
+    six = workspace.six[0]
+    for e in range(len(flat.element_row)):
+        K, p = workspace.tangents[e], flat.row_place[flat.element_row[e]]
+        for i in range(6):
+            total = 0.0
+            for k in range(6):
+                total += K[i, k] * t[p + k]
+            six[i] = total
+        for i in range(6):
+            t[p + i] = six[i]
+
+
+@njit(cache=True)
+def _couple(flat, workspace, S, L, U):
+    """Write the lower triangle of the matrix, by rows, to `L` and the upper one, by columns, to `U`."""
+    start, first, six = flat.envelope_start, flat.envelope_first, workspace.six[0]
+    copy(S, L)
+    copy(S, U)
+    for e in range(len(flat.element_row)):
+        K, p = workspace.tangents[e], flat.row_place[flat.element_row[e]]
+        low = first[p]
+        for c in range(low, p + 6):  # columns before and within the element
+            for k in range(6):
+                at = p + k
+                six[k] = S[start[at] + c - low] if c <= at else S[start[c] + at - first[c]]
+            for i in range(6):
+                total = 1.0 if c == p + i else 0.0
+                for k in range(6):
+                    total += K[i, k] * six[k]
+                if c <= p + i:
+                    L[start[p + i] + c - low] = total
+                else:
+                    U[start[c] + p + i - first[c]] = total
+        for c in range(p + 6, flat.element_last[e] + 1):  # columns after it
+            if first[c] > p:
+                continue
+            at = start[c] + p - first[c]
+            for i in range(6):
+                total = 0.0
+                for k in range(6):
+                    total += K[i, k] * S[at + k]
+                U[at + i] = total
+
+
+@njit(cache=True)
+def factor_coupled(flat, workspace, dependent_below):
+    """Factorise the matrix of the rows `workspace.S` with the tangents of the elements into `workspace.L` (unit lower
+    triangle and inverse pivots) and `workspace.U`.
+
+    Rows whose pivot is below `dependent_below` times their diagonal are dropped, except those of elements. Returns the
+    number of dropped rows, or -1 if a pivot is not finite.
+    """
+    start, first, S, L, U = flat.envelope_start, flat.envelope_first, workspace.S, workspace.L, workspace.U
+    _couple(flat, workspace, S, L, U)
+    n, dropped = len(first), 0
+    for r in range(n):
+        row = start[r] - first[r]
+        for c in range(first[r], r):
+            low = max(first[r], first[c])
+            column, inverse = start[c] - first[c], L[start[c + 1] - 1]
+            down, up = L[row + c], U[row + c]
+            for k in range(low, c):
+                down -= L[row + k] * U[column + k]
+                up -= L[column + k] * U[row + k]
+            L[row + c] = down * inverse
+            U[row + c] = up if inverse != 0.0 else 0.0
+        pivot = L[row + r]
+        for k in range(first[r], r):
+            pivot -= L[row + k] * U[row + k]
+        if pivot > dependent_below * S[row + r] or (workspace.coupled[r] == 1 and pivot != 0.0):
+            L[row + r] = 1.0 / pivot
+        elif pivot == pivot:
+            L[row + r] = 0.0
+            dropped += 1
+        else:
+            return -1
+    return dropped
+
+
+@njit(cache=True)
+def solve_coupled(start, first, L, U, t):
+    """Overwrite `t` (n,) by the solution with the factors of `factor_coupled`; dropped rows are zero."""
+    n = len(t)
+    for r in range(n):
+        total = t[r]
+        for c in range(first[r], r):
+            total -= L[start[r] + c - first[r]] * t[c]
+        t[r] = total if L[start[r + 1] - 1] != 0.0 else 0.0
+    for r in range(n - 1, -1, -1):
+        t[r] *= L[start[r + 1] - 1]
+        for c in range(first[r], r):
+            t[c] -= U[start[r] + c - first[r]] * t[r]
+
+
+@njit(cache=True)
+def joints_alone(flat, workspace, S, L):
+    """Copy the matrix `S` of the rows to `L` without the entries of elements, for the null space of the joints."""
+    start, first, coupled = flat.envelope_start, flat.envelope_first, workspace.coupled
+    for r in range(len(first)):
+        for c in range(first[r], r + 1):
+            at = start[r] + c - first[r]
+            free = coupled[r] == 0 and coupled[c] == 0
+            L[at] = S[at] if free else 1.0 if r == c else 0.0

@@ -1,0 +1,296 @@
+"""Frame laws: forces and moments between two frames as functions of their relative motion and of own states."""
+
+import ctypes
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from jaxtyping import Float
+
+from fem.errors import unknown_name
+from flexmb.errors import LawError
+from flexmb.kernels.base.call import KNOWN
+from flexmb.mechanism.force_law import listen, stored
+
+
+class Relative(NamedTuple):
+    """The motion of frame `b` relative to frame `a`, in axes of `a`.
+
+    - `d` (3,): position of the origin of `b`.
+    - `S` (3, 3): rotation; its columns are the axes of `b`.
+    - `v` (3,): rate of `d` as observed in `a`.
+    - `omega` (3,): angular velocity of `b` relative to `a`.
+    """
+
+    d: np.ndarray
+    S: np.ndarray
+    v: np.ndarray
+    omega: np.ndarray
+
+
+def _names(function: Any) -> tuple[str, ...]:
+    return tuple(inspect.signature(getattr(function, "py_func", function)).parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class FrameLaw:
+    """A force law between two frames; made by the decorator `flexmb.law`.
+
+    `function(t, relative, states, parameters, wrench, rates)` writes the force `wrench[:3]` and the moment `wrench[3:]`
+    on frame `b`, at its origin and in axes of frame `a`, and the rates of the states, or with `updates` the states at
+    the end of the step. It may return the energy that the element stores. `relative` is a `Relative`; `states` (ns,)
+    and `parameters` (np,) must not be changed.
+
+    Call the law with values of its `parameters`, by name, to bind them: `law(stiffness=1e6)`.
+    """
+
+    function: Any
+    name: str
+    states: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    defaults: Mapping[str, float] = field(default_factory=dict)
+    updates: bool = False
+
+    def __call__(self, *, initial: Sequence[float] | Mapping[str, float] | None = None, **values: float) -> "BoundLaw":
+        """The law with values of its parameters, and initial values of its states (default: zeros).
+
+        Raises `LawError` when a parameter or state is missing, unknown or not a finite number.
+        """
+        for name in values:
+            if name not in self.parameters:
+                raise LawError(unknown_name(f"parameter of the law {self.name!r}", name, self.parameters))
+        given = {**self.defaults, **values}
+        if missing := [name for name in self.parameters if name not in given]:
+            raise LawError(f"The law {self.name!r} needs values of {', '.join(map(repr, missing))}.")
+        numbers = tuple(_finite(given[name], f"{name} of the law {self.name!r}") for name in self.parameters)
+        start = dict.fromkeys(self.states, 0.0)
+        if isinstance(initial, Mapping):
+            for name in initial:
+                if name not in start:
+                    raise LawError(unknown_name(f"state of the law {self.name!r}", name, self.states))
+            start |= dict(initial)
+        elif initial is not None:
+            if len(initial) != len(start):
+                raise LawError(f"The law {self.name!r} has {len(start)} states; found {len(initial)} initial values.")
+            start = dict(zip(self.states, initial, strict=True))
+        begin = tuple(_finite(x, f"the initial value of {n!r} of the law {self.name!r}") for n, x in start.items())
+        return BoundLaw(self, numbers, begin)
+
+    def __str__(self) -> str:
+        return f"law {self.name!r} of {', '.join(self.parameters) or 'no parameters'}" + (
+            f" with states {', '.join(self.states)}" if self.states else ""
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLaw:
+    """A frame law with values of its parameters (np,) and initial states (ns,)."""
+
+    law: FrameLaw
+    parameters: tuple[float, ...]
+    initial: tuple[float, ...]
+
+
+def _finite(value: Any, what: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if isinstance(value, bool) or not np.isfinite(number):
+        raise LawError(f"{what[0].upper()}{what[1:]} must be a finite number; found {value!r}.")
+    return number
+
+
+def law(
+    function: Any = None,
+    *,
+    states: int | Sequence[str] = (),
+    parameters: Sequence[str] | Mapping[str, float | None] = (),
+    updates: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Decorator that makes a force law between two frames of a function; see `FrameLaw`.
+
+        @flexmb.law(parameters={"stiffness": None, "damping": 0.0})
+        def strut(t, relative, states, parameters, wrench, rates):
+            k, c = parameters
+            for i in range(3):
+                wrench[i] = -k * relative.d[i] - c * relative.v[i]
+            return 0.5 * k * (relative.d @ relative.d)
+
+    - `states`: names of the states, or their number. States are local to each element: they change in the step in which
+      the law is evaluated (order 2), and are accepted with it.
+    - `parameters`: names of the parameters, or a mapping with default values (None: no default).
+    - `updates`: the function writes the states at the end of the step, computed from those at its beginning, instead of
+      their rates: for plasticity and other laws without a rate.
+
+    The function is compiled with numba; if that is impossible, it is called in Python, which takes some microseconds.
+
+    Raises `LawError` when the function does not have the six arguments, or names are repeated.
+    """
+
+    def keep(function: Any) -> FrameLaw:
+        title = str(name or getattr(function, "__name__", "law"))
+        expected = ("t", "relative", "states", "parameters", "wrench", "rates")
+        if not callable(function) or len(_names(function)) != 6:
+            raise LawError(
+                f"A law is a function of {', '.join(expected)}; {title!r} has "
+                f"{', '.join(_names(function)) if callable(function) else 'no arguments'}."
+            )
+        own = tuple(f"state {k + 1}" for k in range(states)) if isinstance(states, int) else tuple(states)
+        named = tuple(parameters)
+        for what, entries in (("states", own), ("parameters", named)):
+            if len(set(entries)) != len(entries):
+                raise LawError(f"The {what} of the law {title!r} must have different names; found {entries}.")
+        defaults = {k: v for k, v in parameters.items() if v is not None} if isinstance(parameters, Mapping) else {}
+        return FrameLaw(function, title, own, named, defaults, updates)
+
+    return keep if function is None else keep(function)
+
+
+class FrameLawCall:
+    """The call of a frame law by an element: compiled or in Python, with a record of failures.
+
+    Exceptions do not propagate through compiled code. A failed evaluation returns NaN, at which the step fails, and is
+    repeated in Python for its cause.
+    """
+
+    def __init__(self, law: FrameLaw, element: str) -> None:
+        self.law, self.name = law, element
+        self.stopped: BaseException | None = None
+        self._failure: LawError | None = None
+        ns, count = len(law.states), len(law.parameters)
+        self._refused = np.zeros(2 + 18 + ns + count)  # compiled: 1 after a failure, then its arguments
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrameLawCall, (self.law, self.name)
+
+    def __call__(self, t: float, seen: Any, states: Any, parameters: Any, out: Any) -> None:
+        """Evaluate the law in Python; `out` (7 + ns,) receives the wrench, the energy and rates or new states."""
+        ns, count = len(self.law.states), len(self.law.parameters)
+        arrays = [
+            x[:n] if isinstance(x, np.ndarray) else np.ctypeslib.as_array(x, (n,)) if n else np.zeros(0)
+            for x, n in zip((seen, states, parameters, out), (18, ns, count, 7 + ns), strict=True)
+        ]
+        motion, z, p, answer = arrays
+        answer[:] = 0.0
+        if self.stopped is not None:
+            answer[:] = np.nan
+            return
+        try:
+            function = getattr(self.law.function, "py_func", self.law.function)
+            energy = function(t, _relative(motion), z.copy(), p.copy(), answer[:6], answer[7:])
+            answer[6] = 0.0 if energy is None else float(energy)
+        except Exception as error:
+            self._failure = LawError(
+                f"The law of {self.name!r} failed at {self._where(t, motion, z)}: {type(error).__name__}: {error}."
+            )
+            self._failure.__cause__ = error
+            answer[:] = np.nan
+            return
+        except BaseException as error:  # Ctrl-C, sys.exit()
+            self.stopped = error
+            answer[:] = np.nan
+            return
+        if not np.isfinite(answer).all() and np.isfinite(motion).all() and np.isfinite(z).all():
+            self._failure = LawError(
+                f"The law of {self.name!r} returned {answer.tolist()} (force, moment, energy, states) at "
+                f"{self._where(t, motion, z)}."
+            )
+            answer[:] = np.nan
+
+    def _where(self, t: float, motion: np.ndarray, z: np.ndarray) -> str:
+        own = f", states {z.tolist()}" if len(z) else ""
+        return f"t = {t:.6g}, d = {motion[:3].tolist()}, v = {motion[12:15].tolist()}{own}"
+
+    def forget(self) -> None:
+        """Clear recorded failures at the beginning of a run."""
+        self.stopped = self._failure = None
+        self._refused[:] = 0.0
+
+    @property
+    def failure(self) -> LawError | None:
+        """The error of the last failed evaluation, which may belong to a rejected trial step; None if none failed."""
+        if self._refused[0]:
+            ns = len(self.law.states)
+            self._refused[0] = 0.0
+            t, motion = float(self._refused[1]), self._refused[2:20].copy()
+            z, p = self._refused[20 : 20 + ns].copy(), self._refused[20 + ns :].copy()
+            self(t, motion, z, p, np.zeros(7 + ns))  # in Python, where the exception can be caught
+        return self._failure
+
+    @cached_property
+    def _callback(self) -> Any:
+        function = self.law.function
+        try:
+            compiled = function if hasattr(function, "py_func") else numba.njit(function)
+            made = _guarded(compiled, len(self.law.states), len(self.law.parameters), self._refused.ctypes.data)
+        except numba.core.errors.NumbaError as error:
+            if hasattr(function, "py_func"):
+                raise LawError(f"The law of {self.name!r} cannot be compiled: {str(error).splitlines()[0]}") from None
+            pointer = ctypes.POINTER(ctypes.c_double)
+            return ctypes.CFUNCTYPE(None, ctypes.c_double, *[pointer] * 4)(self)
+        return made.ctypes
+
+    @property
+    def address(self) -> int:
+        """Address of the function for compiled code, valid during the lifetime of this object."""
+        address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        KNOWN[address] = self
+        listen()
+        return address
+
+
+def _relative(motion: Float[np.ndarray, "18"]) -> Relative:
+    return Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])
+
+
+def _guarded(function: Any, ns: int, count: int, refused: int) -> Any:
+    """A compiled call that returns NaN if `function` raises or returns a number that is not finite; it then stores 1
+    and the arguments at the address `refused`."""
+    array = numba.types.Array(numba.float64, 1, "C")
+    square = numba.types.Array(numba.float64, 2, "C")
+    motion = numba.types.NamedTuple((array, square, array, array), Relative)
+    signature = (numba.float64, motion, array, array, array, array)
+    function.compile(signature)
+    silent = function.overloads[signature].signature.return_type == numba.types.none
+
+    @numba.njit
+    def evaluated(t: Any, relative: Any, z: Any, p: Any, wrench: Any, rates: Any) -> Any:
+        if silent:
+            function(t, relative, z, p, wrench, rates)
+            return 0.0
+        return function(t, relative, z, p, wrench, rates)
+
+    def call(t: Any, seen: Any, states: Any, parameters: Any, out: Any) -> None:
+        motion = numba.carray(seen, 18)
+        z, p, answer = numba.carray(states, ns), numba.carray(parameters, count), numba.carray(out, 7 + ns)
+        for k in range(7 + ns):
+            answer[k] = 0.0
+        relative = Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])
+        try:
+            answer[6] = evaluated(t, relative, z, p, answer[:6], answer[7:])
+        except Exception:
+            answer[0] = np.nan
+        total = 0.0
+        for k in range(7 + ns):
+            total += answer[k]
+        if not np.isfinite(total):
+            answer[0] = np.nan
+            stored(refused, 1.0)
+            stored(refused + 8, t)
+            for k in range(18):
+                stored(refused + 16 + 8 * k, motion[k])
+            for k in range(ns):
+                stored(refused + 160 + 8 * k, z[k])
+            for k in range(count):
+                stored(refused + 160 + 8 * ns + 8 * k, p[k])
+
+    return numba.cfunc(SIGNATURE_TYPE)(call)
+
+
+SIGNATURE_TYPE = numba.types.void(numba.float64, *[numba.types.CPointer(numba.float64)] * 4)

@@ -1,0 +1,248 @@
+"""Force elements between two frames: closed forms, an independent integration, order, momenta, failures."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.linalg import expm
+
+import flexmb
+import flexmb.files
+import flexmb.linear
+import flexmb.study
+from flexmb.errors import LawError, MechanismError
+
+
+@flexmb.law(parameters={"k": None, "swirl": 0.0, "c": 0.0, "turn": 0.0})
+def film(t, relative, states, parameters, wrench, rates):
+    """A fluid film: stiffness, damping and a cross-coupled stiffness in the plane, and stiffness of small rotations."""
+    k, swirl, c, turn = parameters
+    d, v, S = relative.d, relative.v, relative.S
+    wrench[0] = -k * d[0] - swirl * d[1] - c * v[0]
+    wrench[1] = -k * d[1] + swirl * d[0] - c * v[1]
+    wrench[2] = -k * d[2] - c * v[2]
+    wrench[3] = -0.5 * turn * (S[2, 1] - S[1, 2])
+    wrench[4] = -0.5 * turn * (S[0, 2] - S[2, 0])
+    wrench[5] = -0.5 * turn * (S[1, 0] - S[0, 1])
+    return 0.5 * k * (d[0] ** 2 + d[1] ** 2 + d[2] ** 2)
+
+
+@flexmb.law(states=("force",), parameters=("k", "tau"))
+def maxwell(t, relative, states, parameters, wrench, rates):
+    """A spring and a damper in series, along x."""
+    k, tau = parameters
+    wrench[0] = -states[0]
+    rates[0] = k * relative.v[0] - states[0] / tau
+
+
+@flexmb.law(states=("plastic",), parameters=("slope", "limit"), updates=True)
+def plastic_hinge(t, relative, states, parameters, wrench, new):
+    """An elastic, perfectly plastic moment about z, by return mapping."""
+    slope, limit = parameters
+    angle = np.arctan2(relative.S[1, 0], relative.S[0, 0])
+    trial = slope * (angle - states[0])
+    moment = min(max(trial, -limit), limit)
+    new[0] = angle - moment / slope
+    wrench[5] = -moment
+
+
+def mass_on(law, m=2.0, velocity=(0.3, -0.2, 0.1), position=(0.01, 0.02, -0.01)):
+    system = flexmb.System()
+    body = flexmb.rigid_body("mass", mass=m, inertia=np.diag([0.1, 0.2, 0.3]))
+    handle = system.add(body, position=position, velocity=velocity)
+    system.force("element", system.ground.at((0, 0, 0)), handle.at((0, 0, 0)), law)
+    return system
+
+
+def test_a_cross_coupled_film_moves_a_mass_as_an_independent_integration():
+    k, swirl, c, m = 1e4, 8e3, 3.0, 2.0
+    system = mass_on(film(k=k, swirl=swirl, c=c), m)
+
+    def rate(t, y):
+        x, v = y[:3], y[3:]
+        f = np.array([-k * x[0] - swirl * x[1], -k * x[1] + swirl * x[0], -k * x[2]]) - c * v
+        return np.concatenate([v, f / m])
+
+    start = np.array([0.01, 0.02, -0.01, 0.3, -0.2, 0.1])
+    exact = solve_ivp(rate, (0, 0.2), start, rtol=1e-11, atol=1e-13).y[:3, -1]
+    errors = []
+    for step in (1e-3, 5e-4):
+        result = flexmb.simulate(system, 0.2, step=step)
+        errors.append(np.abs(result.q[-1, :3] - exact).max())
+        assert result.statistics.iterations / result.statistics.steps < 3.0
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+    for method in ("radau", "explicit", "bdf"):
+        result = flexmb.simulate(system, 0.2, method=method, tolerance=1e-9)
+        assert np.abs(result.q[-1, :3] - exact).max() < 1e-7
+
+
+def test_states_follow_their_own_equation_with_second_order():
+    k, tau, m = 500.0, 0.03, 2.0
+    system = mass_on(maxwell(k=k, tau=tau), m, velocity=(1.0, 0, 0), position=(0, 0, 0))
+    A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1 / m], [0.0, k, -1 / tau]])
+    times = np.linspace(0.0, 0.5, 51)
+    exact = np.array([expm(t * A) @ [0.0, 1.0, 0.0] for t in times])
+    errors = []
+    for step in (2.5e-3, 1.25e-3):
+        result = flexmb.simulate(system, 0.5, step=step, output_step=0.01)
+        found = np.column_stack([result.q[:, 0], result.w[:, 0], result.element_states[:, 0]])
+        errors.append(np.abs(found - exact).max(axis=0))
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+
+
+def test_a_run_goes_on_from_a_state_with_its_element_states():
+    system = mass_on(maxwell(k=500.0, tau=0.03), velocity=(1.0, 0, 0), position=(0, 0, 0))
+    whole = flexmb.simulate(system, 0.2, step=1e-3)
+    half = flexmb.simulate(system, 0.1, step=1e-3)
+    assert half.state(-1).element_states == pytest.approx(half.element_states[-1])
+    rest = flexmb.simulate(system, 0.1, step=1e-3, initial_state=half.state(-1))
+    assert rest.element_states[-1] == pytest.approx(whole.element_states[-1], rel=1e-5)
+    with pytest.raises(MechanismError, match="have 1 states; found 2"):
+        flexmb.simulate(
+            system, 0.1, step=1e-3, initial_state=flexmb.State(0.0, half.q[0], half.w[0], element_states=[0, 1])
+        )
+
+
+def test_a_plastic_hinge_absorbs_a_given_energy():
+    limit, theta, energy, J = 4644.7, 0.0873, 2000.0, 40.0
+    system = flexmb.System()
+    bar = system.add(
+        flexmb.rigid_body("bar", mass=1.0, inertia=np.diag([30.0, 30.0, J])),
+        angular_velocity=(0, 0, np.sqrt(2 * energy / J)),
+    )
+    system.revolute("hinge", system.ground.at((0, 0, 0)), bar, axis=(0, 0, 1))
+    system.force("plastic", system.ground.at((0, 0, 0)), bar, plastic_hinge(slope=limit / theta, limit=limit))
+    result = flexmb.simulate(system, 0.12, step=2e-5, output_step=2e-5)
+    peak = result.coordinate("hinge").max()
+    assert peak == pytest.approx(energy / limit + theta / 2, abs=2e-6)
+
+
+def test_a_force_between_free_bodies_keeps_their_momenta():
+    system = flexmb.System()
+    box = flexmb.rigid_body("a", mass=1.0, inertia=np.diag([0.1, 0.2, 0.3]))
+    a = system.add(box, velocity=(0.1, 0.2, 0.3), angular_velocity=(1, 2, 3))
+    b = system.add(box, name="b", position=(0.3, 0.1, 0.2), velocity=(-0.2, 0, 0.1), angular_velocity=(-1, 1, 0.5))
+    system.force(
+        "film", a.at((0.1, 0, 0)), b.at((0.2, 0.1, 0.1)), film(k=100.0, swirl=30.0, c=1.0, turn=5.0), axis=(1, 1, 0)
+    )
+    result = flexmb.simulate(system, 1.0, step=1e-3)
+    linear = result.linear_momentum()
+    assert np.abs(linear - linear[0]).max() < 1e-12 * np.abs(linear).max()
+    errors = []
+    for step in (2e-3, 1e-3):
+        angular = flexmb.simulate(system, 1.0, step=step).angular_momentum()
+        errors.append(np.abs(angular - angular[0]).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
+
+
+def four_bar(element):
+    """A redundant planar four-bar (three equations too many), with an element between coupler and ground."""
+    system, points = flexmb.System(gravity=(0, -9.81, 0)), [(0, 0, 0), (0, 1, 0), (2, 1.5, 0), (2, 0, 0)]
+    bars = []
+    for k in range(3):
+        p, q = np.array(points[k], float), np.array(points[k + 1], float)
+        body = flexmb.rigid_body(f"bar {k}", mass=1.0, inertia=np.diag([0.1, 0.1, 0.1]))
+        bars.append(system.add(body, position=(p + q) / 2))
+    system.revolute("A", system.ground.at(points[0]), bars[0], axis=(0, 0, 1))
+    system.revolute("B", bars[0], bars[1], axis=(0, 0, 1), at=points[1])
+    system.revolute("C", bars[1], bars[2], axis=(0, 0, 1), at=points[2])
+    system.revolute("D", system.ground.at(points[3]), bars[2], axis=(0, 0, 1))
+    element(system, system.ground.at((1, 1.25, 0)), bars[1].at((0, 0, 0)))
+    return system
+
+
+@pytest.mark.filterwarnings("ignore:Redundant")
+def test_redundant_joints_and_elements_meet_in_one_matrix():
+    def law(system, a, b):
+        system.force("spring", a, b, film(k=50.0, c=2.0))
+
+    def bushing(system, a, b):
+        system.bushing("spring", a, b, stiffness=(50, 50, 50, 0, 0, 0), damping=(2, 2, 2, 0, 0, 0))
+
+    found, expected = (flexmb.simulate(four_bar(x), 0.5, step=1e-3) for x in (law, bushing))
+    assert found.q[-1] == pytest.approx(expected.q[-1], abs=1e-9)
+    assert found.multipliers[-1] == pytest.approx(expected.multipliers[-1], rel=1e-6, abs=1e-6)
+
+
+def test_a_law_that_fails_is_named_with_its_time():
+    @flexmb.law
+    def breaks(t, relative, states, parameters, wrench, rates):
+        wrench[0] = 1.0 / (0.05 - t) if t > 0.05 else np.sqrt(0.02 - t)
+
+    with pytest.raises(LawError, match=r"'element' (returned|failed).* at t = 0\.0"):
+        flexmb.simulate(mass_on(breaks), 0.2, step=1e-3)
+
+    @flexmb.law
+    def raises(t, relative, states, parameters, wrench, rates):
+        if t > 0.05:
+            raise ValueError("no grip")
+
+    with pytest.raises(LawError, match=r"'element' failed at t = 0\.05.*ValueError: no grip"):
+        flexmb.simulate(mass_on(raises), 0.2, step=1e-3)
+
+
+def test_bad_laws_are_refused():
+    with pytest.raises(LawError, match="needs values of 'k'"):
+        mass_on(film)
+    with pytest.raises(LawError, match="stiff"):
+        film(k=1.0, stiff=2.0)
+    with pytest.raises(LawError, match="finite number"):
+        film(k=np.nan)
+    with pytest.raises(LawError, match="is a function of t, relative"):
+        flexmb.law(lambda t, x: None)
+    with pytest.raises(MechanismError, match=r"flexmb\.law"):
+        mass_on(lambda t, x, v: 0.0)
+    with pytest.raises(LawError, match="1 states; found 2"):
+        maxwell(k=1.0, tau=1.0, initial=(1.0, 2.0))
+
+
+def test_energy_momentum_keeps_the_momentum_of_a_pair_and_its_order():
+    system = flexmb.System()
+    box = flexmb.rigid_body("a", mass=1.0, inertia=np.diag([0.1, 0.2, 0.25]))
+    a = system.add(box, velocity=(0.1, 0.2, 0.3), angular_velocity=(1, 2, 3))
+    b = system.add(box, name="b", position=(0.3, 0.1, 0.2), velocity=(-0.2, 0, 0.1), angular_velocity=(-1, 1, 0.5))
+    system.force("film", a.at((0.1, 0, 0)), b.at((0.2, 0.1, 0.1)), film(k=20.0, swirl=5.0, c=1.0, turn=2.0))
+    result = flexmb.simulate(system, 0.5, step=5e-3, method="energy-momentum")
+    momentum = result.linear_momentum()
+    assert np.abs(momentum - momentum[0]).max() < 1e-12 * np.abs(momentum).max()
+    exact = flexmb.simulate(system, 0.5, method="radau", tolerance=1e-10)
+    other = flexmb.simulate(system, 0.5, step=2.5e-3, method="energy-momentum")
+    errors = [np.abs(r.q[-1] - exact.q[-1]).max() for r in (result, other)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
+
+
+def test_a_saved_result_keeps_the_states_and_names_the_missing_code(tmp_path):
+    result = flexmb.simulate(mass_on(maxwell(k=500.0, tau=0.03), velocity=(1.0, 0, 0)), 0.02, step=1e-3)
+    loaded = flexmb.files.load_result(flexmb.files.save_result(result, tmp_path / "run.h5"))
+    assert np.array_equal(loaded.element_states, result.element_states)
+    assert loaded.state(3) == result.state(3)
+    with pytest.raises(LawError, match="is not in the file"):
+        flexmb.simulate(loaded.mechanism, 0.01, step=1e-3)
+
+
+@pytest.mark.parametrize("method", ["radau", "bdf", "explicit", "energy-momentum"])
+def test_methods_without_states_refuse_them(method):
+    options = {"step": 1e-3} if method == "energy-momentum" else {}
+    with pytest.raises(MechanismError, match=f"{method}' does not include the states .*'element'"):
+        flexmb.simulate(mass_on(maxwell(k=1.0, tau=1.0)), 0.1, method=method, **options)
+
+
+def test_analyses_without_states_refuse_them():
+    system = mass_on(maxwell(k=1.0, tau=1.0))
+    for analysis in (flexmb.linear.equilibrium, flexmb.linear.linearise):
+        with pytest.raises(MechanismError, match="does not include the states"):
+            analysis(system)
+
+
+def test_the_linearised_film_is_its_own_law():
+    k, swirl, c, m = 1e4, 8e3, 3.0, 2.0
+    linear = flexmb.linear.linearise(mass_on(film(k=k, swirl=swirl, c=c, turn=1.0), m, (0, 0, 0), (0, 0, 0)))
+    assert linear.K.toarray()[:2, :2] == pytest.approx(np.array([[k, swirl], [-swirl, k]]), rel=1e-7)
+    assert linear.D.toarray()[:3, :3] == pytest.approx(c * np.eye(3), abs=1e-6)
+
+
+def test_derivatives_by_the_adjoint_are_refused_by_name():
+    def model(k):
+        return mass_on(film(k=k))
+
+    with pytest.raises(flexmb.StudyError, match="'element'"):
+        flexmb.study.adjoint_gradient(model, {"k": 100.0}, 0.1, lambda result: result.q[:, 0], step=1e-3)

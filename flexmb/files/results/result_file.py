@@ -21,6 +21,7 @@ from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles
+from flexmb.units import require_units
 
 _STORED = " (stored values)"
 
@@ -100,6 +101,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
     return {
         "name": m.name,
         "gravity": m.gravity,
+        "units": m.units,
         "bodies": [body_tree(b) for b in m.bodies],
         "markers": _columns(m.markers, Marker),
         "rows": _columns(m.rows, Row),
@@ -129,6 +131,7 @@ def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechani
         initial=State(**tree["initial"]),
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(ForceLaw(_no_code, name) for name in tree["laws"]),
+        units=require_units(tree.get("units")),
     )
 
 

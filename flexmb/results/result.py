@@ -374,7 +374,12 @@ class Result:
         return write_columns(self.columns(measures), path, units or self.mechanism.units)
 
     def plot(
-        self, measures: str | Sequence[str] = (), path: str | Path | None = None, *, units: str | None = None
+        self,
+        measures: str | Sequence[str] = (),
+        path: str | Path | None = None,
+        *,
+        unit: str | Sequence[str] | None = None,
+        units: str | None = None,
     ) -> tuple[Any, list[Any]]:
         """Plot measures over time; the figure and the axes, both of matplotlib.
 
@@ -384,7 +389,7 @@ class Result:
         `PictureError` when there is nothing to plot or the file cannot be written.
         """
         plots = import_module("flexmb.plots.result_plots")  # at the call: results do not depend on plots
-        return plots.plot_measures(self, measures, path, units=units)
+        return plots.plot_measures(self, measures, path, unit=unit, units=units)
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -103,7 +103,7 @@ def test_the_command_line_writes_the_measures_that_are_named(swinging, tmp_path)
 def test_a_result_is_plotted_in_one_call(swinging, tmp_path):
     figure, axes = swinging.plot(["rate:elbow", "coordinate:hinge", "rate:hinge"], tmp_path / "rates.png")
     assert is_picture(tmp_path / "rates.png")
-    assert [axis.get_ylabel() for axis in axes] == ["angular velocity", "angle"]
+    assert [axis.get_ylabel() for axis in axes] == ["angular velocity (rad per unit of time)", "angle (rad)"]
     assert figure.axes == axes
     np.testing.assert_array_equal(axes[0].lines[0].get_ydata(), swinging.coordinate_rate("elbow"))
     _, (axis,) = swinging.plot("acceleration:second.end:size", tmp_path / "tip.png", units="m-kg-s")

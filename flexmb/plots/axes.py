@@ -48,16 +48,15 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     return path
 
 
-def name_curves(axis: Axes, lines: Sequence[Line2D] | None = None) -> None:
+def name_curves(axis: Axes) -> None:
     """Write the label of each curve at its right end, outside the axes and in its colour.
 
-    - `lines`: by default those of the axes that have a label. Curves without a finite value in view are named in a
-      legend, as are all curves when there are more than fit beside the axes.
+    Curves without a finite value in view are named in a legend, as are all curves when there are more than fit beside
+    the axes. Curves without a label are not named.
 
     Later changes of the limits of the axes leave the names where they are.
     """
-    lines = [line for line in axis.lines if lines is None or line in lines]
-    lines = [line for line in lines if not str(line.get_label()).startswith("_")]
+    lines = [line for line in axis.lines if not str(line.get_label()).startswith("_")]
     settle(axis)
     step = 1.25 * FONT / 72 / inches(axis)[1]
     ends = {line: end for line in lines if (end := _end(axis, line)) is not None}

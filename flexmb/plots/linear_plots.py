@@ -61,20 +61,19 @@ def plot_eigenvalues(
         axis.plot(f[growing], growth[growing], "s", color=ORANGE, ms=6, label="growing")
     axis.axhline(0.0, color=INK, lw=0.8)
     axis.set(xlabel=show["frequency"].label("frequency"), ylabel=show["growth rate"].label("growth rate"))
-    _widen(axis, "x", f, 0.0)
-    _widen(axis, "y", growth, float(vibration.errors[np.isfinite(vibration.errors)].max(initial=0.0)))
+    _widen(axis, "x", f, np.zeros(len(f)))
+    _widen(axis, "y", growth, vibration.errors)
     _number(axis, f, growth)
     axis.legend(frameon=False)
     return finished(figure, [axis], path)
 
 
-def _widen(axis: Axes, which: str, values: np.ndarray, error: float) -> None:
+def _widen(axis: Axes, which: str, values: np.ndarray, errors: np.ndarray) -> None:
     """Make an axis logarithmic on both sides of a linear piece about zero, when its values differ widely.
 
-    Values within `error` count as zero.
+    Values (k,) within their `errors` (k,) count as zero.
     """
-    sizes = np.abs(values[np.abs(values) > error])
-    sizes = sizes[sizes > 0]
+    sizes = np.abs(values[np.abs(values) > errors])
     if not len(sizes):
         return
     low, high = float(sizes.min()), float(sizes.max())
@@ -209,10 +208,11 @@ def plot_eigenvalue_loci(
     if len(labels) != count:
         raise PictureError(f"The diagram follows {count} modes; found {len(labels)} names: {', '.join(labels)}.")
     wanted = [unit] if isinstance(unit, str) else list(unit or ())
-    if loci.dimension != "angular velocity" and (lost := [u for u in wanted if u in CHOICES["angular velocity"]]):
+    if loci.dimension is None and (lost := [u for u in wanted if u in CHOICES["angular velocity"]]):
         raise UnitError(
             f"The parameter {loci.parameter!r} cannot be shown in {lost[0]!r}: no body turns at the speed of its "
-            "values (in radians per unit of time). Vary the speed of a driver or an initial speed, as `campbell` does."
+            "values (in radians per unit of time). Vary the speed of a driver or an initial speed, as `campbell` does; "
+            "frequencies are shown in Hz or cpm."
         )
     known = () if loci.dimension is None else (loci.dimension,)
     show = shown_units(units or loci.units, unit, *known, "frequency", "growth rate")

@@ -385,8 +385,9 @@ class Result:
 
         See `flexmb.plots.result_plots.plot_measures`.
 
-        Without `measures` it plots the coordinates of the joints. Raises `MeasureError` for a text that is no measure;
-        `PictureError` when there is nothing to plot or the file cannot be written.
+        Without `measures` it plots the coordinates of the joints. `unit` converts, as in unit="deg". Raises
+        `MeasureError` for a text that is no measure; `UnitError` for a unit that nothing plotted has; `PictureError`
+        when there is nothing to plot or the file cannot be written.
         """
         plots = import_module("flexmb.plots.result_plots")  # at the call: results do not depend on plots
         return plots.plot_measures(self, measures, path, unit=unit, units=units)

@@ -307,6 +307,9 @@ def test_one_fast_motion_does_not_hide_the_others():
     heights = np.sort(places[:, 1])
     assert np.diff(heights).min() > 0.05
     assert [t.get_text() for t in names_of(axis)] == ["1", "2", "3", "4"]
+    coarse = replace(vibration(), errors=np.array([1e-9, 1e-9, 1e-9, 1e3]))  # the error of the fast one says nothing
+    _, (axis,) = linear_plots.plot_eigenvalues(coarse)
+    assert axis.yaxis.get_transform().linthresh == 1.0
     even = vibration(growth=(-1.0, -2.0), frequencies=(1.0, 2.0))
     _, (axis,) = linear_plots.plot_eigenvalues(even)
     assert (axis.get_xscale(), axis.get_yscale()) == ("linear", "linear")

@@ -11,6 +11,7 @@ from PIL import Image
 import flexmb
 from flexmb import demo
 from flexmb.analyses.compare import Comparison
+from flexmb.plots import axes as colours
 from flexmb.plots import pictures
 from validation import reduction_methods
 
@@ -32,8 +33,8 @@ def poster(comparison: Comparison, folder: Path) -> None:
         axis.set_title(title)
     t = comparison.t * 1e3
     for result, colour, width, label in (
-        (comparison.rigid, pictures.GREY, 2.5, "rigid"),
-        (comparison.flexible, pictures.BLUE, 0.9, "flexible"),
+        (comparison.rigid, colours.GREY, 2.5, "rigid"),
+        (comparison.flexible, colours.BLUE, 0.9, "flexible"),
     ):
         axes[1, 0].plot(
             t, np.linalg.norm(result.reaction("crank pin")[:, :3], axis=1) / 1e3, color=colour, lw=width, label=label
@@ -42,9 +43,9 @@ def poster(comparison: Comparison, folder: Path) -> None:
     axes[1, 0].legend(frameon=False, loc="upper left")
     ledger = comparison.flexible.ledger
     for values, colour, label in (
-        (ledger.kinetic, pictures.BLUE, "kinetic"),
-        (ledger.elastic, pictures.ORANGE, "elastic"),
-        (np.abs(ledger.residual), pictures.INK, "|residual|"),
+        (ledger.kinetic, colours.BLUE, "kinetic"),
+        (ledger.elastic, colours.ORANGE, "elastic"),
+        (np.abs(ledger.residual), colours.INK, "|residual|"),
     ):
         axes[1, 1].semilogy(t[1:], values[1:], color=colour, lw=1, label=label)
     axes[1, 1].set(title="energy ledger", xlabel="time [ms]", ylabel="energy [J]", xlim=(t[0], t[-1]), ylim=(1e-7, 1e4))
@@ -98,8 +99,8 @@ def precision() -> None:
 
 
 SHOWN = {
-    "modal": pictures.GREY, "Craig-Bampton": pictures.ORANGE, "Craig-Chang": pictures.GREEN, "Krylov": pictures.BLUE, "Gramian": "#a23b72",
-    "Gramian, not static": pictures.INK,
+    "modal": colours.GREY, "Craig-Bampton": colours.ORANGE, "Craig-Chang": colours.GREEN, "Krylov": colours.BLUE, "Gramian": "#a23b72",
+    "Gramian, not static": colours.INK,
 }  # fmt: skip
 
 

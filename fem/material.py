@@ -126,15 +126,24 @@ SYSTEMS = (
     UnitSystem("mm, g, ms, MPa", 1e-3, 1e6, 1e6),
     UnitSystem("cm, g, us, Mbar", 1e-2, 1e3, 1e11),
     UnitSystem("in, lbf s^2/in, s, psi", 0.0254, 1.0687e7, 6894.76),
+    UnitSystem("cm, kg, s", 1e-2, 1e6, 1e2),
+    UnitSystem("cm, g, s, Ba", 1e-2, 1e3, 0.1),
+    UnitSystem("mm, kg, s, kPa", 1e-3, 1e9, 1e3),
+    UnitSystem("mm, g, s, Pa", 1e-3, 1e6, 1.0),
+    UnitSystem("um, kg, s, MPa", 1e-6, 1e18, 1e6),
+    UnitSystem("um, kg, us", 1e-6, 1e18, 1e18),
+    UnitSystem("um, g, us, GPa", 1e-6, 1e15, 1e15),
+    UnitSystem("ft, slug, s, lbf/ft^2", 0.3048, 515.379, 47.8803),
 )
 """The sets in use; the order is that of preference in hints."""
 
-SIZE = (1e-3, 1e2)  # m: a part below 1 mm or above 100 m is unusual
-DENSITY = (1.0, 2.5e4)  # kg/m^3: foams to tungsten and platinum
+SIZE = (1e-3, 1e2)  # m: a part below 1 mm (except in micrometres) or above 100 m is unusual
+DENSITY = (10.0, 2.5e4)  # kg/m^3: foams to tungsten and platinum
 SHEAR_MODULUS = (1e4, 6e11)  # Pa: gels to diamond
 SHEAR_SPEED = (3.0, 1.5e4)  # m/s
 DIMENSIONLESS = ((1e-2, 1e2), (0.0, 1e4))
 """Density and shear modulus of models that are meant to have no units; nothing is said about them."""
+LIGHT, LIGHT_SPEED = 2e2, 2.4e3  # kg/m^3, m/s: below this density balsa and honeycombs are the stiffest
 DENSE, DENSE_SPEED = 2.5e3, 4e2  # kg/m^3, m/s: among the metals lead is the slowest, with 700 m/s
 
 
@@ -158,7 +167,7 @@ def check_units(material: Material, size: float) -> str | None:
             "off by a power of ten: steel is 7850 kg/m^3 and 2.1e11 Pa, or 7.85e-9 t/mm^3 and 2.1e5 MPa; see "
             "Material.steel(units=...)."
         )
-    if any(_within(size * s.length, SIZE) for s in fitting):
+    if any(_within(size * s.length, (min(SIZE[0], s.length), SIZE[1])) for s in fitting):
         return None
     meant = fitting[0]
     other = "millimetres" if meant.length == 1.0 else "metres"
@@ -171,7 +180,10 @@ def check_units(material: Material, size: float) -> str | None:
 
 def _solid(density: float, shear: float) -> bool:
     """Whether a solid with this density and shear modulus (SI) can exist."""
-    speeds = (DENSE_SPEED if density > DENSE else SHEAR_SPEED[0], SHEAR_SPEED[1])
+    speeds = (
+        DENSE_SPEED if density > DENSE else SHEAR_SPEED[0],
+        LIGHT_SPEED if density < LIGHT else SHEAR_SPEED[1],
+    )
     return _within(density, DENSITY) and _within(shear, SHEAR_MODULUS) and _within((shear / density) ** 0.5, speeds)
 
 

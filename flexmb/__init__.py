@@ -62,6 +62,7 @@ from flexmb.errors import (
     StudyError,
     TiltError,
     UnilateralError,
+    UnitError,
     UnresolvedWarning,
 )
 from flexmb.integrators.bdf import BDF
@@ -148,6 +149,7 @@ __all__ = [
     "System",
     "TiltError",
     "UnilateralError",
+    "UnitError",
     "UnitWarning",
     "UnresolvedWarning",
     "Verdict",

@@ -34,7 +34,7 @@ def build(speed: float = SPEED, gas_force: float = GAS_FORCE) -> System:
 
     A driver accelerates the crank from rest to `speed` (rad/s); then gas pulses of `gas_force` (N) act on the piston.
     """
-    system = System(gravity=(0, -9.81, 0), name="slider-crank")
+    system = System(gravity=(0, -9.81, 0), name="slider-crank", units="SI")
     crank = system.add(
         flexmb.rigid_body(
             "crank", mass=2.0, inertia=(2e-3, 4e-3, 4e-3), centre=(0.02, 0, 0), points={"pin": (CRANK, 0, 0)}
@@ -61,7 +61,7 @@ def run(
     The result, plots and an animation are written into `directory`.
     """
     from flexmb.files.results.result_file import save_result
-    from flexmb.plots import pictures
+    from flexmb.plots import pictures, result_plots
 
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -71,8 +71,8 @@ def run(
     comparison = compare(build(), DURATION, step=STEP, progress=lambda done: say("simulating", done))
     report(f"\n{comparison}\n\n{comparison.flexible.ledger}\n")
     save_result(comparison.flexible, directory / "result.h5")
-    pictures.plot_energy(comparison.flexible, directory / "energy.png")
-    pictures.plot_comparison(comparison, directory / "comparison.png")
+    result_plots.plot_energy(comparison.flexible, directory / "energy.png")
+    result_plots.plot_comparison(comparison, directory / "comparison.png")
     pictures.picture_mesh(fem.read_mesh(MESH), directory / "mesh.png")
     pictures.picture_modes(connecting_rod(), directory / "modes.png")
     pictures.animate(

@@ -14,6 +14,13 @@ class MechanismError(FlexmbError, ValueError):
     """
 
 
+class UnitError(FlexmbError, ValueError):
+    """A system of units has no readable name, or a plot cannot show a quantity in the requested unit.
+
+    Raised when a `System` is made, and when tables and plots are labelled.
+    """
+
+
 class JointError(FlexmbError, ValueError):
     """A joint or driver cannot be made as specified.
 

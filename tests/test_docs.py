@@ -90,6 +90,17 @@ def test_the_four_bar_of_the_manual_is_placed_and_counted(tmp_path, monkeypatch)
     np.testing.assert_allclose(np.linalg.norm(far - [4, -1], axis=1), 4.0, atol=1e-10)
 
 
+def test_plots_of_the_manual_show_other_units(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = names_of("plots.md")
+    result, axes = names["result"], names["axes"]
+    assert [axis.get_ylabel() for axis in axes] == ["angle (deg)", "force (kN)"]
+    force = np.linalg.norm(result.reaction("shoulder")[:, :3], axis=1)  # in N, of mm, t and s
+    np.testing.assert_allclose(axes[1].lines[0].get_ydata(), 1e-3 * force)
+    for picture in ("arm", "energy"):
+        assert (tmp_path / f"{picture}.png").stat().st_size > 10_000
+
+
 def test_the_gate_of_the_manual_bounces_is_latched_and_let_go():
     """Its energy is accounted for; while it is latched it stands still."""
     names = names_of("events.md")

@@ -47,6 +47,7 @@ ROOMS = (
     # flexmb: mechanisms in motion
     "flexmb.errors",
     "flexmb.version",
+    "flexmb.units",
     "flexmb.kernels.base",
     "flexmb.kernels.equations",
     "flexmb.kernels.steps",

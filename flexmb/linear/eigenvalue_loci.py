@@ -1,7 +1,7 @@
 """Vibrations over speed (Campbell diagram), over any parameter, and along a motion; stability maps."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -29,6 +29,9 @@ EQUAL = 1e-5
 combination.
 """
 
+SAME_SPEED = 1e-6
+"""Relative difference up to which a body turns at the speed that is the parameter."""
+
 Family = Callable[[float], System | Mechanism]
 """A mechanism for each value of a parameter."""
 
@@ -44,6 +47,8 @@ class EigenvalueLoci:
       of the bodies are known.
     - `growth` (n,): growth rate of the least stable of all motions, including those that are not followed.
     - `stable` (n,): whether no motion grows by more than the error of its eigenvalue.
+    - `units`: the names of the units of the model; `dimension`: what the parameter is where that is known ("time", or
+      "angular velocity" where a body turns at this speed, in radians per unit of time). Both are for plots.
     """
 
     parameter: str
@@ -52,6 +57,8 @@ class EigenvalueLoci:
     seen: np.ndarray
     growth: np.ndarray
     stable: np.ndarray
+    units: str | None = None
+    dimension: str | None = None
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -88,15 +95,21 @@ def campbell(
     there is no steady motion.
     """
     found: list[np.ndarray] = []
+    turning: list[np.ndarray] = []
 
     def at_speed(mechanism: System | Mechanism) -> Equilibrium:
         steady = steady_motion(mechanism)
-        found.append(steady.state.w)
+        w = steady.state.w
+        found.append(w)
+        starts = compiled(steady.mechanism).v_start[:-1]
+        turning.append(np.array([np.linalg.norm(w[s + 3 : s + 6]) for s in starts]))
         return steady
 
     loci = _followed(of, speeds, count, parameter, at_speed, progress)
     _require_change(loci, found)
-    return loci
+    size = np.abs(loci.values).max()
+    turns = all((np.abs(v - abs(x)) <= SAME_SPEED * size).any() for v, x in zip(turning, loci.values, strict=True))
+    return replace(loci, dimension="angular velocity") if turns and size > 0 else loci
 
 
 def root_locus(
@@ -118,7 +131,7 @@ def along_motion(result: Result, count: int = 10, times: int = 50, progress: Pro
     """
     chosen = np.unique(np.linspace(0, len(result.t) - 1, times).round().astype(int))
     cases = ((float(result.t[k]), linearise(result.mechanism, result.state(int(k)))) for k in chosen)
-    return _branches(cases, len(chosen), count, "time", progress)
+    return replace(_branches(cases, len(chosen), count, "time", progress), dimension="time")
 
 
 def _require_change(loci: EigenvalueLoci, velocities: list[np.ndarray]) -> None:
@@ -157,9 +170,10 @@ def _branches(
 ) -> EigenvalueLoci:
     values, eigenvalues, seen, growth, stable = [], [], [], [], []
     before: Vibration | None = None
+    units: str | None = None
     for k, (value, linear) in enumerate(cases):
         weight = compiled(linear.mechanism).weight[:, None]
-        found = linear.modes()
+        found, units = linear.modes(), linear.mechanism.units
         growth.append(found.eigenvalues.real.max(initial=-np.inf))
         stable.append(found.stable)
         if before is None:
@@ -177,7 +191,7 @@ def _branches(
         if progress is not None:
             progress((k + 1) / total)
     return EigenvalueLoci(
-        parameter, np.array(values), np.array(eigenvalues), np.array(seen), np.array(growth), np.array(stable)
+        parameter, np.array(values), np.array(eigenvalues), np.array(seen), np.array(growth), np.array(stable), units
     )
 
 
@@ -205,7 +219,7 @@ def continued(before: Vibration, found: Vibration, weight: np.ndarray) -> Vibrat
             U, _, V = np.linalg.svd(within, full_matrices=False)
             turned = (b[:, group] @ (U @ V)) / weight
             shapes[:, mine] = turned / turned[np.abs(turned).argmax(axis=0), np.arange(len(mine))]
-    return Vibration(found.eigenvalues[chosen], shapes, found.errors[chosen])
+    return Vibration(found.eigenvalues[chosen], shapes, found.errors[chosen], found.units)
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
@@ -272,6 +286,7 @@ class StabilityMap:
     - `frequency` (ny, nx): its frequency, in cycles per unit of time.
     - `stable` (ny, nx): whether there is an equilibrium and no motion about it grows by more than the error of its
       eigenvalue.
+    - `units`: the names of the units of the model, for plots.
     """
 
     x_name: str
@@ -281,6 +296,7 @@ class StabilityMap:
     growth: np.ndarray
     frequency: np.ndarray
     stable: np.ndarray
+    units: str | None = None
 
     def __str__(self) -> str:
         known = np.isfinite(self.growth)
@@ -305,13 +321,14 @@ def stability_map(
     xs, ys = np.atleast_1d(np.asarray(x, dtype=float)), np.atleast_1d(np.asarray(y, dtype=float))
     growth, frequency = np.full((2, len(ys), len(xs)), np.nan)
     stable = np.zeros((len(ys), len(xs)), bool)
+    units: str | None = None
     for j, b in enumerate(ys):
         for i, a in enumerate(xs):
             try:
                 rest = (steady_motion if moving else equilibrium)(of(float(a), float(b)))
             except EquilibriumError:
                 continue
-            found = linearise(rest.mechanism, rest.state).modes()
+            found, units = linearise(rest.mechanism, rest.state).modes(), rest.mechanism.units
             values, stable[j, i] = found.eigenvalues, found.stable
             worst = values[values.real.argmax()] if len(values) else 0j
             growth[j, i], frequency[j, i] = worst.real, abs(worst.imag) / (2 * np.pi)
@@ -319,7 +336,7 @@ def stability_map(
             progress((j + 1) / len(ys))
     if np.isnan(growth).all():
         raise LinearError("None of the pairs of values has an equilibrium near its initial state.")
-    return StabilityMap(*names, xs, ys, growth, frequency, stable)
+    return StabilityMap(*names, xs, ys, growth, frequency, stable, units)
 
 
 refuse_old_names(__name__)

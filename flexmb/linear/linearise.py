@@ -1,6 +1,6 @@
 """Linearised equations of motion about a state: matrices, natural frequencies and damping of a whole mechanism."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -142,10 +142,13 @@ class LinearisedModel:
         `near`: in cycles per unit of time. Sparse factorisations are used for some modes if the motions that the joints
         allow are constant. Raises `LinearError` when `count` is below 1.
         """
+        if count is not None and count < 1:
+            raise LinearError(f"count is a number of modes, at least 1; found {count}.")
+        return replace(self._modes(count, near), units=self.mechanism.units)
+
+    def _modes(self, count: int | None, near: float) -> Vibration:
         if count is None:
             return all_modes(self._pencil(), self.N)
-        if count < 1:
-            raise LinearError(f"count is a number of modes, at least 1; found {count}.")
         if 2 * count + 2 > self.M.shape[0] or not self._steady:
             everything = all_modes(self._pencil(), self.N)
             nearest = np.argsort(np.abs(everything.eigenvalues - 2j * np.pi * near), kind="stable")[:count]

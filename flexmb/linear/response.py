@@ -19,13 +19,14 @@ from flexmb.linear.linearise import LinearisedModel
 class Response:
     """Complex amplitudes `values` (nf, no, ni) of the outputs for a unit of each input.
 
-    `frequencies` (nf,): in cycles per unit of time.
+    `frequencies` (nf,): in cycles per unit of time. `units`: the names of the units of the model, for plots.
     """
 
     frequencies: np.ndarray
     values: np.ndarray
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    units: str | None = None
 
     def of(self, output: str, to: str) -> np.ndarray:
         """The complex amplitudes (nf,) of one output for one input."""
@@ -88,7 +89,7 @@ def frequency_response(
         nu = B.shape[1]
         values[k][:, ~p.is_motion] = Z[:, :nf] @ y[:, :nu] + p.direct
         values[k][:, p.is_motion] = Z[:, :nf] @ y[:, nu:] + Z[:, nf:]
-    return Response(f, values, p.inputs, p.outputs)
+    return Response(f, values, p.inputs, p.outputs, linear.mechanism.units)
 
 
 def state_space(

@@ -49,11 +49,13 @@ class Vibration:
       conjugate pair.
     - `shapes` (nv, k): twists of the bodies (body axes) and elastic coordinates, with the largest entry one.
     - `errors` (k,): bounds of the errors of the eigenvalues.
+    - `units`: the names of the units of the model, for plots.
     """
 
     eigenvalues: np.ndarray
     shapes: np.ndarray
     errors: np.ndarray
+    units: str | None = None
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -96,7 +98,7 @@ class Vibration:
 
     def of(self, which: np.ndarray) -> "Vibration":
         """A selection of the modes; `which`: their indices, or a mask over all."""
-        return Vibration(self.eigenvalues[which], self.shapes[:, which], self.errors[which])
+        return Vibration(self.eigenvalues[which], self.shapes[:, which], self.errors[which], self.units)
 
     def __str__(self) -> str:
         rows = [f"{'mode':>4}{'frequency':>14}{'damping ratio':>16}"]

@@ -21,6 +21,7 @@ from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.spatial.layout import starts_of
 from flexmb.spatial.lie import rotation_from_quaternion
+from flexmb.units import unit_of
 
 UNIT = 1e-6
 """By how much quaternions of a state may miss unit length."""
@@ -110,6 +111,7 @@ class Mechanism:
     - `rows`: the joint equations, followed by the rows of the force elements.
     - `joints` and `force_elements` refer to `rows` by index, `loads` and rows to `functions` and `laws`.
     - `start_rows`: free motions of joints with their initial speeds.
+    - `units`: the names of the units of length, mass (or force) and time, such as "mm-t-s", for tables and plots.
     """
 
     name: str
@@ -125,18 +127,20 @@ class Mechanism:
     start_rows: tuple[tuple[Row, float], ...] = ()
     laws: tuple[ForceLaw, ...] = ()
     frame_forces: tuple[FrameForce, ...] = ()
+    units: str | None = None
 
     def __str__(self) -> str:
         def named(names: Iterable[str]) -> str:
             return ", ".join(map(repr, names)) or "none"
 
+        unit = "length/time^2" if self.units is None else unit_of("acceleration", self.units)
         joints = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in self.joints) or "none"
         bodies = [f"{b.name!r} ({b.modes} elastic coordinates)" if b.modes else repr(b.name) for b in self.bodies]
         return (
             f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, "
             f"{self.joint_rows} joint equations\n  bodies: {', '.join(bodies)}\n  joints: {joints}\n"
             f"  force elements: {named(self.force_elements)}\n  loads: {named(load.name for load in self.loads)}\n"
-            f"  gravity {self.gravity} (length/time^2)"
+            f"  gravity {self.gravity} ({unit})"
         )
 
     def __getstate__(self) -> dict[str, Any]:

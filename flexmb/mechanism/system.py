@@ -26,6 +26,7 @@ from flexmb.mechanism.mechanism import FrameForce, Joint, Load, Marker, Mechanis
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
 from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation
+from flexmb.units import require_units
 
 Effort = Callable[[float, float, float], float]
 """`effort(t, x, xdot)`."""
@@ -44,14 +45,18 @@ class System:
 
     A joint connects two places. A body without a point stands for the place of its partner. `axis` is a direction in
     the world in the initial configuration. `gravity` (3,) is the acceleration of free fall in world axes: (0, 0, -9.81)
-    for z upwards, in m and s. Units: consistent.
+    for z upwards, in m and s. Units: consistent; `units`, such as "mm-t-s", "SI" or "in-lbf-s", names those of length,
+    mass (or force) and time for tables and plots, and converts nothing.
 
-    All methods raise `MechanismError`, or `JointError` for joints, when a name is taken or unknown, or a vector is not
-    finite or of a wrong size.
+    Raises `UnitError` when `units` has another form. All methods raise `MechanismError`, or `JointError` for joints,
+    when a name is taken or unknown, or a vector is not finite or of a wrong size.
     """
 
-    def __init__(self, gravity: ArrayLike = (0.0, 0.0, 0.0), name: str = "mechanism") -> None:
+    def __init__(
+        self, gravity: ArrayLike = (0.0, 0.0, 0.0), name: str = "mechanism", *, units: str | None = None
+    ) -> None:
         self.name = name
+        self.units = require_units(units)
         self.gravity = vector(gravity, "gravity")
         self.ground = BodyHandle(GROUND, None)
         self._bodies: list[Body] = []
@@ -636,6 +641,7 @@ class System:
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
             frame_forces=tuple(self._frame_forces),
+            units=self.units,
         )
 
     def __str__(self) -> str:

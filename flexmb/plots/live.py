@@ -111,7 +111,7 @@ class LiveViewer:
 
     def draw_plot(self, **_: Any) -> None:
         """Draw the chosen plot; the line of the present time is drawn over it by the page."""
-        self.state.picture = curve_picture(self.result.t, self.plots[self.state.plot])
+        self.state.picture = curve_picture(self.result.t, self.plots[self.state.plot], self.result.mechanism.units)
 
     def start(self, **_: Any) -> None:
         """Begin to play when the state says so, unless it plays already."""

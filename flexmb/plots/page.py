@@ -47,6 +47,7 @@ def write_page(
             magnification=magnification,
         )  # fmt: skip
         image = motion.read_bytes()
+    units = result.mechanism.units
     facts = {"left": LEFT, "right": RIGHT, "start": float(result.t[0]), "end": float(result.t[-1])}
     enlarged = f", deformation x {magnification:g}" if magnification != 1 else ""
     left = max(written.error.values(), default=0.0)
@@ -55,7 +56,7 @@ def write_page(
     text = Template((parts / "page.html").read_text(encoding="utf-8")).substitute(
         title=escape(result.mechanism.name),
         subtitle=f"{pace:.3g} units of time in a second{enlarged}{missing}",
-        plots="".join(_figure(name, curve_picture(result.t, lines)) for name, lines in curves(result).items()),
+        plots="".join(_figure(name, curve_picture(result.t, lines, units)) for name, lines in curves(result).items()),
         facts=json.dumps(facts),
         motion=base64.b64encode(image).decode(),
         viewer=(parts / "page.bundle.js").read_text(encoding="utf-8"),

@@ -1,42 +1,36 @@
-"""Pictures of meshes, modes and mechanisms, animations, and plots of energy, comparisons and stress.
-
-All are drawn off screen and written to files.
-"""
+"""Pictures of meshes, modes and mechanisms, and animations, drawn off screen and written to files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import cycle
 from pathlib import Path
 
 import imageio.v3 as imageio
-import matplotlib.pyplot as plt
 import numpy as np
 import pyvista as pv
-from matplotlib.figure import Figure
 from vtkmodules.vtkCommonCore import vtkLogger
 
 from fem.elements import LINE, element
 from fem.mesh.mesh import Mesh
-from flexmb.analyses.compare import Comparison
+from fem.renamed import refuse_old_names
 from flexmb.bodies.body import Body
 from flexmb.errors import PictureError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
+from flexmb.plots.axes import BLUE, GREEN, GREY, INK, ORANGE
+from flexmb.plots.scene import BAR, BESIDE_BAR, STRESS, stress_title
 from flexmb.results.result import Result
-from flexmb.results.stress import LargestStress, largest_stress, nodal_von_mises
+from flexmb.results.stress import largest_stress, nodal_von_mises
 from flexmb.spatial.lie import rotation_from_quaternion
+from flexmb.units import unit_of
 
 vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)  # suppress the warning of VTK on machines without a screen
 
-INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
-COLOURS = (BLUE, ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a", "#8d6e63", GREY)
 SET_COLOURS = (ORANGE, GREEN, BLUE, "#a23b72", "#7a5195", "#00858a")
 BODY_COLOURS = ("#8fa3b8", "#c9a66b", "#7fa08a", "#b58a9c", "#8d8bb8", "#b0b0a0")
 _TUBES = {"line_width": 8, "render_lines_as_tubes": True}
 """Style of line cells."""
-STRESS = "von Mises stress"
 PIXELS, GIF_PIXELS = (1280, 720), (720, 405)
 
 
@@ -144,10 +138,11 @@ def _edge_lines(mesh: Mesh, edges: np.ndarray) -> pv.PolyData:
     return pv.PolyData(mesh.points, lines=np.concatenate([np.array(line) for line in lines]))
 
 
-def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
+def picture_modes(body: Body, path: str | Path, count: int = 6, *, units: str | None = None) -> Path:
     """Draw the shapes of the first `count` elastic coordinates of a flexible body with their frequencies.
 
-    The amplitude is scaled to be visible. Returns the path. Raises `PictureError` when the body has no mesh or no
+    The amplitude is scaled to be visible. `units`: the system of units of the body, such as "mm-t-s", for the
+    frequencies, in cycles per unit of time. Returns the path. Raises `PictureError` when the body has no mesh or no
     modes, or the picture cannot be written.
     """
     if body.mesh is None or body.Psi is None or not body.is_flexible:
@@ -157,6 +152,7 @@ def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
     rows = -(-count // columns)
     skin, nodes = surface(body.mesh)
     size = np.linalg.norm(np.ptp(body.mesh.points, axis=0))
+    unit = f" {unit_of('frequency', units)}" if units else ""
     plotter = pv.Plotter(off_screen=True, shape=(rows, columns), window_size=(480 * columns, 340 * rows), border=False)
     for k in range(count):
         plotter.subplot(k // columns, k % columns)
@@ -169,7 +165,7 @@ def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
         plotter.add_mesh(
             bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False, **_TUBES
         )
-        plotter.add_text(f"{k + 1}:  {body.frequencies[k]:.5g}", font_size=10, color=INK)
+        plotter.add_text(f"mode {k + 1}:  {body.frequencies[k]:.5g}{unit}", font_size=10, color=INK)
         plotter.view_isometric()
         plotter.camera.zoom(1.35)
     plotter.set_background("white", all_renderers=True)
@@ -194,7 +190,9 @@ class _Scene:
             coloured = stress is not None and nodes is not None and body.stress is not None
             if coloured:
                 shown.point_data[STRESS] = np.zeros(shown.n_points)
-                plotter.add_mesh(shown, scalars=STRESS, clim=(0.0, stress), cmap="turbo", specular=0.2, **_TUBES)
+                bar = BAR | {"title": stress_title(mechanism)}
+                limits = {"clim": (0.0, stress), "cmap": "turbo", "scalar_bar_args": bar}
+                plotter.add_mesh(shown, scalars=STRESS, specular=0.2, **limits, **_TUBES)
             else:
                 colour = BODY_COLOURS[k % len(BODY_COLOURS)]
                 plotter.add_mesh(shown, color=colour, smooth_shading=body.mesh is None, specular=0.3, **_TUBES)
@@ -279,7 +277,9 @@ def _stage(
     centre = (low + high) / 2
     plotter.camera_position = [centre + view / np.linalg.norm(view) * 2.4 * np.linalg.norm(span), centre, up]
     plotter.reset_camera(bounds=(low[0], high[0], low[1], high[1], low[2], high[2]))
-    plotter.camera.zoom(1.55)
+    plotter.camera.zoom(1.35 if stress else 1.55)
+    if stress:
+        plotter.camera.SetWindowCenter(*BESIDE_BAR)
     return plotter, scene
 
 
@@ -298,7 +298,8 @@ def picture_result(
 
 
 def _caption(result: Result, index: int, magnification: float) -> str:
-    return f"t = {result.t[index]:.4g}" + (f"    deformation x {magnification:g}" if magnification != 1 else "")
+    unit = f" {unit_of('time', result.mechanism.units)}" if result.mechanism.units else ""
+    return f"t = {result.t[index]:.4g}{unit}" + (f"    deformation x {magnification:g}" if magnification != 1 else "")
 
 
 def animate(
@@ -366,109 +367,7 @@ def _page(images: list[np.ndarray], frames_per_second: int) -> str:
     )
 
 
-# plots ------------------------------------------------------------------------------------------------------------
-
-
-def plot_energy(result: Result, path: str | Path) -> Path:
-    """Plot the energy ledger, and its residual beside the elastic and kinetic energies; return the path."""
-    ledger = result.ledger
-    figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(3, 2), layout="constrained")
-    parts = (
-        ("kinetic", ledger.kinetic, BLUE),
-        ("elastic", ledger.elastic, ORANGE),
-        ("gravity", ledger.gravity, GREEN),
-        ("springs", ledger.springs, "#a23b72"),
-        ("work of drivers", ledger.driver_work, "#444444"),
-        ("work of loads", ledger.load_work, "#8d6e63"),
-        ("heat", ledger.modal_heat + ledger.damper_heat, "#c0392b"),
-        ("lost in impacts", ledger.impacts, "#7f8c8d"),
-    )
-    for name, values, colour in parts:
-        if values.any():
-            top.plot(result.t, values, color=colour, label=name, lw=1.4, ls="--" if name.startswith("work") else "-")
-    top.set(ylabel="energy", title=f"{result.mechanism.name}: energy ledger")
-    top.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    floor = np.finfo(float).tiny
-    bottom.semilogy(result.t[1:], np.abs(ledger.residual[1:]) + floor, color=INK, lw=1, label="|residual|")
-    if ledger.elastic.max() > 0:
-        bottom.semilogy(result.t[1:], ledger.elastic[1:] + floor, color=ORANGE, lw=1, label="elastic energy")
-    bottom.semilogy(result.t[1:], ledger.kinetic[1:] + floor, color=BLUE, lw=1, alpha=0.6, label="kinetic energy")
-    top_value = max(ledger.kinetic.max(), ledger.elastic.max(), floor)
-    bottom.set(
-        xlabel="time",
-        ylabel="energy",
-        ylim=(max(np.abs(ledger.residual[1:]).max() * 1e-3, top_value * 1e-16), top_value * 3),
-    )
-    bottom.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    return save_figure(figure, path)
-
-
-def plot_comparison(comparison: Comparison, path: str | Path, joint: str | None = None) -> Path:
-    """Plot a comparison for every fidelity: force in a joint and its spectrum, paths, stresses or elastic energies.
-
-    `joint`: by default the one whose forces differ most. Returns the path.
-    """
-    joint = joint or comparison.most_different_joint()
-    names = list(comparison.results)
-    others = (ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a")
-    colours = {name: others[k % len(others)] for k, name in enumerate(n for n in names[:-1] if n != "rigid")}
-    colours |= {names[-1]: BLUE} | ({"rigid": GREY} if "rigid" in names else {})
-    stressed = comparison.stressed_bodies()
-    figure, grid = plt.subplots(2, 2, figsize=(13, 8), layout="constrained")
-    force, spectrum, paths, last = grid.ravel()
-    for name, values in comparison.forces(joint).items():
-        force.plot(comparison.t, values, color=colours[name], lw=2.5 if name == "rigid" else 1.0, label=name)
-    force.set(xlabel="time", ylabel="force", title=f"{comparison.reference.mechanism.name}: force in joint {joint!r}")
-    if comparison.evenly_spaced:
-        frequencies, amplitudes = comparison.spectra(lambda r: np.linalg.norm(r.reaction(joint)[:, :3], axis=1))
-        for name, values in amplitudes.items():
-            spectrum.semilogy(frequencies[1:], values[1:], color=colours[name], lw=2.5 if name == "rigid" else 1.0)
-    spectrum.set(xlabel="frequency", ylabel="amplitude", title="its spectrum")
-    tracks = {
-        (marker, name): np.linalg.norm(comparison.difference(marker, name), axis=1)
-        for marker in comparison.moving_markers()
-        for name in names[:-1]
-    }
-    top = max((off.max() for off in tracks.values()), default=0.0) or 1.0
-    shown = {key: off for key, off in tracks.items() if off.max() > 1e-6 * top}
-    styles = dict(zip(dict.fromkeys(marker for marker, _ in shown), cycle(("-", "--", ":", "-."))))
-    for (marker, name), off in shown.items():
-        label = f"{marker}, {name}"
-        paths.semilogy(comparison.t[1:], off[1:] + 1e-300, color=colours[name], ls=styles[marker], lw=1.1, label=label)
-    paths.set(xlabel="time", ylabel="distance", title=f"paths of the interfaces: distance from {names[-1]!r}")
-    paths.set_ylim(1e-6 * top, 2 * top)
-    if stressed:
-        for name, found in comparison.stresses(stressed[0]).items():
-            last.plot(found.t, found.values, color=colours[name], lw=1.0, label=name)
-        last.set(xlabel="time", ylabel="stress", title=f"largest von Mises stress of {stressed[0]!r}")
-    else:
-        for name, result in comparison.results.items():
-            last.plot(result.t, result.ledger.elastic, color=colours[name], lw=1.0, label=name)
-        last.set(xlabel="time", ylabel="energy", title="elastic energy")
-    for axis in grid.ravel():
-        axis.grid(alpha=0.25)
-        if axis.get_legend_handles_labels()[0]:
-            axis.legend(loc="upper left", frameon=False, fontsize=8)
-    return save_figure(figure, path)
-
-
-def plot_stress(found: LargestStress, path: str | Path) -> Path:
-    """Plot the largest von Mises stress of a body over time, and the distribution of its envelope; return the path."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), width_ratios=(3, 2), layout="constrained")
-    left.plot(found.t, found.values, color=BLUE, lw=1.1)
-    k = int(found.values.argmax())
-    left.plot(found.t[k], found.values[k], "o", color=ORANGE, ms=6)
-    left.set(
-        xlabel="time",
-        ylabel="largest von Mises stress",
-        title=f"{found.body}: {found.values[k]:.4g} at t = {found.t[k]:.4g}",
-    )
-    right.plot(np.linspace(0, 100, len(found.envelope)), np.sort(found.envelope)[::-1], color=INK, lw=1.2)
-    right.set(xlabel="part of all points (%)", ylabel="largest over time", title="distribution over the body")
-    for axis in (left, right):
-        axis.set_ylim(0, None)
-        axis.grid(alpha=0.25)
-    return save_figure(figure, path)
+# files ----------------------------------------------------------------------------------------------------------------
 
 
 def _plotter(pixels: tuple[int, int] = PIXELS) -> pv.Plotter:
@@ -489,13 +388,4 @@ def _save(plotter: pv.Plotter, path: str | Path) -> Path:
     return path
 
 
-def save_figure(figure: Figure, path: str | Path) -> Path:
-    """Write and close a figure; return the path. Raises `PictureError` when the file cannot be written."""
-    path = Path(path)
-    try:
-        figure.savefig(path, dpi=130)
-    except (OSError, ValueError) as error:
-        raise PictureError(f"The plot cannot be written to {path}: {error}.") from error
-    finally:
-        plt.close(figure)
-    return path
+refuse_old_names(__name__)

@@ -7,81 +7,105 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from flexmb.errors import PictureError
-from flexmb.plots.pictures import BLUE, COLOURS, GREY, INK, ORANGE, save_figure
+from flexmb.plots.axes import BLUE, GREY, INK, ORANGE, Plot, colours, finished
+from flexmb.units import shown_units
 from reduction.basis import Basis
 from reduction.error.response_error import ResponseError
 from reduction.frequency_response import FrequencyResponse
 
 
-def plot_response_errors(errors: Sequence[ResponseError], path: str | Path, tolerance: float | None = None) -> Path:
-    """Plot the relative errors of bases over the band, below the response of the full model; return the path.
+def plot_response_errors(
+    errors: Sequence[ResponseError],
+    path: str | Path | None = None,
+    tolerance: float | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot the relative errors of bases over the band, below the response of the full model.
 
-    Raises `PictureError` when there are no errors, or the plot cannot be written.
+    - `path`: a file to write the figure to, which is then closed for pyplot; `tolerance`: drawn as a line.
+    - `unit`: the unit of the frequency, such as "Hz" or "rad/s"; `units`: the system of units of the model, such as
+      "mm-t-s".
+
+    Returns the figure and its two axes. Raises `PictureError` when there are no errors, or the plot cannot be written;
+    `UnitError` for other units.
     """
     if not errors:
         raise PictureError("There is no response error to plot.")
+    first, show = errors[0], shown_units(units, unit, "frequency", "compliance")
+    scale = show["frequency"].factor
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(2, 3), layout="constrained")
-    first = errors[0]
-    top.semilogy(first.frequencies, first.magnitude, color=INK, lw=1.4)
+    top.semilogy(scale * first.frequencies, first.magnitude, color=INK, lw=1.4)
     top.set(
-        ylabel="displacement per force", title="elastic response of the full model (Frobenius norm over all inputs)"
+        ylabel=show["compliance"].label("displacement per force"),
+        title="elastic response of the full model (Frobenius norm over all inputs)",
     )
-    for error, colour in zip(errors, COLOURS * (len(errors) // len(COLOURS) + 1), strict=False):
-        bottom.semilogy(
-            error.frequencies, error.relative, color=colour, lw=1.3, label=f"{error.name}: {error.worst:.1e}"
-        )
-    bottom.fill_between(first.frequencies, first.bound, 1e-16, color=GREY, alpha=0.25, lw=0)
-    low = min(float(error.relative.min()) for error in errors)
-    bottom.set(
-        xlabel="frequency (cycles per unit of time)",
-        ylabel="relative error",
-        ylim=(max(low, 1e-9) / 2, 10),
-        xlim=(0, first.frequencies[-1]),
-    )
+    for error, colour in zip(errors, colours(len(errors)), strict=True):
+        label = f"{error.name}: largest {error.worst:.1e}"
+        bottom.semilogy(scale * error.frequencies, error.relative, color=colour, lw=1.3, label=label)
+    low = max(min(float(error.relative.min()) for error in errors), 1e-9) / 2
+    if (first.bound > low).any():
+        known = {"color": GREY, "alpha": 0.25, "lw": 0, "label": "bound of the error of the full model's response"}
+        bottom.fill_between(scale * first.frequencies, first.bound, low, **known)
     if tolerance:
-        bottom.axhline(tolerance, color=INK, ls="--", lw=1)
-    bottom.legend(frameon=False, fontsize=9, loc="lower right")
-    for axis in (top, bottom):
-        axis.grid(alpha=0.25)
-    return save_figure(figure, path)
+        bottom.axhline(tolerance, color=INK, ls="--", lw=1, label=f"tolerance {tolerance:g}")
+    bottom.set(
+        xlabel=show["frequency"].label("frequency"),
+        ylabel="relative error",
+        ylim=(low, 10),
+        xlim=(0, scale * first.frequencies[-1]),
+    )
+    figure.legend(*bottom.get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=9, ncols=2)
+    return finished(figure, [top, bottom], path)
 
 
 def plot_frequency_responses(
-    responses: Sequence[FrequencyResponse], path: str | Path, output: str | None = None, input: str | None = None
-) -> Path:
-    """Plot magnitude and phase of one entry, or the norm over all inputs without `output` and `input`; return the path.
+    responses: Sequence[FrequencyResponse],
+    path: str | Path | None = None,
+    output: str | None = None,
+    input: str | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot magnitude and phase of one entry, or the norm over all inputs without `output` and `input`.
 
-    `output`, `input`: labels of the entry. Raises `PictureError` when there are no responses, or the plot cannot be
-    written.
+    `output`, `input`: labels of the entry; `path`, `unit`, `units` as of `plot_response_errors`.
+
+    Returns the figure and its axes. Raises `PictureError` when there are no responses, or the plot cannot be written;
+    `UnitError` for other units.
     """
     if not responses:
         raise PictureError("There is no frequency response to plot.")
+    show = shown_units(units, unit, "frequency", "compliance")
     entry = output is not None and input is not None
-    figure, axes = plt.subplots(
+    figure, grid = plt.subplots(
         1 + entry, 1, figsize=(9, 7 if entry else 4.5), sharex=True, squeeze=False, layout="constrained"
     )
-    for k, response in enumerate(responses):
-        style = {"color": COLOURS[k % len(COLOURS)], "lw": 1.4 if k else 2.4, "label": response.name}
+    axes = list(grid[:, 0])
+    for k, (response, colour) in enumerate(zip(responses, colours(len(responses)), strict=True)):
+        f = show["frequency"].factor * response.frequencies
+        style = {"color": colour, "lw": 1.4 if k else 2.4, "label": response.name}
         if output is None or input is None:
-            axes[0, 0].semilogy(response.frequencies, response.magnitude, **style)
+            axes[0].semilogy(f, response.magnitude, **style)
         else:
             H = response.entry(output, input)
-            axes[0, 0].semilogy(response.frequencies, np.abs(H), **style)
-            axes[1, 0].plot(response.frequencies, np.degrees(np.angle(H)), **style)
-            axes[1, 0].set(ylabel="phase (degrees)")
+            axes[0].semilogy(f, np.abs(H), **style)
+            axes[1].plot(f, np.degrees(np.angle(H)), **style)
+            axes[1].set(ylabel="phase (degrees)", ylim=(-190, 190), yticks=(-180, -90, 0, 90, 180))
     what = f"{output} by {input}" if entry else "norm over all inputs"
-    axes[0, 0].set(ylabel="displacement per force", title=f"elastic frequency response: {what}")
-    axes[0, 0].legend(frameon=False)
-    axes[-1, 0].set(xlabel="frequency (cycles per unit of time)")
-    for axis in axes[:, 0]:
-        axis.grid(alpha=0.25)
-    return save_figure(figure, path)
+    axes[0].set(ylabel=show["compliance"].label("displacement per force"), title=f"elastic frequency response: {what}")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=9, ncols=2)
+    axes[-1].set(xlabel=show["frequency"].label("frequency"))
+    return finished(figure, axes, path)
 
 
-def plot_singular_values(basis: Basis, path: str | Path) -> Path:
-    """Plot the Hankel-type singular values of a Gramian basis, and the number of coordinates kept; return the path.
+def plot_singular_values(basis: Basis, path: str | Path | None = None) -> Plot:
+    """Plot the Hankel-type singular values of a Gramian basis, and the number of coordinates kept.
 
-    Raises `PictureError` when the basis has no singular values, or the plot cannot be written.
+    `path` as of `plot_response_errors`. Returns the figure and its axes. Raises `PictureError` when the basis has no
+    singular values, or the plot cannot be written.
     """
     values = np.asarray(basis.options.get("singular_values", []))
     if not len(values):
@@ -100,5 +124,4 @@ def plot_singular_values(basis: Basis, path: str | Path) -> Path:
         ylim=(1e-14, 3),
     )
     axis.legend(frameon=False)
-    axis.grid(alpha=0.25)
-    return save_figure(figure, path)
+    return finished(figure, [axis], path)

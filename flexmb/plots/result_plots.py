@@ -1,35 +1,43 @@
-"""Plots of measures of a result over time."""
+"""Plots of results: measures and energies over time, comparisons of fidelities, largest stresses."""
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from flexmb.analyses.compare import Comparison
 from flexmb.errors import PictureError
-from flexmb.plots.pictures import COLOURS, save_figure
+from flexmb.plots.axes import BLUE, GREEN, GREY, INK, ORANGE, Plot, colours, finished, name_curves
 from flexmb.results.joint_motion import joint_dofs
 from flexmb.results.result import Result
-from flexmb.results.table import unit_of
+from flexmb.results.stress import LargestStress
+from flexmb.units import shown_units
 
 MOST = 8
 """Largest number of joint coordinates in a plot for which the caller names no measures."""
 
 
 def plot_measures(
-    result: Result, measures: str | Sequence[str] = (), path: str | Path | None = None, *, units: str | None = None
-) -> tuple[Figure, list[Axes]]:
+    result: Result,
+    measures: str | Sequence[str] = (),
+    path: str | Path | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
     """Plot measures over time, one pair of axes for each dimension; the figure and its axes.
 
     - `measures`: a text or several, as of `flexmb.results.measure.measure`; the default is the coordinates of the
       joints (the first `MOST`).
     - `path`: a file to write the figure to, which is then closed for pyplot.
-    - `units`: those of length, mass and time, such as "mm-t-s", for the labels; nothing is converted.
+    - `unit`: one or several units to convert to, such as "deg" or ("kN", "ms").
+    - `units`: the system of units of the model; the default is that of its `System`.
 
-    Raises `MeasureError` for a text that is no measure; `PictureError` when there is nothing to plot, or the file
-    cannot be written.
+    Raises `MeasureError` for a text that is no measure; `UnitError` for a unit that nothing plotted has; `PictureError`
+    when there is nothing to plot, or the file cannot be written.
     """
     texts = [measures] if isinstance(measures, str) else list(measures)
     if not texts:
@@ -45,18 +53,176 @@ def plot_measures(
     groups: dict[str, list[str]] = {}
     for text, column in table.items():
         groups.setdefault(column.dimension, []).append(text)
+    show = shown_units(units or result.mechanism.units, unit, "time", *groups)
+    t = show["time"].factor * np.asarray(time.values)
     figure, grid = plt.subplots(
         len(groups), 1, figsize=(9, 1.2 + 2.4 * len(groups)), sharex=True, squeeze=False, layout="constrained"
     )
     axes = list(grid[:, 0])
     for axis, (dimension, members) in zip(axes, groups.items(), strict=True):
-        for k, text in enumerate(members):
-            axis.plot(time.values, np.asarray(table[text].values), color=COLOURS[k % len(COLOURS)], lw=1.4, label=text)
-        axis.set_ylabel(dimension if units is None else f"{dimension} ({unit_of(dimension, units)})")
-        axis.grid(alpha=0.25)
-        axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+        for text, colour in zip(members, colours(len(members)), strict=True):
+            values = np.asarray(table[text].values)
+            shown = values if show[dimension].factor == 1.0 else show[dimension].factor * values
+            axis.plot(t, shown, color=colour, lw=1.4, label=text)
+        axis.set_ylabel(show[dimension].label("value" if dimension == "1" else dimension))
+    for axis in axes:
+        name_curves(axis)
     axes[0].set_title(result.mechanism.name, fontsize=10, loc="left")
-    axes[-1].set_xlabel("time" if units is None else f"time ({unit_of('time', units)})")
-    if path is not None:
-        save_figure(figure, path)
-    return figure, axes
+    axes[-1].set_xlabel(show["time"].label("time"))
+    return finished(figure, axes, path)
+
+
+def plot_energy(
+    result: Result,
+    path: str | Path | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot the energy ledger, and its residual beside the elastic and kinetic energies; the figure and its axes.
+
+    `path`, `unit`, `units` as of `plot_measures`, for energy and time. Raises `UnitError` for other units.
+    """
+    ledger, show = result.ledger, shown_units(units or result.mechanism.units, unit, "time", "energy")
+    t, scale = show["time"].factor * result.t, show["energy"].factor
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(3, 2), layout="constrained")
+    parts = (
+        ("kinetic", ledger.kinetic, BLUE),
+        ("elastic", ledger.elastic, ORANGE),
+        ("gravity", ledger.gravity, GREEN),
+        ("springs", ledger.springs, "#a23b72"),
+        ("work of drivers", ledger.driver_work, "#444444"),
+        ("work of loads", ledger.load_work, "#8d6e63"),
+        ("heat", ledger.modal_heat + ledger.damper_heat, "#c0392b"),
+        ("lost in impacts", ledger.impacts, "#7f8c8d"),
+    )
+    for name, values, colour in parts:
+        if values.any():
+            style = "--" if name.startswith("work") else "-"
+            top.plot(t, scale * values, color=colour, label=name, lw=1.4, ls=style)
+    top.set(ylabel=show["energy"].label("energy"), title=f"{result.mechanism.name}: energy ledger")
+    floor = np.finfo(float).tiny
+    bottom.semilogy(t[1:], scale * np.abs(ledger.residual[1:]) + floor, color=INK, lw=1, label="|residual|")
+    if ledger.elastic.max() > 0:
+        bottom.semilogy(t[1:], scale * ledger.elastic[1:] + floor, color=ORANGE, lw=1, label="elastic energy")
+    bottom.semilogy(t[1:], scale * ledger.kinetic[1:] + floor, color=BLUE, lw=1, alpha=0.6, label="kinetic energy")
+    highest = max(ledger.kinetic.max(), ledger.elastic.max(), floor)
+    lowest = max(np.abs(ledger.residual[1:]).max(initial=0.0) * 1e-3, highest * 1e-16)
+    bottom.set(
+        xlabel=show["time"].label("time"),
+        ylabel=show["energy"].label("energy"),
+        ylim=(scale * lowest, scale * highest * 3),
+    )
+    for axis in (top, bottom):
+        name_curves(axis)
+    return finished(figure, [top, bottom], path)
+
+
+def plot_comparison(
+    comparison: Comparison,
+    path: str | Path | None = None,
+    joint: str | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot a comparison for every fidelity: force in a joint and its spectrum, paths, stresses or elastic energies.
+
+    - `joint`: by default the one whose forces differ most.
+    - `path`, `unit`, `units` as of `plot_measures`, for time, force, frequency, length, and stress or energy.
+
+    Returns the figure and its four axes. Raises `UnitError` for other units.
+    """
+    joint = joint or comparison.most_different_joint()
+    names = list(comparison.results)
+    others = (ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a")
+    colour = {name: others[k % len(others)] for k, name in enumerate(n for n in names[:-1] if n != "rigid")}
+    colour |= {names[-1]: BLUE} | ({"rigid": GREY} if "rigid" in names else {})
+    mechanism, stressed = comparison.reference.mechanism, comparison.stressed_bodies()
+    show = shown_units(
+        units or mechanism.units, unit, "time", "force", "frequency", "length", "stress" if stressed else "energy"
+    )
+    t, time = show["time"].factor * comparison.t, show["time"].label("time")
+    figure, grid = plt.subplots(2, 2, figsize=(13, 8), layout="constrained")
+    force, spectrum, paths, last = grid.ravel()
+
+    def draw(axis: Axes, name: str, x: np.ndarray, y: np.ndarray, label: str = "", ls: str = "-") -> None:
+        width = 2.5 if name == "rigid" and axis is not paths else 1.0
+        axis.plot(x, y, color=colour[name], lw=width, ls=ls, label=label or name)
+
+    for name, values in comparison.forces(joint).items():
+        draw(force, name, t, show["force"].factor * values)
+    force.set(xlabel=time, ylabel=show["force"].label("force"), title=f"{mechanism.name}: force in joint {joint!r}")
+    if comparison.evenly_spaced:
+        frequencies, amplitudes = comparison.spectra(lambda r: np.linalg.norm(r.reaction(joint)[:, :3], axis=1))
+        for name, values in amplitudes.items():
+            draw(spectrum, name, show["frequency"].factor * frequencies[1:], show["force"].factor * values[1:])
+        spectrum.set_yscale("log")
+    spectrum.set(
+        xlabel=show["frequency"].label("frequency"), ylabel=show["force"].label("amplitude"), title="its spectrum"
+    )
+    tracks = {
+        (marker, name): show["length"].factor * np.linalg.norm(comparison.difference(marker, name), axis=1)
+        for marker in comparison.moving_markers()
+        for name in names[:-1]
+    }
+    top = max((off.max() for off in tracks.values()), default=0.0) or 1.0
+    shown = {key: off for key, off in tracks.items() if off.max() > 1e-6 * top}
+    styles = dict(zip(dict.fromkeys(marker for marker, _ in shown), cycle(("-", "--", ":", "-."))))
+    for (marker, name), off in shown.items():
+        draw(paths, name, t[1:], off[1:] + 1e-300, f"{marker}, {name}", styles[marker])
+    paths.set(
+        xlabel=time,
+        ylabel=show["length"].label("distance"),
+        yscale="log",
+        ylim=(1e-6 * top, 2 * top),
+        title=f"paths of the interfaces: distance from {names[-1]!r}",
+    )
+    if stressed:
+        for name, found in comparison.stresses(stressed[0]).items():
+            draw(last, name, show["time"].factor * found.t, show["stress"].factor * found.values)
+        last.set(ylabel=show["stress"].label("stress"), title=f"largest von Mises stress of {stressed[0]!r}")
+    else:
+        for name, result in comparison.results.items():
+            draw(last, name, t, show["energy"].factor * result.ledger.elastic)
+        last.set(ylabel=show["energy"].label("energy"), title="elastic energy")
+    last.set_xlabel(time)
+    for axis in grid.ravel():
+        name_curves(axis)
+    return finished(figure, list(grid.ravel()), path)
+
+
+def plot_stress(
+    found: LargestStress,
+    path: str | Path | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot the largest von Mises stress of a body over time, and the distribution of its envelope.
+
+    `path`, `unit`, `units` as of `plot_measures`, for time and stress. Returns the figure and its two axes. Raises
+    `UnitError` for other units.
+    """
+    show = shown_units(units or found.units, unit, "time", "stress")
+    t, values = show["time"].factor * found.t, show["stress"].factor * found.values
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), width_ratios=(3, 2), layout="constrained")
+    left.plot(t, values, color=BLUE, lw=1.1)
+    k = int(values.argmax())
+    left.plot(t[k], values[k], "o", color=ORANGE, ms=6)
+    stress, time = (show[what].symbol or "" for what in ("stress", "time"))
+    left.set(
+        xlabel=show["time"].label("time"),
+        ylabel=show["stress"].label("largest von Mises stress"),
+        title=f"{found.body}: {f'{values[k]:.4g} {stress}'.strip()} at t = {f'{t[k]:.4g} {time}'.strip()}",
+    )
+    envelope = show["stress"].factor * np.sort(found.envelope)[::-1]
+    right.plot(np.linspace(0, 100, len(envelope)), envelope, color=INK, lw=1.2)
+    right.set(
+        xlabel="part of all points (%)",
+        ylabel=show["stress"].label("largest over time"),
+        title="distribution over the body",
+    )
+    for axis in (left, right):
+        axis.set_ylim(0, None)
+    return finished(figure, [left, right], path)

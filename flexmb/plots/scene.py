@@ -13,12 +13,19 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Marker, Mechanism
 from flexmb.results.surface import Surface, ground_shape, surfaces_of, world_points
 from flexmb.spatial.lie import rotation_from_quaternion
+from flexmb.units import shown_units
 
 STRESS = "von Mises stress"
 INK = "#1b2a41"
 AMPLITUDE = 0.08
 """Largest displacement of a drawn shape relative to the size of its body."""
-_BAR = {"fmt": "%.2e", "n_labels": 3, "title_font_size": 18, "label_font_size": 14}
+BAR = {
+    "vertical": True, "position_x": 0.88, "position_y": 0.12, "width": 0.06, "height": 0.68, "fmt": "%.3g",
+    "n_labels": 5, "title_font_size": 16, "label_font_size": 14, "color": INK,
+}  # fmt: skip
+"""Place and style of the colour bar of a 3D picture: beside the model, whole, its title above it."""
+BESIDE_BAR = (0.12, 0.0)
+"""Centre of the window that moves the model to the left of the colour bar."""
 SAMPLES = 40
 """Number of stored times from which the space of a motion and its largest stress are found."""
 
@@ -43,6 +50,11 @@ def look_at(plotter: pv.Plotter, low: np.ndarray, high: np.ndarray, up: np.ndarr
     plotter.reset_camera(bounds=np.column_stack([low, high]).ravel())
 
 
+def stress_title(mechanism: Mechanism) -> str:
+    """The title of a colour bar of stresses, with their unit where that is known, over two lines."""
+    return shown_units(mechanism.units, None, "stress")["stress"].label("von Mises\nstress") + "\n"
+
+
 class MovingScene:
     """The bodies of a mechanism in a plotter; `move` takes them to a configuration.
 
@@ -54,7 +66,7 @@ class MovingScene:
         self.plotter, self.mechanism, self.magnification = plotter, mechanism, magnification
         self.surfaces = surfaces_of(mechanism)
         self.starts = [int(s) for s in compiled(mechanism).q_start]
-        self.stressed = False
+        self.stressed, self.bar = False, stress_title(mechanism)
         sample = np.atleast_2d(q)
         sample = sample[np.unique(np.linspace(0, len(sample) - 1, SAMPLES).round().astype(int))]
         self.largest_stress = max(
@@ -89,7 +101,12 @@ class MovingScene:
 
     def _add(self, body: int, stressed: bool) -> pv.Actor:
         colours = (
-            {"scalars": STRESS, "clim": (0.0, self.largest_stress or 1.0), "cmap": "turbo", "scalar_bar_args": _BAR}
+            {
+                "scalars": STRESS,
+                "clim": (0.0, self.largest_stress or 1.0),
+                "cmap": "turbo",
+                "scalar_bar_args": BAR | {"title": self.bar},
+            }
             if stressed
             else {"color": COLOURS[body % len(COLOURS)], "scalars": None}
         )
@@ -112,12 +129,13 @@ class MovingScene:
         if stressed == self.stressed:
             return
         self.stressed = stressed
+        self.plotter.camera.SetWindowCenter(*(BESIDE_BAR if stressed else (0.0, 0.0)))
         for k, _ in self._having_stress():
             visible = self.actors[k].visibility
             self.actors[k] = self._add(k, stressed)
             self.actors[k].visibility = visible
-        if not stressed and STRESS in self.plotter.scalar_bars:
-            self.plotter.remove_scalar_bar(STRESS)
+        if not stressed and self.bar in self.plotter.scalar_bars:
+            self.plotter.remove_scalar_bar(self.bar)
 
     def show_part(self, body: int, visible: bool) -> None:
         """Hide or show a body."""

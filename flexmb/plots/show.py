@@ -15,6 +15,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.surface import body_surface
+from flexmb.units import unit_of
 from reduction.basis import Basis
 
 if TYPE_CHECKING:
@@ -205,12 +206,14 @@ def _result(plotter: pyvista.Plotter, result: Result, time: float | None, stress
         raise PictureError(f"No body of {result.mechanism.name!r} has stresses; only bodies made from a mesh have.")
     scene = MovingScene(plotter, result.mechanism, result.q, magnification)
     scene.show_stress(stress)
+    unit = f" {unit_of('time', result.mechanism.units)}" if result.mechanism.units else ""
     first, last = float(result.t[0]), float(result.t[-1])
 
     def choose(value: float) -> None:
         index = int(np.abs(result.t - value).argmin())
         scene.move(result.q[index])
-        text = f"t = {result.t[index]:.4g}" + (f"    deformation x {magnification:g}" if magnification != 1 else "")
+        enlarged = f"    deformation x {magnification:g}" if magnification != 1 else ""
+        text = f"t = {result.t[index]:.4g}{unit}{enlarged}"
         plotter.add_text(text, font_size=11, color=INK, name="caption")
 
     start = first if time is None else time

@@ -7,19 +7,38 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from flexmb.errors import StudyError
-from flexmb.plots.pictures import COLOURS, INK, save_figure
+from flexmb.plots.axes import FONT, INK, Plot, colours, finished, name_curves
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.table import Study
+from flexmb.units import shown_units
 
 MOST = 6
 """Largest number of measures in a plot for which the caller names none."""
 
 
-def plot_study(study: Study, path: str | Path, measures: Sequence[str] = (), against: str | None = None) -> Path:
-    """Plot measures over a parameter, one line for each combination of the other parameters; return the path.
+DIMENSIONS = {"force in ": "force", "moment in ": "moment", "deflection of ": "length"}
+"""What the measures of `flexmb.study.peaks` are, by the beginning of their names."""
+ENERGIES = ("kinetic energy", "elastic energy", "energy residual")
 
-    `against`: the parameter; by default the one with most values. Failed variants leave gaps. Raises `StudyError` when
-    no parameter is a number.
+
+def plot_study(
+    study: Study,
+    path: str | Path | None = None,
+    measures: Sequence[str] = (),
+    against: str | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot measures over a parameter, one line for each combination of the other parameters.
+
+    - `path`: a file to write the figure to, which is then closed for pyplot.
+    - `against`: the parameter; by default the one with most values. Failed variants leave gaps.
+    - `unit`: one or several units to convert the forces, moments, deflections and energies of `peaks` to, such as "kN";
+      `units`: the system of units of the model, such as "mm-t-s".
+
+    Returns the figure and its axes, one for each measure. Raises `StudyError` when no parameter is a number;
+    `UnitError` for other units.
     """
     numbers = [name for name in study.parameters if all(isinstance(v, int | float) for v in study.parameter(name))]
     if against is None:
@@ -35,25 +54,33 @@ def plot_study(study: Study, path: str | Path, measures: Sequence[str] = (), aga
     figure, axes = plt.subplots(
         len(shown), 1, figsize=(9, 1.2 + 2.2 * len(shown)), sharex=True, squeeze=False, layout="constrained"
     )
+    sorts = {measure: _dimension(measure) for measure in shown}
+    show = shown_units(units, unit, *sorts.values())
     for axis, measure in zip(axes[:, 0], shown, strict=True):
-        values = study.measure(measure)
-        for k, (chosen, members) in enumerate(lines.items()):
+        quantity = show[sorts[measure]]
+        values = quantity.factor * study.measure(measure)
+        for colour, (chosen, members) in zip(colours(len(lines)), lines.items(), strict=True):
             order = np.array(members)[np.argsort(x[members])]
             label = ", ".join(f"{name} {value}" for name, value in zip(others, chosen, strict=True))
-            axis.plot(x[order], values[order], ".-", color=COLOURS[k % len(COLOURS)], lw=1.3, label=label or None)
-        axis.set_title(measure, fontsize=10, loc="left")
-        axis.grid(alpha=0.25)
+            axis.plot(x[order], values[order], ".-", color=colour, lw=1.3, label=label or None)
+        axis.set_title(quantity.label(measure), fontsize=10, loc="left")
     axes[-1, 0].set_xlabel(against)
-    if 1 < len(lines) <= len(COLOURS):
-        axes[0, 0].legend(frameon=False, fontsize=8)
-    return save_figure(figure, path)
+    if len(lines) > 1:
+        for axis in axes[:, 0]:
+            name_curves(axis)
+    return finished(figure, list(axes[:, 0]), path)
 
 
-def plot_gradient(found: Gradient, path: str | Path, measures: Sequence[str] = ()) -> Path:
-    """Plot the change of each measure, in per cent, for a change of one per cent of each parameter; return the path.
+def _dimension(measure: str) -> str:
+    found = [dimension for start, dimension in DIMENSIONS.items() if measure.startswith(start)]
+    return found[0] if found else "energy" if measure in ENERGIES else "1"
 
-    Without `measures` the plot shows the first of those with derivatives above their errors. Raises `StudyError` when
-    there are none.
+
+def plot_gradient(found: Gradient, path: str | Path | None = None, measures: Sequence[str] = ()) -> Plot:
+    """Plot the change of each measure, in per cent, for a change of one per cent of each parameter.
+
+    Without `measures` the plot shows the first of those with derivatives above their errors. `path` as of `plot_study`.
+    Returns the figure and its axes. Raises `StudyError` when there are none.
     """
     shown = list(measures) or found.certain()[:MOST]
     if not shown:
@@ -63,13 +90,14 @@ def plot_gradient(found: Gradient, path: str | Path, measures: Sequence[str] = (
     names = list(found.at)
     figure, axis = plt.subplots(figsize=(9, 1.2 + 0.25 * len(names) * len(shown)), layout="constrained")
     height = 0.8 / max(len(shown), 1)
-    for k, measure in enumerate(shown):
+    for k, (measure, colour) in enumerate(zip(shown, colours(len(shown)), strict=True)):
         places = np.arange(len(names)) + (k - (len(shown) - 1) / 2) * height
         scale = np.abs(np.array(list(found.at.values())) / (found.outcome[measure] or 1.0))
-        axis.barh(places, found.relative(measure), height, xerr=found.errors[measure] * scale, label=measure)
+        errors = found.errors[measure] * scale
+        axis.barh(places, found.relative(measure), height, xerr=errors, color=colour, label=measure)
     axis.set_yticks(range(len(names)), names)
     axis.axvline(0.0, color=INK, lw=0.8)
     axis.set(xlabel="per cent for one per cent of the parameter")
-    axis.grid(axis="x", alpha=0.25)
-    axis.legend(frameon=False, fontsize=8)
-    return save_figure(figure, path)
+    axis.set_ylim(-0.5, len(names) - 0.5)
+    axis.legend(frameon=False, fontsize=FONT, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    return finished(figure, [axis], path)

@@ -353,41 +353,47 @@ class Result:
 
         - `library`: "pandas" or "polars".
         - `units`: those of length, mass and time, such as "mm-t-s", for the labels in `frame.attrs["units"]` of pandas;
-          nothing is converted.
+          nothing is converted. The default is `mechanism.units`.
 
         Raises `FileError` when the library is not installed or another name is given.
         """
         if library not in ("pandas", "polars"):
             raise FileError(unknown_name("library of tables", library, ("pandas", "polars")))
         table = self.columns(measures)
-        return as_pandas(table, "t", units) if library == "pandas" else as_polars(table)
+        return as_pandas(table, "t", units or self.mechanism.units) if library == "pandas" else as_polars(table)
 
     def to_xarray(self, measures: Sequence[str] = (), *, units: str | None = None) -> "xarray.Dataset":
         """`columns(measures)` as an xarray dataset over `t`; the attribute "units" of each variable is its unit.
 
         `units` as of `to_dataframe`. Raises `FileError` when xarray is not installed.
         """
-        return as_xarray(self.columns(measures), "t", units)
+        return as_xarray(self.columns(measures), "t", units or self.mechanism.units)
 
     def to_csv(self, path: str | Path, measures: Sequence[str] = (), *, units: str | None = None) -> Path:
         """Write `columns(measures)` as a CSV file with a header row, "rod.end position x [length]"; return the path.
 
         `units` as of `to_dataframe`, for the header. Raises `FileError` when the file cannot be written.
         """
-        return write_columns(self.columns(measures), path, units)
+        return write_columns(self.columns(measures), path, units or self.mechanism.units)
 
     def plot(
-        self, measures: str | Sequence[str] = (), path: str | Path | None = None, *, units: str | None = None
+        self,
+        measures: str | Sequence[str] = (),
+        path: str | Path | None = None,
+        *,
+        unit: str | Sequence[str] | None = None,
+        units: str | None = None,
     ) -> tuple[Any, list[Any]]:
         """Plot measures over time; the figure and the axes, both of matplotlib.
 
         See `flexmb.plots.result_plots.plot_measures`.
 
-        Without `measures` it plots the coordinates of the joints. Raises `MeasureError` for a text that is no measure;
-        `PictureError` when there is nothing to plot or the file cannot be written.
+        Without `measures` it plots the coordinates of the joints. `unit` converts, as in unit="deg". Raises
+        `MeasureError` for a text that is no measure; `UnitError` for a unit that nothing plotted has; `PictureError`
+        when there is nothing to plot or the file cannot be written.
         """
         plots = import_module("flexmb.plots.result_plots")  # at the call: results do not depend on plots
-        return plots.plot_measures(self, measures, path, units=units)
+        return plots.plot_measures(self, measures, path, unit=unit, units=units)
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -25,6 +25,7 @@ class LargestStress:
     - `x` (nt, 3): the point with this stress, in the body frame; `nodes` (nt,): its node of the mesh, -1 for a fibre of
       a beam.
     - `envelope` (p,): the largest stress over time at each point of `shapes`.
+    - `units`: the names of the units of the model, for plots.
     """
 
     body: str
@@ -34,6 +35,7 @@ class LargestStress:
     x: Float[np.ndarray, "nt 3"]
     envelope: Float[np.ndarray, "p"]
     shapes: StressShapes
+    units: str | None = None
 
     def __str__(self) -> str:
         k = int(self.values.argmax())
@@ -83,7 +85,8 @@ def largest_stress(result: Result, body: str) -> LargestStress:
         found = von_mises((rows @ eta[part].T).reshape(-1, 6, len(eta[part])).swapaxes(1, 2))
         at[part], values[part] = found.argmax(axis=0), found.max(axis=0)
         np.maximum(envelope, found.max(axis=1), out=envelope)
-    return LargestStress(body, result.t, values, shapes.nodes[at], shapes.x[at], envelope, shapes)
+    where, units = (shapes.nodes[at], shapes.x[at]), result.mechanism.units
+    return LargestStress(body, result.t, values, *where, envelope, shapes, units)
 
 
 def stress_at(result: Result, body: str, point: ArrayLike) -> tuple[np.ndarray, Float[np.ndarray, "nt 6"]]:

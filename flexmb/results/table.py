@@ -9,59 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flexmb.errors import FileError
+from flexmb.units import unit_of
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import xarray
 
-NAMED = {
-    "m-kg-s": {"force": "N", "moment": "N m", "energy": "J"},
-    "mm-t-s": {"force": "N", "moment": "N mm", "energy": "mJ"},
-}
-"""Units of force, moment and energy that have a name."""
-DIMENSIONS = {
-    "1": "1",
-    "angle": "rad",
-    "time": "{t}",
-    "length": "{l}",
-    "velocity": "{l}/{t}",
-    "acceleration": "{l}/{t}^2",
-    "angular velocity": "rad/{t}",
-    "angular acceleration": "rad/{t}^2",
-    "force": "{m} {l}/{t}^2",
-    "moment": "{m} {l}^2/{t}^2",
-    "energy": "{m} {l}^2/{t}^2",
-    "momentum": "{m} {l}/{t}",
-    "angular momentum": "{m} {l}^2/{t}",
-    "mass^0.5 length": "{m}^0.5 {l}",
-}
-"""What a column measures, and its unit in those of length, mass and time."""
-
 
 class Column(NamedTuple):
-    """Values (nt,) and what they measure, a key of `DIMENSIONS`."""
+    """Values (nt,) and what they measure, a key of `flexmb.units.DIMENSIONS`."""
 
     values: np.ndarray
     dimension: str
-
-
-def unit_of(dimension: str, units: str | None = None) -> str:
-    """The unit of a dimension: its name in consistent units ("length"), or its symbol in `units` such as "mm-t-s".
-
-    `units` names those of length, mass and time, with hyphens between; it labels, and converts nothing. Raises
-    `FileError` when it has another form.
-    """
-    if units is None:
-        return "rad" if dimension == "angle" else dimension
-    parts = units.split("-")
-    if len(parts) != 3 or not all(parts):
-        raise FileError(
-            'Units are those of length, mass and time with hyphens between, such as "mm-t-s" or "m-kg-s"; found '
-            f"{units!r}."
-        )
-    known = NAMED.get(units, {}).get(dimension)
-    return known or DIMENSIONS[dimension].format(**dict(zip("lmt", parts, strict=True)))
 
 
 def as_pandas(table: Mapping[str, Column], index: str, units: str | None) -> "pandas.DataFrame":

@@ -154,8 +154,31 @@ def test_units_that_cannot_be_are_met_with_a_hint():
     assert "millimetres?" in check_units(Material.steel(), 300.0)
     assert "metres?" in check_units(Material.steel("mm"), 0.05)
     assert "power of ten" in check_units(Material.isotropic(2.1e5, 0.3, 7850.0e6), 0.3)
+    assert "power of ten" in check_units(Material.isotropic(2.1e5, 0.3, 7.85e-6), 300.0)  # kg/mm^3 with MPa
     with pytest.warns(UnitWarning, match="is the mesh in millimetres"):
         Model(block("tetra", (300, 20, 20), (2, 1, 1)), Material.steel())
+
+
+LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254, "ft": 0.3048}
+MASSES = {"kg": 1.0, "t": 1e3, "g": 1e-3, "slinch": 175.126835, "slug": 14.593903}
+TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+@pytest.mark.parametrize(
+    "system",
+    ["m-kg-s", "mm-t-s", "cm-kg-s", "cm-g-s", "mm-kg-s", "mm-g-s", "mm-kg-ms", "mm-g-ms", "cm-g-us", "um-kg-s", "um-kg-us", "um-g-us", "in-slinch-s", "ft-slug-s"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("modulus", "density", "size"), [(2.1e11, 7850.0, 0.3), (7e10, 2700.0, 0.05), (1.1e11, 4430.0, 2.0)]
+)
+def test_metals_in_a_consistent_system_of_units_cause_no_hint(system, modulus, density, size):
+    length, mass, time = (table[u] for table, u in zip((LENGTHS, MASSES, TIMES), system.split("-"), strict=True))
+    given = Material.isotropic(modulus / (mass / length / time**2), 0.3, density / (mass / length**3))
+    assert check_units(given, size / length) is None
+
+
+def test_small_parts_are_usual_in_micrometres():
+    assert check_units(Material.isotropic(1.6e5, 0.22, 2.3e-15), 200.0) is None  # silicon in um, kg, s
 
 
 def test_models_refuse_what_they_cannot_use():

@@ -7,7 +7,7 @@ What is neither energy, nor work, nor heat is error. Here it stays four decades 
 
 import flexmb
 from flexmb import demo
-from flexmb.plots.pictures import plot_energy
+from flexmb.plots.result_plots import plot_energy
 
 result = flexmb.simulate(demo.build(), 0.08, step=2e-6)
 print(result.verdict)

@@ -11,7 +11,7 @@ import flexmb
 from flexmb.analyses.kinematics import joint_sweep
 from flexmb.plots.linear_plots import plot_joint_sweep
 
-system = flexmb.System(gravity=(0, -9.81, 0), name="four-bar")
+system = flexmb.System(gravity=(0, -9.81, 0), name="four-bar", units="SI")
 crank = system.add(flexmb.uniform_rod("crank", mass=1.0, length=3.0), orientation=(0, 0, np.pi / 2))
 coupler = system.add(flexmb.uniform_rod("coupler", mass=1.0, length=4.0), position=(0, 3, 0))
 output = flexmb.uniform_rod("output", mass=1.0, length=4.0)

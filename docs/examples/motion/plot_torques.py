@@ -9,7 +9,7 @@ import flexmb
 from flexmb.analyses.inverse_dynamics import Servo, inverse_dynamics
 from flexmb.plots.linear_plots import plot_inverse
 
-system = flexmb.System(gravity=(0, -9.81, 0), name="arm")
+system = flexmb.System(gravity=(0, -9.81, 0), name="arm", units="SI")
 upper = system.add(flexmb.uniform_rod("upper", mass=1.0, length=0.6))
 fore = system.add(flexmb.uniform_rod("fore", mass=0.7, length=0.6), position=(0.6, 0, 0), orientation=(0, 0, 1.2))
 system.revolute("shoulder", system.ground.at((0, 0, 0)), upper["start"], axis=(0, 0, 1))

@@ -2,7 +2,7 @@
 Campbell diagram of a rotor
 ===========================
 
-Frequencies of a disc on a soft shaft against its speed, with the line of one excitation a turn.
+Frequencies of a disc on a soft shaft against its speed in rpm, with the line of one excitation a turn.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from flexmb.plots.linear_plots import plot_eigenvalue_loci
 
 
 def rotor(speed, seal=2.0):
-    system = flexmb.System(name="rotor")
+    system = flexmb.System(name="rotor", units="SI")
     spindle = system.add(flexmb.rigid_body("spindle", mass=1.0, inertia=(0.01, 0.01, 0.01)))
     disc = system.add(flexmb.rigid_body("disc", mass=2.0, inertia=(0.02, 0.02, 0.04)))
     system.revolute("bearing", system.ground.at((0, 0, 0)), spindle, axis=(0, 0, 1))
@@ -25,4 +25,4 @@ def rotor(speed, seal=2.0):
     return system
 
 
-plot_eigenvalue_loci(campbell(rotor, np.linspace(0, 60, 25)), "campbell.png", orders=(1,))
+plot_eigenvalue_loci(campbell(rotor, np.linspace(0, 60, 25)), "campbell.png", orders=(1,), unit="rpm")

@@ -9,7 +9,7 @@ import flexmb
 from flexmb.linear import equilibrium, linearise
 from flexmb.plots.linear_plots import plot_eigenvalues
 
-system = flexmb.System(gravity=(0, -9.81, 0), name="chain")
+system = flexmb.System(gravity=(0, -9.81, 0), name="chain", units="SI")
 place = system.ground.at((0, 0, 0))
 for k in range(5):
     rod = flexmb.uniform_rod(f"rod {k}", mass=1.0, length=0.3)

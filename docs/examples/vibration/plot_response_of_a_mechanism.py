@@ -12,7 +12,7 @@ from flexmb.linear import equilibrium, frequency_response, linearise
 from flexmb.plots.linear_plots import plot_response
 from flexmb.results.measure import measure
 
-system = flexmb.System(gravity=(0, 0, -9.81), name="arm")
+system = flexmb.System(gravity=(0, 0, -9.81), name="arm", units="SI")
 arm = system.add(flexmb.uniform_rod("arm", mass=2.0, length=1.0, radius=0.02), orientation=(0.0, 0.5, 0.0))
 system.revolute("hinge", system.ground.at((0, 0, 0)), arm["start"], axis=(0, 1, 0))
 system.motor("hold", "hinge", lambda t, angle, speed: -60.0 * angle - 0.5 * speed)

@@ -13,7 +13,7 @@ from flexmb.plots.linear_plots import plot_stability
 
 
 def rotor(speed, seal=2.0):
-    system = flexmb.System(name="rotor")
+    system = flexmb.System(name="rotor", units="SI")
     spindle = system.add(flexmb.rigid_body("spindle", mass=1.0, inertia=(0.01, 0.01, 0.01)))
     disc = system.add(flexmb.rigid_body("disc", mass=2.0, inertia=(0.02, 0.02, 0.04)))
     system.revolute("bearing", system.ground.at((0, 0, 0)), spindle, axis=(0, 0, 1))

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
@@ -24,6 +26,10 @@ def command(
         list[int] | None, typer.Option(help="Draw the line of ORDER excitations per revolution. Repeat for several.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.campbell.png).")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="Name of a mode in the diagram. Repeat, one for each of --count.")
+    ] = None,
+    unit: Unit = None,
 ) -> None:
     """Follow vibrations over one value of the model (Campbell diagram, root locus), or map stability over two."""
     from flexmb.cli.screen import bars, say_text
@@ -48,7 +54,7 @@ def command(
                 moving,
                 lambda done: say("points", done),
             )
-            drawn = plot_stability(chart, path)
+            plot_stability(chart, path)
             found: object = chart
         else:
             key, values = varied[0]
@@ -56,7 +62,7 @@ def command(
             loci = follow(
                 lambda value: load_model(model, {key: value}).system, values, count, key, lambda done: say(key, done)
             )
-            drawn = plot_eigenvalue_loci(loci, path, order or ())
+            plot_eigenvalue_loci(loci, path, order or (), names=name, unit=unit)
             found = loci
     say_text(found)
-    say_text(f"plot: {drawn}")
+    say_text(f"plot: {path}")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
@@ -15,6 +17,7 @@ def command(
         int | None, typer.Option(min=2, help="Also linearise at this many times of the simulated motion, frozen there.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.modes.png).")] = None,
+    unit: Unit = None,
 ) -> None:
     """Find the equilibrium of a mechanism near its initial state; print and plot frequencies, damping and stability."""
     from flexmb.cli.screen import bars, say_text, yellow_warnings
@@ -33,10 +36,14 @@ def command(
             state = rest.state
         vibration = linearise(mechanism, state).modes()
     say_text(vibration)
-    say_text(f"plot: {plot_eigenvalues(vibration, plot or Path(f'{model.stem}.modes.png'))}")
+    path = plot or Path(f"{model.stem}.modes.png")
+    plot_eigenvalues(vibration, path, unit=unit)
+    say_text(f"plot: {path}")
     if along is not None:
         with bars() as say:
             result = simulate(mechanism, loaded.duration, **loaded.options, progress=lambda done: say("motion", done))
             loci = along_motion(result, times=along, progress=lambda done: say("vibrations", done))
         say_text(loci)
-        say_text(f"plot: {plot_eigenvalue_loci(loci, Path(f'{model.stem}.along.png'))}")
+        path = Path(f"{model.stem}.along.png")
+        plot_eigenvalue_loci(loci, path, unit=unit)
+        say_text(f"plot: {path}")

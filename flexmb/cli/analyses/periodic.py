@@ -22,4 +22,6 @@ def command(
     with yellow_warnings(), console.status("shooting"):
         found = periodic_motion(load_model(model).system, period)
     say_text(found)
-    say_text(f"plot: {plot_multipliers(found, plot or Path(f'{model.stem}.periodic.png'))}")
+    path = plot or Path(f"{model.stem}.periodic.png")
+    plot_multipliers(found, path)
+    say_text(f"plot: {path}")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
@@ -32,6 +34,7 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--table", help="Table to write (default: MODEL.response.csv).")
     ] = None,
+    unit: Unit = None,
 ) -> None:
     """Find the equilibrium of a mechanism; write and plot its frequency responses there."""
     import numpy as np
@@ -52,4 +55,5 @@ def command(
         response = frequency_response(linearise(rest), np.geomspace(first, last, count), inputs, measures)
     say_text(response)
     table = response.write_csv(output or Path(f"{model.stem}.response.csv"))
-    say_text(f"table: {table}\nplot: {plot_response(response, table.with_suffix('.png'))}")
+    plot_response(response, table.with_suffix(".png"), unit=unit)
+    say_text(f"table: {table}\nplot: {table.with_suffix('.png')}")

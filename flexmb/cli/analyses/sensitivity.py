@@ -74,7 +74,9 @@ def command(
         else:
             found = gradient(outcome, at, workers=workers, progress=show)
     say_text(found)
-    say_text(f"plot: {plot_gradient(found, plot or Path(f'{model.stem}.sensitivity.png'), measure or ())}")
+    drawn = plot or Path(f"{model.stem}.sensitivity.png")
+    plot_gradient(found, drawn, measure or ())
+    say_text(f"plot: {drawn}")
 
 
 def _adjoint(system: "Model", at: dict[str, float], loaded: "ModelFile", of: str, show: "Progress") -> "Gradient":

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
@@ -25,6 +27,7 @@ def command(
         list[str] | None, typer.Option(help="Measure to plot, as named in the table. Repeat for several.")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one for each core).")] = None,
+    unit: Unit = None,
 ) -> None:
     """Simulate every combination of changed values; write and plot the largest forces, deflections and energies."""
     from flexmb.cli.screen import bars, say_text
@@ -51,4 +54,12 @@ def command(
         )
     say_text(study)
     table = study.write_csv(output or Path(f"{model.stem}.study.csv"))
-    say_text(f"table: {table}\nplot: {plot_study(study, table.with_suffix('.png'), measure or ())}")
+    plot_study(study, table.with_suffix(".png"), measure or (), unit=unit, units=_units(path))
+    say_text(f"table: {table}\nplot: {table.with_suffix('.png')}")
+
+
+def _units(path: Path) -> str | None:
+    """The units that a model file names, without the bodies that it describes."""
+    import tomllib
+
+    return tomllib.loads(path.read_text(encoding="utf-8-sig")).get("units")

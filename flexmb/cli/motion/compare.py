@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
@@ -21,12 +23,13 @@ def command(
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Duration, in place of that in the file.")] = None,
     step: Annotated[float | None, typer.Option(help="Time step, in place of that in the file.")] = None,
+    unit: Unit = None,
 ) -> None:
     """Simulate a mechanism at several fidelities, rigid to flexible; print and plot the differences."""
     from flexmb.analyses.compare import compare
     from flexmb.cli.screen import bars, say_text
     from flexmb.files.models.model_file import load_model
-    from flexmb.plots.pictures import plot_comparison
+    from flexmb.plots.result_plots import plot_comparison
 
     with bars() as say:
         loaded = load_model(model)
@@ -36,4 +39,6 @@ def command(
         comparison = compare(loaded.system, span, chosen, progress=lambda done: say("simulating", done), **options)
     say_text(comparison)
     say_text(f"\n{comparison.flexible.ledger}")
-    say_text(f"plot: {plot_comparison(comparison, picture or Path(f'{model.stem}.comparison.png'), joint)}")
+    path = picture or Path(f"{model.stem}.comparison.png")
+    plot_comparison(comparison, path, joint, unit=unit)
+    say_text(f"plot: {path}")

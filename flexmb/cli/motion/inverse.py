@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml) with [[servos]], see docs/model-files.md.")],
@@ -15,6 +17,7 @@ def command(
     ] = 0.0,
     after: Annotated[float, typer.Option(min=0, help="Time after the motion in which efforts may still act.")] = 0.0,
     table: Annotated[Path | None, typer.Option(help="Table to write (default: MODEL.inverse.csv).")] = None,
+    unit: Unit = None,
 ) -> None:
     """Compute the efforts by which a mechanism, with flexible bodies, moves as prescribed; write and plot them."""
     import numpy as np
@@ -32,4 +35,5 @@ def command(
     path = table or Path(f"{model.stem}.inverse.csv")
     header = ",".join(["t", *found.actuators])
     np.savetxt(path, np.column_stack([found.t, found.efforts]), delimiter=",", header=header, comments="")
-    say_text(f"table: {path}\nplot: {plot_inverse(found, path.with_suffix('.png'))}")
+    plot_inverse(found, path.with_suffix(".png"), unit=unit)
+    say_text(f"table: {path}\nplot: {path.with_suffix('.png')}")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
@@ -12,6 +14,7 @@ def command(
         str | None, typer.Option(help="JOINT=FIRST:LAST:COUNT: move the mechanism through the range of a joint.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot of the sweep (default: MODEL.sweep.png).")] = None,
+    unit: Unit = None,
 ) -> None:
     """Count degrees of freedom and redundant joint equations; list unique reactions; find singular positions."""
     from flexmb.analyses import kinematics, mobility
@@ -26,4 +29,6 @@ def command(
         if sweep is not None:
             found = kinematics.joint_sweep(mechanism, *values_of(sweep, "--sweep"))
             say_text(found)
-            say_text(f"plot: {plot_joint_sweep(found, plot or Path(f'{model.stem}.sweep.png'))}")
+            path = plot or Path(f"{model.stem}.sweep.png")
+            plot_joint_sweep(found, path, unit=unit)
+            say_text(f"plot: {path}")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
@@ -17,6 +19,7 @@ def command(
     max_step: Annotated[
         float | None, typer.Option(help="Largest step, in place of that in the file; the step then adapts.")
     ] = None,
+    unit: Unit = None,
 ) -> None:
     """Simulate a mechanism; write its result and a plot of its energies."""
     import flexmb
@@ -24,7 +27,7 @@ def command(
     from flexmb.files.models.model_file import load_model
     from flexmb.files.results.result_file import save_result
     from flexmb.files.storage.tree import require_own
-    from flexmb.plots.pictures import plot_energy
+    from flexmb.plots.result_plots import plot_energy
 
     target = output or Path(f"{model.stem}.result.h5")
     require_own(target, "result")
@@ -39,4 +42,5 @@ def command(
     say_text(result)
     path = save_result(result, target)
     plot = Path(f"{model.stem}.energy.png") if output is None else path.with_suffix(".energy.png")
-    say_text(f"result: {path}\nenergies: {plot_energy(result, plot)}")
+    plot_energy(result, plot, unit=unit)
+    say_text(f"result: {path}\nenergies: {plot}")

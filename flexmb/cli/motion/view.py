@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     result: Annotated[Path, typer.Argument(help="Result file (.h5) of `flexmb run`.")],
@@ -42,8 +44,13 @@ def command(
         list[str] | None, typer.Option(help='What --table and --plot show, e.g. "acceleration:rod.end:x". Repeatable.')
     ] = None,
     units: Annotated[
-        str | None, typer.Option(help='Labels of --table and --plot, e.g. "mm-t-s"; nothing is converted.')
+        str | None,
+        typer.Option(
+            help="Units of the model for the labels of --table, --plot and --energy, such as mm-t-s; nothing is "
+            "converted (default: those of the model)."
+        ),
     ] = None,
+    unit: Unit = None,
 ) -> None:
     """Print a result, draw it, animate it, open it in a browser, or write it as glTF or for ParaView."""
     import numpy as np
@@ -54,6 +61,7 @@ def command(
     from flexmb.files.results.table_file import write_table
     from flexmb.files.results.vtk_file import export_vtk
     from flexmb.plots import pictures
+    from flexmb.plots.result_plots import plot_energy
 
     loaded = load_result(result)
     say_text(loaded)
@@ -62,7 +70,8 @@ def command(
             index = -1 if time is None else int(np.abs(loaded.t - time).argmin())
             say_text(f"picture: {pictures.picture_result(loaded, picture, index, magnification, stress)}")
         if energy is not None:
-            say_text(f"energies: {pictures.plot_energy(loaded, energy)}")
+            plot_energy(loaded, energy, unit=unit, units=units)
+            say_text(f"energies: {energy}")
         if animation is not None:
             path = pictures.animate(
                 loaded,
@@ -75,7 +84,7 @@ def command(
         if table is not None:
             say_text(f"table: {write_table(loaded, table, measure or (), units=units)}")
         if plot is not None:
-            loaded.plot(measure or (), plot, units=units)
+            loaded.plot(measure or (), plot, unit=unit, units=units)
             say_text(f"plot: {plot}")
         if gltf is not None:
             written = write_gltf(

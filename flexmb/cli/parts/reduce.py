@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def _list_methods(asked: bool) -> None:
     if not asked:
@@ -81,6 +83,10 @@ def command(
         ),
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Picture of the first modes to write (.png).")] = None,
+    units: Annotated[
+        str | None, typer.Option(help="Units of the mesh for the labels of --plot and --picture, such as mm-t-s.")
+    ] = None,
+    unit: Unit = None,
     methods: Annotated[
         bool, typer.Option("--methods", help="List the methods and exit.", callback=_list_methods, is_eager=True)
     ] = False,
@@ -122,7 +128,9 @@ def command(
         if plot is not None and reach is not None:
             from flexmb.plots.reduction_plots import plot_response_errors
 
-            say_text(f"plot: {plot_response_errors([reduction.response_error(part, basis, reach)], plot, tolerance)}")
+            error = reduction.response_error(part, basis, reach)
+            plot_response_errors([error], plot, tolerance, unit=unit, units=units)
+            say_text(f"plot: {plot}")
     say_text(body)
     say_text(f"body: {save_body(body, output)}")
     if checkpoint is not None:
@@ -130,4 +138,4 @@ def command(
     if picture is not None:
         from flexmb.plots.pictures import picture_modes
 
-        say_text(f"picture: {picture_modes(body, picture)}")
+        say_text(f"picture: {picture_modes(body, picture, units=units)}")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     result: Annotated[Path, typer.Argument(help="Result file (.h5) that `flexmb run` wrote.")],
@@ -18,12 +20,14 @@ def command(
     table: Annotated[Path | None, typer.Option(help="Table of histories (default: RESULT.BODY.stress.csv).")] = None,
     picture: Annotated[bool, typer.Option(help="Write a picture at the time of the largest stress.")] = True,
     magnification: Annotated[float, typer.Option(help="Factor of the deformation in the picture.")] = 1.0,
+    unit: Unit = None,
 ) -> None:
     """Compute stresses: the largest von Mises stress over time, histories at points, and a coloured picture."""
     from flexmb.cli.screen import say_text
     from flexmb.errors import StressError
     from flexmb.files import load_result
-    from flexmb.plots.pictures import picture_result, plot_stress
+    from flexmb.plots.pictures import picture_result
+    from flexmb.plots.result_plots import plot_stress
     from flexmb.results.stress import largest_stress, write_stress_csv
 
     found = load_result(result)
@@ -36,7 +40,8 @@ def command(
         largest = largest_stress(found, name)
         say_text(largest)
         stem = f"{result.stem}.{name}.stress"
-        say_text(f"plot: {plot_stress(largest, Path(f'{stem}.png'))}")
+        plot_stress(largest, Path(f"{stem}.png"), unit=unit)
+        say_text(f"plot: {stem}.png")
         if point:
             written = write_stress_csv(found, name, dict(map(_point, point)), table or Path(f"{stem}.csv"))
             say_text(f"table: {written}")

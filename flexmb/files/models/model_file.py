@@ -101,7 +101,7 @@ class _Site:
 
 
 def _build(keys: schema.ModelKeys, path: Path) -> System:
-    site = _Site(System(gravity=keys.gravity, name=keys.name), path.parent, {})
+    site = _Site(System(gravity=keys.gravity, name=keys.name, units=keys.units), path.parent, {})
     for name, body in keys.bodies.items():
         with _naming(path, f"bodies.{name}"):
             _add_body(site, name, body)

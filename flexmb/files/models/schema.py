@@ -7,12 +7,13 @@ from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hint
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from fem.errors import MatrixError, unknown_name
-from flexmb.errors import IntegratorError
+from flexmb.errors import IntegratorError, UnitError
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
 from flexmb.mechanism.force_law import LAWS
 from flexmb.mechanism.joints import JOINTS
+from flexmb.units import require_units
 from reduction.registry import METHODS
 
 
@@ -389,6 +390,7 @@ class ModelKeys(Keys):
 
     name: str = "mechanism"
     gravity: Vector = Field([0.0, 0.0, 0.0])
+    units: str | None = None
     simulation: Any
     bodies: Annotated[dict[str, BodyKeys], Field(min_length=1)]
     joints: list[AnyJoint] = Field([])
@@ -400,6 +402,14 @@ class ModelKeys(Keys):
     stops: list[StopKeys] = Field([])
     events: list[EventKeys] = Field([])
     servos: list[ServoKeys] = Field([])
+
+    @model_validator(mode="after")
+    def _sound_units(self) -> Self:
+        try:
+            require_units(self.units)
+        except UnitError as error:
+            raise refusal(str(error)) from None
+        return self
 
     @model_validator(mode="after")
     def _body_names(self) -> Self:

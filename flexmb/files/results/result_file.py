@@ -22,6 +22,7 @@ from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles
+from flexmb.units import require_units
 
 _STORED = " (stored values)"
 
@@ -105,6 +106,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
     return {
         "name": m.name,
         "gravity": m.gravity,
+        "units": m.units,
         "bodies": [body_tree(b) for b in m.bodies],
         "markers": _columns(m.markers, Marker),
         "rows": _columns(m.rows, Row),
@@ -147,6 +149,7 @@ def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechani
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(ForceLaw(_no_code, name) for name in tree["laws"]),
         frame_forces=tuple(_frame_force(force) for force in tree.get("frame_forces", [])),
+        units=require_units(tree.get("units")),
     )
 
 

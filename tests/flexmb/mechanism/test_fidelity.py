@@ -14,7 +14,7 @@ from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import SECOND_ORDER
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.fidelity import with_fidelity, with_modes, without_second_order
-from flexmb.plots.pictures import plot_comparison
+from flexmb.plots.result_plots import plot_comparison
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,9 @@ def test_the_table_and_the_plot_have_every_fidelity(comparison, tmp_path):
     text = str(comparison)
     for part in ("1 modes", "linear", "force in hinge", "path of random.end", "CPU time"):
         assert part in text
-    assert is_picture(plot_comparison(comparison, tmp_path / "compare.png"))
+    _, axes = plot_comparison(comparison, tmp_path / "compare.png")
+    assert is_picture(tmp_path / "compare.png")
+    assert [axis.get_ylabel() for axis in axes[:2]] == ["force", "amplitude"]
 
 
 def test_a_spectrum_finds_a_frequency():

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
-from flexmb.errors import FileError, MeasureError, PictureError
+from flexmb.errors import FileError, MeasureError, PictureError, UnitError
 from flexmb.files import save_result
-from flexmb.results.table import DIMENSIONS, unit_of
+from flexmb.units import DIMENSIONS, unit_of
 
 MEASURES = ["acceleration:second.end:size", "rate:elbow", "attitude:second:quaternion:w", "momentum:*:y"]
 
@@ -44,7 +44,7 @@ def test_every_dimension_has_a_unit():
     assert unit_of("moment", "cm-kg-s") == "kg cm^2/s^2"
     assert unit_of("moment", "m-kg-s") == "N m"
     assert unit_of("moment") == "moment"
-    with pytest.raises(FileError, match=r"length, mass and time.*'mm'"):
+    with pytest.raises(UnitError, match=r"length, mass .* and time.*'mm'"):
         unit_of("length", "mm")
 
 
@@ -103,7 +103,7 @@ def test_the_command_line_writes_the_measures_that_are_named(swinging, tmp_path)
 def test_a_result_is_plotted_in_one_call(swinging, tmp_path):
     figure, axes = swinging.plot(["rate:elbow", "coordinate:hinge", "rate:hinge"], tmp_path / "rates.png")
     assert is_picture(tmp_path / "rates.png")
-    assert [axis.get_ylabel() for axis in axes] == ["angular velocity", "angle"]
+    assert [axis.get_ylabel() for axis in axes] == ["angular velocity (rad per unit of time)", "angle (rad)"]
     assert figure.axes == axes
     np.testing.assert_array_equal(axes[0].lines[0].get_ydata(), swinging.coordinate_rate("elbow"))
     _, (axis,) = swinging.plot("acceleration:second.end:size", tmp_path / "tip.png", units="m-kg-s")

@@ -1,0 +1,189 @@
+"""Names of units: what a consistent system calls its quantities, and factors to other units for plots.
+
+A name such as "mm-t-s" labels the numbers of a model. No number of a model is converted.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import isclose, pi
+from typing import NamedTuple
+
+from flexmb.errors import UnitError
+
+ALIASES = {"SI": "m-kg-s", "cgs": "cm-g-s", "MEMS": "um-kg-s"}
+"""Other names of systems."""
+LENGTHS = {"nm": 1e-9, "um": 1e-6, "mm": 1e-3, "cm": 1e-2, "dm": 0.1, "m": 1.0, "km": 1e3, "in": 0.0254, "ft": 0.3048}
+MASSES = {"mg": 1e-6, "g": 1e-3, "kg": 1.0, "t": 1e3, "lb": 0.45359237, "slug": 14.593902937}
+TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+FORCES = {"uN": 1e-6, "mN": 1e-3, "N": 1.0, "kN": 1e3, "MN": 1e6, "dyn": 1e-5, "kgf": 9.80665, "lbf": 4.4482216152605}
+STRESSES = {"Ba": 0.1, "Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9, "Mbar": 1e11, "psi": 6894.757293168}
+ENERGIES = {"pJ": 1e-12, "nJ": 1e-9, "erg": 1e-7, "uJ": 1e-6, "mJ": 1e-3, "J": 1.0, "kJ": 1e3, "MJ": 1e6}
+FREQUENCIES = {"Hz": 2 * pi, "kHz": 2e3 * pi, "MHz": 2e6 * pi, "cpm": 2 * pi / 60}
+"""Units by name, in those of SI; frequencies in rad/s."""
+BASE = LENGTHS | MASSES | FORCES | TIMES
+ANGLES = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi}
+MOMENTS = {"N m": 1.0, "N mm": 1e-3, "kN m": 1e3, "lbf in": FORCES["lbf"] * 0.0254, "lbf ft": FORCES["lbf"] * 0.3048}
+DIMENSIONS: dict[str, tuple[float, float, float]] = {
+    "1": (0, 0, 0),
+    "angle": (0, 0, 0),
+    "time": (0, 0, 1),
+    "length": (1, 0, 0),
+    "velocity": (1, 0, -1),
+    "acceleration": (1, 0, -2),
+    "angular velocity": (0, 0, -1),
+    "angular acceleration": (0, 0, -2),
+    "force": (1, 1, -2),
+    "moment": (2, 1, -2),
+    "energy": (2, 1, -2),
+    "momentum": (1, 1, -1),
+    "angular momentum": (2, 1, -1),
+    "stress": (-1, 1, -2),
+    "compliance": (0, -1, 2),
+    "frequency": (0, 0, -1),
+    "growth rate": (0, 0, -1),
+    "mass^0.5 length": (1, 0.5, 0),
+}
+"""What a number measures, and the exponents of length, mass and time in its unit."""
+BY_FORCE = ("moment", "energy", "stress", "compliance")
+"""What is written with the unit of force, where that has a name: "N mm"."""
+ANGULAR = ("angle", "angular velocity", "angular acceleration")
+NEUTRAL = {
+    "angle": "rad",
+    "angular velocity": "rad per unit of time",
+    "frequency": "cycles per unit of time",
+    "growth rate": "per unit of time",
+}
+"""Units in a system without names."""
+NAMES = {"force": FORCES, "stress": STRESSES, "energy": ENERGIES, "frequency": FREQUENCIES}
+"""Units with a name of their own, by what they measure."""
+CHOICES: dict[str, Mapping[str, float]] = {
+    "angle": ANGLES,
+    "time": TIMES,
+    "length": LENGTHS,
+    "velocity": {"mm/s": 1e-3, "m/s": 1.0, "km/h": 1 / 3.6, "in/s": 0.0254, "ft/s": 0.3048},
+    "acceleration": {"mm/s^2": 1e-3, "m/s^2": 1.0, "g_n": 9.80665},
+    "angular velocity": {"rad/s": 1.0, "deg/s": pi / 180, "rpm": 2 * pi / 60},
+    "angular acceleration": {"rad/s^2": 1.0, "deg/s^2": pi / 180},
+    "force": FORCES,
+    "moment": MOMENTS,
+    "energy": ENERGIES,
+    "stress": STRESSES,
+    "frequency": FREQUENCIES,
+}
+"""Units that a plot can show, in those of SI, by what they measure."""
+
+
+def require_units(units: str | None) -> str | None:
+    """The name of a system of units, unchanged, or None. Raises `UnitError` when it has another form."""
+    if units is not None:
+        _parts(units)
+    return units
+
+
+def _parts(units: str) -> tuple[str, str, str]:
+    """The units of length, of mass (or force), and of time."""
+    parts = ALIASES.get(units, units).split("-") if isinstance(units, str) else []
+    if len(parts) != 3 or not all(part.strip() == part != "" for part in parts):
+        raise UnitError(
+            'Units are those of length, mass (or force) and time with hyphens between, such as "mm-t-s", "m-kg-s" or '
+            f'"in-lbf-s", or one of {", ".join(ALIASES)}; found {units!r}.'
+        )
+    return parts[0], parts[1], parts[2]
+
+
+def unit_of(dimension: str, units: str | None = None) -> str:
+    """The unit of a dimension: its name in consistent units ("length"), or its symbol in `units` such as "mm-t-s".
+
+    `units` names those of length, mass (or force) and time, with hyphens between; it labels, and converts nothing.
+    Units that have a name bear it (N, MPa, mJ). Raises `UnitError` when `units` has another form.
+    """
+    if units is None:
+        return "rad" if dimension == "angle" else dimension
+    size = _size(dimension, units)
+    for name, known in NAMES.get(dimension, {}).items():
+        if size is not None and isclose(size, known, rel_tol=1e-6):
+            return name
+    force = unit_of("force", units) if dimension in BY_FORCE else None
+    return _product(_powers(dimension, units, force if force in FORCES else None), dimension)
+
+
+def _powers(dimension: str, units: str, force: str | None = None) -> dict[str, float]:
+    """The exponents of the units of a system in that of a dimension, with `force` (or that of the system) for mass."""
+    length, middle, time = _parts(units)
+    by_length, by_mass, by_time = DIMENSIONS[dimension]
+    if force or middle in FORCES:
+        return {force or middle: by_mass, length: by_length - by_mass, time: by_time + 2 * by_mass}
+    return {middle: by_mass, length: by_length, time: by_time}
+
+
+def _product(powers: Mapping[str, float], dimension: str) -> str:
+    """Powers of units as a text: "kg m/s^2", "g/(cm us^2)", "rad/s"."""
+
+    def written(sign: int) -> list[str]:
+        return [f"{u}^{abs(p):g}" if abs(p) != 1 else u for u, p in powers.items() if p * sign > 0]
+
+    above, below = (["rad"] if dimension in ANGULAR else []) + written(1), written(-1)
+    over = f"({' '.join(below)})" if len(below) > 1 else "".join(below)
+    return (" ".join(above) or "1") + (f"/{over}" if over else "")
+
+
+def _size(dimension: str, units: str | None) -> float | None:
+    """A unit of the system in SI, or None when the system is not known."""
+    if dimension in ("1", "angle"):
+        return 1.0
+    if units is None:
+        return None
+    size = 2 * pi if dimension == "frequency" else 1.0
+    for name, power in _powers(dimension, units).items():
+        if power and name not in BASE:
+            return None
+        size *= BASE[name] ** power if power else 1.0
+    return size
+
+
+class Shown(NamedTuple):
+    """How a plot shows a quantity: numbers of the model times `factor`, with the unit `symbol` in the label."""
+
+    factor: float
+    symbol: str | None
+
+    def label(self, quantity: str) -> str:
+        """The label of an axis: "force (N)"."""
+        return quantity if self.symbol in (None, "1") else f"{quantity} ({self.symbol})"
+
+
+def shown_units(units: str | None, unit: str | Sequence[str] | None, *dimensions: str) -> dict[str, Shown]:
+    """How a plot shows each of `dimensions`.
+
+    - `units`: the system of the model, such as "mm-t-s", or None.
+    - `unit`: one or several units to convert to, such as "deg" or ("kN", "ms"). A frequency is also shown in units of
+      angular velocity (rpm, rad/s) when the plot has no angular velocity.
+
+    Raises `UnitError` for a unit that no plotted quantity has, and when the unit of the model is not known.
+    """
+    wanted = [unit] if isinstance(unit, str) else list(unit or ())
+    found: dict[str, Shown] = {}
+    used: set[str] = set()
+    for dimension in dict.fromkeys(dimensions):
+        choices = dict(CHOICES.get(dimension, {}))
+        if dimension == "frequency" and "angular velocity" not in dimensions:
+            choices |= CHOICES["angular velocity"]
+        chosen = next((name for name in wanted if name in choices), None)
+        symbol = NEUTRAL.get(dimension) if units is None else unit_of(dimension, units)
+        found[dimension] = Shown(1.0, symbol)
+        if chosen is not None:
+            size = _size(dimension, units)
+            if size is None:
+                raise UnitError(
+                    f'To show {chosen!r}, the units of the model must be known: give units="m-kg-s" or another system '
+                    f"of {', '.join((*LENGTHS, *MASSES, *TIMES))}, to the System or to the plot; found {units!r}."
+                )
+            found[dimension] = Shown(size / choices[chosen], chosen)
+            used.add(chosen)
+    for name in wanted:
+        if name not in used:
+            possible = [symbol for dimension in found for symbol in CHOICES.get(dimension, {})]
+            raise UnitError(
+                f"The plot shows no quantity with the unit {name!r}. Quantities: {', '.join(found)}; possible units: "
+                f"{', '.join(possible)}."
+            )
+    return found

@@ -1,0 +1,395 @@
+"""Plots: figures with axes that name quantities and units, nothing cut off, names beside their curves."""
+
+import inspect
+from dataclasses import replace
+from itertools import pairwise
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation, Text
+from mechanisms import double_pendulum
+from test_cli import is_picture
+from typer.testing import CliRunner
+
+import fem
+import flexmb
+import reduction
+from flexmb.analyses.compare import Comparison
+from flexmb.analyses.inverse_dynamics import Inverse
+from flexmb.analyses.kinematics import joint_sweep
+from flexmb.analyses.work_precision import Precision
+from flexmb.cli.main import app
+from flexmb.errors import PictureError, StudyError, UnitError
+from flexmb.files import save_result
+from flexmb.linear import campbell
+from flexmb.linear.eigenvalue_loci import EigenvalueLoci, StabilityMap
+from flexmb.linear.response import Response
+from flexmb.linear.vibration import Vibration
+from flexmb.plots import linear_plots, pictures, precision_plots, reduction_plots, result_plots, study_plots
+from flexmb.plots.axes import apart
+from flexmb.plots.curves import curves
+from flexmb.results.result import result_of_states
+from flexmb.results.stress import largest_stress
+from flexmb.study.gradients.sensitivity import Gradient
+from flexmb.study.table import Row, Study
+
+MODULES = (linear_plots, precision_plots, reduction_plots, result_plots, study_plots)
+PLOTS = {name: f for m in MODULES for name, f in vars(m).items() if name.startswith("plot_")}
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def result():
+    system = double_pendulum()
+    system.units = "mm-t-s"
+    system.motor("push", "hinge", lambda t, angle, speed: -0.01 * angle)
+    return flexmb.simulate(system, 0.05, step=1e-3, output_step=1e-3)
+
+
+@pytest.fixture(scope="module")
+def bar():
+    box = fem.structured_meshes.block("hexahedron", (0.3, 0.02, 0.01), (6, 1, 1))
+    return fem.Model(box, fem.Material.steel()).with_interfaces(root="x0", tip="x1")
+
+
+@pytest.fixture(scope="module")
+def basis(bar):
+    return reduction.craig_bampton(bar, 3, reference_frame="root")
+
+
+@pytest.fixture(scope="module")
+def bent(bar, basis):
+    """A clamped bar in two bent states, half a second apart."""
+    system = flexmb.System(name="bar", units="mm-t-s")
+    body = system.add(flexmb.flexible_body(bar, basis, name="bar"))
+    system.fixed("clamp", system.ground, body["root"])
+    mechanism = system.build()
+    q = np.repeat(mechanism.initial.q[None], 3, axis=0)
+    q[1:, 7] = 1e-5, 2e-5
+    none = np.zeros((3, len(mechanism.initial.w)))
+    return result_of_states(mechanism, 0.5 * np.arange(3), q, none, none, np.zeros((3, mechanism.joint_rows)))
+
+
+def vibration(growth=(-1.0, -20.0, -300.0, -1e8), frequencies=(2.0, 30.0, 31.0, 0.0)):
+    growth, frequencies = np.array(growth), np.array(frequencies)
+    values = growth + 2j * np.pi * frequencies
+    return Vibration(values, np.eye(len(values)), np.full(len(values), 1e-9), "m-kg-s")
+
+
+def loci(count=3, **given):
+    """Vibrations at 1, 2, ... Hz, over speeds up to 100 rad/s."""
+    speeds = np.linspace(0, 100, 5)
+    f = np.arange(1, count + 1) * np.ones((5, 1))
+    values = -0.5 * f + 2j * np.pi * f
+    given = {"units": "m-kg-s", "dimension": "angular velocity"} | given
+    return EigenvalueLoci(
+        "speed", speeds, values, f + 0.01 * speeds[:, None], np.full(5, -0.5), np.full(5, True), **given
+    )
+
+
+def response(outputs=5, inputs=4):
+    f = np.geomspace(1, 100, 30)
+    names = [tuple(f"{kind} {k + 1}" for k in range(n)) for kind, n in (("in", inputs), ("out", outputs))]
+    gains = 10.0 ** np.arange(outputs * inputs).reshape(outputs, inputs)
+    values = gains / (1 - (f / 10) ** 2 + 0.1j * f / 10)[:, None, None]
+    return Response(f, values, *names, units="m-kg-s")
+
+
+def runs(count=10):
+    """Runs of many methods; the more accurate ones take longer."""
+    return [
+        Precision({"method": f"method {k}", "step": h, "rho_inf": 0.8}, 0.1 / h * (k + 1), h**2)
+        for k in range(count)
+        for h in (1e-2, 1e-3)
+    ]
+
+
+STABLE = StabilityMap("speed", "seal", *np.arange(6.0).reshape(2, 3), *np.ones((2, 3, 3)), np.full((3, 3), True), "SI")
+STUDY = Study(
+    tuple(Row({"mass": m, "length": x}, {"force in pin": 1000 * m * x, "score": m}) for m in (1, 2) for x in (1, 2))
+)
+GRADIENT = Gradient(
+    {"mass": 1.0, "length": 2.0},
+    {"force in pin": 3.0},
+    {"force in pin": np.array([3.0, 1.5])},
+    {"force in pin": np.zeros(2)},
+)
+
+
+@pytest.fixture(scope="module")
+def arguments(result, bent, bar, basis):
+    """What each plot shows."""
+    errors = [reduction.response_error(bar, basis, (0, 1000.0))]
+    gramian = SimpleNamespace(options={"singular_values": 10.0 ** -np.arange(9)}, n_modes=4, method="Gramian")
+    pushed = Inverse(("push",), result.t, np.sin(result.t)[:, None], result, 3)
+    return {
+        "plot_eigenvalues": [vibration()],
+        "plot_eigenvalue_loci": [loci()],
+        "plot_response": [response(5, 1)],
+        "plot_stability": [STABLE],
+        "plot_multipliers": [SimpleNamespace(multipliers=np.array([0.9, 1.2, 0.5j]))],
+        "plot_joint_sweep": [joint_sweep(result.mechanism, "hinge", np.linspace(0, 1, 5))],
+        "plot_inverse": [pushed],
+        "plot_work_precision": [runs()],
+        "plot_response_errors": [errors],
+        "plot_frequency_responses": [[reduction.frequency_response(bar, np.linspace(10, 900, 9), basis=basis)]],
+        "plot_singular_values": [gramian],
+        "plot_measures": [result],
+        "plot_energy": [result],
+        "plot_comparison": [Comparison({"rigid": result, "flexible": result})],
+        "plot_stress": [largest_stress(bent, "bar")],
+        "plot_study": [STUDY],
+        "plot_gradient": [GRADIENT],
+    }
+
+
+def names_of(axis):
+    return [text for text in axis.texts if isinstance(text, Annotation) and text.get_text()]
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_plots_return_figure_and_axes_that_are_labelled_and_whole(arguments, name, tmp_path):
+    figure, axes = PLOTS[name](*arguments[name], path=tmp_path / "plot.png")  # which draws it
+    assert is_picture(tmp_path / "plot.png")
+    assert isinstance(figure, Figure)
+    assert isinstance(axes, list)
+    assert axes == [axis for axis in figure.axes if axis.get_label() != "<colorbar>"]
+    assert axes[-1].get_xlabel()
+    assert axes[0].get_ylabel() or axes[0].get_title(loc="left") or axes[0].get_yticklabels()
+    width, height = figure.bbox.size
+    for axis in figure.axes:
+        box = axis.get_tightbbox()
+        assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -2, f"{name} is cut off"
+        boxes = sorted((Text.get_window_extent(t) for t in names_of(axis)), key=lambda box: box.y0)
+        if name != "plot_eigenvalues":  # where names are beside points
+            assert all(above.y0 > below.y1 - 2.5 for below, above in pairwise(boxes)), f"{name}: names overlap"
+
+
+def test_a_plot_that_cannot_be_written_is_told(arguments, tmp_path):
+    with pytest.raises(PictureError, match="cannot be written"):
+        linear_plots.plot_eigenvalues(vibration(), tmp_path / "missing" / "plot.png")
+
+
+def test_every_plot_is_tried(arguments):
+    assert set(arguments) == set(PLOTS)
+    for name, function in PLOTS.items():
+        assert inspect.signature(function).parameters["path"].default is None, name
+
+
+# units ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("plot_measures", ["angle (rad)", "time (s)"]),
+        ("plot_energy", ["energy (mJ)", "time (s)"]),
+        ("plot_comparison", ["force (N)", "amplitude (N)", "frequency (Hz)", "distance (mm)"]),
+        ("plot_stress", ["largest von Mises stress (MPa)", "time (s)"]),
+        ("plot_inverse", ["moment (N mm)", "time (s)"]),
+        ("plot_joint_sweep", ["x (mm)", "joint 'hinge' (rad)"]),
+        ("plot_eigenvalues", ["frequency (Hz)", "growth rate (1/s)"]),
+        ("plot_eigenvalue_loci", ["frequency (Hz)", "growth rate (1/s)", "speed (rad/s)"]),
+        ("plot_response", ["frequency (Hz)"]),
+    ],
+)
+def test_labels_have_the_units_of_the_model(arguments, name, labels):
+    _, axes = PLOTS[name](*arguments[name])
+    assert set(labels) <= {text for axis in axes for text in (axis.get_xlabel(), axis.get_ylabel())}
+
+
+def test_without_names_of_units_labels_are_neutral(arguments):
+    plain = [
+        linear_plots.plot_eigenvalues(replace(vibration(), units=None))[1][0].get_xlabel(),
+        reduction_plots.plot_response_errors(*arguments["plot_response_errors"])[1][0].get_ylabel(),
+        linear_plots.plot_eigenvalue_loci(loci(units=None))[1][1].get_xlabel(),
+    ]
+    assert plain == ["frequency (cycles per unit of time)", "displacement per force", "speed (rad per unit of time)"]
+    _, axes = reduction_plots.plot_response_errors(*arguments["plot_response_errors"], units="mm-t-s")
+    assert axes[0].get_ylabel() == "displacement per force (mm/N)"
+
+
+def test_plots_convert_to_the_requested_units(result):
+    _, (axis,) = result.plot("coordinate:hinge", unit=("deg", "ms"))
+    x, y = axis.lines[0].get_data()
+    np.testing.assert_allclose(y, np.degrees(result.coordinate("hinge")), rtol=1e-12)
+    np.testing.assert_allclose(x, 1e3 * result.t, rtol=1e-12)
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("time (ms)", "angle (deg)")
+    _, (axis,) = result.plot("force:hinge:x", unit="kN", units="m-kg-s")
+    np.testing.assert_allclose(axis.lines[0].get_ydata(), 1e-3 * result.reaction("hinge")[:, 0], rtol=1e-12)
+    _, (top, _) = result_plots.plot_energy(result, unit="J")
+    drawn = {line.get_label(): line.get_ydata() for line in top.lines}
+    np.testing.assert_allclose(drawn["kinetic"], 1e-3 * result.ledger.kinetic, rtol=1e-12)  # mJ in mm-t-s
+    _, (axis, _) = study_plots.plot_study(STUDY, measures=["force in pin", "score"], unit="kN", units="SI")
+    assert axis.get_title(loc="left") == "force in pin (kN)"
+    np.testing.assert_allclose(sorted(y for line in axis.lines for y in line.get_ydata()), [1, 2, 2, 4])
+    with pytest.raises(UnitError, match=r"no quantity with the unit 'kN'.*angle"):
+        result.plot("coordinate:hinge", unit="kN")
+
+
+def test_pages_and_the_viewer_name_units(result):
+    assert list(curves(result)) == ["energies (mJ)", "hinge: rotation (rad)", "elbow: rotation (rad)"]
+
+
+def test_the_command_line_takes_units(result, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = save_result(result, tmp_path / "swing.h5")
+    drawn = []
+    monkeypatch.setattr("flexmb.plots.result_plots.plot_energy", lambda *a, **k: drawn.append(k))
+    told = CliRunner().invoke(app, ["view", str(path), "--energy", "e.png", "--unit", "J", "--unit", "ms"])
+    assert told.exit_code == 0, told.output
+    assert drawn == [{"unit": ["J", "ms"], "units": None}]
+    told = CliRunner().invoke(app, ["view", str(path), "--energy", "e.png", "--unit", "Joule"])
+    assert told.exit_code == 2
+    assert "no unit named 'Joule'" in told.output
+
+
+# Campbell diagrams ----------------------------------------------------------------------------------------------------
+
+
+def test_a_campbell_diagram_in_rpm_names_modes_and_orders():
+    figure, (upper, lower) = linear_plots.plot_eigenvalue_loci(loci(), orders=(1, 2), names=["a", "b", "c"], unit="rpm")
+    assert lower.get_xlabel() == "speed (rpm)"
+    assert upper.get_ylabel() == "frequency (Hz)"
+    lines = {line.get_label(): line for line in upper.lines}
+    rpm, f = lines["2x"].get_data()
+    np.testing.assert_allclose(f, 2 * rpm / 60, rtol=1e-12)  # two excitations in each revolution
+    np.testing.assert_allclose(rpm[-1], 100 * 60 / (2 * np.pi), rtol=1e-12)
+    assert {t.get_text() for t in names_of(upper)} >= {"a", "b", "c", "1x"}
+    assert {t.get_text() for t in names_of(lower)} == {"a", "b", "c"}
+    told = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert told == ["in the axes of the bodies", "seen from the ground", "excitations per revolution"]
+    _, (upper, _) = linear_plots.plot_eigenvalue_loci(loci(), orders=(1,), unit=("rpm", "cpm"))
+    lines = {line.get_label(): line.get_data() for line in upper.lines}
+    np.testing.assert_allclose(lines["1x"][1], lines["1x"][0], rtol=1e-12)
+    np.testing.assert_allclose(lines["mode 2"][1], 120.0, rtol=1e-12)
+    with pytest.raises(PictureError, match="follows 3 modes; found 1 names: a"):
+        linear_plots.plot_eigenvalue_loci(loci(), names=["a"])
+    with pytest.raises(UnitError, match="'speed' cannot be shown in 'rpm'"):
+        linear_plots.plot_eigenvalue_loci(loci(dimension=None), unit="rpm")
+    with pytest.raises(UnitError, match="units of the model must be known"):
+        linear_plots.plot_eigenvalue_loci(loci(units=None), unit="rpm")
+
+
+def rotor(speed):
+    system = flexmb.System(name="rotor", units="m-kg-s")
+    spindle = system.add(flexmb.rigid_body("spindle", mass=1.0, inertia=(0.01, 0.01, 0.01)))
+    disc = system.add(flexmb.rigid_body("disc", mass=2.0, inertia=(0.02, 0.02, 0.04)))
+    system.revolute("bearing", system.ground.at((0, 0, 0)), spindle, axis=(0, 0, 1))
+    system.drive("bearing", flexmb.time_functions.constant_speed(speed))
+    shaft = {"stiffness": (800, 800, 1e5, 1e4, 1e4, 1e5), "damping": (4, 4, 20, 0.5, 0.5, 1)}
+    system.bushing("shaft", spindle.at((0, 0, 0)), disc.at((0, 0, 0)), **shaft)
+    return system
+
+
+def test_a_speed_is_known_where_a_body_turns_with_it():
+    found = campbell(rotor, [0.0, 30.0])
+    assert (found.dimension, found.units) == ("angular velocity", "m-kg-s")
+    assert campbell(lambda v: rotor(2 * v), [0.0, 30.0]).dimension is None
+
+
+# eigenvalues and responses --------------------------------------------------------------------------------------------
+
+
+def test_one_fast_motion_does_not_hide_the_others():
+    _, (axis,) = linear_plots.plot_eigenvalues(vibration())
+    places = axis.transAxes.inverted().transform(axis.transData.transform(np.column_stack(axis.lines[0].get_data())))
+    assert (places > 0).all()
+    assert (places < 1).all()
+    heights = np.sort(places[:, 1])
+    assert np.diff(heights).min() > 0.05
+    assert [t.get_text() for t in names_of(axis)] == ["1", "2", "3", "4"]
+    coarse = replace(vibration(), errors=np.array([1e-9, 1e-9, 1e-9, 1e3]))  # the error of the fast one says nothing
+    _, (axis,) = linear_plots.plot_eigenvalues(coarse)
+    assert axis.yaxis.get_transform().linthresh == 1.0
+    even = vibration(growth=(-1.0, -2.0), frequencies=(1.0, 2.0))
+    _, (axis,) = linear_plots.plot_eigenvalues(even)
+    assert (axis.get_xscale(), axis.get_yscale()) == ("linear", "linear")
+    many = vibration(growth=-np.ones(4), frequencies=(5.0, 5.0, 5.0, 6.0))
+    _, (axis,) = linear_plots.plot_eigenvalues(many)
+    assert [t.get_text() for t in names_of(axis)] == ["1-3", "4"]
+
+
+def test_many_responses_have_a_panel_each():
+    given = response()
+    _, axes = linear_plots.plot_response(given)
+    assert len(axes) == 2 * 5 * 4
+    assert [axis.get_title() for axis in axes[:4]] == [f"unit of in {k}" for k in (1, 2, 3, 4)]
+    assert [axes[8 * k].get_ylabel() for k in range(5)] == [f"out {k}\namplitude" for k in (1, 2, 3, 4, 5)]
+    np.testing.assert_array_equal(axes[8 * 2 + 3].lines[0].get_ydata(), np.abs(given.of("out 3", "in 4")))
+    np.testing.assert_array_equal(axes[8 * 2 + 7].lines[0].get_ydata(), np.degrees(np.angle(given.of("out 3", "in 4"))))
+    _, axes = linear_plots.plot_response(given, outputs=["out 2", "out 5"], inputs=["in 3"], unit="rad/s")
+    assert [t.get_text() for t in names_of(axes[0])] == ["out 2 / in 3", "out 5 / in 3"]
+    np.testing.assert_allclose(axes[1].lines[0].get_xdata(), 2 * np.pi * given.frequencies, rtol=1e-12)
+    with pytest.raises(PictureError, match=r"no output named 'out 9'.*'out 1'"):
+        linear_plots.plot_response(given, outputs=["out 9"])
+
+
+# names, legends, colour bars ------------------------------------------------------------------------------------------
+
+
+def test_names_keep_their_order_and_distance():
+    np.testing.assert_allclose(apart([0.1, 0.5, 0.9], 0.1), [0.1, 0.5, 0.9])
+    np.testing.assert_allclose(apart([0.5, 0.5, 0.5], 0.1), [0.5, 0.6, 0.7])
+    np.testing.assert_allclose(apart([0.98, 0.99, 1.0], 0.1), [0.8, 0.9, 1.0])
+    assert len(apart([], 0.1)) == 0
+
+
+def test_comparisons_name_their_curves_beside_them(arguments):
+    _, axes = result_plots.plot_comparison(*arguments["plot_comparison"])
+    for axis in axes[:2]:
+        assert {t.get_text() for t in names_of(axis)} == {"rigid", "flexible"}
+        assert axis.get_legend() is None
+
+
+def test_more_curves_than_fit_have_a_legend(result):
+    places = ("first.start", "first.end", "second.start", "second.end", "first", "second")
+    _, (axis,) = result.plot([f"position:{place}:{x}" for place in places for x in ("x", "y", "z", "size")])
+    assert len(axis.get_legend().get_texts()) == 24
+
+
+def test_work_precision_runs_from_small_to_large_errors_and_explains_each_line():
+    _, (axis,) = precision_plots.plot_work_precision(runs())
+    low, high = axis.get_xlim()
+    assert low < 1e-6
+    assert high > 1e-4
+    told = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert told == [f"method {k}: step 0.001 to 0.01, rho_inf 0.8" for k in range(10)]
+    assert len(axis.lines) == 10
+    given = [Precision({"method": flexmb.Radau(tolerance=x)}, 1.0, x) for x in (1e-4, 1e-6)]
+    _, (axis,) = precision_plots.plot_work_precision([*given, Precision({}, 1.0, 0.1)])
+    told = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert told == ["radau: tolerance 1e-06 to 0.0001", "generalised-alpha"]
+
+
+def test_colour_bars_of_stresses_are_whole_and_name_the_unit(bent, tmp_path):
+    plotter = flexmb.show(bent, stress=True, window=False)
+    ((title, bar),) = plotter.scalar_bars.items()
+    assert "MPa" in title
+    x, y = bar.GetPosition()
+    assert x + bar.GetWidth() < 1
+    assert y + bar.GetHeight() < 1
+    _whole(plotter.screenshot(return_img=True))
+    plotter.close()
+    path = pictures.picture_result(bent, tmp_path / "bent.png", stress=True)
+    _whole((255 * plt.imread(path)[..., :3]).round().astype(int))
+
+
+def _whole(image):
+    """The margin of a picture is the background alone: its rows have one colour."""
+    margin = image[20:, -6:].astype(int)
+    assert np.abs(margin - margin[:, :1]).max() <= 3
+    assert np.abs(np.diff(margin[:, 0], axis=0)).max() <= 3
+
+
+def test_studies_without_numbers_are_refused():
+    with pytest.raises(StudyError, match="No parameter of the study is a number"):
+        study_plots.plot_study(Study((Row({"method": "a"}, {"x": 1.0}),)))

@@ -1,0 +1,114 @@
+"""Names of units: what systems call their quantities, factors to other units, and the way of a name through files."""
+
+import numpy as np
+import pytest
+from mechanisms import double_pendulum
+
+import flexmb
+from flexmb.errors import ModelFileError, UnitError
+from flexmb.files import load_model, load_result, save_result
+from flexmb.units import BASE, DIMENSIONS, NAMES, _powers, require_units, shown_units, unit_of
+
+SYSTEMS = ("SI", "m-kg-s", "mm-t-s", "um-kg-us", "um-kg-s", "in-lbf-s", "ft-slug-s", "cm-kg-s", "cm-g-s", "mm-kg-ms", "mm-N-s")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("system", "names"),
+    [
+        ("SI", ("m", "N", "N m", "J", "Pa", "Hz")),
+        ("mm-t-s", ("mm", "N", "N mm", "mJ", "MPa", "Hz")),
+        ("mm-kg-ms", ("mm", "kN", "kN mm", "J", "GPa", "kHz")),
+        ("um-kg-s", ("um", "uN", "uN um", "pJ", "MPa", "Hz")),
+        ("um-kg-us", ("um", "MN", "MN um", "J", "MN/um^2", "MHz")),
+        ("cm-g-s", ("cm", "dyn", "dyn cm", "erg", "Ba", "Hz")),
+        ("cm-kg-s", ("cm", "kg cm/s^2", "kg cm^2/s^2", "kg cm^2/s^2", "kg/(cm s^2)", "Hz")),
+        ("in-lbf-s", ("in", "lbf", "lbf in", "lbf in", "psi", "Hz")),
+        ("ell-stone-day", ("ell", "stone ell/day^2", "stone ell^2/day^2", "stone ell^2/day^2", "stone/(ell day^2)", "1/day")),
+    ],
+)  # fmt: skip
+def test_systems_name_their_quantities(system, names):
+    assert tuple(unit_of(d, system) for d in ("length", "force", "moment", "energy", "stress", "frequency")) == names
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("dimension", [d for d in DIMENSIONS if d not in ("1", "angle")])
+def test_a_unit_is_worth_what_its_parts_are(system, dimension):
+    """Newton's law: a force of one unit accelerates a mass of one unit by one unit."""
+    size = np.prod([BASE[name] ** power for name, power in _powers(dimension, system).items() if power])
+    length, mass, time = (
+        np.prod([BASE[name] ** power for name, power in _powers(d, system).items() if power])
+        for d in ("length", "force", "time")
+    )
+    mass *= time**2 / length
+    by_length, by_mass, by_time = DIMENSIONS[dimension]
+    assert size == pytest.approx(length**by_length * mass**by_mass * time**by_time, rel=1e-12)
+    named = NAMES.get(dimension, {}).get(unit_of(dimension, system))
+    if named is not None and dimension != "frequency":
+        assert named == pytest.approx(size, rel=1e-6)
+
+
+def test_plots_convert_to_other_units():
+    shown = shown_units("mm-t-s", ("deg", "kN", "ms"), "angle", "force", "time", "length")
+    assert shown["angle"].factor == pytest.approx(180 / np.pi)
+    assert shown["force"].factor == pytest.approx(1e-3)
+    assert shown["time"].factor == pytest.approx(1e3)
+    assert shown["length"] == (1.0, "mm")
+    assert shown["force"].label("force in pin") == "force in pin (kN)"
+    assert shown_units("mm-kg-ms", "Hz", "frequency")["frequency"].factor == pytest.approx(1e3)
+    assert shown_units("SI", "rpm", "frequency")["frequency"].factor == pytest.approx(60.0)
+    both = shown_units("SI", "rpm", "angular velocity", "frequency")
+    assert both["angular velocity"].factor == pytest.approx(60 / (2 * np.pi))
+    assert both["frequency"] == (1.0, "Hz")
+    assert shown_units(None, "deg", "angle", "force")["force"].label("force") == "force"
+
+
+def test_units_that_cannot_be_shown_are_refused():
+    with pytest.raises(UnitError, match=r"To show 'mm', the units of the model must be known"):
+        shown_units(None, "mm", "length")
+    with pytest.raises(UnitError, match=r"no quantity with the unit 'kN'.*angle.*deg"):
+        shown_units("SI", "kN", "angle")
+    for wrong in ("mm", "mm-t", "mm--s", "mm- t-s", "a-b-c-d", "", 3):
+        with pytest.raises(UnitError, match="length, mass"):
+            require_units(wrong)
+    with pytest.raises(UnitError, match="'mm,t,s'"):
+        flexmb.System(units="mm,t,s")
+
+
+def test_a_name_labels_and_converts_nothing(tmp_path):
+    systems = [double_pendulum(), double_pendulum()]
+    systems[1].units = "cm-kg-s"
+    plain, named = (flexmb.simulate(s, 0.02, step=1e-3) for s in systems)
+    np.testing.assert_array_equal(plain.q, named.q)
+    assert plain.mechanism.units is None
+    assert named.mechanism.units == "cm-kg-s"
+    assert "(cm/s^2)" in str(named.mechanism)
+    assert load_result(save_result(plain, tmp_path / "plain.h5")).mechanism.units is None
+    loaded = load_result(save_result(named, tmp_path / "named.h5"))
+    assert loaded.mechanism.units == "cm-kg-s"
+    assert loaded.to_dataframe().attrs["units"]["hinge force x"] == "kg cm/s^2"
+    assert loaded.to_dataframe(units="SI").attrs["units"]["hinge force x"] == "N"
+    header = loaded.to_csv(tmp_path / "named.csv", ["coordinate:hinge"]).read_text().splitlines()[0]
+    assert header == "t [s],coordinate:hinge [rad]"
+
+
+MODEL = """
+{units}
+[simulation]
+duration = 0.01
+step = 1e-3
+[bodies.ball]
+kind = "rigid"
+mass = 1.0
+inertia = [1.0, 1.0, 1.0]
+"""
+
+
+def test_a_model_file_names_its_units(tmp_path):
+    path = tmp_path / "ball.toml"
+    for line, expected in (('units = "mm-t-s"', "mm-t-s"), ('units = "SI"', "SI"), ("", None)):
+        path.write_text(MODEL.format(units=line))
+        assert load_model(path).system.build().units == expected
+    assert load_model(path, {"units": "um-kg-us"}).system.units == "um-kg-us"
+    path.write_text(MODEL.format(units='units = "mm"'))
+    with pytest.raises(ModelFileError, match=r"length, mass .* found 'mm'"):
+        load_model(path)

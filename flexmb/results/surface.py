@@ -20,7 +20,7 @@ from flexmb.bodies.body import Body
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.results.simple_shapes import SIDES, SLENDER, Shape, box, shape_of_inertia, together, tube
+from flexmb.results.simple_shapes import SIDES, SLENDER, Triangles, box, shape_of_inertia, together, tube
 from flexmb.spatial.lie import rotation_from_quaternion
 
 
@@ -96,9 +96,12 @@ class Surface:
 
 
 def body_surface(body: Body, markers: Sequence[Float[np.ndarray, "3"]] = ()) -> Surface:
-    """The skin of a body's mesh, with tubes along its beams; a body without a mesh is the box of its inertia, with a
-    bar to each of its `markers` outside of that box."""
-    if body.mesh is None:
+    """The shape of a body, or else the skin of its mesh, with tubes along its beams; a body without either is the box
+    of its inertia, with a bar to each of its `markers` outside of that box."""
+    if body.shape is not None:
+        points, triangles = body.shape.points, body.shape.triangles
+        node = np.full(len(points), -1)
+    elif body.mesh is None:
         points, triangles = shape_of_inertia(body, markers)
         node = np.full(len(points), -1)
     else:
@@ -107,7 +110,7 @@ def body_surface(body: Body, markers: Sequence[Float[np.ndarray, "3"]] = ()) -> 
     node = node[origin]
     shapes, pairs = np.zeros((3 * len(node), 0), dtype=np.float32), np.zeros((0, 2), dtype=np.int64)
     rows = None
-    if body.mesh is not None and body.Psi is not None and body.is_flexible:
+    if body.mesh is not None and body.Psi is not None and body.is_flexible and body.shape is None:
         shapes = body.Psi.reshape(-1, 3, body.modes)[node].reshape(-1, body.modes)
         if body.quadratic is not None:
             pairs = body.quadratic.pairs
@@ -148,7 +151,7 @@ def surfaces_of(mechanism: Mechanism) -> tuple[Surface, ...]:
     )
 
 
-def ground_shape(mechanism: Mechanism) -> Shape | None:
+def ground_shape(mechanism: Mechanism) -> Triangles | None:
     """A small cube at each marker of the ground, in world axes; None without such markers."""
     places = {tuple(np.round(m.point, 9)): m.point for m in mechanism.markers if m.body == GROUND}
     edges = np.full(3, 0.04 * mechanism.length)

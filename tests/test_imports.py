@@ -57,6 +57,7 @@ ROOMS = (
     "flexmb.mechanism",
     "flexmb.equations",
     "flexmb.results",
+    "flexmb.drawn",
     "flexmb.integrators",
     "flexmb.simulation",
     "flexmb.linear",

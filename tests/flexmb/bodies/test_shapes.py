@@ -12,8 +12,8 @@ import flexmb
 from fem.errors import MatrixError, MeshError
 from flexmb import solids
 from flexmb.bodies.shape import Shape
+from flexmb.drawn.surface import body_surface
 from flexmb.files import export_vtk, load_body, load_model, save_body
-from flexmb.results.surface import body_surface
 
 TURN = (0.3, -0.5, 0.2)
 

@@ -12,9 +12,9 @@ import pytest
 import fem
 import flexmb
 import reduction
+from flexmb.drawn.surface import body_surface
 from flexmb.errors import FileError, GltfWarning
 from flexmb.files import write_gltf
-from flexmb.results.surface import body_surface
 
 WIDTH = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 VALIDATE = """

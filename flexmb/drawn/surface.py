@@ -17,10 +17,10 @@ from fem.matrices.stress import von_mises
 from fem.mesh.mesh import Mesh
 from fem.mesh.skin import skin_triangles, split_at_sharp_edges
 from flexmb.bodies.body import Body
+from flexmb.drawn.simple_shapes import SIDES, SLENDER, Triangles, box, shape_of_inertia, together, tube
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.results.simple_shapes import SIDES, SLENDER, Triangles, box, shape_of_inertia, together, tube
 from flexmb.spatial.lie import rotation_from_quaternion
 
 

@@ -8,9 +8,9 @@ import pytest
 import fem
 import flexmb
 import reduction
-from flexmb.results.simple_shapes import box_of_inertia, shape_of_inertia
+from flexmb.drawn.simple_shapes import box_of_inertia, shape_of_inertia
+from flexmb.drawn.surface import body_surface
 from flexmb.results.stress import nodal_von_mises
-from flexmb.results.surface import body_surface
 
 
 @pytest.fixture(scope="module")

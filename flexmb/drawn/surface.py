@@ -65,6 +65,12 @@ class Surface:
             return np.zeros(len(self.points), dtype=np.float32)
         return von_mises((self.stress_rows @ eta.astype(np.float32)).reshape(-1, 6))
 
+    def normals_at(self, points: Float[np.ndarray, "v 3"]) -> Float[np.ndarray, "v 3"]:
+        """Unit normals (v, 3) of the surface with its vertices at `points` (v, 3)."""
+        a, b = (points[self.triangles[:, k]] - points[self.triangles[:, 0]] for k in (1, 2))
+        area = self._area_normals[2] @ np.cross(a, b)
+        return np.asarray(area / np.maximum(np.linalg.norm(area, axis=1, keepdims=True), np.finfo(np.float32).tiny))
+
     @property
     def normals(self) -> Float[np.ndarray, "v 3"]:
         """Unit normals (v, 3) of the undeformed surface: the mean of the triangles of a vertex, by area."""

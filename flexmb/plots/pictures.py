@@ -213,12 +213,16 @@ def picture_result(
     """
     plotter, scene = _stage(result, magnification, stress, labels)
     scene.move(result.q[index])
-    plotter.add_text(_caption(result, index, magnification), font_size=11, color=INK)
+    _say(plotter, _caption(result, index, magnification), 11)
     return _save(plotter, path)
 
 
 def _caption(result: Result, index: int, magnification: float) -> str:
     return f"t = {result.t[index]:.4g}" + (f"    deformation x {magnification:g}" if magnification != 1 else "")
+
+
+def _say(plotter: pv.Plotter, text: str, size: int) -> None:
+    plotter.add_text(text, position=(0.02, 0.93), viewport=True, font_size=size, color=INK, name="caption")
 
 
 def animate(
@@ -251,9 +255,7 @@ def animate(
     images = []
     for k, index in enumerate(picked):
         scene.move(result.q[index])
-        plotter.add_text(
-            _caption(result, index, magnification), font_size=7 if small else 11, color=INK, name="caption"
-        )
+        _say(plotter, _caption(result, index, magnification), 7 if small else 11)
         images.append(np.asarray(plotter.screenshot(return_img=True)))
         if progress is not None:
             progress((k + 1) / len(picked))

@@ -19,7 +19,10 @@ STRESS = "von Mises stress"
 INK = "#1b2a41"
 AMPLITUDE = 0.08
 """Largest displacement of a drawn shape relative to the size of its body."""
-_BAR = {"fmt": "%.2e", "n_labels": 3, "title_font_size": 18, "label_font_size": 14}
+_BAR = {
+    "fmt": "%.2e", "n_labels": 4, "title_font_size": 18, "label_font_size": 16, "height": 0.12, "position_y": 0.02,
+    "color": INK,
+}  # fmt: skip
 FILLED = 0.9
 """Part of the picture that the motion fills."""
 SAMPLES = 40
@@ -116,9 +119,11 @@ class MovingScene:
             if stressed
             else {"color": COLOURS[body % len(COLOURS)], "scalars": None}
         )
-        return self.plotter.add_mesh(
-            self.meshes[body], name=f"body {body}", specular=0.2, reset_camera=False, **colours
+        actor = self.plotter.add_mesh(
+            self.meshes[body], name=f"body {body}", ambient=0.25, specular=0.2, reset_camera=False, **colours
         )
+        actor.prop.interpolation = "Phong"  # with the normals of `move`
+        return actor
 
     def _frame(self, sample: np.ndarray) -> None:
         places = []
@@ -161,7 +166,9 @@ class MovingScene:
         for k, surface in self._all():
             if not self.actors[k].visibility:
                 continue
-            self.meshes[k].points = world_points(self.mechanism, k, surface, shown, self.magnification)
+            points = world_points(self.mechanism, k, surface, shown, self.magnification)
+            self.meshes[k].points = points
+            self.meshes[k].point_data.active_normals = surface.normals_at(points)
             if self.stressed and surface.stress_rows is not None:
                 self.meshes[k].point_data[STRESS] = surface.stress(self.eta(k, q))
         if self.labels is not None:
@@ -170,7 +177,9 @@ class MovingScene:
     def _above(self, points: np.ndarray) -> np.ndarray:
         """The place of the label of a body, whose vertices are `points`: over its middle."""
         heights, middle = points @ self.up, (points.min(axis=0) + points.max(axis=0)) / 2
-        return middle + (heights.max() - middle @ self.up + 0.02 * self.mechanism.length) * self.up
+        aside = np.linalg.norm(points - middle - np.outer((points - middle) @ self.up, self.up), axis=1)
+        top = heights[aside <= max(0.35 * aside.max(), aside.min())].max()
+        return np.asarray(middle + (top - middle @ self.up + 0.02 * self.mechanism.length) * self.up)
 
 
 class ShapeScene:

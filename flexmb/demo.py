@@ -77,7 +77,7 @@ def build(speed: float = SPEED, gas_force: float = GAS_FORCE) -> System:
         flexmb.rigid_body("piston", mass=0.6, inertia=(6e-4, 6e-4, 6e-4), mesh=piston_shape()),
         position=(CRANK + ROD, 0, 0),
     )
-    system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
+    system.revolute("bearing", system.ground.at((0, 0, -0.06)), crank, axis=(0, 0, 1))
     system.revolute("crank pin", crank["pin"], rod["big"], axis=(0, 0, 1))
     system.joint("point-on-line", "wrist pin", piston, rod["small"], axis=(0, 0, 1))  # a pin with axial play
     system.prismatic("cylinder", system.ground.at((CRANK + ROD, 0, 0)), piston, axis=(1, 0, 0))

@@ -20,6 +20,7 @@ from flexmb.bodies.body import Body
 from flexmb.drawn.simple_shapes import SIDES, SLENDER, Triangles, box, shape_of_inertia, together, tube
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.spatial.lie import rotation_from_quaternion
 
@@ -158,10 +159,20 @@ def surfaces_of(mechanism: Mechanism) -> tuple[Surface, ...]:
 
 
 def ground_shape(mechanism: Mechanism) -> Triangles | None:
-    """A small cube at each marker of the ground, in world axes; None without such markers."""
-    places = {tuple(np.round(m.point, 9)): m.point for m in mechanism.markers if m.body == GROUND}
-    edges = np.full(3, 0.04 * mechanism.length)
-    return together([box(point, edges, np.eye(3)) for point in places.values()]) if places else None
+    """An axle at each marker of the ground about which a joint turns, and a small cube at the others, in world axes;
+    None without such markers."""
+    edge = 0.04 * mechanism.length
+    axles: dict[int, np.ndarray] = {}
+    for joint in mechanism.joints:
+        turning = joint.kind in JOINTS and JOINTS[joint.kind].free_axes == (5,)
+        axles |= {k: mechanism.markers[k].axes[:, 2] for k in joint.markers if turning}
+    parts = {}
+    for k, marker in enumerate(mechanism.markers):
+        if marker.body == GROUND:
+            half = 2 * edge * axles.get(k, np.zeros(3))
+            shape = tube(marker.point - half, marker.point + half, edge / 2) if k in axles else None
+            parts[tuple(np.round(marker.point, 9))] = shape or box(marker.point, np.full(3, edge), np.eye(3))
+    return together(list(parts.values())) if parts else None
 
 
 def world_points(

@@ -151,13 +151,13 @@ class MovingScene:
         self.actors[body].visibility = visible
 
     def show_labels(self) -> None:
-        """Write the names of the bodies above them."""
+        """Write the names of the bodies beside them."""
         self.labels = pv.PolyData(np.zeros((len(self.surfaces), 3), dtype=np.float32))
         self.labels["name"] = [surface.name for surface in self.surfaces]
         self.plotter.add_point_labels(
             self.labels, "name", font_size=max(12, self.plotter.window_size[1] // 36), text_color=INK, shape=None,
             show_points=False, always_visible=True, justification_horizontal="center",
-            justification_vertical="bottom", reset_camera=False,
+            justification_vertical="center", reset_camera=False,
         )  # fmt: skip
 
     def move(self, q: np.ndarray) -> None:
@@ -172,14 +172,17 @@ class MovingScene:
             if self.stressed and surface.stress_rows is not None:
                 self.meshes[k].point_data[STRESS] = surface.stress(self.eta(k, q))
         if self.labels is not None:
-            self.labels.points = np.array([self._above(mesh.points) for mesh in self.meshes], dtype=np.float32)
+            self.labels.points = np.array(
+                [self._beside(k, np.asarray(mesh.points)) for k, mesh in enumerate(self.meshes)], dtype=np.float32
+            )
 
-    def _above(self, points: np.ndarray) -> np.ndarray:
-        """The place of the label of a body, whose vertices are `points`: over its middle."""
-        heights, middle = points @ self.up, (points.min(axis=0) + points.max(axis=0)) / 2
-        aside = np.linalg.norm(points - middle - np.outer((points - middle) @ self.up, self.up), axis=1)
-        top = heights[aside <= max(0.35 * aside.max(), aside.min())].max()
-        return np.asarray(middle + (top - middle @ self.up + 0.02 * self.mechanism.length) * self.up)
+    def _beside(self, body: int, points: np.ndarray) -> np.ndarray:
+        """The place of the label of a body, whose vertices are `points`: below the first body, above the second, and so
+        on, so that labels of neighbours are apart."""
+        up, middle = self.up * (1 if body % 2 else -1), (points.min(axis=0) + points.max(axis=0)) / 2
+        aside = np.linalg.norm(points - middle - np.outer((points - middle) @ up, up), axis=1)
+        top = (points @ up)[aside <= max(0.35 * aside.max(), aside.min())].max()
+        return np.asarray(middle + (top - middle @ up + 0.05 * self.mechanism.length) * up)
 
 
 class ShapeScene:

@@ -166,15 +166,17 @@ def test_the_camera_shows_everything_and_no_more(up, size):
     plotter.close()
 
 
-def test_labels_stand_over_the_bodies_and_follow_them(result):
+def test_labels_stand_beside_the_bodies_and_follow_them(result):
     plotter = pyvista.Plotter(off_screen=True)
     scene = MovingScene(plotter, result.mechanism, result.q)
     scene.show_labels()
     for q in (result.q[0], result.q[-1]):
         scene.move(q)
-        for k in range(2):
-            points = scene.meshes[k].points
-            assert scene.labels.points[k, 2] > points[:, 2].max()
+        bar, block = (mesh.points for mesh in scene.meshes)
+        near = bar[np.abs(bar[:, 0] - 0.15) < 0.04]
+        assert near[:, 2].min() - 0.03 < scene.labels.points[0, 2] < near[:, 2].min()
+        assert block[:, 2].max() < scene.labels.points[1, 2] < block[:, 2].max() + 0.03
+        for k, points in enumerate((bar, block)):
             assert abs(scene.labels.points[k, 0] - (points[:, 0].min() + points[:, 0].max()) / 2) < 1e-6
     assert list(scene.labels["name"]) == ["bar", "block"]
     plotter.close()

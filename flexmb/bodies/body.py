@@ -12,6 +12,7 @@ from fem.mesh.mesh import Mesh
 from fem.model import Model
 from fem.renamed import renamed
 from fem.shown import shown
+from flexmb.bodies.beam_shapes import BeamShapes, beam_shapes
 from flexmb.bodies.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
 from flexmb.bodies.shape import Shape
 from flexmb.bodies.solids import cylinder, shape_of
@@ -91,6 +92,7 @@ class Body:
       elements.
     - `validity`: rotations and strains at the points where they are largest, which show when the body leaves the range
       of its expansion; None for a body without elements.
+    - `beams`: the drawn surface of beams with their displacements and stresses; None for a body without beams.
     - `shape`: what pictures show of a rigid body; None for one that is drawn as the box of its inertia, or by its mesh.
 
     Units: consistent.
@@ -111,6 +113,7 @@ class Body:
     validity: Validity | None = None
     quadratic: SecondOrderModes | None = None
     stress: StressShapes | None = None
+    beams: BeamShapes | None = None
     shape: Shape | None = None
 
     def __post_init__(self) -> None:
@@ -202,6 +205,7 @@ class Body:
             interfaces={k: BodyInterface(i.point, np.zeros((6, 0))) for k, i in self.interfaces.items()},
             mesh=self.mesh,
             Psi=None if self.Psi is None else np.zeros((len(self.Psi), 0), dtype=self.Psi.dtype),
+            beams=None if self.beams is None else self.beams.transformed(np.zeros((self.modes, 0))),
             shape=self.shape,
         )
 
@@ -368,4 +372,5 @@ def flexible_body(
         validity=validity(model, basis) if model.has_elements else None,
         quadratic=None if second is None else second.shapes,
         stress=stress_shapes(model, basis) if model.has_elements else None,
+        beams=beam_shapes(model, basis) if model.has_elements else None,
     )

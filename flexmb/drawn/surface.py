@@ -10,11 +10,10 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int
 
 from fem.elements import LINE
 from fem.matrices.stress import von_mises
-from fem.mesh.mesh import Mesh
 from fem.mesh.skin import skin_triangles, split_at_sharp_edges
 from flexmb.bodies.body import Body
 from flexmb.drawn.simple_shapes import SIDES, SLENDER, Triangles, box, shape_of_inertia, together, tube
@@ -30,7 +29,8 @@ class Surface:
     """The surface of a body, in its frame.
 
     - `points` (v, 3), undeformed; `triangles` (nt, 3), seen from outside counter-clockwise.
-    - `node` (v,): the node of the mesh whose displacement a vertex takes; -1 where the body has no mesh.
+    - `node` (v,): the node of the mesh whose displacement a vertex takes; -1 on sections of beams, and where the body
+      has no mesh.
     - `shapes` (3 v, k): displacements of the vertices for unit weights.
     - `pairs` (p, 2): the elastic coordinates whose products are the last p weights.
     - `stress_rows` (6 v, m): stresses for unit elastic coordinates, zero where they are not known; None for a body
@@ -44,6 +44,16 @@ class Surface:
     shapes: Float32[np.ndarray, "n k"]
     pairs: Int[np.ndarray, "p 2"]
     stress_rows: Float32[np.ndarray, "s m"] | None = None
+
+    def part(self, chosen: Bool[np.ndarray, "v"]) -> "Surface":
+        """The part whose vertices are `chosen` (v,): triangles all of whose vertices are."""
+        place = np.cumsum(chosen) - 1
+        rows = None if self.stress_rows is None else self.stress_rows[np.repeat(chosen, 6)]
+        inside = chosen[self.triangles].all(axis=1)
+        return Surface(
+            self.name, self.points[chosen], place[self.triangles[inside]], self.node[chosen],
+            self.shapes[np.repeat(chosen, 3)], self.pairs, rows,
+        )  # fmt: skip
 
     @property
     def shape_names(self) -> tuple[str, ...]:
@@ -103,51 +113,73 @@ class Surface:
 
 
 def body_surface(body: Body, markers: Sequence[Float[np.ndarray, "3"]] = ()) -> Surface:
-    """The shape of a body, or else the skin of its mesh, with tubes along its beams; a body without either is the box
-    of its inertia, with a bar to each of its `markers` outside of that box."""
+    """The shape of a body, or else the skin of its mesh and its beams with their sections; a body without either is the
+    box of its inertia, with a bar to each of its `markers` outside of that box."""
     if body.shape is not None:
-        points, triangles = body.shape.points, body.shape.triangles
-        node = np.full(len(points), -1)
-    elif body.mesh is None:
-        points, triangles = shape_of_inertia(body, markers)
-        node = np.full(len(points), -1)
-    else:
-        points, triangles, node = _mesh_surface(body.mesh)
+        return _rigid_surface(body, body.shape.points, body.shape.triangles)
+    if body.mesh is None:
+        return _rigid_surface(body, *shape_of_inertia(body, markers))
+    mesh, m = body.mesh, body.modes
+    triangles = skin_triangles(mesh)
+    nodes, numbered = np.unique(triangles, return_inverse=True)
+    parts, follows, tubes = [(mesh.points[nodes], numbered.reshape(-1, 3))], [nodes], []
+    if body.beams is not None:
+        tubes = [(body.beams.points, body.beams.triangles)]
+        follows.append(np.full(len(body.beams.points), -1))
+    else:  # lines without sections, as a body that is rigid from the start has them
+        for block in mesh.cells:
+            for start, end in block.connectivity[:, :2] if block.kind == LINE else ():
+                tubes.append(tube(mesh.points[start], mesh.points[end], SLENDER / 2 * mesh.size))
+                follows.append(np.repeat([start, end], SIDES))
+    points, triangles = together([*parts, *tubes])
+    node = np.concatenate(follows)
     triangles, origin = split_at_sharp_edges(points, triangles)
-    node = node[origin]
-    shapes, pairs = np.zeros((3 * len(node), 0), dtype=np.float32), np.zeros((0, 2), dtype=np.int64)
-    rows = None
-    if body.mesh is not None and body.Psi is not None and body.is_flexible and body.shape is None:
-        shapes = body.Psi.reshape(-1, 3, body.modes)[node].reshape(-1, body.modes)
-        if body.quadratic is not None:
-            pairs = body.quadratic.pairs
-            shapes = np.hstack([shapes, body.quadratic.shapes[node].reshape(-1, len(pairs))])
-        rows = _stress_rows(body, node)
-    return Surface(body.name, points[origin], triangles, node, shapes.astype(np.float32), pairs, rows)
+    none = np.zeros((0, 2), dtype=np.int64)
+    if body.Psi is None or not body.is_flexible:
+        shapes = np.zeros((3 * len(origin), 0), dtype=np.float32)
+        return Surface(body.name, points[origin], triangles, node[origin], shapes, none)
+    fields = [_at_vertices(body, node, body.Psi.reshape(-1, 3, m), None if body.beams is None else body.beams.shapes)]
+    pairs = none if body.quadratic is None else body.quadratic.pairs
+    if body.quadratic is not None:
+        fields.append(_at_vertices(body, node, body.quadratic.shapes, None))
+    shapes = np.concatenate(fields, axis=2)[origin].reshape(3 * len(origin), -1)
+    rows = _stress_rows(body, node)
+    rows = None if rows is None else rows[origin].reshape(-1, m)
+    return Surface(body.name, points[origin], triangles, node[origin], shapes.astype(np.float32), pairs, rows)
 
 
-def _mesh_surface(mesh: Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points, triangles, and the node that each point follows."""
-    skin = skin_triangles(mesh)
-    nodes, numbered = np.unique(skin, return_inverse=True)
-    parts, follows = [(mesh.points[nodes], numbered.reshape(-1, 3))], [nodes]
-    for block in mesh.cells:
-        for start, end in block.connectivity[:, :2] if block.kind == LINE else ():
-            parts.append(tube(mesh.points[start], mesh.points[end], SLENDER / 2 * mesh.size))
-            follows.append(np.repeat([start, end], SIDES))
-    points, triangles = together(parts)
-    return points, triangles, np.concatenate(follows)
+def _rigid_surface(body: Body, points: np.ndarray, triangles: np.ndarray) -> Surface:
+    triangles, origin = split_at_sharp_edges(points, triangles)
+    shapes, pairs = np.zeros((3 * len(origin), 0), dtype=np.float32), np.zeros((0, 2), dtype=np.int64)
+    return Surface(body.name, points[origin], triangles, np.full(len(origin), -1), shapes, pairs)
+
+
+def _at_vertices(body: Body, node: np.ndarray, nodal: np.ndarray, of_beams: np.ndarray | None) -> np.ndarray:
+    """Displacements (v, 3, k) at the vertices, from those of the nodes; at beams `of_beams` (3 b, k), or without them
+    the displacements of the nodes, linearly between both ends."""
+    found = np.array(nodal[node], dtype=np.float32)
+    if body.beams is not None and of_beams is not None:
+        found[-len(body.beams.points) :] = of_beams.reshape(-1, 3, of_beams.shape[1])
+    elif body.beams is not None:
+        start, end = nodal[body.beams.nodes[:, 0]], nodal[body.beams.nodes[:, 1]]
+        found[-len(body.beams.points) :] = start + body.beams.along[:, None, None] * (end - start)
+    return found
 
 
 def _stress_rows(body: Body, node: np.ndarray) -> np.ndarray | None:
-    if body.stress is None or not (body.stress.nodes >= 0).any():
+    """Stresses (v, 6, m) at the vertices for unit elastic coordinates, zero where they are not known."""
+    known = np.zeros(0, dtype=bool) if body.stress is None else body.stress.nodes >= 0
+    if not known.any() and body.beams is None:
         return None
-    place = np.full(node.max() + 1, -1)
-    inside = (body.stress.nodes >= 0) & (body.stress.nodes < len(place))
-    place[body.stress.nodes[inside]] = np.flatnonzero(inside)
-    rows = np.asarray(body.stress.rows[place[node]], dtype=np.float32)
-    rows[place[node] < 0] = 0.0
-    return rows.reshape(-1, body.modes)
+    rows = np.zeros((len(node), 6, body.modes), dtype=np.float32)
+    if body.stress is not None and known.any():
+        place = np.full(max(node.max(), body.stress.nodes.max()) + 1, -1)
+        place[body.stress.nodes[known]] = np.flatnonzero(known)
+        found = np.where(node >= 0, place[node], -1)
+        rows[found >= 0] = body.stress.rows[found[found >= 0]]
+    if body.beams is not None:
+        rows[-len(body.beams.points) :] = body.beams.rows.reshape(-1, 6, body.modes)
+    return rows
 
 
 def surfaces_of(mechanism: Mechanism) -> tuple[Surface, ...]:

@@ -2,14 +2,18 @@
 
 from dataclasses import replace
 
+import meshio
 import numpy as np
 import pytest
 
 import fem
 import flexmb
 import reduction
+from fem.matrices.stress import von_mises
+from flexmb.bodies.subspace import in_subspace
 from flexmb.drawn.simple_shapes import box_of_inertia, shape_of_inertia
-from flexmb.drawn.surface import body_surface
+from flexmb.drawn.surface import body_surface, world_points
+from flexmb.files import export_vtk, load_body, save_body
 from flexmb.results.stress import nodal_von_mises
 
 
@@ -31,9 +35,7 @@ def coordinates(body, size=2e-3, seed=5):
     return size * np.random.default_rng(seed).normal(size=body.modes) * body.stiffness[0] ** 0.5 / body.stiffness**0.5
 
 
-@pytest.mark.parametrize("which", ["body", "beam"])
-def test_a_surface_moves_with_the_nodes(which, request):
-    body = request.getfixturevalue(which)
+def test_a_surface_moves_with_the_nodes(body):
     surface, eta = body_surface(body), coordinates(body)
     expected = body.displacements(eta)[surface.node]
     assert np.abs(surface.displacements(eta) - expected).max() < 1e-6 * np.abs(expected).max()
@@ -78,3 +80,61 @@ def test_bars_reach_the_markers_outside_of_the_box():
     assert len(alone) == 8
     assert reaching[:, 0].max() == pytest.approx(1.0)
     assert triangles.max() == len(reaching) - 1
+
+
+def test_a_beam_is_drawn_with_its_section_which_turns_with_it(beam):
+    """Rings at nodes: their middle moves with the node, second order too, and their points stay in a circle around
+    it to first order."""
+    surface, eta = body_surface(beam), coordinates(beam, 1e-3)
+    assert np.linalg.norm(surface.points[:, 1:], axis=1).max() == pytest.approx(0.01)
+    first = surface.shapes[:, : beam.modes].astype(float) @ eta
+    for node in (0, 3, 8):
+        x = beam.mesh.points[node, 0]
+        ring = np.flatnonzero(np.isclose(surface.points[:, 0], x) & (np.abs(surface.points[:, 1:]).max(axis=1) > 0))
+        moved = surface.displacements(eta)[ring]
+        expected = beam.displacements(eta, np.array([node]))[0]
+        largest = np.abs(beam.displacements(eta)).max()
+        assert np.abs(moved.mean(axis=0) - expected).max() < 1e-4 * largest
+        u, arm = first.reshape(-1, 3)[ring], surface.points[ring] - [x, 0, 0]
+        stretched = np.einsum("vk,vk->v", u - u.mean(axis=0), arm)
+        assert np.abs(stretched).max() < 1e-6 * largest * 0.01, "the section turns, and does not stretch"
+
+
+def test_beams_show_their_stress(beam):
+    """Between the Gauss points, where the fibres have it, the stress of the surface is that of the same forces."""
+    surface, eta = body_surface(beam), coordinates(beam, 1e-3)
+    at_fibres = von_mises(np.einsum("pim,m->pi", np.asarray(beam.stress.rows, float), eta))
+    shown = surface.stress(eta)
+    assert at_fibres.max() < 1.001 * shown.max() < 1.5 * at_fibres.max()
+    for x, value in zip(beam.stress.x[::7], at_fibres[::7], strict=True):
+        around = np.abs(np.linalg.norm(surface.points[:, 1:] - x[1:], axis=1)) < 1e-6
+        before = around & (surface.points[:, 0] <= x[0]) & (surface.points[:, 0] > x[0] - 0.025)
+        after = around & (surface.points[:, 0] >= x[0]) & (surface.points[:, 0] < x[0] + 0.025)
+        low, high = (shown[before | after].min(), shown[before | after].max())
+        assert low - 0.02 * shown.max() < value < high + 0.02 * shown.max()
+
+
+def test_the_surface_of_beams_is_saved_and_reduced_with_its_body(beam, tmp_path):
+    kept, T = load_body(save_body(beam, tmp_path / "beam.h5")), np.eye(beam.modes)[:, :2]
+    for name in ("points", "triangles", "nodes", "along", "shapes", "rows"):
+        np.testing.assert_array_equal(getattr(kept.beams, name), getattr(beam.beams, name))
+    eta = 1e-4 * np.array([1.0, -2.0])
+    fewer, all_ = body_surface(in_subspace(beam, T)), body_surface(beam)
+    np.testing.assert_allclose(fewer.stress(eta), all_.stress(T @ eta), rtol=1e-4)
+    assert body_surface(beam.rigid()).shapes.shape == (3 * len(all_.points), 0)
+
+
+def test_paraview_gets_the_sections_of_beams(beam, tmp_path):
+    system = flexmb.System(gravity=(0, 0, -9.81), name="beam")
+    placed = system.add(beam)
+    system.fixed("clamp", system.ground, placed["root"])
+    result = flexmb.simulate(system, 2e-3, step=1e-5, output_step=1e-3)
+    file = meshio.read(export_vtk(result, tmp_path).parent / "body0_000002.vtu")
+    surface, eta = body_surface(beam), result.elastic("beam")[-1]
+    n = len(beam.mesh.points)
+    np.testing.assert_array_equal(file.cells_dict["line"], beam.mesh.cells[0].connectivity)
+    np.testing.assert_array_equal(file.cells_dict["triangle"], surface.triangles + n)
+    np.testing.assert_allclose(file.point_data["von_mises"][n:], surface.stress(eta), rtol=1e-6)
+    shown = world_points(result.mechanism, 0, surface, result.q[-1])
+    np.testing.assert_allclose(file.points[n:], shown, atol=1e-6)
+    assert file.point_data["von_mises"][n:].max() > 0

@@ -19,10 +19,7 @@ STRESS = "von Mises stress"
 INK = "#1b2a41"
 AMPLITUDE = 0.08
 """Largest displacement of a drawn shape relative to the size of its body."""
-_BAR = {
-    "fmt": "%.2e", "n_labels": 4, "title_font_size": 18, "label_font_size": 16, "height": 0.12, "position_y": 0.02,
-    "color": INK,
-}  # fmt: skip
+_BAR = {"fmt": "%.2e", "n_labels": 4, "height": 0.12, "position_y": 0.02, "color": INK}
 FILLED = 0.9
 """Part of the picture that the motion fills."""
 SAMPLES = 40
@@ -114,8 +111,10 @@ class MovingScene:
         return np.asarray(q[start : start + 3] + rotation_from_quaternion(q[start + 3 : start + 7]) @ marker.point)
 
     def _add(self, body: int, stressed: bool) -> pv.Actor:
+        font = max(10, self.plotter.window_size[1] // 45)
+        bar = _BAR | {"title_font_size": font, "label_font_size": font}
         colours = (
-            {"scalars": STRESS, "clim": (0.0, self.largest_stress or 1.0), "cmap": "turbo", "scalar_bar_args": _BAR}
+            {"scalars": STRESS, "clim": (0.0, self.largest_stress or 1.0), "cmap": "turbo", "scalar_bar_args": bar}
             if stressed
             else {"color": COLOURS[body % len(COLOURS)], "scalars": None}
         )

@@ -5,9 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
+from io import BytesIO
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import fem
 import flexmb
@@ -172,6 +174,4 @@ def test_a_browser_shows_it_and_plays(viewer, result, tmp_path):
 
 
 def pixels(png):
-    import imageio.v3
-
-    return imageio.v3.imread(png, extension=".png")[..., :3].astype(float)
+    return np.asarray(Image.open(BytesIO(png)).convert("RGB"), dtype=float)

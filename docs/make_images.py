@@ -60,7 +60,7 @@ def animation(comparison: Comparison) -> None:
         output_step=2e-4,
         initial_state=flexible.state(int(np.searchsorted(flexible.t, 0.06))),
     )
-    pictures.animate(turn, HERE / "demo.webp", frames=100, magnification=60, stress=True, labels=True)
+    pictures.animate(turn, HERE / "demo.webp", frames=60, magnification=60, stress=True, labels=True)
 
 
 def rotor() -> None:

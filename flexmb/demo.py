@@ -80,7 +80,7 @@ def build(speed: float = SPEED, gas_force: float = GAS_FORCE) -> System:
     system.revolute("bearing", system.ground.at((0, 0, -0.06)), crank, axis=(0, 0, 1))
     system.revolute("crank pin", crank["pin"], rod["big"], axis=(0, 0, 1))
     system.joint("point-on-line", "wrist pin", piston, rod["small"], axis=(0, 0, 1))  # a pin with axial play
-    system.prismatic("cylinder", system.ground.at((CRANK + ROD, 0, 0)), piston, axis=(1, 0, 0))
+    system.prismatic("cylinder", system.ground.at((ROD, -0.055, 0)), piston, axis=(1, 0, 0))
     system.drive("bearing", flexmb.time_functions.spin_up(speed, RUN_UP))
     # the pulse begins just after top dead centre
     firing = flexmb.time_functions.pulse(start=0.06, duration=8e-4, height=1.0, period=0.02)

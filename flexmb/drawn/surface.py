@@ -191,19 +191,21 @@ def surfaces_of(mechanism: Mechanism) -> tuple[Surface, ...]:
 
 
 def ground_shape(mechanism: Mechanism) -> Triangles | None:
-    """An axle at each marker of the ground about which a joint turns, and a small cube at the others, in world axes;
-    None without such markers."""
+    """An axle at each marker of the ground about which a joint turns, a rail at one along which it slides, and a small
+    cube at the others, in world axes; None without such markers."""
     edge = 0.04 * mechanism.length
-    axles: dict[int, np.ndarray] = {}
+    bars: dict[int, np.ndarray] = {}
     for joint in mechanism.joints:
-        turning = joint.kind in JOINTS and JOINTS[joint.kind].free_axes == (5,)
-        axles |= {k: mechanism.markers[k].axes[:, 2] for k in joint.markers if turning}
-    parts = {}
+        free = JOINTS[joint.kind].free_axes if joint.kind in JOINTS else ()
+        half = {(5,): 2 * edge, (2,): 10 * edge, (2, 5): 10 * edge}.get(free)
+        if half is not None:
+            bars |= {k: half * mechanism.markers[k].axes[:, 2] for k in joint.markers}
+    parts: dict[tuple[float, ...], Triangles] = {}
     for k, marker in enumerate(mechanism.markers):
         if marker.body == GROUND:
-            half = 2 * edge * axles.get(k, np.zeros(3))
-            shape = tube(marker.point - half, marker.point + half, edge / 2) if k in axles else None
-            parts[tuple(np.round(marker.point, 9))] = shape or box(marker.point, np.full(3, edge), np.eye(3))
+            at, place = marker.point, tuple(np.round(marker.point, 9))
+            bar = tube(at - bars[k], at + bars[k], edge / 2) if k in bars else None
+            parts[place] = bar or parts.get(place) or box(at, np.full(3, edge), np.eye(3))
     return together(list(parts.values())) if parts else None
 
 

@@ -125,7 +125,8 @@ class MovingScene:
         return actor
 
     def _frame(self, sample: np.ndarray) -> None:
-        places = []
+        ground = ground_shape(self.mechanism)
+        places = [] if ground is None else [ground[0]]
         for q in sample:
             shown = joined(self.mechanism, q, self.magnification)
             for k, surface in self._all():
@@ -154,10 +155,17 @@ class MovingScene:
         self.labels = pv.PolyData(np.zeros((len(self.surfaces), 3), dtype=np.float32))
         self.labels["name"] = [surface.name for surface in self.surfaces]
         self.plotter.add_point_labels(
-            self.labels, "name", font_size=max(12, self.plotter.window_size[1] // 36), text_color=INK, shape=None,
-            show_points=False, always_visible=True, justification_horizontal="center",
-            justification_vertical="center", reset_camera=False,
-        )  # fmt: skip
+            self.labels,
+            "name",
+            font_size=max(12, self.plotter.window_size[1] // 36),
+            text_color=INK,
+            shape_color="white",
+            shape_opacity=0.75,
+            margin=2,
+            show_points=False,
+            always_visible=True,
+            reset_camera=False,
+        )
 
     def move(self, q: np.ndarray) -> None:
         """Take the bodies to the configuration `q` (nq,)."""

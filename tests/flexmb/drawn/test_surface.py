@@ -12,7 +12,7 @@ import reduction
 from fem.matrices.stress import von_mises
 from flexmb.bodies.subspace import in_subspace
 from flexmb.drawn.simple_shapes import box_of_inertia, shape_of_inertia
-from flexmb.drawn.surface import body_surface, world_points
+from flexmb.drawn.surface import body_surface, ground_shape, world_points
 from flexmb.files import export_vtk, load_body, save_body
 from flexmb.results.stress import nodal_von_mises
 
@@ -138,3 +138,23 @@ def test_paraview_gets_the_sections_of_beams(beam, tmp_path):
     shown = world_points(result.mechanism, 0, surface, result.q[-1])
     np.testing.assert_allclose(file.points[n:], shown, atol=1e-6)
     assert file.point_data["von_mises"][n:].max() > 0
+
+
+def test_the_ground_has_axles_rails_and_cubes():
+    system = flexmb.System(name="ground")
+    block = system.add(flexmb.rigid_body("block", mass=1.0, inertia=(0.1,) * 3, points={"end": (1.0, 0, 0)}))
+    wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(0.1,) * 3), position=(0, 5.0, 0))
+    system.prismatic("rail", system.ground.at((0, 0, 0)), block, axis=(1, 0, 0))
+    system.revolute("axle", system.ground.at((0, 5.0, 0)), wheel, axis=(0, 0, 1))
+    system.spring_damper("spring", system.ground.at((3.0, 0, 0)), block["end"], stiffness=1.0)
+    mechanism = system.build()
+    points, edge = ground_shape(mechanism)[0], 0.04 * mechanism.length
+    for centre, spans in (((0, 0, 0), (20, 1, 1)), ((0, 5.0, 0), (1, 1, 4)), ((3.0, 0, 0), (1, 1, 1))):
+        near = points[np.linalg.norm(points - centre, axis=1) < 11 * edge]
+        np.testing.assert_allclose(np.ptp(near, axis=0) / edge, spans, atol=0.1)
+
+
+def test_the_ground_of_bodies_in_flight_is_nothing(beam):
+    system = flexmb.System(name="flight")
+    system.add(beam)
+    assert ground_shape(system.build()) is None

@@ -2,15 +2,17 @@
 
 With a factor `s`, the interface of a flexible body is drawn at `X + s u` in the frame of the body, which is not where
 its partner is: pins leave their holes by `(s - 1) u`. The deformation relative to the body is what the factor
-enlarges; where the bodies are follows from the joints. Hence every body, bent `s` times, is moved as a rigid body, by
-the least motion that gives every equation of the joints the value that it has in the result:
+enlarges; where the bodies are follows from the joints. Hence every body, bent `s` times, is moved as a rigid body until
+every equation of the joints has the value that it has in the result, `c(d, phi; s) = c(0, 0; 1)`, by Newton's iteration
+with steps of the least
 
-    minimise sum_k (|d_k|^2 + phi_k . (J_k / m_k) phi_k) under c(d, phi; s) = c(0, 0; 1),
+    sum_k |d_k|^2 + phi_k . (J_k / m_k) phi_k,
 
-with the displacement `d_k` of the mass centre of body k and its rotation `phi_k`, which move the points of the body by
-this mean square. Driven joints keep their angles and displacements, and released joints their gaps. Where no motion
-meets all equations, as in a loop that the bent bodies cannot close, the Levenberg-Marquardt iteration leaves the
-smallest sum of squares of the gaps. For `s = 1`, nothing moves.
+with the displacement `d_k` of the mass centre of body k and its rotation `phi_k`: the mean square displacement of the
+points of the bodies, radii of gyration taken as a tenth of the length of the mechanism or more. Driven joints keep
+their angles and displacements, and released joints their gaps. Where no motion meets all equations, as in a loop that
+the bent bodies cannot close, the Levenberg-Marquardt iteration leaves the smallest sum of squares of the gaps. For
+`s = 1`, nothing moves.
 """
 
 from dataclasses import dataclass

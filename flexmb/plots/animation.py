@@ -60,7 +60,8 @@ def _palette(images: list[np.ndarray]) -> Image.Image:
     """
     chosen = np.unique(np.linspace(0, len(images) - 1, SEEN).round().astype(int))
     seen = np.concatenate([images[k][::2, ::2].reshape(-1, 3) for k in chosen])
-    colours, counts = np.unique(seen, axis=0, return_counts=True)
+    codes, counts = np.unique(seen @ np.array([1 << 16, 1 << 8, 1]), return_counts=True)
+    colours = (codes[:, None] >> np.array([16, 8, 0]) & 255).astype(np.uint8)
     repeated = np.repeat(colours, np.sqrt(counts).round().astype(int), axis=0)
     return Image.fromarray(repeated[None]).quantize(COLOURS, method=Image.Quantize.MEDIANCUT, kmeans=2)
 

@@ -119,6 +119,27 @@ def test_a_chain_that_hangs_on_nothing_stays_in_the_middle():
     assert np.linalg.norm(ends[0] - ends[1]) < 2e-5
 
 
+def test_gaps_that_nothing_closes_are_shared():
+    """A bar between two walls that is drawn longer: both ends stand out by the same."""
+    mesh = fem.structured_meshes.block("hexahedron", (0.3, 0.02, 0.02), (6, 1, 1))
+    model = fem.Model(mesh, fem.Material.steel()).with_interfaces(a="x0", b="x1")
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 2), name="bar")
+    system = flexmb.System(name="walls")
+    bar = system.add(body)
+    system.fixed("left", system.ground, bar["a"])
+    system.fixed("right", system.ground, bar["b"])
+    mechanism = system.build()
+    ends = np.array([body.interfaces[name].rows for name in "ab"])
+    longer = np.linalg.pinv(ends.reshape(12, -1)) @ np.array([-1.0, *[0] * 5, 1.0, *[0] * 5]) * 1e-5
+    q = np.concatenate([mechanism.initial.q[:7], longer])
+    shown = joined(mechanism, q, 200.0)
+    apart = [body.interfaces[name].motion(longer)[0] for name in "ab"]
+    assert apart[1] == pytest.approx(-apart[0], rel=1e-3)
+    assert apart[1] > 5e-6
+    np.testing.assert_allclose(shown[:3], q[:3], atol=2e-5 * 200 * 1e-2)
+    assert abs(shown[3]) == pytest.approx(1.0, abs=1e-6)
+
+
 def test_derivatives_of_the_gaps(result):
     mechanism, q, h = result.mechanism, result.q[-1], 1e-6
     rows, length = module._rows(mechanism), mechanism.length

@@ -19,9 +19,10 @@ from fem.elements import LINE, element
 from fem.mesh.mesh import Mesh
 from flexmb.analyses.compare import Comparison
 from flexmb.bodies.body import Body
+from flexmb.drawn.surface import body_surface
 from flexmb.errors import PictureError
 from flexmb.plots.animation import require_writable, write_animation
-from flexmb.plots.scene import MovingScene
+from flexmb.plots.scene import MovingScene, drawn
 from flexmb.results.result import Result
 from flexmb.results.stress import LargestStress, largest_stress
 
@@ -151,20 +152,19 @@ def picture_modes(body: Body, path: str | Path, count: int = 6) -> Path:
     count = min(count, body.modes)
     columns = min(3, count)
     rows = -(-count // columns)
-    skin, nodes = surface(body.mesh)
+    shown = body_surface(body)
+    skin = drawn(shown.points, shown.triangles)
     size = np.linalg.norm(np.ptp(body.mesh.points, axis=0))
     plotter = pv.Plotter(off_screen=True, shape=(rows, columns), window_size=(480 * columns, 340 * rows), border=False)
     for k in range(count):
         plotter.subplot(k // columns, k % columns)
-        shape = body.Psi[:, k].reshape(-1, 3)[nodes].astype(float)
+        shape = shown.shapes[:, k].reshape(-1, 3).astype(float)
         amplitude = np.linalg.norm(shape, axis=1)
         bent = skin.copy()
         bent.points = skin.points + shape * (0.08 * size / amplitude.max())
         bent["displacement"] = amplitude / amplitude.max()
-        plotter.add_mesh(skin, color=GREY, opacity=0.15, **_TUBES)
-        plotter.add_mesh(
-            bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False, **_TUBES
-        )
+        plotter.add_mesh(skin, color=GREY, opacity=0.15)
+        plotter.add_mesh(bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False)
         plotter.add_text(f"{k + 1}:  {body.frequencies[k]:.5g}", font_size=10, color=INK)
         plotter.view_isometric()
         plotter.camera.zoom(1.35)

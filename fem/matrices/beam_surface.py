@@ -18,6 +18,8 @@ POINTS = 24
 """Least number of points around a section: the stress between two of them is drawn linearly."""
 RINGS = 40
 """Least number of sections that are drawn of a group of beams."""
+STRAIGHT = 0.02
+"""Angle (radians) between two beams up to which one continues the other."""
 CHUNK = 256
 """Number of beams whose fields are evaluated at a time."""
 
@@ -51,8 +53,10 @@ def beam_surface(
     ]
     x, u, stress = (np.concatenate(parts) for parts in zip(*at_places, strict=True))
     e, q, p = x.shape[:3]
-    one = _tube(p - 1, q)
-    triangles = (one + (np.arange(e) * q * p)[:, None, None]).reshape(-1, 3)
+    sides, caps = _tube(p - 1, q)
+    first = (np.arange(e) * q * p)[:, None, None]
+    open_ends = [cap + first[chosen] for cap, chosen in zip(caps, _ends_seen(ends, nodes), strict=True)]
+    triangles = np.concatenate([part.reshape(-1, 3) for part in (sides + first, *open_ends)])
     along = np.broadcast_to(places[:, None], (e, q, p)).ravel()
     flat = [A.reshape(e * q * p, *A.shape[3:]) for A in (x, u, stress)]
     return BeamSurface(flat[0], triangles, np.repeat(nodes, q * p, axis=0), along, flat[1], flat[2])
@@ -84,16 +88,27 @@ def _refined(section: Section) -> np.ndarray:
     return np.asarray((corners[:, None] + steps[:, None] * sides[:, None]).reshape(-1, 2))
 
 
-def _tube(p: int, q: int) -> np.ndarray:
-    """The triangles of a tube of q rings of p points, each with its centre after it, closed by caps."""
+def _ends_seen(ends: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the start and the end of each beam (e,) are seen: not where one beam continues another."""
+    along = ends[:, 1] - ends[:, 0]
+    along = along / np.linalg.norm(along, axis=1, keepdims=True)
+    place = np.unique(nodes, return_inverse=True)[1].reshape(-1, 2)
+    count, leaving = np.zeros(place.max() + 1), np.zeros((place.max() + 1, 3))
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        np.add.at(count, place[:, side], 1.0)
+        np.add.at(leaving, place[:, side], sign * along)
+    continued = (count == 2) & (np.linalg.norm(leaving, axis=1) < STRAIGHT)
+    return ~continued[place[:, 0]], ~continued[place[:, 1]]
+
+
+def _tube(p: int, q: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """The triangles of a tube of q rings of p points, each with its centre after it: sides, and the caps at both
+    ends."""
     k, after, size = np.arange(p), (np.arange(p) + 1) % p, p + 1
-    parts = []
+    sides = []
     for ring in range(q - 1):
         a, b = ring * size, (ring + 1) * size
-        parts += [np.column_stack([a + k, a + after, b + after]), np.column_stack([a + k, b + after, b + k])]
+        sides += [np.column_stack([a + k, a + after, b + after]), np.column_stack([a + k, b + after, b + k])]
     last = (q - 1) * size
-    parts += [
-        np.column_stack([np.full(p, p), after, k]),
-        np.column_stack([np.full(p, last + p), last + k, last + after]),
-    ]
-    return np.concatenate(parts)
+    start = np.column_stack([np.full(p, p), after, k])
+    return np.concatenate(sides), (start, np.column_stack([np.full(p, last + p), last + k, last + after]))

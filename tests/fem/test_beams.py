@@ -357,6 +357,20 @@ def test_the_surface_of_a_cantilever_has_the_stress_and_motion_of_beam_theory(na
     assert np.hypot(y, z).max() == pytest.approx(outermost)
 
 
+def test_beams_that_continue_each_other_have_no_caps_between_them():
+    """A straight line of three beams has two caps; the fourth, at a right angle, has its own two, and the third one
+    more."""
+    points = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0], [3, 1, 0]], dtype=float)
+    mesh = Mesh(points, (CellBlock("line", np.array([[0, 1], [2, 1], [2, 3], [3, 4]])),))
+    model = fem.Model(mesh, fem.Beam(STEEL, fem.Section.circle(0.1)))
+    (surface,) = model.beam_surfaces(np.zeros((model.ndof, 1)))
+    a, b, c = (surface.points[surface.triangles[:, k]] for k in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    circle = 12 * 0.05**2 * np.sin(np.pi / 12)
+    side = 24 * 2 * 0.05 * np.sin(np.pi / 24)
+    assert area.sum() == pytest.approx(4 * side + 4 * circle)
+
+
 def test_the_surface_of_beams_is_closed_and_faces_outwards():
     section = fem.Section.rectangle(0.06, 0.02)
     beam = fem.Beam(STEEL, section, y_axis=(0, 1, 1), offset=(0.01, -0.02))

@@ -3,10 +3,8 @@
 import tempfile
 from pathlib import Path
 
-import imageio
 import matplotlib.pyplot as plt
 import numpy as np
-from PIL import Image
 
 import flexmb
 from flexmb import demo
@@ -21,7 +19,7 @@ HERE = Path(__file__).parent / "images"
 def poster(comparison: Comparison, folder: Path) -> None:
     """One picture: mesh, moving mechanism, joint force rigid against flexible, energy ledger."""
     pictures.picture_result(
-        comparison.flexible, folder / "moving.png", index=int(0.79 * len(comparison.t)), magnification=200
+        comparison.flexible, folder / "moving.png", index=int(0.79 * len(comparison.t)), magnification=200, labels=True
     )
     figure, axes = plt.subplots(2, 2, figsize=(14, 8.2), layout="constrained")
     for axis, name, title in (
@@ -53,7 +51,7 @@ def poster(comparison: Comparison, folder: Path) -> None:
     figure.savefig(HERE / "demo.png", dpi=85)
 
 
-def animation(comparison: Comparison, folder: Path) -> None:
+def animation(comparison: Comparison) -> None:
     """One turn of the demo's crank, with the stress of the rod; the last picture leads back to the first."""
     flexible = comparison.flexible
     turn = flexmb.simulate(
@@ -63,13 +61,7 @@ def animation(comparison: Comparison, folder: Path) -> None:
         output_step=2e-4,
         initial_state=flexible.state(int(np.searchsorted(flexible.t, 0.06))),
     )
-    pictures.animate(turn, folder / "turn.mp4", frames=50, magnification=60, stress=True)
-    frames = [
-        Image.fromarray(f).resize((800, 450), Image.Resampling.LANCZOS) for f in imageio.get_reader(folder / "turn.mp4")
-    ]
-    frames[0].save(
-        HERE / "demo.webp", save_all=True, append_images=frames[1:], duration=50, loop=0, quality=60, method=6
-    )
+    pictures.animate(turn, HERE / "demo.webp", frames=60, magnification=60, stress=True, labels=True)
 
 
 def rotor() -> None:
@@ -124,7 +116,7 @@ if __name__ == "__main__":
         HERE.mkdir(exist_ok=True)
         comparison = demo.run(folder)
         poster(comparison, Path(folder))
-        animation(comparison, Path(folder))
+        animation(comparison)
     methods()
     precision()
     rotor()

@@ -9,6 +9,8 @@ from fem.errors import MaterialError, unknown_name
 from fem.material import Material
 
 THEORIES = ("timoshenko", "euler-bernoulli")
+SIDES = 24
+"""Number of sides by which circles are drawn."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +21,10 @@ class Section:
       principal axes;
     - `J`: torsion constant (not the polar moment, but for circles);
     - `shear_y`, `shear_z`: shear correction factors of forces along y and z (Timoshenko);
-    - `fibres`: places (y, z) where strains are recovered; default: the corners of the rectangle with this area, Iy and
-      Iz.
+    - `fibres`: places (y, z) where strains are recovered; default: the corners of the rectangle whose radii of gyration
+      these are.
+    - `outline`: the convex polygon (y, z) around the section, from y towards z, which pictures show; default: the same
+      rectangle.
 
     The shear centre is taken to be the centroid.
 
@@ -34,15 +38,17 @@ class Section:
     shear_y: float = 5 / 6
     shear_z: float = 5 / 6
     fibres: tuple[tuple[float, float], ...] = ()
+    outline: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("area", "Iy", "Iz", "J", "shear_y", "shear_z"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
                 raise MaterialError(f"A section's {name} must be positive and finite; found {value}.")
-        if not self.fibres:
-            y, z = np.sqrt(3 * self.Iz / self.area), np.sqrt(3 * self.Iy / self.area)
-            object.__setattr__(self, "fibres", _corners(float(y), float(z)))
+        y, z = (float(np.sqrt(3 * inertia / self.area)) for inertia in (self.Iz, self.Iy))
+        for name in ("fibres", "outline"):
+            if not getattr(self, name):
+                object.__setattr__(self, name, _corners(y, z))
 
     @staticmethod
     def rectangle(width_y: float, width_z: float) -> "Section":
@@ -79,6 +85,7 @@ class Section:
             shear,
             shear,
             ((r, 0.0), (0.0, r), (-r, 0.0), (0.0, -r)),
+            tuple((r * float(np.cos(a)), r * float(np.sin(a))) for a in 2 * np.pi * np.arange(SIDES) / SIDES),
         )
 
     @staticmethod
@@ -98,12 +105,12 @@ class Section:
         Iz = (width_z * width_y**3 - iz * iy**3) / 12
         my, mz = width_y - wall, width_z - wall
         J = 2 * wall * (my * mz) ** 2 / (my + mz)
-        fibres = _corners(width_y / 2, width_z / 2)
-        return Section(area, Iy, Iz, J, 2 * wall * my / area, 2 * wall * mz / area, fibres)
+        corners = _corners(width_y / 2, width_z / 2)
+        return Section(area, Iy, Iz, J, 2 * wall * my / area, 2 * wall * mz / area, corners, corners)
 
 
 def _corners(y: float, z: float) -> tuple[tuple[float, float], ...]:
-    return ((y, z), (y, -z), (-y, z), (-y, -z))
+    return ((y, z), (-y, z), (-y, -z), (y, -z))
 
 
 def _positive(what: str, **values: float) -> None:

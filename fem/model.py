@@ -18,6 +18,7 @@ from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
 from fem.material import Material, check_units
 from fem.matrices import assembly
 from fem.matrices.beam_matrices import Beams, LineMass
+from fem.matrices.beam_surface import BeamSurface, beam_surface
 from fem.matrices.matrix_check import checked_free_matrices
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
@@ -377,6 +378,16 @@ class Model:
             x, stress = fibre_stresses(beams, U[dofs])
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
         return np.concatenate(owners), np.concatenate(places), np.concatenate(found)
+
+    def beam_surfaces(self, U: Float[np.ndarray, "ndof k"]) -> list[BeamSurface]:
+        """The surfaces of the beams, with the displacements and stresses of the fields `U` there: a record for each
+        kind of beam."""
+        source = self._elements(U)
+        found = []
+        for beams, dofs in source.beams:
+            nodes = dofs[:, [0, 6]] // 3
+            found.append(beam_surface(beams, source.mesh.points[nodes], nodes, U[dofs]))
+        return found
 
     @property
     def elements(self) -> _Assembly:

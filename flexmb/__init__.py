@@ -20,7 +20,9 @@ from fem.errors import (
 )
 from fem.renamed import refuse_old_names
 from flexmb.analyses.compare import Comparison, compare
+from flexmb.bodies import solids
 from flexmb.bodies.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
+from flexmb.bodies.shape import Shape
 from flexmb.equations.evaluate import (
     Evaluation,
     accelerations,
@@ -140,6 +142,7 @@ __all__ = [
     "Result",
     "RingingReactionsWarning",
     "SensitivityWarning",
+    "Shape",
     "SmallDeformationWarning",
     "SplitBody",
     "State",
@@ -170,6 +173,7 @@ __all__ = [
     "rigid_body",
     "show",
     "simulate",
+    "solids",
     "split",
     "time_functions",
     "uniform_rod",

@@ -4,12 +4,17 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+from scipy.spatial import ConvexHull
+
 import fem
 import flexmb
 import meshes
 import reduction
 from flexmb.analyses.compare import Comparison, compare
+from flexmb.bodies import solids
 from flexmb.bodies.body import Body
+from flexmb.bodies.shape import Shape
 from flexmb.mechanism.system import System
 
 CRANK, ROD, SPEED = 0.075, 0.30, 2 * 3.141592653589793 * 50  # m, m, rad/s: 3000 revolutions per minute
@@ -29,6 +34,28 @@ def connecting_rod(modes: int = 10) -> Body:
     return flexmb.flexible_body(part, basis, name="rod", modal_damping=0.01)
 
 
+def _hull(*circles: tuple[float, float]) -> np.ndarray:
+    """The convex outline (n, 2) around circles on the x axis: (x, radius)."""
+    angle = np.linspace(0, 2 * np.pi, 96, endpoint=False)
+    points = np.concatenate([np.column_stack([x + r * np.cos(angle), r * np.sin(angle)]) for x, r in circles])
+    return points[ConvexHull(points).vertices]
+
+
+def crank_shape() -> Shape:
+    """A web with its counterweight behind the rod, the pin through the rod, and the journal behind the web, in m."""
+    web = solids.prism(_hull((CRANK, 0.038), (-0.035, 0.055)), -0.037, -0.02)
+    pin = solids.cylinder((CRANK, 0, -0.02), (CRANK, 0, 0.022), 0.0298)
+    return solids.together(web, pin, solids.cylinder((0, 0, -0.075), (0, 0, -0.037), 0.03))
+
+
+def piston_shape() -> Shape:
+    """A crown with two cheeks, and the pin that they hold, in m."""
+    crown = solids.cylinder((0.028, 0, 0), (0.05, 0, 0), 0.045)
+    cheeks = [solids.prism(_hull((0.0, 0.019), (0.014, 0.019)), low, low + 0.012) for low in (-0.028, 0.016)]
+    arms = [solids.box((0.028, 0.03, 0.012), (0.014, 0, side * 0.022)) for side in (-1, 1)]
+    return solids.together(crown, *cheeks, *arms, solids.cylinder((0, 0, -0.034), (0, 0, 0.034), 0.0133))
+
+
 def build(speed: float = SPEED, gas_force: float = GAS_FORCE) -> System:
     """A slider-crank with a flexible rod, in m, kg and s.
 
@@ -37,15 +64,23 @@ def build(speed: float = SPEED, gas_force: float = GAS_FORCE) -> System:
     system = System(gravity=(0, -9.81, 0), name="slider-crank", units="SI")
     crank = system.add(
         flexmb.rigid_body(
-            "crank", mass=2.0, inertia=(2e-3, 4e-3, 4e-3), centre=(0.02, 0, 0), points={"pin": (CRANK, 0, 0)}
+            "crank",
+            mass=2.0,
+            inertia=(2e-3, 4e-3, 4e-3),
+            centre=(0.02, 0, 0),
+            points={"pin": (CRANK, 0, 0)},
+            mesh=crank_shape(),
         )
     )
     rod = system.add(connecting_rod(), position=(CRANK, 0, 0))
-    piston = system.add(flexmb.rigid_body("piston", mass=0.6, inertia=(6e-4, 6e-4, 6e-4)), position=(CRANK + ROD, 0, 0))
-    system.revolute("bearing", system.ground.at((0, 0, 0)), crank, axis=(0, 0, 1))
+    piston = system.add(
+        flexmb.rigid_body("piston", mass=0.6, inertia=(6e-4, 6e-4, 6e-4), mesh=piston_shape()),
+        position=(CRANK + ROD, 0, 0),
+    )
+    system.revolute("bearing", system.ground.at((0, 0, -0.06)), crank, axis=(0, 0, 1))
     system.revolute("crank pin", crank["pin"], rod["big"], axis=(0, 0, 1))
     system.joint("point-on-line", "wrist pin", piston, rod["small"], axis=(0, 0, 1))  # a pin with axial play
-    system.prismatic("cylinder", system.ground.at((CRANK + ROD, 0, 0)), piston, axis=(1, 0, 0))
+    system.prismatic("cylinder", system.ground.at((ROD, -0.055, 0)), piston, axis=(1, 0, 0))
     system.drive("bearing", flexmb.time_functions.spin_up(speed, RUN_UP))
     # the pulse begins just after top dead centre
     firing = flexmb.time_functions.pulse(start=0.06, duration=8e-4, height=1.0, period=0.02)
@@ -80,6 +115,7 @@ def run(
         directory / "animation.gif",
         frames=80,
         magnification=200.0,
+        labels=True,
         progress=lambda done: say("drawing", done),
     )
     return comparison

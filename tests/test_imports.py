@@ -58,6 +58,7 @@ ROOMS = (
     "flexmb.mechanism",
     "flexmb.equations",
     "flexmb.results",
+    "flexmb.drawn",
     "flexmb.integrators",
     "flexmb.simulation",
     "flexmb.linear",

@@ -85,6 +85,14 @@ def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Co
 
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
+    return solid_mesh(read_raw(path), Path(path).stem, beams, ignore)
+
+
+def read_raw(path: str | Path) -> RawMesh:
+    """The contents of a mesh file: cells of every dimension, groups.
+
+    Raises `MeshError` for a missing or damaged file, or an unknown format.
+    """
     path = Path(path)
     if not path.is_file():
         raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
@@ -96,7 +104,7 @@ def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Co
         raise MeshError(f"The mesh file {str(path)!r} cannot be read: {type(error).__name__}: {error}.") from error
     if not isinstance(raw, RawMesh):
         raise MeshError(f"The reader of {path.suffix.lower()!r} files gives a RawMesh; found {type(raw).__name__}.")
-    return solid_mesh(raw, path.stem, beams, ignore)
+    return raw
 
 
 def _read_by_meshio(path: Path) -> RawMesh:
@@ -298,7 +306,7 @@ def _write_vtk(mesh: Mesh, path: Path) -> None:
 register_reader([".inp"], lambda path: raw_mesh(read_deck(path)))
 register_reader([".msh"], read_gmsh)
 register_reader([".bdf", ".nas", ".fem"], read_nastran_mesh)
-register_reader([".vtu", ".vtk"], lambda path: _raw_from_vtk(read_vtk(path)))
+register_reader([".vtu", ".vtk", ".vtp", ".stl"], lambda path: _raw_from_vtk(read_vtk(path)))
 register_reader([".med"], _read_med)
 register_writer([".msh"], write_gmsh, keeps_sets=True)
 register_writer([".vtu", ".vtk"], _write_vtk, keeps_sets=True)

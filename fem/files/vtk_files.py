@@ -1,9 +1,10 @@
 """VTK files by VTK itself (through pyvista): .vtk in every version, .vtu with compressed or appended data, every kind
-of cell."""
+of cell; .stl."""
 
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,10 +43,12 @@ def read_vtk(path: Path) -> VtkFields:
     """Read a file; consecutive cells of one type form a block. Raises `MeshError` when VTK cannot read it."""
     import pyvista
     from vtkmodules.vtkCommonCore import vtkObject
+    from vtkmodules.vtkIOGeometry import vtkSTLReader
     from vtkmodules.vtkIOLegacy import vtkGenericDataObjectReader
     from vtkmodules.vtkIOXML import vtkXMLGenericDataObjectReader
 
-    reader = vtkGenericDataObjectReader() if path.suffix.lower() == ".vtk" else vtkXMLGenericDataObjectReader()
+    readers = {".vtk": vtkGenericDataObjectReader, ".stl": vtkSTLReader}
+    reader: Any = readers.get(path.suffix.lower(), vtkXMLGenericDataObjectReader)()
     reader.SetFileName(str(path))
     before = vtkObject.GetGlobalWarningDisplay()
     vtkObject.SetGlobalWarningDisplay(0)  # VTK prints what went wrong instead of telling its caller

@@ -73,8 +73,14 @@ class Beams:
     x: np.ndarray
 
     @staticmethod
-    def of(beam: Beam, points: Float[np.ndarray, "e 2 3"]) -> "Beams":
-        """Beams between pairs of points. Raises `MeshError` for one without length."""
+    def of(
+        beam: Beam, points: Float[np.ndarray, "e 2 3"], rule: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> "Beams":
+        """Beams between pairs of points; `rule`: places from 0 to 1 along them and their weights, by default Gauss's.
+
+        Raises `MeshError` for a beam without length.
+        """
+        xi, weights = rule or (_XI, _W)
         along = points[:, 1] - points[:, 0]
         length = np.linalg.norm(along, axis=1)
         if not (length > 0).all():
@@ -87,16 +93,16 @@ class Beams:
             12 * E * inertia / (k * G * s.area * length**2) if flexible else np.zeros(len(length))
             for inertia, k in ((s.Iz, s.shear_y), (s.Iy, s.shear_z))
         )
-        e, q = len(length), len(_XI)
+        e, q = len(length), len(xi)
         u, theta, du, dtheta, ddtheta = (np.zeros((e, q, 3, 12)) for _ in range(5))
         shear = np.zeros((e, 2, 12))
         for field, derivative, row in ((u, du, 0), (theta, dtheta, 0)):
             first = 0 if field is u else 3
-            field[:, :, row, first], field[:, :, row, first + 6] = 1 - _XI, _XI
+            field[:, :, row, first], field[:, :, row, first + 6] = 1 - xi, xi
             derivative[:, :, row, first] = -1 / length[:, None]
             derivative[:, :, row, first + 6] = 1 / length[:, None]
         for phi, shift, turn, sign, k in ((phi_y, 1, 2, 1.0, 0), (phi_z, 2, 1, -1.0, 1)):
-            N, dN, T, dT, ddT, gamma = _bending(length, phi)
+            N, dN, T, dT, ddT, gamma = _bending(length, phi, xi)
             dofs = np.array([shift, 3 + turn, 6 + shift, 9 + turn])
             signs = np.array([1.0, sign, 1.0, sign])
             u[:, :, shift, dofs], du[:, :, shift, dofs] = N * signs, dN * signs
@@ -104,7 +110,7 @@ class Beams:
                 sign * A * signs for A in (T, dT, ddT)
             )
             shear[:, k, dofs] = gamma * signs
-        x = points[:, None, 0] + _XI[:, None] * along[:, None]
+        x = points[:, None, 0] + xi[:, None] * along[:, None]
         to_local = np.zeros((e, 12, 12))
         oy, oz = beam.offset
         arm = oy * axes[:, 1] + oz * axes[:, 2]  # from node to centroid
@@ -116,7 +122,7 @@ class Beams:
             to_local[:, b : b + 3, b + 3 : b + 6] = -axes @ lever  # theta x arm
             to_local[:, b + 3 : b + 6, b + 3 : b + 6] = axes
         u, theta, du, dtheta, ddtheta = (A @ to_local[:, None] for A in (u, theta, du, dtheta, ddtheta))
-        return Beams(beam, u, theta, du, dtheta, ddtheta, shear @ to_local, _W * length[:, None], axes, x)
+        return Beams(beam, u, theta, du, dtheta, ddtheta, shear @ to_local, weights * length[:, None], axes, x)
 
     def stiffness(self) -> Float[np.ndarray, "e 12 12"]:
         """Stiffness matrices."""
@@ -212,10 +218,10 @@ class Beams:
         return half + half.transpose(0, 2, 1)
 
 
-def _bending(length: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, ...]:
+def _bending(length: np.ndarray, phi: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, ...]:
     """Deflection N and rotation T (e, q, 4) over [v1, t1, v2, t2], derivatives along the beam, and the shear strain
     (e, 4)."""
-    x, L, p = _XI[None, :], length[:, None], phi[:, None]
+    x, L, p = xi[None, :], length[:, None], phi[:, None]
     f = 1 / (1 + p)
     one = np.ones_like(x * L)
     N = np.stack([

@@ -10,7 +10,7 @@ from fem.mesh.mesh import Mesh
 
 SHARP = np.cos(np.deg2rad(30.0))
 """Cosine of the angle between neighbouring triangles above which their common edge is sharp."""
-_PARTS = {
+FACE_TRIANGLES = {
     3: ((0, 1, 2),),
     4: ((0, 1, 2), (0, 2, 3)),
     6: ((0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)),
@@ -27,7 +27,7 @@ def skin_triangles(mesh: Mesh) -> Int[np.ndarray, "nt 3"]:
         for number, local in enumerate(element(block.kind).faces):
             inside = (faces[:, 0] >= first) & (faces[:, 0] < first + len(block)) & (faces[:, 1] == number)
             nodes = block.connectivity[faces[inside, 0] - first][:, list(local)]
-            drawn += [nodes[:, list(part)] for part in _PARTS[len(local)]]
+            drawn += [nodes[:, list(part)] for part in FACE_TRIANGLES[len(local)]]
         first += len(block)
     return np.concatenate(drawn)
 

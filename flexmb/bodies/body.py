@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -11,7 +12,10 @@ from fem.mesh.mesh import Mesh
 from fem.model import Model
 from fem.renamed import renamed
 from fem.shown import shown
+from flexmb.bodies.beam_shapes import BeamShapes, beam_shapes
 from flexmb.bodies.invariants import InertiaInvariants, inertia_invariants, rigid_invariants
+from flexmb.bodies.shape import Shape
+from flexmb.bodies.solids import cylinder, shape_of
 from flexmb.bodies.stress_modes import StressShapes, stress_shapes
 from flexmb.bodies.validity import Validity, validity
 from reduction.basis import Basis
@@ -88,6 +92,8 @@ class Body:
       elements.
     - `validity`: rotations and strains at the points where they are largest, which show when the body leaves the range
       of its expansion; None for a body without elements.
+    - `beams`: the drawn surface of beams with their displacements and stresses; None for a body without beams.
+    - `shape`: what pictures show of a rigid body; None for one that is drawn as the box of its inertia, or by its mesh.
 
     Units: consistent.
 
@@ -107,6 +113,8 @@ class Body:
     validity: Validity | None = None
     quadratic: SecondOrderModes | None = None
     stress: StressShapes | None = None
+    beams: BeamShapes | None = None
+    shape: Shape | None = None
 
     def __post_init__(self) -> None:
         m = self.invariants.modes
@@ -197,6 +205,8 @@ class Body:
             interfaces={k: BodyInterface(i.point, np.zeros((6, 0))) for k, i in self.interfaces.items()},
             mesh=self.mesh,
             Psi=None if self.Psi is None else np.zeros((len(self.Psi), 0), dtype=self.Psi.dtype),
+            beams=None if self.beams is None else self.beams.transformed(np.zeros((self.modes, 0))),
+            shape=self.shape,
         )
 
     def __str__(self) -> str:
@@ -221,21 +231,47 @@ def _about_centre(inv: InertiaInvariants) -> np.ndarray:
 def rigid_body(
     name: str,
     *,
-    mass: float,
-    inertia: Float[np.ndarray, "3 3"] | tuple | list,
-    centre: tuple | list | Float[np.ndarray, "3"] = (0.0, 0.0, 0.0),
+    mass: float | None = None,
+    inertia: Float[np.ndarray, "3 3"] | tuple | list | None = None,
+    centre: tuple | list | Float[np.ndarray, "3"] | None = None,
     points: Mapping[str, tuple] | None = None,
+    mesh: Shape | Mesh | str | Path | None = None,
+    density: float | None = None,
 ) -> Body:
-    """A rigid body from its mass properties.
+    """A rigid body from its mass properties, or from its shape and a density.
 
     - `inertia`: (3, 3) tensor about the mass centre in body axes, or its 3 diagonal entries.
-    - `centre` (3,): mass centre in the body frame.
+    - `centre` (3,): mass centre in the body frame, by default its origin.
     - `points`: named attachment points in the body frame.
+    - `mesh`: the shape of the body, in the body frame: a simple solid of `flexmb.solids`, the path of a surface (.stl,
+      .ply, .vtk, ...) or of a mesh, or a `fem.Mesh`. Pictures show it.
+    - `density`: mass, mass centre and inertia are those of the volume inside the shape, exactly for its triangles, in
+      place of `mass`, `inertia` and `centre`. The surface must be closed.
 
     Units: consistent.
 
-    Raises `MatrixError` when no distribution of mass has the given mass, centre and inertia.
+    Raises `MatrixError` when no distribution of mass has the given mass, centre and inertia, or when they are given
+    beside a density, or neither is; `MeshError` when the shape cannot be read, or a density is given and the surface is
+    open, inside out or encloses nothing.
     """
+    shape = None if mesh is None else shape_of(mesh, name)
+    if density is not None:
+        given = [key for key, value in (("mass", mass), ("inertia", inertia), ("centre", centre)) if value is not None]
+        if shape is None or given:
+            found = f"found {', '.join(given)} beside it" if given else "found no mesh"
+            raise MatrixError(
+                f"Rigid body {name!r}: density = {density} takes mass, centre and inertia from mesh = ...; {found}. "
+                "Give mesh and density, or mass and inertia (then the mesh is for pictures)."
+            )
+        if not (np.isfinite(density) and density > 0):
+            raise MatrixError(f"Rigid body {name!r}: the density should be above zero; found {density}.")
+        inside = shape.integrals(name)
+        mass, centre, inertia = density * inside.volume, inside.centre, density * inside.inertia
+    if mass is None or inertia is None:
+        raise MatrixError(
+            f"Rigid body {name!r}: {'inertia' if mass is not None else 'mass'} is missing. Give mass and inertia, or "
+            "mesh and density."
+        )
     inertia = np.asarray(inertia, dtype=float)
     if inertia.shape == (3,):
         inertia = np.diag(inertia)
@@ -243,7 +279,7 @@ def rigid_body(
         raise MatrixError(
             f"Rigid body {name!r}: inertia has shape {inertia.shape}, expected (3, 3) or its 3 diagonal entries."
         )
-    centre = np.asarray(centre, dtype=float)
+    centre = np.zeros(3) if centre is None else np.asarray(centre, dtype=float)
     if centre.shape != (3,) or not np.isfinite(centre).all():
         raise MatrixError(f"Rigid body {name!r}: centre must be 3 finite coordinates, found {centre}.")
     try:
@@ -251,7 +287,14 @@ def rigid_body(
     except MatrixError as error:
         raise MatrixError(f"Rigid body {name!r}: {error}") from None
     interfaces = {k: BodyInterface(np.asarray(p, dtype=float), np.zeros((6, 0))) for k, p in (points or {}).items()}
-    return Body(name=name, invariants=invariants, stiffness=np.zeros(0), damping=np.zeros(0), interfaces=interfaces)
+    return Body(
+        name=name,
+        invariants=invariants,
+        stiffness=np.zeros(0),
+        damping=np.zeros(0),
+        interfaces=interfaces,
+        shape=shape,
+    )
 
 
 def uniform_rod(name: str, *, mass: float, length: float, radius: float | None = None) -> Body:
@@ -268,6 +311,7 @@ def uniform_rod(name: str, *, mass: float, length: float, radius: float | None =
         inertia=(mass * radius**2 / 2, across, across),
         centre=(length / 2, 0.0, 0.0),
         points={"start": (0.0, 0.0, 0.0), "end": (length, 0.0, 0.0)},
+        mesh=cylinder((0.0, 0.0, 0.0), (length, 0.0, 0.0), radius),
     )
 
 
@@ -328,4 +372,5 @@ def flexible_body(
         validity=validity(model, basis) if model.has_elements else None,
         quadratic=None if second is None else second.shapes,
         stress=stress_shapes(model, basis) if model.has_elements else None,
+        beams=beam_shapes(model, basis) if model.has_elements else None,
     )

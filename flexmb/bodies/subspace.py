@@ -36,6 +36,7 @@ def transformed(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
         validity=None
         if body.validity is None
         else replace(body.validity, rotation=body.validity.rotation @ T, strain=body.validity.strain @ T),
+        beams=None if body.beams is None else body.beams.transformed(T),
         stress=None
         if body.stress is None
         else replace(body.stress, rows=(body.stress.rows @ T).astype(body.stress.rows.dtype)),

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyvista as pv
 
+from flexmb.drawn.joined import joined
+from flexmb.drawn.surface import Surface, ground_shape, surfaces_of, world_points
 from flexmb.files.results.gltf_file import COLOURS, GROUND_COLOUR
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Marker, Mechanism
-from flexmb.results.surface import Surface, ground_shape, surfaces_of, world_points
 from flexmb.spatial.lie import rotation_from_quaternion
 from flexmb.units import shown_units
 
@@ -21,11 +22,13 @@ AMPLITUDE = 0.08
 """Largest displacement of a drawn shape relative to the size of its body."""
 BAR = {
     "vertical": True, "position_x": 0.88, "position_y": 0.12, "width": 0.06, "height": 0.68, "fmt": "%.3g",
-    "n_labels": 5, "title_font_size": 16, "label_font_size": 14, "color": INK,
+    "n_labels": 5, "color": INK,
 }  # fmt: skip
 """Place and style of the colour bar of a 3D picture: beside the model, whole, its title above it."""
 BESIDE_BAR = (0.12, 0.0)
 """Centre of the window that moves the model to the left of the colour bar."""
+FILLED = 0.9
+"""Part of the picture that the motion fills."""
 SAMPLES = 40
 """Number of stored times from which the space of a motion and its largest stress are found."""
 
@@ -38,16 +41,32 @@ def drawn(points: np.ndarray, triangles: np.ndarray) -> pv.PolyData:
     return pv.PolyData(np.asarray(points, dtype=np.float32), faces)
 
 
-def look_at(plotter: pv.Plotter, low: np.ndarray, high: np.ndarray, up: np.ndarray) -> None:
-    """Turn the camera so that the box from `low` to `high` is in view, obliquely, with its thinnest side in front."""
-    span, up_axis = high - low, int(np.abs(up).argmax())
+def look_at(plotter: pv.Plotter, points: np.ndarray, up: np.ndarray) -> None:
+    """Turn the camera so that all `points` (n, 3) fill the picture, seen obliquely with their thinnest side in front.
+
+    With the axes r, u of the picture and d towards the camera, a point is in view if `|x.u - b| <= t (D - x.d)`, where
+    D and b are the depth and the height of the camera and t is half the opening; the smallest D has a closed form for
+    each of the two axes.
+    """
+    span, up_axis = np.ptp(points, axis=0), int(np.abs(up).argmax())
     sides = [k for k in range(3) if k != up_axis]
-    view = np.full(3, 0.45)
-    view[min(sides, key=lambda k: span[k])] = 1.0
-    view[sides[0]] *= -1 if up_axis == 2 and view[sides[1]] < view[sides[0]] else 1
-    centre = (low + high) / 2
-    plotter.camera_position = [centre + 2.5 * np.linalg.norm(span) * view / np.linalg.norm(view), centre, up]
-    plotter.reset_camera(bounds=np.column_stack([low, high]).ravel())
+    view = np.full(3, 0.4)
+    thin, wide = sorted(sides, key=lambda k: span[k])
+    view[thin] = 1.0
+    view[thin] *= 1 if np.cross(up, view)[wide] > 0 else -1  # the wide side goes to the right
+    d = view / np.linalg.norm(view)
+    r = np.cross(up, d) / np.linalg.norm(np.cross(up, d))
+    u, (width, height) = np.cross(d, r), plotter.window_size
+    opening = FILLED * np.tan(np.deg2rad(plotter.camera.view_angle) / 2)
+    depth, away, place = points @ d, [], np.zeros(3)
+    for axis, t in ((r, opening * width / height), (u, opening)):
+        high, low = (depth + points @ axis / t).max(), (depth - points @ axis / t).max()
+        away.append((high + low) / 2)
+        place += t * (high - low) / 2 * axis
+    nearest = depth.max() + 1e-3 * (np.linalg.norm(span) or 1.0)
+    middle = place + (depth.max() + depth.min()) / 2 * d
+    plotter.camera_position = [place + max(*away, nearest) * d, middle, u]
+    plotter.reset_camera_clipping_range()
 
 
 def stress_title(mechanism: Mechanism) -> str:
@@ -58,8 +77,9 @@ def stress_title(mechanism: Mechanism) -> str:
 class MovingScene:
     """The bodies of a mechanism in a plotter; `move` takes them to a configuration.
 
-    - `show_stress` colours bodies that have stresses by the von Mises stress; `show_part` hides or shows a body.
-    - `magnification`: factor of the deformation, which may be changed.
+    - `show_stress` colours bodies that have stresses by the von Mises stress, `show_labels` writes the names of the
+      bodies beside them, `show_part` hides or shows a body.
+    - `magnification`: factor of the deformation, which may be changed; the joints stay joined (`flexmb.drawn.joined`).
     """
 
     def __init__(self, plotter: pv.Plotter, mechanism: Mechanism, q: np.ndarray, magnification: float = 1.0) -> None:
@@ -67,6 +87,9 @@ class MovingScene:
         self.surfaces = surfaces_of(mechanism)
         self.starts = [int(s) for s in compiled(mechanism).q_start]
         self.stressed, self.bar = False, stress_title(mechanism)
+        self.labels: pv.PolyData | None = None
+        gravity = mechanism.gravity
+        self.up = -gravity / np.linalg.norm(gravity) if np.linalg.norm(gravity) > 0 else np.array([0.0, 1.0, 0.0])
         sample = np.atleast_2d(q)
         sample = sample[np.unique(np.linspace(0, len(sample) - 1, SAMPLES).round().astype(int))]
         self.largest_stress = max(
@@ -100,29 +123,28 @@ class MovingScene:
         return np.asarray(q[start : start + 3] + rotation_from_quaternion(q[start + 3 : start + 7]) @ marker.point)
 
     def _add(self, body: int, stressed: bool) -> pv.Actor:
+        font = max(10, self.plotter.window_size[1] // 45)
+        bar = BAR | {"title": self.bar, "title_font_size": font, "label_font_size": font}
         colours = (
-            {
-                "scalars": STRESS,
-                "clim": (0.0, self.largest_stress or 1.0),
-                "cmap": "turbo",
-                "scalar_bar_args": BAR | {"title": self.bar},
-            }
+            {"scalars": STRESS, "clim": (0.0, self.largest_stress or 1.0), "cmap": "turbo", "scalar_bar_args": bar}
             if stressed
             else {"color": COLOURS[body % len(COLOURS)], "scalars": None}
         )
-        return self.plotter.add_mesh(
-            self.meshes[body], name=f"body {body}", specular=0.2, reset_camera=False, **colours
+        actor = self.plotter.add_mesh(
+            self.meshes[body], name=f"body {body}", ambient=0.25, specular=0.2, reset_camera=False, **colours
         )
+        actor.prop.interpolation = "Phong"  # with the normals of `move`
+        return actor
 
     def _frame(self, sample: np.ndarray) -> None:
-        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        ground = ground_shape(self.mechanism)
+        places = [] if ground is None else [ground[0]]
         for q in sample:
+            shown = joined(self.mechanism, q, self.magnification)
             for k, surface in self._all():
-                points = world_points(self.mechanism, k, surface, q, self.magnification)
-                low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
-        gravity = self.mechanism.gravity
-        up = -gravity / np.linalg.norm(gravity) if np.linalg.norm(gravity) > 0 else np.array([0.0, 1.0, 0.0])
-        look_at(self.plotter, low, high, up)
+                points = world_points(self.mechanism, k, surface, shown, self.magnification)
+                places.append(points[:: max(1, len(points) // 300)])
+        look_at(self.plotter, np.concatenate(places).astype(float), self.up)
 
     def show_stress(self, stressed: bool) -> None:
         """Colour the bodies that have stresses by them, or all by their own colours."""
@@ -141,14 +163,46 @@ class MovingScene:
         """Hide or show a body."""
         self.actors[body].visibility = visible
 
+    def show_labels(self) -> None:
+        """Write the names of the bodies beside them."""
+        self.labels = pv.PolyData(np.zeros((len(self.surfaces), 3), dtype=np.float32))
+        self.labels["name"] = [surface.name for surface in self.surfaces]
+        self.plotter.add_point_labels(
+            self.labels,
+            "name",
+            font_size=max(12, self.plotter.window_size[1] // 36),
+            text_color=INK,
+            shape_color="white",
+            shape_opacity=0.75,
+            margin=2,
+            show_points=False,
+            always_visible=True,
+            reset_camera=False,
+        )
+
     def move(self, q: np.ndarray) -> None:
         """Take the bodies to the configuration `q` (nq,)."""
+        shown = joined(self.mechanism, q, self.magnification)
         for k, surface in self._all():
             if not self.actors[k].visibility:
                 continue
-            self.meshes[k].points = world_points(self.mechanism, k, surface, q, self.magnification)
+            points = world_points(self.mechanism, k, surface, shown, self.magnification)
+            self.meshes[k].points = points
+            self.meshes[k].point_data.active_normals = surface.normals_at(points)
             if self.stressed and surface.stress_rows is not None:
                 self.meshes[k].point_data[STRESS] = surface.stress(self.eta(k, q))
+        if self.labels is not None:
+            self.labels.points = np.array(
+                [self._beside(k, np.asarray(mesh.points)) for k, mesh in enumerate(self.meshes)], dtype=np.float32
+            )
+
+    def _beside(self, body: int, points: np.ndarray) -> np.ndarray:
+        """The place of the label of a body, whose vertices are `points`: below the first body, above the second, and so
+        on, so that labels of neighbours are apart."""
+        up, middle = self.up * (1 if body % 2 else -1), (points.min(axis=0) + points.max(axis=0)) / 2
+        aside = np.linalg.norm(points - middle - np.outer((points - middle) @ up, up), axis=1)
+        top = (points @ up)[aside <= max(0.35 * aside.max(), aside.min())].max()
+        return np.asarray(middle + (top - middle @ up + 0.05 * self.mechanism.length) * up)
 
 
 class ShapeScene:

@@ -10,11 +10,11 @@ from fem.mesh.mesh import Mesh
 from fem.mesh.skin import skin_triangles
 from fem.model import Model
 from flexmb.bodies.body import Body
+from flexmb.drawn.surface import body_surface
 from flexmb.errors import PictureError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
-from flexmb.results.surface import body_surface
 from flexmb.units import unit_of
 from reduction.basis import Basis
 

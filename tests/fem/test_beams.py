@@ -320,3 +320,66 @@ def test_what_cannot_be_is_refused(case):
     make, words = BAD[case]
     with pytest.raises(MaterialError, match=words):
         make()
+
+
+DRAWN = {
+    "circle": (fem.Section.circle(0.04), 0.02),
+    "tube": (fem.Section.tube(0.04, 0.03), 0.02),
+    "rectangle": (fem.Section.rectangle(0.06, 0.02), np.hypot(0.03, 0.01)),
+    "box": (fem.Section.box(0.06, 0.04, 0.003), np.hypot(0.03, 0.02)),
+    "of numbers": (fem.Section(1e-3, 3e-7, 5e-7, 4e-7), np.sqrt(15e-4 + 9e-4)),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_surface_of_a_cantilever_has_the_stress_and_motion_of_beam_theory(name):
+    """A force across and along its end and a torque: N/A + M z/I, G theta' r, and the deflection of Timoshenko."""
+    section, outermost = DRAWN[name]
+    length, across, along, torque = 0.8, 300.0, 5e4, 40.0
+    model = fem.Model(line((0, 0, 0), (length, 0, 0), 2), fem.Beam(STEEL, section))
+    n = 3 * len(model.points)
+    load = np.zeros(model.ndof)
+    load[6], load[8], load[n + 6] = along, across, torque  # the node at the end; its rotation about x
+    free = np.setdiff1d(np.arange(model.ndof), [0, 1, 2, n, n + 1, n + 2])
+    u = np.zeros((model.ndof, 1))
+    u[free, 0] = np.linalg.solve(model.K.toarray()[np.ix_(free, free)], load[free])
+    (surface,) = model.beam_surfaces(u)
+    x, y, z = surface.points.T
+    sigma = along / section.area - across * (length - x) * z / section.Iy
+    scale, twist, shear = np.abs(sigma).max(), torque / (G * section.J), across / (section.shear_z * section.area)
+    np.testing.assert_allclose(surface.stresses[:, 0, 0], sigma, atol=1e-5 * scale)
+    np.testing.assert_allclose(surface.stresses[:, 3, 0], -G * twist * z, atol=1e-5 * scale)
+    np.testing.assert_allclose(surface.stresses[:, 5, 0], G * twist * y + shear, atol=1e-5 * scale)
+    turn = -across * (length * x - x**2 / 2) / (E * section.Iy)  # about y
+    w = across * (length * x**2 / 2 - x**3 / 6) / (E * section.Iy) + shear * x / G
+    moved = np.column_stack([along * x / (E * section.area) + turn * z, -twist * x * z, w + twist * x * y])
+    np.testing.assert_allclose(surface.displacements[:, :, 0], moved, atol=1e-6 * np.abs(moved).max())
+    assert np.hypot(y, z).max() == pytest.approx(outermost)
+
+
+def test_beams_that_continue_each_other_have_no_caps_between_them():
+    """A straight line of three beams has two caps; the fourth, at a right angle, has its own two, and the third one
+    more."""
+    points = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0], [3, 1, 0]], dtype=float)
+    mesh = Mesh(points, (CellBlock("line", np.array([[0, 1], [2, 1], [2, 3], [3, 4]])),))
+    model = fem.Model(mesh, fem.Beam(STEEL, fem.Section.circle(0.1)))
+    (surface,) = model.beam_surfaces(np.zeros((model.ndof, 1)))
+    a, b, c = (surface.points[surface.triangles[:, k]] for k in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    circle = 12 * 0.05**2 * np.sin(np.pi / 12)
+    side = 24 * 2 * 0.05 * np.sin(np.pi / 24)
+    assert area.sum() == pytest.approx(4 * side + 4 * circle)
+
+
+def test_the_surface_of_beams_is_closed_and_faces_outwards():
+    section = fem.Section.rectangle(0.06, 0.02)
+    beam = fem.Beam(STEEL, section, y_axis=(0, 1, 1), offset=(0.01, -0.02))
+    model = fem.Model(line((0, 0, 0), (0.3, 0.4, 0), 1), beam)
+    (surface,) = model.beam_surfaces(np.zeros((model.ndof, 1)))
+    a, b, c = (surface.points[surface.triangles[:, k]] for k in range(3))
+    assert np.einsum("tk,tk->", a, np.cross(b, c)) / 6 == pytest.approx(section.area * 0.5)
+    ends = np.concatenate([surface.triangles[:, [k, (k + 1) % 3]] for k in range(3)])
+    _, count = np.unique(np.sort(ends, axis=1), axis=0, return_counts=True)
+    assert (count == 2).all()
+    axes = beam.axes(np.array([[0.6, 0.8, 0]]))[0]
+    np.testing.assert_allclose(surface.points.mean(axis=0), [0.15, 0.2, 0] + 0.01 * axes[1] - 0.02 * axes[2])

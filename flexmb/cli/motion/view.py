@@ -11,7 +11,7 @@ from flexmb.cli.units import Unit
 def command(
     result: Annotated[Path, typer.Argument(help="Result file (.h5) of `flexmb run`.")],
     picture: Annotated[Path | None, typer.Option(help="Picture of the mechanism at --time (.png).")] = None,
-    animation: Annotated[Path | None, typer.Option(help="Animation: .gif, .mp4 or .html.")] = None,
+    animation: Annotated[Path | None, typer.Option(help="Animation: .mp4, .webp, .gif or .html.")] = None,
     energy: Annotated[Path | None, typer.Option(help="Plot of the energy ledger (.png).")] = None,
     paraview: Annotated[Path | None, typer.Option(help="Folder for VTU files and a .pvd collection.")] = None,
     gltf: Annotated[Path | None, typer.Option(help="glTF file (.glb) that browsers, slides and Blender play.")] = None,
@@ -35,6 +35,7 @@ def command(
     time: Annotated[float | None, typer.Option(help="Time of the picture (default: the end).")] = None,
     magnification: Annotated[float, typer.Option(help="Factor by which the deformation is drawn larger.")] = 1.0,
     stress: Annotated[bool, typer.Option("--stress", help="Colour flexible bodies by von Mises stress.")] = False,
+    labels: Annotated[bool, typer.Option("--labels", help="Write the names of the bodies beside them.")] = False,
     table: Annotated[
         Path | None,
         typer.Option(help="Table of --measure, or of paths, joints, energies (.csv, or .parquet with pandas)."),
@@ -68,7 +69,7 @@ def command(
     with bars() as say:
         if picture is not None:
             index = -1 if time is None else int(np.abs(loaded.t - time).argmin())
-            say_text(f"picture: {pictures.picture_result(loaded, picture, index, magnification, stress)}")
+            say_text(f"picture: {pictures.picture_result(loaded, picture, index, magnification, stress, labels)}")
         if energy is not None:
             plot_energy(loaded, energy, unit=unit, units=units)
             say_text(f"energies: {energy}")
@@ -78,6 +79,7 @@ def command(
                 animation,
                 magnification=magnification,
                 stress=stress,
+                labels=labels,
                 progress=lambda done: say("drawing", done),
             )
             say_text(f"animation: {path}")

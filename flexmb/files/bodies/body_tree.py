@@ -7,8 +7,10 @@ import numpy as np
 
 from fem.errors import FlexmbError
 from fem.mesh.mesh import CellBlock, Mesh
+from flexmb.bodies.beam_shapes import BeamShapes
 from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants
+from flexmb.bodies.shape import Shape
 from flexmb.bodies.stress_modes import StressShapes
 from flexmb.bodies.validity import Validity
 from flexmb.errors import FileError
@@ -35,6 +37,10 @@ def body_tree(body: Body) -> Tree:
         if body.quadratic is None
         else {"pairs": body.quadratic.pairs, "shapes": body.quadratic.shapes},
         "stress": None if body.stress is None else {f.name: getattr(body.stress, f.name) for f in fields(body.stress)},
+        "beams": None if body.beams is None else {f.name: getattr(body.beams, f.name) for f in fields(body.beams)},
+        "shape": None
+        if body.shape is None
+        else {"points": body.shape.points, "triangles": body.shape.triangles.astype(np.int32)},
         "gauge": None
         if body.validity is None
         else {f.name: getattr(body.validity, f.name) for f in fields(body.validity)},
@@ -60,6 +66,8 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             Psi=tree["Psi"],
             quadratic=None if tree["quadratic"] is None else SecondOrderModes(**tree["quadratic"]),
             stress=None if tree.get("stress") is None else StressShapes(**tree["stress"]),
+            beams=None if tree.get("beams") is None else BeamShapes(**tree["beams"]),
+            shape=None if tree.get("shape") is None else Shape(**tree["shape"]),
             validity=None if tree["gauge"] is None else Validity(**tree["gauge"]),
         )
         require_sound_body(body)

@@ -17,7 +17,9 @@ import reduction
 from fem.errors import FlexmbError, unknown_name
 from fem.mesh.selection import from_text
 from flexmb.analyses.inverse_dynamics import Servo
+from flexmb.bodies import solids
 from flexmb.bodies.body import Body, flexible_body, rigid_body
+from flexmb.bodies.shape import Shape
 from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import schema
@@ -135,7 +137,15 @@ def _naming(path: Path, key: str) -> Iterator[None]:
 def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBody) -> None:
     if isinstance(keys, schema.RigidBody):
         points = {key: tuple(point) for key, point in keys.points.items()}
-        body = rigid_body(name, mass=keys.mass, inertia=keys.inertia, centre=keys.centre, points=points)
+        body = rigid_body(
+            name,
+            mass=keys.mass,
+            inertia=keys.inertia,
+            centre=keys.centre,
+            points=points,
+            mesh=None if keys.mesh is None else _shape(keys.mesh, site.folder, name),
+            density=keys.density,
+        )
     elif keys.file is not None:
         body = load_body(site.folder / keys.file)
     else:
@@ -154,6 +164,23 @@ def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBo
         velocity=keys.velocity,
         angular_velocity=keys.angular_velocity,
     )
+
+
+def _shape(keys: Any, folder: Path, name: str) -> Shape:
+    """The shape that keys describe; several of them as one."""
+    match keys:
+        case list():
+            return solids.together(*(_shape(one, folder, name) for one in keys))
+        case schema.BoxShape():
+            return solids.box(keys.box, keys.centre)
+        case schema.CylinderShape():
+            return solids.cylinder(keys.start, keys.end, keys.cylinder, keys.inner)
+        case schema.SphereShape():
+            return solids.sphere(keys.sphere, keys.centre)
+        case schema.FileShape():
+            return solids.shape_of(_mesh_path(keys.file, folder), name).scaled(keys.scale)
+        case _:
+            return solids.shape_of(_mesh_path(keys, folder), name)
 
 
 @lru_cache(maxsize=8)

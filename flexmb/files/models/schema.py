@@ -125,14 +125,84 @@ class _Body(Keys):
     angular_velocity: Vector = Field([0.0, 0.0, 0.0])
 
 
+class FileShape(Keys):
+    """The surface in a file, or the skin of the mesh in it, times a factor."""
+
+    file: str
+    scale: Positive = 1.0
+
+
+class BoxShape(Keys):
+    """A box with edges along the axes of the body."""
+
+    box: Annotated[list[Positive], Field(min_length=3, max_length=3)]
+    centre: Vector = Field([0.0, 0.0, 0.0])
+
+
+class CylinderShape(Keys):
+    """A cylinder of a radius between two points; `inner`: the radius of its bore."""
+
+    cylinder: Positive
+    start: Vector
+    end: Vector
+    inner: NotNegative = 0.0
+
+
+class SphereShape(Keys):
+    """A sphere of a radius."""
+
+    sphere: Positive
+    centre: Vector = Field([0.0, 0.0, 0.0])
+
+
+_SHAPES = {"file": FileShape, "box": BoxShape, "cylinder": CylinderShape, "sphere": SphereShape}
+_SHAPE = (
+    "expected the path of a file, or { file = ..., scale = ... }, { box = [a, b, c] }, "
+    "{ cylinder = radius, start = [x, y, z], end = [x, y, z] }, { sphere = radius }"
+)
+
+
+def _sort_of_shape(value: Any) -> str:
+    if not isinstance(value, dict):
+        return next((f"<{key}>" for key, shape in _SHAPES.items() if isinstance(value, shape)), sort_of(value))
+    return next((f"<{key}>" for key in _SHAPES if key in value), "<table>")
+
+
+OneShape = Annotated[
+    Annotated[str, Tag("<text>")]
+    | Annotated[FileShape, Tag("<file>")]
+    | Annotated[BoxShape, Tag("<box>")]
+    | Annotated[CylinderShape, Tag("<cylinder>")]
+    | Annotated[SphereShape, Tag("<sphere>")],
+    Discriminator(_sort_of_shape, custom_error_type="shape", custom_error_message=_SHAPE),
+]
+AnyShape = Annotated[
+    Annotated[list[OneShape], Field(min_length=1), Tag("<list>")] | Annotated[OneShape, Tag("<one>")],
+    Discriminator(lambda value: "<list>" if isinstance(value, list) else "<one>"),
+]
+
+
 class RigidBody(_Body):
-    """A rigid body, given by its mass properties."""
+    """A rigid body, given by its mass properties, or by its shape and a density."""
 
     kind: Literal["rigid"]
-    mass: Positive
-    inertia: Inertia
-    centre: Vector = Field([0.0, 0.0, 0.0])
+    mass: Positive | None = None
+    inertia: Inertia | None = None
+    centre: Vector | None = None
     points: dict[str, Vector] = Field({})
+    mesh: AnyShape | None = None
+    density: Positive | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        own = [key for key in ("mass", "inertia", "centre") if getattr(self, key) is not None]
+        if self.density is not None and (self.mesh is None or own):
+            found = f"remove {', '.join(own)}, or density" if own else "mesh is missing"
+            raise refusal(f"density = {self.density} takes mass, inertia and centre from mesh = ...; {found}")
+        if self.density is None and not {"mass", "inertia"} <= {*own}:
+            missing = "inertia" if "mass" in own else "mass"
+            raise refusal(f"{missing} is missing: a rigid body needs mass and inertia, or mesh (its shape) and density")
+        return self
 
 
 class FlexibleBody(_Body):

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from flexmb.drawn.joined import joined
+from flexmb.drawn.surface import Surface, ground_shape, surfaces_of
 from flexmb.errors import FileError, GltfWarning
 from flexmb.files.results.glb import INDICES, VERTICES, Glb
 from flexmb.files.storage.tree import write_whole
 from flexmb.mechanism.compile import compiled
 from flexmb.results.result import Result
-from flexmb.results.surface import Surface, ground_shape, surfaces_of
 from flexmb.version import __version__
 
 FEW = 8
@@ -78,7 +79,7 @@ def write_gltf(
     - `frames`: largest number of stored times that are written, evenly spread; players interpolate between them.
     - `max_targets`: largest number of morph targets of a body: those with the largest shares of its motion. By default
       all are written, and the displacements are those of the body.
-    - `magnification`: factor of the deformation.
+    - `magnification`: factor of the deformation, with which the joints stay joined (`flexmb.drawn.joined`).
 
     A flexible body is the skin of its mesh; its morph targets are its shapes, those of second order too. A rigid body
     with a mesh is that mesh; another body is the box of its inertia with bars to its markers, and does not bend. The
@@ -98,6 +99,7 @@ def write_gltf(
         raise FileError(f"{path.name}: frames = {frames}, max_targets = {max_targets}; expected at least 2 and 0.")
     picked, t = _frames(result, frames, speed)
     glb, surfaces = Glb(), surfaces_of(result.mechanism)
+    shown = np.array([joined(result.mechanism, q, magnification) for q in result.q[picked]])
     content: dict[str, Any] = {
         "asset": {"version": "2.0", "generator": f"flexmb {__version__}"},
         "scene": 0,
@@ -112,7 +114,7 @@ def write_gltf(
     targets, shares, errors = {}, {}, {}
     for k, surface in enumerate(surfaces):
         start = int(compiled(result.mechanism).q_start[k])
-        q = result.q[picked, start : start + 7 + result.mechanism.bodies[k].modes]
+        q = shown[:, start : start + 7 + result.mechanism.bodies[k].modes]
         node: dict[str, Any] = {"name": surface.name, "mesh": len(content["meshes"])}
         tracks = {"translation": metres * q[:, :3], "rotation": _continuous(q[:, 3:7])[:, [1, 2, 3, 0]]}
         order, sizes = np.zeros(0, dtype=np.int64), np.zeros(0)

@@ -1,4 +1,5 @@
-"""Motion for ParaView: a VTU file for each body with a mesh and stored time, and a PVD collection of these files."""
+"""Motion for ParaView: a VTU file for each body with a mesh or a shape and stored time, and a PVD collection of these
+files."""
 
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -6,7 +7,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from fem.files.vtk_files import VtkFields, write_vtk
-from fem.mesh.mesh import Mesh
+from flexmb.bodies.body import Body
+from flexmb.drawn.surface import Surface, body_surface
 from flexmb.errors import FileError
 from flexmb.mechanism.compile import compiled
 from flexmb.results.result import Result
@@ -15,18 +17,24 @@ from flexmb.spatial.lie import rotation_from_quaternion
 
 
 def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
-    """Write the bodies with meshes at every `every`-th stored time into `directory`; return the `.pvd` file to open.
+    """Write the bodies with meshes or shapes at every `every`-th stored time into `directory`; return the `.pvd` file.
 
-    The points are the displaced nodes in the world frame. Point data: `displacement` (elastic, world axes), `body` (its
-    number in the mechanism) and `von_mises` (at the nodes of the skin; NaN inside). The collection contains the names
-    of the bodies.
+    The points are the displaced nodes in the world frame; shapes of rigid bodies, and beams with their sections, are
+    written as triangles. Point data: `displacement` (elastic, world axes), `body` (its number in the mechanism) and
+    `von_mises` (at the nodes of the skin and on beams; NaN inside). The collection contains the names of the bodies.
 
-    Raises `FileError` when no body has a mesh, `every` is less than 1, or the files cannot be written.
+    Raises `FileError` when no body has a mesh or a shape, `every` is less than 1, or the files cannot be written.
     """
     mechanism = result.mechanism
-    meshes = {k: b.mesh for k, b in enumerate(mechanism.bodies) if b.mesh is not None}
-    if not meshes:
-        raise FileError(f"No body of {mechanism.name!r} has a mesh, so there is nothing to write for ParaView.")
+    drawn = {
+        k: _beside_mesh(body)
+        for k, body in enumerate(mechanism.bodies)
+        if body.mesh is not None or body.shape is not None
+    }
+    if not drawn:
+        raise FileError(
+            f"No body of {mechanism.name!r} has a mesh or a shape, so there is nothing to write for ParaView."
+        )
     if every < 1:
         raise FileError(f"every = {every}: expected 1 for all stored times, 2 for every other one, ...")
     directory = Path(directory)
@@ -35,9 +43,9 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for index in range(0, len(result.t), every):
-            for body, mesh in meshes.items():
+            for body, surface in drawn.items():
                 name = f"body{body}_{index:06d}.vtu"
-                _write(directory / name, result, body, mesh, int(starts[body]), index)
+                _write(directory / name, result, body, surface, int(starts[body]), index)
                 label = quoteattr(mechanism.bodies[body].name)
                 time = float(result.t[index])
                 entries.append(f'<DataSet timestep="{time!r}" part="{body}" name={label} file="{name}"/>')
@@ -53,18 +61,39 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
     return collection
 
 
-def _write(path: Path, result: Result, body: int, mesh: Mesh, start: int, index: int) -> None:
-    """Write the VTU file of one body at one stored time; the coordinates of the body in `q` begin at `start`."""
+def _beside_mesh(body: Body) -> Surface | None:
+    """What is written as triangles: the shape of a body in place of its mesh, or the surface of its beams."""
+    if body.shape is not None:
+        none = np.zeros((3 * len(body.shape.points), 0), dtype=np.float32)
+        pairs = np.zeros((0, 2), dtype=np.int64)
+        return Surface(body.name, body.shape.points, body.shape.triangles, np.zeros(0, dtype=np.int64), none, pairs)
+    if body.beams is None:
+        return None
+    surface = body_surface(body)
+    return surface.part(surface.node < 0)
+
+
+def _write(path: Path, result: Result, body: int, surface: Surface | None, start: int, index: int) -> None:
+    """Write the VTU file of one body at one stored time; the coordinates of the body in `q` begin at `start`.
+
+    `surface`: what is written as triangles beside the mesh, or in its place.
+    """
     record = result.mechanism.bodies[body]
     q = result.q[index]
-    R = rotation_from_quaternion(q[start + 3 : start + 7])
-    u = (
-        record.displacements(q[start + 7 : start + 7 + record.modes])
-        if record.is_flexible
-        else np.zeros_like(mesh.points)
-    )
-    points = q[start : start + 3] + (mesh.points + u) @ R.T
-    data = {"displacement": u @ R.T, "body": np.full(len(points), body)}
+    R, eta = rotation_from_quaternion(q[start + 3 : start + 7]), q[start + 7 : start + 7 + record.modes]
+    places, moved, stress, cells = [], [], [], []
+    if record.mesh is not None and record.shape is None:
+        places.append(record.mesh.points)
+        moved.append(record.displacements(eta) if record.is_flexible else np.zeros_like(record.mesh.points))
+        stress.append(nodal_von_mises(record, eta))
+        cells += [(block.kind, block.connectivity) for block in record.mesh.cells]
+    if surface is not None:
+        cells.append(("triangle", surface.triangles + sum(map(len, places))))
+        places.append(surface.points)
+        moved.append(surface.displacements(eta).astype(float))
+        stress.append(surface.stress(eta))
+    X, u = np.concatenate(places), np.concatenate(moved)
+    data = {"displacement": u @ R.T, "body": np.full(len(X), body)}
     if record.stress is not None:
-        data["von_mises"] = nodal_von_mises(record, q[start + 7 : start + 7 + record.modes])
-    write_vtk(path, VtkFields(points, tuple((b.kind, b.connectivity) for b in mesh.cells), data, {}))
+        data["von_mises"] = np.concatenate(stress)
+    write_vtk(path, VtkFields(q[start : start + 3] + (X + u) @ R.T, tuple(cells), data, {}))

@@ -96,6 +96,14 @@ def require_sound_body(body: Body) -> None:
         require_places(body.stress.nodes, (count,), -1, nodes or 0, f"the nodes of stresses of {body.name!r}")
         require_numbers(body.stress.x, (count, 3), f"the places of stresses of {body.name!r}")
         require_numbers(body.stress.rows, (count, 6, m), f"the stresses of {body.name!r}")
+    if body.beams is not None:
+        drawn, count = body.beams, len(body.beams.points)
+        require_numbers(drawn.points, (count, 3), f"the surface of the beams of {body.name!r}")
+        require_places(drawn.triangles, (len(drawn.triangles), 3), 0, count, f"the triangles of beams of {body.name!r}")
+        require_places(drawn.nodes, (count, 2), 0, nodes or 0, f"the nodes of the beams of {body.name!r}")
+        require_numbers(drawn.along, (count,), f"the places along the beams of {body.name!r}")
+        require_numbers(drawn.shapes, (3 * count, m), f"the shapes of the beams of {body.name!r}")
+        require_numbers(drawn.rows, (6 * count, m), f"the stresses of the beams of {body.name!r}")
     if body.validity is not None:
         count = len(body.validity.x)
         for key, shape in (("x", (count, 3)), ("rotation", (count, 3, m)), ("strain", (count, 6, m))):

@@ -351,8 +351,10 @@ def test_paraview_files_hold_moved_and_deformed_points(result, tmp_path):
 
 
 def test_paraview_export_says_what_it_cannot_do(result, tmp_path):
-    rigid = flexmb.simulate(double_pendulum(), 0.01, step=1e-3)
-    with pytest.raises(FileError, match="No body of 'double pendulum' has a mesh"):
+    system = flexmb.System(name="stone")
+    system.add(flexmb.rigid_body("stone", mass=1.0, inertia=(1, 1, 1)))
+    rigid = flexmb.simulate(system, 0.01, step=1e-3)
+    with pytest.raises(FileError, match="No body of 'stone' has a mesh or a shape"):
         export_vtk(rigid, tmp_path)
     with pytest.raises(FileError, match="every = 0"):
         export_vtk(result, tmp_path, every=0)

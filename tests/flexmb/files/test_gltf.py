@@ -12,9 +12,9 @@ import pytest
 import fem
 import flexmb
 import reduction
+from flexmb.drawn.surface import body_surface
 from flexmb.errors import FileError, GltfWarning
 from flexmb.files import write_gltf
-from flexmb.results.surface import body_surface
 
 WIDTH = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 VALIDATE = """
@@ -200,6 +200,16 @@ def test_magnification_enlarges_the_deformation(result, tmp_path):
     rest = once.array(once.primitive("bar")["attributes"]["POSITION"])
     u, larger = (file.vertices("bar", -1)[0] - rest for file in (once, twice))
     np.testing.assert_allclose(larger, 2 * u, atol=1e-5 * np.abs(u).max())
+
+
+def test_bodies_stay_joined_when_the_deformation_is_enlarged(result, tmp_path):
+    """The block is welded to the tip, whose vertices the file blends."""
+    file = Decoded(write_gltf(result, tmp_path / "swing.glb", magnification=2.0).path)
+    tip = np.isclose(result.mechanism.bodies[0].mesh.points[body_surface(result.mechanism.bodies[0]).node, 0], 300.0)
+    for frame in (30, 60, -1):
+        vertices, block = file.vertices("bar", frame)[1][tip], file.vertices("block", frame)[1]
+        ends = (vertices.min(axis=0) + vertices.max(axis=0)) / 2, (block.min(axis=0) + block.max(axis=0)) / 2
+        assert np.linalg.norm(ends[0] - ends[1]) < 1.5, "of 300 mm, where it bends by more than 30"
 
 
 def test_turns_between_frames_are_told(tmp_path):

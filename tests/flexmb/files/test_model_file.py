@@ -318,7 +318,7 @@ WRONG = {
     "unknown key of a body": ("mass = 1.0", "mas = 1.0", ["'bodies.cart'", "no key named 'mas'", "Did you mean 'mass'?"]),
     "unknown key of the file": ("gravity =", "gravty =", ["no key named 'gravty'", "Did you mean 'gravity'?", "'bodies'"]),
     "unknown setting": ("step =", "stepsize =", ["'simulation'", "'stepsize'", "'output_step'", "'tolerance'"]),
-    "missing key": ("mass = 1.0", "", ["'bodies.cart.mass' is missing"]),
+    "missing key": ("mass = 1.0", "", ["'bodies.cart': mass is missing"]),
     "missing kind": ('kind = "rigid"\nmass = 1.0', "mass = 1.0", ["'bodies.cart.kind' is missing", '"rigid" or "flexible"']),
     "missing settings": ("[simulation]\nduration = 2.0\nstep = 1e-3", "", ["'simulation' is missing"]),
     "kind of body": ('"rigid"', '"rigd"', ["'bodies.cart'", "no kind named 'rigd'", "Did you mean 'rigid'?", "'flexible'"]),

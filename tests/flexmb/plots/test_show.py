@@ -7,8 +7,9 @@ import pyvista
 import fem
 import flexmb
 import reduction
+from flexmb.drawn.joined import joined
 from flexmb.errors import PictureError
-from flexmb.plots.scene import STRESS, MovingScene, ShapeScene
+from flexmb.plots.scene import FILLED, STRESS, MovingScene, ShapeScene, look_at
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +96,10 @@ def test_bodies_are_where_the_result_says(result):
     scene.show_stress(True)
     scene.move(result.q[-1])
     body, surface = result.mechanism.bodies[0], scene.surfaces[0]
-    (origin, axes), eta = result.frame("bar"), result.elastic("bar")[-1]
+    shown, eta = joined(result.mechanism, result.q[-1], 3.0), result.elastic("bar")[-1]
+    axes = flexmb.lie.rotation_from_quaternion(shown[3:7])
     local = body.mesh.points[surface.node] + 3.0 * body.displacements(eta, surface.node)
-    expected = origin[-1] + local @ axes[-1].T
+    expected = shown[:3] + local @ axes.T
     assert np.abs(scene.meshes[0].points - expected).max() < 1e-6 * np.abs(expected).max()
     np.testing.assert_array_equal(scene.meshes[0].point_data[STRESS], surface.stress(eta))
     still = np.array(scene.meshes[0].points)
@@ -145,3 +147,36 @@ def test_other_models_and_things_are_refused(basis, things):
     swung = flexmb.simulate(pendulum, 0.01, step=1e-3)
     with pytest.raises(PictureError, match="No body of 'rod' has stresses"):
         flexmb.show(swung, stress=True, window=False)
+
+
+@pytest.mark.parametrize("up", [(0, 0, 1.0), (0, 1.0, 0), (0.6, 0, 0.8)])
+@pytest.mark.parametrize("size", [(480, 360), (300, 500)])
+def test_the_camera_shows_everything_and_no_more(up, size):
+    """Projected by the camera's own matrix, all points are in the picture, and reach its border but for a margin."""
+    points = np.random.default_rng(2).normal(size=(200, 3)) * [3.0, 1.0, 0.3] + [5.0, 1.0, -2.0]
+    plotter = pyvista.Plotter(off_screen=True, window_size=size)
+    look_at(plotter, points, np.array(up))
+    matrix = plotter.camera.GetCompositeProjectionTransformMatrix(size[0] / size[1], -1, 1)
+    P = np.array([[matrix.GetElement(i, j) for j in range(4)] for i in range(4)])
+    seen = np.column_stack([points, np.ones(len(points))]) @ P.T
+    seen = seen[:, :2] / seen[:, 3:]
+    assert np.abs(seen).max() == pytest.approx(FILLED, abs=1e-6)
+    fullest = np.abs(seen).max(axis=0).argmax()
+    assert seen[:, fullest].max() == pytest.approx(-seen[:, fullest].min(), abs=1e-6), "in the middle"
+    plotter.close()
+
+
+def test_labels_stand_beside_the_bodies_and_follow_them(result):
+    plotter = pyvista.Plotter(off_screen=True)
+    scene = MovingScene(plotter, result.mechanism, result.q)
+    scene.show_labels()
+    for q in (result.q[0], result.q[-1]):
+        scene.move(q)
+        bar, block = (mesh.points for mesh in scene.meshes)
+        near = bar[np.abs(bar[:, 0] - 0.15) < 0.04]
+        assert near[:, 2].min() - 0.03 < scene.labels.points[0, 2] < near[:, 2].min()
+        assert block[:, 2].max() < scene.labels.points[1, 2] < block[:, 2].max() + 0.03
+        for k, points in enumerate((bar, block)):
+            assert abs(scene.labels.points[k, 0] - (points[:, 0].min() + points[:, 0].max()) / 2) < 1e-6
+    assert list(scene.labels["name"]) == ["bar", "block"]
+    plotter.close()

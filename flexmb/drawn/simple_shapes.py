@@ -15,17 +15,17 @@ SLENDER = 0.02
 _CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _QUADS = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
 
-Shape = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "nt 3"]]
+Triangles = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "nt 3"]]
 """Points and triangles."""
 
 
-def box(centre: np.ndarray, edges: np.ndarray, axes: np.ndarray) -> Shape:
+def box(centre: np.ndarray, edges: np.ndarray, axes: np.ndarray) -> Triangles:
     """A box with `edges` (3,) along the columns of `axes` (3, 3)."""
     triangles = [(q[0], q[k], q[k + 1]) for q in _QUADS for k in (1, 2)]
     return centre + (_CORNERS * edges) @ axes.T, np.array(triangles)
 
 
-def box_of_inertia(body: Body) -> Shape:
+def box_of_inertia(body: Body) -> Triangles:
     """The homogeneous box with the mass, mass centre and inertia of a body; no edge shorter than `SLENDER` times the
     longest one."""
     c, inertia = body.centre, body.invariants.J0
@@ -36,7 +36,7 @@ def box_of_inertia(body: Body) -> Shape:
     return box(c, np.maximum(edges, SLENDER * edges.max()), axes)
 
 
-def tube(start: np.ndarray, end: np.ndarray, radius: float) -> Shape:
+def tube(start: np.ndarray, end: np.ndarray, radius: float) -> Triangles:
     """A tube between two points; its first `SIDES` points are around `start`, the others around `end`."""
     axes = frame_with_axis(end - start)
     angle = 2 * np.pi * np.arange(SIDES) / SIDES
@@ -47,7 +47,7 @@ def tube(start: np.ndarray, end: np.ndarray, radius: float) -> Shape:
     return np.concatenate([start + ring, end + ring]), np.concatenate([*sides, fan[:, ::-1], fan + SIDES])
 
 
-def shape_of_inertia(body: Body, markers: Sequence[np.ndarray]) -> Shape:
+def shape_of_inertia(body: Body, markers: Sequence[np.ndarray]) -> Triangles:
     """The box of a body's inertia, and a bar from the mass centre to each of its `markers` outside of that box."""
     parts = [box_of_inertia(body)]
     low, high = parts[0][0].min(axis=0), parts[0][0].max(axis=0)
@@ -58,7 +58,7 @@ def shape_of_inertia(body: Body, markers: Sequence[np.ndarray]) -> Shape:
     return together(parts)
 
 
-def together(parts: Sequence[Shape]) -> Shape:
+def together(parts: Sequence[Triangles]) -> Triangles:
     """Several shapes as one."""
     first = np.cumsum([0, *(len(points) for points, _ in parts)])
     return np.concatenate([p for p, _ in parts]), np.concatenate(

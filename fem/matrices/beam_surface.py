@@ -1,0 +1,114 @@
+"""The surface of beams: their sections drawn along them, with displacements and stresses of fields.
+
+The sections turn rigidly with the beam: a point y of a section moves by `u(x) + theta(x) x y`, with the displacements
+and rotations of the beam's own interpolation. Stresses are those of the internal forces: bending moments and normal
+force, which vary linearly along a beam, and torque and shear forces, which do not vary.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fem.beam import Section
+from fem.matrices.beam_matrices import Beams
+from fem.matrices.stress import fibre_stresses
+
+POINTS = 24
+"""Least number of points around a section: the stress between two of them is drawn linearly."""
+RINGS = 40
+"""Least number of sections that are drawn of a group of beams."""
+STRAIGHT = 0.02
+"""Angle (radians) between two beams up to which one continues the other."""
+CHUNK = 256
+"""Number of beams whose fields are evaluated at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class BeamSurface:
+    """The surface of beams, undeformed, and what fields do there, in the axes of the mesh.
+
+    - `points` (v, 3) and `triangles` (nt, 3), seen from outside counter-clockwise.
+    - `nodes` (v, 2): the nodes at the ends of the beam of a vertex; `along` (v,): its place from 0 to 1 between them.
+    - `displacements` (v, 3, k) and `stresses` (v, 6, k; xx, yy, zz, xy, yz, zx) of k fields, in single precision.
+    """
+
+    points: Float[np.ndarray, "v 3"]
+    triangles: Int[np.ndarray, "nt 3"]
+    nodes: Int[np.ndarray, "v 2"]
+    along: Float[np.ndarray, "v"]
+    displacements: Float[np.ndarray, "v 3 k"]
+    stresses: Float[np.ndarray, "v 6 k"]
+
+
+def beam_surface(
+    beams: Beams, ends: Float[np.ndarray, "e 2 3"], nodes: Int[np.ndarray, "e 2"], fields: Float[np.ndarray, "e 12 k"]
+) -> BeamSurface:
+    """The surface of `beams` between the points `ends` of their `nodes`, for the values of `fields` at their dofs."""
+    outline = _refined(beams.beam.section)
+    places = np.linspace(0.0, 1.0, max(2, 1 + -(-RINGS // len(ends))))
+    at_places = [
+        _group(beams, outline, places, ends[first : first + CHUNK], fields[first : first + CHUNK])
+        for first in range(0, len(ends), CHUNK)
+    ]
+    x, u, stress = (np.concatenate(parts) for parts in zip(*at_places, strict=True))
+    e, q, p = x.shape[:3]
+    sides, caps = _tube(p - 1, q)
+    first = (np.arange(e) * q * p)[:, None, None]
+    open_ends = [cap + first[chosen] for cap, chosen in zip(caps, _ends_seen(ends, nodes), strict=True)]
+    triangles = np.concatenate([part.reshape(-1, 3) for part in (sides + first, *open_ends)])
+    along = np.broadcast_to(places[:, None], (e, q, p)).ravel()
+    flat = [A.reshape(e * q * p, *A.shape[3:]) for A in (x, u, stress)]
+    return BeamSurface(flat[0], triangles, np.repeat(nodes, q * p, axis=0), along, flat[1], flat[2])
+
+
+def _group(
+    beams: Beams, outline: np.ndarray, places: np.ndarray, ends: np.ndarray, fields: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points (e, q, p, 3), displacements (e, q, p, 3, k) and stresses (e, q, p, 6, k) around the sections at `places`
+    (q,); the last of the p points is the centroid."""
+    section = replace(beams.beam.section, fibres=(*map(tuple, outline.tolist()), (0.0, 0.0)))
+    here = Beams.of(replace(beams.beam, section=section), ends, (places, np.ones(len(places))))
+    x, stress = fibre_stresses(here, fields)
+    arms = np.column_stack([np.zeros(len(section.fibres)), section.fibres])
+    u, theta = (np.einsum("eqia,eak->eqik", A, fields, optimize=True) for A in (here.u, here.theta))
+    local = u[:, :, None] + np.cross(theta[:, :, None], arms[:, :, None], axisa=3, axisb=1, axisc=3)
+    moved = np.einsum("eai,eqpak->eqpik", here.axes, local, optimize=True)
+    shape = (len(arms), len(ends), len(places))
+    x, stress = (np.moveaxis(A.reshape(*shape, *A.shape[1:]), 0, 2) for A in (x, stress))
+    return x, moved.astype(np.float32), stress.astype(np.float32)
+
+
+def _refined(section: Section) -> np.ndarray:
+    """The outline (p, 2) of a section with at least `POINTS` points, evenly on its sides."""
+    corners = np.array(section.outline)
+    sides = np.roll(corners, -1, axis=0) - corners
+    pieces = -(-POINTS // len(corners))
+    steps = np.arange(pieces) / pieces
+    return np.asarray((corners[:, None] + steps[:, None] * sides[:, None]).reshape(-1, 2))
+
+
+def _ends_seen(ends: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the start and the end of each beam (e,) are seen: not where one beam continues another."""
+    along = ends[:, 1] - ends[:, 0]
+    along = along / np.linalg.norm(along, axis=1, keepdims=True)
+    place = np.unique(nodes, return_inverse=True)[1].reshape(-1, 2)
+    count, leaving = np.zeros(place.max() + 1), np.zeros((place.max() + 1, 3))
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        np.add.at(count, place[:, side], 1.0)
+        np.add.at(leaving, place[:, side], sign * along)
+    continued = (count == 2) & (np.linalg.norm(leaving, axis=1) < STRAIGHT)
+    return ~continued[place[:, 0]], ~continued[place[:, 1]]
+
+
+def _tube(p: int, q: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """The triangles of a tube of q rings of p points, each with its centre after it: sides, and the caps at both
+    ends."""
+    k, after, size = np.arange(p), (np.arange(p) + 1) % p, p + 1
+    sides = []
+    for ring in range(q - 1):
+        a, b = ring * size, (ring + 1) * size
+        sides += [np.column_stack([a + k, a + after, b + after]), np.column_stack([a + k, b + after, b + k])]
+    last = (q - 1) * size
+    start = np.column_stack([np.full(p, p), after, k])
+    return np.concatenate(sides), (start, np.column_stack([np.full(p, last + p), last + k, last + after]))

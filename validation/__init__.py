@@ -9,7 +9,9 @@ from collections.abc import Callable
 from validation import (
     andrews_squeezer,
     attia_platform,
+    balanced_four_bar,
     bricard,
+    chain_15,
     demo_energy,
     flexible_pendulum,
     foreshortening,
@@ -67,6 +69,8 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "foreshortening": foreshortening.run,
     "reduction-methods": reduction_methods.run,
     "reduction-promises": reduction_promises.run,
+    "chain-15": chain_15.run,
+    "balanced-four-bar": balanced_four_bar.run,
     "free-interface-synthesis": free_interface_synthesis.run,
 }
 

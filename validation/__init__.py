@@ -13,6 +13,7 @@ from validation import (
     bricard,
     chain_15,
     demo_energy,
+    feedforward,
     flexible_pendulum,
     foreshortening,
     four_bar,
@@ -27,6 +28,7 @@ from validation import (
     reduction_methods,
     reduction_promises,
     restart,
+    rheonomic_loads,
     rigid_motion,
     rotating_plate,
     slider_crank_meijaard,
@@ -71,6 +73,8 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "reduction-promises": reduction_promises.run,
     "chain-15": chain_15.run,
     "balanced-four-bar": balanced_four_bar.run,
+    "feedforward": feedforward.run,
+    "rheonomic-loads": rheonomic_loads.run,
     "free-interface-synthesis": free_interface_synthesis.run,
 }
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from validation import (
     andrews_squeezer,
     attia_platform,
+    balanced_4rrr,
     balanced_four_bar,
     bricard,
     chain_15,
@@ -75,6 +76,7 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "balanced-four-bar": balanced_four_bar.run,
     "feedforward": feedforward.run,
     "rheonomic-loads": rheonomic_loads.run,
+    "balanced-4rrr": balanced_4rrr.run,
     "free-interface-synthesis": free_interface_synthesis.run,
 }
 

@@ -41,7 +41,7 @@ def command(
         if len(varied) == 2:
             (x, xs), (y, ys) = varied
             chart = stability_map(
-                lambda a, b: load_model(model, {x: a, y: b}).system,
+                lambda a, b: load_model(model, {x: a, y: b}).mechanism(),
                 xs,
                 ys,
                 (x, y),
@@ -54,7 +54,11 @@ def command(
             key, values = varied[0]
             follow = campbell if moving else root_locus
             loci = follow(
-                lambda value: load_model(model, {key: value}).system, values, count, key, lambda done: say(key, done)
+                lambda value: load_model(model, {key: value}).mechanism(),
+                values,
+                count,
+                key,
+                lambda done: say(key, done),
             )
             drawn = plot_eigenvalue_loci(loci, path, order or ())
             found = loci

@@ -25,7 +25,7 @@ def command(
 
     with yellow_warnings():
         loaded = load_model(model)
-        mechanism = loaded.system.build()
+        mechanism = loaded.mechanism()
         state = None
         if not start:
             rest = equilibrium(mechanism)
@@ -36,7 +36,9 @@ def command(
     say_text(f"plot: {plot_eigenvalues(vibration, plot or Path(f'{model.stem}.modes.png'))}")
     if along is not None:
         with bars() as say:
-            result = simulate(mechanism, loaded.duration, **loaded.options, progress=lambda done: say("motion", done))
+            result = simulate(
+                loaded.system, loaded.duration, **loaded.options, progress=lambda done: say("motion", done)
+            )
             loci = along_motion(result, times=along, progress=lambda done: say("vibrations", done))
         say_text(loci)
         say_text(f"plot: {plot_eigenvalue_loci(loci, Path(f'{model.stem}.along.png'))}")

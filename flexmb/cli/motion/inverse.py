@@ -34,7 +34,7 @@ def command(
         raise InverseError(f"A feedforward (--order {order}) does not begin before the motion: omit --before.")
     with yellow_warnings(), console.status("solving for all times"):
         loaded = load_model(model)
-        asked = (loaded.system, loaded.servos, actuator, loaded.duration, step)
+        asked = (loaded.mechanism(), loaded.servos, actuator, loaded.duration, step)
         if order is None:
             found = inverse_dynamics(*asked, before=before, after=after)
         else:

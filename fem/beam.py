@@ -7,10 +7,12 @@ from jaxtyping import Float
 
 from fem.errors import MaterialError, unknown_name
 from fem.material import Material
+from fem.shown import shown
 
 THEORIES = ("timoshenko", "euler-bernoulli")
 
 
+@shown
 @dataclass(frozen=True)
 class Section:
     """A cross-section about its centroid, in the axes y, z of the beam (x runs along it). Units: consistent.
@@ -43,6 +45,11 @@ class Section:
         if not self.fibres:
             y, z = np.sqrt(3 * self.Iz / self.area), np.sqrt(3 * self.Iy / self.area)
             object.__setattr__(self, "fibres", _corners(float(y), float(z)))
+
+    def __str__(self) -> str:
+        numbers = (f"{name} {getattr(self, name):.6g}" for name in ("area", "Iy", "Iz", "J"))
+        factors = f"shear factors {self.shear_y:.4g}, {self.shear_z:.4g}"
+        return f"{', '.join(numbers)}, {factors}, {len(self.fibres)} fibres"
 
     @staticmethod
     def rectangle(width_y: float, width_z: float) -> "Section":

@@ -5,7 +5,7 @@ the motion, and show a rotating beam whose error decreases with the order; their
 of which a force moves the rigid coordinate s and the output is y = s + d: masses 1/3 + 0.2, 0.25 and 0.2, stiffness 400 or 1600, y moves from 0 to 1 in 1 s by the integral of t^9 (1 - t)^9. Its inverse is unstable.
 Here, that system is a cart (1/30) with a cantilever across its rail (mass 0.375, length 1, one shape x^2, a tip mass of 0.125).
 
-The second example is a beam that turns by a large angle, of data that are ours, with three elastic coordinates and all terms of large rotations. A stiffness four times as large halves the ratio of the times; theory then divides the error of order r by 4^(r/2 + 1).
+The second example is a beam that turns by a large angle, of data that are ours, with eight elastic coordinates and all terms of large rotations. A stiffness four times as large halves the ratio of the times; theory then divides the error of order r by 4^(r/2 + 1).
 """
 
 import numpy as np

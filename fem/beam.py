@@ -7,12 +7,14 @@ from jaxtyping import Float
 
 from fem.errors import MaterialError, unknown_name
 from fem.material import Material
+from fem.shown import shown
 
 THEORIES = ("timoshenko", "euler-bernoulli")
 SIDES = 24
 """Number of sides by which circles are drawn."""
 
 
+@shown
 @dataclass(frozen=True)
 class Section:
     """A cross-section about its centroid, in the axes y, z of the beam (x runs along it). Units: consistent.
@@ -49,6 +51,11 @@ class Section:
         for name in ("fibres", "outline"):
             if not getattr(self, name):
                 object.__setattr__(self, name, _corners(y, z))
+
+    def __str__(self) -> str:
+        numbers = (f"{name} {getattr(self, name):.6g}" for name in ("area", "Iy", "Iz", "J"))
+        factors = f"shear factors {self.shear_y:.4g}, {self.shear_z:.4g}"
+        return f"{', '.join(numbers)}, {factors}, {len(self.fibres)} fibres"
 
     @staticmethod
     def rectangle(width_y: float, width_z: float) -> "Section":

@@ -6,11 +6,13 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import MaterialError, unknown_name
+from fem.shown import shown
 
 _TO_MM = {"m": (1.0, 1.0), "mm": (1e-6, 1e-12)}
 """Factors of modulus (Pa -> N/mm^2) and density (kg/m^3 -> t/mm^3) for SI values."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Material:
     """A homogeneous linear elastic material. Units: consistent.
@@ -48,6 +50,15 @@ class Material:
         C = (C + C.T) / 2
         C.setflags(write=False)
         object.__setattr__(self, "elasticity", C)
+
+    def __str__(self) -> str:
+        compliance = np.linalg.inv(self.elasticity)
+        E, G = 1 / np.diag(compliance)[:3], 1 / np.diag(compliance)[3:]
+        nu = np.array([-compliance[i, j] * E[i] for i, j in ((0, 1), (1, 2), (2, 0))])
+        named = {"Young's modulus": E, "Poisson's ratio": nu, "shear modulus": G}
+        values = (f"{name} {', '.join(f'{v:.6g}' for v in (x[:1] if _equal(x) else x))}" for name, x in named.items())
+        density = "no density" if self.density is None else f"density {self.density:.6g}"
+        return f"material {self.name!r}: {', '.join(values)}, {density}"
 
     @staticmethod
     def isotropic(
@@ -100,6 +111,11 @@ class Material:
     def aluminium(units: str = "m") -> "Material":
         """Aluminium: 70 GPa, 0.33, 2700 kg/m^3. `units`: "m" (SI) or "mm" (mm, t, s, N)."""
         return _preset("aluminium", 7.0e10, 0.33, 2700.0, units)
+
+
+def _equal(values: Float[np.ndarray, "3"]) -> bool:
+    """Whether values in three directions are the same, up to round-off."""
+    return bool(np.ptp(values) <= 1e-9 * np.abs(values).max())
 
 
 def _preset(name: str, E: float, nu: float, density: float, units: str) -> Material:

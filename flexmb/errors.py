@@ -111,7 +111,7 @@ class KinematicsError(FlexmbError, ValueError):
 class InverseError(FlexmbError, ValueError):
     """The input of inverse dynamics is invalid.
 
-    Raised by `inverse_dynamics` of `flexmb.analyses.inverse_dynamics`.
+    Raised by `inverse_dynamics` and `feedforward`, in files of the same names in `flexmb.analyses`.
     """
 
 
@@ -252,6 +252,13 @@ class GltfWarning(FlexmbWarning):
     """A glTF file shows less than the motion of its result: shapes were left out, or bodies turn far between frames.
 
     Raised by `write_gltf`; the message names the body, and the option that mends it.
+    """
+
+
+class FeedforwardWarning(FlexmbWarning):
+    """The expansion of a feedforward does not converge: its efforts are no better than those of a lower order.
+
+    Raised by `feedforward`; the message names the sizes of the last two terms.
     """
 
 

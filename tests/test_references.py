@@ -65,6 +65,14 @@ def test_the_bibliography_is_read():
     assert ("Bruls", "2012") in CITED
 
 
+def test_every_entry_has_a_doi_or_says_why_not():
+    dois = [field(entry, "doi") for entry in ENTRIES if field(entry, "doi")]
+    assert all(re.fullmatch(r"10\.\d{4,9}/\S+", doi) for doi in dois)
+    assert len({doi.lower() for doi in dois}) == len(dois) > 50
+    for entry in ENTRIES:
+        assert bool(field(entry, "doi")) != bool(field(entry, "nodoi")), entry.partition(",")[0]
+
+
 @pytest.mark.parametrize("place", [place for place, text in PLACES.items() if YEAR.search(text)])
 def test_a_year_in_a_docstring_is_that_of_a_source(place):
     """Docstrings name no other years."""

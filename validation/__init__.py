@@ -9,8 +9,12 @@ from collections.abc import Callable
 from validation import (
     andrews_squeezer,
     attia_platform,
+    balanced_4rrr,
+    balanced_four_bar,
     bricard,
+    chain_15,
     demo_energy,
+    feedforward,
     flexible_pendulum,
     foreshortening,
     four_bar,
@@ -25,6 +29,7 @@ from validation import (
     reduction_methods,
     reduction_promises,
     restart,
+    rheonomic_loads,
     rigid_motion,
     rotating_plate,
     slider_crank_meijaard,
@@ -67,6 +72,11 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "foreshortening": foreshortening.run,
     "reduction-methods": reduction_methods.run,
     "reduction-promises": reduction_promises.run,
+    "chain-15": chain_15.run,
+    "balanced-four-bar": balanced_four_bar.run,
+    "feedforward": feedforward.run,
+    "rheonomic-loads": rheonomic_loads.run,
+    "balanced-4rrr": balanced_4rrr.run,
     "free-interface-synthesis": free_interface_synthesis.run,
 }
 

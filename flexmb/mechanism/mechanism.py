@@ -27,6 +27,7 @@ UNIT = 1e-6
 """By how much quaternions of a state may miss unit length."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Marker:
     """A frame on a body, or on the ground (`body` = -1), between which joints and forces act.
@@ -40,6 +41,11 @@ class Marker:
     point: Float[np.ndarray, "3"]
     axes: Float[np.ndarray, "3 3"]
     interface: str | None = None
+
+    def __str__(self) -> str:
+        on = "the ground" if self.body == GROUND else f"body number {self.body}"
+        at = f" at interface {self.interface!r}" if self.interface else ""
+        return f"marker {self.name!r} on {on}{at}, point ({', '.join(f'{x:.6g}' for x in self.point)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +73,7 @@ def driver_row(markers: tuple[int, int], dof: str, function: int = -1) -> Row:
     return Row(TRANSLATION, markers, (2, 0), function)
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Joint:
     """A named joint: its kind, its two markers and the indices of its rows, drivers included."""
@@ -75,6 +82,9 @@ class Joint:
     kind: str
     markers: tuple[int, int]
     rows: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"joint {self.name!r} ({self.kind}), {len(self.rows)} equations, between markers {self.markers}"
 
 
 @dataclass(frozen=True, eq=False)

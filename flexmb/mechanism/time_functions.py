@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,34 +143,40 @@ def harmonic(amplitude: float, frequency: float, phase: float = 0.0, offset: flo
     )
 
 
-def smooth_step(start: float, duration: float, height: float) -> TimeFunction:
-    """A quintic rise from 0 to `height` between `start` and `start + duration`, with two continuous derivatives.
+def smooth_step(start: float, duration: float, height: float, *, derivatives: int = 2) -> TimeFunction:
+    """A rise from 0 to `height` between `start` and `start + duration`, with continuous `derivatives`: quintic for two.
 
-    Raises `MotionError` when the duration is not positive.
+    With `s = (t - start) / duration` and k derivatives, it is the integral of `(s (1 - s))**k`, normalised.
+
+    Raises `MotionError` when the duration is not positive, or there are fewer than two derivatives.
     """
     if not duration > 0:
         raise MotionError(f"smooth_step needs a positive duration; found {duration}.")
+    if derivatives < 2:
+        raise MotionError(f"smooth_step has at least two continuous derivatives; found derivatives={derivatives}.")
+    k, slope = derivatives, height * (2 * derivatives + 1) * comb(2 * derivatives, derivatives)
 
     def part(t: Any) -> Any:
         return np.clip((t - start) / duration, 0.0, 1.0)
 
     def value(t: Any) -> Any:
         s = part(t)
-        return height * s**3 * (10 - 15 * s + 6 * s**2)
+        return height * (s**3 * (10 - 15 * s + 6 * s**2) if k == 2 else scipy.special.betainc(k + 1, k + 1, s))
 
     def rate(t: Any) -> Any:  # as a product: exactly zero at both ends
         s = part(t)
-        return 30 * height * (s * (1 - s)) ** 2 / duration
+        return slope * (s * (1 - s)) ** k / duration
 
     def acceleration(t: Any) -> Any:
         s = part(t)
-        return 60 * height * s * (1 - s) * (1 - 2 * s) / duration**2
+        return slope * k * (s * (1 - s)) ** (k - 1) * (1 - 2 * s) / duration**2
 
+    smoother = "" if k == 2 else f", derivatives={k}"
     return TimeFunction(
         value,
         rate,
         acceleration,
-        f"smooth_step(start={start}, duration={duration}, height={height})",
+        f"smooth_step(start={start}, duration={duration}, height={height}{smoother})",
         ahead=_between(start, start + duration),
     )
 

@@ -22,6 +22,10 @@ def objects():
     rest = equilibrium(system)
     linear = linearise(system)
     return {
+        "Material": (fem.Material.steel(), "Young's modulus 2.1e+11, Poisson's ratio 0.3"),
+        "Section": (fem.Section.circle(0.02), "area 0.000314159"),
+        "Marker": (system.build().markers[0], "on "),
+        "Joint": (system.build().joints[0], "'hinge' (revolute), 5 equations"),
         "Mesh": (mesh, "20 nodes"),
         "MeshReport": (fem.check_mesh(mesh), "nothing found"),
         "Model": (model, "'bar'"),

@@ -47,7 +47,7 @@ def command(
         if len(varied) == 2:
             (x, xs), (y, ys) = varied
             chart = stability_map(
-                lambda a, b: load_model(model, {x: a, y: b}).system,
+                lambda a, b: load_model(model, {x: a, y: b}).mechanism(),
                 xs,
                 ys,
                 (x, y),
@@ -60,7 +60,11 @@ def command(
             key, values = varied[0]
             follow = campbell if moving else root_locus
             loci = follow(
-                lambda value: load_model(model, {key: value}).system, values, count, key, lambda done: say(key, done)
+                lambda value: load_model(model, {key: value}).mechanism(),
+                values,
+                count,
+                key,
+                lambda done: say(key, done),
             )
             plot_eigenvalue_loci(loci, path, order or (), names=name, unit=unit)
             found = loci

@@ -28,7 +28,7 @@ def command(
 
     with yellow_warnings():
         loaded = load_model(model)
-        mechanism = loaded.system.build()
+        mechanism = loaded.mechanism()
         state = None
         if not start:
             rest = equilibrium(mechanism)
@@ -41,7 +41,9 @@ def command(
     say_text(f"plot: {path}")
     if along is not None:
         with bars() as say:
-            result = simulate(mechanism, loaded.duration, **loaded.options, progress=lambda done: say("motion", done))
+            result = simulate(
+                loaded.system, loaded.duration, **loaded.options, progress=lambda done: say("motion", done)
+            )
             loci = along_motion(result, times=along, progress=lambda done: say("vibrations", done))
         say_text(loci)
         path = Path(f"{model.stem}.along.png")

@@ -20,7 +20,7 @@ def command(
     from flexmb.plots.linear_plots import plot_multipliers
 
     with yellow_warnings(), console.status("shooting"):
-        found = periodic_motion(load_model(model).system, period)
+        found = periodic_motion(load_model(model).mechanism(), period)
     say_text(found)
     path = plot or Path(f"{model.stem}.periodic.png")
     plot_multipliers(found, path)

@@ -49,7 +49,7 @@ def command(
     first, last, count = span_of("--band", band, default=400)
     measures = {text: measure(text) for text in outputs}
     with yellow_warnings():
-        mechanism = load_model(model).system.build()
+        mechanism = load_model(model).mechanism()
         rest = (steady_motion if moving else equilibrium)(mechanism)
         say_text(rest)
         response = frequency_response(linearise(rest), np.geomspace(first, last, count), inputs, measures)

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from flexmb.study.gradients.model import Model
     from flexmb.study.parameters import Progress
 
-PLAIN = {"method": "generalised-alpha", "coordinates": "absolute", "project": False, "events": None}
+PLAIN = {
+    "method": "generalised-alpha",
+    "coordinates": "absolute",
+    "project": False,
+    "events": None,
+    "initial_state": None,
+}
 """Values that the options of a model file must have for the adjoint and the direct method."""
 
 

@@ -16,21 +16,32 @@ def command(
         float, typer.Option(min=0, help="Time before the motion in which efforts may already act.")
     ] = 0.0,
     after: Annotated[float, typer.Option(min=0, help="Time after the motion in which efforts may still act.")] = 0.0,
+    order: Annotated[
+        int | None,
+        typer.Option(help="Feedforward of this order (0, 2, 4, ...), which does not begin before the motion."),
+    ] = None,
     table: Annotated[Path | None, typer.Option(help="Table to write (default: MODEL.inverse.csv).")] = None,
     unit: Unit = None,
 ) -> None:
     """Compute the efforts by which a mechanism, with flexible bodies, moves as prescribed; write and plot them."""
     import numpy as np
 
+    from flexmb.analyses.feedforward import feedforward
     from flexmb.analyses.inverse_dynamics import inverse_dynamics
     from flexmb.cli.screen import console, say_text, yellow_warnings
+    from flexmb.errors import InverseError
     from flexmb.files.models.model_file import load_model
     from flexmb.plots.linear_plots import plot_inverse
 
+    if order is not None and before:
+        raise InverseError(f"A feedforward (--order {order}) does not begin before the motion: omit --before.")
     with yellow_warnings(), console.status("solving for all times"):
         loaded = load_model(model)
-        span = loaded.duration
-        found = inverse_dynamics(loaded.system, loaded.servos, actuator, span, step, before=before, after=after)
+        asked = (loaded.mechanism(), loaded.servos, actuator, loaded.duration, step)
+        if order is None:
+            found = inverse_dynamics(*asked, before=before, after=after)
+        else:
+            found = feedforward(*asked, order=order, after=after)
     say_text(found)
     path = table or Path(f"{model.stem}.inverse.csv")
     header = ",".join(["t", *found.actuators])

@@ -24,7 +24,7 @@ def command(
     from flexmb.plots.linear_plots import plot_joint_sweep
 
     with yellow_warnings():
-        mechanism = load_model(model).system.build()
+        mechanism = load_model(model).mechanism()
         say_text(mobility.mobility(mechanism))
         if sweep is not None:
             found = kinematics.joint_sweep(mechanism, *values_of(sweep, "--sweep"))

@@ -27,24 +27,31 @@ from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
 from flexmb.mechanism.force_law import LAWS
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import Attachment, BodyHandle, System
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.measure import measure
 from flexmb.simulation.events import Action, Event, Lock, Release, Terminate, stop
+from flexmb.simulation.initial_state import with_initial_state
 
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
     """The content of a model file.
 
-    `system`: the mechanism; `duration` and `options`: the arguments of `flexmb.simulate`; `servos`: prescribed
-    coordinates for `flexmb.analyses.inverse_dynamics`.
+    `system`: the bodies, joints and forces; `duration` and `options`: the arguments of `flexmb.simulate`, among them
+    the `initial_state` if the file has one; `servos`: prescribed coordinates for `flexmb.analyses.inverse_dynamics`.
     """
 
     system: System
     duration: float
     options: dict[str, Any]
     servos: tuple[Servo, ...] = ()
+
+    def mechanism(self) -> Mechanism:
+        """The mechanism in the initial state of the file. Raises the errors of `flexmb.simulate` for that state."""
+        mechanism, given = self.system.build(), self.options.get("initial_state")
+        return mechanism if given is None else with_initial_state(mechanism, given)
 
 
 def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> ModelFile:
@@ -76,6 +83,8 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
     if keys.stops or keys.events:
         with _naming(path, "stops and events"):
             options["events"] = [*map(_stop, keys.stops), *map(_event, keys.events)]
+    if keys.initial_state:
+        options["initial_state"] = keys.initial_state
     servos = tuple(Servo(s.marker, s.axis, s.motion.motion(path.parent)) for s in keys.servos)
     return ModelFile(_build(keys, path), options.pop("duration"), options, servos)
 

@@ -47,15 +47,16 @@ class Harmonic(Keys):
 
 
 class SmoothStep(Keys):
-    """From 0 to `height` between `start` and `start + duration`."""
+    """From 0 to `height` between `start` and `start + duration`, with continuous `derivatives`."""
 
     kind: Literal["smooth-step"]
     start: float = 0.0
     duration: Positive
     height: float
+    derivatives: Annotated[int, Field(ge=2)] = 2
 
     def motion(self, folder: Path) -> TimeFunction:
-        return motion.smooth_step(self.start, self.duration, self.height)
+        return motion.smooth_step(self.start, self.duration, self.height, derivatives=self.derivatives)
 
 
 class SpinUp(Keys):

@@ -412,6 +412,13 @@ class ServoKeys(Keys):
     motion: MotionKeys
 
 
+_JOINT_VALUE = "expected a number (the value), or [value, rate]"
+JointValue = Annotated[
+    Annotated[float, Tag("<number>")] | Annotated[list[float], Field(min_length=2, max_length=2), Tag("<list>")],
+    Discriminator(sort_of, custom_error_type="joint_value", custom_error_message=_JOINT_VALUE),
+]
+
+
 DEFAULT_METHOD = "generalised-alpha"
 
 
@@ -472,6 +479,7 @@ class ModelKeys(Keys):
     stops: list[StopKeys] = Field([])
     events: list[EventKeys] = Field([])
     servos: list[ServoKeys] = Field([])
+    initial_state: dict[str, JointValue] = Field({})
 
     @model_validator(mode="after")
     def _sound_units(self) -> Self:
@@ -489,6 +497,14 @@ class ModelKeys(Keys):
                     f"a body cannot be called {name!r}: 'ground' is the fixed world, and a dot separates a body from "
                     "its interface"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _joints_of_initial_state(self) -> Self:
+        joints = [joint.name for joint in self.joints]
+        for name in self.initial_state:
+            if name not in joints and name.rpartition(":")[0] not in joints:
+                raise refusal(f"initial_state: {unknown_name('joint', name, joints)}".rstrip("."))
         return self
 
 

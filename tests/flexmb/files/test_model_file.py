@@ -224,6 +224,25 @@ def test_every_motion_of_the_format_is_the_function_of_that_name(tmp_path):
             assert found(t) == expected(t), text
 
 
+def test_an_initial_state_of_joints_is_that_of_simulate(tmp_path):
+    """Values and rates of joints in the file start the same motion as in Python, and the same analyses."""
+    text = EXAMPLE + "\n[initial_state]\nhinge = 0.3\nrail = [0.05, -1.2]\n"
+    model = load_model(write(tmp_path, text))
+    given = {"hinge": 0.3, "rail": (0.05, -1.2)}
+    assert model.options["initial_state"] == {"hinge": 0.3, "rail": [0.05, -1.2]}
+    ours = flexmb.simulate(model.system, 0.05, **model.options)
+    theirs = flexmb.simulate(load_model(write(tmp_path, EXAMPLE)).system, 0.05, step=1e-3, initial_state=given)
+    for joint, value, rate in (("hinge", 0.3, 0.0), ("rail", 0.05, -1.2)):
+        np.testing.assert_array_equal(ours.coordinate(joint), theirs.coordinate(joint))
+        assert ours.coordinate(joint)[0] == pytest.approx(value)
+        assert ours.coordinate_rate(joint)[0] == pytest.approx(rate, abs=1e-12)
+    again = flexmb.simulate(model.mechanism(), 0.05, step=1e-3)
+    np.testing.assert_array_equal(again.coordinate("hinge"), ours.coordinate("hinge"))
+    changed = load_model(write(tmp_path, text), {"initial_state.hinge": 0.5})
+    assert changed.options["initial_state"]["hinge"] == 0.5
+    assert "initial_state" not in load_model(write(tmp_path, EXAMPLE)).options
+
+
 def test_a_file_with_the_mark_of_windows_editors_is_read(tmp_path):
     (tmp_path / "model.toml").write_bytes(b"\xef\xbb\xbf" + EXAMPLE.encode())
     assert load_model(tmp_path / "model.toml").system.name == "pendulum on a cart"
@@ -378,6 +397,8 @@ WRONG = {
     "method of reduction": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { method = "rubin" }'), ["'bodies.rod.reduction.method'", "'choose', 'craig-bampton'", "'rubin'"]),
     "number of modes": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { modes = -1 }'), ["'bodies.rod.reduction.modes'", "greater than or equal to 0", "found -1"]),
     "tolerance": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { tolerance = 2.0 }'), ["'bodies.rod.reduction.tolerance'", "less than 1", "found 2.0"]),
+    "joint of the initial state": ("[[joint_springs]]", "[initial_state]\nhing = 1\n[[joint_springs]]", ["no joint named 'hing'", "Did you mean 'hinge'?"]),
+    "value of the initial state": ("[[joint_springs]]", "[initial_state]\nhinge = 'up'\n[[joint_springs]]", ["'initial_state.hinge'", "[value, rate]", "found 'up'"]),
     "band that is missing": ("[[joints]]", MESHED.format('material = "steel"\ninterfaces = { a = "BIG_END" }\nreduction = { method = "choose" }'), ["'choose' needs a band"]),
 }  # fmt: skip
 

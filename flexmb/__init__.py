@@ -16,6 +16,7 @@ from fem.errors import (
     MatrixError,
     MeshError,
     MeshWarning,
+    SlowSolverWarning,
     UnitWarning,
 )
 from fem.renamed import refuse_old_names
@@ -136,6 +137,7 @@ __all__ = [
     "Result",
     "RingingReactionsWarning",
     "SensitivityWarning",
+    "SlowSolverWarning",
     "SmallDeformationWarning",
     "SplitBody",
     "State",

@@ -12,6 +12,7 @@ from fem.errors import FactorisationError, SlowSolverWarning
 from fem.linear_algebra import factor as factoring
 from fem.linear_algebra.factor import factor
 from fem.linear_algebra.factorisations import BACKENDS, mumps, mumps_library, pardiso
+from fem.linear_algebra.factorisations.matrix import prepare
 from fem.linear_algebra.factorisations.storage import SolverOptions
 
 NEEDS_MUMPS = pytest.mark.skipif(mumps.missing() is not None, reason=str(mumps.missing()))
@@ -122,6 +123,16 @@ def test_working_arrays_that_fall_short_are_enlarged(monkeypatch):
     inverse, b = factor(A, "symmetric", "mumps"), rng.standard_normal(1200)
     np.testing.assert_allclose(A @ inverse.solve(b), b, rtol=0, atol=1e-9)
     assert inverse.inertia == (600, 600, 0)
+
+
+@NEEDS_MUMPS
+@pytest.mark.parametrize(("budget", "exceeds"), [("2.9GB", True), ("3.1GB", False)])
+def test_estimates_beyond_two_gigabytes_are_compared_with_the_budget(budget, exceeds, monkeypatch):
+    """MUMPS counts megabytes in 32 bits; bytes need more."""
+    monkeypatch.setattr(mumps, "resident", lambda: 0)
+    analysed = mumps.analyse(prepare(grid(), "symmetric"), SolverOptions(memory=budget))
+    analysed._instance.infog[17] = 3000
+    assert analysed._exceeds() is exceeds
 
 
 @NEEDS_MUMPS

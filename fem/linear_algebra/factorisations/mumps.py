@@ -95,7 +95,7 @@ class MumpsFactorisation:
         return Forecast(self._size(), float(self._instance.rinfog[1]), self._exceeds())
 
     def _exceeds(self) -> bool:
-        return bool(resident() + self._instance.infog[17] * MILLION > self._solver.budget)
+        return resident() + int(self._instance.infog[17]) * MILLION > self._solver.budget
 
     def _size(self) -> int:
         """Bytes of the factor, as the analysis expects them."""

@@ -130,9 +130,9 @@ def factor(
       shifted K - s M, saddle points; with inertia), "complex-symmetric" (K + i w D - w^2 M) or "general" (real or
       complex). Matrices of symmetric kinds are passed whole, not as a triangle. A is neither changed nor referenced
       afterwards.
-    - `backend`: one of the names, or "auto": "pardiso" where MKL is installed, else "mumps" where its library is (the
-      extra `mumps`), else "superlu". A factor that must go to disk is left to "mumps" where it is available (see its
-      module).
+    - `backend`: one of the names, or "auto": "pardiso" where MKL is installed, else "mumps" where its library is
+      (`pip install casadi`, the extra `mumps`), else "superlu". A factor that must go to disk is left to "mumps" where
+      it is available (see its module).
     - `solver`: backend, memory budget and directories together (`fem.SolverOptions`). A factor that exceeds the budget
       goes to disk; with a checkpoint directory an interrupted run can resume.
 
@@ -200,8 +200,8 @@ def _warn_of_superlu() -> None:
     """Say, once in a process, that a faster library can be installed."""
     warnings.warn(
         f"Matrices of {LARGE} equations and more are factorised by SciPy's SuperLU here, because neither MKL nor MUMPS "
-        "is installed: at 80,000 equations it takes 7 times the time and 3 times the memory of either. Install MUMPS: "
-        "`pip install 'flexmb[mumps]'` (licence CeCILL-C), or on x86-64 MKL: `pip install pypardiso`. "
+        "is installed: at 80,000 equations it takes 7 times the time and 4 times the memory of either. `pip install "
+        "casadi` brings MUMPS (licences: CeCILL-C, and LGPL of casadi), on x86-64 `pip install pypardiso` MKL. "
         "SolverOptions(backend='superlu') chooses SuperLU without this warning.",
         SlowSolverWarning,
         stacklevel=3,

@@ -47,7 +47,7 @@ def test_without_both_superlu_says_once_that_it_is_slow(monkeypatch):
     assert factor(grid()).backend == "superlu"  # small: nothing to be said
     monkeypatch.setattr(factoring, "LARGE", 144)
     factor(grid(), solver=SolverOptions(backend="superlu"))  # asked for
-    with pytest.warns(SlowSolverWarning, match=r"neither MKL nor MUMPS .*flexmb\[mumps\].*CeCILL-C"):
+    with pytest.warns(SlowSolverWarning, match=r"neither MKL nor MUMPS .*pip install casadi.*CeCILL-C"):
         factor(grid())
     factor(grid())
     factoring._warn_of_superlu.cache_clear()

@@ -50,8 +50,8 @@ def missing() -> str | None:
     if mumps_library.library("d") is not None:
         return None
     return (
-        "no library of MUMPS was found. `pip install casadi` brings one (`pip install 'flexmb[mumps]'` does the same); "
-        "so does libmumps-seq-dev on Debian and Ubuntu."
+        "no library of MUMPS was found. `pip install casadi` brings one (the extra `mumps` of flexmb does the same), "
+        "libmumps-seq-dev of Debian and Ubuntu too."
     )
 
 

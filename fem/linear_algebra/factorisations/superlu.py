@@ -1,7 +1,7 @@
 """SuperLU backend (part of SciPy, on every machine): the fallback without MKL and MUMPS.
 
 Every matrix is factorised as a general one, symmetric kinds with diagonal pivots and a symmetric ordering. It takes
-about 7 times the time and 3 times the memory of PARDISO or MUMPS at 80,000 tet10 dofs.
+about 7 times the time and 4 times the memory of PARDISO or MUMPS at 80,000 tet10 dofs.
 Source: Li, "An overview of SuperLU", ACM Trans. Math. Software 31 (2005) 302-325.
 """
 
@@ -31,7 +31,7 @@ def analyse(matrix: PreparedMatrix, solver: SolverOptions) -> "SuperLUFactorisat
     """Keep a matrix. SuperLU works in memory only: a budget is refused."""
     if solver.memory is not None:
         raise FactorisationError(
-            "SuperLU cannot keep to a memory budget. Install MUMPS (`pip install 'flexmb[mumps]'`) or, on x86-64, MKL, "
+            "SuperLU cannot keep to a memory budget. Install MUMPS (`pip install casadi`) or, on x86-64, MKL, "
             "or give no budget."
         )
     return SuperLUFactorisation(matrix)
@@ -97,7 +97,7 @@ def _decompose(columns: sp.csc_matrix, A: sp.csr_matrix, kind: Kind) -> SuperLU:
     except MemoryError as error:
         text = (
             "SuperLU ran out of memory. Free memory, use a coarser mesh, or install MUMPS, which needs a third "
-            "(`pip install 'flexmb[mumps]'`)."
+            "(`pip install casadi`)."
         )
         raise FactorisationError(text) from error
     except RuntimeError as error:

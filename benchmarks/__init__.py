@@ -26,5 +26,6 @@ REGISTRY = {
     "chain": "benchmarks.growth:bodies",
     "parameter-study": "benchmarks.variants:run",
     "spin-up": "benchmarks.spin_up:run",
+    "viewer-100k": "benchmarks.viewer:run",
     "step-interface-nodes": "benchmarks.step_interface_nodes:run",
 }

@@ -12,6 +12,7 @@ import pytest
 import fem
 import flexmb
 import reduction
+from benchmarks import viewer as viewer_benchmark
 from flexmb.errors import PictureError
 from flexmb.files import save_result
 from flexmb.plots.curves import LEFT, RIGHT, curve_picture, curves
@@ -128,6 +129,13 @@ def test_without_trame_it_says_what_to_install(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "trame.app", None)
     with pytest.raises(PictureError, match=r'pip install "flexmb\[viewer\]"'):
         LiveViewer(result)
+
+
+@pytest.mark.long
+def test_a_part_of_100_000_dofs_opens_within_three_seconds():
+    pytest.importorskip("trame.widgets.vtk")
+    rows = viewer_benchmark.run()
+    assert [row.benchmark for row in rows if not row.met] == []
 
 
 @pytest.mark.foreign

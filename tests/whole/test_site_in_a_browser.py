@@ -48,8 +48,8 @@ FACTS = """async () => {
     await Promise.all([...document.images].map(i => { i.loading = "eager"; return i.decode().catch(() => null) }))
     const cut = [...document.querySelectorAll("main *, header *")].filter(e => {
         const style = getComputedStyle(e)
-        return ["hidden", "clip"].includes(style.overflowX) && style.visibility != "hidden" && e.clientWidth > 1
-            && e.scrollWidth > e.clientWidth + 1 && (e.innerText || "").trim()
+        return ["hidden", "clip"].includes(style.overflowX) && style.textOverflow != "ellipsis"
+            && style.visibility != "hidden" && e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && (e.innerText || "").trim()
     })
     return {
         width: document.documentElement.scrollWidth,
@@ -57,7 +57,7 @@ FACTS = """async () => {
         missing: [...document.images].filter(i => !i.naturalWidth).map(i => i.src),
     }
 }"""
-"""How wide the page is, elements that cut their text off, and pictures that are not there."""
+"""How wide the page is, elements that cut their text off without an ellipsis, and pictures that are not there."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -4,6 +4,7 @@ A benchmark is a function without arguments that returns a list of `Row`; its na
 """
 
 REGISTRY = {
+    "factorisation": "benchmarks.factorisation:run",
     "reduction-100k": "benchmarks.reduction_peers:at_100k",
     "reduction-300k": "benchmarks.reduction_peers:at_300k",
     "reduction-budget-300k": "benchmarks.reduction_size:at_budget",
@@ -25,5 +26,6 @@ REGISTRY = {
     "chain": "benchmarks.growth:bodies",
     "parameter-study": "benchmarks.variants:run",
     "spin-up": "benchmarks.spin_up:run",
+    "viewer-100k": "benchmarks.viewer:run",
     "step-interface-nodes": "benchmarks.step_interface_nodes:run",
 }

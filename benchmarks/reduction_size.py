@@ -1,7 +1,7 @@
 """Craig-Bampton (2 rigid interfaces) from 10,000 to 1.7 million tet10 dofs: growth of time and memory, memory budgets, factors on disk.
 
-Each size in a process of its own, assembly included in its peak memory but not in its time. Two threads; wall time. The factor goes to disk through MUMPS (python-mumps); where
-that is missing, the rows that need it are left out.
+Each size in a process of its own, assembly included in its peak memory but not in its time. Two threads; wall time. The factor goes to disk through MUMPS (the extra `mumps`);
+where that is missing, the rows that need it are left out.
 """
 
 import json

@@ -12,6 +12,7 @@ from fem.errors import (
     MatrixError,
     MeshError,
     MeshWarning,
+    SlowSolverWarning,
     UnitWarning,
 )
 from fem.files.ansys_matrices import read_ansys
@@ -52,6 +53,7 @@ __all__ = [
     "Model",
     "PointMass",
     "Section",
+    "SlowSolverWarning",
     "SolverOptions",
     "Spring",
     "UnitWarning",

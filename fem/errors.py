@@ -90,6 +90,13 @@ class IllConditionedWarning(FlexmbWarning):
     """
 
 
+class SlowSolverWarning(FlexmbWarning):
+    """A large matrix is factorised by the slow fallback because no fast solver library is installed.
+
+    Raised once in a process, when a matrix is factorised; the message names what to install.
+    """
+
+
 def unknown_name(kind: str, name: str, existing: Iterable[str]) -> str:
     """The message for a name that does not exist: the name, the closest match, and all names that exist."""
     names = sorted(map(str, existing))

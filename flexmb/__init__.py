@@ -16,6 +16,7 @@ from fem.errors import (
     MatrixError,
     MeshError,
     MeshWarning,
+    SlowSolverWarning,
     UnitWarning,
 )
 from fem.renamed import refuse_old_names
@@ -145,6 +146,7 @@ __all__ = [
     "RingingReactionsWarning",
     "SensitivityWarning",
     "Shape",
+    "SlowSolverWarning",
     "SmallDeformationWarning",
     "SplitBody",
     "State",

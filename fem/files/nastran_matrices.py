@@ -1,13 +1,12 @@
-"""Mass and stiffness matrices of Nastran: DMIG cards in punch or bulk data files, and OUTPUT4 files (with
-pyNastran)."""
+"""Mass and stiffness matrices of Nastran: DMIG cards in punch or bulk data files, and OUTPUT4 files."""
 
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 from fem.errors import MatrixError, unknown_name
 from fem.files.matrix_files import ImportedMatrices, collected, existing
+from fem.files.nastran.op4 import read_op4
 
 REAL = (1, 2)
 """Types of a DMIG matrix that hold real numbers: single and double precision."""
@@ -21,9 +20,9 @@ def read_nastran(
     - `.pch`, `.bdf`, `.dat`: DMIG cards, as `EXTSEOUT(DMIGPCH)` or `PARAM,EXTOUT,DMIGPCH` write them; `stiffness` and
       `mass` are their names.
     - `.op4`: OUTPUT4 matrices over all dofs of the nodes, six a node (`KGG`, `MGG`); the file does not name the nodes:
-      give the grid numbers `nodes`, ascending (`mesh.node_ids`). Needs pyNastran.
+      give the grid numbers `nodes`, ascending (`mesh.node_ids`). Text or binary, dense or sparse.
 
-    Raises `MatrixError` when the file has no matrix of a name, or cannot be read.
+    Raises `MatrixError` when the file has no matrix of a name or several, or cannot be read.
     """
     path = existing(path)
     if path.suffix.lower() == ".op4":
@@ -94,25 +93,26 @@ def _real(text: str) -> float:
 
 
 def _read_op4(path: Path, stiffness: str, mass: str, nodes: np.ndarray | None) -> ImportedMatrices:
-    try:
-        from pyNastran.op4.op4 import read_op4
-    except ImportError:
-        raise MatrixError("OUTPUT4 files are read by pyNastran: pip install pyNastran.") from None
     if nodes is None:
         raise MatrixError(
             f"{path}: an OUTPUT4 file does not name its nodes; give nodes=, the grid numbers in ascending order."
         )
-    try:
-        found = read_op4(str(path))
-    except (OSError, RuntimeError, ValueError, LookupError, AssertionError) as error:
-        raise MatrixError(f"{path} cannot be read as an OUTPUT4 file: {error}.") from None
+    found = read_op4(path)
+    names = [name for name, _ in found]
     for name in (stiffness, mass):
-        if name not in found:
-            raise MatrixError(f"{path}: " + unknown_name("OUTPUT4 matrix", name, found))
+        if name not in names:
+            raise MatrixError(f"{path}: " + unknown_name("OUTPUT4 matrix", name, names))
+        if names.count(name) > 1:
+            raise MatrixError(
+                f"{path}: expected one matrix {name}, found {names.count(name)}; write the wanted one to a file of its "
+                "own."
+            )
     numbers = np.sort(np.asarray(nodes, dtype=np.int64))
     entries = []
     for name in (stiffness, mass):
-        A = sp.coo_matrix(getattr(found[name], "data", found[name]))
+        A = dict(found)[name]
+        if A.dtype.kind == "c":
+            raise MatrixError(f"{path}: {name} is complex; M and K are real.")
         if A.shape != (6 * len(numbers), 6 * len(numbers)):
             raise MatrixError(
                 f"{path}: {name} has shape {A.shape}, expected six dofs for each of the {len(numbers)} nodes."

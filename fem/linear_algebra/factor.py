@@ -8,6 +8,7 @@ Every backend (see `fem.linear_algebra.factorisations`) follows one protocol; th
 
 import warnings
 from dataclasses import replace
+from functools import cache
 from types import TracebackType
 from typing import get_args
 
@@ -15,7 +16,14 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int, Num
 
-from fem.errors import DoesNotFitError, FactorisationError, IllConditionedWarning, MatrixError, unknown_name
+from fem.errors import (
+    DoesNotFitError,
+    FactorisationError,
+    IllConditionedWarning,
+    MatrixError,
+    SlowSolverWarning,
+    unknown_name,
+)
 from fem.linear_algebra.factorisations import BACKENDS, Backend, Factorisation, FactorRecord, Kind, Solutions
 from fem.linear_algebra.factorisations.diagnosis import explain_singularity
 from fem.linear_algebra.factorisations.forecast import log_forecast
@@ -25,6 +33,8 @@ from fem.linear_algebra.factorisations.storage import SolverOptions, return_free
 
 INACCURATE = 1e-5  # a relative residual that deserves a warning
 SINGULAR = 1e-3  # a relative residual that no regular matrix of use here has
+LARGE = 20_000
+"""Equations of a matrix from which on the fallback costs seconds."""
 
 
 class Factor:
@@ -120,14 +130,17 @@ def factor(
       shifted K - s M, saddle points; with inertia), "complex-symmetric" (K + i w D - w^2 M) or "general" (real or
       complex). Matrices of symmetric kinds are passed whole, not as a triangle. A is neither changed nor referenced
       afterwards.
-    - `backend`: one of the names, or "auto": "pardiso" where MKL is installed, else "mumps" where python-mumps is, else
-      "superlu". A factor that must go to disk is left to "mumps" where it is available (see its module).
+    - `backend`: one of the names, or "auto": "pardiso" where MKL is installed, else "mumps" where its library is
+      (`pip install casadi`, the extra `mumps`), else "superlu". A factor that must go to disk is left to "mumps" where
+      it is available (see its module).
     - `solver`: backend, memory budget and directories together (`fem.SolverOptions`). A factor that exceeds the budget
       goes to disk; with a checkpoint directory an interrupted run can resume.
 
     The logger "fem" reports entries, place and expected time before the work starts. The residual of one random
     right-hand side is measured (`record.residual`, relative to it): above 1e-5 an IllConditionedWarning is issued,
-    above 1e-3 an error is raised. Cost of PARDISO at 100,000 tet10 dofs: 5 CPU seconds, 0.55 GB.
+    above 1e-3 an error is raised. Where "auto" finds nothing better than SuperLU for 20,000 equations or more, a
+    SlowSolverWarning is issued, once in a process. Cost of PARDISO and of MUMPS at 100,000 tet10 dofs: 5 CPU seconds,
+    0.55 GB.
 
     Raises MatrixError (not square, NaN, not symmetric) and FactorisationError (singular, not positive definite,
     memory).
@@ -135,6 +148,8 @@ def factor(
     solver = SolverOptions(backend=backend) if solver is None else solver
     known, chosen = _kind(kind), _choose(solver.backend)
     matrix = prepare(A, known, keep)
+    if solver.backend == "auto" and chosen is BACKENDS["superlu"] and matrix.n >= LARGE:
+        _warn_of_superlu()
     if solver.checkpoint is None:
         factorisation = _made(matrix, chosen, solver)
         return Factor(factorisation, factorisation.record, matrix.dtype)
@@ -178,6 +193,19 @@ def _made(matrix: PreparedMatrix, backend: Backend, solver: SolverOptions) -> Fa
             record = replace(record, inertia=None)
     factorisation.record = record
     return factorisation
+
+
+@cache
+def _warn_of_superlu() -> None:
+    """Say, once in a process, that a faster library can be installed."""
+    warnings.warn(
+        f"Matrices of {LARGE} equations and more are factorised by SciPy's SuperLU here, because neither MKL nor MUMPS "
+        "is installed: at 80,000 equations it takes 7 times the time and 4 times the memory of either. `pip install "
+        "casadi` brings MUMPS (licences: CeCILL-C, and LGPL of casadi), on x86-64 `pip install pypardiso` MKL. "
+        "SolverOptions(backend='superlu') chooses SuperLU without this warning.",
+        SlowSolverWarning,
+        stacklevel=3,
+    )
 
 
 def _kind(name: str) -> Kind:

@@ -20,6 +20,7 @@ def options(
         "ndof": int(model.ndof),
         "interfaces": {name: interface.kind for name, interface in model.interfaces.items()},
         "backend": "none" if body.inverse is None else body.inverse.backend,
+        "library": "" if body.inverse is None else body.inverse.record.library,
         "factor_entries": 0 if body.inverse is None else int(body.inverse.nnz),
         "factor_flops": 0.0 if body.inverse is None else body.inverse.record.flops or 0.0,
         "factor_on_disk": 0 if body.inverse is None else body.inverse.record.disk,

@@ -1,6 +1,7 @@
 """M and K in the formats of Nastran and Ansys."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 
 import fem
 from fem.errors import MatrixError
+from fem.files.nastran.op4 import read_op4
 from fem.mesh.structured_meshes import block
 
 NUMBERS = np.array([12, 3, 40, 7, 100, 55, 8, 21])
@@ -66,21 +68,123 @@ def test_dmig(part, style, tmp_path):
         fem.read_nastran(path)
 
 
-def test_op4(part, tmp_path):
-    pytest.importorskip("pyNastran.op4.op4", reason="pyNastran is not installed")
-    from pyNastran.op4.op4 import OP4
-
-    order = np.argsort(NUMBERS)
-    wide = (6 * np.argsort(order)[:, None] + np.arange(3)).ravel()
-    six = {}
+def over_six_dofs(part):
+    """K and M over six dofs of every node, in the order of their numbers, as Nastran's g-set has them."""
+    wide = (6 * np.argsort(np.argsort(NUMBERS))[:, None] + np.arange(3)).ravel()
     for name, A in (("KGG", part.K), ("MGG", part.M)):
         B = np.zeros((48, 48))
         B[np.ix_(wide, wide)] = A.toarray()
-        six[name] = (6, B)
-    OP4().write_op4(str(tmp_path / "part.op4"), six, is_binary=False, precision="double")
-    equal(fem.read_nastran(tmp_path / "part.op4", "KGG", "MGG", nodes=NUMBERS), part)
+        yield name, B
+
+
+def runs(column, sparse):
+    """First row and values of the runs of a column, from its first nonzero to its last, or without the zeros."""
+    nonzero = np.flatnonzero(column)
+    if len(nonzero):
+        breaks = np.flatnonzero(np.diff(nonzero) > 1) + 1 if sparse else []
+        for run in np.split(nonzero, breaks):
+            yield run[0] + 1, column[run[0] : run[-1] + 1]
+
+
+def op4_text(name, A, layout, kind=2):
+    """One matrix as OUTPUT4 writes it in text: 1P,3E23.16."""
+    n, lines = len(A), []
+    lines.append(f"{n:8d}{-n if layout == 'bigmat' else n:8d}{6:8d}{kind:8d}{name:8s}1P,3E23.16")
+    for j in range(n):
+        found = list(runs(A[:, j], layout != "dense"))
+        header = {"dense": 0, "sparse": 1, "bigmat": 2}[layout]
+        if found:
+            words = sum(header + 2 * len(values) for _, values in found)
+            lines.append(f"{j + 1:8d}{found[0][0] if layout == 'dense' else 0:8d}{words:8d}")
+        for row, values in found:
+            if layout != "dense":
+                length = 2 * len(values) + 1
+                lines.append(f"{length:8d}{row:8d}" if layout == "bigmat" else f"{65536 * length + row:8d}")
+            lines += ["".join(f"{v:23.16E}" for v in values[k : k + 3]) for k in range(0, len(values), 3)]
+    return "\n".join([*lines, f"{n + 1:8d}{1:8d}{1:8d}", " 1.0000000000000000E+00"]) + "\n"
+
+
+def op4_binary(name, A, layout, order, word):
+    """The same as Fortran records, with words of 4 or 8 bytes."""
+    integer, n = f"{order}i{word}", len(A)
+    whole = lambda *numbers: np.array(numbers, integer).tobytes()  # noqa: E731
+    label = f"{name:8s}" if word == 4 else f"{name[:4]:8s}{name[4:]:8s}"
+    records = [whole(n, -n if layout == "bigmat" else n, 6, 2) + label.encode()]
+    for j in range(n):
+        found = list(runs(A[:, j], layout != "dense"))
+        inside = b""
+        for row, values in found:
+            length = len(values) * 8 // word + 1
+            head = {"dense": (), "sparse": (65536 * length + row,), "bigmat": (length, row)}[layout]
+            inside += whole(*head) + values.astype(f"{order}f8").tobytes()
+        if found:
+            records.append(whole(j + 1, found[0][0] if layout == "dense" else 0, len(inside) // word) + inside)
+    records.append(whole(n + 1, 1, 8 // word) + np.ones(1, f"{order}f8").tobytes())
+    count = lambda record: np.array([len(record)], f"{order}i4").tobytes()  # noqa: E731
+    return b"".join(count(record) + record + count(record) for record in records)
+
+
+OP4 = {
+    **{f"text, {layout}": partial(op4_text, layout=layout) for layout in ("dense", "sparse", "bigmat")},
+    **{
+        f"binary, {layout}, {order}{word}": partial(op4_binary, layout=layout, order=order, word=word)
+        for layout in ("dense", "sparse", "bigmat")
+        for order in "<>"
+        for word in (4, 8)
+    },
+}
+
+
+@pytest.mark.parametrize("form", OP4)
+def test_op4(part, form, tmp_path):
+    path, made = tmp_path / "part.op4", [OP4[form](name, A) for name, A in over_six_dofs(part)]
+    path.write_bytes(b"".join(text.encode() if isinstance(text, str) else text for text in made))
+    given = fem.read_nastran(path, "KGG", "MGG", nodes=NUMBERS)
+    equal(given, part, 1e-15)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(MatrixError, match="cannot be read as an OUTPUT4 file, after matrix 'KGG'"):
+        fem.read_nastran(path, "KGG", "MGG", nodes=NUMBERS)
+
+
+def test_op4_that_does_not_fit_is_told(part, tmp_path):
+    path, (K, M) = tmp_path / "part.op4", (op4_text(name, A, "sparse") for name, A in over_six_dofs(part))
+    path.write_text(K + M)
     with pytest.raises(MatrixError, match="does not name its nodes"):
-        fem.read_nastran(tmp_path / "part.op4", "KGG", "MGG")
+        fem.read_nastran(path, "KGG", "MGG")
+    with pytest.raises(MatrixError, match=r"There is no OUTPUT4 matrix named 'KAA'.*'KGG', 'MGG'"):
+        fem.read_nastran(path, "KAA", "MGG", nodes=NUMBERS)
+    with pytest.raises(MatrixError, match=r"shape \(48, 48\), expected six dofs for each of the 7 nodes"):
+        fem.read_nastran(path, "KGG", "MGG", nodes=NUMBERS[1:])
+    path.write_text(K + M + M)
+    with pytest.raises(MatrixError, match="expected one matrix MGG, found 2"):
+        fem.read_nastran(path, "KGG", "MGG", nodes=NUMBERS)
+    path.write_text(op4_text("KGG", np.diag(np.arange(1.0, 49.0)), "dense", kind=7))
+    with pytest.raises(MatrixError, match=r"cannot be read .*'KGG     ' states 48 rows, 48 columns and type 7"):
+        fem.read_nastran(path, "KGG", "MGG", nodes=NUMBERS)
+    path.write_text("")
+    with pytest.raises(MatrixError, match="holds no matrix"):
+        fem.read_nastran(path, "KGG", "MGG", nodes=NUMBERS)
+
+
+def test_complex_op4_is_told(part, tmp_path):
+    """Type 4: pairs of numbers."""
+    line = "".join(f"{v:23.16E}" for v in (3.0, -4.0))
+    text = f"{1:8d}{1:8d}{6:8d}{4:8d}KGG     1P,3E23.16\n{1:8d}{1:8d}{4:8d}\n{line}\n{2:8d}{1:8d}{1:8d}\n 1.0E+00\n"
+    path = tmp_path / "part.op4"
+    path.write_text(text + text.replace("KGG", "MGG"))
+    (name, A), _ = read_op4(path)
+    assert (name, A.toarray().item()) == ("KGG", 3.0 - 4.0j)
+    with pytest.raises(MatrixError, match="KGG is complex"):
+        fem.read_nastran(path, "KGG", "MGG", nodes=NUMBERS)
+
+
+def test_op4_of_another_program(part, tmp_path):
+    pytest.importorskip("pyNastran.op4.op4", reason="pyNastran is not installed")
+    from pyNastran.op4 import op4
+
+    six = {name: (6, A) for name, A in over_six_dofs(part)}
+    op4.OP4().write_op4(str(tmp_path / "part.op4"), six, is_binary=False, precision="double")
+    equal(fem.read_nastran(tmp_path / "part.op4", "KGG", "MGG", nodes=NUMBERS), part)
 
 
 def test_harwell_boeing_with_mapping(part, tmp_path):

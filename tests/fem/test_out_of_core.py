@@ -17,7 +17,7 @@ import fem
 import reduction
 from fem.errors import FactorisationError, MatrixError
 from fem.linear_algebra.factor import factor
-from fem.linear_algebra.factorisations import BACKENDS, forecast, storage
+from fem.linear_algebra.factorisations import BACKENDS, forecast, mumps_library, storage
 from fem.linear_algebra.factorisations.storage import PREFIX, SolverOptions
 from fem.mesh.structured_meshes import block
 
@@ -51,6 +51,8 @@ def matrix(kind="positive-definite"):
 
 ROOM = {"positive-definite": 24, "symmetric": 28, "complex-symmetric": 48, "general": 48}
 """MiB that are enough on disk and too few in memory."""
+AS_REAL = {"complex-symmetric": 80}
+"""The same for a library of real numbers, which factorises a real matrix of twice the size."""
 
 
 def tight(monkeypatch, backend, scratch, room=24 * MEGABYTE, needed=True):
@@ -66,7 +68,8 @@ def test_the_answer_is_that_of_memory(backend, kind, tmp_path, monkeypatch):
     A = matrix(kind)
     B = np.random.default_rng(0).standard_normal((A.shape[0], 5))
     expected = factor(A, kind, backend).solve(B)
-    inverse = factor(A, kind, solver=tight(monkeypatch, backend, tmp_path, ROOM[kind] * MEGABYTE))
+    room = (ROOM | AS_REAL if backend == "mumps" and mumps_library.library("z") is None else ROOM)[kind]
+    inverse = factor(A, kind, solver=tight(monkeypatch, backend, tmp_path, room * MEGABYTE))
     assert inverse.record.disk > 0
     (directory,) = tmp_path.iterdir()
     assert directory.name.startswith(f"{PREFIX}{os.getpid()}-")

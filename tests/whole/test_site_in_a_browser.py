@@ -1,4 +1,4 @@
-"""The built site in a browser: nothing scrolls sideways on a phone, nothing is fetched, formulas are typeset, the search finds what is looked for."""
+"""The built site in a browser: nothing scrolls sideways or is cut off, pictures are there, nothing is fetched, formulas are typeset, the search finds what is looked for."""
 
 import shutil
 import subprocess
@@ -43,21 +43,43 @@ def pages_of(site):
     return sorted(p for p in site.rglob("*.html") if "_modules" not in p.parts and "_static" not in p.parts)
 
 
+FACTS = """async () => {
+    const name = e => `${e.tagName.toLowerCase()}.${e.className}: ${(e.innerText || "").trim().slice(0, 40)}`
+    await Promise.all([...document.images].map(i => { i.loading = "eager"; return i.decode().catch(() => null) }))
+    const cut = [...document.querySelectorAll("main *, header *")].filter(e => {
+        const style = getComputedStyle(e)
+        return ["hidden", "clip"].includes(style.overflowX) && style.textOverflow != "ellipsis"
+            && style.visibility != "hidden" && e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && (e.innerText || "").trim()
+    })
+    return {
+        width: document.documentElement.scrollWidth,
+        cut: cut.map(name),
+        missing: [...document.images].filter(i => !i.naturalWidth).map(i => i.src),
+    }
+}"""
+"""How wide the page is, elements that cut their text off without an ellipsis, and pictures that are not there."""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_scrolls_sideways_on_a_phone(site, browser, scheme):
-    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
-    fetched, errors = [], []
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1440, 900)])
+def test_pages_fit_the_screen(site, browser, width, height, scheme):
+    """On a phone and on a desk: layout, not pixels."""
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    fetched, errors, wide, cut, missing = [], [], {}, {}, {}
     page.on("request", lambda request: fetched.append(request.url) if request.url.startswith("http") else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
-    wide = {}
     for path in pages_of(site):
         page.goto(path.as_uri())
-        width = page.evaluate("document.documentElement.scrollWidth")
-        if width > 390:
-            wide[path.relative_to(site).as_posix()] = width
+        facts, name = page.evaluate(FACTS), path.relative_to(site).as_posix()
+        wide |= {name: facts["width"]} if facts["width"] > width else {}
+        cut |= {name: facts["cut"]} if facts["cut"] else {}
+        missing |= {name: facts["missing"]} if facts["missing"] else {}
     assert not wide
+    assert not cut
+    assert not missing
     assert not fetched, "the site fetches nothing"
     assert not errors
+    page.close()
 
 
 def test_formulas_are_typeset(site, browser):

@@ -7,6 +7,7 @@ Parameters are numbered from 1, as in that manual for Fortran.
 
 import ctypes
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,11 +78,21 @@ def library() -> ctypes.CDLL | None:
     return None
 
 
+def version() -> str:
+    """Version of MKL, as the library states it."""
+    mkl = library()
+    assert mkl is not None  # a factor of PARDISO exists
+    text = ctypes.create_string_buffer(200)
+    mkl.mkl_get_version_string(text, len(text))
+    found = re.search(r"Version ([\w.]+)", text.value.decode(errors="replace"))
+    return found[1] if found else "of an unknown version"
+
+
 def default_parameters(mtype: int) -> Int[np.ndarray, "64"]:
     """MKL's own parameter defaults for a matrix type, and parameter 1 set: all 64 are taken as given."""
     mkl = library()
     if mkl is None:
-        raise FactorisationError("MKL is not installed: `pip install mkl` (x86-64 only), or use backend='superlu'.")
+        raise FactorisationError("MKL is not installed: `pip install mkl` (x86-64 only), or use backend='mumps'.")
     handle, iparm = np.zeros(64, np.int64), np.zeros(64, np.int32)
     mkl.pardisoinit(handle.ctypes.data, ctypes.byref(ctypes.c_int32(mtype)), iparm.ctypes.data)
     iparm[0] = 1

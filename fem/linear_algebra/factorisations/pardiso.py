@@ -37,7 +37,7 @@ def missing() -> str | None:
     """Why PARDISO cannot be used here, with the remedy; None where it can."""
     if mkl.library() is not None:
         return None
-    return "libmkl_rt was not found. On x86-64, `pip install mkl` brings it; elsewhere use backend='superlu'."
+    return "libmkl_rt was not found. On x86-64, `pip install mkl` brings it; elsewhere use backend='mumps'."
 
 
 def analyse(matrix: PreparedMatrix, solver: SolverOptions) -> "PardisoFactorisation":
@@ -176,6 +176,7 @@ class PardisoFactorisation:
             perturbed_pivots=int(self._iparm[13]),
             seconds=seconds,
             disk=self._disk,
+            library=f"PARDISO of oneMKL {mkl.version()}, Intel Simplified Software License",
         )
 
     def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:

@@ -22,7 +22,7 @@ from jaxtyping import Shaped
 from fem.errors import FactorisationError, MatrixError
 from fem.linear_algebra.factorisations.diagnosis import explain_singularity
 from fem.linear_algebra.factorisations.matrix import PreparedMatrix
-from fem.linear_algebra.factorisations.mumps_counts import MILLION, entries, indefinite
+from fem.linear_algebra.factorisations.mumps_library import MILLION, entries, indefinite
 from fem.linear_algebra.factorisations.record import FactorRecord
 from fem.linear_algebra.factorisations.storage import SolverOptions, private_directory, resident
 
@@ -129,6 +129,7 @@ class PetscFactorisation:
             perturbed_pivots=0,
             seconds=time.perf_counter() - self._start,
             disk=0 if directory is None else sum(file.stat().st_size for file in directory.iterdir()),
+            library=f"MUMPS through PETSc {'.'.join(map(str, PETSc.Sys.getVersion()))}, CeCILL-C and BSD-2-Clause",
         )
 
     def _fail(self, what: str) -> None:

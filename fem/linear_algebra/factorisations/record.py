@@ -10,6 +10,7 @@ Kind = Literal["positive-definite", "symmetric", "complex-symmetric", "general"]
 class FactorRecord:
     """Facts about one factorisation.
 
+    - `library`: name, version and licence of the library (empty in records that older versions have stored).
     - `entries`, `flops`: the backend's count of stored entries and arithmetic of the factor; `flops` is None where the
       backend has no count.
     - `nbytes`: memory of the factor; `disk`: bytes of an out-of-core factor on disk, 0 for one in memory.
@@ -31,3 +32,4 @@ class FactorRecord:
     seconds: float
     residual: float = float("nan")
     disk: int = 0
+    library: str = ""

@@ -14,6 +14,7 @@ from PIL import Image
 import fem
 import flexmb
 import reduction
+from benchmarks import viewer as viewer_benchmark
 from flexmb.drawn.joined import joined
 from flexmb.drawn.surface import world_points
 from flexmb.errors import PictureError
@@ -133,6 +134,13 @@ def test_without_trame_it_says_what_to_install(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "trame.app", None)
     with pytest.raises(PictureError, match=r'pip install "flexmb\[viewer\]"'):
         LiveViewer(result)
+
+
+@pytest.mark.long
+def test_a_part_of_100_000_dofs_opens_within_three_seconds():
+    pytest.importorskip("trame.widgets.vtk")
+    rows = viewer_benchmark.run()
+    assert [row.benchmark for row in rows if not row.met] == []
 
 
 @pytest.mark.foreign

@@ -36,6 +36,7 @@ from flexmb.errors import (
     EnergyBalanceWarning,
     EquilibriumError,
     EventError,
+    ExpressionError,
     FileError,
     GimbalLockWarning,
     GltfWarning,
@@ -60,10 +61,12 @@ from flexmb.errors import (
     SmallDeformationWarning,
     StressError,
     StudyError,
+    TableError,
     TiltError,
     UnilateralError,
     UnresolvedWarning,
 )
+from flexmb.forces.scalar.expression import expression
 from flexmb.integrators.bdf import BDF
 from flexmb.integrators.energy_momentum import EnergyMomentum
 from flexmb.integrators.explicit import Explicit
@@ -100,6 +103,7 @@ __all__ = [
     "Evaluation",
     "EventError",
     "Explicit",
+    "ExpressionError",
     "FactorisationError",
     "FileError",
     "FlexmbError",
@@ -143,6 +147,7 @@ __all__ = [
     "Study",
     "StudyError",
     "System",
+    "TableError",
     "TiltError",
     "UnilateralError",
     "UnitWarning",
@@ -154,6 +159,7 @@ __all__ = [
     "constraint_jacobian",
     "constraint_values",
     "evaluate",
+    "expression",
     "fem",
     "flexible_body",
     "full_factorial",

@@ -36,6 +36,20 @@ class LawError(FlexmbError, RuntimeError):
     """
 
 
+class ExpressionError(FlexmbError, ValueError):
+    """The text of a force law is not an expression of the allowed form.
+
+    Raised when an expression is made, in Python or from a model file, with the column in its text.
+    """
+
+
+class TableError(FlexmbError, ValueError):
+    """The points of a force law are not a function, cannot be read, or do not contain a requested value.
+
+    Raised when a table or a force map is made or read, and when it is evaluated outside its range.
+    """
+
+
 class AssemblyError(FlexmbError, ValueError):
     """The joints contradict each other or the given initial state.
 

@@ -227,3 +227,10 @@ def test_every_page_of_the_documentation_is_on_the_site():
                 listed |= set(page.parent.glob(f"{entry}.*")) if entry and not entry.startswith(":") else set()
     pages = [p for p in DOCS.rglob("*.md") if not {"generated", "_ext", "_static", "gallery"} & set(p.parts)]
     assert not [page for page in pages if page not in listed]
+
+
+def test_the_force_laws_of_the_manual_do_as_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = names_of("force-laws.md")
+    assert "column 10: expected one of the functions" in names["message"]
+    assert names["bounce"].verdict.sound

@@ -1,0 +1,1 @@
+"""Force elements and force laws: `scalar/` holds laws of one coordinate, `effort(t, x, xdot)`."""

@@ -67,6 +67,8 @@ from flexmb.errors import (
     UnresolvedWarning,
 )
 from flexmb.forces.scalar.expression import expression
+from flexmb.forces.scalar.force_map import force_map, force_map_from_csv
+from flexmb.forces.scalar.table import table, table_from_csv
 from flexmb.integrators.bdf import BDF
 from flexmb.integrators.energy_momentum import EnergyMomentum
 from flexmb.integrators.explicit import Explicit
@@ -162,6 +164,8 @@ __all__ = [
     "expression",
     "fem",
     "flexible_body",
+    "force_map",
+    "force_map_from_csv",
     "full_factorial",
     "lie",
     "mass_matrix",
@@ -171,6 +175,8 @@ __all__ = [
     "show",
     "simulate",
     "split",
+    "table",
+    "table_from_csv",
     "time_functions",
     "uniform_rod",
 ]

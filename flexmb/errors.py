@@ -227,6 +227,20 @@ class UnresolvedWarning(FlexmbWarning):
     """
 
 
+class TableRangeWarning(FlexmbWarning):
+    """A motion left the points of a table or force map that continues outside them.
+
+    Raised at the end of a run, from the stored times; the message names the element, the range reached and the points.
+    """
+
+
+class CoarseOutputWarning(FlexmbWarning):
+    """The stored times of a motion do not resolve the powers of its elements.
+
+    Raised when the energies of the elements are computed and do not add up to the ledger.
+    """
+
+
 class SmallDeformationWarning(FlexmbWarning):
     """A body left the range in which its reduced model is valid.
 

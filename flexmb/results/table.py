@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import xarray
 
 NAMED = {
-    "m-kg-s": {"force": "N", "moment": "N m", "energy": "J"},
-    "mm-t-s": {"force": "N", "moment": "N mm", "energy": "mJ"},
+    "m-kg-s": {"force": "N", "moment": "N m", "energy": "J", "power": "W"},
+    "mm-t-s": {"force": "N", "moment": "N mm", "energy": "mJ", "power": "mW"},
 }
-"""Units of force, moment and energy that have a name."""
+"""Units of force, moment, energy and power that have a name."""
 DIMENSIONS = {
     "1": "1",
     "angle": "rad",
@@ -32,6 +32,7 @@ DIMENSIONS = {
     "force": "{m} {l}/{t}^2",
     "moment": "{m} {l}^2/{t}^2",
     "energy": "{m} {l}^2/{t}^2",
+    "power": "{m} {l}^2/{t}^3",
     "momentum": "{m} {l}/{t}",
     "angular momentum": "{m} {l}^2/{t}",
     "mass^0.5 length": "{m}^0.5 {l}",

@@ -12,10 +12,10 @@ from scipy.interpolate import PPoly
 from fem.errors import FlexmbError
 from flexmb.errors import FileError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
+from flexmb.files.results.law_tree import law_from_tree, law_tree
 from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.kernels.base.data import ANGLE, TILT
-from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import Joint, Load, Marker, Mechanism, Row
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
@@ -30,7 +30,8 @@ def save_result(result: Result, path: str | Path) -> Path:
 
     Functions of time are Python functions, and the file contains no code: it contains their descriptions, and their
     values and first two derivatives at the stored times. The loaded mechanism interpolates these; the descriptions of
-    its functions end with "(stored values)".
+    its functions end with "(stored values)". Force laws that are expressions, tables or maps are stored as they are; of
+    other functions, the file contains the efforts at the stored times.
 
     Raises `FileError` when the file cannot be written.
     """
@@ -49,6 +50,7 @@ def save_result(result: Result, path: str | Path) -> Path:
     ]
     tree["unresolved"] = list(result.unresolved)
     tree["mechanism"] = _mechanism_tree(result.mechanism, result.t)
+    tree["laws"] = [law_tree(result, index) for index in range(len(result.mechanism.laws))]
     return write_tree(path, "result", tree)
 
 
@@ -59,7 +61,7 @@ def load_result(path: str | Path) -> Result:
     """
     tree = read_tree(path, "result")
     try:
-        mechanism = _mechanism_from_tree(tree["mechanism"], tree["t"], path)
+        mechanism = _mechanism_from_tree(tree["mechanism"], tree["t"], tree.get("laws"), path)
         require_sound_mechanism(mechanism)
         rates = {name: tree[name] for name in ("w", "wdot", "multipliers")}
         ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
@@ -114,8 +116,9 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
     }
 
 
-def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechanism:
+def _mechanism_from_tree(tree: Tree, t: np.ndarray, laws: Sequence[Tree | None] | None, path: str | Path) -> Mechanism:
     start_rows = tuple(_of_today(row) for row in _records(tree["start_rows"], Row))
+    names = [str(name) for name in tree["laws"]]
     return Mechanism(
         name=tree["name"],
         gravity=tree["gravity"],
@@ -128,7 +131,7 @@ def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechani
         functions=tuple(_checked_motion(f["description"], t, f["values"]) for f in tree["functions"]),
         initial=State(**tree["initial"]),
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
-        laws=tuple(ForceLaw(_no_code, name) for name in tree["laws"]),
+        laws=tuple(law_from_tree(law, name, t) for law, name in zip(laws or (None,) * len(names), names, strict=True)),
     )
 
 
@@ -140,12 +143,6 @@ def _of_today(row: Row) -> Row:
     if row.kind == 2 or (row.kind == 5 and row.axes[0] == 2):
         return replace(row, kind=ANGLE)
     return replace(row, kind=TILT) if row.kind == 5 else row
-
-
-def _no_code(t: float, x: float, xdot: float) -> float:
-    raise NotImplementedError(
-        "the function of this force law is not in the file; build the mechanism again to simulate it"
-    )
 
 
 def _columns(records: Sequence[Any], kind: type) -> Tree:

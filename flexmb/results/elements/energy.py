@@ -16,6 +16,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.forces import driver_power, load_power, row_effort
 from flexmb.results.ledger import Ledger
 from flexmb.results.motion import Motion
+from flexmb.results.table import Column
 from flexmb.spatial.layout import starts_of
 
 COARSE = 1e-2
@@ -73,6 +74,14 @@ class EnergyByElement:
         """Work of the ledger since the start, minus that of the elements."""
         total = self.ledger.driver_work + self.ledger.load_work
         return np.asarray(total - total[0] - sum(element.work for element in self.elements))
+
+    def columns(self) -> dict[str, Column]:
+        """Time and, of each element, what it stores, its heat and its work (nt,), without those that are zero."""
+        found = {"t": Column(self.t, "time")}
+        for e in self.elements:
+            parts = (("stored", e.stored), ("heat", e.heat), ("work", e.work))
+            found |= {f"{e.name} {sort}": Column(values, "energy") for sort, values in parts if values.any()}
+        return found
 
     def __str__(self) -> str:
         lines = [f"{'energy by element':26}{'kind':14}{'stored, start':>14}{'stored, end':>14}{'heat':>14}{'work':>14}"]

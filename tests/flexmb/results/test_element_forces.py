@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 from mechanisms import random_flexible_body
+from typer.testing import CliRunner
 
 import flexmb
+from flexmb.cli.main import app
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import CoarseOutputWarning, JointError, MeasureError, MechanismError, TableRangeWarning
 from flexmb.files import load_result, save_result
@@ -184,6 +186,22 @@ def test_a_saved_result_tells_the_same(moving, tmp_path):
     for a, b in zip(found.elements, ours.elements, strict=True):
         assert (a.name, a.kind) == (b.name, b.kind)
         np.testing.assert_allclose(a.work, b.work, rtol=1e-9, atol=1e-9)
+
+
+def test_the_command_prints_draws_and_writes_the_energies(moving, tmp_path):
+    path = save_result(moving, tmp_path / "run.h5")
+    words = ["energy", str(path), "--elements", "--plot", str(tmp_path / "e.png"), "--table", str(tmp_path / "e.csv")]
+    done = CliRunner().invoke(app, [*words, "--units", "m-kg-s"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "energy ledger" in done.output
+    (row,) = [line.split() for line in done.output.splitlines() if line.startswith("mount ")]
+    mount = moving.energy_by_element()["mount"]
+    np.testing.assert_allclose(
+        [float(x) for x in row[2:]], [mount.stored[0], mount.stored[-1], mount.heat[-1], 0.0], rtol=1e-4
+    )
+    assert (tmp_path / "e.png").stat().st_size > 10_000
+    table = np.genfromtxt(tmp_path / "e.csv", delimiter=",", names=True, deletechars="")
+    np.testing.assert_allclose(table["mount_heat_[J]"], mount.heat, rtol=1e-12)
 
 
 def on_a_rail(speed=1.0, **element):

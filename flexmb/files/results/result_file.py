@@ -61,7 +61,7 @@ def load_result(path: str | Path) -> Result:
     """
     tree = read_tree(path, "result")
     try:
-        mechanism = _mechanism_from_tree(tree["mechanism"], tree["t"], tree.get("laws"), path)
+        mechanism = _mechanism_from_tree(tree["mechanism"], tree["t"], path, tree.get("laws"))
         require_sound_mechanism(mechanism)
         rates = {name: tree[name] for name in ("w", "wdot", "multipliers")}
         ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
@@ -116,7 +116,9 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
     }
 
 
-def _mechanism_from_tree(tree: Tree, t: np.ndarray, laws: Sequence[Tree | None] | None, path: str | Path) -> Mechanism:
+def _mechanism_from_tree(
+    tree: Tree, t: np.ndarray, path: str | Path, laws: Sequence[Tree | None] | None = None
+) -> Mechanism:
     start_rows = tuple(_of_today(row) for row in _records(tree["start_rows"], Row))
     names = [str(name) for name in tree["laws"]]
     return Mechanism(

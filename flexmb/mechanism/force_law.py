@@ -93,7 +93,8 @@ class ForceLaw:
             effort = float(self.function(t, x, xdot))
         except Exception as error:
             self._failure = LawError(
-                f"The law of {self.name!r} failed at {_where(t, x, xdot)}: {type(error).__name__}: {error}."
+                f"The law of {self.name!r} failed at {_where(t, x, xdot)}: {type(error).__name__}: "
+                f"{str(error).rstrip('.')}."
             )
             self._failure.__cause__ = error
             return math.nan

@@ -110,7 +110,7 @@ def _within(knots: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     return k, inside - knots[k], s - inside
 
 
-@njit(error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def surface_at(address: int, n: int, m: int, outside: int, period: float, x: float, xdot: float) -> float:
     """The value at `x`, `xdot` of the surface with the data at an address (see `ForceMap`)."""
     if period > 0.0:

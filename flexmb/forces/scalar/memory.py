@@ -21,7 +21,7 @@ def _loaded(typingctx: Any, address: Any, index: Any) -> Any:
 number_at: Any = _loaded
 
 
-@njit
+@njit(cache=True)
 def interval_of(address: int, n: int, s: float) -> int:
     """The interval 0 to n - 2 of the increasing numbers (n,) at an address that contains `s`, or is nearest to it."""
     low, high = 0, n - 1
@@ -34,7 +34,7 @@ def interval_of(address: int, n: int, s: float) -> int:
     return low
 
 
-@njit
+@njit(cache=True)
 def repeated(s: float, first: float, period: float) -> float:
     """The number in the first period from `first` on that is whole periods from `s`."""
     return s - period * float((s - first) // period)

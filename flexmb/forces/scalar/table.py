@@ -121,7 +121,7 @@ class Table:
         return njit(lambda t, x, xdot: curve_at(address, knots, outside, period, t))
 
 
-@njit(error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def curve_at(address: int, knots: int, outside: int, period: float, s: float) -> float:
     """The value at `s` of the curve with the data at an address (see `Table`)."""
     first, last = number_at(address, 0), number_at(address, knots - 1)

@@ -8,6 +8,7 @@ import pytest
 
 import flexmb
 from flexmb.errors import ExpressionError, LawError
+from flexmb.study import adjoint_gradient
 from flexmb.study.gradients.held import held_by
 from flexmb.study.identity import identity
 
@@ -157,3 +158,18 @@ def test_an_expression_is_its_content():
     assert before == held_by(law) == held_by(same) != held_by(other)
     assert identity(law=law) == identity(law=same) != identity(law=other)
     assert str(law) == "-k*x with k = 2"
+
+
+def test_the_adjoint_derivative_by_a_parameter():
+    """A mass on `-k x`: its position after T changes with k as the closed form does."""
+    duration, k = 0.5, 40.0
+
+    def model(k):
+        return oscillator(motor={"effort": flexmb.expression("-k*x", k=k)})
+
+    found = adjoint_gradient(
+        model, {"k": k}, duration, lambda r: r.coordinate("rail"), over="final", step=5e-4, output_step=5e-4
+    )
+    w = np.sqrt(k)
+    exact = (2 * duration * np.cos(w * duration) / w - 2 * np.sin(w * duration) / w**2) / (2 * w)
+    assert found.of("result")[0] == pytest.approx(exact, rel=1e-4)

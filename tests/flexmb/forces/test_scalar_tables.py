@@ -220,8 +220,8 @@ def test_a_law_costs_less_than_a_third_of_a_microsecond():
 
         loop(10)
         spent = []
-        for _ in range(5):
-            begin = time.perf_counter()
-            loop(20_000)
-            spent.append((time.perf_counter() - begin) / 20_000)
+        for _ in range(20):  # the least: other processes disturb single ones
+            begin = time.process_time()
+            loop(5_000)
+            spent.append((time.process_time() - begin) / 5_000)
         assert min(spent) < 0.3e-6

@@ -5,7 +5,7 @@ from io import StringIO
 from pathlib import Path
 
 import numpy as np
-import scipy.io
+import scipy
 import scipy.sparse as sp
 
 from fem.errors import MatrixError

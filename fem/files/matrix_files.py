@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import scipy.io
+import scipy
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.signal import periodogram
 
 from fem.errors import unknown_name
 from fem.shown import shown
@@ -106,7 +106,7 @@ class Comparison:
             raise MechanismError("A spectrum needs evenly spaced times: give output_step=.")
         found, frequencies = {}, np.zeros(0)
         for name, result in self.results.items():
-            frequencies, power = periodogram(
+            frequencies, power = scipy.signal.periodogram(
                 measure(result)[:count],
                 1 / float(np.diff(self.t[:count]).mean()),
                 "hann",

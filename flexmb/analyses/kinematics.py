@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from fem.renamed import refuse_old_names
 from flexmb.analyses.mobility import mobility
@@ -86,7 +86,7 @@ def joint_sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Jo
     for k in range(1, len(wanted) - 1):
         if dexterity[k] <= dexterity[k - 1] and dexterity[k] < dexterity[k + 1]:
             span = np.sort(wanted[[k - 1, k + 1]])
-            lowest = minimize_scalar(
+            lowest = scipy.optimize.minimize_scalar(
                 near, bounds=span, args=(k,), method="bounded", options={"xatol": 1e-9 * np.ptp(span)}
             )
             if lowest.fun < SINGULAR * max(dexterity):

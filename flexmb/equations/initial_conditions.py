@@ -276,7 +276,7 @@ def _scale_of_rows(mechanism: Mechanism) -> np.ndarray:
 def _with_strain(flat: CompiledModel) -> list[np.ndarray]:
     """Mass matrices of the undeformed bodies plus, for elastic coordinates, the stiffness divided by the square of the
     lowest frequency, so that stiff coordinates contribute little to the closure of joints."""
-    masses, first = masses_at_rest(flat), 0
+    masses, first = [M.copy() for M in masses_at_rest(flat)], 0
     for b, m in enumerate(flat.modes):
         masses[b][range(6, 6 + m), range(6, 6 + m)] += flat.stiffness[first : first + m] / flat.stiffness.min()
         first += m

@@ -17,6 +17,7 @@ import scipy.sparse.linalg as spla
 
 from fem.errors import MatrixError
 from flexmb.kernels.base.data import GROUND, CompiledModel
+from flexmb.kernels.base.pointed import remembered
 
 DEPENDENT = 1e-7
 """Singular value of the scaled joint equations, relative to the largest, below which they are taken as dependent."""
@@ -42,13 +43,14 @@ def as_sparse(flat: CompiledModel, G: np.ndarray) -> sp.csr_matrix:
     return sp.csr_matrix((entries, places), shape=(len(G), int(flat.v_start[-1])))
 
 
-def masses_at_rest(flat: CompiledModel) -> list[np.ndarray]:
+@remembered
+def masses_at_rest(flat: CompiledModel) -> tuple[np.ndarray, ...]:
     """Mass matrices (6+m, 6+m) of the undeformed bodies."""
     found = []
     for b, m in enumerate(flat.modes):
         Mre = flat.rest_Mre[b][:, :m]
         found.append(np.block([[flat.rest_Mrr[b], Mre], [Mre.T, np.eye(m)]]))
-    return found
+    return tuple(found)
 
 
 def mass_root(masses: Sequence[np.ndarray], deform: bool) -> sp.csr_matrix:
@@ -73,6 +75,7 @@ def mass_root(masses: Sequence[np.ndarray], deform: bool) -> sp.csr_matrix:
     return _block_diagonal(roots)
 
 
+@remembered
 def displacement_root(flat: CompiledModel) -> sp.csr_matrix:
     """The corresponding root (nv, nv) of a metric without masses: displacements of mass centres, rotations times the
     length of the mechanism, and mean elastic displacements of each body."""
@@ -176,6 +179,7 @@ def _least_of_dependent(J: sp.csr_matrix, target: np.ndarray, flat: CompiledMode
     return np.asarray(root @ y)
 
 
+@remembered
 def spread(flat: CompiledModel) -> tuple[float, int, int]:
     """Ratio of the smallest to the largest inertia of a mechanism, and the indices of the two bodies.
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
-from scipy.optimize import linear_sum_assignment
 
 from fem.renamed import refuse_old_names
 from fem.shown import shown
@@ -196,7 +196,7 @@ def continued(before: Vibration, found: Vibration, weight: np.ndarray) -> Vibrat
             spaces[np.ix_(old, new)] = np.linalg.norm(_space(a[:, old]).conj().T @ _space(b[:, new]), 2) ** 2
     scale = np.abs(before.eigenvalues).max(initial=0.0) or 1.0
     apart = np.abs(before.eigenvalues[:, None] - found.eigenvalues[None, :]) / scale
-    chosen = np.asarray(linear_sum_assignment(apart - 0.5 * (alike + spaces))[1])
+    chosen = np.asarray(scipy.optimize.linear_sum_assignment(apart - 0.5 * (alike + spaces))[1])
     shapes = found.shapes[:, chosen]
     for group in groups:
         mine = np.flatnonzero(np.isin(chosen, group))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.signal import StateSpace
 
 from fem.shown import shown
 from flexmb.errors import LinearError
@@ -91,7 +91,9 @@ def frequency_response(
     return Response(f, values, p.inputs, p.outputs)
 
 
-def state_space(linear: LinearisedModel, inputs: Iterable[str], outputs: Mapping[str, Output]) -> StateSpace:
+def state_space(
+    linear: LinearisedModel, inputs: Iterable[str], outputs: Mapping[str, Output]
+) -> "scipy.signal.StateSpace":
     """The small motions as `scipy.signal.StateSpace`; for python-control `control.ss(p.A, p.B, p.C, p.D)`.
 
     The states are the independent coordinates, the imposed motions, and the rates of both. The inputs have the given
@@ -114,4 +116,4 @@ def state_space(linear: LinearisedModel, inputs: Iterable[str], outputs: Mapping
     C = np.hstack([p.Z[0], p.Z[1]]) + p.Z[2] @ accelerations[:, : 2 * n]
     E = p.Z[2] @ accelerations[:, 2 * n :]
     E[:, ~p.is_motion] += p.direct
-    return StateSpace(A, B, C, E)
+    return scipy.signal.StateSpace(A, B, C, E)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.interpolate import CubicSpline
 
 from fem.renamed import refuse_old_names
 from fem.shown import shown
@@ -255,7 +255,7 @@ def table(times: np.ndarray | list, values: np.ndarray | list, *, feature: float
             f"A table needs at least 4 finite points at strictly increasing times; found shapes {t.shape} and "
             f"{y.shape}."
         )
-    spline = CubicSpline(t, y)
+    spline = scipy.interpolate.CubicSpline(t, y)
 
     def inside(order: int) -> Callable[[Any], Any]:
         def f(at: Any) -> Any:

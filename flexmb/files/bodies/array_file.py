@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
+import scipy
 
 from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants

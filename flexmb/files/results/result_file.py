@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import PPoly
+import scipy
 
 from fem.errors import FlexmbError
 from flexmb.errors import FileError
@@ -196,7 +196,7 @@ def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> TimeF
     return TimeFunction(column(0), column(1), column(2), text)
 
 
-def _quintic(t: np.ndarray, values: np.ndarray) -> PPoly:
+def _quintic(t: np.ndarray, values: np.ndarray) -> "scipy.interpolate.PPoly":
     """The piecewise quintic Hermite polynomial with the given value, rate and acceleration (nt, 3) at `t`."""
     h = np.diff(t)
     c0, c1, c2 = values[:-1, 0], h * values[:-1, 1], h**2 * values[:-1, 2] / 2
@@ -204,4 +204,4 @@ def _quintic(t: np.ndarray, values: np.ndarray) -> PPoly:
     e = h * values[1:, 1] - c1 - 2 * c2
     g = h**2 * values[1:, 2] - 2 * c2
     c3, c4, c5 = 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
-    return PPoly(np.stack([c5 / h**5, c4 / h**4, c3 / h**3, c2 / h**2, c1 / h, c0]), t)
+    return scipy.interpolate.PPoly(np.stack([c5 / h**5, c4 / h**4, c3 / h**3, c2 / h**2, c1 / h, c0]), t)

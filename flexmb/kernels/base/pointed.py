@@ -7,7 +7,8 @@ call. The table is constant, so that the compiler can reuse loaded values.
 """
 
 import hashlib
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -26,6 +27,7 @@ from numba.extending import (
 )
 
 Record = TypeVar("Record")
+Value = TypeVar("Value")
 
 
 class PointedType(types.Type):
@@ -72,6 +74,7 @@ class Pointed:
 
     def __init__(self, record: Any) -> None:
         self.record, table = record, list[int]()
+        self.values: dict[str, Any] = {}  # see `remembered`
         for value in record:
             if isinstance(value, np.ndarray):
                 table += [0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides]
@@ -93,6 +96,24 @@ def pointed(record: Record) -> Record:
     """`record`, a named tuple of arrays and integers, in the form for kernels. Entries of its arrays can be changed,
     but the arrays cannot be replaced."""
     return record if config.DISABLE_JIT else cast(Record, Pointed(record))  # type: ignore[attr-defined]
+
+
+def remembered(function: Callable[[Any], Value]) -> Callable[[Any], Value]:
+    """Decorator of a function of one record: its value is computed once and kept with a pointed record.
+
+    The arrays on which the value depends must not change, and the caller must not change the value.
+    """
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def known(record: Any) -> Value:
+        if not isinstance(record, Pointed):
+            return function(record)
+        if name not in record.values:
+            record.values[name] = function(record)
+        return record.values[name]
+
+    return known
 
 
 def fields_of(record: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ Source: Schonemann, "A generalized solution of the orthogonal Procrustes problem
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from flexmb.bodies.body import Body
 from flexmb.bodies.subspace import transformed
@@ -103,7 +103,7 @@ def _turn(body: Body, like: Body, near: float) -> np.ndarray:
         return np.eye(0)
     a, b = _shapes(body, like)
     agreement = np.abs(a.T @ b) / np.outer(*(np.linalg.norm(x, axis=0) + 1e-300 for x in (a, b)))
-    found = linear_sum_assignment(-(agreement**2) + _farther(body, like), maximize=False)[0:2]
+    found = scipy.optimize.linear_sum_assignment(-(agreement**2) + _farther(body, like), maximize=False)[0:2]
     partner = np.empty(m, dtype=int)
     partner[found[1]] = found[0]
     T = np.zeros((m, m))

@@ -74,7 +74,7 @@ class Pointed:
 
     def __init__(self, record: Any) -> None:
         self.record, table = record, list[int]()
-        self.values: dict[str, Any] = {}  # see `remembered`
+        self._remembered: dict[str, Any] = {}  # see `remembered`
         for value in record:
             if isinstance(value, np.ndarray):
                 table += [0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides]
@@ -109,9 +109,9 @@ def remembered(function: Callable[[Any], Value]) -> Callable[[Any], Value]:
     def known(record: Any) -> Value:
         if not isinstance(record, Pointed):
             return function(record)
-        if name not in record.values:
-            record.values[name] = function(record)
-        return record.values[name]
+        if name not in record._remembered:
+            record._remembered[name] = function(record)
+        return record._remembered[name]
 
     return known
 

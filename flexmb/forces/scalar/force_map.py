@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from jaxtyping import Float
 from numba import njit
 from numpy.typing import ArrayLike
-from scipy.interpolate import PchipInterpolator
 
 from fem.shown import shown
 from flexmb.errors import TableError
@@ -195,12 +195,12 @@ def _force_map(
         raise TableError(f"{what}: expected numbers values and scale; found {values!r} and {scale!r}.") from None
     require_finite(grid, (len(axis), len(rates)), what, places)
     knots, surface = (axis, grid) if period is None else closed(axis, grid, period, what)
-    along = PchipInterpolator(knots, surface, axis=0)(knots, 1)
+    along = scipy.interpolate.PchipInterpolator(knots, surface, axis=0)(knots, 1)
     if period is not None:
         middle = slice((len(knots) - 1) // 3, 2 * (len(knots) - 1) // 3 + 1)
         knots, surface, along = knots[middle], surface[middle], along[middle]
-    across = PchipInterpolator(rates, surface, axis=1)(rates, 1)
-    both = PchipInterpolator(rates, along, axis=1)(rates, 1)
+    across = scipy.interpolate.PchipInterpolator(rates, surface, axis=1)(rates, 1)
+    both = scipy.interpolate.PchipInterpolator(rates, along, axis=1)(rates, 1)
     data = np.concatenate([knots, rates, _patches(knots, rates, surface, along, across, both).ravel()])
     for array in (axis, rates, grid, data):
         array.flags.writeable = False

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from jaxtyping import Float
 from numba import njit
 from numpy.typing import ArrayLike
-from scipy.interpolate import PchipInterpolator
 
 from fem.shown import shown
 from flexmb.errors import TableError
@@ -231,7 +231,7 @@ def _table(
         raise TableError(f"{what}: expected numbers y and scale; found {y!r} and {scale!r}.") from None
     require_finite(values, axis.shape, what, places)
     knots, curve = (axis, values) if period is None else closed(axis, values, period, what)
-    cubics = PchipInterpolator(knots, curve).c
+    cubics = scipy.interpolate.PchipInterpolator(knots, curve).c
     if period is not None:
         middle = slice((len(knots) - 1) // 3, 2 * (len(knots) - 1) // 3)
         cubics, knots = cubics[:, middle], knots[middle.start : middle.stop + 1]

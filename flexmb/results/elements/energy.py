@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.interpolate import PchipInterpolator
 
 from fem.errors import unknown_name
 from fem.shown import shown
@@ -135,7 +135,7 @@ def _integral(t: np.ndarray, power: np.ndarray) -> np.ndarray:
         return np.zeros(len(t))
     if not np.isfinite(power).all():
         return np.full(len(t), np.nan)
-    return np.asarray(PchipInterpolator(t, power).antiderivative()(t))
+    return np.asarray(scipy.interpolate.PchipInterpolator(t, power).antiderivative()(t))
 
 
 def _of_element(motion: Motion, name: str) -> ElementEnergy:

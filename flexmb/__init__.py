@@ -36,9 +36,11 @@ from flexmb.errors import (
     AssemblyError,
     AssemblyWarning,
     ChangeError,
+    CoarseOutputWarning,
     EnergyBalanceWarning,
     EquilibriumError,
     EventError,
+    ExpressionError,
     FeedforwardWarning,
     FileError,
     GimbalLockWarning,
@@ -64,11 +66,16 @@ from flexmb.errors import (
     SmallDeformationWarning,
     StressError,
     StudyError,
+    TableError,
+    TableRangeWarning,
     TiltError,
     UnilateralError,
     UnitError,
     UnresolvedWarning,
 )
+from flexmb.forces.scalar.expression import expression
+from flexmb.forces.scalar.force_map import force_map, force_map_from_csv
+from flexmb.forces.scalar.table import table, table_from_csv
 from flexmb.integrators.bdf import BDF
 from flexmb.integrators.energy_momentum import EnergyMomentum
 from flexmb.integrators.explicit import Explicit
@@ -98,6 +105,7 @@ __all__ = [
     "Body",
     "BodyInterface",
     "ChangeError",
+    "CoarseOutputWarning",
     "Comparison",
     "ConvergenceError",
     "EnergyBalanceWarning",
@@ -106,6 +114,7 @@ __all__ = [
     "Evaluation",
     "EventError",
     "Explicit",
+    "ExpressionError",
     "FactorisationError",
     "FeedforwardWarning",
     "FileError",
@@ -154,6 +163,8 @@ __all__ = [
     "Study",
     "StudyError",
     "System",
+    "TableError",
+    "TableRangeWarning",
     "TiltError",
     "UnilateralError",
     "UnitError",
@@ -166,8 +177,11 @@ __all__ = [
     "constraint_jacobian",
     "constraint_values",
     "evaluate",
+    "expression",
     "fem",
     "flexible_body",
+    "force_map",
+    "force_map_from_csv",
     "full_factorial",
     "law",
     "lie",
@@ -179,6 +193,8 @@ __all__ = [
     "simulate",
     "solids",
     "split",
+    "table",
+    "table_from_csv",
     "time_functions",
     "uniform_rod",
 ]

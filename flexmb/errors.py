@@ -43,6 +43,20 @@ class LawError(FlexmbError, RuntimeError):
     """
 
 
+class ExpressionError(FlexmbError, ValueError):
+    """The text of a force law is not an expression of the allowed form.
+
+    Raised when an expression is made, in Python or from a model file, with the column in its text.
+    """
+
+
+class TableError(FlexmbError, ValueError):
+    """The points of a force law are not a function, cannot be read, or do not contain a requested value.
+
+    Raised when a table or a force map is made or read, and when it is evaluated outside its range.
+    """
+
+
 class AssemblyError(FlexmbError, ValueError):
     """The joints contradict each other or the given initial state.
 
@@ -217,6 +231,20 @@ class UnresolvedWarning(FlexmbWarning):
     """A fixed step is too long to resolve a function of time.
 
     Raised before the first step; the message names the element, and a step that resolves the function.
+    """
+
+
+class TableRangeWarning(FlexmbWarning):
+    """A motion left the points of a table or force map that continues outside them.
+
+    Raised at the end of a run, from the stored times; the message names the element, the range reached and the points.
+    """
+
+
+class CoarseOutputWarning(FlexmbWarning):
+    """The stored times of a motion do not resolve the powers of its elements.
+
+    Raised when the energies of the elements are computed and do not add up to the ledger.
     """
 
 

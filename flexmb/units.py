@@ -17,6 +17,7 @@ TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 FORCES = {"uN": 1e-6, "mN": 1e-3, "N": 1.0, "kN": 1e3, "MN": 1e6, "dyn": 1e-5, "kgf": 9.80665, "lbf": 4.4482216152605}
 STRESSES = {"Ba": 0.1, "Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9, "Mbar": 1e11, "psi": 6894.757293168}
 ENERGIES = {"pJ": 1e-12, "nJ": 1e-9, "erg": 1e-7, "uJ": 1e-6, "mJ": 1e-3, "J": 1.0, "kJ": 1e3, "MJ": 1e6}
+POWERS = {"uW": 1e-6, "mW": 1e-3, "W": 1.0, "kW": 1e3, "MW": 1e6}
 FREQUENCIES = {"Hz": 2 * pi, "kHz": 2e3 * pi, "MHz": 2e6 * pi, "cpm": 2 * pi / 60}
 """Units by name, in those of SI; frequencies in rad/s."""
 BASE = LENGTHS | MASSES | FORCES | TIMES
@@ -34,6 +35,7 @@ DIMENSIONS: dict[str, tuple[float, float, float]] = {
     "force": (1, 1, -2),
     "moment": (2, 1, -2),
     "energy": (2, 1, -2),
+    "power": (2, 1, -3),
     "momentum": (1, 1, -1),
     "angular momentum": (2, 1, -1),
     "stress": (-1, 1, -2),
@@ -43,7 +45,7 @@ DIMENSIONS: dict[str, tuple[float, float, float]] = {
     "mass^0.5 length": (1, 0.5, 0),
 }
 """What a number measures, and the exponents of length, mass and time in its unit."""
-BY_FORCE = ("moment", "energy", "stress", "compliance")
+BY_FORCE = ("moment", "energy", "power", "stress", "compliance")
 """What is written with the unit of force, where that has a name: "N mm"."""
 ANGULAR = ("angle", "angular velocity", "angular acceleration")
 NEUTRAL = {
@@ -53,7 +55,7 @@ NEUTRAL = {
     "growth rate": "per unit of time",
 }
 """Units in a system without names."""
-NAMES = {"force": FORCES, "stress": STRESSES, "energy": ENERGIES, "frequency": FREQUENCIES}
+NAMES = {"force": FORCES, "stress": STRESSES, "energy": ENERGIES, "power": POWERS, "frequency": FREQUENCIES}
 """Units with a name of their own, by what they measure."""
 CHOICES: dict[str, Mapping[str, float]] = {
     "angle": ANGLES,
@@ -66,6 +68,7 @@ CHOICES: dict[str, Mapping[str, float]] = {
     "force": FORCES,
     "moment": MOMENTS,
     "energy": ENERGIES,
+    "power": POWERS,
     "stress": STRESSES,
     "frequency": FREQUENCIES,
 }

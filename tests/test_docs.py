@@ -238,3 +238,17 @@ def test_every_page_of_the_documentation_is_on_the_site():
                 listed |= set(page.parent.glob(f"{entry}.*")) if entry and not entry.startswith(":") else set()
     pages = [p for p in DOCS.rglob("*.md") if not {"generated", "_ext", "_static", "gallery"} & set(p.parts)]
     assert not [page for page in pages if page not in listed]
+
+
+def test_the_force_laws_of_the_manual_do_as_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = names_of("force-laws.md")
+    assert "column 10: expected one of the functions" in names["message"]
+    assert names["bounce"].verdict.sound
+    assert "bump stop, point 3: expected increasing numbers x" in names["message_of_table"]
+    assert names["gas"](0.0, 1.0 + 4 * np.pi, 0.0) == pytest.approx(80.0, rel=1e-12)
+    assert "no force element named 'strutt'. Did you mean 'strut'" in names["message_of_name"]
+    assert names["energies"]["strut"].work[-1] == pytest.approx(
+        names["bounce"].ledger.load_work[-1], abs=1e-3 * names["bounce"].ledger.exchange
+    )
+    assert names["detent"](0.0, 0.1, 0.0) < -2.0 < names["detent"](0.0, 1e-4, 0.0)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from jaxtyping import Float
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -65,17 +66,24 @@ class ForceLaw:
 
     Exceptions do not propagate through compiled code. A failed evaluation therefore returns NaN, at which the step
     fails, and stores its cause in `failure` or `stopped`.
+
+    Records of laws, such as `flexmb.expression` returns, are functions with a property `compiled`, the function that
+    numba compiled, and a method `over(t, x, xdot)` for arrays. An `interpreted` law is called as a Python function in
+    any case, which saves the time of its compilation where it is rarely called.
     """
 
-    def __init__(self, function: Callable[[float, float, float], float], name: str) -> None:
+    def __init__(
+        self, function: Callable[[float, float, float], float], name: str, *, interpreted: bool = False
+    ) -> None:
         self.function: Any = function
         self.name = name
+        self.interpreted = interpreted
         self.stopped: BaseException | None = None
         self._failure: LawError | None = None
         self._refused = np.zeros(4)  # compiled functions: 1 after a failure, then its arguments
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ForceLaw, (self.function, self.name)
+        return _law, (self.function, self.name, self.interpreted)
 
     def __call__(self, t: float, x: float, xdot: float) -> float:
         """The effort. It is NaN if the function fails, with the cause in `failure`, and after an interrupt."""
@@ -85,7 +93,8 @@ class ForceLaw:
             effort = float(self.function(t, x, xdot))
         except Exception as error:
             self._failure = LawError(
-                f"The law of {self.name!r} failed at {_where(t, x, xdot)}: {type(error).__name__}: {error}."
+                f"The law of {self.name!r} failed at {_where(t, x, xdot)}: {type(error).__name__}: "
+                f"{str(error).rstrip('.')}."
             )
             self._failure.__cause__ = error
             return math.nan
@@ -95,6 +104,22 @@ class ForceLaw:
         if not math.isfinite(effort) and math.isfinite(x) and math.isfinite(xdot):
             self._failure = LawError(f"The law of {self.name!r} returned {effort} at {_where(t, x, xdot)}.")
         return effort
+
+    def over(
+        self, t: Float[np.ndarray, "nt"], x: Float[np.ndarray, "nt"], xdot: Float[np.ndarray, "nt"]
+    ) -> Float[np.ndarray, "nt"]:
+        """The efforts (nt,) at the times `t` (nt,), coordinates `x` (nt,) and rates `xdot` (nt,).
+
+        Raises `LawError` when the function fails.
+        """
+        several = getattr(self.function, "over", None)
+        try:
+            if several is not None:
+                return np.array(several(t, x, xdot), dtype=float)
+            states = zip(t.tolist(), x.tolist(), xdot.tolist(), strict=True)
+            return np.array([float(self.function(*state)) for state in states])
+        except Exception as error:
+            raise LawError(f"The law of {self.name!r} failed: {type(error).__name__}: {error}") from error
 
     def forget(self) -> None:
         """Clear recorded failures at the beginning of a run."""
@@ -112,12 +137,13 @@ class ForceLaw:
 
     @cached_property
     def _callback(self) -> Any:
-        if hasattr(self.function, "py_func"):
+        function = self.function if self.interpreted else getattr(self.function, "compiled", self.function)
+        if hasattr(function, "py_func") and not self.interpreted:
             try:
-                self.function.compile(SIGNATURE)
-                in_python = any(made.lifted for made in self.function.overloads.values())
+                function.compile(SIGNATURE)
+                in_python = any(made.lifted for made in function.overloads.values())
                 if not in_python:
-                    return _guarded(self.function, self._refused.ctypes.data).ctypes
+                    return _guarded(function, self._refused.ctypes.data).ctypes
             except numba.core.errors.NumbaError as error:
                 raise LawError(
                     f"The law of {self.name!r} cannot be compiled for (t, x, xdot) as floats: "
@@ -132,6 +158,10 @@ class ForceLaw:
         KNOWN[address] = self
         listen()
         return address
+
+
+def _law(function: Callable[[float, float, float], float], name: str, interpreted: bool) -> ForceLaw:
+    return ForceLaw(function, name, interpreted=interpreted)
 
 
 def _where(t: float, x: float, xdot: float) -> str:

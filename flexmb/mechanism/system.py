@@ -396,8 +396,9 @@ class System:
         """Add a spring and damper along the line between two places.
 
         - `length`: free length (default: the initial distance).
-        - `law(t, stretch, rate)`: an additional force, positive if it pushes the ends apart, in Python or compiled with
-          `numba.njit` (see `flexmb.mechanism.force_law.ForceLaw`).
+        - `law(t, stretch, rate)`: an additional force, positive if it pushes the ends apart: `flexmb.expression`,
+          `flexmb.table`, a law of `flexmb.forces`, or a function, in Python or compiled with `numba.njit` (see
+          `flexmb.mechanism.force_law.ForceLaw`). The stretch is the distance minus `length`.
 
         Raises `MechanismError` when an end is not a place, the ends coincide, or a constant is negative.
         """
@@ -515,16 +516,19 @@ class System:
         name: str,
         joint: str,
         *,
-        stiffness: float,
+        stiffness: float = 0.0,
         damping: float = 0.0,
         free: float = 0.0,
+        law: Effort | None = None,
         dof: str | None = None,
     ) -> None:
         """Add a spring and damper in the free motion of a joint, for instance a torsion spring in a hinge.
 
-        `free` is the coordinate at which the spring is relaxed; `dof` is as in `drive`.
+        - `free`: the coordinate at which the spring is relaxed. `dof` is as in `drive`.
+        - `law(t, x, xdot)`: an additional effort on the second body, a function of the coordinate `x` beyond `free` and
+          of its rate, as in `spring_damper`.
         """
-        self._joint_force(name, joint, dof, stiffness, damping, free, None)
+        self._joint_force(name, joint, dof, stiffness, damping, free, law)
 
     @renamed(along="dof", drag="damping")
     def motor(
@@ -540,9 +544,9 @@ class System:
         bodies.
 
         `effort` is a number, a function of time, or a function `effort(t, x, xdot)` of time, joint coordinate (angles
-        are continuous) and its rate, such as a controller or a nonlinear spring, in Python or compiled with
-        `numba.njit` (see `flexmb.mechanism.force_law.ForceLaw`). It must be smooth on the scale of a step. `dof` is as
-        in `drive`.
+        are continuous) and its rate, such as a controller or a nonlinear spring: `flexmb.expression`, `flexmb.table`, a
+        law of `flexmb.forces`, or a function, in Python or compiled with `numba.njit` (see
+        `flexmb.mechanism.force_law.ForceLaw`). It must be smooth on the scale of a step. `dof` is as in `drive`.
         """
         self._joint_force(name, joint, dof, 0.0, damping, 0.0, effort)
 

@@ -10,12 +10,15 @@ from matplotlib.axes import Axes
 
 from flexmb.analyses.compare import Comparison
 from flexmb.errors import PictureError
-from flexmb.plots.axes import BLUE, GREEN, GREY, INK, ORANGE, Plot, colours, finished, name_curves
+from flexmb.plots.axes import BLUE, COLOURS, GREEN, GREY, INK, ORANGE, Plot, colours, finished, name_curves
+from flexmb.results.elements.energy import EnergyByElement
 from flexmb.results.joint_motion import joint_dofs
 from flexmb.results.result import Result
 from flexmb.results.stress import LargestStress
 from flexmb.units import shown_units
 
+DASHES = ("-", "--", ":", "-.")
+"""Styles of lines of the same colour."""
 MOST = 8
 """Largest number of joint coordinates in a plot for which the caller names no measures."""
 
@@ -226,3 +229,45 @@ def plot_stress(
     for axis in (left, right):
         axis.set_ylim(0, None)
     return finished(figure, [left, right], path)
+
+
+def plot_energy_by_element(
+    energies: EnergyByElement,
+    path: str | Path | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot what elements store, dissipate and do over time, one pair of axes each; the figure and its axes.
+
+    The `MOST` elements with the largest range are drawn; an element has the same line in all of them. `path`, `unit`,
+    `units` as of `plot_measures`, for time and energy. Raises `PictureError` when no element has any energy, or the
+    file cannot be written, and `UnitError` for other units.
+    """
+    table = energies.columns()
+    time = table.pop("t")
+    groups: dict[str, list[str]] = {}
+    for name in table:
+        groups.setdefault(name.rpartition(" ")[2], []).append(name)
+    if not groups:
+        raise PictureError("No element stores, dissipates or does anything; there is nothing to plot.")
+    show = shown_units(units, unit, "time", "energy")
+    figure, grid = plt.subplots(
+        len(groups), 1, figsize=(9, 1.2 + 2.4 * len(groups)), sharex=True, squeeze=False, layout="constrained"
+    )
+    axes = list(grid[:, 0])
+    order = list(dict.fromkeys(name.rpartition(" ")[0] for name in table))
+    for axis, (sort, names) in zip(axes, groups.items(), strict=True):
+        largest = sorted(names, key=lambda name: -float(np.ptp(table[name].values)))[:MOST]
+        for name in largest:
+            element = name.removesuffix(f" {sort}")
+            dash, k = divmod(order.index(element), len(COLOURS))
+            style = {"color": COLOURS[k], "linestyle": DASHES[dash % len(DASHES)]}
+            values = show["energy"].factor * table[name].values
+            axis.plot(show["time"].factor * time.values, values, lw=1.4, label=element, **style)
+        axis.set_ylabel(show["energy"].label("energy"))
+        axis.set_title({"stored": "stored", "heat": "heat", "work": "work done"}[sort], fontsize=9, loc="left")
+    for axis in axes:
+        name_curves(axis)
+    axes[-1].set_xlabel(show["time"].label("time"))
+    return finished(figure, axes, path)

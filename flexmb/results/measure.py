@@ -54,6 +54,12 @@ def _numbers(text: str) -> list[float] | None:
         return None
 
 
+def _wrench(result: Any, name: str) -> np.ndarray:
+    """The reaction of a joint, or the force and moment of a force element or load."""
+    others = {*result.mechanism.force_elements, *(load.name for load in result.mechanism.loads)}
+    return result.force(name) if name in others else result.reaction(name)
+
+
 VECTORS: dict[str, tuple[Callable[[Any, str], np.ndarray], str]] = {
     "position": (_at("position"), "length"),
     "velocity": (_at("velocity"), "velocity"),
@@ -61,8 +67,8 @@ VECTORS: dict[str, tuple[Callable[[Any, str], np.ndarray], str]] = {
     "rotation": (lambda result, name: result.angular_velocity(name), "angular velocity"),
     "angular-acceleration": (lambda result, name: result.angular_acceleration(name), "angular acceleration"),
     "deflection": (lambda result, marker: result.deflection(marker), "length"),
-    "force": (lambda result, joint: result.reaction(joint)[:, :3], "force"),
-    "moment": (lambda result, joint: result.reaction(joint)[:, 3:], "moment"),
+    "force": (lambda result, name: _wrench(result, name)[:, :3], "force"),
+    "moment": (lambda result, name: _wrench(result, name)[:, 3:], "moment"),
     "mass-centre": (lambda result, name: result.mass_centre(None if name == WHOLE else name), "length"),
     "momentum": (_momentum, "momentum"),
     "angular-momentum": (_angular_momentum, "angular momentum"),
@@ -77,14 +83,21 @@ SCALARS: dict[str, tuple[str, dict[str, str]]] = {
     ),
 }
 """Methods of a result for the degrees of freedom of joints, and what they measure."""
+ELEMENTS: dict[str, dict[str, str]] = {
+    "effort": {"rotation": "moment", "translation": "force", "length": "force"},
+    "stretch": {"rotation": "angle", "translation": "length", "length": "length"},
+    "stretch-rate": {"rotation": "angular velocity", "translation": "velocity", "length": "velocity"},
+}
+"""Methods of a result for the coordinates of force elements, and what they measure."""
 FORM = (
     "KIND:NAME:AXIS with AXIS x, y, z or size, and KIND position, velocity, acceleration (NAME a marker such as "
     "rod.end, a body, BODY@x,y,z or BODY@node NUMBER), rotation or angular-acceleration (a marker or body), deflection "
-    "(a marker), "
-    "force or moment (a joint), mass-centre, momentum, angular-momentum (a body, or * for the whole mechanism; "
-    "BODY@MARKER or BODY@x,y,z: about that point instead of the mass centre); KIND:JOINT or KIND:JOINT:DOF with KIND "
-    "coordinate, rate or joint-acceleration; or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, z), "
-    "rotation-vector (x, y, z) or a sequence such as ZYX (1, 2, 3)"
+    "(a marker), force or moment (a joint, a force element or a load), mass-centre, momentum, angular-momentum (a "
+    "body, or * for the whole mechanism; BODY@MARKER or BODY@x,y,z: about that point instead of the mass centre); "
+    "KIND:JOINT or KIND:JOINT:DOF with KIND coordinate, rate or joint-acceleration; KIND:ELEMENT or KIND:ELEMENT:DOF "
+    "with KIND effort, stretch or stretch-rate (a force element); power:NAME (a force element, a load or a driven "
+    "joint); or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, z), rotation-vector (x, y, z) or a "
+    "sequence such as ZYX (1, 2, 3)"
 )
 
 
@@ -108,13 +121,17 @@ def _read(text: str) -> Callable[[Any], Column]:
     kind, _, rest = text.partition(":")
     if kind in SCALARS and rest:
         return _coordinate(kind, *rest.partition(":")[::2])
+    if kind in ELEMENTS and rest:
+        return _element(kind, *rest.partition(":")[::2])
+    if kind == "power" and rest:
+        return lambda result: Column(result.power(rest), "power")
     if kind == "attitude":
         return _attitude(text, rest)
     name, _, axis = rest.rpartition(":")
     if not name or not axis:
         raise MeasureError(f"A measure is {FORM}; found {text!r}.")
     if kind not in VECTORS:
-        raise MeasureError(unknown_name("measure", kind, [*VECTORS, *SCALARS, "attitude"]))
+        raise MeasureError(unknown_name("measure", kind, [*VECTORS, *SCALARS, *ELEMENTS, "power", "attitude"]))
     if axis not in ("x", "y", "z", "size"):
         raise MeasureError(f"The axis of a measure is x, y, z or size; found {axis!r} in {text!r}.")
     vectors, dimension = VECTORS[kind]
@@ -130,6 +147,16 @@ def _coordinate(kind: str, joint: str, dof: str) -> Callable[[Any], Column]:
     def values(result: Any) -> Column:
         found = getattr(result, method)(joint, dof or None)
         return Column(found, dimensions[result.joint_dof(joint, dof or None).partition(" ")[0]])
+
+    return values
+
+
+def _element(kind: str, element: str, dof: str) -> Callable[[Any], Column]:
+    method, dimensions = kind.replace("-", "_"), ELEMENTS[kind]
+
+    def values(result: Any) -> Column:
+        found = getattr(result, method)(element, dof or None)
+        return Column(found, dimensions[(dof or result.element_dofs(element)[0]).partition(" ")[0]])
 
     return values
 

@@ -1,7 +1,7 @@
 """`Result`: the motion of a mechanism with its reactions and its energy ledger."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +13,7 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from fem.renamed import refuse_old_names, renamed
 from fem.shown import shown
-from flexmb.errors import FileError, MechanismError
+from flexmb.errors import FileError, MechanismError, TableRangeWarning
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
 from flexmb.kernels.equations.postprocess import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.attachments import vector
@@ -22,6 +22,10 @@ from flexmb.mechanism.joints import turns
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State, Topology
 from flexmb.results.attitude import attitude_as
+from flexmb.results.elements.energy import EnergyByElement, energy_by_element
+from flexmb.results.elements.forces import element_force, power_of, row_effort
+from flexmb.results.elements.motion import element_dofs, element_row, row_motion
+from flexmb.results.elements.ranges import beyond_tables
 from flexmb.results.joint_motion import chosen_dof, coordinate_motion, joint_dofs
 from flexmb.results.ledger import Ledger
 from flexmb.results.measure import column
@@ -279,6 +283,59 @@ class Result:
             )
         return -np.asarray(self.multipliers[:, rows[0]])
 
+    # force elements ---------------------------------------------------------------------------------------------------
+
+    def element_dofs(self, element: str) -> tuple[str, ...]:
+        """The names of the coordinates of a force element: "length" of a spring between places, else "translation x" to
+        "rotation z" in the axes of its first marker; a bushing has all six.
+
+        Raises `MechanismError` when there is no force element of this name.
+        """
+        return element_dofs(self.mechanism, element)
+
+    def force(self, element: str) -> Float[np.ndarray, "nt 6"]:
+        """Force and moment (nt, 6) that a force element exerts on its second body at that body's marker, or a load on
+        its body at its place, in world axes.
+
+        Raises `MechanismError` when there is neither of this name, `LawError` when a law fails.
+        """
+        return element_force(self, element)
+
+    def effort(self, element: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
+        """The effort (nt,) of a force element along its coordinate: a force or a moment, positive if it increases the
+        coordinate.
+
+        That of a spring under tension is negative. `dof` is one of `element_dofs(element)` and may be omitted if there
+        is one only. Raises `MechanismError` when there is no such element, `JointError` for `dof`, `LawError` when its
+        law fails.
+        """
+        return row_effort(self, element_row(self.mechanism, element, dof)).total
+
+    def stretch(self, element: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
+        """The coordinate (nt,) of a force element beyond its free length or angle (radians); `dof` and errors as of
+        `effort`."""
+        return row_motion(self, self.mechanism.rows[element_row(self.mechanism, element, dof)]).stretch
+
+    def stretch_rate(self, element: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
+        """The rate (nt,) of `stretch`; `dof` and errors as there."""
+        return row_motion(self, self.mechanism.rows[element_row(self.mechanism, element, dof)]).rate
+
+    def power(self, element: str) -> Float[np.ndarray, "nt"]:
+        """The power (nt,) that a force element, a load or the drivers of a joint deliver to the bodies.
+
+        That of a spring is positive while it gives back energy, that of a damper is negative. Raises `MechanismError`
+        when there is nothing of this name, `LawError` when a law fails.
+        """
+        return power_of(self, self.multipliers, element)
+
+    def energy_by_element(self) -> EnergyByElement:
+        """What every spring, damper, motor, load, driver and flexible body stores, dissipates and does.
+
+        Warns with `CoarseOutputWarning` when the stored times do not resolve the powers; raises `LawError` when a law
+        fails.
+        """
+        return energy_by_element(self, self.multipliers, self.ledger)
+
     # momenta ----------------------------------------------------------------------------------------------------------
 
     def mass_centre(self, body: str | None = None) -> Float[np.ndarray, "nt 3"]:
@@ -314,7 +371,7 @@ class Result:
 
         - `measures`: texts as of `flexmb.results.measure.measure`, such as "acceleration:rod.small:x"; the default is
           everything of the whole mechanism: positions of frames and interfaces, deflections, elastic coordinates,
-          joint coordinates and rates, reactions, and energies.
+          joint coordinates and rates, reactions, stretches, efforts and powers of force elements, and energies.
 
         Raises `MeasureError` for a text that is no measure.
         """
@@ -344,6 +401,16 @@ class Result:
             reaction = self.reaction(joint.name)
             put(f"{joint.name} force", reaction[:, :3], "force")
             put(f"{joint.name} moment", reaction[:, 3:], "moment")
+        for element in self.mechanism.force_elements:
+            for dof in self.element_dofs(element):
+                turning, several = dof.startswith("rotation"), f" {dof}" if len(self.element_dofs(element)) > 1 else ""
+                found[f"{element}{several} stretch"] = Column(
+                    self.stretch(element, dof), "angle" if turning else "length"
+                )
+                found[f"{element}{several} effort"] = Column(
+                    self.effort(element, dof), "moment" if turning else "force"
+                )
+            found[f"{element} power"] = Column(self.power(element), "power")
         for name in (*(f.name for f in fields(self.ledger) if f.name != "t"), "residual"):
             found[f"energy {name}"] = Column(np.asarray(getattr(self.ledger, name)), "energy")
         return found
@@ -397,8 +464,9 @@ class Result:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Whether the energy balance closes, the joints stay closed, and the deformations stay small enough."""
-        return judge(self.mechanism, self.ledger, self.q, self.multipliers, self.angles, self.unresolved)
+        """Whether the energy balance closes, the joints stay closed, and deformations and laws stay in their range."""
+        found = judge(self.mechanism, self.ledger, self.q, self.multipliers, self.angles, self.unresolved)
+        return replace(found, findings=(*found.findings, *((TableRangeWarning, text) for text in beyond_tables(self))))
 
     def __str__(self) -> str:
         events = "".join(f"{event}\n" for event in self.happened[:MOST_TOLD])

@@ -26,7 +26,6 @@ from flexmb.files.models import schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
-from flexmb.mechanism.force_law import LAWS
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import Attachment, BodyHandle, System
 from flexmb.mechanism.time_functions import TimeFunction
@@ -270,7 +269,14 @@ def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
         raise MechanismError(
             "a spring needs two attachments: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
         )
-    site.system.spring_damper(keys.name, *ends, stiffness=keys.stiffness, damping=keys.damping, length=keys.length)
+    site.system.spring_damper(
+        keys.name,
+        *ends,
+        stiffness=keys.stiffness,
+        damping=keys.damping,
+        length=keys.length,
+        law=keys.force_law(site.folder),
+    )
 
 
 def _add_bushing(site: _Site, keys: schema.BushingKeys) -> None:
@@ -288,16 +294,21 @@ def _add_bushing(site: _Site, keys: schema.BushingKeys) -> None:
 
 def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
     site.system.joint_spring(
-        keys.name, keys.joint, stiffness=keys.stiffness, damping=keys.damping, free=keys.free, dof=keys.dof
+        keys.name,
+        keys.joint,
+        stiffness=keys.stiffness,
+        damping=keys.damping,
+        free=keys.free,
+        law=keys.force_law(site.folder),
+        dof=keys.dof,
     )
 
 
 def _add_motor(site: _Site, keys: schema.MotorKeys) -> None:
-    effort: Any = keys.effort
-    if keys.law is not None:
-        effort = LAWS[keys.law]
-    elif not isinstance(effort, float | int):
-        effort = effort.motion(site.folder)
+    given: Any = keys.effort
+    effort: Any = keys.force_law(site.folder)
+    if effort is None:
+        effort = given if isinstance(given, float | int) else given.motion(site.folder)
     site.system.motor(keys.name, keys.joint, effort, damping=keys.damping, dof=keys.dof)
 
 

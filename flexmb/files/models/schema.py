@@ -9,9 +9,9 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError, UnitError
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
+from flexmb.files.models.law_keys import WithLaw
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
-from flexmb.mechanism.force_law import LAWS
 from flexmb.mechanism.joints import JOINTS
 from flexmb.units import require_units
 from reduction.registry import METHODS
@@ -291,10 +291,12 @@ AnyJoint = Annotated[
 ]
 
 
-class SpringKeys(_Between):
-    """A spring and damper along the line between two attachments."""
+class SpringKeys(_Between, WithLaw):
+    """A spring and damper along the line between two attachments, with an additional law of the stretch."""
 
-    stiffness: NotNegative
+    needs: ClassVar = ("stiffness", "damping")
+    effort: str | None = None
+    stiffness: NotNegative = 0.0
     damping: NotNegative = 0.0
     length: NotNegative | None = None
 
@@ -308,50 +310,36 @@ class BushingKeys(_Between):
     free: Vector | Literal["drawn"] | None = None
 
 
-class JointSpringKeys(Keys):
-    """A spring and damper on the dof of a joint."""
+class JointSpringKeys(WithLaw):
+    """A spring and damper on the dof of a joint, with an additional law of its coordinate."""
 
     renamed: ClassVar = {"along": "dof"}
+    needs: ClassVar = ("stiffness", "damping")
+    effort: str | None = None
     name: Name
     joint: str
-    stiffness: NotNegative
+    stiffness: NotNegative = 0.0
     damping: NotNegative = 0.0
     free: float = 0.0
     dof: Literal["rotation", "translation"] | None = None
 
 
-_EFFORT = 'expected a number, or a motion such as { kind = "harmonic", ... }'
+_EFFORT = 'expected a number, an expression such as "-k*x", or a motion such as { kind = "harmonic", ... }'
 Effort = Annotated[
-    Annotated[float, Tag("<number>")] | Annotated[MotionKeys, Tag("<table>")],
+    Annotated[float, Tag("<number>")] | Annotated[str, Tag("<text>")] | Annotated[MotionKeys, Tag("<table>")],
     Discriminator(sort_of, custom_error_type="effort", custom_error_message=_EFFORT),
 ]
 
 
-def _existing_law(name: str) -> str:
-    if name not in LAWS:
-        there = unknown_name("law", name, LAWS) if LAWS else f"there is no law {name!r}; none is registered."
-        raise refusal(f"{there} Register it in the program that loads this file: @register_law({name!r})")
-    return name
-
-
-class MotorKeys(Keys):
-    """A torque or force on the dof of a joint: a number or function of time (`effort`), or a registered `law`."""
+class MotorKeys(WithLaw):
+    """A torque or force on the dof of a joint: `effort`, a number, a function of time or an expression, or a `law`."""
 
     renamed: ClassVar = {"along": "dof", "drag": "damping"}
+    effort: Effort | None = None
     name: Name
     joint: str
-    effort: Effort | None = None
-    law: Annotated[str, AfterValidator(_existing_law)] | None = None
     damping: NotNegative = 0.0
     dof: Literal["rotation", "translation"] | None = None
-
-    @model_validator(mode="after")
-    def _one_effort(self) -> Self:
-        if (self.effort is None) == (self.law is None):
-            raise refusal(
-                'a motor has either effort = (a number or a motion) or law = "name" (the name of a registered law)'
-            )
-        return self
 
 
 class LoadKeys(Keys):

@@ -12,14 +12,15 @@ import scipy
 from fem.errors import FlexmbError
 from flexmb.errors import FileError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
+from flexmb.files.results.law_tree import law_from_tree, law_tree
 from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.kernels.base.data import ANGLE, TILT
-from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.mechanism import FrameForce, Joint, Load, Marker, Mechanism, Row
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
+from flexmb.results.elements.frame import frame_answers
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles
 from flexmb.units import require_units
@@ -32,7 +33,8 @@ def save_result(result: Result, path: str | Path) -> Path:
 
     Functions of time are Python functions, and the file contains no code: it contains their descriptions, and their
     values and first two derivatives at the stored times. The loaded mechanism interpolates these; the descriptions of
-    its functions end with "(stored values)".
+    its functions end with "(stored values)". Force laws that are expressions, tables or maps are stored as they are; of
+    other functions, the file contains the efforts at the stored times.
 
     Raises `FileError` when the file cannot be written.
     """
@@ -51,6 +53,8 @@ def save_result(result: Result, path: str | Path) -> Path:
     ]
     tree["unresolved"] = list(result.unresolved)
     tree["mechanism"] = _mechanism_tree(result.mechanism, result.t)
+    tree["mechanism"]["frame_forces"] = [_frame_tree(result, force) for force in result.mechanism.frame_forces]
+    tree["laws"] = [law_tree(result, index) for index in range(len(result.mechanism.laws))]
     return write_tree(path, "result", tree)
 
 
@@ -61,7 +65,7 @@ def load_result(path: str | Path) -> Result:
     """
     tree = read_tree(path, "result")
     try:
-        mechanism = _mechanism_from_tree(tree["mechanism"], tree["t"], path)
+        mechanism = _mechanism_from_tree(tree["mechanism"], tree["t"], path, tree.get("laws"))
         require_sound_mechanism(mechanism)
         rates = {name: tree[name] for name in ("w", "wdot", "multipliers")}
         ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
@@ -118,23 +122,14 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "start_rows": _columns([row for row, _ in m.start_rows], Row),
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
         "laws": [law.name for law in m.laws],
-        "frame_forces": [
-            {
-                "name": force.name,
-                "law": force.call.law.name,
-                "states": list(force.call.law.states),
-                "parameters": list(force.call.law.parameters),
-                "values": np.array(force.parameters),
-                "initial": np.array(force.initial),
-                "updates": force.call.law.updates,
-            }
-            for force in m.frame_forces
-        ],
     }
 
 
-def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechanism:
+def _mechanism_from_tree(
+    tree: Tree, t: np.ndarray, path: str | Path, laws: Sequence[Tree | None] | None = None
+) -> Mechanism:
     start_rows = tuple(_of_today(row) for row in _records(tree["start_rows"], Row))
+    names = [str(name) for name in tree["laws"]]
     return Mechanism(
         name=tree["name"],
         gravity=tree["gravity"],
@@ -147,26 +142,50 @@ def _mechanism_from_tree(tree: Tree, t: np.ndarray, path: str | Path) -> Mechani
         functions=tuple(_checked_motion(f["description"], t, f["values"]) for f in tree["functions"]),
         initial=State(**tree["initial"]),
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
-        laws=tuple(ForceLaw(_no_code, name) for name in tree["laws"]),
-        frame_forces=tuple(_frame_force(force) for force in tree.get("frame_forces", [])),
+        laws=tuple(law_from_tree(law, name, t) for law, name in zip(laws or (None,) * len(names), names, strict=True)),
+        frame_forces=tuple(_frame_force(force, t) for force in tree.get("frame_forces", [])),
         units=require_units(tree.get("units")),
     )
 
 
-def _frame_force(tree: Tree) -> FrameForce:
+def _frame_tree(result: Result, force: FrameForce) -> Tree:
+    law = force.call.law
+    return {
+        "name": force.name,
+        "law": law.name,
+        "states": list(law.states),
+        "parameters": list(law.parameters),
+        "values": np.array(force.parameters),
+        "initial": np.array(force.initial),
+        "updates": law.updates,
+        "answers": frame_answers(result, force),
+    }
+
+
+def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
+    """A force element whose law knows what it returned at the stored times `t` (nt,), and no other."""
     states, parameters = (tuple(str(name) for name in tree[key]) for key in ("states", "parameters"))
     values, initial = tree["values"], tree["initial"]
     require_numbers(values, (len(parameters),), f"the parameters of {tree['name']!r}")
     require_numbers(initial, (len(states),), f"the states of {tree['name']!r}")
-    law = FrameLaw(_no_frame_code, str(tree["law"]), states, parameters, updates=bool(tree["updates"]))
+    require_numbers(answers := tree["answers"], (len(t), 7), f"the forces of {tree['name']!r}")
+    law = FrameLaw(_stored_answers(t, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"]))
     name = str(tree["name"])
     return FrameForce(name, FrameLawCall(law, name), tuple(values.tolist()), tuple(initial.tolist()))
 
 
-def _no_frame_code(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> None:
-    raise NotImplementedError(
-        "the function of this force law is not in the file; build the mechanism again to simulate it"
-    )
+def _stored_answers(times: np.ndarray, answers: np.ndarray) -> Callable[..., float]:
+    def law(t: float, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> float:
+        index = int(np.searchsorted(times, t))
+        if index == len(times) or times[index] != t:
+            raise NotImplementedError(
+                f"the function of this law is not in the file, which holds its forces at {len(times)} stored times only; "
+                "build the mechanism again to simulate it"
+            )
+        wrench[:] = answers[index, :6]
+        return float(answers[index, 6])
+
+    return law
 
 
 def _of_today(row: Row) -> Row:
@@ -177,12 +196,6 @@ def _of_today(row: Row) -> Row:
     if row.kind == 2 or (row.kind == 5 and row.axes[0] == 2):
         return replace(row, kind=ANGLE)
     return replace(row, kind=TILT) if row.kind == 5 else row
-
-
-def _no_code(t: float, x: float, xdot: float) -> float:
-    raise NotImplementedError(
-        "the function of this force law is not in the file; build the mechanism again to simulate it"
-    )
 
 
 def _columns(records: Sequence[Any], kind: type) -> Tree:

@@ -376,7 +376,7 @@ WRONG = {
     "negative stiffness": ("stiffness = 40.0", "stiffness = -40.0", ["'joint_springs[1] ('return spring').stiffness'", "found -40.0"]),
     "load on the ground": ('place = "pendulum.tip"', 'place = "ground"', ["'loads[1] ('gust')'", "needs a place on a body"]),
     "not a number": ("force = [2, 0, 0]", "force = [2, nan, 0]", ["'loads[1] ('gust').force[2]'", "finite"]),
-    "effort": ("[[loads]]", '[[motors]]\nname = "m"\njoint = "rail"\neffort = "x"\n[[loads]]', ["'motors[1] ('m').effort'", "a number, or a motion"]),
+    "effort": ("[[loads]]", '[[motors]]\nname = "m"\njoint = "rail"\neffort = [1]\n[[loads]]', ["'motors[1] ('m').effort'", "a number, an expression such as", "or a motion", "found [1]"]),
     "spring to a bare body": ("[[loads]]", '[[springs]]\nname = "s"\na = "cart"\nb = "pendulum.tip"\nstiffness = 1\n[[loads]]', ["'springs[1] ('s')'", "needs two attachments"]),
     "place of no ground": ("[[loads]]", '[[springs]]\nname = "s"\na = "pendulum.top"\nb = "pendulum.tip"\nat = [1, 0, 0]\nstiffness = 1\n[[loads]]', ["'springs[1] ('s')'", "neither end is on the ground"]),
     "no source of a body": ("[[joints]]", FLEXIBLE.format(""), ["'bodies.rod'", "needs mesh = ", "or file = "]),
@@ -450,13 +450,13 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
 
 def test_the_manual_names_every_key_of_the_format():
     """Each key of the schema stands between backquotes or in an example; `tomllib` reads the examples."""
-    from flexmb.files.models import motion_keys, schema
+    from flexmb.files.models import law_keys, motion_keys, schema
     from flexmb.files.models.key_types import Keys
 
     text = (DOCS / "model-files.md").read_text(encoding="utf-8")
     assert tomllib.loads(EXAMPLE)["name"] == "pendulum on a cart"
     words = set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
-    for module in (schema, motion_keys):
+    for module in (schema, motion_keys, law_keys):
         for table in vars(module).values():
             if isinstance(table, type) and issubclass(table, Keys):
                 assert set(table.model_fields) <= words, table.__name__

@@ -215,6 +215,7 @@ def test_a_saved_result_keeps_the_states_and_names_the_missing_code(tmp_path):
     loaded = flexmb.files.load_result(flexmb.files.save_result(result, tmp_path / "run.h5"))
     assert np.array_equal(loaded.element_states, result.element_states)
     assert loaded.state(3) == result.state(3)
+    assert np.array_equal(loaded.force("element"), result.force("element"))
     with pytest.raises(LawError, match="is not in the file"):
         flexmb.simulate(loaded.mechanism, 0.01, step=1e-3)
 
@@ -246,3 +247,14 @@ def test_derivatives_by_the_adjoint_are_refused_by_name():
 
     with pytest.raises(flexmb.StudyError, match="'element'"):
         flexmb.study.adjoint_gradient(model, {"k": 100.0}, 0.1, lambda result: result.q[:, 0], step=1e-3)
+
+
+def test_what_an_element_does_adds_up_to_the_ledger():
+    result = flexmb.simulate(mass_on(film(k=1e4, swirl=8e3, c=3.0)), 0.05, step=1e-4, output_step=1e-4)
+    d, v = result.q[:, :3], result.w[:, :3]
+    force = np.column_stack([-1e4 * d[:, 0] - 8e3 * d[:, 1], -1e4 * d[:, 1] + 8e3 * d[:, 0], -1e4 * d[:, 2]]) - 3.0 * v
+    assert result.force("element")[:, :3] == pytest.approx(force, rel=1e-9, abs=1e-9)
+    assert result.power("element") == pytest.approx((force * v).sum(axis=1), rel=1e-9, abs=1e-9)
+    found = result.energy_by_element()
+    assert found["element"].kind == "frame force"
+    assert np.abs(found.work_apart).max() < 1e-4 * result.ledger.exchange

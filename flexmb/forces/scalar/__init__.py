@@ -1,0 +1,1 @@
+"""Laws of one coordinate: expressions, tables, force maps, one-sided elements."""

@@ -1,0 +1,100 @@
+"""Programs of formulas as Python functions: of arrays, and compiled by numba.
+
+The functions are built from the steps as syntax trees. No text is evaluated.
+"""
+
+import ast
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+
+from flexmb.forces.scalar.program import COMPARISONS, FUNCTIONS, Program, Step
+
+_OPERATORS: dict[str, ast.operator] = {
+    "+": ast.Add(), "-": ast.Sub(), "*": ast.Mult(), "/": ast.Div(), "**": ast.Pow(), "power": ast.Pow(),
+}  # fmt: skip
+_COMPARE: dict[str, ast.cmpop] = {
+    "<": ast.Lt(), "<=": ast.LtE(), ">": ast.Gt(), ">=": ast.GtE(), "==": ast.Eq(), "!=": ast.NotEq(),
+}  # fmt: skip
+_WORDS = {"and": "both", "or": "either", "not": "negated"}
+_ARRAYS: dict[str, Any] = {
+    "f_select": np.where, "f_both": np.logical_and, "f_either": np.logical_or, "f_negated": np.logical_not,
+    "f_min": np.minimum, "f_max": np.maximum, "f_abs": np.abs, "f_sign": np.sign, "f_asin": np.arcsin,
+    "f_acos": np.arccos, "f_atan": np.arctan, "f_atan2": np.arctan2,
+}  # fmt: skip
+_ARRAYS |= {f"f_{name}": getattr(np, name) for name in FUNCTIONS if f"f_{name}" not in _ARRAYS}
+_SHORT: dict[str, Callable[..., Any]] = {
+    "f_select": lambda c, a, b: a if c else b,
+    "f_both": lambda a, b: a and b,
+    "f_either": lambda a, b: a or b,
+    "f_negated": lambda a: not a,
+    "f_min": lambda a, b: a if a <= b else b,
+    "f_max": lambda a, b: a if a >= b else b,
+    "f_abs": lambda a: math.fabs(a),
+    "f_sign": lambda a: 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0),
+}
+_COMPILED: dict[str, Any] = {name: numba.njit(function) for name, function in _SHORT.items()}
+_COMPILED |= {f"f_{name}": getattr(math, name) for name in FUNCTIONS if f"f_{name}" not in _COMPILED}
+
+
+def array_function(program: Program, names: Sequence[str], values: Mapping[str, float]) -> Callable[..., Any]:
+    """The function of arrays, or numbers, called `names` that evaluates a program, with the `values` of parameters.
+
+    Where the formula is not defined (division by zero, roots of negative numbers) the function is infinite or NaN.
+    """
+    function = _function(program, names, values, _ARRAYS)
+
+    def quiet(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*(np.asarray(a, dtype=float) for a in arguments))
+
+    return quiet
+
+
+def compiled_function(program: Program, names: Sequence[str], values: Mapping[str, float]) -> Any:
+    """The function of numbers called `names` that evaluates a program, compiled by numba at its first call."""
+    return numba.njit(error_model="numpy")(_function(program, names, values, _COMPILED))
+
+
+def _function(
+    program: Program, names: Sequence[str], values: Mapping[str, float], space: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """The function that evaluates the steps one after the other."""
+    arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+    body: list[ast.stmt] = [
+        ast.Assign([ast.Name(f"s{k}", ast.Store())], _node(step, names, values)) for k, step in enumerate(program.steps)
+    ]
+    results: list[ast.expr] = [_step(k) for k in program.outputs]
+    body.append(ast.Return(results[0] if len(results) == 1 else ast.Tuple(results, ast.Load())))
+    made = ast.FunctionDef(name="formula", args=arguments, body=body, decorator_list=[])
+    tree = ast.fix_missing_locations(ast.Module([made], []))
+    found: dict[str, Any] = dict(space)
+    exec(compile(tree, "<formula>", "exec"), found)
+    return found["formula"]
+
+
+def _step(k: int) -> ast.expr:
+    return ast.Name(f"s{k}", ast.Load())
+
+
+def _node(step: Step, names: Sequence[str], values: Mapping[str, float]) -> ast.expr:
+    """The syntax of one step."""
+    inner = [_step(k) for k in step.arguments]
+    kind = step.operation
+    if kind == "number":
+        return ast.Constant(step.value)
+    if kind == "name":
+        name = str(step.value)
+        return ast.Name(name, ast.Load()) if name in names else ast.Constant(float(values[name]))
+    if kind == "power":
+        return ast.BinOp(inner[0], ast.Pow(), ast.Constant(step.value))
+    if kind in _OPERATORS:
+        return ast.BinOp(inner[0], _OPERATORS[kind], inner[1])
+    if kind in COMPARISONS:
+        return ast.Compare(inner[0], [_COMPARE[kind]], [inner[1]])
+    if kind == "negative":
+        return ast.UnaryOp(ast.USub(), inner[0])
+    return ast.Call(ast.Name(f"f_{_WORDS.get(kind, kind)}", ast.Load()), inner, [])

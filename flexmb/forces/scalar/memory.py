@@ -1,0 +1,40 @@
+"""Numbers of arrays that compiled functions read by address."""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+
+@intrinsic
+def _loaded(typingctx: Any, address: Any, index: Any) -> Any:
+    """The number at `index` of the array of floats at an address."""
+
+    def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
+        return builder.load(builder.gep(data, [arguments[1]]))
+
+    return types.float64(types.int64, types.int64), make
+
+
+number_at: Any = _loaded
+
+
+@njit(cache=True)
+def interval_of(address: int, n: int, s: float) -> int:
+    """The interval 0 to n - 2 of the increasing numbers (n,) at an address that contains `s`, or is nearest to it."""
+    low, high = 0, n - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if s < number_at(address, middle):
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+@njit(cache=True)
+def repeated(s: float, first: float, period: float) -> float:
+    """The number in the first period from `first` on that is whole periods from `s`."""
+    return s - period * float((s - first) // period)

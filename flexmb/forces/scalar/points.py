@@ -1,0 +1,122 @@
+"""Points of tables: checks that they are a function, and their columns in text files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fem.errors import unknown_name
+from flexmb.errors import TableError
+
+OUTSIDE = ("error", "hold", "extrapolate")
+"""What a table does outside its range: raise an error, keep the value at the end, or continue with the slope there."""
+DELIMITERS = (";", "\t", ",")
+TITLES = 2
+"""Largest number of rows with titles and units."""
+SAME = 1e-9
+"""Difference, relative to the range, below which the two ends of a periodic table coincide."""
+
+
+class Columns(NamedTuple):
+    """Numbers (n, c) of a text file, the number of the line of each row, and the titles (c) of the columns or none."""
+
+    numbers: np.ndarray
+    lines: tuple[int, ...]
+    titles: tuple[str, ...]
+
+
+def checked_axis(values: object, name: str, what: str, places: Sequence[str] | None = None) -> np.ndarray:
+    """The arguments (n,) of a table as floats.
+
+    `places` names them in messages, such as "line 3". Raises `TableError` unless there are at least two, all finite and
+    strictly increasing.
+    """
+    try:
+        axis = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise TableError(f"{what}: expected numbers {name}; found {values!r}.") from None
+    if axis.ndim != 1 or len(axis) < 2:
+        raise TableError(f"{what}: expected at least two numbers {name}; found an array of shape {axis.shape}.")
+    places = places or [f"point {k + 1}" for k in range(len(axis))]
+    for k in np.flatnonzero(~np.isfinite(axis))[:1]:
+        raise TableError(f"{what}, {places[k]}: expected a finite number {name}; found {axis[k]}.")
+    for k in np.flatnonzero(np.diff(axis) <= 0)[:1]:
+        sort = "is repeated" if axis[k + 1] == axis[k] else f"follows {axis[k]:g}"
+        raise TableError(
+            f"{what}, {places[k + 1]}: expected increasing numbers {name}, each with one value; found {axis[k + 1]:g}, "
+            f"which {sort}."
+        )
+    return axis
+
+
+def require_finite(values: np.ndarray, shape: tuple[int, ...], what: str, places: Sequence[str] | None = None) -> None:
+    """Raises `TableError` unless the values of a table have the shape of its arguments and are finite."""
+    if values.shape != shape:
+        raise TableError(f"{what}: expected as many values as arguments, {shape}; found {values.shape}.")
+    for where in np.argwhere(~np.isfinite(values))[:1]:
+        place = places[where[0]] if places else f"point {', '.join(str(k + 1) for k in where)}"
+        raise TableError(f"{what}, {place}: expected a finite value; found {values[tuple(where)]}.")
+
+
+def require_choice(value: str, choices: Sequence[str], sort: str, what: str) -> None:
+    """Raises `TableError` unless `value` is one of the `choices`."""
+    if value not in choices:
+        raise TableError(f"{what}: {unknown_name(sort, value, choices)}")
+
+
+def read_columns(path: str | Path) -> Columns:
+    """The columns of numbers of a text file.
+
+    Columns are separated by semicolons, tabs, commas or blanks; with the first two, numbers may have decimal commas. Up
+    to two rows with titles and units may precede the numbers. Empty lines, and what follows a `#`, are skipped. Raises
+    `TableError`, with the line, when the file cannot be read or a row is not as many numbers as the first.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TableError(f"The table {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    rows = [(k, line.partition("#")[0].strip()) for k, line in enumerate(text.splitlines(), 1)]
+    rows = [(k, line) for k, line in rows if line]
+    numbers: list[list[float]] = []
+    lines: list[int] = []
+    titles: list[list[str]] = []
+    for k, line in rows:
+        delimiter = next((d for d in DELIMITERS if d in line), None)
+        words = [word.strip().strip('"') for word in line.split(delimiter)]
+        found = [_number(word, decimal_comma=delimiter in (";", "\t")) for word in words]
+        if not numbers and len(titles) < TITLES and all(x is None for x in found):
+            titles.append(words)
+        elif None in found or (numbers and len(found) != len(numbers[0])):
+            count = f"{len(numbers[0])} numbers" if numbers else "numbers, or a row of titles"
+            raise TableError(f"The table {path}, line {k}: expected {count}; found {line!r}.")
+        else:
+            numbers.append([x for x in found if x is not None])
+            lines.append(k)
+    if not numbers:
+        raise TableError(f"The table {path}: expected rows of numbers; found none.")
+    named = titles[0] if titles and len(titles[0]) == len(numbers[0]) else []
+    return Columns(np.array(numbers), tuple(lines), tuple(named))
+
+
+def _number(word: str, *, decimal_comma: bool) -> float | None:
+    try:
+        return float(word.replace(",", ".") if decimal_comma else word)
+    except ValueError:
+        return None
+
+
+def column_index(columns: Columns, column: int | str, path: str | Path) -> int:
+    """The index of a column given by its number, from 0, or by its title, with or without its unit in brackets.
+
+    Raises `TableError` when there is none.
+    """
+    count = columns.numbers.shape[1]
+    if isinstance(column, str):
+        plain = [title.partition("[")[0].strip() for title in columns.titles]
+        if column in columns.titles or column in plain:
+            return columns.titles.index(column) if column in columns.titles else plain.index(column)
+        raise TableError(f"The table {path}: {unknown_name('column', column, columns.titles)}")
+    if isinstance(column, bool) or not isinstance(column, int) or not 0 <= column < count:
+        raise TableError(f"The table {path}: expected a column from 0 to {count - 1}; found {column!r}.")
+    return column

@@ -1,0 +1,1 @@
+"""What each force element does: its stretch, effort, force, power and share of the energies."""

@@ -1,0 +1,172 @@
+"""The energy ledger by element: what each spring, damper, motor, load, driver and body stores, dissipates and does."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from jaxtyping import Float
+
+from fem.errors import unknown_name
+from fem.shown import shown
+from flexmb.errors import CoarseOutputWarning, MechanismError
+from flexmb.kernels.base.data import DISTANCE
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.elements.forces import driver_power, load_power, row_effort
+from flexmb.results.elements.frame import frame_force_of
+from flexmb.results.ledger import Ledger
+from flexmb.results.motion import Motion
+from flexmb.results.table import Column
+from flexmb.spatial.layout import starts_of
+
+COARSE = 1e-2
+"""Difference between the sum of the elements and the ledger, relative to the energy exchanged, that is reported."""
+
+
+@dataclass(frozen=True, eq=False)
+class ElementEnergy:
+    """What one element stores, dissipates and does, all (nt,).
+
+    - `name`, `kind`: "spring", "bushing", "joint force" (joint springs and motors), "frame force", "load", "driver" or "body".
+    - `stored`: the energy of its springs, or the strain energy of a body.
+    - `heat_power`: dissipated by its dampers; `work_power`: delivered by its function of time, its law, a load or a
+      driver.
+    - `heat`, `work`: their integrals since the start.
+    """
+
+    name: str
+    kind: str
+    stored: Float[np.ndarray, "nt"]
+    heat_power: Float[np.ndarray, "nt"]
+    work_power: Float[np.ndarray, "nt"]
+    heat: Float[np.ndarray, "nt"]
+    work: Float[np.ndarray, "nt"]
+
+
+@shown
+@dataclass(frozen=True, eq=False)
+class EnergyByElement:
+    """The energies of all `elements` at the stored times `t` (nt,), and the `ledger` that they add up to.
+
+    Stored energies and powers add up to those of the ledger to round-off. Heat and work are integrals over the stored
+    times; what is missing to the ledger, which integrates over the steps, is `heat_apart` and `work_apart`.
+    """
+
+    t: Float[np.ndarray, "nt"]
+    elements: tuple[ElementEnergy, ...]
+    ledger: Ledger
+
+    def __getitem__(self, name: str) -> ElementEnergy:
+        """The element, or the first of several, of this name. Raises `MechanismError` when there is none."""
+        for element in self.elements:
+            if element.name == name:
+                return element
+        raise MechanismError(unknown_name("element", name, [element.name for element in self.elements]))
+
+    @property
+    def heat_apart(self) -> Float[np.ndarray, "nt"]:
+        """Heat of the ledger since the start, minus that of the elements."""
+        total = self.ledger.damper_heat + self.ledger.modal_heat
+        return np.asarray(total - total[0] - sum(element.heat for element in self.elements))
+
+    @property
+    def work_apart(self) -> Float[np.ndarray, "nt"]:
+        """Work of the ledger since the start, minus that of the elements."""
+        total = self.ledger.driver_work + self.ledger.load_work
+        return np.asarray(total - total[0] - sum(element.work for element in self.elements))
+
+    def columns(self) -> dict[str, Column]:
+        """Time and, of each element, what it stores, its heat and its work (nt,), without those that are zero."""
+        found = {"t": Column(self.t, "time")}
+        for e in self.elements:
+            parts = (("stored", e.stored), ("heat", e.heat), ("work", e.work))
+            found |= {f"{e.name} {sort}": Column(values, "energy") for sort, values in parts if values.any()}
+        return found
+
+    def __str__(self) -> str:
+        lines = [f"{'energy by element':26}{'kind':14}{'stored, start':>14}{'stored, end':>14}{'heat':>14}{'work':>14}"]
+        for e in self.elements:
+            stored = f"{e.stored[0]:14.6g}{e.stored[-1]:14.6g}"
+            lines.append(f"{e.name:26}{e.kind:14}{stored}{e.heat[-1]:14.6g}{e.work[-1]:14.6g}")
+        apart = f"{self.heat_apart[-1]:14.3g}{self.work_apart[-1]:14.3g}"
+        return "\n".join([*lines, f"{'ledger minus the sum':26}{'':14}{'':28}{apart}"])
+
+
+def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], ledger: Ledger) -> EnergyByElement:
+    """The energies of the force elements, loads, driven joints and flexible bodies of a motion with its `ledger`.
+
+    Warns with `CoarseOutputWarning` when heat or work of the elements differ from the ledger by more than `COARSE` of
+    the energy exchanged, because the stored times do not resolve the powers. Raises `LawError` when a law fails.
+    """
+    mechanism = motion.mechanism
+    found = [_of_element(motion, name) for name in mechanism.force_elements]
+    none = np.zeros(len(motion.t))
+    for load in mechanism.loads:
+        found.append(_made(motion, load.name, "load", none, none, load_power(motion, load)))
+    for joint in mechanism.joints:
+        if any(mechanism.rows[r].function >= 0 for r in joint.rows):
+            power = driver_power(motion, multipliers, joint.name)
+            found.append(_made(motion, joint.name, "driver", none, none, power))
+    found += _bodies(motion)
+    result = EnergyByElement(np.asarray(motion.t), tuple(found), ledger)
+    for apart, sort in ((result.heat_apart, "heat"), (result.work_apart, "work")):
+        worst = float(np.abs(apart).max())
+        if worst > COARSE * ledger.exchange:
+            warnings.warn(
+                f"The {sort} of the elements of {mechanism.name!r}, integrated over {len(motion.t)} stored times, "
+                f"differs from the energy ledger by {worst:.3g} of {ledger.exchange:.3g} exchanged (at most "
+                f"{COARSE:.0%} expected). Store the motion more often: simulate(..., output_step=...).",
+                CoarseOutputWarning,
+                stacklevel=3,
+            )
+    return result
+
+
+def _made(
+    motion: Motion, name: str, kind: str, stored: np.ndarray, heat: np.ndarray, work: np.ndarray
+) -> ElementEnergy:
+    times = np.asarray(motion.t)
+    return ElementEnergy(name, kind, stored, heat, work, _integral(times, heat), _integral(times, work))
+
+
+def _integral(t: np.ndarray, power: np.ndarray) -> np.ndarray:
+    """The integral (nt,) of a power (nt,) since the start."""
+    if len(t) < 2 or not power.any():
+        return np.zeros(len(t))
+    if not np.isfinite(power).all():
+        return np.full(len(t), np.nan)
+    return np.asarray(scipy.interpolate.PchipInterpolator(t, power).antiderivative()(t))
+
+
+def _of_element(motion: Motion, name: str) -> ElementEnergy:
+    mechanism = motion.mechanism
+    rows = mechanism.force_elements[name]
+    efforts = [(mechanism.rows[r], row_effort(motion, r)) for r in rows]
+    stored = sum(0.5 * row.stiffness * effort.motion.stretch**2 for row, effort in efforts)
+    heat = sum(row.damping * effort.motion.rate**2 for row, effort in efforts)
+    work = sum(effort.applied * effort.motion.rate for _, effort in efforts)
+    kind = _kind(mechanism, rows)
+    return _made(motion, name, kind, np.asarray(stored), np.asarray(heat), np.asarray(work))
+
+
+def _kind(mechanism: Mechanism, rows: Sequence[int]) -> str:
+    if mechanism.rows[rows[0]].kind == DISTANCE:
+        return "spring"
+    if frame_force_of(mechanism, rows[0]) is not None:
+        return "frame force"
+    return "bushing" if len(rows) == 6 else "joint force"
+
+
+def _bodies(motion: Motion) -> list[ElementEnergy]:
+    """Strain energies and modal damping of the flexible bodies."""
+    bodies, none = motion.mechanism.bodies, np.zeros(len(motion.t))
+    qs, vs = starts_of(np.array([body.modes for body in bodies]))
+    found = []
+    for k, body in enumerate(bodies):
+        if body.modes:
+            eta = motion.q[:, qs[k] + 7 : qs[k] + 7 + body.modes]
+            rate = motion.w[:, vs[k] + 6 : vs[k] + 6 + body.modes]
+            stored, heat = 0.5 * eta**2 @ body.stiffness, rate**2 @ body.damping
+            found.append(_made(motion, body.name, "body", stored, heat, none))
+    return found

@@ -1,0 +1,58 @@
+"""Force elements between two frames over a stored motion: what their laws returned at the stored times."""
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.errors import MechanismError
+from flexmb.mechanism.mechanism import FrameForce, Mechanism
+from flexmb.results.elements.motion import marker_motion
+from flexmb.results.motion import Motion
+
+
+def frame_force_of(mechanism: Mechanism, row: int) -> tuple[FrameForce, int] | None:
+    """The force element between frames to which a row belongs, and the number of the row in it; None for other rows."""
+    for force in mechanism.frame_forces:
+        rows = mechanism.force_elements.get(force.name, ())
+        if row in rows:
+            return force, rows.index(row)
+    return None
+
+
+def frame_answers(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 7"]:
+    """Force, moment (in axes of the first frame) and stored energy of an element at the stored times.
+
+    Raises `LawError` when its law fails, and `MechanismError` when the motion does not have the states of the element.
+    """
+    mechanism = motion.mechanism
+    first = mechanism.rows[mechanism.force_elements[force.name][0]]
+    a, b = (marker_motion(motion, k) for k in first.markers)
+    turn = np.swapaxes(a.axes, 1, 2)
+    distance = b.position - a.position
+    velocity = b.velocity - a.velocity - np.cross(a.angular_velocity, distance)
+    seen = np.hstack(
+        [
+            np.einsum("tij,tj->ti", turn, distance),
+            (turn @ b.axes).reshape(-1, 9),
+            np.einsum("tij,tj->ti", turn, velocity),
+            np.einsum("tij,tj->ti", turn, b.angular_velocity - a.angular_velocity),
+        ]
+    )
+    begin = 0
+    for other in mechanism.frame_forces:
+        if other.name == force.name:
+            break
+        begin += len(other.initial)
+    count = len(force.initial)
+    states = np.asarray(getattr(motion, "element_states", np.zeros((0, 0))))
+    if count and len(states) != len(motion.t):
+        raise MechanismError(
+            f"The motion does not have the states of {force.name!r}; only simulated motions have them."
+        )
+    parameters, found = np.array(force.parameters), np.zeros((len(motion.t), 7 + count))
+    force.call.forget()
+    for k, t in enumerate(motion.t):
+        own = states[k, begin : begin + count] if count else np.zeros(0)
+        force.call(float(t), seen[k], np.ascontiguousarray(own), parameters, found[k])
+        if force.call.failure is not None:
+            raise force.call.failure
+    return found[:, :7]

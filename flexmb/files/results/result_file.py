@@ -20,12 +20,16 @@ from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.mechanism import FrameForce, Joint, Load, Marker, Mechanism, Row
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
-from flexmb.results.elements.frame import frame_answers
+from flexmb.results.elements.frame import frame_answers, relative_motion
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles
 from flexmb.units import require_units
 
 _STORED = " (stored values)"
+
+
+ROUNDED = 1e-12
+"""Difference of a stored relative motion, relative to the largest, that rounding may cause."""
 
 
 def save_result(result: Result, path: str | Path) -> Path:
@@ -158,6 +162,7 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
         "values": np.array(force.parameters),
         "initial": np.array(force.initial),
         "updates": law.updates,
+        "seen": relative_motion(result, force),
         "answers": frame_answers(result, force),
     }
 
@@ -169,17 +174,24 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
     require_numbers(values, (len(parameters),), f"the parameters of {tree['name']!r}")
     require_numbers(initial, (len(states),), f"the states of {tree['name']!r}")
     require_numbers(answers := tree["answers"], (len(t), 7), f"the forces of {tree['name']!r}")
-    law = FrameLaw(_stored_answers(t, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"]))
+    require_numbers(seen := tree["seen"], (len(t), 18), f"the relative motion of {tree['name']!r}")
+    law = FrameLaw(
+        _stored_answers(t, seen, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"])
+    )
     name = str(tree["name"])
     return FrameForce(name, FrameLawCall(law, name), tuple(values.tolist()), tuple(initial.tolist()))
 
 
-def _stored_answers(times: np.ndarray, answers: np.ndarray) -> Callable[..., float]:
+def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float]:
+    """A law that knows its answers at the stored times and relative motions, and refuses all others."""
+    scale = ROUNDED * np.abs(seen).max(axis=0, initial=0.0)
+
     def law(t: float, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> float:
-        index = int(np.searchsorted(times, t))
-        if index == len(times) or times[index] != t:
+        index = min(int(np.searchsorted(times, t)), len(times) - 1)
+        moved = np.abs(np.concatenate([relative.d, relative.S.ravel(), relative.v, relative.omega]) - seen[index])
+        if times[index] != t or (moved > scale).any():
             raise NotImplementedError(
-                f"the function of this law is not in the file, which holds its forces at {len(times)} stored times only; "
+                f"the function of this law is not in the file, which has its forces at {len(times)} stored times only; "
                 "build the mechanism again to simulate it"
             )
         wrench[:] = answers[index, :6]

@@ -28,7 +28,8 @@ COARSE = 1e-2
 class ElementEnergy:
     """What one element stores, dissipates and does, all (nt,).
 
-    - `name`, `kind`: "spring", "bushing", "joint force" (joint springs and motors), "frame force", "load", "driver" or "body".
+    - `name`, `kind`: "spring", "bushing", "joint force" (joint springs and motors), "frame force", "load", "driver" or
+      "body".
     - `stored`: the energy of its springs, or the strain energy of a body.
     - `heat_power`: dissipated by its dampers; `work_power`: delivered by its function of time, its law, a load or a
       driver.

@@ -18,18 +18,16 @@ def frame_force_of(mechanism: Mechanism, row: int) -> tuple[FrameForce, int] | N
     return None
 
 
-def frame_answers(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 7"]:
-    """Force, moment (in axes of the first frame) and stored energy of an element at the stored times.
-
-    Raises `LawError` when its law fails, and `MechanismError` when the motion does not have the states of the element.
-    """
+def relative_motion(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 18"]:
+    """Position, rotation (row by row), velocity and angular velocity of the second frame of an element, seen from the
+    first, as its law sees them (`flexmb.Relative`)."""
     mechanism = motion.mechanism
     first = mechanism.rows[mechanism.force_elements[force.name][0]]
     a, b = (marker_motion(motion, k) for k in first.markers)
     turn = np.swapaxes(a.axes, 1, 2)
     distance = b.position - a.position
     velocity = b.velocity - a.velocity - np.cross(a.angular_velocity, distance)
-    seen = np.hstack(
+    return np.hstack(
         [
             np.einsum("tij,tj->ti", turn, distance),
             (turn @ b.axes).reshape(-1, 9),
@@ -37,7 +35,14 @@ def frame_answers(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 7"
             np.einsum("tij,tj->ti", turn, b.angular_velocity - a.angular_velocity),
         ]
     )
-    begin = 0
+
+
+def frame_answers(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 7"]:
+    """Force, moment (in axes of the first frame) and stored energy of an element at the stored times.
+
+    Raises `LawError` when its law fails, and `MechanismError` when the motion does not have the states of the element.
+    """
+    mechanism, seen, begin = motion.mechanism, relative_motion(motion, force), 0
     for other in mechanism.frame_forces:
         if other.name == force.name:
             break

@@ -29,12 +29,12 @@ reduction -> reduction.solutions: condensed connectivity fixed_interfaces orthon
 flexmb -> flexmb.analyses: adapted compare inverse=inverse_dynamics kinematics mobility precision=work_precision
 flexmb -> flexmb.bodies: body dynamics gauge=validity invariants stress_shapes=stress_modes subspace
 flexmb -> flexmb.equations: features=time_features initial=initial_conditions joint_tree=spanning_tree projection
-flexmb -> flexmb.mechanism: elimination fidelity flatten=compile held=locking joints law=force_law mechanism
+flexmb -> flexmb.mechanism: fidelity flatten=compile held=locking joints law=force_law mechanism
 flexmb -> flexmb.mechanism: motion=time_functions pieces=split places=attachments scales system
 flexmb -> flexmb.plots: linear_plots precision_plots reduction_plots study_plots view=pictures
 flexmb -> flexmb.results: ledger measure reactions result stress verdict
 flexmb -> flexmb.simulation: contacts events history instants simulate unilateral watched=event_detection
-flexmb -> flexmb.spatial: configuration lie
+flexmb -> flexmb.spatial: configuration elimination lie
 flexmb.cli -> flexmb.cli.analyses: campbell modes periodic response sensitivity study
 flexmb.cli -> flexmb.cli.motion: compare demo inverse mobility run validate view
 flexmb.cli -> flexmb.cli.parts: convert inspect materials reduce stress

@@ -124,7 +124,7 @@ class MovingScene:
 
     def _add(self, body: int, stressed: bool) -> pv.Actor:
         font = max(10, self.plotter.window_size[1] // 45)
-        bar = BAR | {"title": self.bar, "title_font_size": font, "label_font_size": font}
+        bar = BAR | {"title": self.bar, "title_font_size": font, "label_font_size": round(0.85 * font)}
         colours = (
             {"scalars": STRESS, "clim": (0.0, self.largest_stress or 1.0), "cmap": "turbo", "scalar_bar_args": bar}
             if stressed

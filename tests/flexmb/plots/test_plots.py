@@ -127,6 +127,10 @@ GRADIENT = Gradient(
 @pytest.fixture(scope="module")
 def arguments(result, bent, bar, basis):
     """What each plot shows."""
+    sprung = flexmb.System(gravity=(0, 0, -9.81))
+    mass = sprung.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, -1))
+    sprung.spring_damper("spring", sprung.ground.at((0, 0, 0)), mass.at((0, 0, 0)), stiffness=50.0, damping=1.0)
+    swung = flexmb.simulate(sprung, 0.5, step=1e-3)
     errors = [reduction.response_error(bar, basis, (0, 1000.0))]
     gramian = SimpleNamespace(options={"singular_values": 10.0 ** -np.arange(9)}, n_modes=4, method="Gramian")
     pushed = Inverse(("push",), result.t, np.sin(result.t)[:, None], result, 3)
@@ -144,6 +148,7 @@ def arguments(result, bent, bar, basis):
         "plot_singular_values": [gramian],
         "plot_measures": [result],
         "plot_energy": [result],
+        "plot_energy_by_element": [swung.energy_by_element()],
         "plot_comparison": [Comparison({"rigid": result, "flexible": result})],
         "plot_stress": [largest_stress(bent, "bar")],
         "plot_study": [STUDY],

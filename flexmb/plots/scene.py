@@ -27,6 +27,8 @@ BAR = {
 """Place and style of the colour bar of a 3D picture: beside the model, whole, its title above it."""
 BESIDE_BAR = (0.12, 0.0)
 """Centre of the window that moves the model to the left of the colour bar."""
+ROOM = 1 - BESIDE_BAR[0]
+"""Size of the model beside a colour bar, relative to its size in the whole picture."""
 FILLED = 0.9
 """Part of the picture that the motion fills."""
 SAMPLES = 40
@@ -152,6 +154,7 @@ class MovingScene:
             return
         self.stressed = stressed
         self.plotter.camera.SetWindowCenter(*(BESIDE_BAR if stressed else (0.0, 0.0)))
+        self.plotter.camera.zoom(ROOM if stressed else 1 / ROOM)
         for k, _ in self._having_stress():
             visible = self.actors[k].visibility
             self.actors[k] = self._add(k, stressed)

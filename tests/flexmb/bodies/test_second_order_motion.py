@@ -31,7 +31,7 @@ def bodies(kind, reference_frame, tip=True):
     return {choice: flexmb.flexible_body(part, basis, name="rod", geometric_stiffness=choice) for choice in choices}
 
 
-@pytest.mark.parametrize("reference_frame", ["root", None])
+@pytest.mark.parametrize("reference_frame", [pytest.param("root", marks=pytest.mark.long), None])
 @pytest.mark.parametrize("kind", ["beam", "solid"])
 def test_a_tumbling_body_keeps_its_momenta_and_energy_to_round_off(kind, reference_frame):
     """The continuous equations, integrated far more finely than any simulation: 1e-12 of the largest values."""

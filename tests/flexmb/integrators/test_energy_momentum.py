@@ -76,7 +76,10 @@ def driven():
     return system
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.long) if n in ("slider-crank", "driven") else n for n in MECHANISMS],
+)
 def test_the_balance_closes_at_any_step_and_errors_fall_with_its_square(name):
     """Positions, velocities and reactions against Radau; loops, drivers, laws, loads, damped flexible bodies."""
     system = MECHANISMS[name]()

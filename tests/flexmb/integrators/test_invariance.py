@@ -125,7 +125,7 @@ def swinging(spin):
     return system
 
 
-@pytest.mark.parametrize("spin", [0.0, 300.0])
+@pytest.mark.parametrize("spin", [0.0, pytest.param(300.0, marks=pytest.mark.long)])
 def test_a_wheel_that_spins_on_a_pendulum_swings_with_it(spin):
     """At 1 ms, against Radau: in axes of the wheel the run fails at this spin, in those of the world the errors are some six times as large."""
     exact = flexmb.simulate(swinging(spin), 2.0, method="radau", tolerance=1e-11, output_step=0.1)

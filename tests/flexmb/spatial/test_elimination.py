@@ -172,6 +172,7 @@ SWING = """
 """
 
 
+@pytest.mark.long
 def test_compilation_is_announced_and_loading_is_not(tmp_path, monkeypatch):
     """With an empty cache the first run says so, on the error output; the second is silent."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

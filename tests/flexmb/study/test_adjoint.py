@@ -69,6 +69,7 @@ def test_the_adjoint_gives_the_derivatives_of_the_simulation(expected, name, ove
     assert "+-" not in str(found)
 
 
+@pytest.mark.long
 def test_the_direct_method_gives_them_all(expected):
     """To 2e-6: lengths are moved by a thousandth, little enough for its square and enough for the rounding of positions."""
     found = direct_gradient(arm, AT, DURATION, measure=expected[1], step=STEP, output_step=STEP, newton_tolerance=1e-11)

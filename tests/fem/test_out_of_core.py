@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -17,8 +18,9 @@ import fem
 import reduction
 from fem.errors import FactorisationError, MatrixError
 from fem.linear_algebra.factor import factor
-from fem.linear_algebra.factorisations import BACKENDS, forecast, mumps_library, storage
+from fem.linear_algebra.factorisations import BACKENDS, forecast, mkl, mumps_library, storage, working_directory
 from fem.linear_algebra.factorisations.storage import PREFIX, SolverOptions
+from fem.linear_algebra.factorisations.working_directory import call_inside
 from fem.mesh.structured_meshes import block
 
 ON_DISK = [
@@ -204,3 +206,52 @@ def test_what_is_about_to_be_done_is_told(backend, tmp_path, monkeypatch, caplog
     assert 0.1 * expected.seconds < inverse.record.seconds < 100 * expected.seconds + 1.0
     assert forecast._duration(59.0) == "59 s"
     assert forecast._duration(600.0) == "10 min"
+
+
+@pytest.mark.skipif(BACKENDS["pardiso"].missing() is not None, reason="needs PARDISO")
+def test_pardiso_is_given_its_directory_in_no_way_that_spoils_memory(tmp_path, monkeypatch):
+    """With a name in the environment oneMKL 2025 to 2026.2 writes a byte beyond the end of its buffer."""
+    monkeypatch.setenv("MKL_PARDISO_OOC_PATH", str(tmp_path / "elsewhere"))
+    named, real = [], mkl.pardiso
+
+    def watched(handle, mtype, phase, *rest):
+        if phase == mkl.FACTORISE:
+            named.append([name for name in mkl.OUT_OF_CORE_PLACES if name in os.environ])
+        return real(handle, mtype, phase, *rest)
+
+    monkeypatch.setattr(mkl, "pardiso", watched)
+    inverse = factor(matrix(), solver=tight(monkeypatch, "pardiso", tmp_path))
+    assert named
+    assert not any(named)
+    assert os.environ["MKL_PARDISO_OOC_PATH"] == str(tmp_path / "elsewhere")
+    assert inverse.record.disk == sum(file.stat().st_size for file in next(tmp_path.iterdir()).iterdir())
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_call_inside_a_directory(own, tmp_path, monkeypatch):
+    """Where a thread can have a working directory of its own, others keep theirs."""
+    if not own:
+        monkeypatch.setattr(working_directory, "_own_directory", lambda: False)
+    elif not sys.platform.startswith("linux"):
+        pytest.skip("only Linux gives a thread a working directory")
+    before, go, seen = Path.cwd(), threading.Event(), threading.Event()
+    others = []
+
+    def other():
+        go.wait()
+        others.append(Path.cwd())
+        seen.set()
+
+    threading.Thread(target=other).start()
+
+    def work():
+        go.set()
+        seen.wait()
+        return Path.cwd()
+
+    assert call_inside(tmp_path, work) == tmp_path
+    assert others == [before if own else tmp_path]
+    assert Path.cwd() == before
+    with pytest.raises(ZeroDivisionError):
+        call_inside(tmp_path, lambda: 1 // 0)
+    assert Path.cwd() == before

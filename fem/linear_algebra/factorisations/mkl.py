@@ -9,7 +9,7 @@ import ctypes
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from ctypes.util import find_library
 from functools import cache
@@ -23,6 +23,7 @@ from fem.errors import FactorisationError
 
 ANALYSE, FACTORISE, SOLVE, RELEASE = 11, 22, 33, -1
 TOO_LITTLE_CORE = -9
+OUT_OF_CORE_PLACES = ("MKL_PARDISO_OOC_PATH", "MKL_PARDISO_OOC_CFG_PATH", "MKL_PARDISO_OOC_CFG_FILE_NAME")
 
 # what PARDISO's error code means, and what to do about it
 ERRORS = {
@@ -100,23 +101,30 @@ def default_parameters(mtype: int) -> Int[np.ndarray, "64"]:
 
 
 @contextmanager
-def out_of_core(directory: Path, megabytes: int) -> Iterator[None]:
-    """Within a `with`, a factorisation writes to `directory` and limits its memory.
+def out_of_core(megabytes: int) -> Iterator[None]:
+    """Within a `with`, a factorisation limits its memory and writes to the working directory.
 
-    PARDISO reads both from the environment.
+    PARDISO reads the limit from the environment. It can read the directory there, too, but oneMKL 2025 to 2026.2 then
+    ends the name in a buffer of some 1,000 bytes at byte 2,048: a zero somewhere in the memory of the process.
     """
-    given = {
-        "MKL_PARDISO_OOC_PATH": str(directory),
+    given = dict.fromkeys(OUT_OF_CORE_PLACES) | {
         "MKL_PARDISO_OOC_MAX_CORE_SIZE": str(megabytes),
         "MKL_PARDISO_OOC_MAX_SWAP_SIZE": "0",
     }
     before = {name: os.environ.get(name) for name in given}
-    os.environ.update(given)
+    _set_environment(given)
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        _set_environment(before)
+
+
+def _set_environment(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def pardiso(

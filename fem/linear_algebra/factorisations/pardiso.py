@@ -10,6 +10,8 @@ Computer Systems 20 (2004) 475-487; parameters from the oneMKL Developer Referen
 import time
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int, Shaped
@@ -29,6 +31,7 @@ from fem.linear_algebra.factorisations.storage import (
     within,
     working_memories,
 )
+from fem.linear_algebra.factorisations.working_directory import call_inside
 
 RESERVE = 40  # vectors of the problem's size that its callers need beside an out-of-core factor
 
@@ -75,12 +78,22 @@ def parameters(mtype: int) -> Int[np.ndarray, "64"]:
     return iparm
 
 
-def _give_back(
-    handle: Int[np.ndarray, "64"], mtype: int, n: int, iparm: Int[np.ndarray, "64"], clean: list[Callable[[], None]]
-) -> None:
-    mkl.pardiso(handle, mtype, mkl.RELEASE, n, iparm)
-    for remove in clean:
-        remove()
+@dataclass
+class _OnDisk:
+    """Where a factor's files are; both None while it is in memory."""
+
+    directory: Path | None = None
+    remove: Callable[[], None] | None = None
+
+    def call(self, function: Callable[[], int]) -> int:
+        """PARDISO's error code. It finds the files of a factor in the working directory."""
+        return function() if self.directory is None else call_inside(self.directory, function)
+
+
+def _give_back(handle: Int[np.ndarray, "64"], mtype: int, n: int, iparm: Int[np.ndarray, "64"], disk: _OnDisk) -> None:
+    disk.call(lambda: mkl.pardiso(handle, mtype, mkl.RELEASE, n, iparm))
+    if disk.remove is not None:
+        disk.remove()
 
 
 class PardisoFactorisation:
@@ -98,9 +111,9 @@ class PardisoFactorisation:
             matrix.part.indices,
         )  # PARDISO reads them again in every solve
         self._handle, self._iparm = np.zeros(64, np.int64), parameters(self._mtype)
-        self._clean: list[Callable[[], None]] = []
+        self._on_disk = _OnDisk()
         self.release = weakref.finalize(
-            self, _give_back, self._handle, self._mtype, self._n, self._iparm.copy(), self._clean
+            self, _give_back, self._handle, self._mtype, self._n, self._iparm.copy(), self._on_disk
         )  # runs once: at the first call, when dropped, or at the end of the program
         self._insist(self._call(mkl.ANALYSE))
         if self._exceeds() and solver.backend == "auto" and mumps.missing() is None:
@@ -130,7 +143,9 @@ class PardisoFactorisation:
             raise FactorisationError(text)
 
     def _call(self, phase: int) -> int:
-        return mkl.pardiso(self._handle, self._mtype, phase, self._n, self._iparm, self._arrays)
+        return self._on_disk.call(
+            lambda: mkl.pardiso(self._handle, self._mtype, phase, self._n, self._iparm, self._arrays)
+        )
 
     def _out_of_core(self) -> int:
         """Factorise to disk with the memory that is left; PARDISO's error code.
@@ -141,9 +156,9 @@ class PardisoFactorisation:
         held = there + RESERVE * self._n * self.matrix.dtype.itemsize
         self._iparm[59] = 2  # all of it on disk; 1 would let PARDISO decide by itself
         directory, remove = private_directory(solver, factor)
-        self._clean.append(remove)
+        self._on_disk.directory, self._on_disk.remove = directory, remove
         for core in working_memories(solver, held, 8 * factor + 2**28):
-            with mkl.out_of_core(directory, core // MEGABYTE):
+            with mkl.out_of_core(core // MEGABYTE):
                 error = self._call(mkl.FACTORISE)
             if error != mkl.TOO_LITTLE_CORE:
                 break
@@ -182,7 +197,9 @@ class PardisoFactorisation:
     def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
         """X with A X = B, B in Fortran order; the factor is read once for the whole block."""
         X = np.empty_like(B, order="F")
-        error = mkl.pardiso(self._handle, self._mtype, mkl.SOLVE, self._n, self._iparm, self._arrays, B, X)
+        error = self._on_disk.call(
+            lambda: mkl.pardiso(self._handle, self._mtype, mkl.SOLVE, self._n, self._iparm, self._arrays, B, X)
+        )
         if error:
             raise FactorisationError(f"PARDISO's solve failed: {mkl.ERRORS.get(error, f'error {error}')}.")
         return X

@@ -127,7 +127,7 @@ def energies(system: System | Mechanism, state: State) -> Energies:
 def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray, State]:
     """The equations with the locks, contacts and releases of the state."""
     mechanism, state = at_state(system.build() if isinstance(system, System) else system, state)
-    return Equations(mechanism, state.q, state.angles), mechanism.function_values(state.t), state
+    return Equations(mechanism, state.q, state.angles, state.element_states), mechanism.function_values(state.t), state
 
 
 def _unaccelerated(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, np.ndarray]:

@@ -24,6 +24,7 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.base.exponential import exponential_rates
 from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.equations.elements import see
 from flexmb.kernels.equations.residual import powers_of, residual
 from flexmb.kernels.equations.rows import OPPOSED, add_turns, angles_at, angles_reached, place_markers, row_rates
 from flexmb.kernels.steps.solve import INACTIVE, solve_joints
@@ -45,7 +46,8 @@ class Equations:
 
     - `angles` (na,): continuous angles at the end of the last step (see `State`).
     - `expected` (na,): predicted angles at the next state, which select the turn of each angle there.
-    - `states` (nz,): states of the force elements between frames at the evaluated time.
+    - `states` (nz,): states of the force elements between frames at the evaluated time; if none are given, the initial
+      ones.
     - `mistaken`: whether the elimination dropped joint equations that are independent geometrically, because masses are
       too far apart.
     """
@@ -53,11 +55,11 @@ class Equations:
     mechanism: Mechanism
     q: np.ndarray
     angles: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    states: np.ndarray = field(default_factory=lambda: np.zeros(0))
     flat: CompiledModel = field(init=False)
     kinematics: MarkerKinematics = field(init=False)
     workspace: Workspace = field(init=False)
     expected: np.ndarray = field(init=False)
-    states: np.ndarray = field(init=False)
     mistaken: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +67,7 @@ class Equations:
         self.kinematics, self.workspace = make_marker_kinematics(self.flat), make_workspace(self.flat)
         for law in self.mechanism.calls:
             law.forget()
-        self.states = np.array(self.mechanism.initial_states)
+        self.states = np.array(self.states if len(self.states) else self.mechanism.initial_states)
         self.angles = angles_near(self.mechanism, self.q, self.angles)
         self.expected = self.angles.copy()
 
@@ -85,6 +87,16 @@ class Equations:
         )
         require_sound(self.mechanism.calls)
         return out, energies
+
+    def law_over_time(self, element: int, times: np.ndarray) -> np.ndarray:
+        """The wrench (n, 6) of force element number `element` between frames at `times` (n,), at the last state.
+
+        Raises `LawError` when its law fails.
+        """
+        force, flat, seen = self.mechanism.frame_forces[element], self.flat, np.zeros(18)
+        see(flat, self.kinematics, self.workspace, element, seen)
+        states = self.states[flat.element_state[element] : flat.element_state[element + 1]]
+        return force.call.over(times, seen, states, np.array(force.parameters))
 
     def expect(self, displacement: np.ndarray | None = None, since: np.ndarray | None = None) -> None:
         """Predict the angles of the next evaluation: those of the last step, or `since` (na,), changed by a

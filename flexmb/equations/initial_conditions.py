@@ -368,7 +368,7 @@ def redundant_rows(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> 
 def accelerations(mechanism: Mechanism, state: State, functions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Accelerations (nv,) and multipliers (nj,) at a consistent state, with the functions of time `functions` (nf,
     3)."""
-    return Equations(mechanism, state.q, state.angles).accelerations(functions, state.q, state.w)
+    return Equations(mechanism, state.q, state.angles, state.element_states).accelerations(functions, state.q, state.w)
 
 
 def start(mechanism: Mechanism, flat: CompiledModel) -> Start:

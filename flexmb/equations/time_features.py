@@ -11,6 +11,7 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.time_functions import NOTHING_AHEAD, Ahead
 
+COMPONENTS = tuple(f"the {what} {axis}" for what in ("force along", "moment about") for axis in "xyz")
+"""Components of the wrench of a force element between frames, in axes of its frame `a`."""
 HALVINGS = 11
 """Number of halvings of the run that give its samples."""
 PLAIN = 0.02
@@ -129,7 +132,7 @@ def sources(mechanism: Mechanism, start: float, end: float, *, samples: bool = T
             ahead = motion.ahead or sampled(motion.over, start, end)
             name = f"{motion.description} of {', '.join(map(repr, names))}"
             found.append(Source(name, _with_breakpoints(ahead, motion.breakpoints)))
-    return [*found, *(_laws(mechanism, start, end) if samples and mechanism.laws else ())]
+    return [*found, *(_laws(mechanism, start, end) if samples and mechanism.calls else ())]
 
 
 def _users(mechanism: Mechanism) -> list[list[str]]:
@@ -144,7 +147,7 @@ def _users(mechanism: Mechanism) -> list[list[str]]:
 
 
 def _laws(mechanism: Mechanism, start: float, end: float) -> Iterator[Source]:
-    """Force laws as functions of time at the initial coordinates and rates."""
+    """Force laws as functions of time at the initial coordinates and rates; of laws between frames, each component."""
     state = mechanism.initial
     e = Equations(mechanism, state.q)
     none = np.zeros(mechanism.joint_rows)
@@ -159,6 +162,20 @@ def _laws(mechanism: Mechanism, start: float, end: float) -> Iterator[Source]:
 
             yield Source(f"the law of {law.name!r}", sampled(over, start, end))
             law.forget()
+    for k, force in enumerate(mechanism.frame_forces):
+        for i, component in enumerate(_components(e, k)):
+            yield Source(f"{COMPONENTS[i]} of the law of {force.name!r}", sampled(component, start, end))
+        force.call.forget()
+
+
+def _components(e: Equations, element: int) -> list[Callable[[np.ndarray], np.ndarray]]:
+    """The components of the wrench of an element between frames as functions of time; they share their evaluations."""
+    wrench = cache(lambda times: e.law_over_time(element, np.frombuffer(times)))
+
+    def component(i: int) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda times: np.asarray(wrench(times.tobytes())[:, i : i + 1])
+
+    return [component(i) for i in range(len(COMPONENTS))]
 
 
 def _with_breakpoints(ahead: Callable[[float], Ahead], breakpoints: tuple[float, ...]) -> Callable[[float], Ahead]:

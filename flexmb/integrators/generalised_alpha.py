@@ -182,7 +182,7 @@ class GeneralisedAlphaRun:
         pace: Pace | None = None,
     ) -> None:
         state = begin.state
-        self.equations = Equations(mechanism, state.q, state.angles)
+        self.equations = Equations(mechanism, state.q, state.angles, state.element_states)
         self.flat, self.scheme, self.project = self.equations.flat, scheme, project
         self.step, self.tolerance, self.t = step, tolerance, state.t
         self._at_end = mechanism.function_values(self.t)
@@ -280,7 +280,7 @@ class GeneralisedAlphaRun:
             w = w - e.mass_weighted_projection(e.broken_rates(self._at_end, w))
             energies = e.residual(self._at_end, m.q, w, m.wdot, m.multipliers)[1]
         angles = e.angles_there(self._at_end)
-        return Snapshot(self.t, m.q, w, m.wdot, m.multipliers, m.work, energies, angles, states=e.states)
+        return Snapshot(self.t, m.q, w, m.wdot, m.multipliers, m.work, energies, angles, states=e.states.copy())
 
     def _listen(self) -> None:
         """Warn, once, when the accelerations that violate the joint equations alternate from step to step.

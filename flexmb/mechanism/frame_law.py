@@ -1,9 +1,11 @@
 """Frame laws: forces and moments between two frames as functions of their relative motion and of own states."""
 
 import ctypes
+import importlib
 import inspect
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -80,10 +82,26 @@ class FrameLaw:
         begin = tuple(_finite(x, f"the initial value of {n!r} of the law {self.name!r}") for n, x in start.items())
         return BoundLaw(self, numbers, begin)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Laws of modules travel by their names: the decorator has taken the place of the function there."""
+        function = getattr(self.function, "py_func", self.function)
+        module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+        if module and _law_named(module, name) is self:
+            return _law_named, (module, name)
+        return FrameLaw, tuple(getattr(self, f.name) for f in fields(self))
+
     def __str__(self) -> str:
         return f"law {self.name!r} of {', '.join(self.parameters) or 'no parameters'}" + (
             f" with states {', '.join(self.states)}" if self.states else ""
         )
+
+
+def _law_named(module: str, name: str) -> Any:
+    """The object of this name in a module; None if there is none."""
+    found: Any = sys.modules.get(module) or importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +224,22 @@ class FrameLawCall:
     def _where(self, t: float, motion: np.ndarray, z: np.ndarray) -> str:
         own = f", states {z.tolist()}" if len(z) else ""
         return f"t = {t:.6g}, d = {motion[:3].tolist()}, v = {motion[12:15].tolist()}{own}"
+
+    def over(
+        self,
+        times: Float[np.ndarray, "n"],
+        seen: Float[np.ndarray, "18"],
+        states: Float[np.ndarray, "ns"],
+        parameters: Float[np.ndarray, "np"],
+    ) -> Float[np.ndarray, "n 6"]:
+        """Force and moment at `times`, at one relative motion and with fixed states. Raises `LawError` on failure."""
+        found = np.zeros((len(times), 7 + len(states)))
+        for k, t in enumerate(times):
+            self.forget()
+            self(float(t), seen, states, parameters, found[k])
+            if error := self.stopped or self._failure:
+                raise error
+        return found[:, :6]
 
     def forget(self) -> None:
         """Clear recorded failures at the beginning of a run."""

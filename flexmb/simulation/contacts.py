@@ -55,7 +55,7 @@ class Contacts:
 
     def __init__(self, mechanism: Mechanism, state: State, signs: Mapping[str, float]) -> None:
         self.names, self._state = list(signs), state
-        self._equations = e = Equations(mechanism, state.q, state.angles)
+        self._equations = e = Equations(mechanism, state.q, state.angles, state.element_states)
         self._functions, self._none = mechanism.function_values(state.t), np.zeros(mechanism.joint_rows)
         self._rows = [mechanism.joint(name).rows[0] for name in self.names]
         self._sign = np.array([signs[name] for name in self.names])

@@ -18,9 +18,8 @@ import fem
 import reduction
 from fem.errors import FactorisationError, MatrixError
 from fem.linear_algebra.factor import factor
-from fem.linear_algebra.factorisations import BACKENDS, forecast, mkl, mumps_library, storage, working_directory
-from fem.linear_algebra.factorisations.storage import PREFIX, SolverOptions
-from fem.linear_algebra.factorisations.working_directory import call_inside
+from fem.linear_algebra.factorisations import BACKENDS, forecast, mkl, mumps_library, storage
+from fem.linear_algebra.factorisations.storage import PREFIX, SolverOptions, call_inside
 from fem.mesh.structured_meshes import block
 
 ON_DISK = [
@@ -231,7 +230,7 @@ def test_pardiso_is_given_its_directory_in_no_way_that_spoils_memory(tmp_path, m
 def test_a_call_inside_a_directory(own, tmp_path, monkeypatch):
     """Where a thread can have a working directory of its own, others keep theirs."""
     if not own:
-        monkeypatch.setattr(working_directory, "_own_directory", lambda: False)
+        monkeypatch.setattr(storage, "_own_directory", lambda: False)
     elif not sys.platform.startswith("linux"):
         pytest.skip("only Linux gives a thread a working directory")
     before, go, seen = Path.cwd(), threading.Event(), threading.Event()

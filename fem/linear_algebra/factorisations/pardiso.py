@@ -25,13 +25,13 @@ from fem.linear_algebra.factorisations.record import FactorRecord, Kind
 from fem.linear_algebra.factorisations.storage import (
     MEGABYTE,
     SolverOptions,
+    call_inside,
     private_directory,
     resident,
     too_small,
     within,
     working_memories,
 )
-from fem.linear_algebra.factorisations.working_directory import call_inside
 
 RESERVE = 40  # vectors of the problem's size that its callers need beside an out-of-core factor
 

@@ -5,15 +5,18 @@ process and removed when the factor is released or deleted or the program ends. 
 removed by the next factor in the same place.
 """
 
+import contextlib
 import ctypes
 import os
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 from pydantic import ByteSize, TypeAdapter, ValidationError
@@ -21,6 +24,7 @@ from pydantic import ByteSize, TypeAdapter, ValidationError
 from fem.errors import FactorisationError, MatrixError
 from fem.renamed import renamed
 
+T = TypeVar("T")
 PREFIX = "flexmb-factor-"
 MEGABYTE = 2**20
 ALL_MEMORY = 0.9
@@ -150,3 +154,50 @@ def _remove_orphans(place: Path) -> None:
         process = directory.name.removeprefix(PREFIX).partition("-")[0]
         if process.isdigit() and not psutil.pid_exists(int(process)):
             shutil.rmtree(directory, ignore_errors=True)
+
+
+# working directories --------------------------------------------------------------------------------------------------
+
+CLONE_FS = 0x200
+"""Linux: what the threads of a process share about directories."""
+_shared = threading.RLock()
+
+
+def call_inside(directory: Path, function: Callable[[], T]) -> T:
+    """The answer of `function`, called with `directory` as the working directory.
+
+    On Linux a thread of its own calls it, and no other thread sees the change. Elsewhere, in containers that forbid
+    this, and at the end of a program, the working directory of the whole process changes during the call.
+    """
+    answers: list[T] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        if not _own_directory():
+            return
+        try:
+            os.chdir(directory)
+            answers.append(function())
+        except BaseException as error:  # raised again in the calling thread
+            errors.append(error)
+
+    with contextlib.suppress(RuntimeError):  # no new threads at the end of a program
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    if errors:
+        raise errors[0]
+    if answers:
+        return answers[0]
+    with _shared, contextlib.chdir(directory):
+        return function()
+
+
+def _own_directory() -> bool:
+    """Whether the calling thread has a working directory of its own from now on."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        return ctypes.CDLL(None).unshare(CLONE_FS) == 0
+    except (OSError, AttributeError):
+        return False

@@ -102,9 +102,8 @@ class Workspace(NamedTuple):
     state_base: np.ndarray  # (nz,) states of the frame forces without the part that depends on the evaluated motion
     state_rates: np.ndarray  # (nz,)
     half: np.ndarray  # (1,) half of the step in which states change; 0 at a given state
-    stored: np.ndarray  # (ne,) energies stored in frame forces
     seen: np.ndarray  # (2, 18) relative motion of the frames of an element
-    answer: np.ndarray  # (2, 7+most states) what a law returns
+    answer: np.ndarray  # (3, 7+most states) what a law returns
     tangents: np.ndarray  # (ne, 6, 6) effective stiffness of the frame forces in the matrix of a step
     U: np.ndarray  # upper factor of the matrix of the rows, with frame forces
     coupled: np.ndarray  # (nr,) 1 for the rows of frame forces, in the order of elimination
@@ -172,9 +171,9 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     ne, nz, most = len(flat.element_row), int(flat.element_state[-1]), int(np.diff(flat.element_state).max(initial=0))
     shapes = {
         "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr,
-        "rates": nr, "laws": nr, "states": nz, "state_base": nz, "state_rates": nz, "half": 1, "stored": ne,
+        "rates": nr, "laws": nr, "states": nz, "state_base": nz, "state_rates": nz, "half": 1,
         "seen": (2, 18), "answer": (3, 7 + most), "tangents": (ne, 6, 6),
-        "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": nr,
+        "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
         "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
         "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),

@@ -27,7 +27,7 @@ ATTEMPTS, SETTLED = 12, 1e-13
 
 
 @njit(cache=True)
-def _answer(flat, workspace, e, t, seen, states, out):
+def _answer(flat, e, t, seen, states, out):
     """Call the law of element `e`: wrench (6), stored energy and rates of states, or new states, in `out`."""
     k, p = flat.element_state[e], flat.element_parameter[e]
     call_frame_law(flat.element_law[e], t, seen, states[k:], flat.element_parameters[p:], out)
@@ -40,7 +40,7 @@ def _settle(flat, workspace, e, t, seen, states, out):
     half, base, n = workspace.half[0], workspace.state_base, last - first
     for k in range(first, last):
         states[k] = base[k]
-    _answer(flat, workspace, e, t, seen, states, out)
+    _answer(flat, e, t, seen, states, out)
     if n == 0 or half == 0.0:
         return
     if flat.element_updates[e] == 1:
@@ -52,7 +52,7 @@ def _settle(flat, workspace, e, t, seen, states, out):
     J, left = np.empty((n, n)), np.empty(n)
     ahead = np.empty(7 + n)
     for _ in range(ATTEMPTS):
-        _answer(flat, workspace, e, t, seen, states, out)
+        _answer(flat, e, t, seen, states, out)
         size, error = 0.0, 0.0
         for k in range(n):
             left[k] = states[first + k] - base[first + k] - half * out[7 + k]
@@ -64,7 +64,7 @@ def _settle(flat, workspace, e, t, seen, states, out):
             kept = states[first + j]
             shift = SLOPE * max(abs(kept), NEAR * size)
             states[first + j] = kept + shift
-            _answer(flat, workspace, e, t, seen, states, ahead)
+            _answer(flat, e, t, seen, states, ahead)
             states[first + j] = kept
             for k in range(n):
                 J[k, j] = (1.0 if j == k else 0.0) - half * (ahead[7 + k] - out[7 + k]) / shift
@@ -74,13 +74,13 @@ def _settle(flat, workspace, e, t, seen, states, out):
             states[first + k] -= left[k]
             moved = max(moved, abs(left[k]))
         if moved <= SETTLED * size:
-            _answer(flat, workspace, e, t, seen, states, out)
+            _answer(flat, e, t, seen, states, out)
             return
     out[:7] = np.nan
 
 
 @njit(cache=True)
-def _see(flat, kinematics, workspace, e, seen):
+def see(flat, kinematics, workspace, e, seen):
     """The relative motion of the frames of element `e`: `d`, `S` row by row, `v` and `omega`."""
     r = flat.element_row[e]
     a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
@@ -95,18 +95,17 @@ def _see(flat, kinematics, workspace, e, seen):
 
 @njit(cache=True)
 def act(flat, functions, kinematics, workspace):
-    """Set the efforts of the rows of all elements, and their states, rates of states and stored energies.
+    """Set the efforts of the rows of all elements, and their states and rates of states.
 
     The values and rates of the rows must have been evaluated.
     """
     t, seen, out = functions[len(functions) - 1, 0], workspace.seen[0], workspace.answer[0]
     for e in range(len(flat.element_row)):
-        _see(flat, kinematics, workspace, e, seen)
+        see(flat, kinematics, workspace, e, seen)
         _settle(flat, workspace, e, t, seen, workspace.states, out)
         r, first = flat.element_row[e], flat.element_state[e]
         for k in range(6):
             workspace.efforts[r + k] = out[k]
-        workspace.stored[e] = out[6]
         if flat.element_updates[e] == 0:
             for k in range(flat.element_state[e + 1] - first):
                 workspace.state_rates[first + k] = out[7 + k]
@@ -122,7 +121,7 @@ def element_tangents(flat, functions, kinematics, workspace, gamma):
     t, seen, moved = functions[len(functions) - 1, 0], workspace.seen[0], workspace.seen[1]
     out, states = workspace.answer[1], workspace.answer[2]
     for e in range(len(flat.element_row)):
-        _see(flat, kinematics, workspace, e, seen)
+        see(flat, kinematics, workspace, e, seen)
         r, first, count = flat.element_row[e], flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e]
         for k in range(count):
             states[k] = workspace.states[first + k]

@@ -20,6 +20,7 @@ from validation import (
     four_bar,
     free_interface_synthesis,
     free_rigid_body,
+    joint_friction,
     lateral_buckling,
     misaligned_four_bar,
     moving_base_cantilever,
@@ -78,6 +79,7 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "rheonomic-loads": rheonomic_loads.run,
     "balanced-4rrr": balanced_4rrr.run,
     "free-interface-synthesis": free_interface_synthesis.run,
+    "joint-friction": joint_friction.run,
 }
 
 

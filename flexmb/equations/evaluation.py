@@ -25,6 +25,7 @@ from flexmb.kernels.base.data import (
 from flexmb.kernels.base.exponential import exponential_rates
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.elements import see
+from flexmb.kernels.equations.friction import friction_bounds, friction_change
 from flexmb.kernels.equations.residual import powers_of, residual
 from flexmb.kernels.equations.rows import OPPOSED, add_turns, angles_at, angles_reached, place_markers, row_rates
 from flexmb.kernels.steps.solve import INACTIVE, solve_joints
@@ -35,6 +36,10 @@ from flexmb.mechanism.mechanism import Mechanism
 OPEN = 1e-12
 """Residual of joint equations, relative to their terms, above which they are solved as a saddle point problem if masses
 are far apart (`flexmb.equations.projection.on_saddle`)."""
+
+SLIDING, SETTLED = 50, 1e-14
+"""Iterations for the reactions of sliding joints, and the change of their friction, relative to the largest, at the
+end."""
 
 
 @dataclass
@@ -130,11 +135,59 @@ class Equations:
 
         They solve `M wdot + bias - forces + G^T lambda = 0` together with the second derivative of the joint equations.
         The velocity-dependent part of that derivative is computed by fourth-order differences along the motion.
-        `functions` (nf, 3) holds the functions of time at the state.
+        `functions` (nf, 3) holds the functions of time at the state. The forces of sliding joints, which depend on the
+        multipliers, are found by iteration.
+
+        Raises `ConvergenceError` when friction grows faster with a reaction than the reaction with the friction.
         """
-        wanted = self.wanted_accelerations(functions, q, w)
-        unbalanced, _ = self.residual(functions, q, w, np.zeros(len(w)), np.zeros(self.flat.joint_rows))
-        return self.on_joints(-unbalanced, wanted)
+        wanted, still = self.wanted_accelerations(functions, q, w), np.zeros(len(w))
+        multipliers = np.zeros(self.flat.joint_rows)
+        bounds, before = self.friction_bounds(multipliers), np.zeros(0)
+        for _ in range(SLIDING):
+            unbalanced, _ = self.residual(functions, q, w, still, multipliers)
+            wdot, change = self._sliding_on(multipliers, *self.on_joints(-unbalanced, wanted))
+            multipliers = multipliers + change
+            bounds, before = self.friction_bounds(multipliers), bounds
+            if np.abs(bounds - before).max(initial=0.0) <= SETTLED * bounds.max(initial=0.0):
+                return wdot, multipliers
+        raise ConvergenceError(self.jammed())
+
+    def _sliding_on(
+        self, multipliers: np.ndarray, wdot: np.ndarray, change: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations and the `change` (nj,) of `multipliers` (nj,), corrected by the friction that the change
+        causes (flexmb/kernels/steps/sliding.py)."""
+        flat = self.flat
+        sliding = [k for k, direction in enumerate(flat.friction_direction) if direction]
+        if not sliding:
+            return wdot, change
+        G, none = as_sparse(flat, self.workspace.G), np.zeros(flat.joint_rows)
+        efforts = G[flat.friction_row[sliding]].toarray()
+        responses = [self.on_joints(effort, none) for effort in efforts]
+        A, b = np.eye(len(sliding)), np.zeros(len(sliding))
+        for i, k in enumerate(sliding):
+            sign = flat.friction_direction[k]
+            b[i] = -sign * friction_change(flat, k, multipliers, change)
+            A[i] += [sign * friction_change(flat, k, multipliers, reaction) for _, reaction in responses]
+        for effort, (moved, reaction) in zip(np.linalg.lstsq(A, b)[0], responses, strict=True):
+            wdot, change = wdot + effort * moved, change + effort * reaction
+        return wdot, change
+
+    def friction_bounds(self, multipliers: np.ndarray) -> np.ndarray:
+        """The largest efforts (nf,) of joints with dry friction that slide, for `multipliers` (nj,)."""
+        bounds = np.zeros(len(self.flat.friction_row))
+        if len(bounds):
+            friction_bounds(self.flat, multipliers, bounds)
+        return bounds
+
+    def jammed(self) -> str:
+        """Why no forces of sliding joints are found."""
+        sliding = [repr(friction.name) for friction in self.mechanism.frictions if friction.direction]
+        return (
+            f"The friction of {', '.join(sliding)} of {self.mechanism.name!r} has no limit: it increases the reactions "
+            "that cause it by more than it is itself, so that the joint jams while it slides. Reduce the coefficient "
+            "of friction, or give the guide a longer span."
+        )
 
     def wanted_accelerations(self, functions: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The value (nj,) of `G wdot` at which the second derivatives of the joint equations vanish: the second

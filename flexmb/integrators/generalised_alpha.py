@@ -118,6 +118,7 @@ class GeneralisedAlpha(AdaptiveMethod):
     order: ClassVar[int] = 2
     hht: ClassVar[bool] = False
     integrates_states: ClassVar[bool] = True
+    holds_friction: ClassVar[bool] = True
 
     rho_inf: float = 0.9
     coordinates: Coordinates = "absolute"

@@ -7,7 +7,15 @@ import numpy as np
 from fem.renamed import refuse_old_names
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import inverse_moments, rigid_mass
-from flexmb.kernels.base.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, CompiledModel
+from flexmb.kernels.base.data import (
+    ANGLE,
+    DOT,
+    FIRST_ORDER,
+    GROUND,
+    SECOND_ORDER,
+    TRANSLATION,
+    CompiledModel,
+)
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_of
@@ -138,6 +146,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_parameter=_starts([len(force.parameters) for force in elements]),
             element_parameters=np.array([x for force in elements for x in force.parameters], dtype=float),
             joint_rows=mechanism.joint_rows,
+            **_frictions(mechanism),
             **_angles(mechanism),
             **elimination,
             load_marker=np.array([x.marker for x in loads], dtype=np.int64),
@@ -150,6 +159,23 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
 
 def _starts(sizes: list[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _frictions(mechanism: Mechanism) -> dict[str, Any]:
+    """The entries of dry friction in the joints that are there."""
+    there = {joint.name for joint in mechanism.joints}
+    acting = [f for f in mechanism.frictions if f.name in mechanism.force_elements and f.joint in there]
+    sources = []
+    for friction in acting:
+        own = {(mechanism.rows[r].kind, mechanism.rows[r].axes): r for r in mechanism.joint(friction.joint).rows}
+        keys = [*((TRANSLATION, (i, 0)) for i in range(3)), (DOT, (0, 2)), (DOT, (1, 2))]
+        sources.append([own.get(key, -1) for key in keys])
+    return {
+        "friction_row": np.array([mechanism.force_elements[f.name][0] for f in acting], dtype=np.int64),
+        "friction_source": np.array(sources, dtype=np.int64).reshape(-1, 5),
+        "friction_factors": np.array([f.factors for f in acting], dtype=float).reshape(-1, 4),
+        "friction_direction": np.array([f.direction for f in acting], dtype=float),
+    }
 
 
 def _angles(mechanism: Mechanism) -> dict[str, Any]:
@@ -196,6 +222,7 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
     if whole and len(whole) < len(flat.element_row):
         raise ValueError("Rows of some frame forces only cannot be evaluated: states belong to all.")
     values["element_row"] = np.array([places[flat.element_row[e]] for e in whole], dtype=np.int64)
+    values["friction_row"] = flat.friction_row[:0]  # sliding joints are evaluated together with their reactions
     used = np.zeros(len(flat.marker_body), dtype=bool)
     used[values["row_markers"].ravel()] = used[values["load_marker"]] = True
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)

@@ -98,6 +98,30 @@ class FrameForce:
     initial: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True)
+class JointFriction:
+    """Dry friction in the free motion `dof` of a `joint`. Its row is `Mechanism.force_elements[name]`.
+
+    - `factors`: (radial, axial, reciprocal span, constant) of the largest effort while it slides; see
+      flexmb/kernels/equations/friction.py.
+
+    - `static`: the largest effort while it sticks, relative to the effort while it slides; at least one.
+    - `direction`: the sign of the sliding rate, 0 while the joint does not slide.
+    """
+
+    name: str
+    joint: str
+    dof: str
+    factors: tuple[float, float, float, float]
+    static: float = 1.0
+    direction: float = 0.0
+
+    @property
+    def stuck(self) -> str:
+        """Name of the joint equation that holds the coordinate while the joint sticks."""
+        return f"{self.name} sticks"
+
+
 @renamed(follows="follower")
 @dataclass(frozen=True, eq=False)
 class Load:
@@ -137,6 +161,7 @@ class Mechanism:
     start_rows: tuple[tuple[Row, float], ...] = ()
     laws: tuple[ForceLaw, ...] = ()
     frame_forces: tuple[FrameForce, ...] = ()
+    frictions: tuple[JointFriction, ...] = ()
     units: str | None = None
 
     def __str__(self) -> str:
@@ -312,6 +337,15 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
             f"{mechanism.name!r} have states ({', '.join(mechanism.frame_forces[0].call.law.states)}). "
             "simulate(method='generalised-alpha') integrates them; for this analysis replace them by elements without "
             "states."
+        )
+
+
+def refuse_friction(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when joints have dry friction; `what` is the analysis that does not include it."""
+    if named := [friction.name for friction in mechanism.frictions]:
+        raise MechanismError(
+            f"{what} does not include dry friction, and {mechanism.name!r} has {', '.join(map(repr, named))}. "
+            "simulate(method='generalised-alpha') does; for this analysis build the mechanism without it."
         )
 
 

@@ -21,8 +21,8 @@ from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, SPIN, TILT, T
 from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, rotation_matrix, vector
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
-from flexmb.mechanism.joints import joint_dof, joint_kind
-from flexmb.mechanism.mechanism import FrameForce, Joint, Load, Marker, Mechanism, Row, driver_row
+from flexmb.mechanism.joints import JOINTS, joint_dof, joint_kind
+from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, driver_row
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
 from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation
@@ -70,6 +70,7 @@ class System:
         self._start_rows: list[tuple[Row, float]] = []
         self._laws: list[ForceLaw] = []
         self._frame_forces: list[FrameForce] = []
+        self._frictions: list[JointFriction] = []
 
     # bodies ------------------------------------------------------------------------------------------------------
 
@@ -582,6 +583,67 @@ class System:
             )
         ]
 
+    def friction(
+        self,
+        name: str,
+        joint: str,
+        coefficient: float,
+        *,
+        radius: float | None = None,
+        axial_radius: float = 0.0,
+        span: float | None = None,
+        preload: float = 0.0,
+        static: float | None = None,
+    ) -> None:
+        """Add dry friction (Coulomb) to a joint with one free motion: a revolute or a prismatic joint.
+
+        A joint that slides resists with a moment `coefficient (radius |F_r| + axial_radius |F_a|) + preload`, from the
+        force of the joint across (r) and along (a) its axis; a prismatic joint with a force `coefficient |F_r| +
+        preload`. A joint that sticks transmits up to that effort times `static / coefficient`. Both are exact: nothing
+        is regularised, and the instants of sticking and sliding are located.
+
+        - `radius`, `axial_radius`: of the journal and of the mean circle of the thrust face (lengths; revolute joints).
+        - `span`: distance of two bearings along the axis that share the radial force and transmit the moment across the
+          axis; the sum of the magnitudes of their forces takes the place of `|F_r|`. By default these moments cause no
+          friction.
+        - `preload`: effort that does not depend on the reaction, for instance of a seal.
+        - `static`: coefficient of sticking joints (default: `coefficient`).
+
+        Impacts do not transmit impulses of friction. Raises `MechanismError` when the joint has not exactly one free
+        motion, about or along its axis, a value is negative or unknown for this joint, or `static` is below
+        `coefficient`.
+        """
+        kind, pair, dof = self._free_axis(joint, None)
+        if name in {*self._joints, *self._forces, *self._loads}:
+            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        if len(JOINTS[kind].free_axes) != 1:
+            raise MechanismError(
+                f"Friction {name!r}: joint {joint!r} ({kind}) has several free motions, in which the direction of "
+                "sliding is not that of an axis. Give friction to a revolute or a prismatic joint."
+            )
+        turning = dof == "rotation"
+        if turning == (radius is None) or (axial_radius and not turning):
+            raise MechanismError(
+                f"Friction {name!r} of {joint!r} ({kind}): a revolute joint needs the radius of its journal, a "
+                f"prismatic joint has none; found radius={radius}, axial_radius={axial_radius}."
+            )
+        mu = non_negative(coefficient, name)
+        arm = non_negative(radius, name) if radius is not None else 1.0
+        stick = mu if static is None else non_negative(static, name)
+        if stick < mu or (mu == 0 and stick > 0):
+            raise MechanismError(
+                f"Friction {name!r}: static={stick} must be at least the coefficient of sliding, {mu}, which is "
+                "positive if there is a static one."
+            )
+        if span is not None and not number(span, f"Friction {name!r}: span") > 0:
+            raise MechanismError(f"Friction {name!r}: span must be positive; found {span}.")
+        factors = (mu * arm, mu * non_negative(axial_radius, name), 1 / span if span else 0.0)
+        row = Row(ANGLE, pair) if turning else Row(TRANSLATION, pair, (2, 0))
+        self._forces[name] = [row]
+        self._frictions.append(
+            JointFriction(name, joint, dof, (*factors, non_negative(preload, name)), stick / mu if mu else 1.0)
+        )
+
     @renamed(follows="follower")
     def load(
         self,
@@ -645,6 +707,7 @@ class System:
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
             frame_forces=tuple(self._frame_forces),
+            frictions=tuple(self._frictions),
             units=self.units,
         )
 

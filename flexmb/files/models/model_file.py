@@ -120,6 +120,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("springs", keys.springs, _add_spring),
         ("bushings", keys.bushings, _add_bushing),
         ("joint_springs", keys.joint_springs, _add_joint_spring),
+        ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
         ("loads", keys.loads, _add_load),
     )
@@ -301,6 +302,19 @@ def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
         free=keys.free,
         law=keys.force_law(site.folder),
         dof=keys.dof,
+    )
+
+
+def _add_friction(site: _Site, keys: schema.FrictionKeys) -> None:
+    site.system.friction(
+        keys.name,
+        keys.joint,
+        keys.coefficient,
+        radius=keys.radius,
+        axial_radius=keys.axial_radius,
+        span=keys.span,
+        preload=keys.preload,
+        static=keys.static,
     )
 
 

@@ -324,6 +324,19 @@ class JointSpringKeys(WithLaw):
     dof: Literal["rotation", "translation"] | None = None
 
 
+class FrictionKeys(Keys):
+    """Dry friction in a revolute or prismatic joint."""
+
+    name: Name
+    joint: str
+    coefficient: NotNegative
+    radius: NotNegative | None = None
+    axial_radius: NotNegative = 0.0
+    span: Positive | None = None
+    preload: NotNegative = 0.0
+    static: NotNegative | None = None
+
+
 _EFFORT = 'expected a number, an expression such as "-k*x", or a motion such as { kind = "harmonic", ... }'
 Effort = Annotated[
     Annotated[float, Tag("<number>")] | Annotated[str, Tag("<text>")] | Annotated[MotionKeys, Tag("<table>")],
@@ -462,6 +475,7 @@ class ModelKeys(Keys):
     springs: list[SpringKeys] = Field([])
     bushings: list[BushingKeys] = Field([])
     joint_springs: list[JointSpringKeys] = Field([])
+    frictions: list[FrictionKeys] = Field([])
     motors: list[MotorKeys] = Field([])
     loads: list[LoadKeys] = Field([])
     stops: list[StopKeys] = Field([])

@@ -17,7 +17,7 @@ from flexmb.files.storage.sound import require_numbers, require_sound_mechanism,
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
-from flexmb.mechanism.mechanism import FrameForce, Joint, Load, Marker, Mechanism, Row
+from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
 from flexmb.results.elements.frame import frame_answers, relative_motion
@@ -52,6 +52,7 @@ def save_result(result: Result, path: str | Path) -> Path:
             "locked": json.dumps(dict(x.locked)),
             "released": json.dumps(sorted(x.released)),
             "fastest": json.dumps(dict(x.fastest)),
+            "sliding": json.dumps(dict(x.sliding)),
         }
         for t, x in result.topologies
     ]
@@ -95,6 +96,7 @@ def load_result(path: str | Path) -> Result:
                         json.loads(x["locked"]),
                         frozenset(json.loads(x["released"])),
                         json.loads(x.get("fastest", "{}")),
+                        json.loads(x.get("sliding", "{}")),
                     ),
                 )
                 for x in tree.get("topologies", [])
@@ -126,6 +128,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "start_rows": _columns([row for row, _ in m.start_rows], Row),
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
         "laws": [law.name for law in m.laws],
+        "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
     }
 
 
@@ -148,8 +151,15 @@ def _mechanism_from_tree(
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(law_from_tree(law, name, t) for law, name in zip(laws or (None,) * len(names), names, strict=True)),
         frame_forces=tuple(_frame_force(force, t) for force in tree.get("frame_forces", [])),
+        frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
         units=require_units(tree.get("units")),
     )
+
+
+def _friction(tree: Tree) -> JointFriction:
+    name, joint, dof = (str(tree[key]) for key in ("name", "joint", "dof"))
+    require_numbers(factors := np.asarray(tree["factors"]), (4,), f"the factors of the friction {name!r}")
+    return JointFriction(name, joint, dof, tuple(factors.tolist()), float(tree["static"]), float(tree["direction"]))
 
 
 def _frame_tree(result: Result, force: FrameForce) -> Tree:

@@ -68,6 +68,10 @@ class CompiledModel(NamedTuple):
     element_parameter: np.ndarray  # (ne+1,) start in `element_parameters`
     element_parameters: np.ndarray
     element_last: np.ndarray  # (ne,) last position in the order of elimination that an element shares an entry with
+    friction_row: np.ndarray  # (nf,) row of each joint with dry friction; see kernels/equations/friction.py
+    friction_source: np.ndarray  # (nf, 5) joint equations of its forces x, y, z and moments y, x, -1 for none
+    friction_factors: np.ndarray  # (nf, 4) bound per radial and axial force, reciprocal span and constant bound
+    friction_direction: np.ndarray  # (nf,) sign of the sliding rate, 0 if it does not slide
     angle_markers: np.ndarray  # (na, 2) markers between which the angle about their z axes is measured
     angle_driver: np.ndarray  # (na,) joint equation that prescribes the angle, -1 for none
     angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
@@ -107,6 +111,10 @@ class Workspace(NamedTuple):
     tangents: np.ndarray  # (ne, 6, 6) effective stiffness of the frame forces in the matrix of a step
     U: np.ndarray  # upper factor of the matrix of the rows, with frame forces
     coupled: np.ndarray  # (nr,) 1 for the rows of frame forces, in the order of elimination
+    sliding_force: np.ndarray  # (nv,) work array, and
+    sliding_none: np.ndarray  # (nr,) zeros, for
+    sliding_x: np.ndarray  # (nf, nv) responses to unit efforts in sliding joints: displacements
+    sliding_change: np.ndarray  # (nf, nr) and multipliers; see kernels/steps/sliding.py
     bias: np.ndarray  # (6+mmax,)
     Lrr: np.ndarray  # (6, 6)
     six: np.ndarray  # (2, 6)
@@ -168,11 +176,13 @@ def make_marker_kinematics(flat: CompiledModel) -> MarkerKinematics:
 def make_workspace(flat: CompiledModel) -> Workspace:
     """A workspace for `flat`, filled with zeros."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
+    nf = len(flat.friction_row)
     ne, nz, most = len(flat.element_row), int(flat.element_state[-1]), int(np.diff(flat.element_state).max(initial=0))
     shapes = {
         "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr,
         "rates": nr, "laws": nr, "states": nz, "state_base": nz, "state_rates": nz, "half": 1,
-        "seen": (2, 18), "answer": (3, 7 + most), "tangents": (ne, 6, 6),
+        "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0, "sliding_x": (nf, nv),
+        "sliding_change": (nf, nr), "seen": (2, 18), "answer": (3, 7 + most), "tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
         "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
         "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,

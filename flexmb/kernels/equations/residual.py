@@ -8,6 +8,7 @@ from flexmb.kernels.base.data import ANGLE
 from flexmb.kernels.base.dense import FAST, add_coupled, copy, inner
 from flexmb.kernels.equations.bodies import add_elastic_inertia, body_terms
 from flexmb.kernels.equations.elements import act
+from flexmb.kernels.equations.friction import add_friction, friction_heat
 from flexmb.kernels.equations.rows import (
     add_row_forces,
     add_wrenches,
@@ -62,6 +63,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
         energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
     if len(flat.element_row) > 0:
         act(flat, functions, kinematics, workspace)
+    if len(flat.friction_row) > 0:
+        add_friction(flat, multipliers, efforts)
     for r in range(nj):
         efforts[r] = -multipliers[r]
     add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, out)
@@ -137,6 +140,8 @@ def powers_of(flat, functions, multipliers, w, workspace, powers):
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
         powers[DAMPER_HEAT] += flat.row_damping[r] * workspace.rates[r] * workspace.rates[r]
         powers[LOAD] += (effort + workspace.laws[r]) * workspace.rates[r]
+    if len(flat.friction_row) > 0:
+        powers[DAMPER_HEAT] += friction_heat(flat, multipliers, workspace.rates)
     for e in range(len(flat.element_row)):
         for r in range(flat.element_row[e], flat.element_row[e] + 6):
             powers[LOAD] += workspace.efforts[r] * workspace.rates[r]

@@ -14,6 +14,7 @@ from flexmb.kernels.equations.residual import law_slopes, powers_of, residual
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, row_rates
 from flexmb.kernels.equations.tree import joint_velocities, place_bodies
 from flexmb.kernels.steps.coupled import COUPLED
+from flexmb.kernels.steps.sliding import respond, slide
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
 
 BELOW_ERROR = 3e4
@@ -200,10 +201,11 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous, slow, moved, unsettled = np.inf, True, 0.0, False
+    least = 1 if len(flat.friction_row) == 0 else 2  # friction depends on the multipliers, whose first change is large
     for iteration in range(1, scheme.iterations + 1):
         move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
         place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
-        if iteration > 1 and previous <= tolerance and not unsettled:
+        if iteration > least and previous <= tolerance and not unsettled:
             if len(motion.states) > 0:  # the states at the motion after the last correction
                 all_rows(flat, q, functions, expected, kinematics, values, workspace.G)
                 row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, w, workspace.rates)
@@ -223,6 +225,10 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         )
         if outcome < 0:
             return NO_MASS, iteration, rate, later
+        if len(flat.friction_row) > 0:
+            if slow:
+                respond(flat, workspace, null_rows, beta, compliance)
+            slide(flat, workspace, multipliers, x, change)
         joint_velocities(flat, tree, kinematics, q, x, correction)
         unwind(tree, increment, correction)
         size = largest_vector(tree, correction, weight)
@@ -238,7 +244,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         unsettled = pull * moved > tolerance
         moved += size
         slow = size > SLOW * previous
-        if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
+        if iteration == 1 and least == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
             size = tolerance  # the remaining error is below the tolerance
         elif iteration == 2 and previous > 0.0:
             rate = max(max(size, pull) / previous, 1e-8)

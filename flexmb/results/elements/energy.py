@@ -15,6 +15,7 @@ from flexmb.kernels.base.data import DISTANCE
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.forces import driver_power, load_power, row_effort
 from flexmb.results.elements.frame import frame_force_of
+from flexmb.results.elements.friction import friction_of
 from flexmb.results.ledger import Ledger
 from flexmb.results.motion import Motion
 from flexmb.results.table import Column
@@ -28,11 +29,11 @@ COARSE = 1e-2
 class ElementEnergy:
     """What one element stores, dissipates and does, all (nt,).
 
-    - `name`, `kind`: "spring", "bushing", "joint force" (joint springs and motors), "frame force", "load", "driver" or
-      "body".
+    - `name`, `kind`: "spring", "bushing", "joint force" (joint springs and motors), "friction", "frame force", "load",
+      "driver" or "body".
     - `stored`: the energy of its springs, or the strain energy of a body.
-    - `heat_power`: dissipated by its dampers; `work_power`: delivered by its function of time, its law, a load or a
-      driver.
+    - `heat_power`: dissipated by its dampers or friction; `work_power`: delivered by its function of time, its law, a
+      load or a driver.
     - `heat`, `work`: their integrals since the start.
     """
 
@@ -145,7 +146,7 @@ def _of_element(motion: Motion, name: str) -> ElementEnergy:
     rows = mechanism.force_elements[name]
     efforts = [(mechanism.rows[r], row_effort(motion, r)) for r in rows]
     stored = sum(0.5 * row.stiffness * effort.motion.stretch**2 for row, effort in efforts)
-    heat = sum(row.damping * effort.motion.rate**2 for row, effort in efforts)
+    heat = sum(-effort.damper * effort.motion.rate for _, effort in efforts)
     work = sum(effort.applied * effort.motion.rate for _, effort in efforts)
     kind = _kind(mechanism, rows)
     return _made(motion, name, kind, np.asarray(stored), np.asarray(heat), np.asarray(work))
@@ -156,6 +157,8 @@ def _kind(mechanism: Mechanism, rows: Sequence[int]) -> str:
         return "spring"
     if frame_force_of(mechanism, rows[0]) is not None:
         return "frame force"
+    if friction_of(mechanism, rows[0]) is not None:
+        return "friction"
     return "bushing" if len(rows) == 6 else "joint force"
 
 

@@ -53,8 +53,8 @@ def simulate(
         - "bdf" (`flexmb.BDF`): backward differentiation of order 1 to 5. Options as of "radau".
         - "explicit" (`flexmb.Explicit`): Dormand and Prince, order 5, for rigid mechanisms without stiff springs.
           Options as of "radau", and `coordinates`.
-        - "energy-momentum" (`flexmb.EnergyMomentum`): order 2; preserves energy balance and momenta to round-off. It
-          requires the option `step`.
+        - "energy-momentum" (`flexmb.EnergyMomentum`): order 2; preserves the energy balance, the linear momentum and
+          the angular momentum about a fixed point to round-off. It requires the option `step`.
 
       With `step` the steps are fixed; without it they vary, so that the local error of the positions is below
       `tolerance` times the length of the mechanism.

@@ -66,7 +66,7 @@ def test_a_cross_coupled_film_moves_a_mass_as_an_independent_integration():
         return np.concatenate([v, f / m])
 
     start = np.array([0.01, 0.02, -0.01, 0.3, -0.2, 0.1])
-    exact = solve_ivp(rate, (0, 0.2), start, rtol=1e-11, atol=1e-13).y[:3, -1]
+    early, exact = solve_ivp(rate, (0, 0.2), start, t_eval=(0.05, 0.2), rtol=1e-11, atol=1e-13).y[:3].T
     errors = []
     for step in (1e-3, 5e-4):
         result = flexmb.simulate(system, 0.2, step=step)
@@ -74,8 +74,8 @@ def test_a_cross_coupled_film_moves_a_mass_as_an_independent_integration():
         assert result.statistics.iterations / result.statistics.steps < 3.0
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
     for method in ("radau", "explicit", "bdf"):
-        result = flexmb.simulate(system, 0.2, method=method, tolerance=1e-9)
-        assert np.abs(result.q[-1, :3] - exact).max() < 1e-7
+        result = flexmb.simulate(system, 0.05, method=method, tolerance=1e-9)
+        assert np.abs(result.q[-1, :3] - early).max() < 1e-7
 
 
 def test_states_follow_their_own_equation_with_second_order():
@@ -204,11 +204,11 @@ def test_energy_momentum_keeps_the_momentum_of_a_pair_and_its_order():
     a = system.add(box, velocity=(0.1, 0.2, 0.3), angular_velocity=(1, 2, 3))
     b = system.add(box, name="b", position=(0.3, 0.1, 0.2), velocity=(-0.2, 0, 0.1), angular_velocity=(-1, 1, 0.5))
     system.force("film", a.at((0.1, 0, 0)), b.at((0.2, 0.1, 0.1)), film(k=20.0, swirl=5.0, c=1.0, turn=2.0))
-    result = flexmb.simulate(system, 0.5, step=5e-3, method="energy-momentum")
+    result = flexmb.simulate(system, 0.2, step=5e-3, method="energy-momentum")
     momentum = result.linear_momentum()
     assert np.abs(momentum - momentum[0]).max() < 1e-12 * np.abs(momentum).max()
-    exact = flexmb.simulate(system, 0.5, method="radau", tolerance=1e-10)
-    other = flexmb.simulate(system, 0.5, step=2.5e-3, method="energy-momentum")
+    exact = flexmb.simulate(system, 0.2, method="radau", tolerance=1e-10)
+    other = flexmb.simulate(system, 0.2, step=2.5e-3, method="energy-momentum")
     errors = [np.abs(r.q[-1] - exact.q[-1]).max() for r in (result, other)]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
 

@@ -252,3 +252,15 @@ def test_the_force_laws_of_the_manual_do_as_it_says(tmp_path, monkeypatch):
         names["bounce"].ledger.load_work[-1], abs=1e-3 * names["bounce"].ledger.exchange
     )
     assert names["detent"](0.0, 0.1, 0.0) < -2.0 < names["detent"](0.0, 1e-4, 0.0)
+
+
+def test_the_gears_of_the_manual_lift_and_turn_as_they_must():
+    names = names_of("joints.md")
+    rotor = 20 / 0.1  # angle per height
+    inertia = 30 + 0.08 * 100 + 1e-3 * rotor**2
+    acceleration = (2.0 * rotor - 30 * 9.81) / inertia
+    np.testing.assert_allclose(names["height"], 0.5 * acceleration, rtol=1e-8)
+    np.testing.assert_allclose(names["tooth_force"], 30 * (9.81 + acceleration), rtol=1e-6)
+    np.testing.assert_allclose(names["speed"], 2.0, rtol=1e-10)
+    for name in ("sun (driven)", "arm (driven)", "sun and planet", "planet and ring"):
+        assert repr(name) in names["refused"]

@@ -150,7 +150,7 @@ class Equations:
                 moved, shifted = self.displaced(q, offset * eps * w), functions.copy()
                 shifted[:, 0] += offset * eps * functions[:, 1]
                 self.residual(shifted, moved, w, still, none)
-                row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.workspace.G, w, rates)
+                row_rates(flat, self.workspace.G, w, rates)
                 rows[:nj] -= weight / (12 * eps) * rates[:nj]
         driven = flat.row_function[:nj] >= 0
         rows[:nj][driven] += functions[flat.row_function[:nj][driven], 2]
@@ -161,7 +161,7 @@ class Equations:
         velocities."""
         flat, nj = self.flat, self.flat.joint_rows
         rates = np.zeros(len(flat.row_kind))
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.workspace.G, w, rates)
+        row_rates(flat, self.workspace.G, w, rates)
         driven = flat.row_function[:nj] >= 0
         rates[:nj][driven] -= functions[flat.row_function[:nj][driven], 1]
         return rates[:nj]

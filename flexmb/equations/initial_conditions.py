@@ -86,9 +86,8 @@ def row_jacobian(
 
     Angles are within half a turn of `near` (na,), by default of the angles of the initial state.
     """
-    nr = len(mechanism.rows)
-    values = np.zeros(nr)
-    G = np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
+    values = np.zeros(len(mechanism.rows))
+    G = np.zeros((len(flat.term_row), 2, 6 + flat.marker_rows.shape[2]))
     if near is None:
         near = mechanism.initial.angles if len(mechanism.initial.angles) else np.zeros(len(mechanism.turning))
     all_rows(flat, q, functions, near, make_marker_kinematics(flat), values, G)
@@ -135,8 +134,8 @@ class _Closing:
 
     def open(self, q: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, sp.csr_matrix]:
         """Residuals (nj,) and Jacobian (nj, nv) of the joint equations at `q`; updates `angles` (na,) to `q`."""
-        flat, nj, nr = self.flat, self.mechanism.joint_rows, len(self.mechanism.rows)
-        values, G = np.zeros(nr), np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
+        flat, nj = self.flat, self.mechanism.joint_rows
+        values, G = np.zeros(len(flat.row_kind)), np.zeros((len(flat.term_row), 2, 6 + flat.marker_rows.shape[2]))
         kinematics = make_marker_kinematics(flat)
         all_rows(flat, q, self.functions, angles, kinematics, values, G)
         angles_at(flat, kinematics, angles)

@@ -32,15 +32,15 @@ dependent in their matrix `J M^-1 J^T`."""
 
 
 def as_sparse(flat: CompiledModel, G: np.ndarray) -> sp.csr_matrix:
-    """The sparse Jacobian (nr, nv) of all rows from the blocks `G` (nr, 2, 6+mmax) of each row for its two bodies."""
-    bodies = flat.marker_body[flat.row_markers]
-    row, side = np.nonzero(bodies != GROUND)
-    first = flat.v_start[bodies[row, side]]
-    count = flat.v_start[bodies[row, side] + 1] - first
+    """The sparse Jacobian (nr, nv) of all rows from the blocks `G` (nt, 2, 6+mmax) of each term for its two bodies."""
+    bodies = flat.marker_body[flat.term_markers]
+    term, side = np.nonzero(bodies != GROUND)
+    first = flat.v_start[bodies[term, side]]
+    count = flat.v_start[bodies[term, side] + 1] - first
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    entries = G[np.repeat(row, count), np.repeat(side, count), within]
-    places = (np.repeat(row, count), np.repeat(first, count) + within)
-    return sp.csr_matrix((entries, places), shape=(len(G), int(flat.v_start[-1])))
+    entries = G[np.repeat(term, count), np.repeat(side, count), within]
+    places = (np.repeat(flat.term_row[term], count), np.repeat(first, count) + within)
+    return sp.csr_matrix((entries, places), shape=(len(flat.row_kind), int(flat.v_start[-1])))
 
 
 @remembered

@@ -112,7 +112,7 @@ _TAKEN = {
     "prescribed": "a prescribed motion",
     "locked": "a locked coordinate",
     "event": "a coordinate that an event locks",
-}
+} | dict.fromkeys(("gear", "rack", "screw", "differential", "relation"), "a relation between joints")
 _REGISTERED: dict[str, JointKind] = {}
 JOINTS: Mapping[str, JointKind] = MappingProxyType(_REGISTERED)
 """All kinds of joints by name."""

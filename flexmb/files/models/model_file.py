@@ -246,7 +246,11 @@ def _material(keys: str | schema.MaterialKeys | None) -> fem.Material:
 # joints and forces --------------------------------------------------------------------------------------------------
 
 
-def _add_joint(site: _Site, joint: schema.JointKeys | schema.PrescribedKeys) -> None:
+def _add_joint(site: _Site, joint: schema.JointKeys | schema.PrescribedKeys | schema.Relation) -> None:
+    if not isinstance(joint, schema.JointKeys | schema.PrescribedKeys):
+        keys = {key: value for key, value in joint.model_dump().items() if key != "kind"}
+        getattr(site.system, joint.kind)(**keys)
+        return
     a, b = site.place(joint.a), site.place(joint.b)
     if isinstance(joint, schema.PrescribedKeys):
         parts = {key: site.motion(getattr(joint, key)) for key in ("x", "y", "z", "rotation")}

@@ -13,6 +13,7 @@ from flexmb.files.models.law_keys import WithLaw
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
 from flexmb.mechanism.joints import JOINTS
+from flexmb.mechanism.relations.linear import RELATIONS
 from flexmb.units import require_units
 from reduction.registry import METHODS
 
@@ -245,7 +246,7 @@ class _Between(Keys):
 
 def _existing_kind(kind: str) -> str:
     if kind not in JOINTS:
-        raise refusal(unknown_name("joint kind", kind, [*JOINTS, "prescribed"]))
+        raise refusal(unknown_name("joint kind", kind, [*JOINTS, "prescribed", *RELATIONS]))
     return kind
 
 
@@ -281,13 +282,72 @@ class PrescribedKeys(_Between):
     rotation: MotionKeys | None = None
 
 
+class GearKeys(Keys):
+    """A gear: the angle of the joint `second` turns `ratio` times as fast as that of `first`."""
+
+    name: Name
+    kind: Literal["gear"]
+    first: str
+    second: str
+    ratio: float
+
+
+class RackKeys(Keys):
+    """A rack and pinion: the displacement of the joint `rack` is `radius` times the angle of the joint `pinion`."""
+
+    name: Name
+    kind: Literal["rack"]
+    pinion: str
+    rack: str
+    radius: float
+
+
+class ScrewKeys(Keys):
+    """A screw: a turn of the joint `rotation` displaces `translation`, by default the same joint, by `lead`."""
+
+    name: Name
+    kind: Literal["screw"]
+    rotation: str
+    translation: str | None = None
+    lead: float
+
+
+class DifferentialKeys(Keys):
+    """A differential: seen from the joint `carrier`, `second` turns `ratio` times as fast as `first`."""
+
+    name: Name
+    kind: Literal["differential"]
+    first: str
+    second: str
+    carrier: str
+    ratio: float = -1.0
+
+
+class RelationKeys(Keys):
+    """A linear relation: the sum of coordinates of joints times their `factors` keeps its value as drawn."""
+
+    name: Name
+    kind: Literal["relation"]
+    factors: dict[str, float]
+
+
+Relation = GearKeys | RackKeys | ScrewKeys | DifferentialKeys | RelationKeys
+
+
 def _sort_of_joint(value: Any) -> str:
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
-    return "<prescribed>" if kind == "prescribed" else "<joint>"
+    return f"<{kind}>" if kind in (*RELATIONS, "prescribed") else "<joint>"
 
 
 AnyJoint = Annotated[
-    Annotated[JointKeys, Tag("<joint>")] | Annotated[PrescribedKeys, Tag("<prescribed>")], Discriminator(_sort_of_joint)
+    Annotated[JointKeys, Tag("<joint>")]
+    | Annotated[PrescribedKeys, Tag("<prescribed>")]
+    | Annotated[GearKeys, Tag("<gear>")]
+    | Annotated[RackKeys, Tag("<rack>")]
+    | Annotated[ScrewKeys, Tag("<screw>")]
+    | Annotated[DifferentialKeys, Tag("<differential>")]
+    | Annotated[RelationKeys, Tag("<relation>")],
+    Discriminator(_sort_of_joint),
 ]
 
 

@@ -165,6 +165,13 @@ def _require_row(m: Mechanism, row: Row) -> None:
         require(len(pair) == 2, f"{what}: found {len(pair)}, expected two")
         for index in pair:
             _index(index, 0, high, what)
+    for term in row.terms:
+        require(term.kind in (ANGLE, TRANSLATION), f"a term of a row is of kind {term.kind!r}")
+        require(len(term.markers) == 2, f"a term of a row has {len(term.markers)} markers")
+        for index in term.markers:
+            _index(index, 0, len(m.markers), "a marker of a term")
+        _index(term.axis, 0, 3, "the axis of a term")
+        _number(term.factor, "the factor of a term")
     _index(row.function, -1, len(m.functions), "the function of a row")
     _index(row.law, -1, len(m.laws), "the law of a row")
     for name in ("stiffness", "damping", "offset"):

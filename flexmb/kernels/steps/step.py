@@ -206,7 +206,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         if iteration > 1 and previous <= tolerance and not unsettled:
             if len(motion.states) > 0:  # the states at the motion after the last correction
                 all_rows(flat, q, functions, expected, kinematics, values, workspace.G)
-                row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, w, workspace.rates)
+                row_rates(flat, workspace.G, w, workspace.rates)
                 act(flat, functions, kinematics, workspace)
             powers_of(flat, functions, multipliers, w, workspace, powers)
             return CONVERGED, iteration - 1, rate, later

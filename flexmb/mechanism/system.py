@@ -18,6 +18,7 @@ from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import JointError, MechanismError, PreloadWarning
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, SPIN, TILT, TRANSLATION
+from flexmb.kernels.equations.rows import MOST_TILTED
 from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, rotation_matrix, vector
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
@@ -26,7 +27,7 @@ from flexmb.mechanism.mechanism import FrameForce, Joint, Load, Marker, Mechanis
 from flexmb.mechanism.relations.linear import Coordinate, relation_row, require_independent
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
-from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation
+from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation, rotation_exp
 from flexmb.units import require_units
 
 Effort = Callable[[float, float, float], float]
@@ -160,12 +161,22 @@ class System:
         return len(self._markers) - 1
 
     def _pair(
-        self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, at: ArrayLike | None, axes: np.ndarray
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        at: ArrayLike | None,
+        axes: np.ndarray,
+        axes_of_b: np.ndarray | None = None,
     ) -> tuple[int, int]:
+        """The markers of a joint or force, both with the same world axes unless `b` has its own."""
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
         first, second = self._places(name, a, b, at)
-        return self._marker(f"{name}.a", first, axes), self._marker(f"{name}.b", second, axes)
+        return (
+            self._marker(f"{name}.a", first, axes),
+            self._marker(f"{name}.b", second, axes if axes_of_b is None else axes_of_b),
+        )
 
     def _function(self, motion: TimeFunction | float | None, what: str) -> int:
         if motion is None:
@@ -201,16 +212,18 @@ class System:
 
         - `axis` (3,): world direction of the axis of the joint, the z axis of its markers. The universal joint, and
           every kind with a second axis, has `axis` fixed in body `a` (the x axis of its markers) and the perpendicular
-          `second_axis` (3,) (their y axis) fixed in body `b`.
+          `second_axis` (3,) (their y axis) fixed in body `b`. A constant-velocity joint has a shaft along `axis` in
+          body `a` and one along `second_axis` (default: the same direction) in body `b`.
         - `at` (3,): world point for bodies without a point.
 
-        Raises `JointError` when the kind is unknown, an axis has no direction, or two axes are not perpendicular.
+        Raises `JointError` when the kind is unknown, an axis has no direction, two axes are not perpendicular, or the
+        shafts of a constant-velocity joint have opposite directions.
         """
         record = joint_kind(kind)
         direction = vector(axis, f"Joint {name!r}, axis")
         if not np.linalg.norm(direction) > 0:
             raise JointError(f"Joint {name!r}: the axis has no direction, found {axis!r}.")
-        if second_axis is not None and not record.second_axis:
+        if second_axis is not None and not (record.second_axis or record.bends):
             raise JointError(f"Joint {name!r}: a {kind} joint has no second_axis.")
         if record.second_axis:
             other = vector(
@@ -225,10 +238,26 @@ class System:
             axes = frame_with_axis(np.cross(direction, other), direction)  # x: axis of a, y: axis of b
         else:
             axes = frame_with_axis(direction)
-        pair = self._pair(name, a, b, at, axes)
-        sorts = {"translation": TRANSLATION, "dot": DOT}
-        made = [Row(sorts[row[0]], pair, (row[1], row[2] if len(row) > 2 else 0)) for row in record.equations]
+        bent = axes if second_axis is None or record.second_axis else self._bent(name, axes, second_axis)
+        pair = self._pair(name, a, b, at, axes, bent)
+        sorts = {"translation": TRANSLATION, "dot": DOT, "twist": ANGLE}
+        made = [Row(sorts[row[0]], pair, ((*row[1:], 0, 0)[0], (*row[1:], 0, 0)[1])) for row in record.equations]
         self._joints[name] = (kind, pair, made)
+
+    def _bent(self, name: str, axes: np.ndarray, second_axis: ArrayLike) -> np.ndarray:
+        """The `axes` (3, 3) of a shaft after the shortest rotation that takes their z axis to `second_axis` (3,)."""
+        second = vector(second_axis, f"Joint {name!r}, second_axis")
+        size = float(np.linalg.norm(second))
+        if not size > 0:
+            raise JointError(f"Joint {name!r}: the second_axis has no direction, found {second_axis!r}.")
+        across, cosine = np.cross(axes[:, 2], second / size), float(axes[:, 2] @ second) / size
+        if cosine < MOST_TILTED:
+            raise JointError(
+                f"Joint {name!r}: its shafts have nearly opposite directions, {axes[:, 2]} and {second_axis!r}, about "
+                "which a joint cannot transmit a rotation. Let both point the same way along the drive."
+            )
+        sine = float(np.linalg.norm(across))
+        return rotation_exp(across * (np.arctan2(sine, cosine) / sine if sine > 0 else 1.0)) @ axes
 
     def fixed(
         self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, *, at: ArrayLike | None = None
@@ -302,6 +331,79 @@ class System:
     ) -> None:
         """Add a joint that keeps `b` in the plane through `a` with the given `normal`; see `joint`."""
         self.joint("planar", name, a, b, axis=normal, at=at)
+
+    def in_line(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        axis: ArrayLike,
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Add a joint that keeps the place on `b` on the line through that on `a` along `axis`, fixed in `a`, and
+        leaves all rotations free; see `joint`. Its coordinate is the displacement along the line."""
+        self.joint("point-on-line", name, a, b, axis=axis, at=at)
+
+    def in_plane(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        normal: ArrayLike,
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Add a joint that keeps the place on `b` in the plane through that on `a` with the `normal`, fixed in `a`, and
+        leaves all rotations free; see `joint`."""
+        self.joint("point-on-plane", name, a, b, axis=normal, at=at)
+
+    def constant_velocity(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        axis: ArrayLike,
+        second_axis: ArrayLike | None = None,
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Add a homokinetic joint between the shafts `a`, along `axis`, and `b`, along `second_axis` (default: the same
+        direction), whose speeds about their axes are equal at any angle between them.
+
+        Their angle must stay below half a turn less 0.1 rad. The moment that the joint transmits is along the bisector
+        of the shafts. See `joint`.
+        """
+        self.joint("constant-velocity", name, a, b, axis=axis, second_axis=second_axis, at=at)
+
+    def distance(self, name: str, a: Attachment, b: Attachment, *, length: float | TimeFunction | None = None) -> None:
+        """Add a rod without mass, hinged to two places by ball joints: it keeps their distance at `length`, by default
+        that of the initial configuration, or lets it follow a function of time, as a hydraulic cylinder does.
+
+        Its reaction is a force along the rod. A length other than that drawn moves the bodies in the assembly.
+
+        Raises `JointError` when the places coincide, since the rod then has no direction, or the length is not
+        positive.
+        """
+        if not (isinstance(a, Attachment) and isinstance(b, Attachment)):
+            raise JointError(f"Joint {name!r} needs two places, such as body['interface'] or body.at(point).")
+        line = self._world(b) - self._world(a)
+        drawn = float(np.linalg.norm(line))
+        if drawn <= COINCIDENT * (np.linalg.norm(self._world(a)) + np.linalg.norm(self._world(b))):
+            raise JointError(
+                f"Joint {name!r}: its places coincide at {self._world(a)}, so that the rod between them has no "
+                "direction. Use a spherical joint, or draw the bodies apart."
+            )
+        motion = length if isinstance(length, TimeFunction) else None
+        if motion is not None:
+            wanted = float(motion(0.0)[0])
+        else:
+            wanted = drawn if length is None else number(length, f"Joint {name!r}: length")  # type: ignore[arg-type]
+        if not wanted > 0:
+            raise JointError(f"Joint {name!r}: the length of the rod must be positive; found {wanted:g}.")
+        function = self._checked(f"length of {name!r}", motion)
+        pair = self._pair(name, a, b, None, frame_with_axis(line))
+        self._joints[name] = ("distance", pair, [Row(DISTANCE, pair, function=function, offset=wanted)])
 
     def prescribe(
         self,

@@ -246,7 +246,15 @@ def _material(keys: str | schema.MaterialKeys | None) -> fem.Material:
 # joints and forces --------------------------------------------------------------------------------------------------
 
 
-def _add_joint(site: _Site, joint: schema.JointKeys | schema.PrescribedKeys | schema.Relation) -> None:
+def _add_joint(
+    site: _Site, joint: schema.JointKeys | schema.PrescribedKeys | schema.DistanceKeys | schema.Relation
+) -> None:
+    if isinstance(joint, schema.DistanceKeys):
+        ends = _ends(site, joint, "a rod")
+        site.system.distance(
+            joint.name, *ends, length=joint.length if joint.motion is None else site.motion(joint.motion)
+        )
+        return
     if not isinstance(joint, schema.JointKeys | schema.PrescribedKeys):
         keys = {key: value for key, value in joint.model_dump().items() if key != "kind"}
         getattr(site.system, joint.kind)(**keys)
@@ -263,7 +271,8 @@ def _add_joint(site: _Site, joint: schema.JointKeys | schema.PrescribedKeys | sc
         site.system.set_speed(joint.name, joint.speed, joint.dof)
 
 
-def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
+def _ends(site: _Site, keys: schema.SpringKeys | schema.DistanceKeys, what: str) -> tuple[Attachment, Attachment]:
+    """The two attachments of a spring or rod, of which one may be a position on the ground."""
     ends = [site.place(text) for text in (keys.a, keys.b)]
     if keys.at is not None:  # the position of the end on the ground
         ends = [site.system.ground.at(keys.at) if end is site.system.ground else end for end in ends]
@@ -271,11 +280,15 @@ def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
             raise MechanismError("at = [x, y, z] is a position on the ground, but neither end is on the ground.")
     if not all(isinstance(end, Attachment) for end in ends):
         raise MechanismError(
-            "a spring needs two attachments: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
+            f"{what} needs two attachments: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
         )
+    return ends[0], ends[1]  # type: ignore[return-value]
+
+
+def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
     site.system.spring_damper(
         keys.name,
-        *ends,
+        *_ends(site, keys, "a spring"),
         stiffness=keys.stiffness,
         damping=keys.damping,
         length=keys.length,

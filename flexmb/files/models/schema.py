@@ -246,7 +246,7 @@ class _Between(Keys):
 
 def _existing_kind(kind: str) -> str:
     if kind not in JOINTS:
-        raise refusal(unknown_name("joint kind", kind, [*JOINTS, "prescribed", *RELATIONS]))
+        raise refusal(unknown_name("joint kind", kind, [*JOINTS, "prescribed", "distance", *RELATIONS]))
     return kind
 
 
@@ -263,8 +263,8 @@ class JointKeys(_Between):
 
     @model_validator(mode="after")
     def _used_keys(self) -> Self:
-        if self.second_axis is not None and not JOINTS[self.kind].second_axis:
-            having = " or ".join(kind.name for kind in JOINTS.values() if kind.second_axis)
+        if self.second_axis is not None and not (JOINTS[self.kind].second_axis or JOINTS[self.kind].bends):
+            having = " or ".join(kind.name for kind in JOINTS.values() if kind.second_axis or kind.bends)
             raise refusal(f"second_axis belongs to a {having} joint; this one is {self.kind!r}")
         if self.dof is not None and self.drive is None and self.speed is None:
             raise refusal("dof selects the motion of drive or speed; neither is given")
@@ -280,6 +280,20 @@ class PrescribedKeys(_Between):
     y: MotionKeys | None = None
     z: MotionKeys | None = None
     rotation: MotionKeys | None = None
+
+
+class DistanceKeys(_Between):
+    """A rod without mass between two attachments, of constant `length` (default: as drawn) or following `motion`."""
+
+    kind: Literal["distance"]
+    length: Positive | None = None
+    motion: MotionKeys | None = None
+
+    @model_validator(mode="after")
+    def _one_length(self) -> Self:
+        if self.length is not None and self.motion is not None:
+            raise refusal("a rod has either length = (a number) or motion = (a function of time)")
+        return self
 
 
 class GearKeys(Keys):
@@ -336,12 +350,13 @@ Relation = GearKeys | RackKeys | ScrewKeys | DifferentialKeys | RelationKeys
 
 def _sort_of_joint(value: Any) -> str:
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
-    return f"<{kind}>" if kind in (*RELATIONS, "prescribed") else "<joint>"
+    return f"<{kind}>" if kind in (*RELATIONS, "prescribed", "distance") else "<joint>"
 
 
 AnyJoint = Annotated[
     Annotated[JointKeys, Tag("<joint>")]
     | Annotated[PrescribedKeys, Tag("<prescribed>")]
+    | Annotated[DistanceKeys, Tag("<distance>")]
     | Annotated[GearKeys, Tag("<gear>")]
     | Annotated[RackKeys, Tag("<rack>")]
     | Annotated[ScrewKeys, Tag("<screw>")]

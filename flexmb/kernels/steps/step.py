@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.data import GROUND, TRANSLATION
+from flexmb.kernels.base.data import DISTANCE, GROUND, TRANSLATION
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.displacement import fastest_turn, largest_vector
 from flexmb.kernels.equations.elements import act, element_tangents
@@ -159,7 +159,8 @@ def as_displacement(flat, beta, change):
             b = flat.marker_body[flat.row_markers[r, side]]
             if b != GROUND:
                 mass = max(mass, flat.mass[b])
-        force = abs(change[r]) if flat.row_kind[r] == TRANSLATION else abs(change[r]) / flat.scales[0]
+        is_force = flat.row_kind[r] == TRANSLATION or flat.row_kind[r] == DISTANCE
+        force = abs(change[r]) if is_force else abs(change[r]) / flat.scales[0]
         size = max(size, force / mass)
     return size / (beta * flat.scales[0])
 

@@ -265,5 +265,10 @@ def test_the_joints_of_the_manual_push_lift_and_turn_as_they_must():
     static = 200 * 9.81 * np.sqrt(5)  # the push acts where the weight does, at an angle of atan(1/2) to the boom
     assert names["push"] == pytest.approx(static, rel=0.02)  # it moves at 0.1 a second
     assert "spherical joint" in names["refused_rod"]
+    path, force = names["path"], names["contact_force"]
+    assert path[-1, 0] > 5
+    assert 1e-3 < np.abs(path[:, 1]).max() < 1
+    assert (force[:, 2] > 0).all()
+    assert "'contact'" in names["refused_method"]
     for name in ("sun (driven)", "arm (driven)", "sun and planet", "planet and ring"):
         assert repr(name) in names["refused"]

@@ -37,7 +37,7 @@ SMALLEST = 0.1
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The equations of the joints, without relations between their coordinates.
+    """The equations of the joints, without relations between their coordinates and rolling.
 
     `kind` (nr,), markers `a` and `b` (nr,), and their axes `i` and `j` (nr,).
     """
@@ -93,7 +93,8 @@ def joined(mechanism: Mechanism, q: Float[np.ndarray, "nq"], magnification: floa
 
 def _rows(mechanism: Mechanism) -> _Rows:
     flat = compiled(mechanism)
-    own = [r for r, row in enumerate(mechanism.rows[: mechanism.joint_rows]) if not row.terms]
+    rows = mechanism.rows[: mechanism.joint_rows]
+    own = [r for r, row in enumerate(rows) if row.kind in (TRANSLATION, DISTANCE, DOT, ANGLE) and not row.terms]
     kind, markers, axes = (np.asarray(A[own]) for A in (flat.row_kind, flat.row_markers, flat.row_axes))
     return _Rows(kind, markers[:, 0], markers[:, 1], axes[:, 0], axes[:, 1])
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.errors import ConvergenceError, FlexmbError
-from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread
+from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread, velocity_rows
 from flexmb.equations.snapshot import Snapshot
 from flexmb.errors import MassRatioWarning, MechanismError, TiltError
 from flexmb.kernels.base.data import (
@@ -244,7 +244,8 @@ class Equations:
         for _ in range(2 if nj else 1):
             self.residual(functions, q, w, wdot, multipliers)
             if nj:
-                q = self.displaced(q, self.mass_weighted_projection(-self.workspace.values[:nj]))
+                still, free = np.zeros(len(self.flat.weight)), velocity_rows(self.flat)
+                q = self.displaced(q, self.on_joints(still, -self.workspace.values[:nj], free)[0])
         if nj:
             self.residual(functions, q, w, wdot, multipliers)
             w = w - self.mass_weighted_projection(self.broken_rates(functions, w))

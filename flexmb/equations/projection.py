@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from fem.errors import MatrixError
-from flexmb.kernels.base.data import GROUND, CompiledModel
+from flexmb.kernels.base.data import GROUND, VELOCITY_KINDS, CompiledModel
 from flexmb.kernels.base.pointed import remembered
 
 DEPENDENT = 1e-7
@@ -41,6 +41,12 @@ def as_sparse(flat: CompiledModel, G: np.ndarray) -> sp.csr_matrix:
     entries = G[np.repeat(term, count), np.repeat(side, count), within]
     places = (np.repeat(flat.term_row[term], count), np.repeat(first, count) + within)
     return sp.csr_matrix((entries, places), shape=(len(flat.row_kind), int(flat.v_start[-1])))
+
+
+@remembered
+def velocity_rows(flat: CompiledModel) -> list[int]:
+    """The joint equations that hold for velocities only, and do not restrict positions."""
+    return np.flatnonzero(np.isin(flat.row_kind[: flat.joint_rows], VELOCITY_KINDS)).tolist()
 
 
 @remembered

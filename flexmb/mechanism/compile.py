@@ -7,7 +7,7 @@ import numpy as np
 from fem.renamed import refuse_old_names
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import inverse_moments, rigid_mass
-from flexmb.kernels.base.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, CompiledModel
+from flexmb.kernels.base.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, VELOCITY_KINDS, CompiledModel
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_of
@@ -138,6 +138,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_parameter=_starts([len(force.parameters) for force in elements]),
             element_parameters=np.array([x for force in elements for x in force.parameters], dtype=float),
             joint_rows=mechanism.joint_rows,
+            velocity_rows=sum(row.kind in VELOCITY_KINDS for row in rows),
             **_angles(mechanism),
             **terms,
             **elimination,
@@ -229,6 +230,7 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
     used[values["term_markers"].ravel()] = used[values["load_marker"]] = True
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)
     values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
+    values["velocity_rows"] = int(np.isin(values["row_kind"], VELOCITY_KINDS).sum())
     return pointed(CompiledModel(**values))
 
 

@@ -122,6 +122,8 @@ _TAKEN = {
     "locked": "a locked coordinate",
     "event": "a coordinate that an event locks",
     "distance": "a rod without mass",
+    "rolling": "a wheel that rolls without slip",
+    "knife-edge": "a place that moves along its heading",
 } | dict.fromkeys(("gear", "rack", "screw", "differential", "relation"), "a relation between joints")
 _REGISTERED: dict[str, JointKind] = {}
 JOINTS: Mapping[str, JointKind] = MappingProxyType(_REGISTERED)

@@ -13,7 +13,7 @@ from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import FrameLawCall
 from flexmb.mechanism.joints import turns
@@ -327,6 +327,17 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
             f"{mechanism.name!r} have states ({', '.join(mechanism.frame_forces[0].call.law.states)}). "
             "simulate(method='generalised-alpha') integrates them; for this analysis replace them by elements without "
             "states."
+        )
+
+
+def refuse_velocity_rows(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when joints restrict velocities but not positions; `what` is the analysis or method that
+    does not include them."""
+    if named := [j.name for j in mechanism.joints if any(mechanism.rows[r].kind in VELOCITY_KINDS for r in j.rows)]:
+        raise MechanismError(
+            f"{what} requires joints that restrict positions; {', '.join(map(repr, named))} of {mechanism.name!r} "
+            "restrict velocities (rolling, knife edges). generalised-alpha, HHT, Radau IIA, backward differentiation "
+            "and the explicit method integrate them."
         )
 
 

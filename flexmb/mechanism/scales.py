@@ -9,7 +9,7 @@ displacement over that length, or the angle, per unit of each entry of `w`. Time
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.kernels.base.data import ANGLE, DISTANCE, TRANSLATION, CompiledModel
+from flexmb.kernels.base.data import ANGLE, DISTANCE, FORCES, TRANSLATION, CompiledModel
 from flexmb.mechanism.mechanism import Mechanism
 
 
@@ -61,4 +61,4 @@ def force_units(flat: CompiledModel) -> Float[np.ndarray, "nj"]:
     moments."""
     length = flat.scales[0]
     kinds = flat.row_kind[: flat.joint_rows]
-    return np.where(np.isin(kinds, (TRANSLATION, DISTANCE)), 1.0, length)
+    return np.where(np.isin(kinds, FORCES), 1.0, length)

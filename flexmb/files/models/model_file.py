@@ -246,23 +246,26 @@ def _material(keys: str | schema.MaterialKeys | None) -> fem.Material:
 # joints and forces --------------------------------------------------------------------------------------------------
 
 
-def _add_joint(
-    site: _Site, joint: schema.JointKeys | schema.PrescribedKeys | schema.DistanceKeys | schema.Relation
-) -> None:
-    if isinstance(joint, schema.DistanceKeys):
-        ends = _ends(site, joint, "a rod")
-        site.system.distance(
-            joint.name, *ends, length=joint.length if joint.motion is None else site.motion(joint.motion)
-        )
-        return
-    if not isinstance(joint, schema.JointKeys | schema.PrescribedKeys):
+def _add_joint(site: _Site, joint: schema.OneJoint) -> None:
+    if isinstance(joint, schema.Relation):
         keys = {key: value for key, value in joint.model_dump().items() if key != "kind"}
         getattr(site.system, joint.kind)(**keys)
+        return
+    if isinstance(joint, schema.DistanceKeys):
+        ends = _ends(site, joint, "a rod")
+        length = joint.length if joint.motion is None else site.motion(joint.motion)
+        site.system.distance(joint.name, *ends, length=length)
         return
     a, b = site.place(joint.a), site.place(joint.b)
     if isinstance(joint, schema.PrescribedKeys):
         parts = {key: site.motion(getattr(joint, key)) for key in ("x", "y", "z", "rotation")}
         site.system.prescribe(joint.name, a, b, axis=joint.axis, at=joint.at, **parts)
+        return
+    if isinstance(joint, schema.RollingKeys):
+        site.system.rolling(joint.name, a, b, radius=joint.radius, axis=joint.axis, normal=joint.normal, at=joint.at)
+        return
+    if isinstance(joint, schema.KnifeEdgeKeys):
+        site.system.knife_edge(joint.name, a, b, heading=joint.heading, normal=joint.normal, at=joint.at)
         return
     site.system.joint(joint.kind, joint.name, a, b, axis=joint.axis, second_axis=joint.second_axis, at=joint.at)
     if joint.drive is not None:

@@ -246,7 +246,7 @@ class _Between(Keys):
 
 def _existing_kind(kind: str) -> str:
     if kind not in JOINTS:
-        raise refusal(unknown_name("joint kind", kind, [*JOINTS, "prescribed", "distance", *RELATIONS]))
+        raise refusal(unknown_name("joint kind", kind, [*JOINTS, *_OTHERS, *RELATIONS]))
     return kind
 
 
@@ -294,6 +294,24 @@ class DistanceKeys(_Between):
         if self.length is not None and self.motion is not None:
             raise refusal("a rod has either length = (a number) or motion = (a function of time)")
         return self
+
+
+class RollingKeys(_Between):
+    """A thin wheel about `axis`, or without one a ball, on the body `b` with its centre there or `at`, which rolls on a
+    plane of the body `a` with the given `normal`."""
+
+    kind: Literal["rolling"]
+    radius: Positive
+    axis: Direction | None = None
+    normal: Direction = Field([0.0, 0.0, 1.0])
+
+
+class KnifeEdgeKeys(_Between):
+    """A place on the body `b` that moves along its `heading` only, in a plane of the body `a`."""
+
+    kind: Literal["knife-edge"]
+    heading: Direction
+    normal: Direction = Field([0.0, 0.0, 1.0])
 
 
 class GearKeys(Keys):
@@ -348,15 +366,22 @@ class RelationKeys(Keys):
 Relation = GearKeys | RackKeys | ScrewKeys | DifferentialKeys | RelationKeys
 
 
+OneJoint = JointKeys | PrescribedKeys | DistanceKeys | RollingKeys | KnifeEdgeKeys | Relation
+_OTHERS = ("prescribed", "distance", "rolling", "knife-edge")
+"""Kinds of joints with keys of their own."""
+
+
 def _sort_of_joint(value: Any) -> str:
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
-    return f"<{kind}>" if kind in (*RELATIONS, "prescribed", "distance") else "<joint>"
+    return f"<{kind}>" if kind in (*RELATIONS, *_OTHERS) else "<joint>"
 
 
 AnyJoint = Annotated[
     Annotated[JointKeys, Tag("<joint>")]
     | Annotated[PrescribedKeys, Tag("<prescribed>")]
     | Annotated[DistanceKeys, Tag("<distance>")]
+    | Annotated[RollingKeys, Tag("<rolling>")]
+    | Annotated[KnifeEdgeKeys, Tag("<knife-edge>")]
     | Annotated[GearKeys, Tag("<gear>")]
     | Annotated[RackKeys, Tag("<rack>")]
     | Annotated[ScrewKeys, Tag("<screw>")]

@@ -11,7 +11,7 @@ import numpy as np
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import rigid_mass
 from flexmb.errors import UnsoundError
-from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, SPIN, TILT, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, HEIGHT, SKATE, SLIP, SPIN, TILT, TRANSLATION
 from flexmb.mechanism.mechanism import Load, Marker, Mechanism, Row
 from flexmb.mechanism.state import State
 from flexmb.results.ledger import Ledger
@@ -20,7 +20,7 @@ UNIT = 1e-6
 """Largest deviation of quaternions and axes from unit length."""
 DEFINITE = 1e-6
 """Smallest part of the rigid-body mass matrix that must remain besides the elastic motion."""
-KINDS = (TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN)
+KINDS = (TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN, HEIGHT, SLIP, SKATE)
 
 
 def require(holds: Any, text: str) -> None:

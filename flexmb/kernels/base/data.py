@@ -11,6 +11,9 @@ FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 
 # kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files
+HEIGHT, SLIP, SKATE = 8, 9, 10  # rows of rolling bodies
+VELOCITY_KINDS = (SLIP, SKATE)  # joint equations that hold for velocities only
+FORCES = (TRANSLATION, DISTANCE, HEIGHT, SLIP, SKATE)  # kinds of joint equations whose multipliers are forces
 
 
 class CompiledModel(NamedTuple):
@@ -79,6 +82,7 @@ class CompiledModel(NamedTuple):
     angle_driver: np.ndarray  # (na,) joint equation that prescribes the angle, -1 for none
     angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
     joint_rows: int
+    velocity_rows: int  # number of joint equations that hold for velocities only
     incident_start: np.ndarray  # (nb+1,) start of the terms of rows that act on each body
     incident_term: np.ndarray
     incident_side: np.ndarray

@@ -32,7 +32,7 @@ from flexmb.kernels.base.algebra import (
     sub,
     vector,
 )
-from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, SPIN, TILT, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, HEIGHT, SKATE, SLIP, SPIN, TILT, TRANSLATION
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
@@ -157,11 +157,23 @@ def _tilt(i, z):
     return f * z[0], cross(z, (f, 0.0, slope * z[0]))
 
 
+@njit(cache=True, inline="always")
+def _contact(radius, round_, S):
+    """The place where a disc about the z axis of `b`, or with `round_` = 1 a ball, touches the plane z = 0 of `a`, from
+    its centre, and the height of the centre above the plane."""
+    if round_ == 1:
+        return (0.0, 0.0, -radius), radius
+    flat = math.sqrt(S[2] * S[2] + S[5] * S[5])  # sine of the angle between the axis and the normal
+    along = radius * S[8] / flat
+    return (along * S[2], along * S[5], along * S[8] - radius / flat), radius * flat
+
+
 @njit(cache=True)
 def row_geometry(kind, i, j, given, near, xa, A, xb, B):
     """The value of a row, its coordinate minus the `given` value, and its covector `nv`, `nw`.
 
-    The markers are at `xa`, `xb` with axes `A`, `B` (tuples). An angle is the twist of `b` about the z axes: the
+    In rows of rolling bodies, `given` is the radius, and rows for velocities have no value. The markers are at `xa`,
+    `xb` with axes `A`, `B` (tuples). An angle is the twist of `b` about the z axes: the
     rotation that remains after the shortest rotation that takes one z axis to the other. It is within half a turn of
     `near`.
     """
@@ -175,6 +187,12 @@ def row_geometry(kind, i, j, given, near, xa, A, xb, B):
     if kind == SPIN:  # a rate without a coordinate
         return 0.0, NOTHING, _axis(i)
     S = relative(A, B)
+    if kind in (HEIGHT, SLIP):
+        arm, reach = _contact(given, j, S)
+        height = rotate_inv(A, sub(xb, xa))[2] - reach if kind == HEIGHT else 0.0
+        return height, _axis(i), cross(arm, _axis(i))
+    if kind == SKATE:
+        return 0.0, (S[j], S[3 + j], S[6 + j]), NOTHING
     if kind == DOT:
         e = _axis(i)
         return S[3 * i + j], NOTHING, cross((S[j], S[3 + j], S[6 + j]), e)

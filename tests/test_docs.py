@@ -259,3 +259,23 @@ def test_the_force_laws_of_the_manual_do_as_it_says(tmp_path, monkeypatch):
         names["bounce"].ledger.load_work[-1], abs=1e-3 * names["bounce"].ledger.exchange
     )
     assert names["detent"](0.0, 0.1, 0.0) < -2.0 < names["detent"](0.0, 1e-4, 0.0)
+
+
+def test_the_joints_of_the_manual_push_lift_and_turn_as_they_must():
+    names = names_of("joints.md")
+    rotor = 20 / 0.1  # angle per height
+    inertia = 30 + 0.08 * 100 + 1e-3 * rotor**2
+    acceleration = (2.0 * rotor - 30 * 9.81) / inertia
+    np.testing.assert_allclose(names["height"], 0.5 * acceleration, rtol=1e-8)
+    np.testing.assert_allclose(names["tooth_force"], 30 * (9.81 + acceleration), rtol=1e-6)
+    np.testing.assert_allclose(names["speed"], 2.0, rtol=1e-10)
+    static = 200 * 9.81 * np.sqrt(5)  # the push acts where the weight does, at an angle of atan(1/2) to the boom
+    assert names["push"] == pytest.approx(static, rel=0.02)  # it moves at 0.1 a second
+    assert "spherical joint" in names["refused_rod"]
+    path, force = names["path"], names["contact_force"]
+    assert path[-1, 0] > 5
+    assert 1e-3 < np.abs(path[:, 1]).max() < 1
+    assert (force[:, 2] > 0).all()
+    assert "'contact'" in names["refused_method"]
+    for name in ("sun (driven)", "arm (driven)", "sun and planet", "planet and ring"):
+        assert repr(name) in names["refused"]

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.errors import ConvergenceError, FlexmbError
-from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread
+from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread, velocity_rows
 from flexmb.equations.snapshot import Snapshot
 from flexmb.errors import MassRatioWarning, MechanismError, TiltError
 from flexmb.kernels.base.data import (
@@ -203,7 +203,7 @@ class Equations:
                 moved, shifted = self.displaced(q, offset * eps * w), functions.copy()
                 shifted[:, 0] += offset * eps * functions[:, 1]
                 self.residual(shifted, moved, w, still, none)
-                row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.workspace.G, w, rates)
+                row_rates(flat, self.workspace.G, w, rates)
                 rows[:nj] -= weight / (12 * eps) * rates[:nj]
         driven = flat.row_function[:nj] >= 0
         rows[:nj][driven] += functions[flat.row_function[:nj][driven], 2]
@@ -214,7 +214,7 @@ class Equations:
         velocities."""
         flat, nj = self.flat, self.flat.joint_rows
         rates = np.zeros(len(flat.row_kind))
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.workspace.G, w, rates)
+        row_rates(flat, self.workspace.G, w, rates)
         driven = flat.row_function[:nj] >= 0
         rates[:nj][driven] -= functions[flat.row_function[:nj][driven], 1]
         return rates[:nj]
@@ -297,7 +297,8 @@ class Equations:
         for _ in range(2 if nj else 1):
             self.residual(functions, q, w, wdot, multipliers)
             if nj:
-                q = self.displaced(q, self.mass_weighted_projection(-self.workspace.values[:nj]))
+                still, free = np.zeros(len(self.flat.weight)), velocity_rows(self.flat)
+                q = self.displaced(q, self.on_joints(still, -self.workspace.values[:nj], free)[0])
         if nj:
             self.residual(functions, q, w, wdot, multipliers)
             w = w - self.mass_weighted_projection(self.broken_rates(functions, w))

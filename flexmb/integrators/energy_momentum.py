@@ -51,7 +51,7 @@ from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.mean_rows import mean_rows, quadrature
 from flexmb.kernels.steps.solve import INACTIVE, solve_rows
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.mechanism import Mechanism, refuse_velocity_rows
 from flexmb.results.result import Statistics
 from flexmb.spatial.layout import elastic_places, pose
 from flexmb.spatial.lie import skew
@@ -136,6 +136,7 @@ class EnergyMomentum(Method):
         self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
     ) -> "EnergyMomentumRun":
         assert self.step is not None
+        refuse_velocity_rows(mechanism, "The energy-momentum scheme")
         return EnergyMomentumRun(mechanism, start, self.step)
 
 

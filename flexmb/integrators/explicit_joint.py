@@ -115,14 +115,20 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
 
 
 def _require_open_tree(mechanism: Mechanism, free: int) -> None:
-    """Raises `IntegratorError` when a mechanism is not an open tree of rigid bodies on joints without drivers."""
+    """Raises `IntegratorError` when a mechanism is not an open tree of rigid bodies on joints without drivers or
+    relations."""
     flexible = [body.name for body in mechanism.bodies if body.is_flexible]
     driven = [j.name for j in mechanism.joints if any(mechanism.rows[r].function >= 0 for r in j.rows)]
+    related = [j.name for j in mechanism.joints if any(mechanism.rows[r].terms for r in j.rows)]
     closed = mechanism.joint_rows != 6 * len(mechanism.bodies) - free
-    for wrong, what in ((flexible, "flexible bodies"), (driven, "driven joints")):
+    for wrong, what in (
+        (flexible, "flexible bodies"),
+        (driven, "driven joints"),
+        (related, "relations between joints"),
+    ):
         if wrong:
             raise IntegratorError(
-                "Explicit steps in joint coordinates require rigid bodies on joints without drivers; "
+                "Explicit steps in joint coordinates require rigid bodies on joints without drivers and relations; "
                 f"{mechanism.name!r} has {what}: {', '.join(map(repr, wrong))}. Use coordinates='absolute', or "
                 "generalised-alpha."
             )

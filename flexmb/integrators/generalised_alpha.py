@@ -17,7 +17,7 @@ import numpy as np
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start, consistent_state, row_jacobian
-from flexmb.equations.projection import as_sparse, mass_weighted_projection
+from flexmb.equations.projection import as_sparse, mass_weighted_projection, velocity_rows
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
@@ -329,6 +329,7 @@ class GeneralisedAlphaRun:
             none = np.zeros_like(rate)
             local = (1 / 6 - scheme.beta - c / 2) * rate + self._commutator(motion.v, motion.vdot) / 12
             across = J @ self._placed(motion.pose, q, none, local, none)[1]
+            across[velocity_rows(flat)] = 0.0  # the velocities of the method satisfy these
             motion.v[:] += h * h * self._in_joints(q, mass_weighted_projection(J, across, flat))
             motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
 

@@ -17,7 +17,7 @@ from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.equations.displacement import displace
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction
+from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_velocity_rows
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, polynomial
@@ -109,6 +109,7 @@ def equilibrium(
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "An equilibrium")
     refuse_friction(mechanism, "An equilibrium")
+    refuse_velocity_rows(mechanism, "An equilibrium")
     felt = vector(acceleration, "acceleration")
     if felt.any():
         mechanism = replace(mechanism, gravity=mechanism.gravity - felt)
@@ -137,6 +138,7 @@ def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilib
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "An equilibrium")
     refuse_friction(mechanism, "An equilibrium")
+    refuse_velocity_rows(mechanism, "An equilibrium")
     return _in_steps(_at_speed(mechanism, t), None, moving=True)
 
 
@@ -185,6 +187,7 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "An equilibrium")
     refuse_friction(mechanism, "An equilibrium")
+    refuse_velocity_rows(mechanism, "An equilibrium")
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = compiled(mechanism)

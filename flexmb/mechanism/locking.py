@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fem.renamed import refuse_old_names
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE
-from flexmb.mechanism.joints import joint_dof
+from flexmb.mechanism.joints import JOINTS, joint_dof
 from flexmb.mechanism.mechanism import Joint, Mechanism, Row, driver_row, require_state
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, constant
@@ -108,7 +108,7 @@ def in_force(mechanism: Mechanism, topology: Topology) -> Mechanism:
     without = {joint.name for joint in mechanism.joints if joint.name in topology.released} | events.keys()
     if not without:
         return mechanism
-    moving = {joint.markers: joint.name for joint in mechanism.joints if joint.kind != EVENT}
+    moving = {joint.markers: joint.name for joint in mechanism.joints if joint.kind in JOINTS}
     locked = []
     for name in (name for name in events if name in topology.locked):
         dof = "rotation" if mechanism.rows[events[name].rows[0]].kind == ANGLE else "translation"

@@ -37,7 +37,7 @@ from flexmb.kernels.equations.displacement import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.locking import EVENT, LockedJoint, locked_row, with_locked_joints, with_sliding
-from flexmb.mechanism.mechanism import JointFriction, Mechanism
+from flexmb.mechanism.mechanism import JointFriction, Mechanism, Row
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles, result_of_states
@@ -749,4 +749,22 @@ def _require_names(mechanism: Mechanism, events: Sequence[Event]) -> None:
         if isinstance(event.do, Lock | StopImpact):
             locked_row(mechanism, event.do.joint, event.do.dof)
         elif isinstance(event.do, Release) and event.do.joint not in names:
-            mechanism.joint(event.do.joint)
+            _require_unrelated(
+                mechanism, event.name, event.do.joint, [e.do.joint for e in events if isinstance(e.do, Release)]
+            )
+
+
+def _require_unrelated(mechanism: Mechanism, event: str, name: str, released: Sequence[str]) -> None:
+    """Raises `EventError` when an event releases a joint of a relation that no event releases."""
+    joint = mechanism.joint(name)
+    for relation in mechanism.joints:
+        row = mechanism.rows[relation.rows[0]]
+        if row.terms and relation.name not in released and joint.markers in _pairs(row):
+            raise EventError(
+                f"Event {event!r} releases joint {name!r}, whose coordinate is part of the "
+                f"{relation.kind} {relation.name!r}. Release {relation.name!r} by an event too."
+            )
+
+
+def _pairs(row: Row) -> list[tuple[int, int]]:
+    return [row.markers, *(term.markers for term in row.terms)]

@@ -10,14 +10,14 @@ import numpy as np
 import scipy
 
 from fem.errors import FlexmbError
-from flexmb.errors import FileError
+from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
 from flexmb.files.results.law_tree import law_from_tree, law_tree
 from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
-from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row
+from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
 from flexmb.results.elements.frame import frame_answers, relative_motion
@@ -120,6 +120,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "bodies": [body_tree(b) for b in m.bodies],
         "markers": _columns(m.markers, Marker),
         "rows": _columns(m.rows, Row),
+        "terms": _terms_tree(m.rows),
         "joints": [{f.name: getattr(j, f.name) for f in fields(Joint)} for j in m.joints],
         "force_elements": {name: np.array(rows) for name, rows in m.force_elements.items()},
         "loads": _columns(m.loads, Load),
@@ -142,7 +143,7 @@ def _mechanism_from_tree(
         gravity=tree["gravity"],
         bodies=tuple(body_from_tree(b, path) for b in tree["bodies"]),
         markers=_records(tree["markers"], Marker),
-        rows=tuple(_of_today(row) for row in _records(tree["rows"], Row)),
+        rows=_with_terms([_of_today(row) for row in _records(tree["rows"], Row)], tree.get("terms")),
         joints=tuple(Joint(j["name"], j["kind"], tuple(j["markers"]), tuple(j["rows"])) for j in tree["joints"]),
         force_elements={name: tuple(rows.tolist()) for name, rows in tree["force_elements"].items()},
         loads=_records({"follower": tree["loads"].get("follows")} | tree["loads"], Load),
@@ -160,6 +161,24 @@ def _friction(tree: Tree) -> JointFriction:
     name, joint, dof = (str(tree[key]) for key in ("name", "joint", "dof"))
     require_numbers(factors := np.asarray(tree["factors"]), (4,), f"the factors of the friction {name!r}")
     return JointFriction(name, joint, dof, tuple(factors.tolist()), float(tree["static"]), float(tree["direction"]))
+
+
+def _terms_tree(rows: Sequence[Row]) -> Tree:
+    """The further terms of all rows as a table, with the number of the row of each."""
+    owners = np.array([r for r, row in enumerate(rows) for _ in row.terms], dtype=np.int64)
+    return {"row": owners} | _columns([term for row in rows for term in row.terms], Term)
+
+
+def _with_terms(rows: Sequence[Row], table: Tree | None) -> tuple[Row, ...]:
+    """The rows with the further terms of a table; files of older versions have none."""
+    if table is None or not len(table["row"]):
+        return tuple(rows)
+    terms: dict[int, list[Term]] = {}
+    for r, term in zip(table["row"].tolist(), _records(table, Term), strict=True):
+        terms.setdefault(r, []).append(term)
+    if not terms.keys() <= set(range(len(rows))):
+        raise UnsoundError("a term belongs to a row that does not exist")
+    return tuple(replace(row, terms=tuple(terms.get(r, ()))) for r, row in enumerate(rows))
 
 
 def _frame_tree(result: Result, force: FrameForce) -> Tree:
@@ -223,17 +242,22 @@ def _of_today(row: Row) -> Row:
 def _columns(records: Sequence[Any], kind: type) -> Tree:
     """Records of one kind as a table of arrays, one for each field; a field with texts or None becomes a list."""
     table: Tree = {}
-    for field in fields(kind):
+    for field in _stored(kind):
         values = [getattr(record, field.name) for record in records]
         numbers = not any(value is None or isinstance(value, str) for value in values)
         table[field.name] = np.array(values) if numbers else values
     return table
 
 
+def _stored(kind: type) -> list[Any]:
+    """The fields of a kind of record that are columns of its table; the terms of rows have a table of their own."""
+    return [field for field in fields(kind) if field.name != "terms"]
+
+
 def _records(table: Tree, kind: type) -> tuple[Any, ...]:
     """The records of a table that `_columns` wrote."""
     made = []
-    for values in zip(*(table[field.name] for field in fields(kind)), strict=True):
+    for values in zip(*(table[field.name] for field in _stored(kind)), strict=True):
         made.append(kind(*(_plain(value) for value in values)))
     return tuple(made)
 

@@ -11,6 +11,9 @@ FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 
 # kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files
+HEIGHT, SLIP, SKATE = 8, 9, 10  # rows of rolling bodies
+VELOCITY_KINDS = (SLIP, SKATE)  # joint equations that hold for velocities only
+FORCES = (TRANSLATION, DISTANCE, HEIGHT, SLIP, SKATE)  # kinds of joint equations whose multipliers are forces
 
 
 class CompiledModel(NamedTuple):
@@ -59,8 +62,15 @@ class CompiledModel(NamedTuple):
     row_stiffness: np.ndarray  # (nr,)
     row_damping: np.ndarray  # (nr,)
     row_law: np.ndarray  # (nr,) address of a force law, 0 for none
-    row_offset: np.ndarray  # (nr,) free length or angle
+    row_offset: np.ndarray  # (nr,) free length or angle; of a joint equation, the value at which it holds
     row_angle: np.ndarray  # (nr,) index of the angle that the row measures, -1 for none
+    term_row: np.ndarray  # (nt,) row of each term; the first nr terms are the rows' own coordinates
+    term_markers: np.ndarray  # (nt, 2)
+    term_start: np.ndarray  # (nr+1,) start of the further terms of each row, number nr + x for entry x below
+    term_kind: np.ndarray  # (nt-nr,)
+    term_axis: np.ndarray  # (nt-nr,)
+    term_factor: np.ndarray  # (nt-nr,)
+    term_angle: np.ndarray  # (nt-nr,) index of the angle, -1 for none
     element_row: np.ndarray  # (ne,) first of the six rows of each frame force; see kernels/equations/elements.py
     element_law: np.ndarray  # (ne,) address of the law
     element_updates: np.ndarray  # (ne,) 1: the law returns new states, 0: rates of states
@@ -76,11 +86,12 @@ class CompiledModel(NamedTuple):
     angle_driver: np.ndarray  # (na,) joint equation that prescribes the angle, -1 for none
     angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
     joint_rows: int
-    incident_start: np.ndarray  # (nb+1,) start of the rows that act on each body
-    incident_row: np.ndarray
+    velocity_rows: int  # number of joint equations that hold for velocities only
+    incident_start: np.ndarray  # (nb+1,) start of the terms of rows that act on each body
+    incident_term: np.ndarray
     incident_side: np.ndarray
-    incident_size: int  # sum over bodies of (6 + m) (rows + 1)
-    incident_most: int  # largest number of rows on a body
+    incident_size: int  # sum over bodies of (6 + m) (terms + 1)
+    incident_most: int  # largest number of terms on a body
     row_place: np.ndarray  # (nr,) position of each row in the order of elimination
     envelope_start: np.ndarray  # (nr+1,) start of the row of each position p: columns envelope_first[p] to p
     envelope_first: np.ndarray  # (nr,)
@@ -95,7 +106,7 @@ class Workspace(NamedTuple):
 
     Mrr: np.ndarray  # (nb, 6, 6)
     Mre: np.ndarray  # (nb, 6, mmax)
-    G: np.ndarray  # (nr, 2, 6+mmax)
+    G: np.ndarray  # (nt, 2, 6+mmax)
     values: np.ndarray  # (nr,) values of the rows
     loads: np.ndarray  # (nv,) generalised forces of the applied loads
     efforts: np.ndarray  # (nr,)
@@ -177,9 +188,10 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     """A workspace for `flat`, filled with zeros."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     nf = len(flat.friction_row)
+    nt = len(flat.term_row)
     ne, nz, most = len(flat.element_row), int(flat.element_state[-1]), int(np.diff(flat.element_state).max(initial=0))
     shapes = {
-        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr,
+        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nt, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr,
         "rates": nr, "laws": nr, "states": nz, "state_base": nz, "state_rates": nz, "half": 1,
         "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0, "sliding_x": (nf, nv),
         "sliding_change": (nf, nr), "seen": (2, 18), "answer": (3, 7 + most), "tangents": (ne, 6, 6),

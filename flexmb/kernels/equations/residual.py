@@ -52,7 +52,7 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
     copy(workspace.loads, out)
     nj = flat.joint_rows
     if len(values) > nj:
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
+        row_rates(flat, G, w, rates)
     for r in range(nj, len(values)):
         stretch = values[r] - flat.row_offset[r]
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
@@ -67,7 +67,7 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
         add_friction(flat, multipliers, efforts)
     for r in range(nj):
         efforts[r] = -multipliers[r]
-    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, out)
+    add_row_forces(flat, G, efforts, out)
 
 
 @njit(cache=True, inline="always")
@@ -135,7 +135,7 @@ def powers_of(flat, functions, multipliers, w, workspace, powers):
         if flat.row_function[r] >= 0:
             powers[DRIVER] -= multipliers[r] * functions[flat.row_function[r], 1]
     if nr > nj:
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, w, workspace.rates)
+        row_rates(flat, workspace.G, w, workspace.rates)
     for r in range(nj, nr):
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
         powers[DAMPER_HEAT] += flat.row_damping[r] * workspace.rates[r] * workspace.rates[r]

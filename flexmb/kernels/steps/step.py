@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.data import GROUND, TRANSLATION
+from flexmb.kernels.base.data import FORCES, GROUND, VELOCITY_KINDS
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.displacement import fastest_turn, largest_vector
 from flexmb.kernels.equations.elements import act, element_tangents
@@ -160,9 +160,18 @@ def as_displacement(flat, beta, change):
             b = flat.marker_body[flat.row_markers[r, side]]
             if b != GROUND:
                 mass = max(mass, flat.mass[b])
-        force = abs(change[r]) if flat.row_kind[r] == TRANSLATION else abs(change[r]) / flat.scales[0]
+        force = abs(change[r]) if flat.row_kind[r] in FORCES else abs(change[r]) / flat.scales[0]
         size = max(size, force / mass)
     return size / (beta * flat.scales[0])
+
+
+@njit(cache=True)
+def _require_rates(flat, workspace, w, gamma, row_rhs):
+    """Set the right-hand side of joint equations for velocities: the displacement that makes their rates vanish."""
+    row_rates(flat, workspace.G, w, workspace.rates)
+    for r in range(flat.joint_rows):
+        if flat.row_kind[r] in VELOCITY_KINDS:
+            row_rhs[r] = -workspace.rates[r] / gamma
 
 
 @njit(cache=True, inline="always")
@@ -208,7 +217,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         if iteration > least and previous <= tolerance and not unsettled:
             if len(motion.states) > 0:  # the states at the motion after the last correction
                 all_rows(flat, q, functions, expected, kinematics, values, workspace.G)
-                row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, w, workspace.rates)
+                row_rates(flat, workspace.G, w, workspace.rates)
                 act(flat, functions, kinematics, workspace)
             powers_of(flat, functions, multipliers, w, workspace, powers)
             return CONVERGED, iteration - 1, rate, later
@@ -218,6 +227,8 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         for r in range(nj):
             row_rhs[r] = -values[r]
             workspace.previous_multipliers[flat.row_place[r]] = multipliers[r]
+        if flat.velocity_rows > 0:
+            _require_rates(flat, workspace, w, gamma, row_rhs)
         if slow and len(flat.element_row) > 0:
             element_tangents(flat, functions, kinematics, workspace, gamma)
         outcome, null_rows = solve_step(

@@ -35,7 +35,8 @@ def require_alike(a: Mechanism, b: Mechanism) -> None:
     """Raise `StudyError` when two mechanisms differ in more than numbers."""
     x, y = compiled(a), compiled(b)
     structure = ("modes", "slices", "marker_body", "row_kind", "row_markers", "row_axes", "row_function")
-    for name in (*structure, "load_marker", "load_function"):
+    further = ("term_row", "term_markers", "term_kind", "load_marker", "load_function")
+    for name in (*structure, *further):
         if not np.array_equal(getattr(x, name), getattr(y, name)):
             raise StudyError(
                 "A parameter changes the structure of the mechanism (bodies, elastic coordinates, joints, forces, "

@@ -11,6 +11,7 @@ from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
+from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.equations.articulated import (
     joint_exponential_rates,
     make_articulated,
@@ -21,7 +22,6 @@ from flexmb.kernels.equations.residual import balance_rows, powers_of
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.equations.tree import joint_poses, joint_velocities, place_bodies
 from flexmb.mechanism.compile import part_of
-from flexmb.mechanism.force_law import require_sound
 from flexmb.mechanism.mechanism import Mechanism
 
 
@@ -87,7 +87,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         q, w, _ = self._placed(theta, v)
         self._expect(t, w)
         functions = self.equations.mechanism.function_values(t)
-        none, powers = np.zeros(0), np.zeros(4)
+        none, powers, energies = np.zeros(0), np.zeros(4), np.zeros(5)
         balance_rows(
             self._part,
             q,
@@ -98,7 +98,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
             self._kinematics,
             self._workspace,
             self._forces,
-            powers,
+            energies,
         )
         require_sound(self.equations.mechanism.calls)
         powers_of(self._part, functions, none, w, self._workspace, powers)

@@ -173,7 +173,8 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
     values, initial = tree["values"], tree["initial"]
     require_numbers(values, (len(parameters),), f"the parameters of {tree['name']!r}")
     require_numbers(initial, (len(states),), f"the states of {tree['name']!r}")
-    require_numbers(answers := tree["answers"], (len(t), 7), f"the forces of {tree['name']!r}")
+    require_numbers(answers := tree["answers"], (len(t), 7), f"the forces of {tree['name']!r}", finite=False)
+    require_numbers(answers[:, :6], (len(t), 6), f"the forces of {tree['name']!r}")
     require_numbers(seen := tree["seen"], (len(t), 18), f"the relative motion of {tree['name']!r}")
     law = FrameLaw(
         _stored_answers(t, seen, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"])
@@ -182,11 +183,11 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
     return FrameForce(name, FrameLawCall(law, name), tuple(values.tolist()), tuple(initial.tolist()))
 
 
-def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float]:
+def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float | None]:
     """A law that knows its answers at the stored times and relative motions, and refuses all others."""
     scale = ROUNDED * np.abs(seen).max(axis=0, initial=0.0)
 
-    def law(t: float, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> float:
+    def law(t: float, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> float | None:
         index = min(int(np.searchsorted(times, t)), len(times) - 1)
         moved = np.abs(np.concatenate([relative.d, relative.S.ravel(), relative.v, relative.omega]) - seen[index])
         if times[index] != t or (moved > scale).any():
@@ -195,7 +196,7 @@ def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) ->
                 "build the mechanism again to simulate it"
             )
         wrench[:] = answers[index, :6]
-        return float(answers[index, 6])
+        return None if np.isnan(answers[index, 6]) else float(answers[index, 6])
 
     return law
 

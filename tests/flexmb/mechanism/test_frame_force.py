@@ -328,3 +328,48 @@ def test_a_mechanism_with_it_goes_to_other_processes():
     assert flexmb.accelerations(again, again.initial)[0] == pytest.approx(
         flexmb.accelerations(mechanism, mechanism.initial)[0]
     )
+
+
+def test_stored_energy_heat_and_work_of_laws_are_apart():
+    """A conservative law has no heat, a damped one that of its damper, to the square of the step; the sums close."""
+    k, c = 1e3, 3.0
+    heats, residuals = [], []
+    for step in (2e-3, 1e-3):
+        result = flexmb.simulate(mass_on(film(k=k)), 0.2, step=step)
+        heats.append(np.abs(result.ledger.damper_heat).max())
+        residuals.append(np.abs(result.ledger.residual).max())
+    assert result.ledger.springs == pytest.approx(0.5 * k * (result.q[:, :3] ** 2).sum(axis=1), rel=1e-12)
+    assert result.ledger.load_work == pytest.approx(0.0, abs=1e-15)
+    assert np.log2(heats[0] / heats[1]) == pytest.approx(2.0, abs=0.2)
+    assert np.log2(residuals[0] / residuals[1]) == pytest.approx(2.0, abs=0.2)
+    damped = flexmb.simulate(mass_on(film(k=k, c=c)), 0.2, step=2e-4, output_step=1e-3)
+    expected = np.trapezoid(c * (damped.w[:, :3] ** 2).sum(axis=1), damped.t)
+    assert damped.ledger.damper_heat[-1] == pytest.approx(expected, rel=1e-4)
+    found = damped.energy_by_element()["element"]
+    assert found.heat[-1] == pytest.approx(expected, rel=1e-4)
+    assert found.stored == pytest.approx(damped.ledger.springs, rel=1e-12)
+    assert not found.work.any()
+    assert flexmb.evaluate(damped.mechanism, damped.state(3)).energies.springs == pytest.approx(found.stored[3])
+    for method in ("radau", "bdf", "explicit"):
+        other = flexmb.simulate(mass_on(film(k=k, c=c)), 0.2, method=method, tolerance=1e-8)
+        assert other.ledger.damper_heat[-1] == pytest.approx(expected, rel=1e-4)
+
+
+def test_elements_of_one_law_share_its_compiled_code():
+    """A hundred elements compile once, and a failure is that of its own element."""
+
+    @flexmb.law(parameters=("limit",))
+    def brittle(t, relative, states, parameters, wrench, rates):
+        wrench[0] = -relative.d[0]
+        if relative.d[0] > parameters[0]:
+            raise ValueError("broken")
+
+    system = flexmb.System()
+    for k in range(100):
+        body = system.add(flexmb.rigid_body(f"b{k}", mass=1.0, inertia=(1, 1, 1)), velocity=(1.0, 0, 0))
+        limit = 0.05 if k == 7 else 1.0
+        system.force(f"bond {k}", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), brittle(limit=limit))
+    mechanism = system.build()
+    assert len({force.call.address for force in mechanism.frame_forces}) == 1
+    with pytest.raises(LawError, match=r"'bond 7' failed at t = 0\.06.*broken"):
+        flexmb.simulate(mechanism, 0.2, step=1e-2)

@@ -19,15 +19,15 @@ from flexmb.kernels.base.law_call import LawCall, stored
 SIGNATURE = "float64(float64, float64, float64)"
 
 Effort = Callable[[float, float, float], float]
-E = TypeVar("E", bound=Callable[..., float])
-_REGISTERED: dict[str, Effort] = {}
-LAWS: Mapping[str, Effort] = MappingProxyType(_REGISTERED)
+E = TypeVar("E", bound=Callable[..., Any])
+_REGISTERED: dict[str, Any] = {}
+LAWS: Mapping[str, Any] = MappingProxyType(_REGISTERED)
 """Registered laws by name."""
 
 
 def register_law(name: str) -> Callable[[E], E]:
-    """Decorator that registers a function `effort(t, x, xdot)`, compiled or not, for motors in model files: `law =
-    "name"`.
+    """Decorator that registers a function `effort(t, x, xdot)`, compiled or not, or a law between two frames
+    (`flexmb.law`) for model files: `law = "name"`.
 
     Model files refer to laws by name only; they contain no code. Raises `LawError` when the name is taken or empty, or
     when the decorated object is not a function.
@@ -48,7 +48,8 @@ def register_law(name: str) -> Callable[[E], E]:
 def _home(effort: Effort) -> tuple[str, str]:
     """Module and name of a function, by which two definitions from repeated runs of a file are recognised as the
     same."""
-    return getattr(effort, "__module__", ""), getattr(effort, "__qualname__", repr(effort))
+    function = getattr(effort, "function", effort)  # of a law between frames
+    return getattr(function, "__module__", ""), getattr(function, "__qualname__", repr(function))
 
 
 class ForceLaw(LawCall):

@@ -57,6 +57,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         """The motion at the end of the last step."""
         q, w, _ = self._placed(self._still, self.v)
         self.equations.expect()
+        self.equations.states[:] = self._states
         return self.equations.snapshot(self.t, q, w, self.work)
 
     def _placed(self, theta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -88,6 +89,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         self._expect(t, w)
         functions = self.equations.mechanism.function_values(t)
         none, powers, energies = np.zeros(0), np.zeros(4), np.zeros(5)
+        self._workspace.half[0], self._workspace.state_base[:] = 0.0, self.equations.states
         balance_rows(
             self._part,
             q,
@@ -103,6 +105,9 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         require_sound(self.equations.mechanism.calls)
         powers_of(self._part, functions, none, w, self._workspace, powers)
         return powers
+
+    def _state_rates(self) -> np.ndarray:
+        return self._workspace.state_rates
 
     def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         powers = self._act(t, theta, w) if self._acting else np.zeros(4)

@@ -14,7 +14,7 @@ from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states
+from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_state_updates
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
@@ -86,6 +86,8 @@ def simulate(
     method = method_of(method, options)
     if not method.integrates_states:
         refuse_element_states(mechanism, f"The method {method.name!r}")
+    if not method.updates_states:
+        refuse_state_updates(mechanism, method.name)
     step = method.step
     check_times(duration, step)
     require_own(history)

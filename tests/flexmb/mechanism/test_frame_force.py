@@ -223,7 +223,26 @@ def test_a_saved_result_keeps_the_states_and_names_the_missing_code(tmp_path):
         flexmb.simulate(loaded.mechanism, 0.01, step=1e-3)
 
 
-@pytest.mark.parametrize("method", ["radau", "bdf", "explicit", "energy-momentum"])
+@pytest.mark.parametrize("options", [{}, {"coordinates": "joint"}])
+def test_explicit_steps_take_states_with_order_five(options):
+    k, tau, m = 500.0, 0.03, 2.0
+    system = mass_on(maxwell(k=k, tau=tau, initial=(5.0,)), m, velocity=(1.0, 0, 0), position=(0, 0, 0))
+    A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1 / m], [0.0, k, -1 / tau]])
+    exact, errors = expm(0.4 * A) @ [0.0, 1.0, 5.0], []
+
+    def error_of(**given):
+        result = flexmb.simulate(system, 0.4, method="explicit", **options, **given)
+        found = np.array([result.q[-1, 0], result.w[-1, 0], result.element_states[-1, 0]])
+        return np.abs((found - exact) / [0.1, 1.0, 10.0]).max()
+
+    errors = [error_of(step=step, output_step=0.4) for step in (0.02, 0.01)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(5.0, abs=0.5)
+    assert error_of(tolerance=1e-9) < 1e-7
+    with pytest.raises(MechanismError, match="'element' of 'mechanism' return the states at the end of a step"):
+        flexmb.simulate(mass_on(plastic_hinge(slope=1.0, limit=1.0)), 0.1, method="explicit", **options)
+
+
+@pytest.mark.parametrize("method", ["radau", "bdf", "energy-momentum"])
 def test_methods_without_states_refuse_them(method):
     options = {"step": 1e-3} if method == "energy-momentum" else {}
     with pytest.raises(MechanismError, match=f"{method}' does not include the states .*'element'"):

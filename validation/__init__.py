@@ -26,11 +26,13 @@ from validation import (
     n_four_bar,
     parallelogram,
     planar_robot,
+    plastic_hinge,
     reduction_methods,
     reduction_promises,
     restart,
     rheonomic_loads,
     rigid_motion,
+    rolling_bearing,
     rotating_plate,
     slider_crank_meijaard,
     spin_up,
@@ -78,6 +80,8 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "rheonomic-loads": rheonomic_loads.run,
     "balanced-4rrr": balanced_4rrr.run,
     "free-interface-synthesis": free_interface_synthesis.run,
+    "plastic-hinge": plastic_hinge.run,
+    "rolling-bearing": rolling_bearing.run,
 }
 
 

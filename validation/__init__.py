@@ -28,11 +28,13 @@ from validation import (
     n_four_bar,
     parallelogram,
     planar_robot,
+    plastic_hinge,
     reduction_methods,
     reduction_promises,
     restart,
     rheonomic_loads,
     rigid_motion,
+    rolling_bearing,
     rolling_disc,
     rotating_plate,
     slider_crank_meijaard,
@@ -84,6 +86,8 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "balanced-4rrr": balanced_4rrr.run,
     "free-interface-synthesis": free_interface_synthesis.run,
     "joint-friction": joint_friction.run,
+    "plastic-hinge": plastic_hinge.run,
+    "rolling-bearing": rolling_bearing.run,
 }
 
 

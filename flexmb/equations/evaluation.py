@@ -23,6 +23,7 @@ from flexmb.kernels.base.data import (
     make_workspace,
 )
 from flexmb.kernels.base.exponential import exponential_rates
+from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.elements import see
 from flexmb.kernels.equations.friction import friction_bounds, friction_change
@@ -30,7 +31,6 @@ from flexmb.kernels.equations.residual import powers_of, residual
 from flexmb.kernels.equations.rows import OPPOSED, add_turns, angles_at, angles_reached, place_markers, row_rates
 from flexmb.kernels.steps.solve import INACTIVE, solve_joints
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.force_law import require_sound
 from flexmb.mechanism.mechanism import Mechanism
 
 OPEN = 1e-12
@@ -79,12 +79,12 @@ class Equations:
     def residual(
         self, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The residual forces (nv,) at a state, in an array that the next call overwrites, and the energies (4,).
+        """The residual forces (nv,) at a state, in an array that the next call overwrites, and the energies (5,).
 
         `functions` (nf, 3) holds the functions of time, `q` (nq,), `w` (nv,), `wdot` (nv,) and `multipliers` (nj,) the
         state.
         """
-        energies, out = np.zeros(4), self.workspace.unbalanced
+        energies, out = np.zeros(5), self.workspace.unbalanced
         if len(self.states):
             self.workspace.half[0], self.workspace.state_base[:] = 0.0, self.states
         residual(

@@ -11,6 +11,7 @@ from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
+from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.equations.articulated import (
     joint_exponential_rates,
     make_articulated,
@@ -21,7 +22,6 @@ from flexmb.kernels.equations.residual import balance_rows, powers_of
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.equations.tree import joint_poses, joint_velocities, place_bodies
 from flexmb.mechanism.compile import part_of
-from flexmb.mechanism.force_law import require_sound
 from flexmb.mechanism.mechanism import Mechanism
 
 
@@ -57,6 +57,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         """The motion at the end of the last step."""
         q, w, _ = self._placed(self._still, self.v)
         self.equations.expect()
+        self.equations.states[:] = self._states
         return self.equations.snapshot(self.t, q, w, self.work)
 
     def _placed(self, theta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -87,7 +88,8 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         q, w, _ = self._placed(theta, v)
         self._expect(t, w)
         functions = self.equations.mechanism.function_values(t)
-        none, powers = np.zeros(0), np.zeros(4)
+        none, powers, energies = np.zeros(0), np.zeros(4), np.zeros(5)
+        self._workspace.half[0], self._workspace.state_base[:] = 0.0, self.equations.states
         balance_rows(
             self._part,
             q,
@@ -98,11 +100,14 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
             self._kinematics,
             self._workspace,
             self._forces,
-            powers,
+            energies,
         )
         require_sound(self.equations.mechanism.calls)
         powers_of(self._part, functions, none, w, self._workspace, powers)
         return powers
+
+    def _state_rates(self) -> np.ndarray:
+        return self._workspace.state_rates
 
     def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         powers = self._act(t, theta, w) if self._acting else np.zeros(4)

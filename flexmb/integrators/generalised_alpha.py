@@ -119,6 +119,7 @@ class GeneralisedAlpha(AdaptiveMethod):
     hht: ClassVar[bool] = False
     integrates_states: ClassVar[bool] = True
     holds_friction: ClassVar[bool] = True
+    updates_states: ClassVar[bool] = True
 
     rho_inf: float = 0.9
     coordinates: Coordinates = "absolute"
@@ -475,7 +476,6 @@ class GeneralisedAlphaRun:
             pace=Pace((), state.t, target),
         )
         s = run.to(target)
-        s = s._replace(states=self.motion.states + (target - state.t) * self.motion.state_rates)
         self._steps.take(1, target - state.t)
         self._restart(replace(s.state, t=target), s.work, self.motion.last[SIZE])
 

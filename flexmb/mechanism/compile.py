@@ -142,6 +142,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             row_offset=np.array([r.offset for r in rows], dtype=float),
             element_row=np.array(first, dtype=np.int64),
             element_law=np.array([force.call.address for force in elements], dtype=np.int64),
+            element_record=np.array([force.call.record for force in elements], dtype=np.int64),
             element_updates=np.array([force.call.law.updates for force in elements], dtype=np.int64),
             element_state=_starts([len(force.initial) for force in elements]),
             element_parameter=_starts([len(force.parameters) for force in elements]),

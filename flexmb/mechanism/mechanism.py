@@ -349,7 +349,7 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
     if named := [force.name for force in mechanism.frame_forces if force.initial]:
         raise MechanismError(
             f"{what} does not include the states of force elements, and {', '.join(map(repr, named))} of "
-            f"{mechanism.name!r} have states ({', '.join(mechanism.frame_forces[0].call.law.states)}). "
+            f"{mechanism.name!r} have states ({', '.join(dict.fromkeys(_state_names(mechanism)))}). "
             "simulate(method='generalised-alpha') integrates them; for this analysis replace them by elements without "
             "states."
         )
@@ -373,6 +373,19 @@ def refuse_velocity_rows(mechanism: Mechanism, what: str) -> None:
             "restrict velocities (rolling, knife edges). generalised-alpha, HHT, Radau IIA, backward differentiation "
             "and the explicit method integrate them."
         )
+
+
+def refuse_state_updates(mechanism: Mechanism, method: str) -> None:
+    """Raise `MechanismError` when laws of force elements return new states, which depend on the step."""
+    if named := [f.name for f in mechanism.frame_forces if f.initial and f.call.law.updates]:
+        raise MechanismError(
+            f"The laws of {', '.join(map(repr, named))} of {mechanism.name!r} return the states at the end of a step, "
+            f"and the stages of the method {method!r} need their rates. Use method='generalised-alpha'."
+        )
+
+
+def _state_names(mechanism: Mechanism) -> list[str]:
+    return [name for force in mechanism.frame_forces for name in force.call.law.states]
 
 
 def _central(body: Body) -> np.ndarray:

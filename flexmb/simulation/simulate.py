@@ -14,7 +14,7 @@ from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction
+from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_state_updates
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
@@ -89,6 +89,8 @@ def simulate(
     if not method.holds_friction:
         refuse_friction(mechanism, f"The method {method.name!r}")
     watches = bool(events or mechanism.frictions)
+    if not method.updates_states:
+        refuse_state_updates(mechanism, method.name)
     step = method.step
     check_times(duration, step)
     require_own(history)

@@ -119,6 +119,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("joints", keys.joints, _add_joint),
         ("springs", keys.springs, _add_spring),
         ("bushings", keys.bushings, _add_bushing),
+        ("forces", keys.forces, _add_force),
         ("joint_springs", keys.joint_springs, _add_joint_spring),
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
@@ -311,6 +312,17 @@ def _add_bushing(site: _Site, keys: schema.BushingKeys) -> None:
         at=keys.at,
         free=keys.free,
     )
+
+
+def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
+    if keys.at is not None and "ground" not in (keys.a, keys.b):
+        raise MechanismError("at = [x, y, z] is a position on the ground, but neither end is on the ground.")
+
+    def end(text: str) -> Attachment:
+        place, origin = site.place(text), (0.0, 0.0, 0.0) if keys.at is None or text != "ground" else keys.at
+        return place.at(origin) if isinstance(place, BodyHandle) else place
+
+    site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(), axis=keys.axis)
 
 
 def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:

@@ -7,11 +7,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hint
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from fem.errors import MatrixError, unknown_name
-from flexmb.errors import IntegratorError, UnitError
+from flexmb.errors import IntegratorError, LawError, UnitError
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
-from flexmb.files.models.law_keys import WithLaw
+from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
+from flexmb.mechanism.frame_law import BoundLaw
 from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.relations.linear import RELATIONS
 from flexmb.units import require_units
@@ -410,6 +411,27 @@ class BushingKeys(_Between):
     free: Vector | Literal["drawn"] | None = None
 
 
+class ForceKeys(_Between):
+    """A law between two frames: one of the library, or a registered one, with its parameters and initial states."""
+
+    law: FrameLawName
+    parameters: dict[str, float] = Field({})
+    initial: dict[str, float] = Field({})
+    axis: Direction = Field([0.0, 0.0, 1.0])
+
+    @model_validator(mode="after")
+    def _sound_law(self) -> Self:
+        try:
+            self.bound()
+        except LawError as error:
+            raise refusal(str(error).rstrip(".")) from None
+        return self
+
+    def bound(self) -> BoundLaw:
+        """The law with its parameters."""
+        return frame_law(self.law)(initial=self.initial, **self.parameters)
+
+
 class JointSpringKeys(WithLaw):
     """A spring and damper on the dof of a joint, with an additional law of its coordinate."""
 
@@ -574,6 +596,7 @@ class ModelKeys(Keys):
     joints: list[AnyJoint] = Field([])
     springs: list[SpringKeys] = Field([])
     bushings: list[BushingKeys] = Field([])
+    forces: list[ForceKeys] = Field([])
     joint_springs: list[JointSpringKeys] = Field([])
     frictions: list[FrictionKeys] = Field([])
     motors: list[MotorKeys] = Field([])

@@ -15,6 +15,7 @@ from flexmb.files.bodies.body_file import body_from_tree, body_tree
 from flexmb.files.results.law_tree import law_from_tree, law_tree
 from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
+from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
@@ -186,6 +187,7 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
     return {
         "name": force.name,
         "law": law.name,
+        "library": next((name for name, known in LIBRARY.items() if known is law), ""),
         "states": list(law.states),
         "parameters": list(law.parameters),
         "values": np.array(force.parameters),
@@ -197,25 +199,29 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
 
 
 def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
-    """A force element whose law knows what it returned at the stored times `t` (nt,), and no other."""
+    """A force element with its law of the library, or else with one that knows what it returned at the stored times `t`
+    (nt,) only."""
     states, parameters = (tuple(str(name) for name in tree[key]) for key in ("states", "parameters"))
     values, initial = tree["values"], tree["initial"]
     require_numbers(values, (len(parameters),), f"the parameters of {tree['name']!r}")
     require_numbers(initial, (len(states),), f"the states of {tree['name']!r}")
-    require_numbers(answers := tree["answers"], (len(t), 7), f"the forces of {tree['name']!r}")
+    require_numbers(answers := tree["answers"], (len(t), 7), f"the forces of {tree['name']!r}", finite=False)
+    require_numbers(answers[:, :6], (len(t), 6), f"the forces of {tree['name']!r}")
     require_numbers(seen := tree["seen"], (len(t), 18), f"the relative motion of {tree['name']!r}")
-    law = FrameLaw(
-        _stored_answers(t, seen, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"])
-    )
+    law = LIBRARY.get(str(tree.get("library", "")))
+    if law is None or (law.states, law.parameters) != (states, parameters):
+        law = FrameLaw(
+            _stored_answers(t, seen, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"])
+        )
     name = str(tree["name"])
     return FrameForce(name, FrameLawCall(law, name), tuple(values.tolist()), tuple(initial.tolist()))
 
 
-def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float]:
+def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float | None]:
     """A law that knows its answers at the stored times and relative motions, and refuses all others."""
     scale = ROUNDED * np.abs(seen).max(axis=0, initial=0.0)
 
-    def law(t: float, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> float:
+    def law(t: float, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> float | None:
         index = min(int(np.searchsorted(times, t)), len(times) - 1)
         moved = np.abs(np.concatenate([relative.d, relative.S.ravel(), relative.v, relative.omega]) - seen[index])
         if times[index] != t or (moved > scale).any():
@@ -224,7 +230,7 @@ def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) ->
                 "build the mechanism again to simulate it"
             )
         wrench[:] = answers[index, :6]
-        return float(answers[index, 6])
+        return None if np.isnan(answers[index, 6]) else float(answers[index, 6])
 
     return law
 

@@ -73,6 +73,7 @@ class CompiledModel(NamedTuple):
     term_angle: np.ndarray  # (nt-nr,) index of the angle, -1 for none
     element_row: np.ndarray  # (ne,) first of the six rows of each frame force; see kernels/equations/elements.py
     element_law: np.ndarray  # (ne,) address of the law
+    element_record: np.ndarray  # (ne,) address of the record of failures of each element
     element_updates: np.ndarray  # (ne,) 1: the law returns new states, 0: rates of states
     element_state: np.ndarray  # (ne+1,) start of the states of each element
     element_parameter: np.ndarray  # (ne+1,) start in `element_parameters`
@@ -117,8 +118,10 @@ class Workspace(NamedTuple):
     state_base: np.ndarray  # (nz,) states of the frame forces without the part that depends on the evaluated motion
     state_rates: np.ndarray  # (nz,)
     half: np.ndarray  # (1,) half of the step in which states change; 0 at a given state
-    seen: np.ndarray  # (2, 18) relative motion of the frames of an element
-    answer: np.ndarray  # (3, 7+most states) what a law returns
+    seen: np.ndarray  # (18,) relative motion of the frames of an element
+    answer: np.ndarray  # (4, 7+most states) what a law returns
+    stored: np.ndarray  # (ne,) energy that each frame force stores; NaN if its law does not tell it
+    settling: np.ndarray  # (most states+1, most states) Newton matrix of the states of an element, and its residual
     tangents: np.ndarray  # (ne, 6, 6) effective stiffness of the frame forces in the matrix of a step
     U: np.ndarray  # upper factor of the matrix of the rows, with frame forces
     coupled: np.ndarray  # (nr,) 1 for the rows of frame forces, in the order of elimination
@@ -149,7 +152,7 @@ class Workspace(NamedTuple):
     change: np.ndarray  # (nr,) Newton correction of the multipliers
     row_rhs: np.ndarray  # (nr,)
     compliance: np.ndarray  # (nr,)
-    energies: np.ndarray  # (4,)
+    energies: np.ndarray  # (5,)
 
 
 def scratch_size(m: int) -> int:
@@ -194,14 +197,15 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nt, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr,
         "rates": nr, "laws": nr, "states": nz, "state_base": nz, "state_rates": nz, "half": 1,
         "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0, "sliding_x": (nf, nv),
-        "sliding_change": (nf, nr), "seen": (2, 18), "answer": (3, 7 + most), "tangents": (ne, 6, 6),
+        "sliding_change": (nf, nr), "seen": 18, "answer": (4, 7 + most), "stored": ne,
+        "settling": (most + 1, most), "tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
         "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
         "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
-        "energies": 4,
+        "energies": 5,
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
     arrays["coupled"][flat.row_place[np.add.outer(flat.element_row, np.arange(6))]] = 1.0

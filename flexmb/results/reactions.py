@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.kernels.base.data import make_marker_kinematics
-from flexmb.kernels.equations.postprocess import row_wrenches
+from flexmb.kernels.calls import row_wrenches
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 

@@ -98,16 +98,16 @@ np.savez(sys.argv[1], *found)
 @PRESENT
 @pytest.mark.long
 def test_results_are_those_of_numba(tmp_path):
-    """Every bit for rigid bodies on this processor; for flexible ones sums have another order."""
+    """Every bit for open chains of rigid bodies on this processor. Compilers may order the sums of closed loops and of
+    flexible bodies in two ways; round-off then differs, and reactions amplify it by the square of the step."""
     for name in ("numba", "library"):
         in_a_process("-c", SWING, str(tmp_path / f"{name}.npz"), FLEXMB_KERNELS=name)
     ours, theirs = (np.load(tmp_path / f"{name}.npz") for name in ("library", "numba"))
-    for k, name in enumerate(ours.files):
-        if k < 4 and library.choice().library.PROCESSOR != "x86-64":
-            np.testing.assert_array_equal(ours[name], theirs[name])
-        else:
-            scale = np.abs(theirs[name]).max()
-            np.testing.assert_allclose(ours[name], theirs[name], rtol=0, atol=1e-12 * scale)
+    chain, exact = ("arr_0", "arr_1"), library.choice().library.PROCESSOR != "x86-64"
+    for name in ours.files:
+        scale = np.abs(theirs[name]).max()
+        error = 0.0 if exact and name in chain else 1e-14 if int(name[-1]) % 2 == 0 else 1e-7
+        assert np.abs(ours[name] - theirs[name]).max() <= error * scale, name
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ typedef struct {
     size_t count;
     void *destructor, *destructor_info, *data;
     size_t size;
-    void *allocator, *raw;
+    void *allocator;
 } Info;
 
 #if defined(_WIN32)
@@ -224,6 +224,7 @@ static PyObject *give(const char **form, const int64_t **at) {
 /* Raises the exception of a compiled function: a class and its arguments, pickled by numba */
 static void raise(const Row *row, int status, const int64_t *out) {
     PyObject *loaded = NULL;
+    if (status < 0 && PyErr_Occurred()) return;
     if (status > 0 && out[0]) {
         PyObject *bytes = PyBytes_FromStringAndSize((const char *)(intptr_t)out[0], (Py_ssize_t)out[1]);
         loaded = bytes ? PyObject_CallFunctionObjArgs(LOADS, bytes, NULL) : NULL;
@@ -293,7 +294,7 @@ PyMODINIT_FUNC PyInit__flexmb_kernels(void) {
     Py_XDECREF(pickle);
     for (size_t k = 0; k < sizeof LAYOUTS / sizeof *LAYOUTS; k++)
         if (!(layouts[k] = PyUnicode_InternFromString(LAYOUTS[k]))) return NULL;
-#ifdef X86_64
+#if defined(X86_64) && defined(__GNUC__)
     __builtin_cpu_init();
     variant = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
               __builtin_cpu_supports("bmi2");

@@ -102,7 +102,7 @@ def run(
     directory.mkdir(parents=True, exist_ok=True)
     say = progress or (lambda what, done: None)
     report(f"Mesh conrod.msh -> flexible body\n{connecting_rod()}\n")
-    report("Running the mechanism rigid, then flexible (the first run on a machine compiles for about half a minute)")
+    report("Running the mechanism rigid, then flexible")
     comparison = compare(build(), DURATION, step=STEP, progress=lambda done: say("simulating", done))
     report(f"\n{comparison}\n\n{comparison.flexible.ledger}\n")
     save_result(comparison.flexible, directory / "result.h5")

@@ -22,7 +22,7 @@ from flexmb.analyses.inverse_problem import ITERATIONS, TOLERANCE, InverseProble
 from flexmb.equations.initial_conditions import consistent_state
 from flexmb.errors import InverseError
 from flexmb.kernels.base.data import GROUND, TRANSLATION
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.locking import LOCKED
 from flexmb.mechanism.mechanism import (
     Joint,

@@ -11,7 +11,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.equations.tangent import carrying, tangent
 from flexmb.kernels.base.data import ANGLE, CompiledModel
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import force_units

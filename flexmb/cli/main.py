@@ -65,7 +65,9 @@ _DEBUG = {"on": False}
 
 def _tell_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"flexmb {__version__}")
+        from flexmb.kernels.base.library import choice
+
+        typer.echo(f"flexmb {__version__}\n{choice().text}")
         raise typer.Exit
 
 

@@ -22,14 +22,24 @@ from flexmb.kernels.base.data import (
     make_marker_kinematics,
     make_workspace,
 )
-from flexmb.kernels.base.exponential import exponential_rates
 from flexmb.kernels.base.law_call import require_sound
-from flexmb.kernels.equations.displacement import displace
-from flexmb.kernels.equations.elements import see
-from flexmb.kernels.equations.friction import friction_bounds, friction_change
-from flexmb.kernels.equations.residual import powers_of, residual
-from flexmb.kernels.equations.rows import OPPOSED, add_turns, angles_at, angles_reached, place_markers, row_rates
-from flexmb.kernels.steps.solve import INACTIVE, solve_joints
+from flexmb.kernels.calls import (
+    add_turns,
+    angles_at,
+    angles_reached,
+    displace,
+    exponential_rates,
+    friction_bounds,
+    friction_change,
+    place_markers,
+    powers_of,
+    residual,
+    row_rates,
+    see,
+    solve_joints,
+)
+from flexmb.kernels.equations.rows import OPPOSED
+from flexmb.kernels.steps.solve import INACTIVE
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 

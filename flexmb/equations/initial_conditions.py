@@ -31,8 +31,7 @@ from flexmb.equations.projection import (
 )
 from flexmb.errors import AssemblyError, AssemblyWarning, RedundantConstraintWarning
 from flexmb.kernels.base.data import ANGLE, FORCES, CompiledModel, make_marker_kinematics
-from flexmb.kernels.equations.displacement import displace
-from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, place_markers
+from flexmb.kernels.calls import add_turns, all_rows, angles_at, as_driven, displace, place_markers
 from flexmb.mechanism.compile import compiled, part_of
 from flexmb.mechanism.joints import aligned_axes
 from flexmb.mechanism.locking import require_no_events

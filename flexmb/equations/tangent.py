@@ -17,7 +17,7 @@ from scipy.linalg import null_space
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
 from flexmb.kernels.base.data import ANGLE, GROUND, TILT, CompiledModel
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.scales import rate_at
 from flexmb.spatial.layout import elastic_places
 from flexmb.spatial.lie import skew

@@ -43,14 +43,19 @@ from flexmb.errors import IntegratorError
 from flexmb.integrators.integrator import Steps
 from flexmb.integrators.method import Method, register
 from flexmb.integrators.travel import Travel, flying
-from flexmb.kernels.base.algebra import left_jacobian, rotation_exp
 from flexmb.kernels.base.data import GROUND, SPIN, make_marker_kinematics
-from flexmb.kernels.equations.displacement import displace
-from flexmb.kernels.equations.elements import element_tangents
-from flexmb.kernels.equations.rows import place_markers
+from flexmb.kernels.calls import (
+    displace,
+    element_tangents,
+    left_jacobian,
+    mean_rows,
+    place_markers,
+    rotation_exp,
+    solve_rows,
+)
 from flexmb.kernels.steps.coupled import COUPLED
-from flexmb.kernels.steps.mean_rows import mean_rows, quadrature
-from flexmb.kernels.steps.solve import INACTIVE, solve_rows
+from flexmb.kernels.steps.mean_rows import quadrature
+from flexmb.kernels.steps.solve import INACTIVE
 from flexmb.mechanism.mechanism import Mechanism, refuse_velocity_rows
 from flexmb.results.result import Statistics
 from flexmb.spatial.layout import elastic_places, pose

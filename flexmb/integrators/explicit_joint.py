@@ -12,15 +12,18 @@ from flexmb.errors import IntegratorError
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.base.law_call import require_sound
-from flexmb.kernels.equations.articulated import (
+from flexmb.kernels.calls import (
+    balance_rows,
     joint_exponential_rates,
-    make_articulated,
+    joint_poses,
+    joint_velocities,
     moved_joints,
+    place_bodies,
+    place_markers,
+    powers_of,
     tree_accelerations,
 )
-from flexmb.kernels.equations.residual import balance_rows, powers_of
-from flexmb.kernels.equations.rows import place_markers
-from flexmb.kernels.equations.tree import joint_poses, joint_velocities, place_bodies
+from flexmb.kernels.equations.articulated import make_articulated
 from flexmb.mechanism.compile import part_of
 from flexmb.mechanism.mechanism import Mechanism
 

@@ -27,8 +27,7 @@ from flexmb.integrators.integrator import Steps, first_step
 from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, require_coordinates
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.pointed import pointed
-from flexmb.kernels.equations.rows import place_markers
-from flexmb.kernels.equations.tree import joint_poses, joint_velocities, place_bodies
+from flexmb.kernels.calls import advance, joint_poses, joint_velocities, place_bodies, place_markers
 from flexmb.kernels.steps.step import (
     CONVERGED,
     DEGREE,
@@ -45,7 +44,6 @@ from flexmb.kernels.steps.step import (
     UNSUITED,
     IntegratorState,
     Scheme,
-    advance,
 )
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
@@ -307,7 +305,7 @@ class GeneralisedAlphaRun:
             )
 
     def prepare(self) -> None:
-        """Compile the step, which takes half a minute once on a machine, and set the initial values of the method."""
+        """Compile the step, unless the library of the package contains it, and set the initial values of the method."""
         self._run(1.0, np.zeros((0, *self._at_end.shape)))
         self._start(self._size)
 

@@ -9,7 +9,7 @@ import scipy.sparse.linalg as spla
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse, independent_rows
-from flexmb.kernels.equations.elements import element_tangents
+from flexmb.kernels.calls import element_tangents
 
 REGULAR = 1e-13
 """Regularisation of the block of the joint equations, relative to its diagonal, so that equations that are dependent up

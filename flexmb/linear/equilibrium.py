@@ -14,7 +14,7 @@ from flexmb.equations.projection import as_sparse, mass_weighted_projection
 from flexmb.equations.tangent import DIFFERENCE, ROUNDING, allowed_motions, carrying, forces, measured_tangent, tangent
 from flexmb.errors import EquilibriumError
 from flexmb.kernels.base.data import CompiledModel
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_velocity_rows

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.equations.tangent import DEPENDENT
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.kernels.equations.tree import FREE, Tree
 from flexmb.linear.joint_motions import is_tree, joint_motions, joint_names
 from flexmb.mechanism.compile import compiled

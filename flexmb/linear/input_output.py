@@ -12,7 +12,7 @@ from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.equations.tangent import DIFFERENCE
 from flexmb.errors import LinearError
 from flexmb.kernels.base.data import ANGLE, TRANSLATION
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.linear.independent import Changing
 from flexmb.linear.linearise import LinearisedModel
 from flexmb.mechanism.compile import compiled

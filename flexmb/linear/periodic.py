@@ -14,7 +14,7 @@ from flexmb.equations.initial_conditions import consistent_state
 from flexmb.equations.tangent import allowed_motions, carrying, tangent
 from flexmb.errors import LinearError, MotionError
 from flexmb.kernels.base.data import ANGLE, CompiledModel
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_velocity_rows
 from flexmb.mechanism.state import State

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.kernels.base.data import make_marker_kinematics, scratch_size
-from flexmb.kernels.equations.postprocess import momenta_along
+from flexmb.kernels.calls import momenta_along
 from flexmb.mechanism.compile import compiled
 from flexmb.results.motion import Motion
 

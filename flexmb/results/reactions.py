@@ -6,7 +6,7 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, make_marker_kinematics
-from flexmb.kernels.equations.postprocess import row_wrenches
+from flexmb.kernels.calls import row_wrenches
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import Mechanism

@@ -15,7 +15,7 @@ from fem.renamed import refuse_old_names, renamed
 from fem.shown import shown
 from flexmb.errors import FileError, MechanismError, TableRangeWarning
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
-from flexmb.kernels.equations.postprocess import angles_along, marker_paths, marker_velocities
+from flexmb.kernels.calls import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import turns

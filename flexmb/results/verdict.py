@@ -11,7 +11,7 @@ from fem.shown import shown
 from flexmb.bodies.validity import out_of_range
 from flexmb.errors import EnergyBalanceWarning, JointDriftWarning, SmallDeformationWarning, UnresolvedWarning
 from flexmb.kernels.base.data import FORCES, make_marker_kinematics
-from flexmb.kernels.equations.postprocess import largest_violations
+from flexmb.kernels.calls import largest_violations
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.ledger import Ledger, strain_verdict

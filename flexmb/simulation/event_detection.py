@@ -33,7 +33,7 @@ from flexmb.equations.time_features import Pace
 from flexmb.errors import EventError
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.locking import EVENT, LockedJoint, locked_row, with_locked_joints, with_sliding

@@ -11,7 +11,8 @@ from flexmb.equations.initial_conditions import Start, consistent_state, start
 from flexmb.errors import IntegratorError
 from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients
 from flexmb.kernels.base.announce import announced
-from flexmb.kernels.derivatives.adjoint import Track, advance_recorded, keep, make_track
+from flexmb.kernels.calls import advance_recorded, keep
+from flexmb.kernels.derivatives.adjoint import Track, make_track
 from flexmb.kernels.steps.step import Scheme
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism

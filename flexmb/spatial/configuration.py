@@ -5,8 +5,8 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
-from flexmb.kernels.base.algebra import left_jacobian_inverse, rotation_log
 from flexmb.kernels.base.data import CompiledModel
+from flexmb.kernels.calls import left_jacobian_inverse, rotation_log
 from flexmb.spatial.layout import elastic_places, pose
 from flexmb.spatial.lie import skew
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexmb.kernels.base import algebra
+from flexmb.kernels import calls
 
 Numbers = Sequence[float] | np.ndarray
 
@@ -19,17 +19,17 @@ def skew(a: Numbers) -> np.ndarray:
 
 def rotation_from_quaternion(p: Numbers) -> np.ndarray:
     """Rotation matrix (3, 3) of the unit quaternion `p` (w, x, y, z)."""
-    return np.reshape(algebra.rotation_from_quaternion(_floats(p)), (3, 3))
+    return np.reshape(calls.rotation_from_quaternion(_floats(p)), (3, 3))
 
 
 def rotation_exp(theta: Numbers) -> np.ndarray:
     """Rotation matrix (3, 3) of the rotation vector `theta`."""
-    return np.reshape(algebra.rotation_exp(_floats(theta)), (3, 3))
+    return np.reshape(calls.rotation_exp(_floats(theta)), (3, 3))
 
 
 def quaternion_from_rotation(R: np.ndarray) -> np.ndarray:
     """Unit quaternion (4,) with non-negative scalar part of the rotation matrix `R` (3, 3)."""
-    return np.array(algebra.quaternion_exp(algebra.rotation_log(_floats(np.ravel(R)))))
+    return np.array(calls.quaternion_exp(calls.rotation_log(_floats(np.ravel(R)))))
 
 
 def frame_with_axis(axis: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:

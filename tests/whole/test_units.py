@@ -17,7 +17,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import consistent_state
 from flexmb.equations.projection import as_sparse
 from flexmb.errors import MotionError
-from flexmb.kernels.equations.rows import row_rates
+from flexmb.kernels.calls import row_rates
 from flexmb.linear import linearise
 from flexmb.mechanism.time_functions import (
     check_derivatives,

@@ -1,4 +1,4 @@
-"""A message for the user while kernels are compiled, which happens once on a machine."""
+"""A message for the user while functions are compiled: those of the time step without the library of the package."""
 
 import logging
 from collections.abc import Iterator
@@ -8,10 +8,13 @@ from typing import Any
 
 from numba.core.event import Listener, install_listener
 
+from flexmb.kernels.base.library import choice
+
 LOGGER = logging.getLogger("flexmb")
 PATIENCE = 3.0
 """Time in seconds after which compilation is announced; loading of compiled code takes less."""
-TEXT = "The time step is being compiled. This takes about half a minute, once on this machine."
+STEP = "{}. This takes about a minute, once on this machine."
+LAWS = "Functions of the model are being compiled."
 
 
 class _Compiling(Listener):
@@ -33,7 +36,8 @@ class _Compiling(Listener):
 
     def tell(self) -> None:
         if self.depth:
-            LOGGER.warning(TEXT)
+            library, text = choice()
+            LOGGER.warning(STEP.format(text) if library is None else LAWS)
 
     def stop(self) -> None:
         if self.timer is not None:

@@ -7,6 +7,7 @@ call. The table is constant, so that the compiler can reuse loaded values.
 """
 
 import hashlib
+import sys
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any, TypeVar, cast
@@ -37,6 +38,8 @@ class PointedType(types.Type):
         self.fields, self.kinds = fields, kinds
         digest = hashlib.blake2b(repr((fields, kinds)).encode(), digest_size=6).hexdigest()
         super().__init__(name=f"{name}_{digest}")
+        words = (f"{field}:{_word(kind)}" for field, kind in zip(fields, kinds, strict=True))
+        self.form = sys.intern(f"{name} {' '.join(words)}")  # by which the library recognises the type
 
     def place(self, field: str) -> tuple[types.Type, int]:
         """Type of a field, and its offset in the table in bytes."""
@@ -48,13 +51,22 @@ class PointedType(types.Type):
         raise KeyError(field)
 
 
+def _word(kind: types.Type) -> str:
+    """A kind in the words of flexmb/kernels/calls.py."""
+    letter: dict[Any, str] = {types.float64: "d", types.int64: "i", types.boolean: "b"}
+    if isinstance(kind, types.Array) and kind.layout == "C" and kind.mutable and kind.dtype in letter:
+        return f"{letter[kind.dtype]}{kind.ndim}"
+    return letter.get(kind) or str(kind)
+
+
 def _length(kind: types.Type) -> int:
     """Number of integers of a field in the table; the layout of an array is that of numba."""
     return 5 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
 
 
 @cache
-def _record_type(name: str, fields: tuple[str, ...], kinds: tuple[types.Type, ...]) -> PointedType:
+def record_type(name: str, fields: tuple[str, ...], kinds: tuple[types.Type, ...]) -> PointedType:
+    """The type of records with these fields."""
     return PointedType(name, fields, kinds)
 
 
@@ -83,7 +95,8 @@ class Pointed:
         self._table = np.array(table, dtype=np.int64)
         self.address = self._table.ctypes.data
         kinds = tuple(_kind_of(value) if isinstance(value, np.ndarray) else types.int64 for value in record)
-        self.kind = _record_type(type(record).__name__, record._fields, kinds)
+        self.kind = record_type(type(record).__name__, record._fields, kinds)
+        self.form = self.kind.form
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.record, name)

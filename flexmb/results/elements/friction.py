@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.errors import MechanismError
-from flexmb.kernels.equations.friction import friction_bounds
+from flexmb.kernels.calls import friction_bounds
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import JointFriction, Mechanism
 from flexmb.mechanism.state import Topology

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from fem.errors import unknown_name
 from flexmb.errors import JointError, MechanismError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, SPIN, TRANSLATION, make_marker_kinematics
-from flexmb.kernels.equations.postprocess import marker_paths, marker_velocities
+from flexmb.kernels.calls import marker_paths, marker_velocities
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism, Row
 from flexmb.results.motion import Motion

@@ -8,7 +8,8 @@ import numpy as np
 from flexmb.errors import StudyError
 from flexmb.kernels.base.announce import announced
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
-from flexmb.kernels.derivatives.adjoint import backward_pass, make_backward_pass, make_costates
+from flexmb.kernels.calls import backward_pass
+from flexmb.kernels.derivatives.adjoint import make_backward_pass, make_costates
 from flexmb.kernels.derivatives.transposed import make_scratch
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import refuse_velocity_rows

@@ -6,7 +6,8 @@ import numpy as np
 
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.base.pointed import pointed
-from flexmb.kernels.derivatives.adjoint import Track, difference_of_work, rigid_slopes
+from flexmb.kernels.calls import difference_of_work, rigid_slopes
+from flexmb.kernels.derivatives.adjoint import Track
 from flexmb.mechanism.compile import compiled, part_of
 from flexmb.simulation.recorded import Recording
 from flexmb.spatial.layout import elastic_places

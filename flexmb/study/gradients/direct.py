@@ -7,7 +7,8 @@ import numpy as np
 from flexmb.errors import StudyError
 from flexmb.kernels.base.announce import announced
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
-from flexmb.kernels.derivatives.variation import make_variation, vary
+from flexmb.kernels.calls import vary
+from flexmb.kernels.derivatives.variation import make_variation
 from flexmb.mechanism.mechanism import refuse_velocity_rows
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.simulation.recorded import Recording, record

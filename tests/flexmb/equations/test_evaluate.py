@@ -16,7 +16,7 @@ from flexmb.equations.evaluate import (
 )  # fmt: skip
 from flexmb.equations.initial_conditions import consistent_state
 from flexmb.errors import MechanismError
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.state import State
 

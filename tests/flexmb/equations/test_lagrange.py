@@ -11,8 +11,7 @@ import flexmb
 import reduction
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.spanning_tree import tree_of
-from flexmb.kernels.equations.rows import place_markers
-from flexmb.kernels.equations.tree import joint_poses, place_bodies
+from flexmb.kernels.calls import joint_poses, place_bodies, place_markers
 from flexmb.linear import frequency_response, linearise
 from flexmb.linear.independent import FIRST, SECOND
 from flexmb.mechanism.compile import compiled

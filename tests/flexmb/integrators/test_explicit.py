@@ -7,7 +7,7 @@ from mechanisms import double_pendulum, slider_crank, turning_loop
 import flexmb
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
 
 RNG = np.random.default_rng(3)

@@ -10,9 +10,8 @@ import flexmb
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.errors import IntegratorError
-from flexmb.kernels.equations.articulated import make_articulated, moved_joints, tree_accelerations
-from flexmb.kernels.equations.rows import place_markers
-from flexmb.kernels.equations.tree import joint_poses, place_bodies
+from flexmb.kernels.calls import joint_poses, moved_joints, place_bodies, place_markers, tree_accelerations
+from flexmb.kernels.equations.articulated import make_articulated
 from flexmb.mechanism.compile import compiled
 
 KINDS = ("revolute", "spherical", "prismatic", "cylindrical", "planar", "fixed", "revolute")

@@ -9,8 +9,8 @@ from flexmb.equations.initial_conditions import start
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.errors import IntegratorError
 from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients
-from flexmb.kernels.equations.displacement import displace
-from flexmb.kernels.equations.tree import FREE, place_bodies
+from flexmb.kernels.calls import displace, place_bodies
+from flexmb.kernels.equations.tree import FREE
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import JOINTS
 

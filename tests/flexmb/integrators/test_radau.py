@@ -13,8 +13,7 @@ import flexmb
 from flexmb.analyses.work_precision import work_precision
 from flexmb.errors import HistoryError, IntegratorError
 from flexmb.integrators.radau import ESTIMATE, LAGRANGE, NODES, REAL, A
-from flexmb.kernels.base.exponential import exponential_rates
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace, exponential_rates
 from flexmb.mechanism.compile import compiled
 from flexmb.plots.precision_plots import plot_work_precision
 from flexmb.simulation.history import HEADER

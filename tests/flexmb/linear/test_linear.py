@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import flexmb
 from flexmb.cli.main import app
 from flexmb.errors import EquilibriumError
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.linear import equilibrium, linearise
 from flexmb.mechanism.compile import compiled
 

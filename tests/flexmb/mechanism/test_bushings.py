@@ -11,7 +11,7 @@ import flexmb
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.spatial.lie import quaternion_from_rotation, rotation_exp
 

@@ -8,7 +8,7 @@ import flexmb
 from flexmb.equations.initial_conditions import row_jacobian, start
 from flexmb.errors import AssemblyError, AssemblyWarning, JointError, MechanismError, RedundantConstraintWarning
 from flexmb.kernels.base.algebra import quaternion_product
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import JOINTS
 

@@ -14,8 +14,8 @@ from flexmb.errors import CoarseOutputWarning, JointError, MeasureError, Mechani
 from flexmb.files import load_result, save_result
 from flexmb.forces import gap_spring
 from flexmb.kernels.base.data import make_marker_kinematics
-from flexmb.kernels.equations.postprocess import row_wrenches
-from flexmb.kernels.equations.residual import DAMPER_HEAT, DRIVER, LOAD, MODAL_HEAT, powers_of
+from flexmb.kernels.calls import powers_of, row_wrenches
+from flexmb.kernels.equations.residual import DAMPER_HEAT, DRIVER, LOAD, MODAL_HEAT
 from flexmb.mechanism.compile import compiled
 
 ELEMENTS = ("strut", "mount", "coil", "drive", "controller")

@@ -1,0 +1,83 @@
+"""The choice between the library of compiled functions, which is built with the package, and numba.
+
+The library is the extension module `_flexmb_kernels` (flexmb/kernels/build.py). It is used if it is installed and was
+built from the present sources of this folder; otherwise numba compiles the same functions when they are first called.
+The choice is made once in a process and holds for all functions that Python calls (flexmb/kernels/calls.py), because
+results of the two may differ in the last bit.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from numba import config
+
+MODULE = "_flexmb_kernels"
+VARIABLE = "FLEXMB_KERNELS"
+"""Environment variable: "numba" avoids the library, "library" raises an error where it cannot be used."""
+FOLDER = Path(__file__).parents[1]
+
+
+class Choice(NamedTuple):
+    """The library that is used, or None, and a sentence that says what is used and why."""
+
+    library: Any
+    text: str
+
+
+def sources_digest() -> str:
+    """A digest of the sources of the kernels, independent of line ends and of the version of Python."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted((*FOLDER.rglob("*.py"), *FOLDER.rglob("*.c")), key=lambda p: p.relative_to(FOLDER).as_posix()):
+        text = path.read_bytes().replace(b"\r\n", b"\n")
+        digest.update(f"{path.relative_to(FOLDER).as_posix()} {len(text)}\n".encode() + text)
+    return digest.hexdigest()
+
+
+@cache
+def choice() -> Choice:
+    """The choice of this process.
+
+    Raises `ImportError` if the environment variable demands a library that cannot be used, and `ValueError` if its
+    value is unknown.
+    """
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted not in ("", "numba", "library"):
+        raise ValueError(f"The environment variable {VARIABLE} is {wanted!r}; expected 'numba', 'library' or nothing.")
+    if wanted == "numba":
+        return Choice(None, f"numba compiles the time step, because {VARIABLE}=numba")
+    library, reason = _load()
+    if library is None:
+        if wanted == "library":
+            raise ImportError(f"The environment variable {VARIABLE} is 'library', but {reason}.")
+        return Choice(None, f"numba compiles the time step, because {reason}")
+    return Choice(library, f"the time step is compiled in the package (for {library.PROCESSOR})")
+
+
+def _load() -> tuple[Any, str]:
+    """The library, or None and the reason why it cannot be used."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return None, "NUMBA_DISABLE_JIT demands functions without compilation"
+    try:
+        library = import_module(MODULE)
+    except ImportError as error:
+        absent = isinstance(error, ModuleNotFoundError)
+        return None, "the package was installed without its library" if absent else f"its library fails: {error}"
+    try:
+        present = sources_digest() == library.SOURCES
+    except OSError as error:
+        return None, f"the sources of the kernels cannot be read: {error}"
+    if not present:
+        where = getattr(library, "__file__", MODULE)
+        return None, f"the library {where} was built from other sources; install the package again to build it"
+    return library, ""
+
+
+def called(function: Any) -> Callable[..., Any]:
+    """The function that Python calls in place of a function compiled by numba: that of the library if it is used."""
+    library = choice().library
+    return function if library is None else getattr(library, function.py_func.__name__)

@@ -1,0 +1,299 @@
+"""Compilation of the library `_flexmb_kernels`, which setup.py runs when the package is built.
+
+`python flexmb/kernels/build.py FOLDER` writes an object file for each kind of processor, and `table.h` for
+flexmb/kernels/library.c, to a folder. numba lowers the functions of flexmb/kernels/calls.py. All are linked to one
+module, which LLVM optimises once: numba optimises and emits every function alone, and again in each of its callers.
+
+A compiled function receives its arguments as a row of 64-bit numbers: a record as the address of its table, an array as
+the address of its entries and its shape. It writes its results to a second row.
+
+Internal functions of numba are replaced, so that pyproject.toml states the version that builds the library. Users may
+have any version, because the library does not need numba.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import llvmlite.binding as ll
+import numba
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, codegen, cpu, dispatcher, lowering
+from numba.core.compiler_lock import global_compiler_lock
+
+VERSION = "0.68"
+PROCESSORS = {"x86_64": ("x86-64", "x86-64-v3"), "amd64": ("x86-64", "x86-64-v3")}
+"""Kinds of processors by architecture, the baseline first; one generic kind for all others."""
+NUMBERS, ARRAYS = 96, 24
+"""Bounds of library.c for the arguments of a function."""
+
+NUMBER = ir.IntType(64)
+TUPLE: Any = types.BaseTuple
+
+
+def lower_only() -> None:
+    """Make numba lower functions without linking, optimising or emitting each, without wrappers and without a cache."""
+
+    def with_layout(library: Any, module: Any) -> None:
+        module.data_layout = library._codegen._data_layout
+
+    def not_linked(library: Any) -> None:
+        library._raise_if_finalized()
+        library._finalized = True
+
+    replaced: list[tuple[Any, str, Any]] = [
+        (codegen.CPUCodeLibrary, "_optimize_functions", with_layout),
+        (codegen.CPUCodeLibrary, "finalize", not_linked),
+        (codegen.JITCodeLibrary, "get_pointer_to_function", lambda library, name: 0),
+        (cpu.CPUContext, "get_executable", lambda context, library, description, environment: [].append),  # any builtin
+        (lowering.Lower, "create_cfunc_wrapper", lambda lower: None),
+        (lowering.Lower, "create_cpython_wrapper", lambda lower, release_gil=False: None),
+        (dispatcher.Dispatcher, "enable_caching", lambda function: None),
+    ]
+    for owner, name, function in replaced:
+        setattr(owner, name, function)
+
+
+class Signatures:
+    """Types of numba, and forms of library.c, from the texts of flexmb/kernels/calls.py."""
+
+    def __init__(self, records: dict[str, Any], values: dict[str, Any], record_type: Callable[..., Any]) -> None:
+        self.values = values
+        self.records = {
+            name: record_type(name, layout.record._fields, tuple(self._plain(kind) for kind in layout.kinds_in_order()))
+            for name, layout in records.items()
+        }
+        self.layouts = [kind.form for kind in self.records.values()]
+
+    def types_of(self, text: str) -> tuple[Any, ...]:
+        """The types of arguments."""
+        return tuple(self._several(text.replace("(", " ( ").replace(")", " ) ").split()))
+
+    def _several(self, words: list[str]) -> list[Any]:
+        found: list[Any] = []
+        while words and words[0] != ")":
+            word = words.pop(0)
+            if word == "(":
+                found.append(TUPLE.from_types(self._several(words)))
+                words.pop(0)
+            elif word in self.values:
+                record, kinds = self.values[word]
+                found.append(types.NamedTuple(self.types_of(kinds), record))
+            else:
+                found.append(self.records[word] if word in self.records else self._plain(word))
+        return found
+
+    def _plain(self, word: str) -> Any:
+        kind = {"d": types.float64, "i": types.int64, "b": types.boolean}[word[0]]
+        return types.Array(kind, int(word[1:]), "C") if word[1:] else kind
+
+    def form(self, kind: Any, result: bool = False) -> str:
+        """Form of an argument or result for library.c. Arrays among results are for compiled callers only."""
+        if kind in self.records.values():
+            return f"R{list(self.records.values()).index(kind)};"
+        if isinstance(kind, TUPLE):
+            return "(" + "".join(self.form(part, result) for part in kind) + ")"
+        if isinstance(kind, types.NoneType):
+            return "N"
+        if result and isinstance(kind, types.Array):
+            return "N"
+        letter = {types.float64: "d", types.int64: "i", types.boolean: "b"}
+        return f"A{letter[kind.dtype]}{kind.ndim}" if isinstance(kind, types.Array) else letter[kind]
+
+
+class Wrapper:
+    """The function of C's form that unpacks a row of numbers, calls a compiled function and packs its results."""
+
+    def __init__(self, module: Any, name: str, compiled: Any, records: Any) -> None:
+        self.context, self.records, self.at, self.arrays = compiled.target_context, tuple(records), 0, 0
+        description, convention = compiled.fndesc, self.context.call_conv
+        outer = ir.Function(module, ir.FunctionType(ir.IntType(32), [NUMBER.as_pointer()] * 2), name)
+        self.builder = builder = ir.IRBuilder(outer.append_basic_block())
+        self.source, self.out = outer.args
+        inner_type = convention.get_function_type(description.restype, description.argtypes)
+        inner = ir.Function(module, inner_type, description.llvm_func_name)
+        arguments = [self._take(kind) for kind in description.argtypes]
+        if self.at > NUMBERS or self.arrays > ARRAYS:
+            raise ValueError(f"{name}: {self.at} numbers and {self.arrays} arrays; raise the bounds of library.c")
+        status, result = convention.call_function(builder, inner, description.restype, description.argtypes, arguments)
+        self.at = 0
+        with builder.if_else(status.is_ok) as (good, failed):
+            with good:
+                self._give(description.restype, result)
+            with failed:  # where numba has pickled the exception, and the length of the text
+                raised = builder.icmp_signed(">", status.code, ir.Constant(ir.IntType(32), 0))
+                with builder.if_then(raised):
+                    data, length, *_ = cgutils.unpack_tuple(builder, builder.load(status.excinfoptr))
+                    self._put(builder.ptrtoint(data, NUMBER))
+                    self._put(builder.zext(length, NUMBER))
+        builder.ret(builder.select(status.is_ok, ir.Constant(ir.IntType(32), 0), status.code))
+
+    def _number(self) -> Any:
+        value = self.builder.load(self.builder.gep(self.source, [NUMBER(self.at)]))
+        self.at += 1
+        return value
+
+    def _take(self, kind: Any) -> Any:
+        builder = self.builder
+        if kind in self.records:
+            return builder.inttoptr(self._number(), self.context.get_value_type(kind))
+        if isinstance(kind, types.Array):
+            self.arrays += 1
+            size = NUMBER(self.context.get_abi_sizeof(self.context.get_data_type(kind.dtype)))
+            array = self.context.make_array(kind)(self.context, builder)
+            data, shape = self._number(), [self._number() for _ in range(kind.ndim)]
+            strides: list[Any] = []
+            total = size
+            for length in reversed(shape):
+                strides.insert(0, total)
+                total = builder.mul(total, length)
+            array.meminfo, array.parent = ir.Constant(array.meminfo.type, None), ir.Constant(array.parent.type, None)
+            array.itemsize, array.nitems = size, builder.sdiv(total, size)
+            array.data = builder.inttoptr(data, array.data.type)
+            array.shape = cgutils.pack_array(builder, shape, NUMBER)
+            array.strides = cgutils.pack_array(builder, strides, NUMBER)
+            return array._getvalue()
+        if isinstance(kind, TUPLE):
+            return self.context.make_tuple(builder, kind, [self._take(part) for part in kind])
+        number = self._number()
+        if kind == types.float64:
+            return builder.bitcast(number, ir.DoubleType())
+        return number if kind == types.int64 else builder.trunc(number, ir.IntType(1))
+
+    def _put(self, number: Any) -> None:
+        self.builder.store(number, self.builder.gep(self.out, [NUMBER(self.at)]))
+        self.at += 1
+
+    def _give(self, kind: Any, value: Any) -> None:
+        if isinstance(kind, TUPLE):
+            for k, part in enumerate(kind):
+                self._give(part, self.builder.extract_value(value, k))
+        elif kind == types.float64:
+            self._put(self.builder.bitcast(value, NUMBER))
+        elif kind == types.boolean:
+            self._put(self.builder.zext(value, NUMBER))
+        elif kind == types.int64:
+            self._put(value)
+        elif isinstance(kind, types.Array):
+            self.context.nrt.decref(self.builder, kind, value)
+        elif not isinstance(kind, types.NoneType):
+            raise TypeError(f"results of type {kind} are not supported")
+
+
+def _gather(library: Any, found: dict[Any, None]) -> None:
+    """Add the libraries of a function and of all that it calls, each after those that it calls."""
+    if library not in found:
+        for other in library._linking_libraries:
+            _gather(other, found)
+        found[library] = None
+
+
+def lower(entries: dict[str, Any], signatures: Signatures) -> tuple[Any, list[tuple[str, str, str, str]]]:
+    """One module with all functions, and the rows of the table: name, text, and forms of arguments and result."""
+    rows, wrappers, libraries, layout = [], [], dict[Any, None](), ""
+    with global_compiler_lock:
+        for name, (function, text) in entries.items():
+            kinds = signatures.types_of(text)
+            function.compile(kinds)
+            compiled = function.overloads[kinds]
+            made = compiled.target_context.codegen()._create_empty_module(name)
+            Wrapper(made, f"flexmb_{name}", compiled, signatures.records.values())
+            rows.append(
+                (
+                    name,
+                    text,
+                    "".join(map(signatures.form, kinds)),
+                    signatures.form(compiled.signature.return_type, True),
+                )
+            )
+            wrappers.append(str(made))
+            _gather(compiled.library, libraries)
+            layout = compiled.target_context.codegen()._data_layout
+    whole = ll.parse_assembly(f'target triple = "{ll.get_process_triple()}"\ntarget datalayout = "{layout}"')
+    for wrapper in wrappers:
+        whole.link_in(ll.parse_assembly(wrapper))
+    for library in reversed(libraries):  # a function is linked only if a caller is there
+        whole.link_in(library._get_module_for_linking(), preserve=True)
+    whole.verify()
+    kept = {f"flexmb_{name}" for name in entries}
+    for value in (*whole.functions, *whole.global_variables):
+        if not value.is_declaration and value.name not in kept:
+            value.linkage = "internal"
+    return whole, rows
+
+
+def emit(module: bytes, names: list[str], processor: str, suffix: str) -> bytes:
+    """The object file of a module for a kind of processor; the suffix is added to its functions."""
+    whole = ll.parse_bitcode(module)
+    machine = ll.Target.from_triple(ll.get_process_triple()).create_target_machine(
+        cpu=processor, features="", opt=3, reloc="pic", codemodel="default"
+    )
+    whole.data_layout = str(machine.target_data)
+    for name in names:
+        whole.get_function(f"flexmb_{name}").name = f"flexmb_{name}{suffix}"
+    for level, vectors in ((0, False), (3, True)):  # the two passes of numba
+        options = ll.create_pipeline_tuning_options(speed_level=level)
+        options.loop_vectorization = options.slp_vectorization = vectors
+        builder = ll.create_pass_builder(machine, options)
+        passes = builder.getModulePassManager()
+        if not vectors:
+            passes.add_loop_rotate_pass()
+            passes.add_instruction_combine_pass()
+            passes.add_jump_threading_pass()
+        passes.add_refprune_pass()
+        passes.run(whole, builder)
+    return machine.emit_object(whole)
+
+
+def header(rows: list[tuple[str, str, str, str]], layouts: list[str], processors: tuple[str, ...], digest: str) -> str:
+    """The table of library.c."""
+    quoted = json.dumps
+    lines = [f"static const char *const LAYOUTS[] = {{{', '.join(map(quoted, layouts))}}};"]
+    lines += [f"#define SOURCES {quoted(digest)}"]
+    lines += [f"static const char *const VARIANTS[] = {{{', '.join(map(quoted, (*processors, processors[-1])))}}};"]
+    lines += ["#define X86_64"] if len(processors) > 1 else []
+    methods = []
+    for k, (name, text, given, result) in enumerate(rows):
+        symbols = [f"flexmb_{name}_{i}" for i in range(len(processors))]
+        lines += [f"extern int {symbol}(const int64_t *, int64_t *);" for symbol in symbols]
+        fields = [*map(quoted, (name, text, given, result)), f"{{{symbols[0]}, {symbols[-1]}}}"]
+        lines += [f"static const Row row_{k} = {{{', '.join(fields)}}};"]
+        lines += [f"static PyObject *python_{k}(PyObject *m, PyObject *const *a, Py_ssize_t n) {{"]
+        lines += [f"    (void)m; return call(&row_{k}, a, n);", "}"]
+        function = f"(PyCFunction)(void (*)(void))python_{k}"
+        methods += [f"    {{{quoted(name)}, {function}, METH_FASTCALL, {quoted('Arguments: ' + text)}}},"]
+    return "\n".join([*lines, "static PyMethodDef METHODS[] = {", *methods, "    {NULL, NULL, 0, NULL}};", ""])
+
+
+def main(folder: Path) -> None:
+    """Write the objects and the table to a folder."""
+    if not numba.__version__.startswith(VERSION + "."):
+        raise SystemExit(f"The library is built with numba {VERSION}, not with {numba.__version__}.")
+    package = ModuleType("flexmb")  # without its imports
+    package.__path__ = [str(Path(__file__).parents[1])]
+    sys.modules["flexmb"] = package
+    lower_only()
+    from flexmb.kernels import calls
+    from flexmb.kernels.base.library import sources_digest
+    from flexmb.kernels.base.pointed import record_type
+
+    signatures = Signatures(calls.RECORDS, calls.VALUES, record_type)
+    module, rows = lower(calls.ENTRIES, signatures)
+    architecture = ll.get_process_triple().split("-")[0].lower()
+    processors = PROCESSORS.get(architecture, ("generic",))
+    ll.initialize_all_targets()
+    ll.initialize_all_asmprinters()
+    folder.mkdir(parents=True, exist_ok=True)
+    code, names = module.as_bitcode(), [row[0] for row in rows]
+    for k, processor in enumerate(processors):
+        (folder / f"kernels_{k}.o").write_bytes(emit(code, names, processor, f"_{k}"))
+    digest = sources_digest()
+    (folder / "table.h").write_text(header(rows, signatures.layouts, processors, digest), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,175 @@
+"""The compiled functions that Python calls, with the types of their arguments.
+
+Python imports these functions from here; compiled functions import each other from their own files. Each function is
+that of the library which is built with the package, or that of numba (flexmb/kernels/base/library.py). The library has
+one version of each function, for the arguments of its text:
+
+    d, i, b         a float, an integer (64 bits), a boolean
+    d1, i2, ...     an array of floats with one dimension, of integers with two
+    CompiledModel   a record: its fields have the kinds in RECORDS
+    Scheme          a record that is passed by value: VALUES
+    (d d d)         a tuple
+
+Arrays that are not contiguous, or read-only, are copied; other arguments raise a `TypeError`. After a change of this
+file or of a kernel, `pip install .` builds the library again; until then numba is used.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from flexmb.kernels.base import algebra, exponential
+from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
+from flexmb.kernels.base.library import called
+from flexmb.kernels.derivatives import adjoint, transposed, variation
+from flexmb.kernels.equations import (
+    articulated,
+    displacement,
+    elements,
+    friction,
+    postprocess,
+    rows,
+    tree,
+)
+from flexmb.kernels.equations import residual as equations
+from flexmb.kernels.steps import mean_rows as means
+from flexmb.kernels.steps import solve, step
+
+
+class Layout(NamedTuple):
+    """The kinds of the fields of a record. Fields without a kind are `d1`."""
+
+    record: Any
+    kinds: dict[str, str]
+
+    def kinds_in_order(self) -> Iterator[str]:
+        """The kind of each field."""
+        return (self.kinds.get(field, "d1") for field in self.record._fields)
+
+
+RECORDS: dict[str, Layout] = {}
+"""The records that are passed by address (flexmb/kernels/base/pointed.py), by name."""
+VALUES = {"Scheme": (step.Scheme, "d d d d d d i")}
+"""Records of numbers that are passed by value, by name."""
+ENTRIES: dict[str, tuple[Any, str]] = {}
+"""The functions that numba compiles, and the text of their arguments, by name."""
+
+
+def _record(record: Any, **fields: str) -> None:
+    """Enter the layout of a record: the names of its fields by kind."""
+    kinds = {name: kind for kind, names in fields.items() for name in names.split()}
+    if unknown := set(kinds) - set(record._fields):
+        raise ValueError(f"{record.__name__} has no fields {', '.join(sorted(unknown))}")
+    RECORDS[record.__name__] = Layout(record, kinds)
+
+
+def _entry(function: Any, text: str) -> Callable[..., Any]:
+    """Enter a function; the function to call."""
+    ENTRIES[function.__name__] = (function, text)
+    return called(function)
+
+
+_record(
+    CompiledModel,
+    d2="s0 marker_point load_wrench friction_factors",
+    d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes",
+    d4="marker_second",
+    i="joint_rows velocity_rows incident_size incident_most",
+    i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind row_function "
+    "row_law row_angle term_row term_start term_kind term_axis term_angle element_row element_law element_record "
+    "element_updates element_state element_parameter element_last friction_row angle_driver incident_start "
+    "incident_term incident_side row_place envelope_start envelope_first load_marker load_follower load_function",
+    i2="row_markers row_axes term_markers friction_source angle_markers",
+    b1="marker_moves marker_used",
+)
+_record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude rows")
+_record(
+    Workspace, d2="wrenches sliding_x sliding_change answer settling Lrr six sixes", d3="Mrr Mre G tangents chol chol0"
+)
+_record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
+_record(
+    articulated.Articulated,
+    d2="point own S arm twist drift force acceleration U",
+    d3="place back attitude",
+    d4="inertia",
+    i1="parent",
+)
+_record(step.IntegratorState, d2="pose next_pose powers past")
+_record(adjoint.Track, d2="q w wdot a multipliers angles")
+_record(adjoint.Costates)
+_record(adjoint.BackwardPass, d2="pivot")
+_record(transposed.Scratch, d2="dJ Mre Mrr Lrr dJ_moved Lrr_moved six", d3="G")
+_record(variation.Variation, d2="pivot a multipliers")
+
+# rotations
+_NINE = "(d d d d d d d d d)"
+rotation_from_quaternion = _entry(algebra.rotation_from_quaternion, "(d d d d)")
+quaternion_exp = _entry(algebra.quaternion_exp, "(d d d)")
+rotation_exp = _entry(algebra.rotation_exp, "(d d d)")
+rotation_log = _entry(algebra.rotation_log, _NINE)
+left_jacobian = _entry(algebra.left_jacobian, "(d d d)")
+left_jacobian_inverse = _entry(algebra.left_jacobian_inverse, "(d d d)")
+exponential_rates = _entry(exponential.exponential_rates, "i1 d1 d1 d1")
+displace = _entry(displacement.displace, "CompiledModel d1 d1 d1")
+
+# markers and rows
+place_markers = _entry(rows.place_markers, "CompiledModel d1 MarkerKinematics")
+all_rows = _entry(rows.all_rows, "CompiledModel d1 d2 d1 MarkerKinematics d1 d3")
+row_rates = _entry(rows.row_rates, "CompiledModel d3 d1 d1")
+add_turns = _entry(rows.add_turns, "CompiledModel d1 d d1")
+as_driven = _entry(rows.as_driven, "CompiledModel d2 d1")
+angles_at = _entry(rows.angles_at, "CompiledModel MarkerKinematics d1")
+angles_reached = _entry(rows.angles_reached, "CompiledModel d2 MarkerKinematics d1 d1")
+see = _entry(elements.see, "CompiledModel MarkerKinematics Workspace i d1")
+friction_bounds = _entry(friction.friction_bounds, "CompiledModel d1 d1")
+friction_change = _entry(friction.friction_change, "CompiledModel i d1 d1")
+element_tangents = _entry(elements.element_tangents, "CompiledModel d2 MarkerKinematics Workspace d")
+
+# equations of motion
+residual = _entry(equations.residual, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKinematics Workspace d1 d1")
+balance_rows = _entry(equations.balance_rows, "CompiledModel d1 d1 d1 d2 d1 MarkerKinematics Workspace d1 d1")
+powers_of = _entry(equations.powers_of, "CompiledModel d2 d1 d1 Workspace d1")
+solve_rows = _entry(solve.solve_rows, "CompiledModel Workspace d d d d1 d1 d1 d1 d1")
+solve_joints = _entry(solve.solve_joints, "CompiledModel Workspace d1 d1 d1 d1 d1")
+
+# trees
+place_bodies = _entry(tree.place_bodies, "CompiledModel Tree d2 d1 d1 d1 d1 d1 d2 d1 d1 d1")
+joint_velocities = _entry(tree.joint_velocities, "CompiledModel Tree MarkerKinematics d1 d1 d1")
+joint_poses = _entry(tree.joint_poses, "CompiledModel Tree MarkerKinematics d1 d2")
+tree_accelerations = _entry(articulated.tree_accelerations, "CompiledModel Tree d2 d1 Articulated d1")
+moved_joints = _entry(articulated.moved_joints, "Tree d2 d1 d2")
+joint_exponential_rates = _entry(articulated.joint_exponential_rates, "Tree d1 d1 d1")
+
+# steps
+advance = _entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")
+mean_rows = _entry(means.mean_rows, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKinematics d1 d1 d1 d3 d3")
+
+# stored motions
+marker_paths = _entry(postprocess.marker_paths, "CompiledModel i d2 MarkerKinematics d2 d3")
+angles_along = _entry(postprocess.angles_along, "CompiledModel d2 MarkerKinematics b d2")
+marker_velocities = _entry(postprocess.marker_velocities, "CompiledModel i d2 d2 MarkerKinematics d2 d2")
+momenta_along = _entry(postprocess.momenta_along, "CompiledModel i d2 d2 MarkerKinematics d1 d2 d2 d2 d2")
+row_wrenches = _entry(postprocess.row_wrenches, "CompiledModel i1 d2 d3 d2 MarkerKinematics d2")
+largest_violations = _entry(postprocess.largest_violations, "CompiledModel d2 d3 d2 b2 MarkerKinematics d1 i1")
+
+# derivatives
+keep = _entry(adjoint.keep, "IntegratorState Track i")
+advance_recorded = _entry(
+    adjoint.advance_recorded,
+    "CompiledModel Tree d1 Scheme d d3 IntegratorState MarkerKinematics Workspace Track i",
+)
+backward_pass = _entry(
+    adjoint.backward_pass,
+    "CompiledModel Tree Scheme d d3 Track i1 d2 d2 d2 MarkerKinematics Workspace Scratch MarkerKinematics "
+    "BackwardPass Costates",
+)
+rigid_slopes = _entry(adjoint.rigid_slopes, "CompiledModel i Track d2 d1")
+difference_of_work = _entry(
+    adjoint.difference_of_work,
+    "CompiledModel CompiledModel b i1 d3 d3 Track d2 d2 MarkerKinematics MarkerKinematics Workspace d1",
+)
+_FIVE = "({0} {0} {0} {0} {0})".format
+vary = _entry(
+    variation.vary,
+    f"{_FIVE('CompiledModel')} Tree d b d Scheme d {_FIVE('d3')} d2 Track i i Variation {_FIVE('MarkerKinematics')} "
+    "Workspace Workspace",
+)

@@ -1,0 +1,143 @@
+"""A process of its own that simulates and analyses mechanisms in every way, and prints what numba compiled and which functions of the library were called."""
+
+import json
+import sys
+
+import numpy as np
+from mechanisms import double_pendulum, random_flexible_body, slider_crank
+from numba.core.event import Listener, register
+
+import flexmb
+import flexmb.linear
+from flexmb import demo
+from flexmb.analyses.kinematics import joint_sweep
+from flexmb.analyses.mobility import mobility
+from flexmb.kernels import calls
+from flexmb.simulation.events import stop
+from flexmb.study import adjoint_gradient, direct_gradient
+
+
+class Compiled(Listener):
+    """The modules of the functions that numba compiles."""
+
+    def __init__(self):
+        self.names = []
+
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        self.names.append(f"{function.__module__}.{function.__name__}")
+
+    def on_end(self, event):
+        pass
+
+
+def counted():
+    """The names of called functions; all modules that import them get functions that count."""
+    called = set()
+
+    def counting(name, function):
+        def count(*arguments):
+            called.add(name)
+            return function(*arguments)
+
+        return count
+
+    made = {getattr(calls, name): counting(name, getattr(calls, name)) for name in calls.ENTRIES}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("flexmb.") and not name.startswith("flexmb.kernels.base"):
+            for key, value in list(vars(module).items()):
+                if callable(value) and value.__hash__ is not None and value in made:
+                    setattr(module, key, made[value])
+    return called
+
+
+@flexmb.law(states=("force",), parameters=("k", "tau"))
+def maxwell(t, relative, states, parameters, wrench, rates):
+    """A spring and a damper in series, along x."""
+    k, tau = parameters
+    wrench[0] = -states[0]
+    rates[0] = k * relative.v[0] - states[0] / tau
+
+
+@flexmb.law(parameters={"k": None})
+def elastic(t, relative, states, parameters, wrench, rates):
+    """A spring without states."""
+    for i in range(3):
+        wrench[i] = -parameters[0] * relative.d[i]
+
+
+def arm(mass, length, second_order=True, law=None):
+    """A rigid rod with a flexible body behind it, a motor, springs, a law and a load."""
+    system = flexmb.System(gravity=(0, 0.3, -9.81))
+    rod = system.add(flexmb.uniform_rod("rod", mass=mass, length=length))
+    body = random_flexible_body(np.random.default_rng(3), name="body", second_order=second_order, damping=0.1)
+    body = system.add(body, position=(length, 0, 0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
+    system.universal("elbow", rod["end"], body["start"], axis=(0, 1, 0), second_axis=(0, 0, 1))
+    system.motor("motor", "hinge", flexmb.time_functions.harmonic(3.0, 1.0), damping=0.1)
+    system.joint_spring("spring", "hinge", stiffness=20.0, damping=0.3)
+    system.spring_damper("strut", system.ground.at((2 * length, 0.2, 1)), body["end"], stiffness=20.0, damping=0.5)
+    system.load("pull", body["end"], force=(1, 0, 2), moment=(0.1, 0.2, 0), follower=True)
+    if law is not None:
+        system.force("element", system.ground.at((0, 0, 0)), rod.at((0.1, 0, 0)), law)
+    return system
+
+
+def bouncing():
+    """A mass that falls on a stop, and a lock."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), ball, axis=(0, 0, 1))
+    return flexmb.simulate(system, 0.3, step=1e-3, events=[stop("floor", "guide", -0.1, upper=False)])
+
+
+def every_way():
+    """Simulations by all methods in both coordinates, postprocessing, analyses, derivatives."""
+    for system in (
+        double_pendulum(),
+        slider_crank(speed=2.0),
+        arm(2.0, 1.0),
+        arm(2.0, 1.0, False, law=elastic(k=50.0)),
+    ):
+        for coordinates in ("absolute", "joint"):
+            if coordinates == "joint" and system.name == "slider-crank":
+                continue
+            result = flexmb.simulate(system, 0.02, step=1e-3, coordinates=coordinates)
+            str(result), str(result.ledger), result.verdict
+        flexmb.simulate(system, 0.02, tolerance=1e-5)
+        for method in ("hht", "radau", "bdf", "explicit"):
+            flexmb.simulate(system, 0.01, method=method, **({"step": 1e-3} if method == "hht" else {"tolerance": 1e-6}))
+        joint = result.mechanism.joints[0].name
+        result.reaction(joint), result.coordinate(joint), result.mass_centre(), result.columns()
+        str(result.energy_by_element)
+        flexmb.linear.linearise(result.mechanism)
+        state = result.state(-1)
+        flexmb.evaluate(result.mechanism, state), flexmb.simulate(system, 0.01, step=1e-3, initial_state=state)
+    for system in (double_pendulum(), arm(2.0, 1.0)):
+        flexmb.simulate(system, 0.01, method="energy-momentum", step=1e-3)
+    sprung = double_pendulum()
+    sprung.joint_spring("spring", "hinge", stiffness=20.0)
+    flexmb.simulate(sprung, 0.01, method="explicit", tolerance=1e-6, coordinates="joint")
+    result = flexmb.simulate(arm(2.0, 1.0), 0.01, step=1e-3)
+    result.position("body.end"), result.velocity("body.end"), result.stretch_rate("strut"), result.columns()
+    joint_sweep(slider_crank(), "bearing", np.linspace(0.0, 0.3, 3))
+    mobility(slider_crank())
+    flexmb.linear.equilibrium(arm(2.0, 1.0))
+    flexmb.compare(demo.build(), 1e-3, step=1e-5)
+    flexmb.simulate(arm(2.0, 1.0, law=maxwell(k=50.0, tau=0.1)), 0.01, step=1e-3)
+    bouncing()
+
+    def model(mass, length):
+        return arm(mass, length)
+
+    at = {"mass": 2.0, "length": 1.0}
+    adjoint_gradient(model, at, 0.02, lambda r: r.position("body.end")[:, 2], over="final", step=1e-3)
+    direct_gradient(model, at, 0.02, measure=lambda r: {"x": r.position("body.end")[-1, 2]}, step=1e-3)
+
+
+if __name__ == "__main__":
+    listener = Compiled()
+    register("numba:compile", listener)
+    names = counted()
+    every_way()
+    print(json.dumps({"compiled": listener.names, "missed": sorted(set(calls.ENTRIES) - names)}))

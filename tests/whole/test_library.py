@@ -1,0 +1,203 @@
+"""The library of compiled functions: its table, the choice between it and numba, its arguments, its results."""
+
+import ast
+import json
+import os
+import pickle
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mechanisms import random_flexible_body
+
+import flexmb
+from flexmb.equations.spanning_tree import tree_of
+from flexmb.kernels import calls
+from flexmb.kernels.base import library
+from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
+from flexmb.kernels.base.pointed import Pointed
+from flexmb.mechanism.compile import compiled
+
+ROOT = Path(__file__).parents[2]
+PRESENT = pytest.mark.skipif(library.choice().library is None, reason=library.choice().text)
+
+
+def pendulum():
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    body = system.add(random_flexible_body(np.random.default_rng(1)))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), body["start"], axis=(0, 0, 1))
+    return system.build()
+
+
+def in_a_process(*command, timeout=300, **environment):
+    """What a process prints."""
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, timeout=timeout, cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": paths} | environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_python_imports_compiled_functions_from_the_table():
+    """A function imported from its own file would be compiled by numba beside the library."""
+    of_numba = {}
+    for path in (ROOT / "flexmb" / "kernels").rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        functions = (node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef))
+        of_numba[module] = {node.name for node in functions if "njit" in "".join(map(ast.dump, node.decorator_list))}
+    for path in (ROOT / "flexmb").rglob("*.py"):
+        if (ROOT / "flexmb" / "kernels") in path.parents:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module in of_numba:
+                wrong = {alias.name for alias in node.names} & of_numba[node.module]
+                assert not wrong, f"{path}: import {', '.join(sorted(wrong))} from flexmb.kernels.calls (add an entry)"
+
+
+def test_the_layouts_are_those_of_the_records():
+    mechanism = pendulum()
+    flat = compiled(mechanism)
+    for record in (flat, make_workspace(flat), make_marker_kinematics(flat), tree_of(mechanism)):
+        assert isinstance(record, Pointed)
+        name = type(record.record).__name__
+        layout = calls.RECORDS[name]
+        words = zip(record.record._fields, layout.kinds_in_order(), strict=True)
+        assert record.form == f"{name} {' '.join(f'{field}:{kind}' for field, kind in words)}"
+
+
+@PRESENT
+@pytest.mark.long
+def test_nothing_of_the_package_is_compiled(tmp_path):
+    """With an empty cache numba compiles laws only, and every function of the table is called."""
+    told = in_a_process(
+        str(ROOT / "tests" / "whole" / "every_call.py"), NUMBA_CACHE_DIR=str(tmp_path), FLEXMB_KERNELS="library"
+    )
+    found = json.loads(told.splitlines()[-1])
+    assert [name for name in found["compiled"] if name.startswith("flexmb.kernels")] == []
+    assert found["missed"] == []
+
+
+SWING = """
+import sys
+import numpy as np
+import flexmb
+from mechanisms import double_pendulum, flexible_pendulum, slider_crank
+found = []
+for system in (double_pendulum(), slider_crank(speed=2.0), flexible_pendulum(np.random.default_rng(2), second_order=True)):
+    result = flexmb.simulate(system, 0.1, step=1e-3)
+    found += [result.q, result.multipliers]
+np.savez(sys.argv[1], *found)
+"""
+
+
+@PRESENT
+@pytest.mark.long
+def test_results_are_those_of_numba(tmp_path):
+    """Every bit for open chains of rigid bodies on this processor. Compilers may order the sums of closed loops and of
+    flexible bodies in two ways; round-off then differs, and reactions amplify it by the square of the step."""
+    for name in ("numba", "library"):
+        in_a_process("-c", SWING, str(tmp_path / f"{name}.npz"), FLEXMB_KERNELS=name)
+    ours, theirs = (np.load(tmp_path / f"{name}.npz") for name in ("library", "numba"))
+    chain, exact = ("arr_0", "arr_1"), library.choice().library.PROCESSOR != "x86-64"
+    for name in ours.files:
+        scale = np.abs(theirs[name]).max()
+        error = 0.0 if exact and name in chain else 1e-14 if int(name[-1]) % 2 == 0 else 1e-7
+        assert np.abs(ours[name] - theirs[name]).max() <= error * scale, name
+
+
+@pytest.fixture
+def other(monkeypatch):
+    """A choice in an environment with another library."""
+
+    def choose(sources=None, wanted=""):
+        module = None if sources is None else types.SimpleNamespace(SOURCES=sources, PROCESSOR="any")
+        monkeypatch.setitem(sys.modules, library.MODULE, module)
+        monkeypatch.setenv(library.VARIABLE, wanted)
+        return library.choice.__wrapped__()
+
+    return choose
+
+
+def test_a_library_of_other_sources_is_not_used(other):
+    present = library.sources_digest()
+    assert other(present).library is not None
+    assert other("of yesterday").library is None
+    assert "was built from other sources" in other("of yesterday").text
+    assert "without its library" in other().text
+    assert other(present, "numba").text == "numba compiles the time step, because FLEXMB_KERNELS=numba"
+    with pytest.raises(ImportError, match="was built from other sources"):
+        other("of yesterday", "library")
+    with pytest.raises(ValueError, match="FLEXMB_KERNELS is 'fast'"):
+        other(present, "fast")
+
+
+def test_the_digest_depends_on_every_source_and_not_on_line_ends(tmp_path, monkeypatch):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "a.py").write_bytes(b"x = 1\n")
+    (tmp_path / "b.c").write_bytes(b"int x;\n")
+    monkeypatch.setattr(library, "FOLDER", tmp_path)
+    first = library.sources_digest()
+    (tmp_path / "b.c").write_bytes(b"int x;\r\n")
+    assert library.sources_digest() == first
+    (tmp_path / "inner" / "a.py").write_bytes(b"x = 2\n")
+    assert library.sources_digest() != first
+
+
+@PRESENT
+def test_strided_and_read_only_arrays_are_copied():
+    flat = compiled(pendulum())
+    q = np.zeros(int(flat.q_start[-1]))
+    q[3] = 1.0
+    increment = np.linspace(0.1, 0.2, int(flat.v_start[-1]))
+    expected = np.zeros_like(q)
+    calls.displace(flat, q, increment, expected)
+    strided, out = np.zeros((len(q), 2)), np.zeros((len(q), 2))
+    strided[:, 0] = q
+    increment.flags.writeable = False
+    calls.displace(flat, strided[:, 0], increment, out[:, 1])
+    np.testing.assert_array_equal(out, np.column_stack([np.zeros_like(q), expected]))
+    fixed = np.zeros_like(q)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="displace writes to an array that is read-only"):
+        calls.displace(flat, q, increment, fixed)
+    assert not fixed.any()
+
+
+@PRESENT
+def test_other_arguments_raise_errors():
+    flat = compiled(pendulum())
+    q, x = np.zeros(int(flat.q_start[-1])), np.zeros(int(flat.v_start[-1]))
+    with pytest.raises(TypeError, match=r"displace: argument 2 is an array of 1 dimensions, type 'l'; expected"):
+        calls.displace(flat, q.astype(np.int64), x, q)
+    with pytest.raises(TypeError, match=r"displace: argument 1 is MarkerKinematics body_point:d2 .*; expected"):
+        calls.displace(make_marker_kinematics(flat), q, x, q)
+    with pytest.raises(TypeError, match=r"displace: argument 4 is no argument; expected arguments: CompiledModel d1"):
+        calls.displace(flat, q, x)
+    with pytest.raises(TypeError, match=r"rotation_exp: argument 1 is <class 'list'>; expected arguments: \(d d d\)"):
+        calls.rotation_exp([0.0, 0.0, 0.0])
+    with pytest.raises(TypeError, match=r"rotation_exp: argument 1 is <class 'tuple'>"):
+        calls.rotation_exp((0.0, 0.0))
+
+
+def test_errors_of_compiled_functions_are_those_of_numba():
+    flat = compiled(pendulum())
+    q, x = np.zeros(int(flat.q_start[-1])), np.zeros(int(flat.v_start[-1]))
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        calls.displace(flat, q, x, q.copy())  # a quaternion of zeros
+
+
+def test_functions_and_records_travel_to_other_processes():
+    assert pickle.loads(pickle.dumps(calls.displace)) is calls.displace
+    flat = compiled(pendulum())
+    again = pickle.loads(pickle.dumps(flat))
+    q, x = np.zeros(int(flat.q_start[-1])), np.full(int(flat.v_start[-1]), 0.1)
+    q[3] = 1.0
+    one, two = q.copy(), q.copy()
+    calls.displace(flat, q, x, one)
+    calls.displace(again, q, x, two)
+    np.testing.assert_array_equal(one, two)

@@ -20,6 +20,7 @@ REGISTRY = {
     "start-up": "benchmarks.start_up:run",
     "revisions": "benchmarks.revisions:run",
     "step-law": "benchmarks.step_law:run",
+    "force-elements": "benchmarks.force_elements:run",
     "integrators": "benchmarks.integrators:run",
     "adapted": "benchmarks.adapted:run",
     "adjoint": "benchmarks.adjoint:run",

@@ -68,6 +68,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "subsection_order": [f"examples/{room}" for room in ("parts", "motion", "vibration", "studies")],
     "image_scrapers": ("matplotlib", pictures.written_pictures),
+    "reset_modules": ("matplotlib", pictures.plain_warnings),
     "capture_repr": (),
     "abort_on_example_error": True,
     "download_all_examples": False,

@@ -7,8 +7,9 @@ its new name.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, wraps
+from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -162,12 +163,15 @@ class _OldNames:
 sys.meta_path.append(_OldNames)
 
 
-def refuse_old_names(module: str) -> None:
+def refuse_old_names(module: str, at_first_use: Collection[str] = ()) -> None:
     """Make old attribute names of a package raise AttributeError with the new name; those of a module that is no
-    package raise ImportError, because `from module import old` hides an AttributeError."""
+    package raise ImportError, because `from module import old` hides an AttributeError. The packages `at_first_use` in
+    it are imported when they are named."""
     here = sys.modules[module]
 
     def missing(name: str) -> Any:
+        if name in at_first_use:
+            return import_module(f"{module}.{name}")
         text = sentence(f"{module}.{name}")
         if text is not None and not hasattr(here, "__path__"):
             raise ImportError(text)

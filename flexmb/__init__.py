@@ -199,4 +199,4 @@ __all__ = [
     "uniform_rod",
 ]
 
-refuse_old_names(__name__)
+refuse_old_names(__name__, at_first_use=("files", "linear"))

@@ -192,6 +192,13 @@ class PictureError(FlexmbError, RuntimeError):
     """
 
 
+class FrictionWarning(FlexmbWarning):
+    """The friction of a joint depends on a reaction that is not unique, because joint equations are redundant.
+
+    Raised when a simulation begins; the message names the joints.
+    """
+
+
 class RedundantConstraintWarning(FlexmbWarning):
     """Some joint equations depend on others: the motion is unique, some reactions are not.
 

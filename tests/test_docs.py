@@ -1,5 +1,6 @@
 """The examples of the documentation run as they stand."""
 
+import contextlib
 import csv
 import re
 from pathlib import Path
@@ -47,10 +48,17 @@ def test_the_study_of_the_manual_gives_three_times_the_weight(tmp_path, monkeypa
     assert names["forth"].relative("force in hinge")[0] == pytest.approx(1.0, rel=1e-6)
 
 
-def test_the_arm_of_the_manual_rests_and_vibrates(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def small_motions(tmp_path_factory):
+    """What the examples of the page on small motions define, and the folder of their pictures."""
+    folder = tmp_path_factory.mktemp("linear")
+    with contextlib.chdir(folder):
+        return names_of("linear.md"), folder
+
+
+def test_the_arm_of_the_manual_rests_and_vibrates(small_motions):
     """A uniform arm on a controller: torques balance, and the frequency is that of one degree of freedom."""
-    monkeypatch.chdir(tmp_path)
-    names = names_of("linear.md")
+    names, _ = small_motions
     rest, vibration = names["rest"], names["vibration"]
     w, _, y, _ = rest.state.q[3:7]
     angle, inertia = 2 * np.arctan2(y, w), rest.mechanism.bodies[0].invariants.J0[1, 1]
@@ -62,10 +70,9 @@ def test_the_arm_of_the_manual_rests_and_vibrates(tmp_path, monkeypatch):
     np.testing.assert_allclose(vibration.eigenvalues[0].real, -0.25 / inertia, rtol=1e-6)
 
 
-def test_the_diagrams_of_the_manual_are_drawn_and_right(tmp_path, monkeypatch):
+def test_the_diagrams_of_the_manual_are_drawn_and_right(small_motions):
     """The response of one degree of freedom at rest is its compliance; the rotor's border of stability as the text says."""
-    monkeypatch.chdir(tmp_path)
-    names = names_of("linear.md")
+    names, folder = small_motions
     response, rest = names["response"], names["rest"]
     w, _, y, _ = rest.state.q[3:7]
     angle = 2 * np.arctan2(y, w)
@@ -75,7 +82,7 @@ def test_the_diagrams_of_the_manual_are_drawn_and_right(tmp_path, monkeypatch):
     expected = [[speed <= 20 * (1 + seal / 4) for speed in chart.x] for seal in chart.y]
     np.testing.assert_array_equal(chart.stable, expected)
     for picture in ("response", "campbell", "stability"):
-        assert (tmp_path / f"{picture}.png").stat().st_size > 10_000
+        assert (folder / f"{picture}.png").stat().st_size > 10_000
 
 
 def test_the_four_bar_of_the_manual_is_placed_and_counted(tmp_path, monkeypatch):
@@ -252,3 +259,23 @@ def test_the_force_laws_of_the_manual_do_as_it_says(tmp_path, monkeypatch):
         names["bounce"].ledger.load_work[-1], abs=1e-3 * names["bounce"].ledger.exchange
     )
     assert names["detent"](0.0, 0.1, 0.0) < -2.0 < names["detent"](0.0, 1e-4, 0.0)
+
+
+def test_the_joints_of_the_manual_push_lift_and_turn_as_they_must():
+    names = names_of("joints.md")
+    rotor = 20 / 0.1  # angle per height
+    inertia = 30 + 0.08 * 100 + 1e-3 * rotor**2
+    acceleration = (2.0 * rotor - 30 * 9.81) / inertia
+    np.testing.assert_allclose(names["height"], 0.5 * acceleration, rtol=1e-8)
+    np.testing.assert_allclose(names["tooth_force"], 30 * (9.81 + acceleration), rtol=1e-6)
+    np.testing.assert_allclose(names["speed"], 2.0, rtol=1e-10)
+    static = 200 * 9.81 * np.sqrt(5)  # the push acts where the weight does, at an angle of atan(1/2) to the boom
+    assert names["push"] == pytest.approx(static, rel=0.02)  # it moves at 0.1 a second
+    assert "spherical joint" in names["refused_rod"]
+    path, force = names["path"], names["contact_force"]
+    assert path[-1, 0] > 5
+    assert 1e-3 < np.abs(path[:, 1]).max() < 1
+    assert (force[:, 2] > 0).all()
+    assert "'contact'" in names["refused_method"]
+    for name in ("sun (driven)", "arm (driven)", "sun and planet", "planet and ring"):
+        assert repr(name) in names["refused"]

@@ -57,6 +57,7 @@ ROOMS = (
     "flexmb.spatial",
     "flexmb.bodies",
     "flexmb.mechanism",
+    "flexmb.forces.frame",
     "flexmb.forces",
     "flexmb.equations",
     "flexmb.results",

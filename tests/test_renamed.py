@@ -1,6 +1,7 @@
 """Scripts written for commit d795318 fail with one sentence that gives the new name of what they use."""
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -219,3 +220,10 @@ def test_every_new_name_is_there():
     for new in NAMES.values():
         package, _, name = new.rpartition(".")
         assert hasattr(importlib.import_module(package), name), new
+
+
+def test_rooms_are_imported_when_they_are_named():
+    """A program that says `import flexmb` alone may write `flexmb.files.load_body` and `flexmb.linear.equilibrium`."""
+    code = "import flexmb; assert flexmb.files.load_body and flexmb.linear.equilibrium; flexmb.nothing"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert "module 'flexmb' has no attribute 'nothing'" in done.stderr

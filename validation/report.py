@@ -46,8 +46,9 @@ def write_report(
         f"<meta name='viewport' content='width=device-width, initial-scale=1'><title>flexmb: validation</title><style>{STYLE}</style>",
         f"<h1>What flexmb reproduces, and how well</h1><p class='{'bad' if failed else 'ok'}'>{verdict}.</p>",
         f"<p>{_made()}</p><p>Repeat with <code>flexmb validate --report DIR</code>; one case with <code>flexmb validate NAME</code>. A reference is "
-        "<b>exact</b> (a closed form, or zero), <b>paper</b> (printed by its authors) <b>recomputed</b> (an independent program, from the printed data) or <b>measured</b> (an experiment).</p>",
+        "<b>exact</b> (a closed form, or zero), <b>paper</b> (printed by its authors), <b>recomputed</b> (an independent program, from the printed data) or <b>measured</b> (an experiment).</p>",
         _picture(rows),
+        "<p>Seconds are those of the clock, on a machine that may have run other work beside.</p>",
         "<table><tr><th>case</th><th>quantities</th><th>largest error / allowed</th><th>seconds</th></tr>",
         *(_summary(name, items, seconds[name]) for name, items in rows.items()),
         "</table>",

@@ -22,7 +22,6 @@ from flexmb.equations.evaluation import Equations
 from flexmb.errors import MechanismError
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.spatial.layout import elastic_places, starts_of
@@ -64,7 +63,7 @@ def adapted(system: System | Mechanism, nominal: Result, coordinates: int) -> Me
         bodies.append(body)
         q += [mechanism.initial.q[q_start[b] :][:7], T.T @ mechanism.initial.q[q_start[b] + 7 : q_start[b + 1]]]
         w += [mechanism.initial.w[v_start[b] :][:6], T.T @ mechanism.initial.w[v_start[b] + 6 : v_start[b + 1]]]
-    initial = State(mechanism.initial.t, np.concatenate(q), np.concatenate(w), mechanism.initial.angles)
+    initial = replace(mechanism.initial, q=np.concatenate(q), w=np.concatenate(w))
     return replace(mechanism, bodies=tuple(bodies), initial=initial)
 
 
@@ -105,6 +104,7 @@ def _bent(mechanism: Mechanism, nominal: Result) -> np.ndarray:
     w, wdot = (undeformed(values[chosen], rates, their_rates) for values in (nominal.w, nominal.wdot))
     e, bent = Equations(mechanism, q[0]), []
     for k, state in enumerate(zip(q, w, wdot, nominal.multipliers[chosen], strict=True)):
+        e.states[:] = nominal.state(int(chosen[k])).element_states
         force, _ = e.residual(mechanism.function_values(float(nominal.t[chosen[k]])), *state)
         bent.append(-force[rates] / np.concatenate([b.stiffness for b in mechanism.bodies]))
     return np.array(bent).T

@@ -24,7 +24,15 @@ from flexmb.errors import InverseError
 from flexmb.kernels.base.data import GROUND, TRANSLATION
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.locking import LOCKED
-from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row, refuse_element_states
+from flexmb.mechanism.mechanism import (
+    Joint,
+    Marker,
+    Mechanism,
+    Row,
+    refuse_element_states,
+    refuse_friction,
+    refuse_velocity_rows,
+)
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, table
 from flexmb.results.result import Result, followed_angles, result_of_states
@@ -122,6 +130,8 @@ def prepared(
     """
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "Inverse dynamics")
+    refuse_friction(mechanism, "Inverse dynamics")
+    refuse_velocity_rows(mechanism, "Inverse dynamics")
     if len(servos) != len(actuators) or not servos:
         raise InverseError(
             "The numbers of actuators and of prescribed coordinates must be equal, and at least one; found "

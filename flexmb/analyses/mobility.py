@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from flexmb.equations.initial_conditions import assemble, row_jacobian
 from flexmb.equations.projection import DEPENDENT
-from flexmb.kernels.base.data import ANGLE, DOT, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, FORCES, HEIGHT, SKATE, SLIP, TRANSLATION
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.locking import EVENT, at_state, require_no_events
 from flexmb.mechanism.mechanism import Mechanism
@@ -115,7 +115,7 @@ def least_reactions(result: Result) -> Result:
     """
     mechanism = result.mechanism
     flat, nj = compiled(mechanism), mechanism.joint_rows
-    lengths = np.array([1.0 if mechanism.rows[r].kind == TRANSLATION else mechanism.length for r in range(nj)])
+    lengths = np.array([1.0 if mechanism.rows[r].kind in FORCES else mechanism.length for r in range(nj)])
     functions = mechanism.function_table(np.array(result.t))
     multipliers = np.empty_like(result.multipliers)
     events = np.isin(np.arange(nj), [r for joint in mechanism.joints if joint.kind == EVENT for r in joint.rows])
@@ -153,8 +153,16 @@ def _with_own_places(A: np.ndarray, columns: np.ndarray, rows_of_joints: list[tu
 def _component(mechanism: Mechanism, r: int) -> str:
     """The name of the reaction of a joint equation."""
     row = mechanism.rows[r]
+    if row.terms:
+        return "effort"
+    if row.kind in (HEIGHT, SLIP, SKATE):
+        return "force y of the edge" if row.kind == SKATE else f"contact force {'xyz'[row.axes[0]]}"
+    if row.kind == DISTANCE:
+        return "force along the rod"
     if row.kind == TRANSLATION:
         return f"force {'xyz'[row.axes[0]]}"
     if row.kind == DOT:
         return f"moment {'xyz'[3 - row.axes[0] - row.axes[1]]}" if row.axes[0] != row.axes[1] else "moment"
+    if row.kind == ANGLE and row.function < 0:
+        return "moment along the bisector"
     return "drive moment" if row.kind == ANGLE else "drive"

@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.bodies.body import Body
-from flexmb.kernels.base.data import ANGLE, DOT, GROUND, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, TRANSLATION
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.spatial.lie import quaternion_from_rotation, rotation_exp, rotation_from_quaternion
@@ -37,7 +37,10 @@ SMALLEST = 0.1
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The equations of the joints: `kind` (nr,), markers `a` and `b` (nr,), and their axes `i` and `j` (nr,)."""
+    """The equations of the joints, without relations between their coordinates and rolling.
+
+    `kind` (nr,), markers `a` and `b` (nr,), and their axes `i` and `j` (nr,).
+    """
 
     kind: np.ndarray
     a: np.ndarray
@@ -89,8 +92,10 @@ def joined(mechanism: Mechanism, q: Float[np.ndarray, "nq"], magnification: floa
 
 
 def _rows(mechanism: Mechanism) -> _Rows:
-    flat, count = compiled(mechanism), mechanism.joint_rows
-    kind, markers, axes = (np.asarray(A[:count]) for A in (flat.row_kind, flat.row_markers, flat.row_axes))
+    flat = compiled(mechanism)
+    rows = mechanism.rows[: mechanism.joint_rows]
+    own = [r for r, row in enumerate(rows) if row.kind in (TRANSLATION, DISTANCE, DOT, ANGLE) and not row.terms]
+    kind, markers, axes = (np.asarray(A[own]) for A in (flat.row_kind, flat.row_markers, flat.row_axes))
     return _Rows(kind, markers[:, 0], markers[:, 1], axes[:, 0], axes[:, 1])
 
 
@@ -138,8 +143,10 @@ def _values(rows: _Rows, points: np.ndarray, axes: np.ndarray, length: float) ->
     r = np.arange(len(rows.kind))
     along = np.einsum("rk,rk->r", axes[rows.a, :, rows.i], between) / length
     turned = np.arctan2(relative[:, 1, 0] - relative[:, 0, 1], relative[:, 0, 0] + relative[:, 1, 1])
+    distance = np.linalg.norm(between, axis=1) / length
     return np.select(
-        [rows.kind == TRANSLATION, rows.kind == DOT, rows.kind == ANGLE], [along, relative[r, rows.i, rows.j], turned]
+        [rows.kind == TRANSLATION, rows.kind == DISTANCE, rows.kind == DOT, rows.kind == ANGLE],
+        [along, distance, relative[r, rows.i, rows.j], turned],
     )
 
 
@@ -150,8 +157,11 @@ def _jacobian(
     rotations of the bodies."""
     r, A = np.arange(len(rows.kind)), np.zeros((len(rows.kind), len(middles), 6))
     a_i, b_j = axes[rows.a, :, rows.i], axes[rows.b, :, rows.j]
-    translation, angle = (rows.kind == TRANSLATION)[:, None], (rows.kind == ANGLE)[:, None]
-    push = np.where(translation, a_i, 0.0)
+    between = points[rows.b] - points[rows.a]
+    size = np.linalg.norm(between, axis=1, keepdims=True)
+    distance, angle = (rows.kind == DISTANCE)[:, None], (rows.kind == ANGLE)[:, None]
+    translation = (rows.kind == TRANSLATION)[:, None] | distance
+    push = np.where(distance, between / np.where(size > 0, size, 1.0), np.where(translation, a_i, 0.0))
     turn = np.where(translation, 0.0, np.where(angle, axes[rows.a, :, 2], np.cross(b_j, a_i)))
     for sign, marker in ((1.0, rows.b), (-1.0, rows.a)):
         body = of[marker]

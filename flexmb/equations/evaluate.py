@@ -25,7 +25,7 @@ from flexmb.mechanism.system import System
 @dataclass(frozen=True)
 class Energies:
     """Energies of a state in units of the model: kinetic energy, elastic (strain) energy of the bodies, gravitational
-    energy (zero at the origin) and energy of the springs."""
+    energy (zero at the origin) and energy of the springs and of laws between frames."""
 
     kinetic: float
     elastic: float
@@ -74,7 +74,7 @@ def evaluate(system: System | Mechanism, state: State) -> Evaluation:
     angles, rates = e.angles_there(functions), e.broken_rates(functions, state.w)
     values, jacobian = _constraints(e, functions, state)
     wdot, multipliers = e.accelerations(functions, state.q, state.w)
-    return Evaluation(mass, forces, values, rates, jacobian, wdot, multipliers, Energies(*map(float, energies)), angles)
+    return Evaluation(mass, forces, values, rates, jacobian, wdot, multipliers, _energies(energies), angles)
 
 
 def mass_matrix(system: System | Mechanism, state: State) -> sp.csr_matrix:
@@ -121,7 +121,12 @@ def constraint_jacobian(system: System | Mechanism, state: State) -> sp.csr_matr
 
 def energies(system: System | Mechanism, state: State) -> Energies:
     """The energies of a state. Raises `MechanismError` for a state of another mechanism."""
-    return Energies(*map(float, _unaccelerated(*_at(system, state))[1]))
+    return _energies(_unaccelerated(*_at(system, state))[1])
+
+
+def _energies(found: np.ndarray) -> Energies:
+    kinetic, elastic, gravity, springs, stored = map(float, found)
+    return Energies(kinetic, elastic, gravity, springs + stored)
 
 
 def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray, State]:
@@ -131,7 +136,7 @@ def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray
 
 
 def _unaccelerated(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """The residual (nv,) without accelerations and multipliers, and the energies (4,).
+    """The residual (nv,) without accelerations and multipliers, and the energies (5,).
 
     Raises `LawError` when a force law fails.
     """

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.errors import ConvergenceError, FlexmbError
-from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread
+from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread, velocity_rows
 from flexmb.equations.snapshot import Snapshot
 from flexmb.errors import MassRatioWarning, MechanismError, TiltError
 from flexmb.kernels.base.data import (
@@ -22,12 +22,15 @@ from flexmb.kernels.base.data import (
     make_marker_kinematics,
     make_workspace,
 )
+from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.calls import (
     add_turns,
     angles_at,
     angles_reached,
     displace,
     exponential_rates,
+    friction_bounds,
+    friction_change,
     place_markers,
     powers_of,
     residual,
@@ -38,12 +41,15 @@ from flexmb.kernels.calls import (
 from flexmb.kernels.equations.rows import OPPOSED
 from flexmb.kernels.steps.solve import INACTIVE
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.force_law import require_sound
 from flexmb.mechanism.mechanism import Mechanism
 
 OPEN = 1e-12
 """Residual of joint equations, relative to their terms, above which they are solved as a saddle point problem if masses
 are far apart (`flexmb.equations.projection.on_saddle`)."""
+
+SLIDING, SETTLED = 50, 1e-14
+"""Iterations for the reactions of sliding joints, and the change of their friction, relative to the largest, at the
+end."""
 
 
 @dataclass
@@ -83,12 +89,12 @@ class Equations:
     def residual(
         self, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The residual forces (nv,) at a state, in an array that the next call overwrites, and the energies (4,).
+        """The residual forces (nv,) at a state, in an array that the next call overwrites, and the energies (5,).
 
         `functions` (nf, 3) holds the functions of time, `q` (nq,), `w` (nv,), `wdot` (nv,) and `multipliers` (nj,) the
         state.
         """
-        energies, out = np.zeros(4), self.workspace.unbalanced
+        energies, out = np.zeros(5), self.workspace.unbalanced
         if len(self.states):
             self.workspace.half[0], self.workspace.state_base[:] = 0.0, self.states
         residual(
@@ -139,11 +145,59 @@ class Equations:
 
         They solve `M wdot + bias - forces + G^T lambda = 0` together with the second derivative of the joint equations.
         The velocity-dependent part of that derivative is computed by fourth-order differences along the motion.
-        `functions` (nf, 3) holds the functions of time at the state.
+        `functions` (nf, 3) holds the functions of time at the state. The forces of sliding joints, which depend on the
+        multipliers, are found by iteration.
+
+        Raises `ConvergenceError` when friction grows faster with a reaction than the reaction with the friction.
         """
-        wanted = self.wanted_accelerations(functions, q, w)
-        unbalanced, _ = self.residual(functions, q, w, np.zeros(len(w)), np.zeros(self.flat.joint_rows))
-        return self.on_joints(-unbalanced, wanted)
+        wanted, still = self.wanted_accelerations(functions, q, w), np.zeros(len(w))
+        multipliers = np.zeros(self.flat.joint_rows)
+        bounds, before = self.friction_bounds(multipliers), np.zeros(0)
+        for _ in range(SLIDING):
+            unbalanced, _ = self.residual(functions, q, w, still, multipliers)
+            wdot, change = self._sliding_on(multipliers, *self.on_joints(-unbalanced, wanted))
+            multipliers = multipliers + change
+            bounds, before = self.friction_bounds(multipliers), bounds
+            if np.abs(bounds - before).max(initial=0.0) <= SETTLED * bounds.max(initial=0.0):
+                return wdot, multipliers
+        raise ConvergenceError(self.jammed())
+
+    def _sliding_on(
+        self, multipliers: np.ndarray, wdot: np.ndarray, change: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations and the `change` (nj,) of `multipliers` (nj,), corrected by the friction that the change
+        causes (flexmb/kernels/steps/sliding.py)."""
+        flat = self.flat
+        sliding = [k for k, direction in enumerate(flat.friction_direction) if direction]
+        if not sliding:
+            return wdot, change
+        G, none = as_sparse(flat, self.workspace.G), np.zeros(flat.joint_rows)
+        efforts = G[flat.friction_row[sliding]].toarray()
+        responses = [self.on_joints(effort, none) for effort in efforts]
+        A, b = np.eye(len(sliding)), np.zeros(len(sliding))
+        for i, k in enumerate(sliding):
+            sign = flat.friction_direction[k]
+            b[i] = -sign * friction_change(flat, k, multipliers, change)
+            A[i] += [sign * friction_change(flat, k, multipliers, reaction) for _, reaction in responses]
+        for effort, (moved, reaction) in zip(np.linalg.lstsq(A, b)[0], responses, strict=True):
+            wdot, change = wdot + effort * moved, change + effort * reaction
+        return wdot, change
+
+    def friction_bounds(self, multipliers: np.ndarray) -> np.ndarray:
+        """The largest efforts (nf,) of joints with dry friction that slide, for `multipliers` (nj,)."""
+        bounds = np.zeros(len(self.flat.friction_row))
+        if len(bounds):
+            friction_bounds(self.flat, multipliers, bounds)
+        return bounds
+
+    def jammed(self) -> str:
+        """Why no forces of sliding joints are found."""
+        sliding = [repr(friction.name) for friction in self.mechanism.frictions if friction.direction]
+        return (
+            f"The friction of {', '.join(sliding)} of {self.mechanism.name!r} has no limit: it increases the reactions "
+            "that cause it by more than it is itself, so that the joint jams while it slides. Reduce the coefficient "
+            "of friction, or give the guide a longer span."
+        )
 
     def wanted_accelerations(self, functions: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The value (nj,) of `G wdot` at which the second derivatives of the joint equations vanish: the second
@@ -159,7 +213,7 @@ class Equations:
                 moved, shifted = self.displaced(q, offset * eps * w), functions.copy()
                 shifted[:, 0] += offset * eps * functions[:, 1]
                 self.residual(shifted, moved, w, still, none)
-                row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.workspace.G, w, rates)
+                row_rates(flat, self.workspace.G, w, rates)
                 rows[:nj] -= weight / (12 * eps) * rates[:nj]
         driven = flat.row_function[:nj] >= 0
         rows[:nj][driven] += functions[flat.row_function[:nj][driven], 2]
@@ -170,7 +224,7 @@ class Equations:
         velocities."""
         flat, nj = self.flat, self.flat.joint_rows
         rates = np.zeros(len(flat.row_kind))
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, self.workspace.G, w, rates)
+        row_rates(flat, self.workspace.G, w, rates)
         driven = flat.row_function[:nj] >= 0
         rates[:nj][driven] -= functions[flat.row_function[:nj][driven], 1]
         return rates[:nj]
@@ -253,7 +307,8 @@ class Equations:
         for _ in range(2 if nj else 1):
             self.residual(functions, q, w, wdot, multipliers)
             if nj:
-                q = self.displaced(q, self.mass_weighted_projection(-self.workspace.values[:nj]))
+                still, free = np.zeros(len(self.flat.weight)), velocity_rows(self.flat)
+                q = self.displaced(q, self.on_joints(still, -self.workspace.values[:nj], free)[0])
         if nj:
             self.residual(functions, q, w, wdot, multipliers)
             w = w - self.mass_weighted_projection(self.broken_rates(functions, w))

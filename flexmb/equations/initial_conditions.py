@@ -27,9 +27,10 @@ from flexmb.equations.projection import (
     masses_at_rest,
     scale_rows,
     unit_rows,
+    velocity_rows,
 )
 from flexmb.errors import AssemblyError, AssemblyWarning, RedundantConstraintWarning
-from flexmb.kernels.base.data import ANGLE, DISTANCE, TRANSLATION, CompiledModel, make_marker_kinematics
+from flexmb.kernels.base.data import ANGLE, FORCES, CompiledModel, make_marker_kinematics
 from flexmb.kernels.calls import add_turns, all_rows, angles_at, as_driven, displace, place_markers
 from flexmb.mechanism.compile import compiled, part_of
 from flexmb.mechanism.joints import aligned_axes
@@ -85,9 +86,8 @@ def row_jacobian(
 
     Angles are within half a turn of `near` (na,), by default of the angles of the initial state.
     """
-    nr = len(mechanism.rows)
-    values = np.zeros(nr)
-    G = np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
+    values = np.zeros(len(mechanism.rows))
+    G = np.zeros((len(flat.term_row), 2, 6 + flat.marker_rows.shape[2]))
     if near is None:
         near = mechanism.initial.angles if len(mechanism.initial.angles) else np.zeros(len(mechanism.turning))
     all_rows(flat, q, functions, near, make_marker_kinematics(flat), values, G)
@@ -133,14 +133,16 @@ class _Closing:
         return _with_strain(self.flat) if self.deform else None
 
     def open(self, q: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, sp.csr_matrix]:
-        """Residuals (nj,) and Jacobian (nj, nv) of the joint equations at `q`; updates `angles` (na,) to `q`."""
-        flat, nj, nr = self.flat, self.mechanism.joint_rows, len(self.mechanism.rows)
-        values, G = np.zeros(nr), np.zeros((nr, 2, 6 + flat.marker_rows.shape[2]))
+        """Residuals and Jacobian of the joint equations that restrict positions, at `q`; updates `angles` (na,) to
+        `q`."""
+        flat, nj = self.flat, self.mechanism.joint_rows
+        values, G = np.zeros(len(flat.row_kind)), np.zeros((len(flat.term_row), 2, 6 + flat.marker_rows.shape[2]))
         kinematics = make_marker_kinematics(flat)
         all_rows(flat, q, self.functions, angles, kinematics, values, G)
         angles_at(flat, kinematics, angles)
         over = sp.diags(1 / _scale_of_rows(self.mechanism))
-        return over @ values[:nj], sp.csr_matrix(over @ as_sparse(flat, G)[:nj])
+        holding = np.setdiff1d(np.arange(nj), velocity_rows(flat))
+        return (over @ values[:nj])[holding], sp.csr_matrix((over @ as_sparse(flat, G)[:nj])[holding])
 
     def closed(self, begin: Assembled) -> Assembled:
         """A configuration near `begin` that satisfies all joint equations, by Gauss-Newton steps of least change.
@@ -161,9 +163,15 @@ class _Closing:
         raise AssemblyError(
             f"The joints of {self.mechanism.name!r} cannot all be closed. At the closest configuration these are "
             "violated: "
-            f"{_blame(self.mechanism, violation, ' of the mechanism length or rad')}. Check the positions and "
-            "orientations of the bodies and the places of these joints."
+            f"{_blame(self.mechanism, self._spread(violation), ' of the mechanism length or rad')}. Check the "
+            "positions and orientations of the bodies and the places of these joints."
         )
+
+    def _spread(self, violation: np.ndarray) -> np.ndarray:
+        """The residuals (nj,) of all joint equations, zero for those that restrict velocities only."""
+        whole = np.zeros(self.mechanism.joint_rows)
+        whole[np.setdiff1d(np.arange(len(whole)), velocity_rows(self.flat))] = violation
+        return whole
 
     def nearest(self, begin: Assembled) -> Assembled:
         """The closed configuration nearest to the given one, computed from the closed configuration `begin`.
@@ -269,7 +277,7 @@ def _small_steps(functions: np.ndarray, numbers: np.ndarray, off: np.ndarray, fa
 def _scale_of_rows(mechanism: Mechanism) -> np.ndarray:
     """Scale of each joint equation (nj,): the length of the mechanism for lengths, one for angles."""
     kinds = [row.kind for row in mechanism.rows[: mechanism.joint_rows]]
-    return np.array([mechanism.length if kind in (TRANSLATION, DISTANCE) else 1.0 for kind in kinds])
+    return np.array([mechanism.length if kind in FORCES else 1.0 for kind in kinds])
 
 
 def _with_strain(flat: CompiledModel) -> list[np.ndarray]:
@@ -313,7 +321,7 @@ def consistent_velocity(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray
     rates = np.array([functions[r.function, 1] if r.function >= 0 else 0.0 for r in rows])
     rates[nj:] = [speed for _, speed in mechanism.start_rows]
     J = sp.vstack([J[:nj], start_jacobian(mechanism, q)], format="csr") if mechanism.start_rows else J[:nj]
-    scale = np.array([mechanism.length if r.kind in (TRANSLATION, DISTANCE) else 1.0 for r in rows])
+    scale = np.array([mechanism.length if r.kind in FORCES else 1.0 for r in rows])
     J, rates = scale_rows(J, 1 / scale), rates / scale  # all rates in radians per unit of time
     masses, w = _masses(mechanism, q), mechanism.initial.w
     remaining = np.zeros(len(rows))

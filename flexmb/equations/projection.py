@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from fem.errors import MatrixError
-from flexmb.kernels.base.data import GROUND, CompiledModel
+from flexmb.kernels.base.data import GROUND, VELOCITY_KINDS, CompiledModel
 from flexmb.kernels.base.pointed import remembered
 
 DEPENDENT = 1e-7
@@ -32,15 +32,21 @@ dependent in their matrix `J M^-1 J^T`."""
 
 
 def as_sparse(flat: CompiledModel, G: np.ndarray) -> sp.csr_matrix:
-    """The sparse Jacobian (nr, nv) of all rows from the blocks `G` (nr, 2, 6+mmax) of each row for its two bodies."""
-    bodies = flat.marker_body[flat.row_markers]
-    row, side = np.nonzero(bodies != GROUND)
-    first = flat.v_start[bodies[row, side]]
-    count = flat.v_start[bodies[row, side] + 1] - first
+    """The sparse Jacobian (nr, nv) of all rows from the blocks `G` (nt, 2, 6+mmax) of each term for its two bodies."""
+    bodies = flat.marker_body[flat.term_markers]
+    term, side = np.nonzero(bodies != GROUND)
+    first = flat.v_start[bodies[term, side]]
+    count = flat.v_start[bodies[term, side] + 1] - first
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    entries = G[np.repeat(row, count), np.repeat(side, count), within]
-    places = (np.repeat(row, count), np.repeat(first, count) + within)
-    return sp.csr_matrix((entries, places), shape=(len(G), int(flat.v_start[-1])))
+    entries = G[np.repeat(term, count), np.repeat(side, count), within]
+    places = (np.repeat(flat.term_row[term], count), np.repeat(first, count) + within)
+    return sp.csr_matrix((entries, places), shape=(len(flat.row_kind), int(flat.v_start[-1])))
+
+
+@remembered
+def velocity_rows(flat: CompiledModel) -> list[int]:
+    """The joint equations that hold for velocities only, and do not restrict positions."""
+    return np.flatnonzero(np.isin(flat.row_kind[: flat.joint_rows], VELOCITY_KINDS)).tolist()
 
 
 @remembered

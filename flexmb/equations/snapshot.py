@@ -12,7 +12,7 @@ class Snapshot(NamedTuple):
 
     - `q` (nq,), `w` (nv,), `wdot` (nv,) and `multipliers` (nj,).
     - `work` (4,): work of drivers, work of loads, heat of modal damping, heat of dampers.
-    - `energies` (4,): kinetic, elastic, gravitational, of springs.
+    - `energies` (5,): kinetic, elastic, gravitational, of springs, and stored by force elements between frames.
     - `angles` (na,): continuous angles (radians).
     - `lost`: energy dissipated in impacts.
     - `states` (nz,): states of the force elements between frames.

@@ -185,11 +185,13 @@ def _groups(e: Equations) -> tuple[list[list[int]], list[np.ndarray], list[np.nd
     flat = e.flat
     near: list[set[int]] = [{b} for b in range(len(flat.modes))]
     touched: list[set[int]] = [set() for _ in near]
-    for r, (a, b) in enumerate(flat.marker_body[flat.row_markers].tolist()):
-        for one, other in ((a, b), (b, a)):
-            if one != GROUND:
-                near[one] |= {other} - {GROUND}
-                touched[one] |= {r} if r < flat.joint_rows else set()
+    of_row: list[set[int]] = [set() for _ in flat.row_kind]
+    for r, pair in zip(flat.term_row.tolist(), flat.marker_body[flat.term_markers].tolist(), strict=True):
+        of_row[r] |= {*pair} - {GROUND}
+    for r, bodies in enumerate(of_row):
+        for b in bodies:
+            near[b] |= bodies
+            touched[b] |= {r} if r < flat.joint_rows else set()
     groups: list[list[int]] = []
     taken: list[set[int]] = []
     for b, close in enumerate(near):

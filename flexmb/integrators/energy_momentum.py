@@ -7,7 +7,10 @@ middle axes,
 
     Ad(-D/2)^T p1 - Ad(D/2)^T p0 = h f,    p = M(eta) w,    D = h (w0 + w1) / 2,                                  (1)
 
-therefore preserves the momenta of a free body exactly, and the work on its rigid motion is `D . f = T1 - T0`.
+therefore preserves the momenta of a free body exactly, and the work on its rigid motion is `D . f = T1 - T0`. Joints,
+springs and bushings between free bodies preserve the sum of the linear momenta and of the angular momenta about a fixed
+point exactly. The mass centre of such bodies follows the linear momentum to second order only, and so does the angular
+momentum about it if the mass centre moves.
 
 - The elastic equations contain a discrete derivative (Gonzalez) of the kinetic energy with respect to eta.
 - The wrench of gravity follows from the exact integral of its potential over the step.
@@ -53,7 +56,7 @@ from flexmb.kernels.calls import (
 from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.mean_rows import quadrature
 from flexmb.kernels.steps.solve import INACTIVE
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.mechanism import Mechanism, refuse_velocity_rows
 from flexmb.results.result import Statistics
 from flexmb.spatial.layout import elastic_places, pose
 from flexmb.spatial.lie import skew
@@ -119,8 +122,10 @@ class _Step(NamedTuple):
 class EnergyMomentum(Method):
     """The energy-momentum scheme: order 2, fixed steps, absolute coordinates.
 
-    It preserves energy balance and momenta to round-off, at some milliseconds per step. Vibration that a step does not
-    resolve keeps its energy.
+    It preserves the energy balance, the linear momentum and the angular momentum about a fixed point to round-off, at
+    some milliseconds per step. The common mass centre of free bodies that joints, springs or bushings connect deviates
+    from a straight line in proportion to the square of the step; the angular momentum about this mass centre, if it
+    moves, deviates likewise. Vibration that a step does not resolve keeps its energy.
 
     Raises `IntegratorError` when no `step` is given.
     """
@@ -136,6 +141,7 @@ class EnergyMomentum(Method):
         self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
     ) -> "EnergyMomentumRun":
         assert self.step is not None
+        refuse_velocity_rows(mechanism, "The energy-momentum scheme")
         return EnergyMomentumRun(mechanism, start, self.step)
 
 
@@ -217,8 +223,8 @@ class EnergyMomentumRun:
         self.equations.angles[:] = self.equations.expected[:] = self._weightless.angles[:] = found.angles
 
     def _carried(self, found: _Balance, h: float) -> np.ndarray:
-        """The configuration at the end of a step relative to the ground. Unsupported mass centres move with their
-        momenta, so that the angular momentum is preserved too."""
+        """The configuration at the end of a step relative to the ground. The mass centres of bodies that nothing holds
+        move with their momenta, so that the angular momenta about them are preserved too."""
         travel, p1 = self._travel, self._linear(self._mass(found.q) @ found.w)
         moved = self._centres(found.q) - self._centres(self.q)
         return travel.carried(self._flown + 0.5 * travel.mean(found.q, p1) - moved / h, found.q, h)

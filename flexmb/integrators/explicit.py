@@ -24,6 +24,7 @@ class Explicit(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
+    integrates_states: ClassVar[bool] = True
 
     coordinates: Coordinates = "absolute"
 

@@ -47,13 +47,14 @@ class ExplicitAbsoluteRun:
         self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
     ) -> None:
         state = begin.state
-        self.equations = e = Equations(mechanism, state.q, state.angles)
+        self.equations = e = Equations(mechanism, state.q, state.angles, state.element_states)
         self.tolerance, self.end, self.fixed, self.pace = tolerance, end, step, pace
         self.t, self.q, self.v, self.weight = state.t, state.q.copy(), state.w.copy(), e.flat.weight
         self._wdot, self._multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
         self._size = step or first_step(state.w, begin.wdot, e.flat.weight, tolerance, end - state.t)
         self._steps = Steps()
         self._uniform = translations(e.flat.v_start)
+        self._states, self._largest = e.states.copy(), np.abs(e.states)  # of elements, and their largest values so far
 
     def prepare(self) -> None:
         """Compile the kernels before the integration is timed."""
@@ -63,6 +64,7 @@ class ExplicitAbsoluteRun:
     def now(self) -> Snapshot:
         """The motion at the end of the last step."""
         self.equations.expect()
+        self.equations.states[:] = self._states
         return self.equations.snapshot(self.t, self.q, self.v, self.work)
 
     def statistics(self, cpu: float) -> Statistics:
@@ -90,29 +92,39 @@ class ExplicitAbsoluteRun:
     def _step(self, h: float) -> float:
         """Attempt a step; returns its error relative to the tolerance.
 
-        The error is 0 for fixed steps and infinite if the step diverges. A step with an error above 1 is rejected.
+        The error is 0 for fixed steps and infinite if the step diverges. A step with an error above 1 is rejected. The
+        errors of the states of elements are relative to their largest values so far.
         """
-        nv, weight = len(self.v), self.weight
+        nv, weight, states = len(self.v), self.weight, self.equations.states
         theta, velocity, work = np.zeros((7, nv)), np.zeros((7, nv)), np.zeros((7, 4))
+        changing = np.zeros((7, len(states)))
         for stage in range(6):
             offset = h * (A[stage, :stage] @ theta[:stage]) if stage else np.zeros(nv)
             v = self.v + h * (A[stage, :stage] @ velocity[:stage]) if stage else self.v
             if self._runs_away(h, v):
                 return np.inf
+            states[:] = self._states + h * (A[stage, :stage] @ changing[:stage]) if stage else self._states
             theta[stage], velocity[stage], work[stage] = self._rates(self.t + C[stage] * h, offset, v)
+            changing[stage] = self._state_rates()
         moved, faster = h * (B @ theta[:6]), self.v + h * (B @ velocity[:6])
+        reached = self._states + h * (B @ changing[:6])
         if self._runs_away(h, faster):
             return np.inf
         error = 0.0
+        states[:] = reached
         if self.fixed is None:
             theta[6], velocity[6], _ = self._rates(self.t + h, moved, faster)
+            changing[6] = self._state_rates()
             error = float(
                 max((np.abs(h * (E @ theta)) * weight).max(), h * (np.abs(h * (E @ velocity)) * weight).max())
             )
-            error /= self.tolerance
+            scale = np.maximum(self._largest, np.abs(reached))
+            off = np.divide(np.abs(h * (E @ changing)), scale, out=np.zeros(len(scale)), where=scale > 0)
+            error = max(error, float(off.max(initial=0.0))) / self.tolerance
         if error > 1.0:
             return error
         self.t += h
+        self._states, self._largest = reached, np.maximum(self._largest, np.abs(reached))
         self.work = self.work + h * (B @ work[:6])
         self._take(moved, faster)
         self._steps.take(1, h)
@@ -129,6 +141,10 @@ class ExplicitAbsoluteRun:
         e.expect(moved)
         self.q, self.v = e.project(self.t, e.displaced(self.q, moved), faster, self._wdot, self._multipliers)
         e.keep_angles(e.mechanism.function_values(self.t))
+
+    def _state_rates(self) -> np.ndarray:
+        """The rates (nz,) of the states of elements where `_rates` was evaluated last."""
+        return self.equations.workspace.state_rates
 
     def _lost(self, h: float) -> FlexmbError:
         return self.equations.diverged(self.t, h, self.v)

@@ -11,6 +11,7 @@ from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
+from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.calls import (
     balance_rows,
     joint_exponential_rates,
@@ -24,7 +25,6 @@ from flexmb.kernels.calls import (
 )
 from flexmb.kernels.equations.articulated import make_articulated
 from flexmb.mechanism.compile import part_of
-from flexmb.mechanism.force_law import require_sound
 from flexmb.mechanism.mechanism import Mechanism
 
 
@@ -60,6 +60,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         """The motion at the end of the last step."""
         q, w, _ = self._placed(self._still, self.v)
         self.equations.expect()
+        self.equations.states[:] = self._states
         return self.equations.snapshot(self.t, q, w, self.work)
 
     def _placed(self, theta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -90,7 +91,8 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         q, w, _ = self._placed(theta, v)
         self._expect(t, w)
         functions = self.equations.mechanism.function_values(t)
-        none, powers = np.zeros(0), np.zeros(4)
+        none, powers, energies = np.zeros(0), np.zeros(4), np.zeros(5)
+        self._workspace.half[0], self._workspace.state_base[:] = 0.0, self.equations.states
         balance_rows(
             self._part,
             q,
@@ -101,11 +103,14 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
             self._kinematics,
             self._workspace,
             self._forces,
-            powers,
+            energies,
         )
         require_sound(self.equations.mechanism.calls)
         powers_of(self._part, functions, none, w, self._workspace, powers)
         return powers
+
+    def _state_rates(self) -> np.ndarray:
+        return self._workspace.state_rates
 
     def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         powers = self._act(t, theta, w) if self._acting else np.zeros(4)
@@ -118,14 +123,20 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
 
 
 def _require_open_tree(mechanism: Mechanism, free: int) -> None:
-    """Raises `IntegratorError` when a mechanism is not an open tree of rigid bodies on joints without drivers."""
+    """Raises `IntegratorError` when a mechanism is not an open tree of rigid bodies on joints without drivers or
+    relations."""
     flexible = [body.name for body in mechanism.bodies if body.is_flexible]
     driven = [j.name for j in mechanism.joints if any(mechanism.rows[r].function >= 0 for r in j.rows)]
+    related = [j.name for j in mechanism.joints if any(mechanism.rows[r].terms for r in j.rows)]
     closed = mechanism.joint_rows != 6 * len(mechanism.bodies) - free
-    for wrong, what in ((flexible, "flexible bodies"), (driven, "driven joints")):
+    for wrong, what in (
+        (flexible, "flexible bodies"),
+        (driven, "driven joints"),
+        (related, "relations between joints"),
+    ):
         if wrong:
             raise IntegratorError(
-                "Explicit steps in joint coordinates require rigid bodies on joints without drivers; "
+                "Explicit steps in joint coordinates require rigid bodies on joints without drivers and relations; "
                 f"{mechanism.name!r} has {what}: {', '.join(map(repr, wrong))}. Use coordinates='absolute', or "
                 "generalised-alpha."
             )

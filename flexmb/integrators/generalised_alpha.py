@@ -17,7 +17,7 @@ import numpy as np
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start, consistent_state, row_jacobian
-from flexmb.equations.projection import as_sparse, mass_weighted_projection
+from flexmb.equations.projection import as_sparse, mass_weighted_projection, velocity_rows
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
@@ -116,6 +116,8 @@ class GeneralisedAlpha(AdaptiveMethod):
     order: ClassVar[int] = 2
     hht: ClassVar[bool] = False
     integrates_states: ClassVar[bool] = True
+    holds_friction: ClassVar[bool] = True
+    updates_states: ClassVar[bool] = True
 
     rho_inf: float = 0.9
     coordinates: Coordinates = "absolute"
@@ -326,6 +328,7 @@ class GeneralisedAlphaRun:
             none = np.zeros_like(rate)
             local = (1 / 6 - scheme.beta - c / 2) * rate + self._commutator(motion.v, motion.vdot) / 12
             across = J @ self._placed(motion.pose, q, none, local, none)[1]
+            across[velocity_rows(flat)] = 0.0  # the velocities of the method satisfy these
             motion.v[:] += h * h * self._in_joints(q, mass_weighted_projection(J, across, flat))
             motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
 
@@ -471,7 +474,6 @@ class GeneralisedAlphaRun:
             pace=Pace((), state.t, target),
         )
         s = run.to(target)
-        s = s._replace(states=self.motion.states + (target - state.t) * self.motion.state_rates)
         self._steps.take(1, target - state.t)
         self._restart(replace(s.state, t=target), s.work, self.motion.last[SIZE])
 

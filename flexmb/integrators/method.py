@@ -43,6 +43,10 @@ class Method:
     """Order of the errors of positions in the step."""
     integrates_states: ClassVar[bool] = False
     """Whether states of force elements between frames (`System.force`) are integrated; otherwise they are refused."""
+    holds_friction: ClassVar[bool] = False
+    """Whether forces may depend on the reactions of the joints (`System.friction`); otherwise they are refused."""
+    updates_states: ClassVar[bool] = False
+    """Whether this includes laws that return new states instead of rates."""
     step: float | None = None
 
     def __post_init__(self) -> None:

@@ -25,6 +25,7 @@ from flexmb.kernels.equations import (
     articulated,
     displacement,
     elements,
+    friction,
     postprocess,
     rows,
     tree,
@@ -69,19 +70,21 @@ def _entry(function: Any, text: str) -> Callable[..., Any]:
 
 _record(
     CompiledModel,
-    d2="s0 marker_point load_wrench",
+    d2="s0 marker_point load_wrench friction_factors",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes",
     d4="marker_second",
-    i="joint_rows incident_size incident_most",
+    i="joint_rows velocity_rows incident_size incident_most",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind row_function "
-    "row_law row_angle element_row element_law element_updates element_state element_parameter element_last "
-    "angle_driver incident_start incident_row incident_side row_place envelope_start envelope_first load_marker "
-    "load_follower load_function",
-    i2="row_markers row_axes angle_markers",
+    "row_law row_angle term_row term_start term_kind term_axis term_angle element_row element_law element_record "
+    "element_updates element_state element_parameter element_last friction_row angle_driver incident_start "
+    "incident_term incident_side row_place envelope_start envelope_first load_marker load_follower load_function",
+    i2="row_markers row_axes term_markers friction_source angle_markers",
     b1="marker_moves marker_used",
 )
 _record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude rows")
-_record(Workspace, d2="wrenches seen answer Lrr six sixes", d3="Mrr Mre G tangents chol chol0")
+_record(
+    Workspace, d2="wrenches sliding_x sliding_change answer settling Lrr six sixes", d3="Mrr Mre G tangents chol chol0"
+)
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
 _record(
     articulated.Articulated,
@@ -111,12 +114,14 @@ displace = _entry(displacement.displace, "CompiledModel d1 d1 d1")
 # markers and rows
 place_markers = _entry(rows.place_markers, "CompiledModel d1 MarkerKinematics")
 all_rows = _entry(rows.all_rows, "CompiledModel d1 d2 d1 MarkerKinematics d1 d3")
-row_rates = _entry(rows.row_rates, "i2 i1 i1 d3 d1 d1")
+row_rates = _entry(rows.row_rates, "CompiledModel d3 d1 d1")
 add_turns = _entry(rows.add_turns, "CompiledModel d1 d d1")
 as_driven = _entry(rows.as_driven, "CompiledModel d2 d1")
 angles_at = _entry(rows.angles_at, "CompiledModel MarkerKinematics d1")
 angles_reached = _entry(rows.angles_reached, "CompiledModel d2 MarkerKinematics d1 d1")
 see = _entry(elements.see, "CompiledModel MarkerKinematics Workspace i d1")
+friction_bounds = _entry(friction.friction_bounds, "CompiledModel d1 d1")
+friction_change = _entry(friction.friction_change, "CompiledModel i d1 d1")
 element_tangents = _entry(elements.element_tangents, "CompiledModel d2 MarkerKinematics Workspace d")
 
 # equations of motion

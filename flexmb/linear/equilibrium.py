@@ -17,7 +17,7 @@ from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states
+from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_velocity_rows
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, polynomial
@@ -108,6 +108,8 @@ def equilibrium(
     """
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "An equilibrium")
+    refuse_friction(mechanism, "An equilibrium")
+    refuse_velocity_rows(mechanism, "An equilibrium")
     felt = vector(acceleration, "acceleration")
     if felt.any():
         mechanism = replace(mechanism, gravity=mechanism.gravity - felt)
@@ -135,6 +137,8 @@ def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilib
     """
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "An equilibrium")
+    refuse_friction(mechanism, "An equilibrium")
+    refuse_velocity_rows(mechanism, "An equilibrium")
     return _in_steps(_at_speed(mechanism, t), None, moving=True)
 
 
@@ -182,6 +186,8 @@ def _settled(motion: TimeFunction, t: float) -> float:
 def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equilibrium:
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "An equilibrium")
+    refuse_friction(mechanism, "An equilibrium")
+    refuse_velocity_rows(mechanism, "An equilibrium")
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = compiled(mechanism)

@@ -14,6 +14,7 @@ from flexmb.kernels.base.data import make_marker_kinematics
 from flexmb.kernels.calls import joint_poses, place_bodies, place_markers
 from flexmb.kernels.equations.tree import FREE
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import Mechanism
 
 AXES = ("x", "y", "z", "about x", "about y", "about z")
@@ -47,7 +48,7 @@ def is_tree(mechanism: Mechanism) -> bool:
 def joint_names(mechanism: Mechanism) -> tuple[str, ...]:
     """The names of the coordinates of the tree: "hinge about z", "rod eta 1"."""
     tree = tree_of(mechanism)
-    joints = {frozenset(joint.markers): joint.name for joint in mechanism.joints}
+    joints = {frozenset(joint.markers): joint.name for joint in mechanism.joints if joint.kind in JOINTS}
     names: list[str] = []
     for b, body in enumerate(mechanism.bodies):
         pair = frozenset((int(tree.parent[b]), int(tree.child[b])))

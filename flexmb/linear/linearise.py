@@ -18,7 +18,7 @@ from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.locking import at_state, require_no_events
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states
+from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_velocity_rows
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -190,6 +190,8 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
     else:
         mechanism = system.build() if isinstance(system, System) else system
         refuse_element_states(mechanism, "Linearisation")
+        refuse_friction(mechanism, "Linearisation")
+        refuse_velocity_rows(mechanism, "Linearisation")
     if state is None:
         require_no_events(mechanism)
         state = consistent_state(mechanism).state

@@ -16,7 +16,7 @@ from flexmb.errors import LinearError, MotionError
 from flexmb.kernels.base.data import ANGLE, CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states
+from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_velocity_rows
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result, followed_angles
@@ -105,6 +105,8 @@ def periodic_motion(
         raise LinearError(f"period must be positive and finite; found {period}.")
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "The search for a periodic motion")
+    refuse_friction(mechanism, "The search for a periodic motion")
+    refuse_velocity_rows(mechanism, "The search for a periodic motion")
     options = ({} if "method" in options else {"step": period / steps}) | options
     mechanism = replace(mechanism, initial=consistent_state(mechanism).state, start_rows=())
     own: bool | None = None
@@ -152,11 +154,13 @@ def is_autonomous(result: Result) -> bool:
 
 
 def _efforts(result: Result, asked: Callable[[float], np.ndarray]) -> np.ndarray:
-    """Efforts (rows, SAMPLES, n) of all force laws at states of a motion, at the times `asked(t)` (n,) of each."""
+    """Efforts (rows, SAMPLES, n) of all force laws at states of a motion, at the times `asked(t)` (n,) of each: those
+    of one coordinate, then the components of the wrenches of laws between frames (`_owners`)."""
     mechanism, times = result.mechanism, result.t
     ruled = [(r, row) for r, row in enumerate(mechanism.rows) if row.law >= 0]
-    found = np.zeros((len(ruled), SAMPLES, len(asked(times[0]))))
-    for i, k in enumerate(np.linspace(0, len(times) - 1, SAMPLES).astype(int)) if ruled else ():
+    owners = _owners(mechanism)
+    found = np.zeros((len(owners), SAMPLES, len(asked(times[0]))))
+    for i, k in enumerate(np.linspace(0, len(times) - 1, SAMPLES).astype(int)) if owners else ():
         e = Equations(mechanism, result.q[k], result.state(int(k)).angles)
         e.residual(mechanism.function_values(times[k]), result.q[k], result.w[k], result.wdot[k], result.multipliers[k])
         for j, (r, row) in enumerate(ruled):
@@ -168,7 +172,16 @@ def _efforts(result: Result, asked: Callable[[float], np.ndarray]) -> np.ndarray
             found[j, i] = [law(float(t), x, rate) for t in asked(float(times[k]))]
             if law.failure is not None:
                 raise law.failure
+        for j in range(len(mechanism.frame_forces)):
+            first = len(ruled) + 6 * j
+            found[first : first + 6, i] = e.law_over_time(j, asked(float(times[k]))).T
     return found
+
+
+def _owners(mechanism: Mechanism) -> list[str]:
+    """The names of the elements to which the rows of `_efforts` belong."""
+    scalar = [mechanism.laws[row.law].name for row in mechanism.rows if row.law >= 0]
+    return scalar + [force.name for force in mechanism.frame_forces for _ in range(6)]
 
 
 def _require_period(result: Result, period: float) -> None:
@@ -190,9 +203,9 @@ def _require_period(result: Result, period: float) -> None:
         if np.abs(change).max() > REPEATED * (np.ptp(now) or np.abs(now).max()):
             _refuse_period(mechanism, period, f"the function of time {function.description!r}")
     efforts = _efforts(result, lambda t: np.array([t, t + period]))
-    for row, effort in zip([row for row in mechanism.rows if row.law >= 0], efforts, strict=True):
+    for name, effort in zip(_owners(mechanism), efforts, strict=True):
         if np.ptp(effort, axis=1).max() > REPEATED * np.abs(effort).max():
-            _refuse_period(mechanism, period, f"the law of {mechanism.laws[row.law].name!r}")
+            _refuse_period(mechanism, period, f"the law of {name!r}")
 
 
 def _refuse_period(mechanism: Mechanism, period: float, what: str) -> None:

@@ -7,7 +7,16 @@ import numpy as np
 from fem.renamed import refuse_old_names
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import inverse_moments, rigid_mass
-from flexmb.kernels.base.data import ANGLE, FIRST_ORDER, GROUND, SECOND_ORDER, CompiledModel
+from flexmb.kernels.base.data import (
+    ANGLE,
+    DOT,
+    FIRST_ORDER,
+    GROUND,
+    SECOND_ORDER,
+    TRANSLATION,
+    VELOCITY_KINDS,
+    CompiledModel,
+)
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_of
@@ -86,7 +95,9 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
     rows, loads, markers = mechanism.rows, mechanism.loads, mechanism.markers
     elements = [force for force in mechanism.frame_forces if force.name in mechanism.force_elements]
     first = [mechanism.force_elements[force.name][0] for force in elements]
-    elimination = elimination_of([[markers[k].body for k in row.markers] for row in rows], modes, first)
+    terms = _terms(mechanism)
+    pairs = [[markers[k].body for k in pair] for pair in terms["term_markers"].tolist()]
+    elimination = elimination_of(pairs, terms["term_row"].tolist(), modes, first)
     return pointed(
         CompiledModel(
             gravity=np.array(mechanism.gravity, dtype=float),
@@ -117,9 +128,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             marker_point=np.array([m.point for m in markers]).reshape(-1, 3),
             marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
             marker_moves=marker_rows.any(axis=(1, 2)) | (second_of >= 0),
-            marker_used=np.isin(
-                np.arange(len(markers)), [*(k for row in rows for k in row.markers), *(x.marker for x in loads)]
-            ),
+            marker_used=np.isin(np.arange(len(markers)), [*terms["term_markers"].ravel(), *(x.marker for x in loads)]),
             marker_rows=marker_rows,
             marker_second_of=second_of,
             marker_second=np.array(second).reshape(len(second), 6, mmax, mmax),
@@ -133,12 +142,16 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             row_offset=np.array([r.offset for r in rows], dtype=float),
             element_row=np.array(first, dtype=np.int64),
             element_law=np.array([force.call.address for force in elements], dtype=np.int64),
+            element_record=np.array([force.call.record for force in elements], dtype=np.int64),
             element_updates=np.array([force.call.law.updates for force in elements], dtype=np.int64),
             element_state=_starts([len(force.initial) for force in elements]),
             element_parameter=_starts([len(force.parameters) for force in elements]),
             element_parameters=np.array([x for force in elements for x in force.parameters], dtype=float),
             joint_rows=mechanism.joint_rows,
+            **_frictions(mechanism),
+            velocity_rows=sum(row.kind in VELOCITY_KINDS for row in rows),
             **_angles(mechanism),
+            **terms,
             **elimination,
             load_marker=np.array([x.marker for x in loads], dtype=np.int64),
             load_follower=np.array([int(x.follower) for x in loads], dtype=np.int64),
@@ -152,6 +165,23 @@ def _starts(sizes: list[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
+def _frictions(mechanism: Mechanism) -> dict[str, Any]:
+    """The entries of dry friction in the joints that are there."""
+    there = {joint.name for joint in mechanism.joints}
+    acting = [f for f in mechanism.frictions if f.name in mechanism.force_elements and f.joint in there]
+    sources = []
+    for friction in acting:
+        own = {(mechanism.rows[r].kind, mechanism.rows[r].axes): r for r in mechanism.joint(friction.joint).rows}
+        keys = [*((TRANSLATION, (i, 0)) for i in range(3)), (DOT, (0, 2)), (DOT, (1, 2))]
+        sources.append([own.get(key, -1) for key in keys])
+    return {
+        "friction_row": np.array([mechanism.force_elements[f.name][0] for f in acting], dtype=np.int64),
+        "friction_source": np.array(sources, dtype=np.int64).reshape(-1, 5),
+        "friction_factors": np.array([f.factors for f in acting], dtype=float).reshape(-1, 4),
+        "friction_direction": np.array([f.direction for f in acting], dtype=float),
+    }
+
+
 def _angles(mechanism: Mechanism) -> dict[str, Any]:
     """The entries for angles: their markers and axes, the angle of each row, and the joint equation that prescribes
     each."""
@@ -160,7 +190,7 @@ def _angles(mechanism: Mechanism) -> dict[str, Any]:
     of_row = np.array([number[r.markers] if r.kind == ANGLE else -1 for r in mechanism.rows], dtype=np.int64)
     driver = np.full(len(pairs), -1)
     for r in range(mechanism.joint_rows):
-        if of_row[r] >= 0:
+        if of_row[r] >= 0 and not mechanism.rows[r].terms:
             driver[of_row[r]] = r
     axes = [[mechanism.markers[k].axes[:, 2] for k in pair] for pair in pairs]
     return {
@@ -168,6 +198,24 @@ def _angles(mechanism: Mechanism) -> dict[str, Any]:
         "angle_markers": np.array(pairs, dtype=np.int64).reshape(-1, 2),
         "angle_driver": driver,
         "angle_axes": np.array(axes, dtype=float).reshape(-1, 2, 3),
+    }
+
+
+def _terms(mechanism: Mechanism) -> dict[str, Any]:
+    """The entries for the terms of rows: the own coordinate of each row, then the further terms of relations."""
+    rows, pairs = mechanism.rows, mechanism.turning
+    further = [term for row in rows for term in row.terms]
+    counts = [len(row.terms) for row in rows]
+    return {
+        "term_row": np.concatenate([np.arange(len(rows)), np.repeat(np.arange(len(rows)), counts)]).astype(np.int64),
+        "term_markers": np.array([x.markers for x in rows] + [x.markers for x in further], dtype=np.int64).reshape(
+            -1, 2
+        ),
+        "term_start": _starts(counts),
+        "term_kind": np.array([x.kind for x in further], dtype=np.int64),
+        "term_axis": np.array([x.axis for x in further], dtype=np.int64),
+        "term_factor": np.array([x.factor for x in further], dtype=float),
+        "term_angle": np.array([pairs.index(x.markers) if x.kind == ANGLE else -1 for x in further], dtype=np.int64),
     }
 
 
@@ -195,11 +243,23 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
     whole = [e for e, r in enumerate(flat.element_row.tolist()) if r in places]
     if whole and len(whole) < len(flat.element_row):
         raise ValueError("Rows of some frame forces only cannot be evaluated: states belong to all.")
+    counts = np.diff(flat.term_start)[rows]
+    further = [x for r in rows for x in range(flat.term_start[r], flat.term_start[r + 1])]
+    numbers = np.concatenate([rows, len(flat.row_kind) + np.array(further, dtype=np.int64)]).astype(np.int64)
+    values["term_markers"] = np.ascontiguousarray(flat.term_markers[numbers])
+    values["term_row"] = np.concatenate([np.arange(len(rows)), np.repeat(np.arange(len(rows)), counts)]).astype(
+        np.int64
+    )
+    values["term_start"] = _starts(counts.tolist())
+    for name in ("term_kind", "term_axis", "term_factor", "term_angle"):
+        values[name] = np.ascontiguousarray(values[name][further])
     values["element_row"] = np.array([places[flat.element_row[e]] for e in whole], dtype=np.int64)
+    values["friction_row"] = flat.friction_row[:0]  # sliding joints are evaluated together with their reactions
     used = np.zeros(len(flat.marker_body), dtype=bool)
-    used[values["row_markers"].ravel()] = used[values["load_marker"]] = True
+    used[values["term_markers"].ravel()] = used[values["load_marker"]] = True
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)
     values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
+    values["velocity_rows"] = int(np.isin(values["row_kind"], VELOCITY_KINDS).sum())
     return pointed(CompiledModel(**values))
 
 

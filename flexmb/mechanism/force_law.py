@@ -3,8 +3,7 @@ names for model files."""
 
 import ctypes
 import math
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -12,26 +11,23 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from jaxtyping import Float
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from fem.renamed import refuse_old_names
 from flexmb.errors import LawError
-from flexmb.kernels.base.call import KNOWN
+from flexmb.kernels.base.law_call import LawCall, stored
 
 SIGNATURE = "float64(float64, float64, float64)"
 
 Effort = Callable[[float, float, float], float]
-E = TypeVar("E", bound=Callable[..., float])
-_REGISTERED: dict[str, Effort] = {}
-LAWS: Mapping[str, Effort] = MappingProxyType(_REGISTERED)
+E = TypeVar("E", bound=Callable[..., Any])
+_REGISTERED: dict[str, Any] = {}
+LAWS: Mapping[str, Any] = MappingProxyType(_REGISTERED)
 """Registered laws by name."""
 
 
 def register_law(name: str) -> Callable[[E], E]:
-    """Decorator that registers a function `effort(t, x, xdot)`, compiled or not, for motors in model files: `law =
-    "name"`.
+    """Decorator that registers a function `effort(t, x, xdot)`, compiled or not, or a law between two frames
+    (`flexmb.law`) for model files: `law = "name"`.
 
     Model files refer to laws by name only; they contain no code. Raises `LawError` when the name is taken or empty, or
     when the decorated object is not a function.
@@ -52,10 +48,11 @@ def register_law(name: str) -> Callable[[E], E]:
 def _home(effort: Effort) -> tuple[str, str]:
     """Module and name of a function, by which two definitions from repeated runs of a file are recognised as the
     same."""
-    return getattr(effort, "__module__", ""), getattr(effort, "__qualname__", repr(effort))
+    function = getattr(effort, "function", effort)  # of a law between frames
+    return getattr(function, "__module__", ""), getattr(function, "__qualname__", repr(function))
 
 
-class ForceLaw:
+class ForceLaw(LawCall):
     """A force law `effort = function(t, x, xdot)`, for instance a controller, a nonlinear spring or regularised
     friction.
 
@@ -75,12 +72,9 @@ class ForceLaw:
     def __init__(
         self, function: Callable[[float, float, float], float], name: str, *, interpreted: bool = False
     ) -> None:
+        super().__init__(name, 3)
         self.function: Any = function
-        self.name = name
         self.interpreted = interpreted
-        self.stopped: BaseException | None = None
-        self._failure: LawError | None = None
-        self._refused = np.zeros(4)  # compiled functions: 1 after a failure, then its arguments
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _law, (self.function, self.name, self.interpreted)
@@ -121,19 +115,8 @@ class ForceLaw:
         except Exception as error:
             raise LawError(f"The law of {self.name!r} failed: {type(error).__name__}: {error}") from error
 
-    def forget(self) -> None:
-        """Clear recorded failures at the beginning of a run."""
-        self.stopped = self._failure = None
-        self._refused[:] = 0.0
-
-    @property
-    def failure(self) -> LawError | None:
-        """The error of the last failed evaluation, which may belong to a rejected trial step; None if none failed."""
-        if self._refused[0]:
-            _, t, x, xdot = self._refused.tolist()
-            self._refused[0] = 0.0
-            self(t, x, xdot)  # evaluate again in Python, where the exception can be caught
-        return self._failure
+    def _repeat(self, arguments: np.ndarray) -> None:
+        self(*arguments.tolist())
 
     @cached_property
     def _callback(self) -> Any:
@@ -154,10 +137,7 @@ class ForceLaw:
     @property
     def address(self) -> int:
         """Address of the function for compiled code, valid during the lifetime of this object."""
-        address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        KNOWN[address] = self
-        listen()
-        return address
+        return self._known(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
 
 
 def _law(function: Callable[[float, float, float], float], name: str, interpreted: bool) -> ForceLaw:
@@ -166,21 +146,6 @@ def _law(function: Callable[[float, float, float], float], name: str, interprete
 
 def _where(t: float, x: float, xdot: float) -> str:
     return f"t = {t:.6g}, x = {x:.6g}, xdot = {xdot:.6g}"
-
-
-@intrinsic
-def _stored(typingctx: Any, address: Any, value: Any) -> Any:
-    """Store a number at an address."""
-
-    def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store(arguments[1], builder.inttoptr(arguments[0], ir.DoubleType().as_pointer()))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.float64), make
-
-
-stored: Any = _stored
-"""`stored(address, value)` stores a number at an address, in compiled code."""
 
 
 def _guarded(function: Any, refused: int) -> Any:
@@ -201,44 +166,6 @@ def _guarded(function: Any, refused: int) -> Any:
         return effort
 
     return numba.cfunc(SIGNATURE)(call)
-
-
-def require_sound(laws: Iterable[Any]) -> None:
-    """Raise the exception that interrupted one of the laws: `KeyboardInterrupt` or `SystemExit`."""
-    for law in laws:
-        if law.stopped is not None:
-            error, law.stopped = law.stopped, None
-            raise error
-
-
-_listening: Callable[[Any], Any] | None = None
-
-
-def listen() -> None:
-    """Install a hook for exceptions that ctypes discards: those raised by a signal before the first line of
-    `ForceLaw.__call__`.
-
-    Python reports them only to `sys.unraisablehook`, together with the object that was called.
-    """
-    global _listening
-    if sys.unraisablehook is _listening:
-        return
-    before = sys.unraisablehook
-
-    def hear(dropped: Any) -> None:
-        law: Any = next((law for law in list(KNOWN.values()) if _called(law, dropped)), None)
-        if law is not None:
-            law.stopped = law.stopped or dropped.exc_value
-        else:
-            before(dropped)
-
-    sys.unraisablehook = _listening = hear
-
-
-def _called(law: Any, dropped: Any) -> bool:
-    """Whether an exception was discarded in a call of `law`; Python 3.13 and later names the law only in the
-    message."""
-    return dropped.object is law or (dropped.object is None and repr(law) in (dropped.err_msg or ""))
 
 
 refuse_old_names(__name__)

@@ -15,8 +15,7 @@ from jaxtyping import Float
 
 from fem.errors import unknown_name
 from flexmb.errors import LawError
-from flexmb.kernels.base.call import KNOWN
-from flexmb.mechanism.force_law import listen, stored
+from flexmb.kernels.base.law_call import LawCall, stored
 
 
 class Relative(NamedTuple):
@@ -44,8 +43,9 @@ class FrameLaw:
 
     `function(t, relative, states, parameters, wrench, rates)` writes the force `wrench[:3]` and the moment `wrench[3:]`
     on frame `b`, at its origin and in axes of frame `a`, and the rates of the states, or with `updates` the states at
-    the end of the step. It may return the energy that the element stores. `relative` is a `Relative`; `states` (ns,)
-    and `parameters` (np,) must not be changed.
+    the end of the step. It may return the energy that the element stores; what the element takes from the bodies and
+    does not store is then heat in the ledger, and otherwise all that it gives is work. `relative` is a `Relative`;
+    `states` (ns,) and `parameters` (np,) must not be changed.
 
     Call the law with values of its `parameters`, by name, to bind them: `law(stiffness=1e6)`.
     """
@@ -81,6 +81,21 @@ class FrameLaw:
             start = dict(zip(self.states, initial, strict=True))
         begin = tuple(_finite(x, f"the initial value of {n!r} of the law {self.name!r}") for n, x in start.items())
         return BoundLaw(self, numbers, begin)
+
+    @cached_property
+    def entry(self) -> Any:
+        """The compiled call of the law, which all its elements share; None for a function that only Python can call.
+
+        Raises `LawError` when a function of `numba.njit` cannot be compiled for these arguments.
+        """
+        function = self.function
+        try:
+            compiled = function if hasattr(function, "py_func") else numba.njit(function)
+            return _compiled(compiled, len(self.states), len(self.parameters))
+        except numba.core.errors.NumbaError as error:
+            if hasattr(function, "py_func"):
+                raise LawError(f"The law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}") from None
+            return None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Laws of modules travel by their names: the decorator has taken the place of the function there."""
@@ -170,25 +185,23 @@ def law(
     return keep if function is None else keep(function)
 
 
-class FrameLawCall:
-    """The call of a frame law by an element: compiled or in Python, with a record of failures.
-
-    Exceptions do not propagate through compiled code. A failed evaluation returns NaN, at which the step fails, and is
-    repeated in Python for its cause.
-    """
+class FrameLawCall(LawCall):
+    """The call of a frame law by an element: compiled or in Python. Elements of one law share its compiled code."""
 
     def __init__(self, law: FrameLaw, element: str) -> None:
-        self.law, self.name = law, element
-        self.stopped: BaseException | None = None
-        self._failure: LawError | None = None
-        ns, count = len(law.states), len(law.parameters)
-        self._refused = np.zeros(2 + 18 + ns + count)  # compiled: 1 after a failure, then its arguments
+        super().__init__(element, 1 + 18 + len(law.states) + len(law.parameters))
+        self.law = law
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrameLawCall, (self.law, self.name)
 
-    def __call__(self, t: float, seen: Any, states: Any, parameters: Any, out: Any) -> None:
-        """Evaluate the law in Python; `out` (7 + ns,) receives the wrench, the energy and rates or new states."""
+    def __call__(self, record: int, t: float, seen: Any, states: Any, parameters: Any, out: Any) -> None:
+        """The call by compiled code, with the arguments of `ENTRY`."""
+        self.evaluate(t, seen, states, parameters, out)
+
+    def evaluate(self, t: float, seen: Any, states: Any, parameters: Any, out: Any) -> None:
+        """Evaluate the law in Python; `out` (7 + ns,) receives the wrench, the energy (NaN if the law does not tell it)
+        and rates or new states."""
         ns, count = len(self.law.states), len(self.law.parameters)
         arrays = [
             x[:n] if isinstance(x, np.ndarray) else np.ctypeslib.as_array(x, (n,)) if n else np.zeros(0)
@@ -199,10 +212,10 @@ class FrameLawCall:
         if self.stopped is not None:
             answer[:] = np.nan
             return
+        energy = None
         try:
-            function = getattr(self.law.function, "py_func", self.law.function)
-            energy = function(t, _relative(motion), z.copy(), p.copy(), answer[:6], answer[7:])
-            answer[6] = 0.0 if energy is None else float(energy)
+            energy = self.law.function(t, _relative(motion), z, p, answer[:6], answer[7:])
+            answer[6] = 0.0 if energy is None else energy
         except Exception as error:
             self._failure = LawError(
                 f"The law of {self.name!r} failed at {self._where(t, motion, z)}: {type(error).__name__}: {error}."
@@ -220,10 +233,17 @@ class FrameLawCall:
                 f"{self._where(t, motion, z)}."
             )
             answer[:] = np.nan
+        if energy is None:
+            answer[6] = np.nan
 
     def _where(self, t: float, motion: np.ndarray, z: np.ndarray) -> str:
         own = f", states {z.tolist()}" if len(z) else ""
         return f"t = {t:.6g}, d = {motion[:3].tolist()}, v = {motion[12:15].tolist()}{own}"
+
+    def _repeat(self, arguments: np.ndarray) -> None:
+        ns = len(self.law.states)
+        motion, z, p = np.split(arguments[1:], [18, 18 + ns])
+        self.evaluate(float(arguments[0]), motion, z, p, np.zeros(7 + ns))
 
     def over(
         self,
@@ -236,56 +256,34 @@ class FrameLawCall:
         found = np.zeros((len(times), 7 + len(states)))
         for k, t in enumerate(times):
             self.forget()
-            self(float(t), seen, states, parameters, found[k])
+            self.evaluate(float(t), seen, states, parameters, found[k])
             if error := self.stopped or self._failure:
                 raise error
         return found[:, :6]
 
-    def forget(self) -> None:
-        """Clear recorded failures at the beginning of a run."""
-        self.stopped = self._failure = None
-        self._refused[:] = 0.0
-
-    @property
-    def failure(self) -> LawError | None:
-        """The error of the last failed evaluation, which may belong to a rejected trial step; None if none failed."""
-        if self._refused[0]:
-            ns = len(self.law.states)
-            self._refused[0] = 0.0
-            t, motion = float(self._refused[1]), self._refused[2:20].copy()
-            z, p = self._refused[20 : 20 + ns].copy(), self._refused[20 + ns :].copy()
-            self(t, motion, z, p, np.zeros(7 + ns))  # in Python, where the exception can be caught
-        return self._failure
-
     @cached_property
     def _callback(self) -> Any:
-        function = self.law.function
-        try:
-            compiled = function if hasattr(function, "py_func") else numba.njit(function)
-            made = _guarded(compiled, len(self.law.states), len(self.law.parameters), self._refused.ctypes.data)
-        except numba.core.errors.NumbaError as error:
-            if hasattr(function, "py_func"):
-                raise LawError(f"The law of {self.name!r} cannot be compiled: {str(error).splitlines()[0]}") from None
-            pointer = ctypes.POINTER(ctypes.c_double)
-            return ctypes.CFUNCTYPE(None, ctypes.c_double, *[pointer] * 4)(self)
-        return made.ctypes
+        if self.law.entry is not None:
+            return self.law.entry.ctypes
+        pointer = ctypes.POINTER(ctypes.c_double)
+        return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[pointer] * 4)(self)
 
     @property
     def address(self) -> int:
         """Address of the function for compiled code, valid during the lifetime of this object."""
-        address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        KNOWN[address] = self
-        listen()
-        return address
+        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
 
 def _relative(motion: Float[np.ndarray, "18"]) -> Relative:
     return Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])
 
 
-def _guarded(function: Any, ns: int, count: int, refused: int) -> Any:
-    """A compiled call that returns NaN if `function` raises or returns a number that is not finite; it then stores 1
-    and the arguments at the address `refused`."""
+def _compiled(function: Any, ns: int, count: int) -> Any:
+    """A compiled call of `function` for compiled code (`call_frame_law`).
+
+    It returns NaN if `function` raises or returns a number that is not finite, and stores 1 and the arguments in the
+    record at the address `record`.
+    """
     array = numba.types.Array(numba.float64, 1, "C")
     square = numba.types.Array(numba.float64, 2, "C")
     motion = numba.types.NamedTuple((array, square, array, array), Relative)
@@ -293,14 +291,14 @@ def _guarded(function: Any, ns: int, count: int, refused: int) -> Any:
     function.compile(signature)
     silent = function.overloads[signature].signature.return_type == numba.types.none
 
-    @numba.njit
+    @numba.njit(inline="always")
     def evaluated(t: Any, relative: Any, z: Any, p: Any, wrench: Any, rates: Any) -> Any:
         if silent:
             function(t, relative, z, p, wrench, rates)
             return 0.0
         return function(t, relative, z, p, wrench, rates)
 
-    def call(t: Any, seen: Any, states: Any, parameters: Any, out: Any) -> None:
+    def call(record: Any, t: Any, seen: Any, states: Any, parameters: Any, out: Any) -> None:
         motion = numba.carray(seen, 18)
         z, p, answer = numba.carray(states, ns), numba.carray(parameters, count), numba.carray(out, 7 + ns)
         for k in range(7 + ns):
@@ -313,18 +311,21 @@ def _guarded(function: Any, ns: int, count: int, refused: int) -> Any:
         total = 0.0
         for k in range(7 + ns):
             total += answer[k]
+        if silent:
+            answer[6] = np.nan
         if not np.isfinite(total):
             answer[0] = np.nan
-            stored(refused, 1.0)
-            stored(refused + 8, t)
+            stored(record, 1.0)
+            stored(record + 8, t)
             for k in range(18):
-                stored(refused + 16 + 8 * k, motion[k])
+                stored(record + 16 + 8 * k, motion[k])
             for k in range(ns):
-                stored(refused + 160 + 8 * k, z[k])
+                stored(record + 160 + 8 * k, z[k])
             for k in range(count):
-                stored(refused + 160 + 8 * ns + 8 * k, p[k])
+                stored(record + 160 + 8 * ns + 8 * k, p[k])
 
-    return numba.cfunc(SIGNATURE_TYPE)(call)
+    return numba.cfunc(ENTRY)(call)
 
 
-SIGNATURE_TYPE = numba.types.void(numba.float64, *[numba.types.CPointer(numba.float64)] * 4)
+ENTRY = numba.types.void(numba.int64, numba.float64, *[numba.types.CPointer(numba.float64)] * 4)
+"""The record of failures, the time, relative motion, states, parameters, and the answer."""

@@ -1,10 +1,12 @@
 """The kinds of joints, as records of their equations. Users can register further kinds.
 
 A joint connects two markers `a` and `b`. With the position `d` of `b` relative to `a` and the relative rotation
-`S = R_a^T R_b`, both resolved in marker `a`, it is a set of scalar equations of two types:
+`S = R_a^T R_b`, both resolved in marker `a`, it is a set of scalar equations of three types:
 
 - `("translation", i)`: `d_i` is prescribed (zero unless driven);
-- `("dot", i, j)`: `S_ij = 0`, so that axis `i` of marker `a` is perpendicular to axis `j` of marker `b`.
+- `("dot", i, j)`: `S_ij = 0`, so that axis `i` of marker `a` is perpendicular to axis `j` of marker `b`;
+- `("twist",)`: `S` is the shortest rotation that takes the z axis of `a` to that of `b`, without a rotation about them.
+  Shafts along these axes then turn at the same speed whatever their angle is.
 
 The axis of the joint is the z axis of both markers. In the universal joint, axis x is fixed in `a` and axis y in `b`.
 As the equations depend on relative quantities only, their Jacobian in body-frame velocities does not change in a rigid
@@ -40,8 +42,8 @@ class JointKind:
         for equation in self.equations:
             if not isinstance(equation, tuple) or equation not in _BLOCKED:
                 raise JointError(
-                    f'Joint kind {self.name!r}: an equation is ("translation", i) or ("dot", i, j) with axes i != j '
-                    f"among 0, 1, 2; found {equation!r}."
+                    f'Joint kind {self.name!r}: an equation is ("translation", i), ("twist",) or ("dot", i, j) with '
+                    f"axes i != j among 0, 1, 2; found {equation!r}."
                 )
         if not self.equations or len(self.free_axes) != 6 - len(self.equations):
             raise JointError(
@@ -87,6 +89,11 @@ class JointKind:
         return tuple(motion for motion, allowed in open_.items() if allowed)
 
     @property
+    def bends(self) -> bool:
+        """Whether the joint connects two shafts at an angle, the z axes of its markers, which turn alike."""
+        return ("twist",) in self.equations
+
+    @property
     def holds_point(self) -> bool:
         """Whether a point of one body coincides with a point of the other."""
         return all(k > 2 for k in self.free_axes)
@@ -97,8 +104,10 @@ class JointKind:
         return not self.free_axes
 
 
-_BLOCKED = {("translation", i): i for i in range(3)} | {
-    ("dot", i, j): 6 - i - j for i in range(3) for j in range(3) if i != j
+_BLOCKED: dict[tuple, int] = {
+    **{("translation", i): i for i in range(3)},
+    **{("dot", i, j): 6 - i - j for i in range(3) for j in range(3) if i != j},
+    ("twist",): 5,
 }
 """The axis of [translation, rotation] that each equation blocks: axes `i` and `j` remain perpendicular if there is no
 rotation about the third."""
@@ -112,7 +121,10 @@ _TAKEN = {
     "prescribed": "a prescribed motion",
     "locked": "a locked coordinate",
     "event": "a coordinate that an event locks",
-}
+    "distance": "a rod without mass",
+    "rolling": "a wheel that rolls without slip",
+    "knife-edge": "a place that moves along its heading",
+} | dict.fromkeys(("gear", "rack", "screw", "differential", "relation"), "a relation between joints")
 _REGISTERED: dict[str, JointKind] = {}
 JOINTS: Mapping[str, JointKind] = MappingProxyType(_REGISTERED)
 """All kinds of joints by name."""
@@ -141,6 +153,8 @@ for _kind in (
     JointKind("universal", (*_POINT, ("dot", 0, 1)), second_axis=True),
     JointKind("planar", (("translation", 2), *_ALIGNED)),
     JointKind("point-on-line", _ON_AXIS),
+    JointKind("point-on-plane", (("translation", 2),)),
+    JointKind("constant-velocity", (*_POINT, ("twist",))),
 ):
     register_joint(_kind)
 

@@ -1,12 +1,12 @@
 """Variants of a mechanism with locked joint coordinates and removed joints."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fem.renamed import refuse_old_names
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE
-from flexmb.mechanism.joints import joint_dof
+from flexmb.mechanism.joints import JOINTS, joint_dof
 from flexmb.mechanism.mechanism import Joint, Mechanism, Row, driver_row, require_state
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, constant
@@ -81,9 +81,17 @@ def with_locked_joints(
     return replace(made, initial=replace(mechanism.initial, angles=angles))
 
 
+def with_sliding(mechanism: Mechanism, sliding: Mapping[str, float]) -> Mechanism:
+    """The mechanism whose joints with dry friction slide in the directions `sliding`; those without do not slide."""
+    if not mechanism.frictions:
+        return mechanism
+    frictions = tuple(replace(f, direction=float(sliding.get(f.name, 0.0))) for f in mechanism.frictions)
+    return replace(mechanism, frictions=frictions)
+
+
 def in_force(mechanism: Mechanism, topology: Topology) -> Mechanism:
-    """The mechanism with the topology of a state: with the locks and contacts of `topology`, and without the released
-    joints.
+    """The mechanism with the topology of a state: with the locks, contacts and sliding directions of `topology`, and
+    without the released joints.
 
     `mechanism` is that of a result. It may be any mechanism if no event has changed the topology, or if events have
     only released joints.
@@ -96,10 +104,11 @@ def in_force(mechanism: Mechanism, topology: Topology) -> Mechanism:
             f"{mechanism.name!r} has no equations for the locks and contacts of this state ({topology}). Use "
             "result.mechanism of the result to which the state belongs."
         )
+    mechanism = with_sliding(mechanism, topology.sliding)
     without = {joint.name for joint in mechanism.joints if joint.name in topology.released} | events.keys()
     if not without:
         return mechanism
-    moving = {joint.markers: joint.name for joint in mechanism.joints if joint.kind != EVENT}
+    moving = {joint.markers: joint.name for joint in mechanism.joints if joint.kind in JOINTS}
     locked = []
     for name in (name for name in events if name in topology.locked):
         dof = "rotation" if mechanism.rows[events[name].rows[0]].kind == ANGLE else "translation"

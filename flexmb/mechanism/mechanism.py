@@ -13,7 +13,7 @@ from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import FrameLawCall
 from flexmb.mechanism.joints import turns
@@ -49,10 +49,22 @@ class Marker:
 
 
 @dataclass(frozen=True, eq=False)
+class Term:
+    """A further coordinate of a joint equation, times a factor: a displacement along `axis` of the first marker, or the
+    angle about its z axis."""
+
+    kind: int
+    markers: tuple[int, int]
+    axis: int
+    factor: float
+
+
+@dataclass(frozen=True, eq=False)
 class Row:
     """A scalar relation between two markers: a joint equation or a force element.
 
-    A joint equation may have a function of time. A force element has stiffness, damping, a free length or angle
+    A joint equation keeps its coordinate, plus the `terms` of a relation between joints, at the value of its function
+    of time or, without one, at `offset`. A force element has stiffness, damping, a free length or angle
     (`offset`), an effort as a function of time and a law; `function` and `law` are indices, -1 for none.
     """
 
@@ -64,6 +76,7 @@ class Row:
     damping: float = 0.0
     offset: float = 0.0
     law: int = -1
+    terms: tuple[Term, ...] = ()
 
 
 def driver_row(markers: tuple[int, int], dof: str, function: int = -1) -> Row:
@@ -96,6 +109,30 @@ class FrameForce:
     call: FrameLawCall
     parameters: tuple[float, ...] = ()
     initial: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Dry friction in the free motion `dof` of a `joint`. Its row is `Mechanism.force_elements[name]`.
+
+    - `factors`: (radial, axial, reciprocal span, constant) of the largest effort while it slides; see
+      flexmb/kernels/equations/friction.py.
+
+    - `static`: the largest effort while it sticks, relative to the effort while it slides; at least one.
+    - `direction`: the sign of the sliding rate, 0 while the joint does not slide.
+    """
+
+    name: str
+    joint: str
+    dof: str
+    factors: tuple[float, float, float, float]
+    static: float = 1.0
+    direction: float = 0.0
+
+    @property
+    def stuck(self) -> str:
+        """Name of the joint equation that holds the coordinate while the joint sticks."""
+        return f"{self.name} sticks"
 
 
 @renamed(follows="follower")
@@ -137,6 +174,7 @@ class Mechanism:
     start_rows: tuple[tuple[Row, float], ...] = ()
     laws: tuple[ForceLaw, ...] = ()
     frame_forces: tuple[FrameForce, ...] = ()
+    frictions: tuple[JointFriction, ...] = ()
     units: str | None = None
 
     def __str__(self) -> str:
@@ -179,7 +217,9 @@ class Mechanism:
         """The pairs of markers with a continuous angle: first those of joints that rotate about their axis, in their
         order, then those of bushings and motors."""
         pairs = [joint.markers for joint in self.joints if turns(joint.kind)]
-        return tuple(dict.fromkeys([*pairs, *(row.markers for row in self.rows if row.kind == ANGLE)]))
+        angles = [row.markers for row in self.rows if row.kind == ANGLE]
+        angles += [term.markers for row in self.rows for term in row.terms if term.kind == ANGLE]
+        return tuple(dict.fromkeys([*pairs, *angles]))
 
     def angles_of(self, other: "Mechanism", angles: Float[np.ndarray, "na"]) -> Float[np.ndarray, "nb"]:
         """The continuous angles (nb,) of this mechanism, from the `angles` (na,) of another mechanism with the same
@@ -309,10 +349,43 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
     if named := [force.name for force in mechanism.frame_forces if force.initial]:
         raise MechanismError(
             f"{what} does not include the states of force elements, and {', '.join(map(repr, named))} of "
-            f"{mechanism.name!r} have states ({', '.join(mechanism.frame_forces[0].call.law.states)}). "
+            f"{mechanism.name!r} have states ({', '.join(dict.fromkeys(_state_names(mechanism)))}). "
             "simulate(method='generalised-alpha') integrates them; for this analysis replace them by elements without "
             "states."
         )
+
+
+def refuse_friction(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when joints have dry friction; `what` is the analysis that does not include it."""
+    if named := [friction.name for friction in mechanism.frictions]:
+        raise MechanismError(
+            f"{what} does not include dry friction, and {mechanism.name!r} has {', '.join(map(repr, named))}. "
+            "simulate(method='generalised-alpha') does; for this analysis build the mechanism without it."
+        )
+
+
+def refuse_velocity_rows(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when joints restrict velocities but not positions; `what` is the analysis or method that
+    does not include them."""
+    if named := [j.name for j in mechanism.joints if any(mechanism.rows[r].kind in VELOCITY_KINDS for r in j.rows)]:
+        raise MechanismError(
+            f"{what} requires joints that restrict positions; {', '.join(map(repr, named))} of {mechanism.name!r} "
+            "restrict velocities (rolling, knife edges). generalised-alpha, HHT, Radau IIA, backward differentiation "
+            "and the explicit method integrate them."
+        )
+
+
+def refuse_state_updates(mechanism: Mechanism, method: str) -> None:
+    """Raise `MechanismError` when laws of force elements return new states, which depend on the step."""
+    if named := [f.name for f in mechanism.frame_forces if f.initial and f.call.law.updates]:
+        raise MechanismError(
+            f"The laws of {', '.join(map(repr, named))} of {mechanism.name!r} return the states at the end of a step, "
+            f"and the stages of the method {method!r} need their rates. Use method='generalised-alpha'."
+        )
+
+
+def _state_names(mechanism: Mechanism) -> list[str]:
+    return [name for force in mechanism.frame_forces for name in force.call.law.states]
 
 
 def _central(body: Body) -> np.ndarray:

@@ -9,7 +9,7 @@ displacement over that length, or the angle, per unit of each entry of `w`. Time
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.kernels.base.data import ANGLE, TRANSLATION, CompiledModel
+from flexmb.kernels.base.data import ANGLE, DISTANCE, FORCES, TRANSLATION, CompiledModel
 from flexmb.mechanism.mechanism import Mechanism
 
 
@@ -36,7 +36,7 @@ def rate_of(mechanism: Mechanism, weight: Float[np.ndarray, "nv"]) -> float:
     functions = mechanism.function_values(mechanism.initial.t) if mechanism.joint_rows else np.zeros((0, 3))
     for row in mechanism.rows[: mechanism.joint_rows]:
         if row.function >= 0:
-            unit = length if row.kind == TRANSLATION else 1.0
+            unit = length if row.kind in (TRANSLATION, DISTANCE) else 1.0
             speeds.append(abs(functions[row.function, 1]) / unit)
             accelerations.append(abs(functions[row.function, 2]) / unit)
     moving = max(*speeds, *np.sqrt(accelerations))
@@ -61,4 +61,4 @@ def force_units(flat: CompiledModel) -> Float[np.ndarray, "nj"]:
     moments."""
     length = flat.scales[0]
     kinds = flat.row_kind[: flat.joint_rows]
-    return np.where(kinds == TRANSLATION, 1.0, length)
+    return np.where(np.isin(kinds, FORCES), 1.0, length)

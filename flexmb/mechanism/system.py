@@ -5,7 +5,7 @@ returns an immutable `Mechanism`.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -17,21 +17,37 @@ from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import JointError, MechanismError, PreloadWarning
-from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, SPIN, TILT, TRANSLATION
+from flexmb.kernels.base.data import (
+    ANGLE,
+    DISTANCE,
+    DOT,
+    GROUND,
+    HEIGHT,
+    SKATE,
+    SLIP,
+    SPIN,
+    TILT,
+    TRANSLATION,
+)
+from flexmb.kernels.equations.rows import MOST_TILTED
 from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, rotation_matrix, vector
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
-from flexmb.mechanism.joints import joint_dof, joint_kind
-from flexmb.mechanism.mechanism import FrameForce, Joint, Load, Marker, Mechanism, Row, driver_row
+from flexmb.mechanism.joints import JOINTS, joint_dof, joint_kind
+from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, driver_row
+from flexmb.mechanism.relations.linear import Coordinate, relation_row, require_independent
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
-from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation
+from flexmb.spatial.lie import frame_with_axis, quaternion_from_rotation, rotation_exp
 from flexmb.units import require_units
 
 Effort = Callable[[float, float, float], float]
 """`effort(t, x, xdot)`."""
 COINCIDENT = 1e-9
 """Distance of two places, relative to their distances from the origin, below which they coincide."""
+
+FLAT = 1e-6
+"""Sine of the angle between the axis of a wheel and the normal of its plane below which it lies flat."""
 
 
 @shown
@@ -70,6 +86,7 @@ class System:
         self._start_rows: list[tuple[Row, float]] = []
         self._laws: list[ForceLaw] = []
         self._frame_forces: list[FrameForce] = []
+        self._frictions: list[JointFriction] = []
 
     # bodies ------------------------------------------------------------------------------------------------------
 
@@ -159,12 +176,22 @@ class System:
         return len(self._markers) - 1
 
     def _pair(
-        self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, at: ArrayLike | None, axes: np.ndarray
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        at: ArrayLike | None,
+        axes: np.ndarray,
+        axes_of_b: np.ndarray | None = None,
     ) -> tuple[int, int]:
+        """The markers of a joint or force, both with the same world axes unless `b` has its own."""
         if name in {*self._joints, *self._forces, *self._loads}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
         first, second = self._places(name, a, b, at)
-        return self._marker(f"{name}.a", first, axes), self._marker(f"{name}.b", second, axes)
+        return (
+            self._marker(f"{name}.a", first, axes),
+            self._marker(f"{name}.b", second, axes if axes_of_b is None else axes_of_b),
+        )
 
     def _function(self, motion: TimeFunction | float | None, what: str) -> int:
         if motion is None:
@@ -200,16 +227,18 @@ class System:
 
         - `axis` (3,): world direction of the axis of the joint, the z axis of its markers. The universal joint, and
           every kind with a second axis, has `axis` fixed in body `a` (the x axis of its markers) and the perpendicular
-          `second_axis` (3,) (their y axis) fixed in body `b`.
+          `second_axis` (3,) (their y axis) fixed in body `b`. A constant-velocity joint has a shaft along `axis` in
+          body `a` and one along `second_axis` (default: the same direction) in body `b`.
         - `at` (3,): world point for bodies without a point.
 
-        Raises `JointError` when the kind is unknown, an axis has no direction, or two axes are not perpendicular.
+        Raises `JointError` when the kind is unknown, an axis has no direction, two axes are not perpendicular, or the
+        shafts of a constant-velocity joint have opposite directions.
         """
         record = joint_kind(kind)
         direction = vector(axis, f"Joint {name!r}, axis")
         if not np.linalg.norm(direction) > 0:
             raise JointError(f"Joint {name!r}: the axis has no direction, found {axis!r}.")
-        if second_axis is not None and not record.second_axis:
+        if second_axis is not None and not (record.second_axis or record.bends):
             raise JointError(f"Joint {name!r}: a {kind} joint has no second_axis.")
         if record.second_axis:
             other = vector(
@@ -224,10 +253,26 @@ class System:
             axes = frame_with_axis(np.cross(direction, other), direction)  # x: axis of a, y: axis of b
         else:
             axes = frame_with_axis(direction)
-        pair = self._pair(name, a, b, at, axes)
-        sorts = {"translation": TRANSLATION, "dot": DOT}
-        made = [Row(sorts[row[0]], pair, (row[1], row[2] if len(row) > 2 else 0)) for row in record.equations]
+        bent = axes if second_axis is None or record.second_axis else self._bent(name, axes, second_axis)
+        pair = self._pair(name, a, b, at, axes, bent)
+        sorts = {"translation": TRANSLATION, "dot": DOT, "twist": ANGLE}
+        made = [Row(sorts[row[0]], pair, ((*row[1:], 0, 0)[0], (*row[1:], 0, 0)[1])) for row in record.equations]
         self._joints[name] = (kind, pair, made)
+
+    def _bent(self, name: str, axes: np.ndarray, second_axis: ArrayLike) -> np.ndarray:
+        """The `axes` (3, 3) of a shaft after the shortest rotation that takes their z axis to `second_axis` (3,)."""
+        second = vector(second_axis, f"Joint {name!r}, second_axis")
+        size = float(np.linalg.norm(second))
+        if not size > 0:
+            raise JointError(f"Joint {name!r}: the second_axis has no direction, found {second_axis!r}.")
+        across, cosine = np.cross(axes[:, 2], second / size), float(axes[:, 2] @ second) / size
+        if cosine < MOST_TILTED:
+            raise JointError(
+                f"Joint {name!r}: its shafts have nearly opposite directions, {axes[:, 2]} and {second_axis!r}, about "
+                "which a joint cannot transmit a rotation. Let both point the same way along the drive."
+            )
+        sine = float(np.linalg.norm(across))
+        return rotation_exp(across * (np.arctan2(sine, cosine) / sine if sine > 0 else 1.0)) @ axes
 
     def fixed(
         self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, *, at: ArrayLike | None = None
@@ -302,6 +347,147 @@ class System:
         """Add a joint that keeps `b` in the plane through `a` with the given `normal`; see `joint`."""
         self.joint("planar", name, a, b, axis=normal, at=at)
 
+    def in_line(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        axis: ArrayLike,
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Add a joint that keeps the place on `b` on the line through that on `a` along `axis`, fixed in `a`, and
+        leaves all rotations free; see `joint`. Its coordinate is the displacement along the line."""
+        self.joint("point-on-line", name, a, b, axis=axis, at=at)
+
+    def in_plane(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        normal: ArrayLike,
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Add a joint that keeps the place on `b` in the plane through that on `a` with the `normal`, fixed in `a`, and
+        leaves all rotations free; see `joint`."""
+        self.joint("point-on-plane", name, a, b, axis=normal, at=at)
+
+    def constant_velocity(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        axis: ArrayLike,
+        second_axis: ArrayLike | None = None,
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Add a homokinetic joint between the shafts `a`, along `axis`, and `b`, along `second_axis` (default: the same
+        direction), whose speeds about their axes are equal at any angle between them.
+
+        Their angle must stay below half a turn less 0.1 rad. The moment that the joint transmits is along the bisector
+        of the shafts. See `joint`.
+        """
+        self.joint("constant-velocity", name, a, b, axis=axis, second_axis=second_axis, at=at)
+
+    def distance(self, name: str, a: Attachment, b: Attachment, *, length: float | TimeFunction | None = None) -> None:
+        """Add a rod without mass, hinged to two places by ball joints: it keeps their distance at `length`, by default
+        that of the initial configuration, or lets it follow a function of time, as a hydraulic cylinder does.
+
+        Its reaction is a force along the rod. A length other than that drawn moves the bodies in the assembly.
+
+        Raises `JointError` when the places coincide, since the rod then has no direction, or the length is not
+        positive.
+        """
+        if not (isinstance(a, Attachment) and isinstance(b, Attachment)):
+            raise JointError(f"Joint {name!r} needs two places, such as body['interface'] or body.at(point).")
+        line = self._world(b) - self._world(a)
+        drawn = float(np.linalg.norm(line))
+        if drawn <= COINCIDENT * (np.linalg.norm(self._world(a)) + np.linalg.norm(self._world(b))):
+            raise JointError(
+                f"Joint {name!r}: its places coincide at {self._world(a)}, so that the rod between them has no "
+                "direction. Use a spherical joint, or draw the bodies apart."
+            )
+        motion = length if isinstance(length, TimeFunction) else None
+        if motion is not None:
+            wanted = float(motion(0.0)[0])
+        else:
+            wanted = drawn if length is None else number(length, f"Joint {name!r}: length")  # type: ignore[arg-type]
+        if not wanted > 0:
+            raise JointError(f"Joint {name!r}: the length of the rod must be positive; found {wanted:g}.")
+        function = self._checked(f"length of {name!r}", motion)
+        pair = self._pair(name, a, b, None, frame_with_axis(line))
+        self._joints[name] = ("distance", pair, [Row(DISTANCE, pair, function=function, offset=wanted)])
+
+    def rolling(
+        self,
+        name: str,
+        plane: Attachment | BodyHandle,
+        wheel: Attachment | BodyHandle,
+        *,
+        radius: float,
+        axis: ArrayLike | None = None,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Let a thin wheel, or a ball, roll without slip on a plane: its height follows from its attitude, and the
+        point of contact is at rest on the plane.
+
+        - `plane`: a place in the plane, or its body; `wheel`: the centre of the wheel, or its body with `at`.
+        - `axis` (3,): the axis of the wheel; without one it is a ball. `normal` (3,): that of the plane, on the side of
+          the wheel. Both are world directions in the initial configuration, fixed in their bodies.
+        - `at` (3,): the centre of the wheel in the world, if `wheel` is a body.
+
+        The contact also pulls: check that the force along the normal, `Result.reaction`, is not negative. The reaction
+        is that at the centre of the wheel, its moment included. The two equations for velocities restrict no position:
+        analyses of small motions, the adjoint and the energy-momentum scheme refuse the joint by name.
+
+        Raises `JointError` when the radius is not positive, or the wheel is drawn flat on the plane.
+        """
+        if not number(radius, f"Joint {name!r}: radius") > 0:
+            raise JointError(f"Joint {name!r}: the radius must be positive; found {radius!r}.")
+        up = frame_with_axis(vector(normal, f"Joint {name!r}, normal"))
+        own = up if axis is None else frame_with_axis(vector(axis, f"Joint {name!r}, axis"))
+        reach = 1.0 if axis is None else float(np.linalg.norm(np.cross(own[:, 2], up[:, 2])))
+        if reach < FLAT:
+            raise JointError(
+                f"Joint {name!r}: the wheel is drawn flat on the plane, with its axis along the normal {normal!r}, so "
+                "that no point of its rim is the contact. Draw it upright or inclined."
+            )
+        if isinstance(plane, BodyHandle) and (at is not None or isinstance(wheel, Attachment)):
+            centre = self._world(wheel) if isinstance(wheel, Attachment) else vector(at, f"{name!r}, at")  # type: ignore[arg-type]
+            below = centre - radius * reach * up[:, 2]
+            plane = Attachment(plane.index, plane.attitude.T @ (below - plane.position))
+        pair = self._pair(name, plane, wheel, at, up, own)
+        shape = 1 if axis is None else 0
+        rows = [Row(HEIGHT, pair, (2, shape), offset=float(radius))]
+        rows += [Row(SLIP, pair, (i, shape), offset=float(radius)) for i in (0, 1)]
+        self._joints[name] = ("rolling", pair, rows)
+
+    def knife_edge(
+        self,
+        name: str,
+        plane: Attachment | BodyHandle,
+        edge: Attachment | BodyHandle,
+        *,
+        heading: ArrayLike,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Let a place on `edge` move along `heading` only, a direction fixed in that body, as a skate or a rear axle
+        does: its velocity across, perpendicular to `heading` and `normal`, is zero.
+
+        This is one equation for velocities; add `planar` or `in_plane` to keep the edge in the plane. See `rolling`.
+
+        Raises `JointError` when the heading is along the normal.
+        """
+        up, ahead = (vector(x, f"Joint {name!r}, {what}") for x, what in ((normal, "normal"), (heading, "heading")))
+        if not np.linalg.norm(np.cross(up, ahead)) > FLAT * np.linalg.norm(up) * np.linalg.norm(ahead):
+            raise JointError(f"Joint {name!r}: the heading {heading!r} is along the normal {normal!r}.")
+        pair = self._pair(name, plane, edge, at, frame_with_axis(up, ahead))
+        self._joints[name] = ("knife-edge", pair, [Row(SKATE, pair, (0, 1))])
+
     def prescribe(
         self,
         name: str,
@@ -349,6 +535,83 @@ class System:
             raise JointError(unknown_name("joint", joint, self._joints))
         kind, pair, _ = self._joints[joint]
         return kind, pair, joint_dof(joint, kind, dof)
+
+    # relations between joint coordinates ---------------------------------------------------------------------------
+
+    def relation(self, name: str, factors: Mapping[str, float], *, kind: str = "relation") -> None:
+        """Add a linear relation between coordinates of joints: the sum of each coordinate times its factor keeps its
+        value in the configuration as drawn.
+
+        `factors`: the factors by coordinate: "JOINT", the first free motion of the joint, or "JOINT:rotation" and
+        "JOINT:translation". Angles (radians) count all turns; a factor of a displacement is an angle per length if the
+        sum is an angle. `kind` names the relation in pictures and messages.
+
+        A relation is a joint with one equation. Its reaction is the wrench on the second body of the joint of the first
+        coordinate (`Result.reaction`); `Result.relation_effort` gives the effort on each coordinate.
+
+        Raises `JointError` when a coordinate does not exist or occurs twice, or a factor is zero or not finite; `build`
+        raises it when a relation follows from other relations and drivers.
+        """
+        if not isinstance(factors, Mapping):
+            raise JointError(
+                f"Relation {name!r}: factors is a dictionary from coordinates of joints to numbers, such as "
+                f'{{"pinion": 0.05, "rack": -1.0}}; found {type(factors).__name__}.'
+            )
+        row = relation_row(name, [(self._coordinate(text), factor) for text, factor in factors.items()])
+        if name in {*self._joints, *self._forces, *self._loads}:
+            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        self._joints[name] = (kind, row.markers, [row])
+
+    def gear(self, name: str, first: str, second: str, *, ratio: float) -> None:
+        """Add a gear between two joints: the rate of the angle of the joint `second` is `ratio` times that of `first`.
+
+        For wheels with `z1` and `z2` teeth on parallel axes, `ratio` is `-z1 / z2` outside and `z1 / z2` inside (a ring
+        gear). The angles are those of the joints, between their own two bodies; if a joint sits on a moving carrier,
+        use `differential`. Friction, play and the elasticity of the teeth are not included. Errors: see `relation`.
+        """
+        self.relation(name, {f"{first}:rotation": ratio, f"{second}:rotation": -1.0}, kind="gear")
+
+    def rack(self, name: str, pinion: str, rack: str, *, radius: float) -> None:
+        """Add a rack and pinion: the displacement of the joint `rack` is `radius` (length) times the angle of `pinion`.
+
+        A negative radius reverses the direction. Errors: see `relation`.
+        """
+        self.relation(name, {f"{pinion}:rotation": radius, f"{rack}:translation": -1.0}, kind="rack")
+
+    def screw(self, name: str, rotation: str, translation: str | None = None, *, lead: float) -> None:
+        """Add a screw: a turn of the joint `rotation` displaces the joint `translation` by `lead` (length).
+
+        `translation` is by default the same joint, which is then cylindrical. A negative lead is that of a left-hand
+        thread. Errors: see `relation`.
+        """
+        slide = f"{rotation if translation is None else translation}:translation"
+        self.relation(
+            name,
+            {f"{rotation}:rotation": number(lead, f"Screw {name!r}: the lead") / (2 * np.pi), slide: -1.0},
+            kind="screw",
+        )
+
+    def differential(self, name: str, first: str, second: str, carrier: str, *, ratio: float = -1.0) -> None:
+        """Add a differential or planetary gear: seen from the carrier, `second` turns `ratio` times as fast as `first`.
+
+        `first`, `second` and `carrier` are joints with parallel axes whose first body is the same, such as the housing:
+        `angle_2 - angle_c = ratio (angle_1 - angle_c)`. The ratio of a bevel differential is -1, that of a planetary
+        gear with sun `first` and ring `second` is `-z_sun / z_ring`. The planets are not bodies; their inertia is that
+        of the carrier. Errors: see `relation`; a ratio of one, which would not contain the carrier, is refused.
+        """
+        ratio = number(ratio, f"Differential {name!r}: the ratio")
+        factors = {f"{first}:rotation": ratio, f"{second}:rotation": -1.0, f"{carrier}:rotation": 1.0 - ratio}
+        self.relation(name, factors, kind="differential")
+
+    def _coordinate(self, text: str) -> Coordinate:
+        """The coordinate "JOINT", "JOINT:rotation" or "JOINT:translation"."""
+        joint, _, dof = text.rpartition(":") if isinstance(text, str) else (text, "", "")
+        chosen = (joint, dof) if text not in self._joints and dof in ("rotation", "translation") else (text, None)
+        _, pair, dof = self._free_axis(*chosen)
+        a, b = (self._markers[k] for k in pair)
+        between = self._world(Attachment(b.body, b.point)) - self._world(Attachment(a.body, a.point))
+        axes = a.axes if a.body == GROUND else self._frames[a.body][1] @ a.axes
+        return Coordinate(chosen[0], dof, pair, 0.0 if dof == "rotation" else float(axes[:, 2] @ between))
 
     @renamed(along="dof")
     def drive(self, joint: str, motion: TimeFunction, dof: str | None = None) -> None:
@@ -582,6 +845,67 @@ class System:
             )
         ]
 
+    def friction(
+        self,
+        name: str,
+        joint: str,
+        coefficient: float,
+        *,
+        radius: float | None = None,
+        axial_radius: float = 0.0,
+        span: float | None = None,
+        preload: float = 0.0,
+        static: float | None = None,
+    ) -> None:
+        """Add dry friction (Coulomb) to a joint with one free motion: a revolute or a prismatic joint.
+
+        A joint that slides resists with a moment `coefficient (radius |F_r| + axial_radius |F_a|) + preload`, from the
+        force of the joint across (r) and along (a) its axis; a prismatic joint with a force `coefficient |F_r| +
+        preload`. A joint that sticks transmits up to that effort times `static / coefficient`. Both are exact: nothing
+        is regularised, and the instants of sticking and sliding are located.
+
+        - `radius`, `axial_radius`: of the journal and of the mean circle of the thrust face (lengths; revolute joints).
+        - `span`: distance of two bearings along the axis that share the radial force and transmit the moment across the
+          axis; the sum of the magnitudes of their forces takes the place of `|F_r|`. By default these moments cause no
+          friction.
+        - `preload`: effort that does not depend on the reaction, for instance of a seal.
+        - `static`: coefficient of sticking joints (default: `coefficient`).
+
+        Impacts do not transmit impulses of friction. Raises `MechanismError` when the joint has not exactly one free
+        motion, about or along its axis, a value is negative or unknown for this joint, or `static` is below
+        `coefficient`.
+        """
+        kind, pair, dof = self._free_axis(joint, None)
+        if name in {*self._joints, *self._forces, *self._loads}:
+            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        if len(JOINTS[kind].free_axes) != 1:
+            raise MechanismError(
+                f"Friction {name!r}: joint {joint!r} ({kind}) has several free motions, in which the direction of "
+                "sliding is not that of an axis. Give friction to a revolute or a prismatic joint."
+            )
+        turning = dof == "rotation"
+        if turning == (radius is None) or (axial_radius and not turning):
+            raise MechanismError(
+                f"Friction {name!r} of {joint!r} ({kind}): a revolute joint needs the radius of its journal, a "
+                f"prismatic joint has none; found radius={radius}, axial_radius={axial_radius}."
+            )
+        mu = non_negative(coefficient, name)
+        arm = non_negative(radius, name) if radius is not None else 1.0
+        stick = mu if static is None else non_negative(static, name)
+        if stick < mu or (mu == 0 and stick > 0):
+            raise MechanismError(
+                f"Friction {name!r}: static={stick} must be at least the coefficient of sliding, {mu}, which is "
+                "positive if there is a static one."
+            )
+        if span is not None and not number(span, f"Friction {name!r}: span") > 0:
+            raise MechanismError(f"Friction {name!r}: span must be positive; found {span}.")
+        factors = (mu * arm, mu * non_negative(axial_radius, name), 1 / span if span else 0.0)
+        row = Row(ANGLE, pair) if turning else Row(TRANSLATION, pair, (2, 0))
+        self._forces[name] = [row]
+        self._frictions.append(
+            JointFriction(name, joint, dof, (*factors, non_negative(preload, name)), stick / mu if mu else 1.0)
+        )
+
     @renamed(follows="follower")
     def load(
         self,
@@ -612,7 +936,8 @@ class System:
     def build(self) -> Mechanism:
         """The mechanism as an immutable record. Every interface of a body has a marker named "body.interface".
 
-        Raises `MechanismError` when the system has no body.
+        Raises `MechanismError` when the system has no body, and `JointError` when a relation between joints follows
+        from other relations and drivers.
         """
         if not self._bodies:
             raise MechanismError("The system has no body. Add one with system.add(body).")
@@ -621,6 +946,7 @@ class System:
             markers += [
                 Marker(f"{body.name}.{key}", index, i.point, np.eye(3), key) for key, i in body.interfaces.items()
             ]
+        require_independent({name: own for name, (_, _, own) in self._joints.items()})
         rows: list[Row] = []
         joints = []
         for name, (kind, pair, own) in self._joints.items():
@@ -645,6 +971,7 @@ class System:
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
             frame_forces=tuple(self._frame_forces),
+            frictions=tuple(self._frictions),
             units=self.units,
         )
 

@@ -43,6 +43,13 @@ def drawn(points: np.ndarray, triangles: np.ndarray) -> pv.PolyData:
     return pv.PolyData(np.asarray(points, dtype=np.float32), faces)
 
 
+def labelled(points: np.ndarray, labels: Sequence[str]) -> pv.PolyData:
+    """Points (n, 3) with texts as the data "labels", which `add_point_labels(..., "labels")` draws."""
+    cloud = drawn(points, np.zeros((0, 3)))
+    cloud["labels"] = list(labels)
+    return cloud
+
+
 def look_at(plotter: pv.Plotter, points: np.ndarray, up: np.ndarray) -> None:
     """Turn the camera so that all `points` (n, 3) fill the picture, seen obliquely with their thinnest side in front.
 
@@ -168,11 +175,10 @@ class MovingScene:
 
     def show_labels(self) -> None:
         """Write the names of the bodies beside them."""
-        self.labels = pv.PolyData(np.zeros((len(self.surfaces), 3), dtype=np.float32))
-        self.labels["name"] = [surface.name for surface in self.surfaces]
+        self.labels = labelled(np.zeros((len(self.surfaces), 3)), [surface.name for surface in self.surfaces])
         self.plotter.add_point_labels(
             self.labels,
-            "name",
+            "labels",
             font_size=max(12, self.plotter.window_size[1] // 36),
             text_color=INK,
             shape_color="white",

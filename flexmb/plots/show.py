@@ -109,7 +109,7 @@ def _mesh(plotter: pyvista.Plotter, mesh: Mesh) -> None:
 
 def _model(plotter: pyvista.Plotter, model: Model) -> None:
     from flexmb.files.results.gltf_file import COLOURS
-    from flexmb.plots.scene import drawn
+    from flexmb.plots.scene import drawn, labelled
 
     if model.mesh is not None:
         _mesh(plotter, model.mesh)
@@ -120,7 +120,12 @@ def _model(plotter: pyvista.Plotter, model: Model) -> None:
         nodes = drawn(model.points[interface.nodes], np.zeros((0, 3)))
         plotter.add_mesh(nodes, color=colour, point_size=8, render_points_as_spheres=True)
         plotter.add_point_labels(
-            [interface.point], [name], text_color=colour, shape_color="white", shape_opacity=0.7, always_visible=True
+            labelled(interface.point[None], [name]),
+            "labels",
+            text_color=colour,
+            shape_color="white",
+            shape_opacity=0.7,
+            always_visible=True,
         )
     plotter.view_isometric()
 
@@ -178,7 +183,7 @@ def _shapes(
 
 
 def _mechanism(plotter: pyvista.Plotter, mechanism: Mechanism, magnification: float) -> None:
-    from flexmb.plots.scene import INK, MovingScene
+    from flexmb.plots.scene import INK, MovingScene, labelled
 
     scene = MovingScene(plotter, mechanism, mechanism.initial.q, magnification)
     scene.move(mechanism.initial.q)
@@ -189,8 +194,8 @@ def _mechanism(plotter: pyvista.Plotter, mechanism: Mechanism, magnification: fl
     if names:
         labels = [", ".join(joints) for joints in names.values()]
         plotter.add_point_labels(
-            np.array(list(names)),
-            labels,
+            labelled(np.array(list(names)), labels),
+            "labels",
             text_color=INK,
             shape_color="white",
             shape_opacity=0.7,

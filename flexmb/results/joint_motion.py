@@ -22,7 +22,8 @@ def joint_dofs(joint: Joint) -> tuple[str, ...]:
 
     They are translations along and rotations about the axes of its markers; z is the axis of the joint. A universal
     joint has "rotation x" about its axis, fixed in its first body, and "rotation y" about the second axis, fixed in its
-    second body. A prescribed motion has all translations and "rotation z".
+    second body. A constant-velocity joint has the two components "rotation x" and "rotation y" of the rotation that
+    takes one shaft to the other. A prescribed motion has all translations and "rotation z".
     """
     free = JOINTS[joint.kind].free_axes if joint.kind in JOINTS else (0, 1, 2, 5) if joint.kind == "prescribed" else ()
     return tuple(f"{'translation' if k < 3 else 'rotation'} {AXES[k % 3]}" for k in free)
@@ -55,9 +56,9 @@ def coordinate_motion(
 
     Displacements and angles (radians) are relative to the position as modelled. Rotations about z of joints that turn
     about their axis count all turns; other angles are continuous over the stored times. If all three rotations are free
-    (a ball joint), the coordinates are the components, in marker `a`, of the rotation vector of `S`, at most half a
-    turn long; rate and acceleration are then the components of the relative angular velocity and of its derivative in
-    marker `a`, which are not derivatives of the rotation vector.
+    (a ball joint), and in a constant-velocity joint, the coordinates are the components, in marker `a`, of the rotation
+    vector of `S`, at most half a turn long; rate and acceleration are then the components of the relative angular
+    velocity and of its derivative in marker `a`, which are not derivatives of the rotation vector.
     """
     a, b = (frame_motion(motion, motion.mechanism.markers[k].name) for k in joint.markers)
     k = AXES.index(dof[-1])
@@ -67,7 +68,7 @@ def coordinate_motion(
     omega, omegadot = _relative_turning(a, b)
     S = np.einsum("tki,tkj->tij", a.axes, b.axes)
     turning = [AXES.index(name[-1]) for name in joint_dofs(joint) if name.startswith("rotation")]
-    if len(turning) == 3:
+    if len(turning) == 3 or (joint.kind in JOINTS and JOINTS[joint.kind].bends):
         return attitude_as(S, "rotation vector")[:, k], omega[:, k], omegadot[:, k]
     axis = np.tile(np.eye(3)[k], (len(S), 1))
     if len(turning) == 1:

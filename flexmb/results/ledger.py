@@ -22,8 +22,10 @@ class Ledger:
     `residual = kinetic + elastic + gravity + springs + heat + lost in impacts - work - (its initial value)` is the
     error of the simulation together with the numerical dissipation of the integrator.
 
-    `driver_work`: work of prescribed motions; `load_work`: work of loads (forces and torques), motors and
-    force laws. `powers_of` in flexmb/kernels/equations/residual.py computes their powers.
+    `springs` contains what laws between frames store. `driver_work`: work of prescribed motions; `load_work`: work of
+    loads (forces and torques), motors and force laws, except those between frames that tell their stored energy: what
+    these take and do not store is in `damper_heat`. `powers_of` in flexmb/kernels/equations/residual.py computes
+    their powers.
     """
 
     t: Float[np.ndarray, "nt"]
@@ -107,6 +109,23 @@ class Ledger:
             strain = strain_verdict(self.strain_ratio)
             lines.append(f"largest |residual| / largest strain energy:   {self.strain_ratio:.2e}  ({strain})")
         return "\n".join(lines)
+
+
+def ledger_of(
+    t: Float[np.ndarray, "nt"],
+    energies: Float[np.ndarray, "nt 5"],
+    work: Float[np.ndarray, "nt 4"],
+    lost: Float[np.ndarray, "nt"],
+) -> Ledger:
+    """The ledger from the `energies`, the `work` and the energies `lost` in impacts of snapshots.
+
+    The work of dampers contains all that force elements took from the bodies whose laws tell their stored energy; what
+    they did not store is heat.
+    """
+    kinetic, elastic, gravity, springs, stored = np.asarray(energies).T
+    driver, load, modal, damper = np.asarray(work).T
+    heat = damper - (stored - stored[:1])
+    return Ledger(t, kinetic, elastic, gravity, springs + stored, driver, load, modal, heat, np.asarray(lost))
 
 
 def strain_verdict(ratio: float) -> str:

@@ -3,10 +3,36 @@
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.kernels.base.data import make_marker_kinematics
+from fem.errors import unknown_name
+from flexmb.errors import MechanismError
+from flexmb.kernels.base.data import ANGLE, make_marker_kinematics
 from flexmb.kernels.calls import row_wrenches
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import Mechanism
+
+
+def relation_effort(
+    mechanism: Mechanism, relation: str, coordinate: str, multipliers: Float[np.ndarray, "nt nj"]
+) -> Float[np.ndarray, "nt"]:
+    """The effort (nt,) of a relation on a `coordinate`, "JOINT", "JOINT:rotation" or "JOINT:translation"; see
+    `Result.relation_effort`."""
+    record = mechanism.joint(relation)
+    row = mechanism.rows[record.rows[0]]
+    if not row.terms:
+        raise MechanismError(
+            f"{relation!r} is a joint ({record.kind}), not a relation between joints. Its forces are those of "
+            "reaction()."
+        )
+    known = {j.markers: j.name for j in mechanism.joints if j.kind in JOINTS}
+    terms = [(row.kind, row.markers, 1.0), *((x.kind, x.markers, x.factor) for x in row.terms)]
+    factors = {
+        f"{known[markers]}:{'rotation' if kind == ANGLE else 'translation'}": factor for kind, markers, factor in terms
+    }
+    named = [key for key in factors if coordinate in (key, key.rpartition(":")[0])]
+    if len(named) != 1:
+        raise MechanismError(unknown_name(f"coordinate of relation {relation!r}", coordinate, factors))
+    return -factors[named[0]] * np.asarray(multipliers[:, record.rows[0]])
 
 
 def joint_reaction(

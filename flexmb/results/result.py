@@ -31,7 +31,7 @@ from flexmb.results.ledger import Ledger
 from flexmb.results.measure import column
 from flexmb.results.momenta import momenta_of
 from flexmb.results.motion import attitudes, frame_motion
-from flexmb.results.reactions import joint_reaction
+from flexmb.results.reactions import joint_reaction, relation_effort
 from flexmb.results.table import Column, as_pandas, as_polars, as_xarray, write_columns
 from flexmb.results.verdict import Verdict, judge
 
@@ -261,8 +261,22 @@ class Result:
         return velocity, angular
 
     def reaction(self, joint: str) -> Float[np.ndarray, "nt 6"]:
-        """Force and moment (nt, 6) that a joint exerts on its second body at that body's marker, in world axes."""
+        """Force and moment (nt, 6) that a joint exerts on its second body at that body's marker, in world axes.
+
+        Those of a relation (a gear) act on the second body of the joint of its first coordinate.
+        """
         return joint_reaction(self.mechanism, joint, self.t, self.q, self.multipliers)
+
+    def relation_effort(self, relation: str, coordinate: str) -> Float[np.ndarray, "nt"]:
+        """The effort (nt,) of a relation between joints (gear, rack, screw, differential) on one of its coordinates.
+
+        The relation exerts it on the second body of the joint against the first: a torque about the axis of the joint
+        if `coordinate` is "JOINT:rotation", a force along it if "JOINT:translation"; "JOINT" suffices if the relation
+        contains one coordinate of the joint. The powers of the efforts on all coordinates add up to zero.
+
+        Raises `MechanismError` when there is no such relation or coordinate.
+        """
+        return relation_effort(self.mechanism, relation, coordinate, self.multipliers)
 
     @renamed(along="dof")
     def drive_effort(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from fem.shown import shown
 from flexmb.bodies.validity import out_of_range
 from flexmb.errors import EnergyBalanceWarning, JointDriftWarning, SmallDeformationWarning, UnresolvedWarning
-from flexmb.kernels.base.data import DISTANCE, TRANSLATION, make_marker_kinematics
+from flexmb.kernels.base.data import FORCES, make_marker_kinematics
 from flexmb.kernels.calls import largest_violations
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -26,7 +26,7 @@ DRIFT = 1e-4
 """Largest acceptable opening of a joint, relative to the mechanism's length or in rad. Noise of mesh coordinates in
 redundant joints reaches a tenth of it.
 """
-LENGTHS = (TRANSLATION, DISTANCE)
+LENGTHS = FORCES
 """Kinds of rows whose values are lengths; the values of the other rows are angles, or sines of angles."""
 LOOKS = 1000
 """Largest number of stored times, evenly spread, at which the joints are measured."""

@@ -131,9 +131,12 @@ class Contacts:
         values."""
         names = [*held, *touching]
         index, e = self._index(names), self._equations
-        q, still = self._state.q, np.zeros_like(w)
+        q, still, reactions = self._state.q, np.zeros_like(w), self._none
+        if any(friction.direction for friction in e.mechanism.frictions):  # as if all contacts persisted
+            reactions = e.accelerations(self._functions, q, w)[1]
+            reactions[self._rows] = 0.0
         wanted = e.wanted_accelerations(self._functions, q, w)
-        unbalanced, _ = e.residual(self._functions, q, w, still, self._none)
+        unbalanced, _ = e.residual(self._functions, q, w, still, reactions)
         wdot = e.on_joints(-unbalanced, wanted, self._rows)[0]
         moving = self._sign * wanted[self._rows]
         free = (self._G @ wdot - moving) * (np.diagonal(self._W) > 0)

@@ -11,6 +11,10 @@ which a measure has passed its level is located to machine precision.
 that touch (`flexmb.simulation.contacts`). Contact forces then determine which contacts persist. The measures are
 evaluated again; events that the jump of velocities causes are executed at the same instant.
 
+**Friction.** Joints with dry friction (`System.friction`) stick or slide. Each has two events: its sliding rate becomes
+zero, or the effort that holds it exceeds its bound. At every instant of events the modes of all joints at rest are
+determined anew (`flexmb.simulation.friction`), after impacts, which transmit no impulses of friction.
+
 **Arming.** An event is executed once and armed again when its measure has been negative. A stop is always armed,
 because it must not be passed.
 """
@@ -30,20 +34,33 @@ from flexmb.errors import EventError
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method
 from flexmb.kernels.calls import displace
+from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import joint_dof
-from flexmb.mechanism.locking import EVENT, LockedJoint, locked_row, with_locked_joints
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.locking import EVENT, LockedJoint, locked_row, with_locked_joints, with_sliding
+from flexmb.mechanism.mechanism import JointFriction, Mechanism, Row
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles, result_of_states
 from flexmb.simulation.contacts import Contacts, Force
-from flexmb.simulation.events import Event, Lock, Release, StopImpact, Terminate
+from flexmb.simulation.events import Event, Lock, Release, Slide, Stick, StopImpact, Terminate
+from flexmb.simulation.friction import (
+    at_rest,
+    holding_efforts,
+    locked_coordinate,
+    modes_of,
+    sliding_rates,
+    warn_of_shared_reactions,
+)
 from flexmb.simulation.instants import Sight, first_instant, peak
 
 LOOK = 0.25
 """Largest motion between two samples, in lengths of the mechanism and radians."""
 FEWEST, MOST_LOOKS = 200, 20_000
 """Bounds of the number of samples in a simulation, in addition to those at the stored times."""
+STICKING = 2_000
+"""Number of samples in a simulation while a joint sticks, at least: a shorter excess over its bound may be missed."""
+MOVING = 1e-9
+"""Rate of a driven joint, relative to the characteristic rate of the mechanism, above which its friction acts."""
 NEAR = 1e-4
 """Difference step of the rates of measures, relative to the time between samples."""
 ROUND = 2e-15
@@ -97,21 +114,24 @@ class EventDetection:
         end: float,
         longest: float,
     ) -> None:
-        self._base, self._events, self._method, self._pace = mechanism, tuple(events), method, pace
+        self._base, self._method, self._pace = mechanism, method, pace
+        self._events = (*events, *_friction_events(mechanism))
         initial = mechanism.initial if begin is None else begin.state
         self._longest, self._span, self._end = longest, end - initial.t, end
         self._round = ROUND * max(abs(end), abs(initial.t))
         _require_events(mechanism, self._events)
         _require_names(mechanism, self._events)
+        self._frictions = {f.name: f for f in mechanism.frictions}
+        self._sliding: dict[str, float] = {}  # signs of the rates of joints with friction
         self._stops = {e.name: e.do for e in self._events if isinstance(e.do, StopImpact)}
-        self._history = {e.name: _Values() for e in self._events if isinstance(e.do, Lock | StopImpact)}
+        self._history = {e.name: _Values() for e in self._events if isinstance(e.do, Lock | StopImpact | Stick)}
         locked = [self._locked_joint(name, values.motion()) for name, values in self._history.items()]
         self.mechanism = with_locked_joints(mechanism, locked, kind=EVENT)
         self._held: dict[str, float] = {}  # values of locked coordinates and of persistent contacts
         self._released: set[str] = set()
         self._strongest: dict[str, float] = {}  # largest force of each contact
         self._armed = np.array([isinstance(e.do, StopImpact) for e in self._events])
-        self._levels, self._largest = np.zeros(len(events)), np.zeros(len(events))
+        self._levels, self._largest = np.zeros(len(self._events)), np.zeros(len(self._events))
         self._turned = initial.angles  # all angles at the last sample
         self.happened: list[EventRecord] = []
         self.ended, self._lost, self._statistics = False, 0.0, list[Statistics]()
@@ -119,6 +139,12 @@ class EventDetection:
         self.topologies: list[tuple[float, Topology]] = []
         self._take_over(mechanism.initial)
         if begin is not None:
+            warn_of_shared_reactions(mechanism, begin.redundant)
+        if begin is not None and self._frictions:
+            state = self._rub(begin.state, {})
+            self._note_topology(state.t)
+            self._leg = self._start_from(state, np.zeros(4))()
+        elif begin is not None:
             self._leg = Leg(method.begin(mechanism, begin, end=end, longest=longest, pace=pace), mechanism, np.zeros(4))
         else:
             self._leg = self._start_from(initial, np.zeros(4))()
@@ -129,7 +155,7 @@ class EventDetection:
         """Adopt the changes by events up to a state."""
         topology = state.topology
         self._held, self._released = dict(topology.locked), set(topology.released)
-        self._fastest = dict(topology.fastest)
+        self._fastest, self._sliding = dict(topology.fastest), dict(topology.sliding)
         for name, value in topology.locked.items():
             self._history[name].note(state.t, value)
         if topology != Topology():
@@ -180,7 +206,8 @@ class EventDetection:
         weight = self._leg.run.equations.flat.weight
         speed, rate = (float((np.abs(x) * weight).max(initial=0.0)) for x in (s.w, s.wdot))
         time = min(LOOK / speed if speed > 0 else np.inf, np.sqrt(2 * LOOK / rate) if rate > 0 else np.inf)
-        return float(np.clip(time, self._span / MOST_LOOKS, self._span / FEWEST))
+        fewest = STICKING if any(f.stuck in self._held for f in self._frictions.values()) else FEWEST
+        return float(np.clip(time, self._span / MOST_LOOKS, self._span / fewest))
 
     def _next_look(self, target: float) -> float:
         """The time of the next sample; fixed steps are not changed."""
@@ -227,6 +254,12 @@ class EventDetection:
         for k, event in enumerate(self._events):
             if event.name in pulls:
                 values[k] = pulls[event.name]
+            elif isinstance(event.do, Slide) and not self._idle(event):
+                values[k] = self._excess(seen, leg, s, self._frictions[event.do.friction])
+            elif isinstance(event.do, Stick) and not self._idle(event):
+                friction = self._frictions[event.do.friction]
+                value = -self._sliding[friction.name] * seen.coordinate_rate(friction.joint, friction.dof)
+                values[k], rates[k] = value[0], (value[2] - value[1]) / (2 * near)
             elif not self._idle(event):
                 value = np.asarray(event.when(seen), dtype=float)
                 if value.shape != (3,) or not np.isfinite(value).all():
@@ -250,9 +283,19 @@ class EventDetection:
         forces = contacts.forces(s.w, [], pressing)
         return {n: f.rate / response[n] - f.push if response[n] else -f.push for n, f in forces.items()}
 
+    def _excess(self, seen: Result, leg: Leg, s: Snapshot, friction: JointFriction) -> float:
+        """The effort that holds a joint relative to its bound, minus one; of a driven joint at rest, its speed."""
+        if friction.stuck in self._held:
+            return abs(holding_efforts(leg.mechanism, self._state_of(leg.mechanism, s))[friction.name]) - 1
+        return abs(float(seen.coordinate_rate(friction.joint, friction.dof)[0])) - self._unnoticed(friction)
+
     def _idle(self, event: Event) -> bool:
         """Whether an event is impossible: it is in force already, its stop has been released, or there is nothing to
         release."""
+        if isinstance(event.do, Stick | Slide):
+            friction = self._frictions[event.do.friction]
+            sliding = friction.name in self._sliding
+            return friction.joint in self._released or sliding == isinstance(event.do, Slide)
         if isinstance(event.do, Release):
             name = event.do.joint
             return name in self._released or (
@@ -386,14 +429,83 @@ class EventDetection:
         events = [e for e in events if isinstance(e.do, Release) or e.name not in self._released]
         lost = {e.name: 0.0 for e in events}
         locks = [e.name for e in events if isinstance(e.do, Lock)]
+        stopping = [e.do.friction for e in events if isinstance(e.do, Stick)]
+        resting = self._loosened(stopping)
+        state = self._slowed(state, resting)
         touching = self._touching(look, lost)
         if locks or touching:
-            state = self._impact(state, locks, touching, lost)
+            before, state = state, self._impact(state, locks, touching, lost)
+            resting = resting if np.array_equal(before.w, state.w) else []
+        yielding = [e.do.friction for e in events if isinstance(e.do, Slide)]
+        state = self._rub(state, lost, resting, yielding)
         self.ended = any(isinstance(e.do, Terminate) for e in events)
         self._lost += sum(lost.values())
-        self.topologies.append((float(s.t), Topology(dict(self._held), frozenset(self._released), dict(self._fastest))))
+        self._note_topology(float(s.t))
         self.happened += [EventRecord(float(s.t), e.name, lost[e.name]) for e in self._events if e.name in lost]
         return state
+
+    def _note_topology(self, t: float) -> None:
+        now = Topology(dict(self._held), frozenset(self._released), dict(self._fastest), dict(self._sliding))
+        self.topologies.append((t, now))
+
+    def _loosened(self, stopping: Sequence[str]) -> list[str]:
+        """The frictions of the joints that stick, which no equation holds any more, and of those that are
+        `stopping`."""
+        resting = [f.name for f in self._frictions.values() if f.stuck in self._held or f.name in stopping]
+        for name in resting:
+            self._held.pop(self._frictions[name].stuck, None)
+        return resting
+
+    def _slowed(self, state: State, resting: Sequence[str]) -> State:
+        """The state without sliding rates of the joints with the frictions `resting`."""
+        if not resting:
+            return state
+        mechanism = self._mechanism_with(self._held)
+        return replace(state, w=at_rest(mechanism, self._state_of(mechanism, state), resting).w)
+
+    def _rub(
+        self, state: State, lost: dict[str, float], resting: Sequence[str] = (), yielding: Sequence[str] = ()
+    ) -> State:
+        """The state with the modes of joints with friction; their changes are added to the events of `lost`.
+
+        Joints with the frictions `resting`, and others without sliding rate up to rounding, are at rest. The holding
+        efforts of those `yielding` have reached their bounds.
+        """
+        if not self._frictions:
+            return state
+        mechanism = with_sliding(self._mechanism_with(self._held), {})
+        own = self._state_of(mechanism, state)
+        slow = {name for name, rate in sliding_rates(mechanism, own).items() if abs(rate.value) <= rate.noise}
+        state = self._slowed(state, [*slow, *resting])
+        modes = modes_of(mechanism, replace(own, w=state.w), {*slow, *resting}, yielding)
+        seen = self._seen(state)
+        for name, friction in self._frictions.items():
+            lost.pop(friction.stuck, None)
+            lost.pop(f"{name} slides", None)
+            if name in modes.sticking:
+                self._held[friction.stuck] = float(seen.coordinate(friction.joint, friction.dof)[0])
+                self._history[friction.stuck].note(state.t, self._held[friction.stuck])
+                if name in self._sliding:
+                    lost[friction.stuck] = 0.0
+            elif name in modes.sliding and modes.sliding[name] != self._sliding.get(name):
+                lost[f"{name} slides"] = 0.0
+        self._sliding = dict(modes.sliding)
+        for k, event in enumerate(self._events):
+            if isinstance(event.do, Stick) and (name := event.do.friction) in modes.sliding:
+                moving = name not in {*slow, *resting}
+                self._armed[k], self._levels[k] = True, 0.0 if moving else self._unnoticed(self._frictions[name])
+        return state
+
+    def _unnoticed(self, friction: JointFriction) -> float:
+        """A sliding rate that is not noticed."""
+        length, rate = compiled(self.mechanism).scales
+        return float(MOVING * rate * (1.0 if friction.dof == "rotation" else length))
+
+    def _seen(self, state: State) -> Result:
+        """A state of all bodies as a result, for measures."""
+        none = np.zeros((1, self.mechanism.joint_rows))
+        q, w = state.q[None], state.w[None]
+        return result_of_states(self.mechanism, np.array([state.t]), q, w, w, none, angles=state.angles[None])
 
     def _release(self, name: str) -> None:
         """Remove a joint with its locks and stops, or a single lock or stop."""
@@ -422,15 +534,7 @@ class EventDetection:
 
         Raises `EventError` when joints and drivers prescribe the motion of a coordinate that an event stops.
         """
-        seen = result_of_states(
-            self.mechanism,
-            np.array([state.t]),
-            state.q[None],
-            state.w[None],
-            state.w[None],
-            np.zeros((1, self.mechanism.joint_rows)),
-            angles=state.angles[None],
-        )
+        seen = self._seen(state)
         values = {name: self._held.get(name, self._coordinate(seen, name)) for name in (*locks, *stops)}
         lasted = [name for name in stops if name in self._held]
         for name in lasted:
@@ -524,13 +628,17 @@ class EventDetection:
         return float(seen.coordinate(do.joint, do.dof)[0])
 
     def _locked_joint(self, name: str, value: float | TimeFunction) -> LockedJoint:
+        """The equation of a lock, a lasting contact or a joint that sticks."""
         do = next(e.do for e in self._events if e.name == name)
+        if isinstance(do, Stick):
+            return locked_coordinate(self._frictions[do.friction], value)
         assert isinstance(do, Lock | StopImpact)
         return LockedJoint(name, do.joint, value, do.dof)
 
     def _mechanism_with(self, held: Mapping[str, float]) -> Mechanism:
         locked = [self._locked_joint(name, held[name]) for name in self._history if name in held]
-        return with_locked_joints(self._base, locked, without=self._released - {*self._history})
+        variant = with_locked_joints(self._base, locked, without=self._released - {*self._history})
+        return with_sliding(variant, self._sliding)
 
     def _state_of(self, mechanism: Mechanism, s: State | Snapshot) -> State:
         """The state with the angles of this variant of the mechanism."""
@@ -606,10 +714,22 @@ def _add(lost: dict[str, float], losses: Mapping[str, float], names: Sequence[st
         lost[name] = lost.get(name, 0.0) + losses[name]
 
 
+def _friction_events(mechanism: Mechanism) -> list[Event]:
+    """Two events for each joint with friction: it comes to rest, and it begins to slide."""
+
+    def unseen(result: Result) -> np.ndarray:
+        raise AssertionError("the effort that holds a joint is not a measure of a result")
+
+    made = []
+    for f in mechanism.frictions:
+        made += [Event(f.stuck, unseen, Stick(f.name)), Event(f"{f.name} slides", unseen, Slide(f.name))]
+    return made
+
+
 def _require_events(mechanism: Mechanism, events: Sequence[Event]) -> None:
     """Raises `EventError` when events that are not given have locked or released something at the initial state."""
     state = mechanism.initial
-    names = {e.name for e in events if isinstance(e.do, Lock | StopImpact)}
+    names = {e.name for e in events if isinstance(e.do, Lock | StopImpact | Stick)}
     missing = state.topology.locked.keys() - names
     missing |= state.topology.released - names - {joint.name for joint in mechanism.joints}
     if missing:
@@ -629,4 +749,22 @@ def _require_names(mechanism: Mechanism, events: Sequence[Event]) -> None:
         if isinstance(event.do, Lock | StopImpact):
             locked_row(mechanism, event.do.joint, event.do.dof)
         elif isinstance(event.do, Release) and event.do.joint not in names:
-            mechanism.joint(event.do.joint)
+            _require_unrelated(
+                mechanism, event.name, event.do.joint, [e.do.joint for e in events if isinstance(e.do, Release)]
+            )
+
+
+def _require_unrelated(mechanism: Mechanism, event: str, name: str, released: Sequence[str]) -> None:
+    """Raises `EventError` when an event releases a joint of a relation that no event releases."""
+    joint = mechanism.joint(name)
+    for relation in mechanism.joints:
+        row = mechanism.rows[relation.rows[0]]
+        if row.terms and relation.name not in released and joint.markers in _pairs(row):
+            raise EventError(
+                f"Event {event!r} releases joint {name!r}, whose coordinate is part of the "
+                f"{relation.kind} {relation.name!r}. Release {relation.name!r} by an event too."
+            )
+
+
+def _pairs(row: Row) -> list[tuple[int, int]]:
+    return [row.markers, *(term.markers for term in row.terms)]

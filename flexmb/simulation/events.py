@@ -44,7 +44,21 @@ class Terminate:
     """End the simulation."""
 
 
-Action = Lock | Release | StopImpact | Terminate | None
+@dataclass(frozen=True)
+class Stick:
+    """A joint with dry friction comes to rest; made by `System.friction`."""
+
+    friction: str
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A joint with dry friction that sticks begins to slide; made by `System.friction`."""
+
+    friction: str
+
+
+Action = Lock | Release | StopImpact | Terminate | Stick | Slide | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import numpy as np
 from flexmb.equations.snapshot import Snapshot
 from flexmb.errors import HistoryError
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.results.ledger import Ledger
+from flexmb.results.ledger import ledger_of
 from flexmb.results.result import EventRecord, Result, Statistics
 
 CHUNK = 2**21
@@ -39,7 +39,7 @@ class History:
     def __init__(self, mechanism: Mechanism, count: int, path: str | Path | None = None) -> None:
         first = mechanism.initial
         nv, nj, na, nz = len(first.w), mechanism.joint_rows, len(mechanism.turning), len(mechanism.initial_states)
-        widths = np.array([1, len(first.q), nv, nv, nj, 4, 4, na, 1, nz])
+        widths = np.array([1, len(first.q), nv, nv, nj, 4, 5, na, 1, nz])
         numbers = count * int(widths.sum())
         self._file = None if path is None else _HistoryFile(Path(path), numbers)
         whole = np.zeros(numbers) if self._file is None else self._file.numbers
@@ -70,7 +70,7 @@ class History:
             )
         filled = (table[: self._filled] for table in self._tables)
         t, q, w, wdot, multipliers, work, energies, angles, lost, states = filled
-        ledger = Ledger(t[:, 0], *np.hstack([energies, work, lost]).T)
+        ledger = ledger_of(t[:, 0], energies, work, lost[:, 0])
         return Result(
             self._mechanism,
             t[:, 0],

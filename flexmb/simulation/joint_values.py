@@ -76,7 +76,7 @@ def moved(
             said = advice(at, state, mechanism)
             raise KinematicsError(f"{mechanism.name!r} cannot be brought to {asked}.{said} {error}") from None
         angles = mechanism.angles_of(at, found.angles)
-        state = State(state.t, found.q, np.zeros_like(state.w), angles)
+        state = State(state.t, found.q, np.zeros_like(state.w), angles, element_states=state.element_states)
     return state
 
 

@@ -14,7 +14,7 @@ from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states
+from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_state_updates
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
@@ -53,8 +53,8 @@ def simulate(
         - "bdf" (`flexmb.BDF`): backward differentiation of order 1 to 5. Options as of "radau".
         - "explicit" (`flexmb.Explicit`): Dormand and Prince, order 5, for rigid mechanisms without stiff springs.
           Options as of "radau", and `coordinates`.
-        - "energy-momentum" (`flexmb.EnergyMomentum`): order 2; preserves energy balance and momenta to round-off. It
-          requires the option `step`.
+        - "energy-momentum" (`flexmb.EnergyMomentum`): order 2; preserves the energy balance, the linear momentum and
+          the angular momentum about a fixed point to round-off. It requires the option `step`.
 
       With `step` the steps are fixed; without it they vary, so that the local error of the positions is below
       `tolerance` times the length of the mechanism.
@@ -86,6 +86,11 @@ def simulate(
     method = method_of(method, options)
     if not method.integrates_states:
         refuse_element_states(mechanism, f"The method {method.name!r}")
+    if not method.holds_friction:
+        refuse_friction(mechanism, f"The method {method.name!r}")
+    watches = bool(events or mechanism.frictions)
+    if not method.updates_states:
+        refuse_state_updates(mechanism, method.name)
     step = method.step
     check_times(duration, step)
     require_own(history)
@@ -96,7 +101,7 @@ def simulate(
     longest = times[1] - times[0]
     run: Integrator
     changed = mechanism.initial.topology.changed
-    if changed and not events:
+    if changed and not watches:
         raise EventError(
             f"Events have changed the joints of the state at t = {mechanism.initial.t:.6g} "
             f"({mechanism.initial.topology}); give the events of that simulation too."
@@ -104,7 +109,7 @@ def simulate(
     with ExitStack() as open_files:
         with announced():
             begin = None if changed else start(mechanism, compiled(mechanism))
-            if events:
+            if watches:
                 watched = EventDetection(mechanism, begin, events, method, pace, times[-1], longest)
                 run, mechanism, happened = watched, watched.mechanism, watched.happened
             elif begin is not None:
@@ -117,12 +122,12 @@ def simulate(
             stored.store(run.to(target))
             if progress is not None and (k * 100) // count != ((k + 1) * 100) // count:
                 progress((k + 1) / count)
-            if events and watched.ended:
+            if watches and watched.ended:
                 break
         result = replace(
             stored.result(run.statistics(process_time() - clock), happened),
             unresolved=unresolved,
-            topologies=tuple(watched.topologies) if events else (),
+            topologies=tuple(watched.topologies) if watches else (),
         )
     warn([f for f in result.verdict.findings if f[0] is not UnresolvedWarning], stacklevel=2)
     return result

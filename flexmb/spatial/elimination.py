@@ -15,24 +15,30 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from flexmb.kernels.base.data import GROUND
 
 
-def elimination_of(bodies_of_row: list[list[int]], modes: np.ndarray, groups: list[int]) -> dict[str, Any]:
-    """The entries of `CompiledModel` for the elimination of rows, from the two bodies of each row and the `modes` (nb,)
-    of all bodies. They are cached for mechanisms of the same structure with other parameters.
+def elimination_of(
+    bodies_of_term: list[list[int]], row_of_term: list[int], modes: np.ndarray, groups: list[int]
+) -> dict[str, Any]:
+    """The entries of `CompiledModel` for the elimination of rows, from the two bodies of each term, its row and the
+    `modes` (nb,) of all bodies. They are cached for mechanisms of the same structure with other parameters.
 
     `groups`: the first of each six rows that belong to a frame force, and remain together.
     """
-    return _elimination_of(tuple(map(tuple, bodies_of_row)), tuple(modes.tolist()), tuple(groups))
+    return _elimination_of(tuple(map(tuple, bodies_of_term)), tuple(row_of_term), tuple(modes.tolist()), tuple(groups))
 
 
 @lru_cache(maxsize=64)
 def _elimination_of(
-    bodies_of_row: tuple[tuple[int, ...], ...], modes_of_body: tuple[int, ...], groups: tuple[int, ...]
+    bodies_of_term: tuple[tuple[int, ...], ...],
+    row_of_term: tuple[int, ...],
+    modes_of_body: tuple[int, ...],
+    groups: tuple[int, ...],
 ) -> dict[str, Any]:
     modes = np.array(modes_of_body, dtype=np.int64)
-    nr, nb = len(bodies_of_row), len(modes)
-    touching = [(b, r, side) for r, pair in enumerate(bodies_of_row) for side, b in enumerate(pair) if b != GROUND]
+    nr, nb = max(row_of_term, default=-1) + 1, len(modes)
+    touching = [(b, k, side) for k, pair in enumerate(bodies_of_term) for side, b in enumerate(pair) if b != GROUND]
     touching.sort()
-    body, row, side = np.array(touching, dtype=np.int64).reshape(-1, 3).T
+    body, term, side = np.array(touching, dtype=np.int64).reshape(-1, 3).T
+    row = np.array(row_of_term, dtype=np.int64)[term]
     counts = np.bincount(body, minlength=nb)
     meets = sp.csr_matrix((np.ones(len(row)), (row, body)), shape=(nr, nb))
     graph = (meets @ meets.T + sp.identity(nr)).tocsr()
@@ -46,7 +52,7 @@ def _elimination_of(
     np.maximum.at(last, place[pairs.row], place[pairs.col])
     return {
         "incident_start": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        "incident_row": np.ascontiguousarray(row),
+        "incident_term": np.ascontiguousarray(term),
         "incident_side": np.ascontiguousarray(side),
         "incident_size": int(((6 + modes) * (counts + 1)).sum()),
         "incident_most": int(counts.max(initial=0)),

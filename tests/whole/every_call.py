@@ -91,6 +91,19 @@ def bouncing():
     return flexmb.simulate(system, 0.3, step=1e-3, events=[stop("floor", "guide", -0.1, upper=False)])
 
 
+def sliding():
+    """A rotor that comes to rest on its journal, and drives another one by a pair of gears."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    for name in ("first", "second"):
+        rotor = system.add(flexmb.rigid_body(name, mass=1.0, inertia=(0.01, 0.01, 0.01)))
+        system.revolute(f"{name} pin", system.ground.at((0, 0, 0)), rotor, axis=(0, 1, 0))
+    system.gear("gear", "first pin", "second pin", ratio=-2.0)
+    system.set_speed("first pin", 0.5)
+    system.friction("bearing", "first pin", 0.2, radius=0.05)
+    result = flexmb.simulate(system, 0.2, step=1e-3)
+    return result.effort("bearing"), result.reaction("gear")
+
+
 def every_way():
     """Simulations by all methods in both coordinates, postprocessing, analyses, derivatives."""
     for system in (
@@ -126,6 +139,7 @@ def every_way():
     flexmb.compare(demo.build(), 1e-3, step=1e-5)
     flexmb.simulate(arm(2.0, 1.0, law=maxwell(k=50.0, tau=0.1)), 0.01, step=1e-3)
     bouncing()
+    sliding()
 
     def model(mass, length):
         return arm(mass, length)

@@ -29,7 +29,7 @@ def report(seeds):
 
 
 @seed(1)  # a text of the test would change what derandomize=True picks
-@settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 10_000))
 def test_random_mechanisms(number):
     """A few of them; the long tests take batches of twenty (five hundred mechanisms; FLEXMB_REFEREE_BATCHES sets another number)."""

@@ -155,7 +155,7 @@ def exact_accelerations(e, functions, q, w):
     eps = 1e-3 / (np.abs(w) * flat.weight).max()
     for offset, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):
         e.residual(functions, e.displaced(q, offset * eps * w), w, np.zeros(nv), np.zeros(nj))
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, e.workspace.G, w, rates)
+        row_rates(flat, e.workspace.G, w, rates)
         rows -= weight / (12 * eps) * rates
     with mp.workdps(60):
         A = matrix(np.block([[M, G.T], [G, np.zeros((nj, nj))]]).tolist())

@@ -104,9 +104,10 @@ def default_parameters(mtype: int) -> Int[np.ndarray, "64"]:
 def out_of_core(megabytes: int) -> Iterator[None]:
     """Within a `with`, a factorisation limits its memory and writes to the working directory.
 
-    PARDISO reads the limit from the environment. It can read the directory there, too, but oneMKL 2025 to 2026.2 then
-    ends the name in a buffer of some 1,000 bytes at byte 2,048: a zero somewhere in the memory of the process.
+    PARDISO reads the limit from the environment. It can read the directory there, too, but oneMKL then ends the
+    name in a buffer of some 1,000 bytes at byte 2,048: a zero somewhere in the memory of the process.
     """
+    # The versions 2025 to 2026.2 of oneMKL do so.
     given = dict.fromkeys(OUT_OF_CORE_PLACES) | {
         "MKL_PARDISO_OOC_MAX_CORE_SIZE": str(megabytes),
         "MKL_PARDISO_OOC_MAX_SWAP_SIZE": "0",

@@ -8,11 +8,13 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from fem.errors import unknown_name
 from flexmb.errors import ExpressionError, LawError
 from flexmb.files.models.key_types import Keys, NotNegative, Positive, refusal, sort_of
+from flexmb.forces.frame import LIBRARY
 from flexmb.forces.scalar.expression import Expression, expression
 from flexmb.forces.scalar.force_map import ForceMap, force_map, force_map_from_csv
 from flexmb.forces.scalar.one_sided import cable, gap_spring, preloaded_spring
 from flexmb.forces.scalar.table import Table, table, table_from_csv
 from flexmb.mechanism.force_law import LAWS, Effort
+from flexmb.mechanism.frame_law import FrameLaw
 
 Outside = Literal["error", "hold", "extrapolate"]
 
@@ -138,10 +140,33 @@ class PreloadedSpringKeys(Keys):
 
 
 def _existing_law(name: str) -> str:
-    if name not in LAWS:
-        there = unknown_name("law", name, LAWS) if LAWS else f"there is no law {name!r}; none is registered."
+    known = [key for key, law in LAWS.items() if not isinstance(law, FrameLaw)]
+    if name not in known:
+        there = unknown_name("law", name, known) if known else f"there is no law {name!r}; none is registered."
         raise refusal(f"{there} Register it in the program that loads this file: @register_law({name!r})")
     return name
+
+
+def frame_law(name: str) -> FrameLaw:
+    """The law between frames of this name, of the library or registered."""
+    return {**LIBRARY, **_registered_frame_laws()}[name]
+
+
+def _registered_frame_laws() -> dict[str, FrameLaw]:
+    return {name: law for name, law in LAWS.items() if isinstance(law, FrameLaw)}
+
+
+def _existing_frame_law(name: str) -> str:
+    known = [*LIBRARY, *_registered_frame_laws()]
+    if name not in known:
+        raise refusal(
+            f"{unknown_name('law between frames', name, known)} Register a law of yours in the program that loads this "
+            f"file: @register_law({name!r}) before @flexmb.law"
+        )
+    return name
+
+
+FrameLawName = Annotated[str, AfterValidator(_existing_frame_law)]
 
 
 LawTable = Annotated[TableKeys | MapKeys | GapSpringKeys | CableKeys | PreloadedSpringKeys, Field(discriminator="kind")]

@@ -119,7 +119,9 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("joints", keys.joints, _add_joint),
         ("springs", keys.springs, _add_spring),
         ("bushings", keys.bushings, _add_bushing),
+        ("forces", keys.forces, _add_force),
         ("joint_springs", keys.joint_springs, _add_joint_spring),
+        ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
         ("loads", keys.loads, _add_load),
     )
@@ -246,11 +248,26 @@ def _material(keys: str | schema.MaterialKeys | None) -> fem.Material:
 # joints and forces --------------------------------------------------------------------------------------------------
 
 
-def _add_joint(site: _Site, joint: schema.JointKeys | schema.PrescribedKeys) -> None:
+def _add_joint(site: _Site, joint: schema.OneJoint) -> None:
+    if isinstance(joint, schema.Relation):
+        keys = {key: value for key, value in joint.model_dump().items() if key != "kind"}
+        getattr(site.system, joint.kind)(**keys)
+        return
+    if isinstance(joint, schema.DistanceKeys):
+        ends = _ends(site, joint, "a rod")
+        length = joint.length if joint.motion is None else site.motion(joint.motion)
+        site.system.distance(joint.name, *ends, length=length)
+        return
     a, b = site.place(joint.a), site.place(joint.b)
     if isinstance(joint, schema.PrescribedKeys):
         parts = {key: site.motion(getattr(joint, key)) for key in ("x", "y", "z", "rotation")}
         site.system.prescribe(joint.name, a, b, axis=joint.axis, at=joint.at, **parts)
+        return
+    if isinstance(joint, schema.RollingKeys):
+        site.system.rolling(joint.name, a, b, radius=joint.radius, axis=joint.axis, normal=joint.normal, at=joint.at)
+        return
+    if isinstance(joint, schema.KnifeEdgeKeys):
+        site.system.knife_edge(joint.name, a, b, heading=joint.heading, normal=joint.normal, at=joint.at)
         return
     site.system.joint(joint.kind, joint.name, a, b, axis=joint.axis, second_axis=joint.second_axis, at=joint.at)
     if joint.drive is not None:
@@ -259,7 +276,8 @@ def _add_joint(site: _Site, joint: schema.JointKeys | schema.PrescribedKeys) -> 
         site.system.set_speed(joint.name, joint.speed, joint.dof)
 
 
-def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
+def _ends(site: _Site, keys: schema.SpringKeys | schema.DistanceKeys, what: str) -> tuple[Attachment, Attachment]:
+    """The two attachments of a spring or rod, of which one may be a position on the ground."""
     ends = [site.place(text) for text in (keys.a, keys.b)]
     if keys.at is not None:  # the position of the end on the ground
         ends = [site.system.ground.at(keys.at) if end is site.system.ground else end for end in ends]
@@ -267,11 +285,15 @@ def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
             raise MechanismError("at = [x, y, z] is a position on the ground, but neither end is on the ground.")
     if not all(isinstance(end, Attachment) for end in ends):
         raise MechanismError(
-            "a spring needs two attachments: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
+            f"{what} needs two attachments: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
         )
+    return ends[0], ends[1]  # type: ignore[return-value]
+
+
+def _add_spring(site: _Site, keys: schema.SpringKeys) -> None:
     site.system.spring_damper(
         keys.name,
-        *ends,
+        *_ends(site, keys, "a spring"),
         stiffness=keys.stiffness,
         damping=keys.damping,
         length=keys.length,
@@ -292,6 +314,17 @@ def _add_bushing(site: _Site, keys: schema.BushingKeys) -> None:
     )
 
 
+def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
+    if keys.at is not None and "ground" not in (keys.a, keys.b):
+        raise MechanismError("at = [x, y, z] is a position on the ground, but neither end is on the ground.")
+
+    def end(text: str) -> Attachment:
+        place, origin = site.place(text), (0.0, 0.0, 0.0) if keys.at is None or text != "ground" else keys.at
+        return place.at(origin) if isinstance(place, BodyHandle) else place
+
+    site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(), axis=keys.axis)
+
+
 def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
     site.system.joint_spring(
         keys.name,
@@ -301,6 +334,19 @@ def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
         free=keys.free,
         law=keys.force_law(site.folder),
         dof=keys.dof,
+    )
+
+
+def _add_friction(site: _Site, keys: schema.FrictionKeys) -> None:
+    site.system.friction(
+        keys.name,
+        keys.joint,
+        keys.coefficient,
+        radius=keys.radius,
+        axial_radius=keys.axial_radius,
+        span=keys.span,
+        preload=keys.preload,
+        static=keys.static,
     )
 
 

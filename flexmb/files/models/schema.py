@@ -7,12 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hint
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from fem.errors import MatrixError, unknown_name
-from flexmb.errors import IntegratorError, UnitError
+from flexmb.errors import IntegratorError, LawError, UnitError
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
-from flexmb.files.models.law_keys import WithLaw
+from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
+from flexmb.mechanism.frame_law import BoundLaw
 from flexmb.mechanism.joints import JOINTS
+from flexmb.mechanism.relations.linear import RELATIONS
 from flexmb.units import require_units
 from reduction.registry import METHODS
 
@@ -245,7 +247,7 @@ class _Between(Keys):
 
 def _existing_kind(kind: str) -> str:
     if kind not in JOINTS:
-        raise refusal(unknown_name("joint kind", kind, [*JOINTS, "prescribed"]))
+        raise refusal(unknown_name("joint kind", kind, [*JOINTS, *_OTHERS, *RELATIONS]))
     return kind
 
 
@@ -262,8 +264,8 @@ class JointKeys(_Between):
 
     @model_validator(mode="after")
     def _used_keys(self) -> Self:
-        if self.second_axis is not None and not JOINTS[self.kind].second_axis:
-            having = " or ".join(kind.name for kind in JOINTS.values() if kind.second_axis)
+        if self.second_axis is not None and not (JOINTS[self.kind].second_axis or JOINTS[self.kind].bends):
+            having = " or ".join(kind.name for kind in JOINTS.values() if kind.second_axis or kind.bends)
             raise refusal(f"second_axis belongs to a {having} joint; this one is {self.kind!r}")
         if self.dof is not None and self.drive is None and self.speed is None:
             raise refusal("dof selects the motion of drive or speed; neither is given")
@@ -281,13 +283,112 @@ class PrescribedKeys(_Between):
     rotation: MotionKeys | None = None
 
 
+class DistanceKeys(_Between):
+    """A rod without mass between two attachments, of constant `length` (default: as drawn) or following `motion`."""
+
+    kind: Literal["distance"]
+    length: Positive | None = None
+    motion: MotionKeys | None = None
+
+    @model_validator(mode="after")
+    def _one_length(self) -> Self:
+        if self.length is not None and self.motion is not None:
+            raise refusal("a rod has either length = (a number) or motion = (a function of time)")
+        return self
+
+
+class RollingKeys(_Between):
+    """A thin wheel about `axis`, or without one a ball, on the body `b` with its centre there or `at`, which rolls on a
+    plane of the body `a` with the given `normal`."""
+
+    kind: Literal["rolling"]
+    radius: Positive
+    axis: Direction | None = None
+    normal: Direction = Field([0.0, 0.0, 1.0])
+
+
+class KnifeEdgeKeys(_Between):
+    """A place on the body `b` that moves along its `heading` only, in a plane of the body `a`."""
+
+    kind: Literal["knife-edge"]
+    heading: Direction
+    normal: Direction = Field([0.0, 0.0, 1.0])
+
+
+class GearKeys(Keys):
+    """A gear: the angle of the joint `second` turns `ratio` times as fast as that of `first`."""
+
+    name: Name
+    kind: Literal["gear"]
+    first: str
+    second: str
+    ratio: float
+
+
+class RackKeys(Keys):
+    """A rack and pinion: the displacement of the joint `rack` is `radius` times the angle of the joint `pinion`."""
+
+    name: Name
+    kind: Literal["rack"]
+    pinion: str
+    rack: str
+    radius: float
+
+
+class ScrewKeys(Keys):
+    """A screw: a turn of the joint `rotation` displaces `translation`, by default the same joint, by `lead`."""
+
+    name: Name
+    kind: Literal["screw"]
+    rotation: str
+    translation: str | None = None
+    lead: float
+
+
+class DifferentialKeys(Keys):
+    """A differential: seen from the joint `carrier`, `second` turns `ratio` times as fast as `first`."""
+
+    name: Name
+    kind: Literal["differential"]
+    first: str
+    second: str
+    carrier: str
+    ratio: float = -1.0
+
+
+class RelationKeys(Keys):
+    """A linear relation: the sum of coordinates of joints times their `factors` keeps its value as drawn."""
+
+    name: Name
+    kind: Literal["relation"]
+    factors: dict[str, float]
+
+
+Relation = GearKeys | RackKeys | ScrewKeys | DifferentialKeys | RelationKeys
+
+
+OneJoint = JointKeys | PrescribedKeys | DistanceKeys | RollingKeys | KnifeEdgeKeys | Relation
+_OTHERS = ("prescribed", "distance", "rolling", "knife-edge")
+"""Kinds of joints with keys of their own."""
+
+
 def _sort_of_joint(value: Any) -> str:
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
-    return "<prescribed>" if kind == "prescribed" else "<joint>"
+    return f"<{kind}>" if kind in (*RELATIONS, *_OTHERS) else "<joint>"
 
 
 AnyJoint = Annotated[
-    Annotated[JointKeys, Tag("<joint>")] | Annotated[PrescribedKeys, Tag("<prescribed>")], Discriminator(_sort_of_joint)
+    Annotated[JointKeys, Tag("<joint>")]
+    | Annotated[PrescribedKeys, Tag("<prescribed>")]
+    | Annotated[DistanceKeys, Tag("<distance>")]
+    | Annotated[RollingKeys, Tag("<rolling>")]
+    | Annotated[KnifeEdgeKeys, Tag("<knife-edge>")]
+    | Annotated[GearKeys, Tag("<gear>")]
+    | Annotated[RackKeys, Tag("<rack>")]
+    | Annotated[ScrewKeys, Tag("<screw>")]
+    | Annotated[DifferentialKeys, Tag("<differential>")]
+    | Annotated[RelationKeys, Tag("<relation>")],
+    Discriminator(_sort_of_joint),
 ]
 
 
@@ -310,6 +411,27 @@ class BushingKeys(_Between):
     free: Vector | Literal["drawn"] | None = None
 
 
+class ForceKeys(_Between):
+    """A law between two frames: one of the library, or a registered one, with its parameters and initial states."""
+
+    law: FrameLawName
+    parameters: dict[str, float] = Field({})
+    initial: dict[str, float] = Field({})
+    axis: Direction = Field([0.0, 0.0, 1.0])
+
+    @model_validator(mode="after")
+    def _sound_law(self) -> Self:
+        try:
+            self.bound()
+        except LawError as error:
+            raise refusal(str(error).rstrip(".")) from None
+        return self
+
+    def bound(self) -> BoundLaw:
+        """The law with its parameters."""
+        return frame_law(self.law)(initial=self.initial, **self.parameters)
+
+
 class JointSpringKeys(WithLaw):
     """A spring and damper on the dof of a joint, with an additional law of its coordinate."""
 
@@ -322,6 +444,19 @@ class JointSpringKeys(WithLaw):
     damping: NotNegative = 0.0
     free: float = 0.0
     dof: Literal["rotation", "translation"] | None = None
+
+
+class FrictionKeys(Keys):
+    """Dry friction in a revolute or prismatic joint."""
+
+    name: Name
+    joint: str
+    coefficient: NotNegative
+    radius: NotNegative | None = None
+    axial_radius: NotNegative = 0.0
+    span: Positive | None = None
+    preload: NotNegative = 0.0
+    static: NotNegative | None = None
 
 
 _EFFORT = 'expected a number, an expression such as "-k*x", or a motion such as { kind = "harmonic", ... }'
@@ -461,7 +596,9 @@ class ModelKeys(Keys):
     joints: list[AnyJoint] = Field([])
     springs: list[SpringKeys] = Field([])
     bushings: list[BushingKeys] = Field([])
+    forces: list[ForceKeys] = Field([])
     joint_springs: list[JointSpringKeys] = Field([])
+    frictions: list[FrictionKeys] = Field([])
     motors: list[MotorKeys] = Field([])
     loads: list[LoadKeys] = Field([])
     stops: list[StopKeys] = Field([])

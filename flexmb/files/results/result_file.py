@@ -10,14 +10,15 @@ import numpy as np
 import scipy
 
 from fem.errors import FlexmbError
-from flexmb.errors import FileError
+from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
 from flexmb.files.results.law_tree import law_from_tree, law_tree
 from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
+from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
-from flexmb.mechanism.mechanism import FrameForce, Joint, Load, Marker, Mechanism, Row
+from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
 from flexmb.results.elements.frame import frame_answers, relative_motion
@@ -52,6 +53,7 @@ def save_result(result: Result, path: str | Path) -> Path:
             "locked": json.dumps(dict(x.locked)),
             "released": json.dumps(sorted(x.released)),
             "fastest": json.dumps(dict(x.fastest)),
+            "sliding": json.dumps(dict(x.sliding)),
         }
         for t, x in result.topologies
     ]
@@ -95,6 +97,7 @@ def load_result(path: str | Path) -> Result:
                         json.loads(x["locked"]),
                         frozenset(json.loads(x["released"])),
                         json.loads(x.get("fastest", "{}")),
+                        json.loads(x.get("sliding", "{}")),
                     ),
                 )
                 for x in tree.get("topologies", [])
@@ -118,6 +121,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "bodies": [body_tree(b) for b in m.bodies],
         "markers": _columns(m.markers, Marker),
         "rows": _columns(m.rows, Row),
+        "terms": _terms_tree(m.rows),
         "joints": [{f.name: getattr(j, f.name) for f in fields(Joint)} for j in m.joints],
         "force_elements": {name: np.array(rows) for name, rows in m.force_elements.items()},
         "loads": _columns(m.loads, Load),
@@ -126,6 +130,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "start_rows": _columns([row for row, _ in m.start_rows], Row),
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
         "laws": [law.name for law in m.laws],
+        "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
     }
 
 
@@ -139,7 +144,7 @@ def _mechanism_from_tree(
         gravity=tree["gravity"],
         bodies=tuple(body_from_tree(b, path) for b in tree["bodies"]),
         markers=_records(tree["markers"], Marker),
-        rows=tuple(_of_today(row) for row in _records(tree["rows"], Row)),
+        rows=_with_terms([_of_today(row) for row in _records(tree["rows"], Row)], tree.get("terms")),
         joints=tuple(Joint(j["name"], j["kind"], tuple(j["markers"]), tuple(j["rows"])) for j in tree["joints"]),
         force_elements={name: tuple(rows.tolist()) for name, rows in tree["force_elements"].items()},
         loads=_records({"follower": tree["loads"].get("follows")} | tree["loads"], Load),
@@ -148,8 +153,33 @@ def _mechanism_from_tree(
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(law_from_tree(law, name, t) for law, name in zip(laws or (None,) * len(names), names, strict=True)),
         frame_forces=tuple(_frame_force(force, t) for force in tree.get("frame_forces", [])),
+        frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
         units=require_units(tree.get("units")),
     )
+
+
+def _friction(tree: Tree) -> JointFriction:
+    name, joint, dof = (str(tree[key]) for key in ("name", "joint", "dof"))
+    require_numbers(factors := np.asarray(tree["factors"]), (4,), f"the factors of the friction {name!r}")
+    return JointFriction(name, joint, dof, tuple(factors.tolist()), float(tree["static"]), float(tree["direction"]))
+
+
+def _terms_tree(rows: Sequence[Row]) -> Tree:
+    """The further terms of all rows as a table, with the number of the row of each."""
+    owners = np.array([r for r, row in enumerate(rows) for _ in row.terms], dtype=np.int64)
+    return {"row": owners} | _columns([term for row in rows for term in row.terms], Term)
+
+
+def _with_terms(rows: Sequence[Row], table: Tree | None) -> tuple[Row, ...]:
+    """The rows with the further terms of a table; files of older versions have none."""
+    if table is None or not len(table["row"]):
+        return tuple(rows)
+    terms: dict[int, list[Term]] = {}
+    for r, term in zip(table["row"].tolist(), _records(table, Term), strict=True):
+        terms.setdefault(r, []).append(term)
+    if not terms.keys() <= set(range(len(rows))):
+        raise UnsoundError("a term belongs to a row that does not exist")
+    return tuple(replace(row, terms=tuple(terms.get(r, ()))) for r, row in enumerate(rows))
 
 
 def _frame_tree(result: Result, force: FrameForce) -> Tree:
@@ -157,6 +187,7 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
     return {
         "name": force.name,
         "law": law.name,
+        "library": next((name for name, known in LIBRARY.items() if known is law), ""),
         "states": list(law.states),
         "parameters": list(law.parameters),
         "values": np.array(force.parameters),
@@ -168,25 +199,29 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
 
 
 def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
-    """A force element whose law knows what it returned at the stored times `t` (nt,), and no other."""
+    """A force element with its law of the library, or else with one that knows what it returned at the stored times `t`
+    (nt,) only."""
     states, parameters = (tuple(str(name) for name in tree[key]) for key in ("states", "parameters"))
     values, initial = tree["values"], tree["initial"]
     require_numbers(values, (len(parameters),), f"the parameters of {tree['name']!r}")
     require_numbers(initial, (len(states),), f"the states of {tree['name']!r}")
-    require_numbers(answers := tree["answers"], (len(t), 7), f"the forces of {tree['name']!r}")
+    require_numbers(answers := tree["answers"], (len(t), 7), f"the forces of {tree['name']!r}", finite=False)
+    require_numbers(answers[:, :6], (len(t), 6), f"the forces of {tree['name']!r}")
     require_numbers(seen := tree["seen"], (len(t), 18), f"the relative motion of {tree['name']!r}")
-    law = FrameLaw(
-        _stored_answers(t, seen, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"])
-    )
+    law = LIBRARY.get(str(tree.get("library", "")))
+    if law is None or (law.states, law.parameters) != (states, parameters):
+        law = FrameLaw(
+            _stored_answers(t, seen, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"])
+        )
     name = str(tree["name"])
     return FrameForce(name, FrameLawCall(law, name), tuple(values.tolist()), tuple(initial.tolist()))
 
 
-def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float]:
+def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float | None]:
     """A law that knows its answers at the stored times and relative motions, and refuses all others."""
     scale = ROUNDED * np.abs(seen).max(axis=0, initial=0.0)
 
-    def law(t: float, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> float:
+    def law(t: float, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> float | None:
         index = min(int(np.searchsorted(times, t)), len(times) - 1)
         moved = np.abs(np.concatenate([relative.d, relative.S.ravel(), relative.v, relative.omega]) - seen[index])
         if times[index] != t or (moved > scale).any():
@@ -195,7 +230,7 @@ def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) ->
                 "build the mechanism again to simulate it"
             )
         wrench[:] = answers[index, :6]
-        return float(answers[index, 6])
+        return None if np.isnan(answers[index, 6]) else float(answers[index, 6])
 
     return law
 
@@ -213,17 +248,22 @@ def _of_today(row: Row) -> Row:
 def _columns(records: Sequence[Any], kind: type) -> Tree:
     """Records of one kind as a table of arrays, one for each field; a field with texts or None becomes a list."""
     table: Tree = {}
-    for field in fields(kind):
+    for field in _stored(kind):
         values = [getattr(record, field.name) for record in records]
         numbers = not any(value is None or isinstance(value, str) for value in values)
         table[field.name] = np.array(values) if numbers else values
     return table
 
 
+def _stored(kind: type) -> list[Any]:
+    """The fields of a kind of record that are columns of its table; the terms of rows have a table of their own."""
+    return [field for field in fields(kind) if field.name != "terms"]
+
+
 def _records(table: Tree, kind: type) -> tuple[Any, ...]:
     """The records of a table that `_columns` wrote."""
     made = []
-    for values in zip(*(table[field.name] for field in fields(kind)), strict=True):
+    for values in zip(*(table[field.name] for field in _stored(kind)), strict=True):
         made.append(kind(*(_plain(value) for value in values)))
     return tuple(made)
 

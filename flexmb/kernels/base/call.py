@@ -1,6 +1,5 @@
 """Calls of functions by their addresses from compiled code: of scalar laws `f(t, x, xdot)` and of frame laws."""
 
-from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -9,8 +8,8 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-KNOWN: WeakValueDictionary[int, Callable[..., Any]] = WeakValueDictionary()
-"""Functions by address, for runs without compilation."""
+KNOWN: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""Functions by address, and calls by the addresses of their records, for runs without compilation."""
 
 
 @intrinsic
@@ -29,30 +28,31 @@ def _by_table(address: int, t: float, x: float, xdot: float) -> float:
 
 @intrinsic
 def _frame_law_by_pointer(
-    typingctx: Any, address: Any, t: Any, seen: Any, states: Any, parameters: Any, out: Any
+    typingctx: Any, address: Any, record: Any, t: Any, seen: Any, states: Any, parameters: Any, out: Any
 ) -> Any:
     def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         number = ir.DoubleType()
-        kinds = [number] + [number.as_pointer()] * 4
+        kinds = [ir.IntType(64), number] + [number.as_pointer()] * 4
         pointer = ir.FunctionType(ir.VoidType(), kinds).as_pointer()
         data = [
             context.make_array(kind)(context, builder, array).data
-            for kind, array in zip(signature.args[2:], arguments[2:], strict=True)
+            for kind, array in zip(signature.args[3:], arguments[3:], strict=True)
         ]
-        builder.call(builder.inttoptr(arguments[0], pointer), [arguments[1], *data])
+        builder.call(builder.inttoptr(arguments[0], pointer), [*arguments[1:3], *data])
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.float64, seen, states, parameters, out), make
+    return types.void(types.int64, types.int64, types.float64, seen, states, parameters, out), make
 
 
 def _frame_law_by_table(
-    address: int, t: float, seen: np.ndarray, states: np.ndarray, parameters: np.ndarray, out: np.ndarray
+    address: int, record: int, t: float, seen: np.ndarray, states: np.ndarray, parameters: np.ndarray, out: np.ndarray
 ) -> None:
-    KNOWN[int(address)](t, seen, states, parameters, out)
+    KNOWN[int(record)](record, t, seen, states, parameters, out)
 
 
 call_law = _by_table if config.DISABLE_JIT else _by_pointer  # type: ignore[attr-defined]
 """`call_law(address, t, x, xdot)` calls the function at an address."""
 call_frame_law: Any = _frame_law_by_table if config.DISABLE_JIT else _frame_law_by_pointer  # type: ignore[attr-defined]
-"""`call_frame_law(address, t, seen, states, parameters, out)` calls the frame law at an address; see
-flexmb/kernels/equations/elements.py. `out` receives the wrench (6), the stored energy, and rates or new states."""
+"""`call_frame_law(address, record, t, seen, states, parameters, out)` calls the frame law at an address for the element
+whose failures are recorded at the address `record`; see flexmb/kernels/equations/elements.py. `out` receives the wrench
+(6), the stored energy (NaN if the law does not tell it), and rates or new states."""

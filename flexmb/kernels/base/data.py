@@ -11,6 +11,9 @@ FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 
 # kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files
+HEIGHT, SLIP, SKATE = 8, 9, 10  # rows of rolling bodies
+VELOCITY_KINDS = (SLIP, SKATE)  # joint equations that hold for velocities only
+FORCES = (TRANSLATION, DISTANCE, HEIGHT, SLIP, SKATE)  # kinds of joint equations whose multipliers are forces
 
 
 class CompiledModel(NamedTuple):
@@ -59,24 +62,37 @@ class CompiledModel(NamedTuple):
     row_stiffness: np.ndarray  # (nr,)
     row_damping: np.ndarray  # (nr,)
     row_law: np.ndarray  # (nr,) address of a force law, 0 for none
-    row_offset: np.ndarray  # (nr,) free length or angle
+    row_offset: np.ndarray  # (nr,) free length or angle; of a joint equation, the value at which it holds
     row_angle: np.ndarray  # (nr,) index of the angle that the row measures, -1 for none
+    term_row: np.ndarray  # (nt,) row of each term; the first nr terms are the rows' own coordinates
+    term_markers: np.ndarray  # (nt, 2)
+    term_start: np.ndarray  # (nr+1,) start of the further terms of each row, number nr + x for entry x below
+    term_kind: np.ndarray  # (nt-nr,)
+    term_axis: np.ndarray  # (nt-nr,)
+    term_factor: np.ndarray  # (nt-nr,)
+    term_angle: np.ndarray  # (nt-nr,) index of the angle, -1 for none
     element_row: np.ndarray  # (ne,) first of the six rows of each frame force; see kernels/equations/elements.py
     element_law: np.ndarray  # (ne,) address of the law
+    element_record: np.ndarray  # (ne,) address of the record of failures of each element
     element_updates: np.ndarray  # (ne,) 1: the law returns new states, 0: rates of states
     element_state: np.ndarray  # (ne+1,) start of the states of each element
     element_parameter: np.ndarray  # (ne+1,) start in `element_parameters`
     element_parameters: np.ndarray
     element_last: np.ndarray  # (ne,) last position in the order of elimination that an element shares an entry with
+    friction_row: np.ndarray  # (nf,) row of each joint with dry friction; see kernels/equations/friction.py
+    friction_source: np.ndarray  # (nf, 5) joint equations of its forces x, y, z and moments y, x, -1 for none
+    friction_factors: np.ndarray  # (nf, 4) bound per radial and axial force, reciprocal span and constant bound
+    friction_direction: np.ndarray  # (nf,) sign of the sliding rate, 0 if it does not slide
     angle_markers: np.ndarray  # (na, 2) markers between which the angle about their z axes is measured
     angle_driver: np.ndarray  # (na,) joint equation that prescribes the angle, -1 for none
     angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
     joint_rows: int
-    incident_start: np.ndarray  # (nb+1,) start of the rows that act on each body
-    incident_row: np.ndarray
+    velocity_rows: int  # number of joint equations that hold for velocities only
+    incident_start: np.ndarray  # (nb+1,) start of the terms of rows that act on each body
+    incident_term: np.ndarray
     incident_side: np.ndarray
-    incident_size: int  # sum over bodies of (6 + m) (rows + 1)
-    incident_most: int  # largest number of rows on a body
+    incident_size: int  # sum over bodies of (6 + m) (terms + 1)
+    incident_most: int  # largest number of terms on a body
     row_place: np.ndarray  # (nr,) position of each row in the order of elimination
     envelope_start: np.ndarray  # (nr+1,) start of the row of each position p: columns envelope_first[p] to p
     envelope_first: np.ndarray  # (nr,)
@@ -91,7 +107,7 @@ class Workspace(NamedTuple):
 
     Mrr: np.ndarray  # (nb, 6, 6)
     Mre: np.ndarray  # (nb, 6, mmax)
-    G: np.ndarray  # (nr, 2, 6+mmax)
+    G: np.ndarray  # (nt, 2, 6+mmax)
     values: np.ndarray  # (nr,) values of the rows
     loads: np.ndarray  # (nv,) generalised forces of the applied loads
     efforts: np.ndarray  # (nr,)
@@ -102,11 +118,17 @@ class Workspace(NamedTuple):
     state_base: np.ndarray  # (nz,) states of the frame forces without the part that depends on the evaluated motion
     state_rates: np.ndarray  # (nz,)
     half: np.ndarray  # (1,) half of the step in which states change; 0 at a given state
-    seen: np.ndarray  # (2, 18) relative motion of the frames of an element
-    answer: np.ndarray  # (3, 7+most states) what a law returns
+    seen: np.ndarray  # (18,) relative motion of the frames of an element
+    answer: np.ndarray  # (4, 7+most states) what a law returns
+    stored: np.ndarray  # (ne,) energy that each frame force stores; NaN if its law does not tell it
+    settling: np.ndarray  # (most states+1, most states) Newton matrix of the states of an element, and its residual
     tangents: np.ndarray  # (ne, 6, 6) effective stiffness of the frame forces in the matrix of a step
     U: np.ndarray  # upper factor of the matrix of the rows, with frame forces
     coupled: np.ndarray  # (nr,) 1 for the rows of frame forces, in the order of elimination
+    sliding_force: np.ndarray  # (nv,) work array, and
+    sliding_none: np.ndarray  # (nr,) zeros, for
+    sliding_x: np.ndarray  # (nf, nv) responses to unit efforts in sliding joints: displacements
+    sliding_change: np.ndarray  # (nf, nr) and multipliers; see kernels/steps/sliding.py
     bias: np.ndarray  # (6+mmax,)
     Lrr: np.ndarray  # (6, 6)
     six: np.ndarray  # (2, 6)
@@ -130,7 +152,7 @@ class Workspace(NamedTuple):
     change: np.ndarray  # (nr,) Newton correction of the multipliers
     row_rhs: np.ndarray  # (nr,)
     compliance: np.ndarray  # (nr,)
-    energies: np.ndarray  # (4,)
+    energies: np.ndarray  # (5,)
 
 
 def scratch_size(m: int) -> int:
@@ -168,18 +190,22 @@ def make_marker_kinematics(flat: CompiledModel) -> MarkerKinematics:
 def make_workspace(flat: CompiledModel) -> Workspace:
     """A workspace for `flat`, filled with zeros."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
+    nf = len(flat.friction_row)
+    nt = len(flat.term_row)
     ne, nz, most = len(flat.element_row), int(flat.element_state[-1]), int(np.diff(flat.element_state).max(initial=0))
     shapes = {
-        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nr, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr,
+        "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nt, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr,
         "rates": nr, "laws": nr, "states": nz, "state_base": nz, "state_rates": nz, "half": 1,
-        "seen": (2, 18), "answer": (3, 7 + most), "tangents": (ne, 6, 6),
+        "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0, "sliding_x": (nf, nv),
+        "sliding_change": (nf, nr), "seen": 18, "answer": (4, 7 + most), "stored": ne,
+        "settling": (most + 1, most), "tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
         "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
         "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
-        "energies": 4,
+        "energies": 5,
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
     arrays["coupled"][flat.row_place[np.add.outer(flat.element_row, np.arange(6))]] = 1.0

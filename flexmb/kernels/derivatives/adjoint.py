@@ -205,7 +205,7 @@ def _follow(flat, workspace, functions, beta, gamma, x, rhs, change, arrays):
     to_q, to_w, to_wdot, rest, efforts = arrays.to_q, arrays.to_w, arrays.to_wdot, arrays.term, arrays.efforts
     copy(change, efforts)
     rest[:] = 0.0
-    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, efforts, rest)
+    add_row_forces(flat, workspace.G, efforts, rest)
     for i in range(len(x)):
         to_q[i] += rest[i]
         rhs[i] -= rest[i]
@@ -216,7 +216,7 @@ def _follow(flat, workspace, functions, beta, gamma, x, rhs, change, arrays):
             )
             efforts[r] = change[r] * damping * max(workspace.compliance[r], 0.0)
         rest[:] = 0.0
-        add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, efforts, rest)
+        add_row_forces(flat, workspace.G, efforts, rest)
         for i in range(len(x)):
             to_q[i] -= gamma * rest[i]
             to_w[i] += rest[i]
@@ -316,7 +316,7 @@ def backward_pass(
             )
             efforts[nj:] = 0.0
             copy(multipliers, efforts)
-            add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, efforts, to_q)
+            add_row_forces(flat, workspace.G, efforts, to_q)
             if given:
                 _add_seeds(seeds[seed], to_q, to_w, to_wdot)
             _at_pivots(flat, tree, q, w, wdot, costates, arrays)
@@ -327,7 +327,7 @@ def backward_pass(
                 rhs[i] = -(rhs[i] + q_force[i])
             forces_at_frames(flat, tree, q, rhs)
             copy(rhs, before)
-            row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, here, powers)
+            row_rates(flat, workspace.G, here, powers)
             for r in range(nj):
                 row_rhs[r] = -powers[r] - (seeds[seed, 3 * nv + r] if given else 0.0)
                 workspace.previous_multipliers[flat.row_place[r]] = multipliers[r]

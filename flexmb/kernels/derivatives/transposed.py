@@ -59,7 +59,7 @@ class Scratch(NamedTuple):
     Lrr_moved: np.ndarray  # (6, 6)
     six: np.ndarray  # (12, 6)
     q: np.ndarray  # (nq,)
-    G: np.ndarray  # (nr, 2, 6+mmax)
+    G: np.ndarray  # (nt, 2, 6+mmax)
     values: np.ndarray  # (nr,)
     efforts: np.ndarray  # (nr,)
     rates: np.ndarray  # (nr,)
@@ -71,12 +71,12 @@ class Scratch(NamedTuple):
 
 def make_scratch(flat: CompiledModel) -> tuple[Scratch, MarkerKinematics]:
     """Work arrays of `transposed`, and marker kinematics for displaced configurations."""
-    nr, mmax, nv = len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
+    nt, nr, mmax, nv = len(flat.term_row), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     products = SECOND_ORDER * mmax
     shapes = {
         "P": products, "R": products, "Y": products, "A": products, "moved": products, "forms": SECOND_ORDER,
         "eta": mmax, "dJ": (6, mmax), "Mre": (6, mmax), "Mrr": (6, 6), "Lrr": (6, 6), "dJ_moved": (6, mmax),
-        "Lrr_moved": (6, 6), "six": (12, 6), "q": int(flat.q_start[-1]), "G": (nr, 2, 6 + mmax), "values": nr,
+        "Lrr_moved": (6, 6), "six": (12, 6), "q": int(flat.q_start[-1]), "G": (nt, 2, 6 + mmax), "values": nr,
         "efforts": nr, "rates": nr, "forces": nv, "moved_forces": nv, "change": nv, "body": 6 + mmax,
     }  # fmt: skip
     return pointed(Scratch(**{name: np.zeros(shape) for name, shape in shapes.items()})), make_marker_kinematics(flat)
@@ -302,7 +302,7 @@ def _add_change_of_forces(
     moved[:] = 0.0
     if first == 0:
         add_wrenches(flat, wrenches, kinematics, scratch.body, moved)
-    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, scratch.G, efforts, moved)
+    add_row_forces(flat, scratch.G, efforts, moved)
     for i in range(len(along)):
         out[i] += factor * (moved[i] - forces[i]) / epsilon
 
@@ -342,27 +342,27 @@ def _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, sc
     G, efforts, wrenches = workspace.G, workspace.efforts, workspace.wrenches
     forces = scratch.forces
     copy(workspace.loads, forces)
-    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, forces)
+    add_row_forces(flat, G, efforts, forces)
     _add_change_of_forces(flat, 0, q, y, functions, angles, wrenches, efforts, displaced, scratch, -1.0, to_q)
     _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, to_q)
     if nr == nj:
         return
     powers, damped = scratch.rates, False
-    row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, y, powers)
+    row_rates(flat, G, y, powers)
     scratch.efforts[:nj] = 0.0
     for r in range(nj, nr):
         stiffness, damping = law_slopes(flat, workspace, functions, r)
         scratch.efforts[r] = powers[r] * (flat.row_stiffness[r] + stiffness)
         powers[r] *= flat.row_damping[r] + damping
         damped = damped or powers[r] != 0.0
-    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, scratch.efforts, to_q)
+    add_row_forces(flat, G, scratch.efforts, to_q)
     if not damped:
         return
     for r in range(nr):
         scratch.efforts[r] = powers[r] if r >= nj else 0.0
-    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, scratch.efforts, to_w)
+    add_row_forces(flat, G, scratch.efforts, to_w)
     forces[:] = 0.0
-    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, scratch.efforts, forces)
+    add_row_forces(flat, G, scratch.efforts, forces)
     _add_change_of_forces(flat, nj, q, w, functions, angles, wrenches, scratch.efforts, displaced, scratch, 1.0, to_q)
 
 

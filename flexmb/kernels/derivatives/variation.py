@@ -242,10 +242,10 @@ def vary(
             mass_times(flat, workspace, v.next_wdot, rhs)
             v.efforts[:] = 0.0
             copy(v.multipliers[0], v.efforts)
-            add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, v.efforts, rhs)
+            add_row_forces(flat, workspace.G, v.efforts, rhs)
             for i in range(nv):
                 rhs[i] = (v.below[i] - v.above[i]) / (2.0 * aside) - v.forced[i] - rhs[i]
-            row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, v.next_q, v.values)
+            row_rates(flat, workspace.G, v.next_q, v.values)
             for r in range(nj):
                 row_rhs[r] = -v.values[r] - v.joints[r]
                 workspace.previous_multipliers[flat.row_place[r]] = v.multipliers[0, r]

@@ -15,7 +15,7 @@ mechanism have no further unknowns.
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import matrix, product, relative, rotation_exp
+from flexmb.kernels.base.algebra import matrix, relative
 from flexmb.kernels.base.call import call_frame_law
 from flexmb.kernels.base.dense import solve_small
 
@@ -30,7 +30,7 @@ ATTEMPTS, SETTLED = 12, 1e-13
 def _answer(flat, e, t, seen, states, out):
     """Call the law of element `e`: wrench (6), stored energy and rates of states, or new states, in `out`."""
     k, p = flat.element_state[e], flat.element_parameter[e]
-    call_frame_law(flat.element_law[e], t, seen, states[k:], flat.element_parameters[p:], out)
+    call_frame_law(flat.element_law[e], flat.element_record[e], t, seen, states[k:], flat.element_parameters[p:], out)
 
 
 @njit(cache=True)
@@ -49,8 +49,7 @@ def _settle(flat, workspace, e, t, seen, states, out):
         return
     for k in range(n):
         states[first + k] = base[first + k] + half * workspace.state_rates[first + k]
-    J, left = np.empty((n, n)), np.empty(n)
-    ahead = np.empty(7 + n)
+    J, left, ahead = workspace.settling, workspace.settling[len(workspace.settling) - 1, :n], workspace.answer[3]
     for _ in range(ATTEMPTS):
         _answer(flat, e, t, seen, states, out)
         size, error = 0.0, 0.0
@@ -95,20 +94,24 @@ def see(flat, kinematics, workspace, e, seen):
 
 @njit(cache=True)
 def act(flat, functions, kinematics, workspace):
-    """Set the efforts of the rows of all elements, and their states and rates of states.
+    """Set the efforts of the rows of all elements, their stored energies, their states and rates of states; returns the
+    sum of the energies.
 
     The values and rates of the rows must have been evaluated.
     """
-    t, seen, out = functions[len(functions) - 1, 0], workspace.seen[0], workspace.answer[0]
+    t, seen, out, total = functions[len(functions) - 1, 0], workspace.seen, workspace.answer[0], 0.0
     for e in range(len(flat.element_row)):
         see(flat, kinematics, workspace, e, seen)
         _settle(flat, workspace, e, t, seen, workspace.states, out)
         r, first = flat.element_row[e], flat.element_state[e]
         for k in range(6):
             workspace.efforts[r + k] = out[k]
+        workspace.stored[e] = out[6]
+        total += out[6] if out[6] == out[6] else 0.0
         if flat.element_updates[e] == 0:
             for k in range(flat.element_state[e + 1] - first):
                 workspace.state_rates[first + k] = out[7 + k]
+    return total
 
 
 @njit(cache=True)
@@ -118,30 +121,41 @@ def element_tangents(flat, functions, kinematics, workspace, gamma):
     They are minus the derivatives of the wrench with respect to the relative displacement and rotation of `b`, in axes
     of `a`, plus `gamma` times those with respect to velocities, by differences; the states follow.
     """
-    t, seen, moved = functions[len(functions) - 1, 0], workspace.seen[0], workspace.seen[1]
-    out, states = workspace.answer[1], workspace.answer[2]
+    t, seen = functions[len(functions) - 1, 0], workspace.seen
+    out, states, tangents = workspace.answer[1], workspace.answer[2], workspace.tangents
     for e in range(len(flat.element_row)):
         see(flat, kinematics, workspace, e, seen)
         r, first, count = flat.element_row[e], flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e]
         for k in range(count):
             states[k] = workspace.states[first + k]
         size = np.sqrt(seen[0] * seen[0] + seen[1] * seen[1] + seen[2] * seen[2])
-        S = (seen[3], seen[4], seen[5], seen[6], seen[7], seen[8], seen[9], seen[10], seen[11])
         for j in range(6):
-            for k in range(18):
-                moved[k] = seen[k]
+            shift, velocity = SLOPE, seen[12 + j]
             if j < 3:
-                shift = SLOPE * (NEAR * flat.scales[0] + size)
-                moved[j] += shift
+                shift *= NEAR * flat.scales[0] + size
+                kept = seen[j]
+                seen[j] = kept + shift
+                shift = seen[j] - kept
             else:
-                shift = SLOPE
-                turn = (shift if j == 3 else 0.0, shift if j == 4 else 0.0, shift if j == 5 else 0.0)
-                turned = product(rotation_exp(turn), S)
-                for k in range(9):
-                    moved[3 + k] = turned[k]
-            moved[12 + j] += gamma * shift
-            _settle(flat, workspace, e, t, moved, workspace.states, out)
+                _turn(seen, j - 3, shift)
+            seen[12 + j] = velocity + gamma * shift
+            _settle(flat, workspace, e, t, seen, workspace.states, out)
             for i in range(6):
-                workspace.tangents[e, i, j] = (workspace.efforts[r + i] - out[i]) / shift
+                tangents[e, i, j] = (workspace.efforts[r + i] - out[i]) / shift
+            seen[12 + j] = velocity
+            if j < 3:
+                seen[j] = kept
+            else:
+                _turn(seen, j - 3, -shift)
         for k in range(count):
             workspace.states[first + k] = states[k]
+
+
+@njit(cache=True, inline="always")
+def _turn(seen, axis, angle):
+    """Turn frame `b` of a relative motion by a small angle (its square is round-off) about an axis of `a`."""
+    p, q = 3 + 3 * ((axis + 1) % 3), 3 + 3 * ((axis + 2) % 3)
+    for k in range(3):
+        y, z = seen[p + k], seen[q + k]
+        seen[p + k] = y - angle * z
+        seen[q + k] = z + angle * y

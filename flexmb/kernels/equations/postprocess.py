@@ -7,7 +7,14 @@ from flexmb.kernels.base.algebra import add, cross, load3, matrix, rotate, scale
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import three_rows
 from flexmb.kernels.equations.bodies import inertia_at, products_of
-from flexmb.kernels.equations.rows import angles_at, place_marker, row_geometry, turn_bodies
+from flexmb.kernels.equations.rows import (
+    angles_at,
+    joint_given,
+    place_marker,
+    row_geometry,
+    term_geometry,
+    turn_bodies,
+)
 
 
 @njit(cache=True)
@@ -110,7 +117,7 @@ def row_wrenches(flat, rows, q, functions, multipliers, kinematics, out):
                 place_marker(flat, q[t], kinematics, a)
                 place_marker(flat, q[t], kinematics, b)
                 placed_a, placed_b = a, b
-            given = functions[t, flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+            given = joint_given(flat, r, functions[t]) if r < flat.joint_rows else 0.0
             A = matrix(kinematics.axes, a)
             _, nv, nw = row_geometry(
                 flat.row_kind[r],
@@ -148,7 +155,7 @@ def largest_violations(flat, q, functions, angles, acts, kinematics, worst, when
                 place_marker(flat, q[t], kinematics, a)
                 place_marker(flat, q[t], kinematics, b)
                 placed_a, placed_b = a, b
-            given = functions[t, flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+            given = joint_given(flat, r, functions[t])
             near = angles[t, flat.row_angle[r]] if flat.row_angle[r] >= 0 else 0.0
             value, _, _ = row_geometry(
                 flat.row_kind[r],
@@ -161,5 +168,10 @@ def largest_violations(flat, q, functions, angles, acts, kinematics, worst, when
                 vector(kinematics.position, b),
                 matrix(kinematics.axes, b),
             )
+            for x in range(flat.term_start[r], flat.term_start[r + 1]):
+                k = len(flat.row_kind) + x
+                place_marker(flat, q[t], kinematics, flat.term_markers[k, 0])
+                place_marker(flat, q[t], kinematics, flat.term_markers[k, 1])
+                value += term_geometry(flat, x, kinematics, angles[t])[0]
             if abs(value) > worst[r]:
                 worst[r], when[r] = abs(value), t

@@ -8,6 +8,7 @@ from flexmb.kernels.base.data import ANGLE
 from flexmb.kernels.base.dense import FAST, add_coupled, copy, inner
 from flexmb.kernels.equations.bodies import add_elastic_inertia, body_terms
 from flexmb.kernels.equations.elements import act
+from flexmb.kernels.equations.friction import add_friction, friction_heat
 from flexmb.kernels.equations.rows import (
     add_row_forces,
     add_wrenches,
@@ -16,7 +17,7 @@ from flexmb.kernels.equations.rows import (
     row_rates,
 )
 
-KINETIC, ELASTIC, GRAVITY, SPRING = 0, 1, 2, 3  # entries of the energies
+KINETIC, ELASTIC, GRAVITY, SPRING, ELEMENT = 0, 1, 2, 3, 4  # entries of the energies; the last of frame forces
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
 
 SLOPE, NEAR = 1e-6, 1e-3
@@ -51,7 +52,7 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
     copy(workspace.loads, out)
     nj = flat.joint_rows
     if len(values) > nj:
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, G, w, rates)
+        row_rates(flat, G, w, rates)
     for r in range(nj, len(values)):
         stretch = values[r] - flat.row_offset[r]
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
@@ -61,10 +62,12 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
         efforts[r] = effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rates[r]
         energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
     if len(flat.element_row) > 0:
-        act(flat, functions, kinematics, workspace)
+        energies[ELEMENT] += act(flat, functions, kinematics, workspace)
+    if len(flat.friction_row) > 0:
+        add_friction(flat, multipliers, efforts)
     for r in range(nj):
         efforts[r] = -multipliers[r]
-    add_row_forces(flat.row_markers, flat.marker_body, flat.v_start, G, efforts, out)
+    add_row_forces(flat, G, efforts, out)
 
 
 @njit(cache=True, inline="always")
@@ -102,7 +105,7 @@ def balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies):
 
 @njit(cache=True)
 def residual(flat, q, w, wdot, multipliers, functions, angles, kinematics, workspace, out, energies):
-    """The residual forces `out` (nv,), the `energies` (4,) and, in `workspace`, the row values and all blocks.
+    """The residual forces `out` (nv,), the `energies` (5,) and, in `workspace`, the row values and all blocks.
 
     `out = M wdot + bias + K eta + D etadot - applied + G^T multipliers`; `workspace.values[:joint_rows]` are the
     residuals of the joint equations.
@@ -124,7 +127,11 @@ def _heat(damping, rate, m):
 @njit(cache=True)
 def powers_of(flat, functions, multipliers, w, workspace, powers):
     """Powers (4,) of drivers and loads and dissipated powers, at velocities `w` (nv,) and the configuration of
-    `workspace`."""
+    `workspace`.
+
+    What frame forces take from the bodies counts as heat if their laws tell the energy that they store, which the
+    ledger subtracts; what other frame forces give is work of loads.
+    """
     powers[:] = 0.0
     nj, nr = flat.joint_rows, len(flat.row_kind)
     powers[LOAD] = inner(workspace.loads, w, len(w))
@@ -132,14 +139,21 @@ def powers_of(flat, functions, multipliers, w, workspace, powers):
         if flat.row_function[r] >= 0:
             powers[DRIVER] -= multipliers[r] * functions[flat.row_function[r], 1]
     if nr > nj:
-        row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, w, workspace.rates)
+        row_rates(flat, workspace.G, w, workspace.rates)
     for r in range(nj, nr):
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
         powers[DAMPER_HEAT] += flat.row_damping[r] * workspace.rates[r] * workspace.rates[r]
         powers[LOAD] += (effort + workspace.laws[r]) * workspace.rates[r]
+    if len(flat.friction_row) > 0:
+        powers[DAMPER_HEAT] += friction_heat(flat, multipliers, workspace.rates)
     for e in range(len(flat.element_row)):
+        given = 0.0
         for r in range(flat.element_row[e], flat.element_row[e] + 6):
-            powers[LOAD] += workspace.efforts[r] * workspace.rates[r]
+            given += workspace.efforts[r] * workspace.rates[r]
+        if workspace.stored[e] == workspace.stored[e]:
+            powers[DAMPER_HEAT] -= given
+        else:
+            powers[LOAD] += given
     for b in range(len(flat.modes)):
         start = flat.v_start[b]
         powers[MODAL_HEAT] += _heat(flat.damping[start - 6 * b :], w[start + 6 :], flat.modes[b])

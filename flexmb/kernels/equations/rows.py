@@ -2,7 +2,9 @@
 
 A row is a relative coordinate `delta` of marker `b` with respect to marker `a`. Its covector `(n_v, n_w)`, resolved in
 marker `a`, maps the relative velocity to its rate: `deltadot = n_v . d' + n_w . omega_ab`, where `d'` is the rate of
-the relative position observed in `a`. The transpose maps a scalar force to the wrenches on both bodies.
+the relative position observed in `a`. The transpose maps a scalar force to the wrenches on both bodies. A relation
+between joint coordinates, such as that of a gear, is a row with further terms: coordinates of other pairs of markers,
+times factors.
 """
 
 import math
@@ -30,7 +32,7 @@ from flexmb.kernels.base.algebra import (
     sub,
     vector,
 )
-from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, SPIN, TILT, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, HEIGHT, SKATE, SLIP, SPIN, TILT, TRANSLATION
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
@@ -155,11 +157,23 @@ def _tilt(i, z):
     return f * z[0], cross(z, (f, 0.0, slope * z[0]))
 
 
+@njit(cache=True, inline="always")
+def _contact(radius, round_, S):
+    """The place where a disc about the z axis of `b`, or with `round_` = 1 a ball, touches the plane z = 0 of `a`, from
+    its centre, and the height of the centre above the plane."""
+    if round_ == 1:
+        return (0.0, 0.0, -radius), radius
+    flat = math.sqrt(S[2] * S[2] + S[5] * S[5])  # sine of the angle between the axis and the normal
+    along = radius * S[8] / flat
+    return (along * S[2], along * S[5], along * S[8] - radius / flat), radius * flat
+
+
 @njit(cache=True)
 def row_geometry(kind, i, j, given, near, xa, A, xb, B):
     """The value of a row, its coordinate minus the `given` value, and its covector `nv`, `nw`.
 
-    The markers are at `xa`, `xb` with axes `A`, `B` (tuples). An angle is the twist of `b` about the z axes: the
+    In rows of rolling bodies, `given` is the radius, and rows for velocities have no value. The markers are at `xa`,
+    `xb` with axes `A`, `B` (tuples). An angle is the twist of `b` about the z axes: the
     rotation that remains after the shortest rotation that takes one z axis to the other. It is within half a turn of
     `near`.
     """
@@ -173,6 +187,12 @@ def row_geometry(kind, i, j, given, near, xa, A, xb, B):
     if kind == SPIN:  # a rate without a coordinate
         return 0.0, NOTHING, _axis(i)
     S = relative(A, B)
+    if kind in (HEIGHT, SLIP):
+        arm, reach = _contact(given, j, S)
+        height = rotate_inv(A, sub(xb, xa))[2] - reach if kind == HEIGHT else 0.0
+        return height, _axis(i), cross(arm, _axis(i))
+    if kind == SKATE:
+        return 0.0, (S[j], S[3 + j], S[6 + j]), NOTHING
     if kind == DOT:
         e = _axis(i)
         return S[3 * i + j], NOTHING, cross((S[j], S[3 + j], S[6 + j]), e)
@@ -221,8 +241,8 @@ def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out)
 
 @njit(cache=True, inline="always")
 def all_rows(flat, q, functions, angles, kinematics, values, G):
-    """The `values` (nr,) of all rows and their Jacobians `G` (nr, 2, 6+mmax) with respect to the motions of both
-    bodies.
+    """The `values` (nr,) of all rows and the Jacobians `G` (nt, 2, 6+mmax) of their terms with respect to the motions
+    of both bodies.
 
     Angles are within half a turn of `angles` (na,), or of the value that a driver prescribes.
     """
@@ -236,17 +256,12 @@ def rows_from(flat, first, q, functions, angles, kinematics, values, G):
     for k in range(len(flat.marker_body)):
         if flat.marker_used[k]:
             place_marker(flat, q, kinematics, k)
-    body_point, tangent, position, axes = (
-        kinematics.body_point,
-        kinematics.tangent,
-        kinematics.position,
-        kinematics.axes,
-    )
-    attitude, rows = kinematics.attitude, kinematics.rows
+    position, axes = kinematics.position, kinematics.axes
     for r in range(first, len(values)):
         a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
-        given = functions[flat.row_function[r], 0] if r < flat.joint_rows and flat.row_function[r] >= 0 else 0.0
-        near = angles[flat.row_angle[r]] if r >= flat.joint_rows and flat.row_angle[r] >= 0 else given
+        given = joint_given(flat, r, functions) if r < flat.joint_rows else 0.0
+        more = flat.term_start[r + 1] - flat.term_start[r]
+        near = angles[flat.row_angle[r]] if (r >= flat.joint_rows or more > 0) and flat.row_angle[r] >= 0 else given
         A = matrix(axes, a)
         xa, xb = vector(position, a), vector(position, b)
         value, nv, nw = row_geometry(
@@ -267,35 +282,72 @@ def rows_from(flat, first, q, functions, angles, kinematics, values, G):
         ):
             value = np.nan if _acts(flat, r) else 0.0
         values[r] = value
-        force = rotate(A, nv)
-        moment = rotate(A, nw)
-        n = flat.marker_body[b]
-        if n != GROUND:
-            wrench_to_body(
-                force,
-                moment,
-                vector(body_point, b),
-                matrix(tangent, b),
-                flat.marker_moves[b],
-                rows[b],
-                matrix(attitude, n),
-                flat.modes[n],
-                G[r, 1],
-            )
-        n = flat.marker_body[a]
-        if n != GROUND:
-            moment = add(moment, cross(sub(xb, xa), force))
-            wrench_to_body(
-                scale(-1.0, force),
-                scale(-1.0, moment),
-                vector(body_point, a),
-                matrix(tangent, a),
-                flat.marker_moves[a],
-                rows[a],
-                matrix(attitude, n),
-                flat.modes[n],
-                G[r, 0],
-            )
+        _to_bodies(flat, kinematics, a, b, nv, nw, G[r])
+        for x in range(flat.term_start[r], flat.term_start[r + 1]):
+            k = len(flat.row_kind) + x
+            value, nv, nw = term_geometry(flat, x, kinematics, angles)
+            values[r] += value
+            _to_bodies(flat, kinematics, flat.term_markers[k, 0], flat.term_markers[k, 1], nv, nw, G[k])
+
+
+@njit(cache=True, inline="always")
+def joint_given(flat, r, functions):
+    """The value at which joint equation `r` holds its coordinate: that of its function of time, or its offset."""
+    return functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else flat.row_offset[r]
+
+
+@njit(cache=True)
+def term_geometry(flat, x, kinematics, angles):
+    """The coordinate of further term `x` of a joint equation times its factor, and its covector."""
+    k = len(flat.row_kind) + x
+    a, b, factor = flat.term_markers[k, 0], flat.term_markers[k, 1], flat.term_factor[x]
+    near = angles[flat.term_angle[x]] if flat.term_angle[x] >= 0 else 0.0
+    value, nv, nw = row_geometry(
+        flat.term_kind[x],
+        flat.term_axis[x],
+        0,
+        0.0,
+        near,
+        vector(kinematics.position, a),
+        matrix(kinematics.axes, a),
+        vector(kinematics.position, b),
+        matrix(kinematics.axes, b),
+    )
+    return factor * value, scale(factor, nv), scale(factor, nw)
+
+
+@njit(cache=True)
+def _to_bodies(flat, kinematics, a, b, nv, nw, G):
+    """The Jacobian `G` (2, 6+mmax) of a coordinate between markers `a` and `b` from its covector, for both bodies."""
+    A = matrix(kinematics.axes, a)
+    force, moment = rotate(A, nv), rotate(A, nw)
+    n = flat.marker_body[b]
+    if n != GROUND:
+        wrench_to_body(
+            force,
+            moment,
+            vector(kinematics.body_point, b),
+            matrix(kinematics.tangent, b),
+            flat.marker_moves[b],
+            kinematics.rows[b],
+            matrix(kinematics.attitude, n),
+            flat.modes[n],
+            G[1],
+        )
+    n = flat.marker_body[a]
+    if n != GROUND:
+        between = sub(vector(kinematics.position, b), vector(kinematics.position, a))
+        wrench_to_body(
+            scale(-1.0, force),
+            scale(-1.0, add(moment, cross(between, force))),
+            vector(kinematics.body_point, a),
+            matrix(kinematics.tangent, a),
+            flat.marker_moves[a],
+            kinematics.rows[a],
+            matrix(kinematics.attitude, n),
+            flat.modes[n],
+            G[0],
+        )
 
 
 @njit(cache=True)
@@ -380,24 +432,30 @@ def add_wrenches(flat, wrenches, kinematics, out, forces):
 
 
 @njit(cache=True)
-def row_rates(row_markers, marker_body, v_start, G, w, rates):
+def row_rates(flat, G, w, rates):
     """The rates `G w` (nr,) of the coordinates of the rows, without the rates of functions of time."""
-    for r in range(len(rates)):
+    marker_body, v_start, nr = flat.marker_body, flat.v_start, len(rates)
+    for k in range(len(flat.term_row)):
         total = 0.0
         for side in range(2):
-            b = marker_body[row_markers[r, side]]
+            b = marker_body[flat.term_markers[k, side]]
             if b != GROUND:
                 for i in range(v_start[b], v_start[b + 1]):
-                    total += G[r, side, i - v_start[b]] * w[i]
-        rates[r] = total
+                    total += G[k, side, i - v_start[b]] * w[i]
+        if k < nr:
+            rates[k] = total
+        else:
+            rates[flat.term_row[k]] += total
 
 
 @njit(cache=True)
-def add_row_forces(row_markers, marker_body, v_start, G, efforts, forces):
-    """`forces += G^T efforts` (nv,), summed over the two bodies of every row."""
-    for r in range(len(efforts)):
+def add_row_forces(flat, G, efforts, forces):
+    """`forces += G^T efforts` (nv,), summed over the bodies of every row."""
+    marker_body, v_start = flat.marker_body, flat.v_start
+    for k in range(len(flat.term_row)):
+        effort = efforts[flat.term_row[k]]
         for side in range(2):
-            b = marker_body[row_markers[r, side]]
+            b = marker_body[flat.term_markers[k, side]]
             if b != GROUND:
                 for i in range(v_start[b], v_start[b + 1]):
-                    forces[i] += efforts[r] * G[r, side, i - v_start[b]]
+                    forces[i] += effort * G[k, side, i - v_start[b]]

@@ -12,7 +12,7 @@ positive semi-definite `K` all pivots are positive.
 
 from numba import njit
 
-from flexmb.kernels.base.dense import copy
+from flexmb.kernels.base.dense import FAST, copy, inner
 
 COUPLED = -2.0
 """Compliance that marks the rows of frame forces."""
@@ -33,36 +33,61 @@ def multiply_tangents(flat, workspace, t):
             t[p + i] = six[i]
 
 
+@njit(cache=True, fastmath=FAST)
+def _combine(K, S, at, step, n, out):
+    """`out = K_0 S_0 + ... + K_5 S_5` (n,): six pieces of `S` from `at` on, whose starts are `step`, `step + 1`, ...
+    apart."""
+    b, c, d, e, f = at + step, at + 2 * step + 1, at + 3 * step + 3, at + 4 * step + 6, at + 5 * step + 10
+    for k in range(n):
+        out[k] = (
+            K[0] * S[at + k] + K[1] * S[b + k] + K[2] * S[c + k] + K[3] * S[d + k] + K[4] * S[e + k] + K[5] * S[f + k]
+        )  # fmt: skip
+
+
 @njit(cache=True)
 def _couple(flat, workspace, S, L, U):
-    """Write the lower triangle of the matrix, by rows, to `L` and the upper one, by columns, to `U`."""
+    """Write the lower triangle of the matrix, by rows, to `L` and the upper one, by columns, to `U`.
+
+    The six rows of an element begin with the same column of the envelope, because they act on the same bodies.
+    """
     start, first, six = flat.envelope_start, flat.envelope_first, workspace.six[0]
     copy(S, L)
     copy(S, U)
     for e in range(len(flat.element_row)):
         K, p = workspace.tangents[e], flat.row_place[flat.element_row[e]]
         low = first[p]
-        for c in range(low, p + 6):  # columns before and within the element
+        n = p - low
+        for i in range(6):
+            own = start[p + i]
+            _combine(K[i], S, start[p], n + 1, n, L[own : own + n])
+        for c in range(6):
             for k in range(6):
-                at = p + k
-                six[k] = S[start[at] + c - low] if c <= at else S[start[c] + at - first[c]]
+                row, column = max(c, k), min(c, k)
+                six[k] = S[start[p + row] + n + column]
             for i in range(6):
-                total = 1.0 if c == p + i else 0.0
-                for k in range(6):
-                    total += K[i, k] * six[k]
-                if c <= p + i:
-                    L[start[p + i] + c - low] = total
+                total = inner(K[i], six, 6)
+                if i == c:
+                    L[start[p + i] + n + i] = total + 1.0
+                elif i > c:
+                    L[start[p + i] + n + c] = total
                 else:
-                    U[start[c] + p + i - first[c]] = total
-        for c in range(p + 6, flat.element_last[e] + 1):  # columns after it
-            if first[c] > p:
-                continue
-            at = start[c] + p - first[c]
-            for i in range(6):
-                total = 0.0
-                for k in range(6):
-                    total += K[i, k] * S[at + k]
-                U[at + i] = total
+                    U[start[p + c] + n + i] = total
+        for c in range(p + 6, flat.element_last[e] + 1):  # columns after the element
+            if first[c] <= p:
+                at = start[c] + p - first[c]
+                column, out = S[at : at + 6], U[at : at + 6]
+                for i in range(6):
+                    out[i] = inner(K[i], column, 6)
+
+
+@njit(cache=True, fastmath=FAST)
+def _products(L, U, a, b, n):
+    """`L_a . U_b` and `L_b . U_a` over `n` entries from the places `a` and `b`."""
+    down, up = 0.0, 0.0
+    for k in range(n):
+        down += L[a + k] * U[b + k]
+        up += L[b + k] * U[a + k]
+    return down, up
 
 
 @njit(cache=True)
@@ -81,15 +106,10 @@ def factor_coupled(flat, workspace, dependent_below):
         for c in range(first[r], r):
             low = max(first[r], first[c])
             column, inverse = start[c] - first[c], L[start[c + 1] - 1]
-            down, up = L[row + c], U[row + c]
-            for k in range(low, c):
-                down -= L[row + k] * U[column + k]
-                up -= L[column + k] * U[row + k]
-            L[row + c] = down * inverse
-            U[row + c] = up if inverse != 0.0 else 0.0
-        pivot = L[row + r]
-        for k in range(first[r], r):
-            pivot -= L[row + k] * U[row + k]
+            down, up = _products(L, U, row + low, column + low, c - low)
+            L[row + c] = (L[row + c] - down) * inverse
+            U[row + c] = U[row + c] - up if inverse != 0.0 else 0.0
+        pivot = L[row + r] - _products(L, U, start[r], start[r], r - first[r])[0]
         if pivot > dependent_below * S[row + r] or (workspace.coupled[r] == 1 and pivot != 0.0):
             L[row + r] = 1.0 / pivot
         elif pivot == pivot:

@@ -34,9 +34,9 @@ def quadrature(angle: float) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(cache=True)
 def mean_rows(flat, q0, D, nodes, weights, functions, angle_memory, kinematics, values, q, moved, G, mean):
-    """Fill the `mean` Jacobian (nr, 2, 6+mmax) over the step by `D` (nv,) from `q0` (nq,).
+    """Fill the `mean` Jacobian (nt, 2, 6+mmax) of the terms of all rows over the step by `D` (nv,) from `q0` (nq,).
 
-    `values` (nr,), `q` (nq,), `moved` (nv,) and `G` (nr, 2, 6+mmax) are work arrays.
+    `values` (nr,), `q` (nq,), `moved` (nv,) and `G` (nt, 2, 6+mmax) are work arrays.
     """
     mean[:] = 0.0
     for p in range(len(nodes)):
@@ -44,9 +44,9 @@ def mean_rows(flat, q0, D, nodes, weights, functions, angle_memory, kinematics, 
             moved[i] = nodes[p] * D[i]
         displace(flat, q0, moved, q)
         all_rows(flat, q, functions, angle_memory, kinematics, values, G)
-        for r in range(len(values)):
+        for r in range(len(flat.term_row)):
             for side in range(2):
-                b = flat.marker_body[flat.row_markers[r, side]]
+                b = flat.marker_body[flat.term_markers[r, side]]
                 if b == GROUND:
                     continue
                 s, row, out = flat.v_start[b], G[r, side], mean[r, side]

@@ -336,8 +336,8 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
         X = workspace.Z[offset : offset + n * (k + 1)].reshape(k + 1, n)
         offset += n * (k + 1)
         for j in range(k):
-            r, side = flat.incident_row[low + j], flat.incident_side[low + j]
-            active = 0.0 if compliance[r] == INACTIVE else 1.0
+            r, side = flat.incident_term[low + j], flat.incident_side[low + j]
+            active = 0.0 if compliance[flat.term_row[r]] == INACTIVE else 1.0
             for i in range(n):
                 X[j, i] = active * G[r, side, i]
         copy(rhs[vs : vs + n], X[k])
@@ -355,13 +355,14 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
         )
         copy(X[k], x[vs : vs + n])
         for j in range(k):
-            r = flat.incident_row[low + j]
+            term = flat.incident_term[low + j]
+            r = flat.term_row[term]
             if compliance[r] == INACTIVE:
                 continue
-            row, at = G[r, flat.incident_side[low + j]], start[place[r]] - first[place[r]]
+            row, at = G[term, flat.incident_side[low + j]], start[place[r]] - first[place[r]]
             t[place[r]] += inner(row, X[k], n)
             for p in range(k):
-                c = place[flat.incident_row[low + p]]
+                c = place[flat.term_row[flat.incident_term[low + p]]]
                 if c <= place[r]:
                     S[at + c] += inner(row, X[p], n)
     if couples(flat, compliance):
@@ -389,7 +390,7 @@ def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, m
         solved = x[vs : vs + n]
         copy(rhs[vs : vs + n], solved)
         for j in range(k):
-            t[place[flat.incident_row[low + j]]] += inner(workspace.Z[offset + j * n :], solved, n)
+            t[place[flat.term_row[flat.incident_term[low + j]]]] += inner(workspace.Z[offset + j * n :], solved, n)
         offset += n * (k + 1)
         solve_body(
             m,
@@ -412,18 +413,26 @@ def open_rows(flat, G, compliance, row_rhs, x, out):
     magnitudes of the terms of its row."""
     worst = 0.0
     for r in range(len(out)):
-        total, size = row_rhs[r], abs(row_rhs[r])
-        for side in range(2):
-            b = flat.marker_body[flat.row_markers[r, side]]
-            if b != GROUND:
-                for i in range(flat.v_start[b], flat.v_start[b + 1]):
-                    term = G[r, side, i - flat.v_start[b]] * x[i]
-                    total -= term
-                    size += abs(term)
+        total, size = _left(flat, G, r, x, row_rhs[r], abs(row_rhs[r]))
+        for k in range(flat.term_start[r], flat.term_start[r + 1]):
+            total, size = _left(flat, G, len(out) + k, x, total, size)
         out[r] = 0.0 if compliance[r] == INACTIVE else total
         if abs(out[r]) > worst * size:
             worst = abs(out[r]) / size
     return worst
+
+
+@njit(cache=True, inline="always")
+def _left(flat, G, k, x, total, size):
+    """`total` without the product of term `k` of a row and `x`, and `size` with the magnitudes of its summands."""
+    for side in range(2):
+        b = flat.marker_body[flat.term_markers[k, side]]
+        if b != GROUND:
+            for i in range(flat.v_start[b], flat.v_start[b + 1]):
+                part = G[k, side, i - flat.v_start[b]] * x[i]
+                total -= part
+                size += abs(part)
+    return total, size
 
 
 @njit(cache=True)
@@ -478,7 +487,7 @@ def _multipliers(flat, workspace, null_rows, coupled, x, multipliers):
         vs = flat.v_start[b]
         n, low, k = 6 + flat.modes[b], flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
         for j in range(k):
-            multiplier, X = t[place[flat.incident_row[low + j]]], workspace.Z[offset + j * n :]
+            multiplier, X = t[place[flat.term_row[flat.incident_term[low + j]]]], workspace.Z[offset + j * n :]
             for i in range(n):
                 x[vs + i] -= X[i] * multiplier
         offset += n * (k + 1)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.data import GROUND, TRANSLATION
+from flexmb.kernels.base.data import FORCES, GROUND, VELOCITY_KINDS
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.displacement import fastest_turn, largest_vector
 from flexmb.kernels.equations.elements import act, element_tangents
@@ -14,6 +14,7 @@ from flexmb.kernels.equations.residual import law_slopes, powers_of, residual
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, row_rates
 from flexmb.kernels.equations.tree import joint_velocities, place_bodies
 from flexmb.kernels.steps.coupled import COUPLED
+from flexmb.kernels.steps.sliding import respond, slide
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
 
 BELOW_ERROR = 3e4
@@ -159,9 +160,18 @@ def as_displacement(flat, beta, change):
             b = flat.marker_body[flat.row_markers[r, side]]
             if b != GROUND:
                 mass = max(mass, flat.mass[b])
-        force = abs(change[r]) if flat.row_kind[r] == TRANSLATION else abs(change[r]) / flat.scales[0]
+        force = abs(change[r]) if flat.row_kind[r] in FORCES else abs(change[r]) / flat.scales[0]
         size = max(size, force / mass)
     return size / (beta * flat.scales[0])
+
+
+@njit(cache=True)
+def _require_rates(flat, workspace, w, gamma, row_rhs):
+    """Set the right-hand side of joint equations for velocities: the displacement that makes their rates vanish."""
+    row_rates(flat, workspace.G, w, workspace.rates)
+    for r in range(flat.joint_rows):
+        if flat.row_kind[r] in VELOCITY_KINDS:
+            row_rhs[r] = -workspace.rates[r] / gamma
 
 
 @njit(cache=True, inline="always")
@@ -200,13 +210,14 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous, slow, moved, unsettled = np.inf, True, 0.0, False
+    least = 1 if len(flat.friction_row) == 0 else 2  # friction depends on the multipliers, whose first change is large
     for iteration in range(1, scheme.iterations + 1):
         move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
         place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
-        if iteration > 1 and previous <= tolerance and not unsettled:
+        if iteration > least and previous <= tolerance and not unsettled:
             if len(motion.states) > 0:  # the states at the motion after the last correction
                 all_rows(flat, q, functions, expected, kinematics, values, workspace.G)
-                row_rates(flat.row_markers, flat.marker_body, flat.v_start, workspace.G, w, workspace.rates)
+                row_rates(flat, workspace.G, w, workspace.rates)
                 act(flat, functions, kinematics, workspace)
             powers_of(flat, functions, multipliers, w, workspace, powers)
             return CONVERGED, iteration - 1, rate, later
@@ -216,6 +227,8 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         for r in range(nj):
             row_rhs[r] = -values[r]
             workspace.previous_multipliers[flat.row_place[r]] = multipliers[r]
+        if flat.velocity_rows > 0:
+            _require_rates(flat, workspace, w, gamma, row_rhs)
         if slow and len(flat.element_row) > 0:
             element_tangents(flat, functions, kinematics, workspace, gamma)
         outcome, null_rows = solve_step(
@@ -223,6 +236,10 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         )
         if outcome < 0:
             return NO_MASS, iteration, rate, later
+        if len(flat.friction_row) > 0:
+            if slow:
+                respond(flat, workspace, null_rows, beta, compliance)
+            slide(flat, workspace, multipliers, x, change)
         joint_velocities(flat, tree, kinematics, q, x, correction)
         unwind(tree, increment, correction)
         size = largest_vector(tree, correction, weight)
@@ -238,7 +255,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         unsettled = pull * moved > tolerance
         moved += size
         slow = size > SLOW * previous
-        if iteration == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
+        if iteration == 1 and least == 1 and rate > 0.0 and rate**0.8 * size <= 0.1 * tolerance:
             size = tolerance  # the remaining error is below the tolerance
         elif iteration == 2 and previous > 0.0:
             rate = max(max(size, pull) / previous, 1e-8)

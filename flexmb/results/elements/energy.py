@@ -12,9 +12,10 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import CoarseOutputWarning, MechanismError
 from flexmb.kernels.base.data import DISTANCE
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.mechanism import FrameForce, Mechanism
 from flexmb.results.elements.forces import driver_power, load_power, row_effort
-from flexmb.results.elements.frame import frame_force_of
+from flexmb.results.elements.frame import frame_answers, frame_force_of, relative_motion
+from flexmb.results.elements.friction import friction_of
 from flexmb.results.ledger import Ledger
 from flexmb.results.motion import Motion
 from flexmb.results.table import Column
@@ -28,11 +29,12 @@ COARSE = 1e-2
 class ElementEnergy:
     """What one element stores, dissipates and does, all (nt,).
 
-    - `name`, `kind`: "spring", "bushing", "joint force" (joint springs and motors), "frame force", "load", "driver" or
-      "body".
-    - `stored`: the energy of its springs, or the strain energy of a body.
-    - `heat_power`: dissipated by its dampers; `work_power`: delivered by its function of time, its law, a load or a
-      driver.
+    - `name`, `kind`: "spring", "bushing", "joint force" (joint springs and motors), "friction", "frame force", "load",
+      "driver" or "body".
+    - `stored`: the energy of its springs, that which its law between frames tells, or the strain energy of a body.
+    - `heat_power`: dissipated by its dampers or friction, or by a law between frames that tells its stored energy
+      (negative where such a law supplies energy); `work_power`: delivered by its function of time, its law, a load or
+      a driver.
     - `heat`, `work`: their integrals since the start.
     """
 
@@ -143,19 +145,34 @@ def _integral(t: np.ndarray, power: np.ndarray) -> np.ndarray:
 def _of_element(motion: Motion, name: str) -> ElementEnergy:
     mechanism = motion.mechanism
     rows = mechanism.force_elements[name]
+    if (frame := frame_force_of(mechanism, rows[0])) is not None:
+        return _of_frame_force(motion, frame[0])
     efforts = [(mechanism.rows[r], row_effort(motion, r)) for r in rows]
     stored = sum(0.5 * row.stiffness * effort.motion.stretch**2 for row, effort in efforts)
-    heat = sum(row.damping * effort.motion.rate**2 for row, effort in efforts)
+    heat = sum(-effort.damper * effort.motion.rate for _, effort in efforts)
     work = sum(effort.applied * effort.motion.rate for _, effort in efforts)
     kind = _kind(mechanism, rows)
     return _made(motion, name, kind, np.asarray(stored), np.asarray(heat), np.asarray(work))
 
 
+def _of_frame_force(motion: Motion, force: FrameForce) -> ElementEnergy:
+    """What a law between frames gives is work; if it tells its stored energy, what it takes and does not store is
+    heat."""
+    seen, answers, times = relative_motion(motion, force), frame_answers(motion, force), np.asarray(motion.t)
+    given, none = (answers[:, :6] * seen[:, 12:]).sum(axis=1), np.zeros(len(times))
+    stored = answers[:, 6]
+    if np.isnan(stored).any():
+        return _made(motion, force.name, "frame force", none, none, given)
+    heat = _integral(times, -given) - (stored - stored[0])
+    rate = scipy.interpolate.PchipInterpolator(times, stored).derivative()(times) if len(times) > 1 else none
+    return ElementEnergy(force.name, "frame force", stored, -given - rate, none, heat, none)
+
+
 def _kind(mechanism: Mechanism, rows: Sequence[int]) -> str:
     if mechanism.rows[rows[0]].kind == DISTANCE:
         return "spring"
-    if frame_force_of(mechanism, rows[0]) is not None:
-        return "frame force"
+    if friction_of(mechanism, rows[0]) is not None:
+        return "friction"
     return "bushing" if len(rows) == 6 else "joint force"
 
 

@@ -9,13 +9,14 @@ from fem.errors import unknown_name
 from flexmb.errors import MechanismError
 from flexmb.mechanism.mechanism import Load, Mechanism
 from flexmb.results.elements.frame import frame_answers, frame_force_of
+from flexmb.results.elements.friction import friction_effort, friction_of
 from flexmb.results.elements.motion import MarkerMotion, RowMotion, element_rows, marker_motion, row_motion
 from flexmb.results.motion import Motion
 
 
 class RowEffort(NamedTuple):
-    """What a row of a force element does over time, all (nt,): the effort of its spring, of its damper, and of its
-    function of time and law, with the motion of the row."""
+    """What a row of a force element does over time, all (nt,): the effort of its spring, of its damper or dry friction,
+    and of its function of time and law, with the motion of the row."""
 
     motion: RowMotion
     spring: Float[np.ndarray, "nt"]
@@ -40,7 +41,10 @@ def row_effort(motion: Motion, index: int) -> RowEffort:
         applied = applied + mechanism.laws[row.law].over(times, moved.stretch, moved.rate)
     if (frame := frame_force_of(mechanism, index)) is not None:
         applied = applied + frame_answers(motion, frame[0])[:, frame[1]]
-    return RowEffort(moved, -row.stiffness * moved.stretch, -row.damping * moved.rate, applied)
+    damper = -row.damping * moved.rate
+    if (friction := friction_of(mechanism, index)) is not None:
+        damper = damper + friction_effort(motion, friction)
+    return RowEffort(moved, -row.stiffness * moved.stretch, damper, applied)
 
 
 def element_force(motion: Motion, name: str) -> Float[np.ndarray, "nt 6"]:

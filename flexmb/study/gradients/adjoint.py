@@ -12,6 +12,7 @@ from flexmb.kernels.calls import backward_pass
 from flexmb.kernels.derivatives.adjoint import make_backward_pass, make_costates
 from flexmb.kernels.derivatives.transposed import make_scratch
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import refuse_velocity_rows
 from flexmb.simulation.recorded import Recording, record
 from flexmb.spatial.configuration import difference
 from flexmb.study.gradients.aligned import Aligned
@@ -72,6 +73,7 @@ def adjoint_gradient(
     def ask(step: float, progress: Progress) -> tuple[float, np.ndarray, _Swept]:
         base = mechanism_of(model, values)
         refuse_frame_forces(base)
+        refuse_velocity_rows(base, "The direct and the adjoint method")
         recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(0.4 * x))
         wanted = scalar(series, over, recording.result)
         derivatives, swept = _derivatives(model, values, recording, wanted, relative_step, progress)

@@ -19,7 +19,6 @@ from flexmb.bodies.body import Body
 from flexmb.bodies.subspace import transformed
 from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.state import State
 from flexmb.spatial.layout import starts_of
 
 ALIKE = 0.5
@@ -82,7 +81,7 @@ def aligned(built: Mechanism, like: Mechanism, near: float) -> Aligned:
     for T, i, j in zip(turns, q_start, v_start, strict=False):
         q[i + 7 : i + 7 + len(T)] = T @ q[i + 7 : i + 7 + len(T)]
         w[j + 6 : j + 6 + len(T)] = T @ w[j + 6 : j + 6 + len(T)]
-    own = replace(built, initial=State(built.initial.t, q, w, built.initial.angles))
+    own = replace(built, initial=replace(built.initial, q=q, w=w))
     return Aligned(replace(built, bodies=bodies), own, tuple(turns), tuple(off[0]), tuple(off[1]))
 
 

@@ -99,7 +99,10 @@ class Work:
 
     def _rows(self, rates: Rates) -> np.ndarray:
         flat, d = self._flat, rates.arrays
-        change = _changing(d, ROW, len(flat.row_kind)) | self._markers(d)[flat.row_markers].any(axis=1)
+        nr, moved = len(flat.row_kind), self._markers(d)[flat.term_markers].any(axis=1)
+        change = _changing(d, ROW, nr)
+        moved[nr:] |= _changing(d, ("term_factor",), len(moved) - nr)
+        change[flat.term_row[moved]] = True
         change |= np.isin(flat.row_function, list(rates.functions))
         change[rates.laws] = True
         acts = (flat.row_stiffness != 0) | (flat.row_damping != 0) | (flat.row_law != 0) | (flat.row_function >= 0)

@@ -9,6 +9,7 @@ from flexmb.kernels.base.announce import announced
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import vary
 from flexmb.kernels.derivatives.variation import make_variation
+from flexmb.mechanism.mechanism import refuse_velocity_rows
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.simulation.recorded import Recording, record
 from flexmb.study.gradients.begun import start_of, starts_apart
@@ -64,6 +65,7 @@ def direct_gradient(
         whole = 1.0 + 2.5 * len(values)
         base = mechanism_of(model, values)
         refuse_frame_forces(base)
+        refuse_velocity_rows(base, "The direct and the adjoint method")
         recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(x / whole))
         outcome, doubted = dict(measure(recording.result)), False
         derivatives = {name: np.zeros(len(values)) for name in outcome}

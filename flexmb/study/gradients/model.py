@@ -6,7 +6,7 @@ import numpy as np
 
 from flexmb.errors import StudyError
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.mechanism import Mechanism, refuse_friction
 from flexmb.mechanism.system import System
 
 Model = Callable[..., System | Mechanism]
@@ -28,13 +28,15 @@ def refuse_frame_forces(mechanism: Mechanism) -> None:
             f"{', '.join(repr(force.name) for force in mechanism.frame_forces)} of {mechanism.name!r}. Use "
             "flexmb.study.gradient, which takes differences."
         )
+    refuse_friction(mechanism, "The adjoint or direct method")
 
 
 def require_alike(a: Mechanism, b: Mechanism) -> None:
     """Raise `StudyError` when two mechanisms differ in more than numbers."""
     x, y = compiled(a), compiled(b)
     structure = ("modes", "slices", "marker_body", "row_kind", "row_markers", "row_axes", "row_function")
-    for name in (*structure, "load_marker", "load_function"):
+    further = ("term_row", "term_markers", "term_kind", "load_marker", "load_function")
+    for name in (*structure, *further):
         if not np.array_equal(getattr(x, name), getattr(y, name)):
             raise StudyError(
                 "A parameter changes the structure of the mechanism (bodies, elastic coordinates, joints, forces, "

@@ -20,7 +20,7 @@ from flexmb.study.gradients.scales import scale_of
 NUMBERS = (
     "gravity", "mass", "s0", "J0", "rest_Mrr", "rest_Mre", "rest_moments", "rest_chol", "linear", "quadratic",
     "stiffness", "damping", "marker_point", "marker_axes", "marker_rows", "marker_second",
-    "row_stiffness", "row_damping", "row_offset", "load_wrench",
+    "row_stiffness", "row_damping", "row_offset", "term_factor", "load_wrench",
 )  # fmt: skip
 """Arrays of `CompiledModel` that parameters may change."""
 DERIVED = ("rest_Mrr", "rest_Mre", "rest_moments", "rest_chol")

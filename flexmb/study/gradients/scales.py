@@ -5,7 +5,7 @@ import numpy as np
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 
-OWN = ("mass", "stiffness", "damping", "row_stiffness", "row_damping")
+OWN = ("mass", "stiffness", "damping", "row_stiffness", "row_damping", "term_factor")
 """Numbers whose scale is their own size, independently of their neighbours."""
 
 

@@ -187,10 +187,10 @@ def test_a_torsion_spring_winds_up_over_many_turns_and_goes_on_from_a_stored_sta
 
 @pytest.mark.parametrize(("integrator", "coordinates", "options"), RUNS, ids=NAMES)
 def test_an_angle_is_right_at_any_spacing_of_stored_times_and_any_step(integrator, coordinates, options):
-    """400 rad at 400 rad/s, stored at two times; steps turn by 0.8 to 4 rad, and more where they adapt."""
+    """100 rad at 400 rad/s, stored at two times; steps turn by 0.8 to 4 rad, and more where they adapt."""
     longest = 2e-3 if coordinates == "absolute" and "step" in options else 1e-2  # the iteration of longer ones diverges
     options = {key: longest if key == "step" else value for key, value in options.items()}
-    run = flexmb.simulate(spun(400.0), 1.0, output_step=1.0, method=integrator, **options, **chosen(coordinates))
+    run = flexmb.simulate(spun(400.0), 0.25, output_step=0.25, method=integrator, **options, **chosen(coordinates))
     np.testing.assert_allclose(run.coordinate("hinge"), 400.0 * run.t, atol=1e-5)
 
 

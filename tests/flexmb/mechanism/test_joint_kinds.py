@@ -17,6 +17,8 @@ TABLE = {
     "universal": (None, (), (), True, True),
     "planar": ((0, 1, 5), ("rotation",), (2,), False, False),
     "point-on-line": (None, ("translation",), (), False, False),
+    "point-on-plane": (None, (), (), False, False),
+    "constant-velocity": (None, (), (), True, True),
 }
 
 

@@ -106,6 +106,8 @@ def test_degrees_of_freedom_left_by_each_joint():
         "universal": 2,
         "planar": 3,
         "point-on-line": 4,
+        "point-on-plane": 5,
+        "constant-velocity": 2,
     }
     assert {name: 6 - len(kind.equations) for name, kind in JOINTS.items()} == left
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from io import BytesIO
 
 import numpy as np
@@ -164,15 +165,11 @@ def test_a_browser_shows_it_and_plays(viewer, result, tmp_path):
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(address)
             page.get_by_text("t = 0", exact=True).wait_for(timeout=30000)
-            page.wait_for_timeout(3000)
-            before = pixels(page.screenshot())
-            assert before[80:700, 400:1400].std() > 5, "the bodies are seen"
+            before = seen(page, lambda picture: picture[80:700, 400:1400].std() > 5, "the bodies are seen")
             page.locator(".v-toolbar .v-slider").click()
             page.get_by_text("t = 0.1", exact=True).wait_for(timeout=10000)
             page.locator("button:has(.mdi-play)").click()
-            page.wait_for_timeout(2000)
-            after = pixels(page.screenshot())
-            assert np.abs(after - before)[100:880, 400:1400].max() > 50, "they moved"
+            seen(page, lambda after: np.abs(after - before)[100:880, 400:1400].max() > 50, "they move")
             wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
             assert not wide, "nothing scrolls sideways"
             browser.close()
@@ -181,5 +178,12 @@ def test_a_browser_shows_it_and_plays(viewer, result, tmp_path):
         server.communicate(timeout=20)
 
 
-def pixels(png):
-    return np.asarray(Image.open(BytesIO(png)).convert("RGB"), dtype=float)
+def seen(page, expected, what, seconds=20.0):
+    """The picture of the page as soon as it is as expected."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        picture = np.asarray(Image.open(BytesIO(page.screenshot())).convert("RGB"), dtype=float)
+        if expected(picture):
+            return picture
+        page.wait_for_timeout(200)
+    raise AssertionError(f"not seen within {seconds:g} s: {what}")

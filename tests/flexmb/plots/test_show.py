@@ -178,5 +178,5 @@ def test_labels_stand_beside_the_bodies_and_follow_them(result):
         assert block[:, 2].max() < scene.labels.points[1, 2] < block[:, 2].max() + 0.03
         for k, points in enumerate((bar, block)):
             assert abs(scene.labels.points[k, 0] - (points[:, 0].min() + points[:, 0].max()) / 2) < 1e-6
-    assert list(scene.labels["name"]) == ["bar", "block"]
+    assert list(scene.labels["labels"]) == ["bar", "block"]
     plotter.close()

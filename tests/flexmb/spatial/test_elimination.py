@@ -26,7 +26,7 @@ def test_the_envelope_of_a_chain_is_linear(count):
     order = np.random.default_rng(2).permutation(count)
     rows = chain(count)
     shuffled = [rows[5 * k + r] for k in order for r in range(5)]
-    made = elimination_of(shuffled, np.zeros(count, dtype=np.int64), [])
+    made = elimination_of(shuffled, list(range(len(shuffled))), np.zeros(count, dtype=np.int64), [])
     assert made["envelope_start"][-1] <= 10 * len(rows)
     assert sorted(made["row_place"]) == list(range(len(rows)))
     assert made["incident_size"] == 6 * (10 * count - 5 + count)
@@ -35,12 +35,12 @@ def test_the_envelope_of_a_chain_is_linear(count):
 def test_a_loop_widens_it_by_one_joint():
     count = 100
     rows = [*chain(count), *([[count - 1, GROUND]] * 5)]
-    made = elimination_of(rows, np.zeros(count, dtype=np.int64), [])
+    made = elimination_of(rows, list(range(len(rows))), np.zeros(count, dtype=np.int64), [])
     assert made["envelope_start"][-1] <= 20 * len(rows)
 
 
 def test_without_rows_nothing_is_eliminated():
-    made = elimination_of([], np.array([4]), [])
+    made = elimination_of([], [], np.array([4]), [])
     assert (made["envelope_start"].tolist(), made["incident_size"]) == ([0], 10)
 
 

@@ -358,7 +358,7 @@ def test_digests_are_those_of_every_process(tmp_path):
         "def inner(x): return inner(x - 1) if x else scale['a']\n"
         "def model(x): return {'y': np.sin(x) * inner(x) * len(names) if 'p' in {'p', 'z', 'y'} else 0}\nprint(identity(model=model))\n"
     )
-    told = {subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": str(k)}).stdout for k in range(3)}  # fmt: skip
+    told = {subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": str(k)}).stdout for k in range(2)}  # fmt: skip
     assert len(told) == 1
 
 

@@ -1,0 +1,77 @@
+"""A law between two frames beside the bushing that does the same: a time step, its growth in a chain, and the compilation of a law that many elements share."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.growth import cost
+from benchmarks.row import Row
+
+COMMAND = "python -m benchmarks force-elements"
+BODIES = (64, 250, 1000)
+K, C, TURN = 2e3, 4.0, 20.0
+
+
+def run() -> list[Row]:
+    """CPU time a step of an element and its body, exponents of chains, and seconds of compilation."""
+    per_body, slopes = {}, {}
+    for kind in ("bushing", "law"):
+        times = [cost(tied(count, kind), steps=100, step=1e-3)[0] for count in BODIES]
+        per_body[kind] = times[0] / BODIES[0]
+        slopes[kind] = float(np.polyfit(np.log(BODIES), np.log(times), 1)[0])
+    return [
+        Row("force-elements: a law and its body / a bushing and its body", per_body["law"], per_body["bushing"], 1.0, "us CPU a step", COMMAND),
+        Row("force-elements: exponent of a chain of 64 to 1,000 laws / of bushings", slopes["law"], slopes["bushing"], 1.05, "CPU time a step", COMMAND),
+        Row("force-elements: preparing 1,000 elements of one law / of one element of another", prepared(1000), prepared(1), 3.0, "s", COMMAND),
+    ]  # fmt: skip
+
+
+def coupling() -> Any:
+    """A linear law with the stiffness and damping of the bushing; another one at every call."""
+    import flexmb
+
+    @flexmb.law(parameters=("k", "c", "turn"))
+    def bush(t, relative, states, parameters, wrench, rates):  # type: ignore[no-untyped-def]
+        k, c, turn = parameters
+        d, v, S, omega = relative.d, relative.v, relative.S, relative.omega
+        for i in range(3):
+            wrench[i] = -k * d[i] - c * v[i]
+        wrench[3] = -0.5 * turn * (S[2, 1] - S[1, 2]) - 1e-2 * turn * omega[0]
+        wrench[4] = -0.5 * turn * (S[0, 2] - S[2, 0]) - 1e-2 * turn * omega[1]
+        wrench[5] = -0.5 * turn * (S[1, 0] - S[0, 1]) - 1e-2 * turn * omega[2]
+
+    return bush(k=K, c=C, turn=TURN)
+
+
+def tied(count: int, kind: str) -> Any:
+    """Bodies hung from each other by bushings, or by elements of a law."""
+    import flexmb
+
+    system, law = flexmb.System(gravity=(0, 0, -9.81)), coupling()
+    before = system.ground.at((0, 0, 0))
+    for k in range(count):
+        box = flexmb.rigid_body(f"box {k}", mass=1.0, inertia=(0.01, 0.02, 0.03))
+        body = system.add(box, position=(float(k), 0, 0))
+        here = body.at((-0.5, 0, 0)) if k else body.at((0, 0, 0))
+        if kind == "bushing":
+            system.bushing(
+                f"tie {k}", before, here, stiffness=[K] * 3 + [TURN] * 3, damping=[C] * 3 + [1e-2 * TURN] * 3
+            )
+        else:
+            system.force(f"tie {k}", before, here, law)
+        before = body.at((0.5, 0, 0))
+    return system.build()
+
+
+def prepared(count: int) -> float:
+    """Seconds to compile the arrays of a mechanism of `count` elements, without those of a mechanism of bushings."""
+    from flexmb.mechanism.compile import compiled
+
+    spent = []
+    for kind in ("law", "bushing"):
+        mechanism = tied(count, kind)
+        start = time.perf_counter()
+        compiled(mechanism)
+        spent.append(time.perf_counter() - start)
+    return spent[0] - spent[1]

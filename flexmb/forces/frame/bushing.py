@@ -1,0 +1,48 @@
+"""Bushing with a progressive radial stiffness and a coupling of displacement and tilt."""
+
+from typing import Any
+
+from flexmb.mechanism.frame_law import law
+
+
+@law(
+    parameters={
+        "radial": None,
+        "axial": None,
+        "tilt": 0.0,
+        "twist": 0.0,
+        "progressive": 0.0,
+        "coupling": 0.0,
+        "damping": 0.0,
+        "rotary_damping": 0.0,
+    }
+)
+def nonlinear_bushing(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
+    """A rubber bushing about the axis z, with the stored energy
+
+        radial r^2 / 2 + progressive r^4 / 4 + axial z^2 / 2
+        + tilt (p^2 + q^2) / 2 + twist s^2 / 2 + coupling (x q - y p)
+
+    in which `(x, y, z)` is the displacement, `r^2 = x^2 + y^2`, and `(p, q, s)` the sine of the angle of rotation times
+    its axis (rotations of less than a quarter turn). `radial`, `axial` (force/length), `progressive` (force/length^3),
+    `tilt`, `twist` (moment/rad), `coupling` (force/rad), `damping` (force time/length), `rotary_damping`
+    (moment time/rad). The energy is positive if `coupling^2 < radial tilt`.
+    """
+    radial, axial, tilt, twist = parameters[0], parameters[1], parameters[2], parameters[3]
+    progressive, coupling, damping, rotary = parameters[4], parameters[5], parameters[6], parameters[7]
+    d, S, v, omega = relative.d, relative.S, relative.v, relative.omega
+    p, q, s = 0.5 * (S[2, 1] - S[1, 2]), 0.5 * (S[0, 2] - S[2, 0]), 0.5 * (S[1, 0] - S[0, 1])
+    r2 = d[0] * d[0] + d[1] * d[1]
+    stiff = radial + progressive * r2
+    wrench[0] = -stiff * d[0] - coupling * q - damping * v[0]
+    wrench[1] = -stiff * d[1] + coupling * p - damping * v[1]
+    wrench[2] = -axial * d[2] - damping * v[2]
+    # the rate of (p, q, s) is (tr(S) I - S) omega / 2
+    a, b, c = tilt * p - coupling * d[1], tilt * q + coupling * d[0], twist * s
+    trace = S[0, 0] + S[1, 1] + S[2, 2]
+    for i in range(3):
+        along = (a, b, c)[i]
+        turned = S[0, i] * a + S[1, i] * b + S[2, i] * c
+        wrench[3 + i] = -0.5 * (trace * along - turned) - rotary * omega[i]
+    energy = 0.5 * radial * r2 + 0.25 * progressive * r2 * r2 + 0.5 * axial * d[2] * d[2]
+    return energy + 0.5 * tilt * (p * p + q * q) + 0.5 * twist * s * s + coupling * (d[0] * q - d[1] * p)

@@ -1,0 +1,68 @@
+"""Hydraulic cylinder with a proportional valve that controls its stroke."""
+
+import math
+from typing import Any
+
+import numba
+
+from flexmb.mechanism.frame_law import law
+
+
+@numba.njit
+def orifice(drop: float, laminar: float) -> float:
+    """The root of a pressure drop with its sign, linear below the `laminar` pressure."""
+    return drop / math.sqrt(abs(drop) + laminar)
+
+
+@law(
+    states=("pressure a", "pressure b"),
+    parameters={
+        "area_a": None,
+        "area_b": None,
+        "stroke": None,
+        "bulk_modulus": None,
+        "supply": None,
+        "flow": None,
+        "target": None,
+        "gain": None,
+        "retracted": 0.0,
+        "dead_volume": None,
+        "leakage": 0.0,
+        "tank": 0.0,
+        "laminar": None,
+    },
+)
+def hydraulic_cylinder(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
+    """A double-acting cylinder along z, from frame `a` (its bottom) to frame `b` (its rod), and a four-way valve.
+
+    The chambers have the states `pressure a`, which extends the rod, and `pressure b`: `p' = bulk_modulus (Q - V') / V`
+    with the volumes `dead_volume + area * length of the chamber` and the flows `Q` of the valve and of the leak
+    `leakage * (pressure difference)`. The valve opens by `gain * (target - z)`, between -1 and 1, and passes `flow *
+    opening * root(pressure drop)`, linear in the drop below the `laminar` pressure.
+
+    `area_a`, `area_b` (length^2), `stroke` and `retracted` (the coordinate z at zero stroke), `target` (length), `gain`
+    (1/length), `supply`, `tank`, `laminar` and `bulk_modulus` (pressures), `flow` (volume/time per root of a pressure),
+    `leakage` (volume/time per pressure), `dead_volume` (length^3). A rod beyond its stroke is an error.
+    """
+    area_a, area_b, stroke, bulk = parameters[0], parameters[1], parameters[2], parameters[3]
+    supply, flow, target, gain = parameters[4], parameters[5], parameters[6], parameters[7]
+    retracted, dead, leakage, tank, laminar = (
+        parameters[8],
+        parameters[9],
+        parameters[10],
+        parameters[11],
+        parameters[12],
+    )
+    x, speed = relative.d[2] - retracted, relative.v[2]
+    if x < 0.0 or x > stroke:
+        raise ValueError("the rod of the cylinder is beyond its stroke")
+    pa, pb = states[0], states[1]
+    opening = min(max(gain * (target - relative.d[2]), -1.0), 1.0)
+    if opening >= 0.0:
+        qa, qb = flow * opening * orifice(supply - pa, laminar), -flow * opening * orifice(pb - tank, laminar)
+    else:
+        qa, qb = flow * opening * orifice(pa - tank, laminar), -flow * opening * orifice(supply - pb, laminar)
+    leak = leakage * (pa - pb)
+    rates[0] = bulk * (qa - leak - area_a * speed) / (dead + area_a * x)
+    rates[1] = bulk * (qb + leak + area_b * speed) / (dead + area_b * (stroke - x))
+    wrench[2] = pa * area_a - pb * area_b

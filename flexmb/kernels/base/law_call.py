@@ -1,0 +1,110 @@
+"""Calls of force laws from compiled code, with a record of their failures.
+
+Exceptions do not propagate through compiled code. A failed evaluation returns NaN, at which a step fails, and stores
+its arguments in a record; it is repeated in Python for its cause.
+"""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from flexmb.errors import LawError
+from flexmb.kernels.base.call import KNOWN
+
+
+class LawCall:
+    """The call of a law by the element `name`, with a record of `count` arguments at a failure.
+
+    Subclasses are called with the arguments of the law; they evaluate it in Python, store its failure in `_failure` or
+    `stopped`, and repeat a recorded evaluation in `_repeat`.
+    """
+
+    def __init__(self, name: str, count: int) -> None:
+        self.name = name
+        self.stopped: BaseException | None = None
+        self._failure: LawError | None = None
+        self._refused = np.zeros(1 + count)  # 1 after a failure of compiled code, then its arguments
+
+    def _repeat(self, arguments: np.ndarray) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not define _repeat().")
+
+    def forget(self) -> None:
+        """Clear recorded failures at the beginning of a run."""
+        self.stopped = self._failure = None
+        self._refused[:] = 0.0
+
+    @property
+    def failure(self) -> LawError | None:
+        """The error of the last failed evaluation, which may belong to a rejected trial step; None if none failed."""
+        if self._refused[0]:
+            self._refused[0] = 0.0
+            self._repeat(self._refused[1:].copy())
+        return self._failure
+
+    @property
+    def record(self) -> int:
+        """Address of the record of failures for compiled code, valid during the lifetime of this object."""
+        return self._known(self._refused.ctypes.data)
+
+    def _known(self, address: int) -> int:
+        """The address, by which this call is then known (`KNOWN`)."""
+        KNOWN[address] = self
+        _listen()
+        return address
+
+
+@intrinsic
+def _stored(typingctx: Any, address: Any, value: Any) -> Any:
+    """Store a number at an address."""
+
+    def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], builder.inttoptr(arguments[0], ir.DoubleType().as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float64), make
+
+
+stored: Any = _stored
+"""`stored(address, value)` stores a number at an address, in compiled code."""
+
+
+def require_sound(laws: Iterable[Any]) -> None:
+    """Raise the exception that interrupted one of the laws: `KeyboardInterrupt` or `SystemExit`."""
+    for law in laws:
+        if law.stopped is not None:
+            error, law.stopped = law.stopped, None
+            raise error
+
+
+_listening: Callable[[Any], Any] | None = None
+
+
+def _listen() -> None:
+    """Install a hook for exceptions that ctypes discards: those raised by a signal before the first line of a call.
+
+    Python reports them only to `sys.unraisablehook`, together with the object that was called.
+    """
+    global _listening
+    if sys.unraisablehook is _listening:
+        return
+    before = sys.unraisablehook
+
+    def hear(dropped: Any) -> None:
+        law: Any = next((law for law in list(KNOWN.values()) if _called(law, dropped)), None)
+        if law is not None:
+            law.stopped = law.stopped or dropped.exc_value
+        else:
+            before(dropped)
+
+    sys.unraisablehook = _listening = hear
+
+
+def _called(law: Any, dropped: Any) -> bool:
+    """Whether an exception was discarded in a call of `law`; Python 3.13 and later names the law only in the
+    message."""
+    return dropped.object is law or (dropped.object is None and repr(law) in (dropped.err_msg or ""))

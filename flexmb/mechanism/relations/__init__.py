@@ -1,0 +1,1 @@
+"""Relations between the coordinates of joints: gears, racks, screws, differentials."""

@@ -1,0 +1,52 @@
+"""Dry friction in joints over a stored motion: the efforts of joints that slide or stick at the stored times."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.errors import MechanismError
+from flexmb.kernels.calls import friction_bounds
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import JointFriction, Mechanism
+from flexmb.mechanism.state import Topology
+from flexmb.results.motion import Motion
+
+
+def friction_of(mechanism: Mechanism, row: int) -> JointFriction | None:
+    """The dry friction to which the row of a force element belongs; None for other rows."""
+    for friction in mechanism.frictions:
+        if mechanism.force_elements.get(friction.name) == (row,):
+            return friction
+    return None
+
+
+def friction_effort(motion: Motion, friction: JointFriction) -> Float[np.ndarray, "nt"]:
+    """The effort of a joint with dry friction, positive if it increases the coordinate.
+
+    While the joint slides, it follows from the stored reactions; while it sticks, it is the effort that holds it.
+    Raises `MechanismError` when the motion is not a simulated one, which has reactions.
+    """
+    mechanism, topologies = motion.mechanism, getattr(motion, "topologies", ())
+    multipliers = getattr(motion, "multipliers", np.zeros((0, 0)))
+    if not topologies or multipliers.shape != (len(motion.t), mechanism.joint_rows):
+        raise MechanismError(
+            f"The motion does not have the modes and reactions that determine the friction {friction.name!r}; only "
+            "simulated motions have them."
+        )
+    flat, present = compiled(mechanism), [f.name for f in mechanism.frictions]
+    own, efforts = present.index(friction.name), np.zeros(len(motion.t))
+    bounds, stuck = np.zeros(len(flat.friction_row)), mechanism.joint(friction.stuck).rows[0]
+    for k, topology in enumerate(_at(topologies, motion.t)):
+        if friction.stuck in topology.locked:
+            efforts[k] = -multipliers[k, stuck]
+        elif direction := topology.sliding.get(friction.name, 0.0):
+            friction_bounds(flat, np.ascontiguousarray(multipliers[k]), bounds)
+            efforts[k] = -direction * bounds[own]
+    return efforts
+
+
+def _at(topologies: Sequence[tuple[float, Topology]], times: np.ndarray) -> list[Topology]:
+    """The topology at each time; the last one of an instant."""
+    begin = np.array([t for t, _ in topologies])
+    return [topologies[max(int(k) - 1, 0)][1] for k in np.searchsorted(begin, times, side="right")]

@@ -1,0 +1,107 @@
+"""Dry friction in joints: a rotor that stops on its journal, a pendulum whose swings become shorter by a constant, a block on a slope, and a driven pendulum that sticks and slides.
+
+Closed forms: a rotor of moment of inertia J on a horizontal journal of radius r stops at J w / (mu r m g) and stays; each half swing of a pendulum with a constant moment of friction tau is shorter by 2 tau / k than the one before,
+with the moment k per angle of a torsion spring; a block slides on a slope beyond tan a = mu. For the pendulum on a journal, whose friction depends on its own reaction, the angles after 8 s were computed by SciPy's `solve_ivp` with located
+events at a tolerance of 1e-12, with the acceleration that solves the equation of motion with friction; its steps have no term in common with ours.
+"""
+
+import numpy as np
+
+import flexmb
+from flexmb.results.result import Result
+from validation.plot import Plot
+from validation.row import Row
+
+CASE = "joint-friction"
+G, Z = 9.81, (0.0, 0.0, 1.0)
+STEP, TOLERANCE = 5e-4, 1e-9
+FREE, DRIVEN = 0.050626468, 0.387231475
+"""Angles of the pendulum after 8 s, without and with a driving moment, and the numbers of instants at which it begins to stick or slide."""
+TRANSITIONS = {FREE: 4, DRIVEN: 11}
+
+
+def rotor() -> flexmb.System:
+    """A rotor on a horizontal journal."""
+    system = flexmb.System(gravity=(0, -G, 0), name="rotor on a journal")
+    body = system.add(flexmb.rigid_body("rotor", mass=2.0, inertia=(0.05,) * 3))
+    system.revolute("pin", system.ground.at((0, 0, 0)), body, axis=Z)
+    system.set_speed("pin", 6.0)
+    system.friction("bearing", "pin", 0.2, radius=0.02)
+    return system
+
+
+def torsion_pendulum() -> flexmb.System:
+    """A wheel on a torsion spring whose bearing has a constant moment of friction."""
+    system = flexmb.System(name="torsion pendulum")
+    wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(0.02,) * 3))
+    system.revolute("pin", system.ground.at((0, 0, 0)), wheel, axis=Z)
+    system.joint_spring("spring", "pin", stiffness=2.0, free=1.0)
+    system.friction("seal", "pin", 0.0, radius=0.0, preload=0.13)
+    return system
+
+
+def pendulum(drive: str | None = None) -> flexmb.System:
+    """A pendulum on a journal, with a driving moment as a function of time."""
+    system = flexmb.System(gravity=(0, -G, 0), name="pendulum on a journal")
+    at = (0.3 * np.sin(0.8), -0.3 * np.cos(0.8), 0)
+    bob = system.add(flexmb.rigid_body("bob", mass=2.0, inertia=(0.03,) * 3), position=at, orientation=(0, 0, 0.8))
+    system.revolute("pin", system.ground.at((0, 0, 0)), bob, axis=Z, at=(0, 0, 0))
+    system.friction("bearing", "pin", 0.25, radius=0.1)
+    if drive:
+        system.motor("motor", "pin", flexmb.expression(drive))
+    return system
+
+
+def block(angle: float) -> flexmb.System:
+    """A block on a slope with a coefficient of friction of 0.3."""
+    system = flexmb.System(gravity=(0, 0, -G), name="block on a slope")
+    body = system.add(flexmb.rigid_body("block", mass=3.0, inertia=(0.1,) * 3))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), body, axis=(np.cos(angle), 0, -np.sin(angle)))
+    system.friction("contact", "guide", 0.3)
+    return system
+
+
+def _turning_points(result: Result) -> np.ndarray:
+    """Coordinates of the pin at the instants at which it comes to rest."""
+    times = [happened.t for happened in result.happened]
+    return np.interp(times, result.t, result.coordinate("pin"))
+
+
+def run() -> list[Row | Plot]:
+    """Instants, angles and accelerations against the closed forms and the independent integration."""
+    rows: list[Row | Plot] = []
+
+    def add(what: str, kind: str, reference: float, ours: float, allowed: float, scale: float = 0.0) -> None:
+        error = abs(ours - reference) / (scale or abs(reference))
+        rows.append(Row(CASE, what, reference, kind, ours, float(error), allowed))
+
+    stopped = flexmb.simulate(rotor(), 5.0, step=0.01)
+    add("rotor: time of the stop (s)", "exact", 0.05 * 6 / (0.2 * 0.02 * 2 * G), stopped.happened[0].t, 1e-9)
+    add("rotor: speed afterwards (rad/s)", "exact", 0.0, stopped.coordinate_rate("pin")[-1], 1e-12, 6.0)
+    swinging = flexmb.simulate(torsion_pendulum(), 4.0, step=STEP, output_step=STEP)
+    turned = _turning_points(swinging) - 1.0
+    sides = (-1.0) ** np.arange(len(turned) + 1)
+    shrunk = np.diff(sides * [-1.0, *turned])
+    add("torsion pendulum: half swings", "exact", 8, len(turned), 0.0)
+    add("torsion pendulum: decrease of each half swing (rad)", "exact", 2 * 0.13 / 2, shrunk[np.abs(shrunk - 0.13).argmax()], 2e-5)  # fmt: skip
+    add("torsion pendulum: angle at which it stays (rad)", "exact", 0.04, abs(swinging.coordinate("pin")[-1] - 1), 1e-4)
+    for excess in (-1e-6, 1e-6):
+        angle = np.arctan(0.3) * (1 + excess)
+        moved = flexmb.simulate(block(angle), 1.0, step=0.01).coordinate("guide")[-1]
+        expected = max(0.5 * G * (np.sin(angle) - 0.3 * np.cos(angle)), 0.0)
+        add(f"block: way on a slope {'beyond' if excess > 0 else 'below'} the angle of friction by 1e-6 (m)", "exact", expected, moved, 1e-6, 0.5 * G * 3e-7)  # fmt: skip
+    lines = {}
+    for reference, name, drive in ((FREE, "free", None), (DRIVEN, "driven", "2.5*sin(1.7*t)")):
+        result = flexmb.simulate(pendulum(drive), 8.0, tolerance=TOLERANCE, output_step=0.02)
+        angle = 0.8 + result.coordinate("pin")
+        add(f"{name} pendulum: angle after 8 s (rad)", "recomputed", reference, float(angle[-1]), 1e-5)
+        add(f"{name} pendulum: instants of sticking and sliding", "recomputed", TRANSITIONS[reference], len(result.happened), 0.0)  # fmt: skip
+        lines[name] = (np.array(result.t), angle)
+        lines[f"reference, {name}"] = (np.array([8.0]), np.array([reference]))
+    errors = []
+    for step in (4e-3, 2e-3):
+        result = flexmb.simulate(pendulum("2.5*sin(1.7*t)"), 8.0, step=step, output_step=0.1)
+        errors.append(abs(0.8 + result.coordinate("pin")[-1] - DRIVEN))
+    add("driven pendulum: order of the error in the step, through 11 instants", "exact", 2.0, float(np.log2(errors[0] / errors[1])), 0.05)  # fmt: skip
+    rows.append(Plot("Pendulum on a journal that sticks and slides", "time (s)", "angle (rad)", lines))
+    return rows

@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
+from flexmb.errors import MechanismError
 from flexmb.mechanism.locking import at_state
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
@@ -69,6 +70,7 @@ def evaluate(system: System | Mechanism, state: State) -> Evaluation:
     other events, and `LawError` when a force law fails.
     """
     e, functions, state = _at(system, state)
+    _require_modes(e.mechanism, state)
     unbalanced, energies = _unaccelerated(e, functions, state)
     forces, mass = -unbalanced, e.mass()
     angles, rates = e.angles_there(functions), e.broken_rates(functions, state.w)
@@ -89,7 +91,9 @@ def forces(system: System | Mechanism, state: State) -> Float[np.ndarray, "nv"]:
 
     Raises `MechanismError` for a state of another mechanism.
     """
-    return -_unaccelerated(*_at(system, state))[0]
+    e, functions, state = _at(system, state)
+    _require_modes(e.mechanism, state)
+    return -_unaccelerated(e, functions, state)[0]
 
 
 def accelerations(system: System | Mechanism, state: State) -> tuple[Float[np.ndarray, "nv"], Float[np.ndarray, "nj"]]:
@@ -98,6 +102,7 @@ def accelerations(system: System | Mechanism, state: State) -> tuple[Float[np.nd
     Raises `MechanismError` for a state of another mechanism.
     """
     e, functions, state = _at(system, state)
+    _require_modes(e.mechanism, state)
     _unaccelerated(e, functions, state)
     return e.accelerations(functions, state.q, state.w)
 
@@ -133,6 +138,17 @@ def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray
     """The equations with the locks, contacts and releases of the state."""
     mechanism, state = at_state(system.build() if isinstance(system, System) else system, state)
     return Equations(mechanism, state.q, state.angles, state.element_states), mechanism.function_values(state.t), state
+
+
+def _require_modes(mechanism: Mechanism, state: State) -> None:
+    """Raises `MechanismError` when the state does not say which joints with dry friction stick, and which slide."""
+    known = {*state.topology.sliding, *state.topology.locked}
+    if open_ := [f.name for f in mechanism.frictions if not known & {f.name, f.stuck}]:
+        raise MechanismError(
+            f"The state at t = {state.t:.6g} does not say whether {', '.join(map(repr, open_))} of {mechanism.name!r} "
+            "stick or slide, which determines their friction. Use a state of a simulation, such as result.state(0), "
+            "with result.mechanism."
+        )
 
 
 def _unaccelerated(e: Equations, functions: np.ndarray, state: State) -> tuple[np.ndarray, np.ndarray]:

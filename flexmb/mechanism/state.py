@@ -17,8 +17,8 @@ class Topology:
     - `locked`: the events whose lock or lasting contact is active, each with the value of the locked coordinate.
     - `released`: the joints and events that have been removed.
     - `fastest`: the speed of the fastest impact on each stop so far.
-    - `sliding`: the sign of the sliding rate of each joint with dry friction that slides (`System.friction`). Those
-      that stick are `locked`, under "NAME sticks".
+    - `sliding`: the sign of the sliding rate of each joint with dry friction that does not stick (`System.friction`), 0
+      where a driver holds it. Those that stick are `locked`, under "NAME sticks".
     """
 
     locked: Mapping[str, float] = field(default_factory=dict)

@@ -883,6 +883,11 @@ class System:
                 f"Friction {name!r}: joint {joint!r} ({kind}) has several free motions, in which the direction of "
                 "sliding is not that of an axis. Give friction to a revolute or a prismatic joint."
             )
+        if other := [f.name for f in self._frictions if f.joint == joint]:
+            raise MechanismError(
+                f"Friction {name!r}: joint {joint!r} has the friction {other[0]!r} already; the efforts of two that "
+                "stick are not determined. Add the second to the first, as preload= or a larger coefficient."
+            )
         turning = dof == "rotation"
         if turning == (radius is None) or (axial_radius and not turning):
             raise MechanismError(

@@ -45,9 +45,11 @@ from flexmb.simulation.contacts import Contacts, Force
 from flexmb.simulation.events import Event, Lock, Release, Slide, Stick, StopImpact, Terminate
 from flexmb.simulation.friction import (
     at_rest,
+    driven_frictions,
     holding_efforts,
     locked_coordinate,
     modes_of,
+    prescribed_rates,
     sliding_rates,
     warn_of_shared_reactions,
 )
@@ -123,6 +125,7 @@ class EventDetection:
         _require_names(mechanism, self._events)
         self._frictions = {f.name: f for f in mechanism.frictions}
         self._sliding: dict[str, float] = {}  # signs of the rates of joints with friction
+        self._driven: list[str] = []  # the frictions of joints whose motion is prescribed
         self._stops = {e.name: e.do for e in self._events if isinstance(e.do, StopImpact)}
         self._history = {e.name: _Values() for e in self._events if isinstance(e.do, Lock | StopImpact | Stick)}
         locked = [self._locked_joint(name, values.motion()) for name, values in self._history.items()]
@@ -258,7 +261,7 @@ class EventDetection:
                 values[k] = self._excess(seen, leg, s, self._frictions[event.do.friction])
             elif isinstance(event.do, Stick) and not self._idle(event):
                 friction = self._frictions[event.do.friction]
-                value = -self._sliding[friction.name] * seen.coordinate_rate(friction.joint, friction.dof)
+                value = -self._sliding[friction.name] * self._rates(seen, leg, s, friction)
                 values[k], rates[k] = value[0], (value[2] - value[1]) / (2 * near)
             elif not self._idle(event):
                 value = np.asarray(event.when(seen), dtype=float)
@@ -287,14 +290,23 @@ class EventDetection:
         """The effort that holds a joint relative to its bound, minus one; of a driven joint at rest, its speed."""
         if friction.stuck in self._held:
             return abs(holding_efforts(leg.mechanism, self._state_of(leg.mechanism, s))[friction.name]) - 1
-        return abs(float(seen.coordinate_rate(friction.joint, friction.dof)[0])) - self._unnoticed(friction)
+        return abs(float(self._rates(seen, leg, s, friction)[0])) - self._unnoticed(friction)
+
+    def _rates(self, seen: Result, leg: Leg, s: Snapshot, friction: JointFriction) -> np.ndarray:
+        """The sliding rate at the times of `seen`; of a driven joint, that of the driver, because after an event the
+        velocities are those of the driver."""
+        if friction.name not in self._driven:
+            return np.asarray(seen.coordinate_rate(friction.joint, friction.dof))
+        state = self._state_of(leg.mechanism, s)
+        states = (replace(state, t=t, q=q, w=w) for t, q, w in zip(seen.t, seen.q, seen.w, strict=True))
+        return np.array([prescribed_rates(leg.mechanism, at)[friction.name] for at in states])
 
     def _idle(self, event: Event) -> bool:
         """Whether an event is impossible: it is in force already, its stop has been released, or there is nothing to
         release."""
         if isinstance(event.do, Stick | Slide):
             friction = self._frictions[event.do.friction]
-            sliding = friction.name in self._sliding
+            sliding = bool(self._sliding.get(friction.name))
             return friction.joint in self._released or sliding == isinstance(event.do, Slide)
         if isinstance(event.do, Release):
             name = event.do.joint
@@ -477,7 +489,12 @@ class EventDetection:
         own = self._state_of(mechanism, state)
         slow = {name for name, rate in sliding_rates(mechanism, own).items() if abs(rate.value) <= rate.noise}
         state = self._slowed(state, [*slow, *resting])
-        modes = modes_of(mechanism, replace(own, w=state.w), {*slow, *resting}, yielding)
+        own = replace(own, w=state.w)
+        self._driven = driven_frictions(mechanism, own)
+        exact = prescribed_rates(mechanism, own) if self._driven else {}
+        moving = [n for n in self._driven if n in yielding or abs(exact[n]) > self._unnoticed(self._frictions[n])]
+        still = {*slow, *resting, *self._driven} - {*moving}
+        modes = modes_of(mechanism, own, still, yielding, self._driven)
         seen = self._seen(state)
         for name, friction in self._frictions.items():
             lost.pop(friction.stuck, None)
@@ -485,15 +502,15 @@ class EventDetection:
             if name in modes.sticking:
                 self._held[friction.stuck] = float(seen.coordinate(friction.joint, friction.dof)[0])
                 self._history[friction.stuck].note(state.t, self._held[friction.stuck])
-                if name in self._sliding:
+                if self._sliding.get(name):
                     lost[friction.stuck] = 0.0
-            elif name in modes.sliding and modes.sliding[name] != self._sliding.get(name):
+            elif modes.sliding.get(name) and modes.sliding[name] != self._sliding.get(name):
                 lost[f"{name} slides"] = 0.0
         self._sliding = dict(modes.sliding)
         for k, event in enumerate(self._events):
-            if isinstance(event.do, Stick) and (name := event.do.friction) in modes.sliding:
-                moving = name not in {*slow, *resting}
-                self._armed[k], self._levels[k] = True, 0.0 if moving else self._unnoticed(self._frictions[name])
+            if isinstance(event.do, Stick) and modes.sliding.get(name := event.do.friction):
+                self._armed[k] = True
+                self._levels[k] = self._unnoticed(self._frictions[name]) if name in still else 0.0
         return state
 
     def _unnoticed(self, friction: JointFriction) -> float:

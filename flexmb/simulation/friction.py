@@ -29,7 +29,8 @@ EXCEEDED = 1e-12
 YIELDING = 1 - 1e-9
 """Holding effort relative to its bound from which on a joint slides at the instant at which the bound is reached."""
 STILL = 1e-10
-"""Rounding error of the acceleration of a coordinate, relative to the accelerations that it combines."""
+"""Rounding error of the acceleration of a coordinate, relative to the accelerations that it combines, or to that of the
+characteristic rate of the mechanism."""
 LARGEST = 1e6
 """Upper bound of holding efforts relative to their bounds, for joints without load."""
 BLOCKED = 1e-10
@@ -39,7 +40,8 @@ CHANGES = 20
 
 
 class Modes(NamedTuple):
-    """Which joints with friction slide, with the sign of their rate, and which stick (by names of the frictions)."""
+    """Which joints with friction slide, with the sign of their rate (0: a driver holds the joint), and which stick; by
+    names of the frictions."""
 
     sliding: dict[str, float]
     sticking: list[str]
@@ -92,19 +94,24 @@ def at_rest(mechanism: Mechanism, state: State, names: Collection[str]) -> State
     return replace(state, w=state.w - e.mass_weighted_projection(e.broken_rates(functions, state.w)))
 
 
-def modes_of(mechanism: Mechanism, state: State, resting: Collection[str], yielding: Collection[str] = ()) -> Modes:
+def modes_of(
+    mechanism: Mechanism,
+    state: State,
+    resting: Collection[str],
+    yielding: Collection[str] = (),
+    driven: Collection[str] = (),
+) -> Modes:
     """The modes at a state in which the joints with the frictions `resting` have no sliding rate.
 
     The holding efforts of those of them that are `yielding` are at their bounds and increase. `mechanism` has the locks
-    and contacts in force, and no sliding directions. A joint at rest that drivers or locks hold neither sticks nor
-    slides; if they accelerate it, it slides.
+    and contacts in force, and no sliding directions. A joint at rest that is `driven` (by drivers, locks or contacts)
+    neither sticks nor slides.
 
     Raises `EventError` when no modes satisfy the conditions.
     """
     frictions = {f.name: f for f in _acting(mechanism)}
     moving = {n: float(np.sign(r.value)) for n, r in sliding_rates(mechanism, state).items() if n not in resting}
-    prescribed = _prescribed(mechanism, state, resting)
-    sticking, released = [n for n in frictions if n in resting and n not in prescribed], dict[str, float]()
+    sticking, released = [n for n in frictions if n in resting and n not in driven], dict[str, float]()
     for _ in range(CHANGES * (len(frictions) + 1)):
         held = _held(mechanism, state, {**moving, **released}, [frictions[n] for n in sticking])
         accelerations = held.accelerations
@@ -122,14 +129,21 @@ def modes_of(mechanism: Mechanism, state: State, resting: Collection[str], yield
             sticking += wrong
             released = {n: sign for n, sign in released.items() if n not in wrong}
         else:
-            for n in prescribed:
-                if abs(accelerations[n].value) > accelerations[n].noise:
-                    moving[n] = float(np.sign(accelerations[n].value))
-            return Modes({**moving, **released}, sticking)
+            at_rest_by_drivers = dict.fromkeys((n for n in frictions if n in resting and n in driven), 0.0)
+            return Modes({**moving, **released, **at_rest_by_drivers}, sticking)
     raise EventError(
         f"At t = {state.t:.6g} no combination of sticking and sliding of {', '.join(map(repr, resting))} of "
         f"{mechanism.name!r} satisfies the laws of friction. Let static and sliding coefficients be closer."
     )
+
+
+def prescribed_rates(mechanism: Mechanism, state: State) -> dict[str, float]:
+    """The sliding rates of all joints with friction at the velocities nearest to those of the state that drivers and
+    joints admit."""
+    e = _evaluated(mechanism, state)
+    w = state.w - e.mass_weighted_projection(e.broken_rates(mechanism.function_values(state.t), state.w))
+    rates = as_sparse(e.flat, e.workspace.G)[e.flat.friction_row] @ w
+    return {f.name: float(rate) for f, rate in zip(_acting(mechanism), rates, strict=True)}
 
 
 def holding_efforts(mechanism: Mechanism, state: State) -> dict[str, float]:
@@ -161,25 +175,26 @@ def _balance(mechanism: Mechanism, state: State) -> Held:
     bounds = e.friction_bounds(multipliers).tolist()
     names, efforts, accelerations = {joint.name for joint in mechanism.joints}, {}, {}
     G = as_sparse(e.flat, e.workspace.G)[e.flat.friction_row]
-    values, noise = G @ wdot, STILL * (abs(G) @ np.abs(wdot))
+    length, usual = e.flat.scales
+    least = [usual**2 * (1.0 if f.dof == "rotation" else length) for f in _acting(mechanism)]
+    values, noise = G @ wdot, STILL * np.maximum(abs(G) @ np.abs(wdot), least)
     for k, friction in enumerate(_acting(mechanism)):
         accelerations[friction.name] = Rounded(float(values[k]), float(noise[k]))
         if friction.stuck in names:
             effort = float(multipliers[mechanism.joint(friction.stuck).rows[0]])
-            least = abs(effort) / LARGEST
-            efforts[friction.name] = effort / max(friction.static * bounds[k], least) if effort else 0.0
+            smallest = abs(effort) / LARGEST
+            efforts[friction.name] = effort / max(friction.static * bounds[k], smallest) if effort else 0.0
     return Held(efforts, accelerations)
 
 
-def _prescribed(mechanism: Mechanism, state: State, resting: Collection[str]) -> list[str]:
-    """The frictions of those joints at rest whose motion drivers and locks prescribe."""
+def driven_frictions(mechanism: Mechanism, state: State) -> list[str]:
+    """The frictions of those joints whose motion drivers, locks and contacts prescribe."""
     e, everything, found = _evaluated(mechanism, state), range(mechanism.joint_rows), []
     rows, none = as_sparse(e.flat, e.workspace.G)[e.flat.friction_row].toarray(), np.zeros(mechanism.joint_rows)
     for friction, g in zip(_acting(mechanism), rows, strict=True):
-        if friction.name in resting:
-            alone = g @ e.on_joints(g, none, everything)[0]
-            if not g @ e.on_joints(g, none)[0] > BLOCKED * alone:
-                found.append(friction.name)
+        alone = g @ e.on_joints(g, none, everything)[0]
+        if not g @ e.on_joints(g, none)[0] > BLOCKED * alone:
+            found.append(friction.name)
     return found
 
 

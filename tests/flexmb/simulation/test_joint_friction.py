@@ -220,6 +220,19 @@ def test_a_driven_joint_resists_in_the_direction_of_its_motion():
     assert result.effort("bearing")[moved] == pytest.approx(expected[moved], rel=1e-9)
 
 
+def test_a_driver_that_rests_holds_a_joint_without_friction():
+    system = flexmb.System(gravity=(0, -G, 0))
+    body = system.add(flexmb.rigid_body("rotor", mass=2.0, inertia=(0.05,) * 3))
+    system.revolute("pin", system.ground.at((0, 0, 0)), body, axis=(0, 0, 1))
+    system.drive("pin", flexmb.time_functions.smooth_step(0.5, 0.5, 1.0))
+    system.friction("bearing", "pin", 0.2, radius=0.02)
+    result = flexmb.simulate(system, 1.5, step=2e-3)
+    moved = (result.t > 0.55) & (result.t < 0.95)
+    assert result.effort("bearing")[moved] == pytest.approx(-0.2 * 0.02 * 2 * G, rel=1e-9)
+    assert not result.effort("bearing")[(result.t < 0.5) | (result.t > 1.01)].any()
+    assert abs(result.ledger.residual[-1]) < 1e-6 * result.ledger.exchange
+
+
 def test_a_simulation_continues_with_its_modes():
     drive = flexmb.expression("2.5*sin(1.7*t)")
     whole = flexmb.simulate(pendulum(drive), 6.0, step=0.01, output_step=0.5)
@@ -275,9 +288,17 @@ def test_what_cannot_be_done_is_refused_by_name():
             flexmb.simulate(rotor(), 1.0, **options)
     with pytest.raises(MechanismError, match="An equilibrium does not include dry friction"):
         equilibrium(rotor())
+    mechanism = rotor().build()
+    with pytest.raises(MechanismError, match="does not say whether 'bearing'"):
+        flexmb.accelerations(mechanism, mechanism.initial)
     system = rotor()
     with pytest.raises(MechanismError, match="name 'bearing' is taken"):
         system.friction("bearing", "pin", 0.1, radius=0.1)
+    with pytest.raises(MechanismError, match="has the friction 'bearing' already"):
+        system.friction("again", "pin", 0.1, radius=0.1)
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("rotor", mass=2.0, inertia=(0.05,) * 3))
+    system.revolute("pin", system.ground.at((0, 0, 0)), body, axis=(0, 0, 1))
     with pytest.raises(MechanismError, match="needs the radius"):
         system.friction("again", "pin", 0.1)
     with pytest.raises(MechanismError, match="at least the coefficient"):

@@ -1,7 +1,7 @@
 """A shaft in a rolling bearing: the load of each element, and the motion as the elements pass below the load.
 
 Without clearance, the largest load on an element is `k F / Z` with Stribeck's number: 4.3457 for 8 balls, 4.3681 for 16, 4.0770 and 4.0841 for rollers (sums over the elements in equilibrium). While the shaft turns slowly, the cage carries the elements past the
-load and the shaft rises and falls; the reference solves the equilibrium of the sum at each angle of the cage. The model is that of Zeischka (NATO ASI 1993): no ring bends.
+load and the shaft rises and falls; the reference solves the equilibrium of the sum at each angle of the cage. The model is that of Zeischka (Euromech 524, 2012): no ring bends.
 """
 
 import numpy as np

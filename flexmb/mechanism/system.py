@@ -549,8 +549,9 @@ class System:
         A relation is a joint with one equation. Its reaction is the wrench on the second body of the joint of the first
         coordinate (`Result.reaction`); `Result.relation_effort` gives the effort on each coordinate.
 
-        Raises `JointError` when a coordinate does not exist or occurs twice, or a factor is zero or not finite; `build`
-        raises it when a relation follows from other relations and drivers.
+        Raises `JointError` when a coordinate does not exist or occurs twice, or a factor is zero or not finite, and
+        `MechanismError` when the name is taken; `build` raises `JointError` when a relation follows from other
+        relations and drivers.
         """
         if not isinstance(factors, Mapping):
             raise JointError(

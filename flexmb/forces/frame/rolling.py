@@ -23,8 +23,8 @@ def rolling_bearing(t: Any, relative: Any, states: Any, parameters: Any, wrench:
     Each of the `elements` (a number) carries `stiffness * compression^exponent`, without tension: 1.5 for balls, 10/9
     for rollers. `clearance` (length) is the diametral one. The state is the angle of the cage (radians), which turns
     with `cage_ratio` times the angular velocity of the inner ring: `(1 - d cos(contact angle)/D)/2` for elements of
-    diameter `d` on a pitch circle `D`. `damping` (force time/length) acts in the plane. Source: Zeischka (NATO ASI
-    1993); Harris, Rolling Bearing Analysis (1966).
+    diameter `d` on a pitch circle `D`. `damping` (force time/length) acts in the plane. Source: Zeischka (Euromech
+    524, 2012); Harris, Rolling Bearing Analysis (1966).
     """
     count, stiffness, exponent = int(parameters[0]), parameters[1], parameters[2]
     gap, damping = 0.5 * parameters[3], parameters[5]

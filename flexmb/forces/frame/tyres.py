@@ -1,4 +1,4 @@
-"""Tyres on a flat road: linear, and with the side force of Pacejka 1989."""
+"""Tyres on a flat road: linear, and with the side force of Bakker, Pacejka and Lidner (1989)."""
 
 import math
 from typing import Any
@@ -99,7 +99,8 @@ def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any
     },
 )
 def pacejka_89(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
-    """A tyre with the side force of the magic formula of 1989, and a relaxation length; otherwise as `linear_tyre`.
+    """A tyre with the side force of the magic formula of Bakker, Pacejka and Lidner (1989), and a relaxation length;
+    otherwise as `linear_tyre`.
 
     With the load `F` (kN), the slip angle `s` and the camber `g` (degrees):
 

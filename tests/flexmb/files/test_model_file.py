@@ -363,7 +363,7 @@ WRONG = {
     "place of a joint": ("at = [0, 0, 0]\n", "", ["'joints[1] ('rail')'", "do not define a point"]),
     "same name twice": ('name = "hinge"', 'name = "rail"', ["'joints[2] ('rail')'", "'rail' is taken"]),
     "prescribed key of a hinge": (DRIVE, 'x = { kind = "spin-up", speed = 1, duration = 1 }', ["'joints[2] ('hinge')'", "no key named 'x'"]),
-    "second axis of a hinge": (DRIVE, "second_axis = [1, 0, 0]", ["'joints[2] ('hinge')'", "second_axis belongs to a universal joint", "'revolute'"]),
+    "second axis of a hinge": (DRIVE, "second_axis = [1, 0, 0]", ["'joints[2] ('hinge')'", "second_axis belongs to a universal or constant-velocity joint", "'revolute'"]),
     "direction of nothing": (DRIVE, 'dof = "rotation"', ["'joints[2] ('hinge')'", "drive or speed", "neither"]),
     "kind of motion": (DRIVE, 'drive = { kind = "spinup" }', ["'joints[2] ('hinge').drive'", "'spinup'", "Did you mean 'spin-up'?"]),
     "motion without a key": (DRIVE, 'drive = { kind = "spin-up", duration = 1 }', ["'joints[2] ('hinge').drive.speed' is missing"]),

@@ -150,7 +150,7 @@ def test_a_history_in_a_file_is_the_history(tmp_path):
         np.testing.assert_array_equal(getattr(found, name), getattr(plain, name))
     np.testing.assert_array_equal(found.ledger.residual, plain.ledger.residual)
     assert isinstance(found.q, np.memmap)
-    assert (tmp_path / "run.history").stat().st_size == HEADER + 8 * 101 * (1 + 14 + 12 + 12 + 10 + 4 + 4 + 2 + 1)
+    assert (tmp_path / "run.history").stat().st_size == HEADER + 8 * 101 * (1 + 14 + 12 + 12 + 10 + 4 + 5 + 2 + 1)
 
 
 def test_a_history_is_the_same_where_files_cannot_be_reserved(tmp_path, monkeypatch):
@@ -158,7 +158,7 @@ def test_a_history_is_the_same_where_files_cannot_be_reserved(tmp_path, monkeypa
     monkeypatch.setattr("flexmb.simulation.history.CHUNK", 1000)
     found = flexmb.simulate(double_pendulum(), 0.1, step=1e-3, history=tmp_path / "run.history")
     np.testing.assert_array_equal(found.q, flexmb.simulate(double_pendulum(), 0.1, step=1e-3).q)
-    assert (tmp_path / "run.history").stat().st_size == HEADER + 8 * 101 * (1 + 14 + 12 + 12 + 10 + 4 + 4 + 2 + 1)
+    assert (tmp_path / "run.history").stat().st_size == HEADER + 8 * 101 * (1 + 14 + 12 + 12 + 10 + 4 + 5 + 2 + 1)
 
 
 def test_a_history_that_does_not_fit_the_disk_is_refused_at_the_start(tmp_path, monkeypatch):

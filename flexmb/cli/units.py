@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 
-def _known(names: list[str] | None) -> list[str] | None:
-    """The names, unchanged. Refuses a unit that no plot can show, before anything is computed."""
+def _known(names: list[str] | None) -> list[str]:
+    """The names; an empty list, which typer turns into None, without the option. Refuses a unit that no plot can show,
+    before anything is computed."""
     from fem.errors import unknown_name
     from flexmb.units import CHOICES
 
@@ -14,7 +15,7 @@ def _known(names: list[str] | None) -> list[str] | None:
     for name in names or ():
         if name not in known:
             raise typer.BadParameter(unknown_name("unit", name, known))
-    return names
+    return names or []
 
 
 Unit = Annotated[

@@ -160,7 +160,7 @@ class Equations:
             bounds, before = self.friction_bounds(multipliers), bounds
             if np.abs(bounds - before).max(initial=0.0) <= SETTLED * bounds.max(initial=0.0):
                 return wdot, multipliers
-        raise ConvergenceError(self.jammed())
+        raise ConvergenceError(self._jammed())
 
     def _sliding_on(
         self, multipliers: np.ndarray, wdot: np.ndarray, change: np.ndarray
@@ -190,7 +190,7 @@ class Equations:
             friction_bounds(self.flat, multipliers, bounds)
         return bounds
 
-    def jammed(self) -> str:
+    def _jammed(self) -> str:
         """Why no forces of sliding joints are found."""
         sliding = [repr(friction.name) for friction in self.mechanism.frictions if friction.direction]
         return (

@@ -175,6 +175,11 @@ class System:
             self._markers.append(Marker(name, place.body, place.point, R.T @ world_axes, place.interface))
         return len(self._markers) - 1
 
+    def _require_free(self, name: str) -> None:
+        """Raises `MechanismError` when a joint, force element or load has this name."""
+        if name in {*self._joints, *self._forces, *self._loads}:
+            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+
     def _pair(
         self,
         name: str,
@@ -185,8 +190,7 @@ class System:
         axes_of_b: np.ndarray | None = None,
     ) -> tuple[int, int]:
         """The markers of a joint or force, both with the same world axes unless `b` has its own."""
-        if name in {*self._joints, *self._forces, *self._loads}:
-            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        self._require_free(name)
         first, second = self._places(name, a, b, at)
         return (
             self._marker(f"{name}.a", first, axes),
@@ -559,8 +563,7 @@ class System:
                 f'{{"pinion": 0.05, "rack": -1.0}}; found {type(factors).__name__}.'
             )
         row = relation_row(name, [(self._coordinate(text), factor) for text, factor in factors.items()])
-        if name in {*self._joints, *self._forces, *self._loads}:
-            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        self._require_free(name)
         self._joints[name] = (kind, row.markers, [row])
 
     def gear(self, name: str, first: str, second: str, *, ratio: float) -> None:
@@ -825,8 +828,7 @@ class System:
         effort: TimeFunction | float | Effort | None,
     ) -> None:
         _, pair, dof = self._free_axis(joint, dof)
-        if name in {*self._joints, *self._forces, *self._loads}:
-            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        self._require_free(name)
         function, law = -1, -1
         if effort is None or isinstance(effort, TimeFunction | float | int):
             function = self._function(effort, f"effort of {name!r}")
@@ -877,8 +879,7 @@ class System:
         `coefficient`.
         """
         kind, pair, dof = self._free_axis(joint, None)
-        if name in {*self._joints, *self._forces, *self._loads}:
-            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        self._require_free(name)
         if len(JOINTS[kind].free_axes) != 1:
             raise MechanismError(
                 f"Friction {name!r}: joint {joint!r} ({kind}) has several free motions, in which the direction of "
@@ -931,8 +932,7 @@ class System:
         """
         if not isinstance(place, Attachment) or place.body == GROUND:
             raise MechanismError(f"Load {name!r} needs a place on a body, such as body['interface'] or body.at(point).")
-        if name in {*self._joints, *self._forces, *self._loads}:
-            raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
+        self._require_free(name)
         function = self._function(factor, f"factor of {name!r}")
         wrench = np.concatenate([vector(force, f"Load {name!r}, force"), vector(moment, f"Load {name!r}, moment")])
         self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follower, function)

@@ -51,6 +51,7 @@ from flexmb.simulation.friction import (
     modes_of,
     prescribed_rates,
     sliding_rates,
+    usual_rate,
     warn_of_shared_reactions,
 )
 from flexmb.simulation.instants import Sight, first_instant, peak
@@ -241,7 +242,8 @@ class EventDetection:
     def _measures(self, leg: Leg, s: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         """Values and rates (n,) of the measures of all possible events; NaN for others.
 
-        For persistent contacts the value is the tensile force, whose rate is unknown.
+        For persistent contacts the value is the tensile force, and for joints that stick the excess of the effort that
+        holds them over its bound; their rates are unknown.
         """
         near, flat = NEAR * self._spacing(s), leg.run.equations.flat
         states = []
@@ -253,15 +255,16 @@ class EventDetection:
         angles = followed_angles(self.mechanism, columns[1], np.tile(s.angles, (3, 1)))
         seen = result_of_states(self.mechanism, *columns, angles=angles)
         values, rates = np.full(len(self._events), np.nan), np.full(len(self._events), np.nan)
-        pulls = self._pulls(leg, s)
+        pulls, efforts, sliding = self._pulls(leg, s), self._efforts(leg, s), self._rates(leg, s, seen)
         for k, event in enumerate(self._events):
             if event.name in pulls:
                 values[k] = pulls[event.name]
             elif isinstance(event.do, Slide) and not self._idle(event):
-                values[k] = self._excess(seen, leg, s, self._frictions[event.do.friction])
+                name = event.do.friction
+                noticed = self._unnoticed(self._frictions[name])
+                values[k] = abs(efforts[name]) - 1 if name in efforts else abs(sliding[name][0]) - noticed
             elif isinstance(event.do, Stick) and not self._idle(event):
-                friction = self._frictions[event.do.friction]
-                value = -self._sliding[friction.name] * self._rates(seen, leg, s, friction)
+                value = -self._sliding[event.do.friction] * sliding[event.do.friction]
                 values[k], rates[k] = value[0], (value[2] - value[1]) / (2 * near)
             elif not self._idle(event):
                 value = np.asarray(event.when(seen), dtype=float)
@@ -286,20 +289,23 @@ class EventDetection:
         forces = contacts.forces(s.w, [], pressing)
         return {n: f.rate / response[n] - f.push if response[n] else -f.push for n, f in forces.items()}
 
-    def _excess(self, seen: Result, leg: Leg, s: Snapshot, friction: JointFriction) -> float:
-        """The effort that holds a joint relative to its bound, minus one; of a driven joint at rest, its speed."""
-        if friction.stuck in self._held:
-            return abs(holding_efforts(leg.mechanism, self._state_of(leg.mechanism, s))[friction.name]) - 1
-        return abs(float(self._rates(seen, leg, s, friction)[0])) - self._unnoticed(friction)
+    def _rates(self, leg: Leg, s: Snapshot, seen: Result) -> dict[str, np.ndarray]:
+        """The sliding rates of the joints with friction that do not stick, at the times of `seen`; of driven joints,
+        those of the driver, because after an event the velocities are those of the driver."""
+        sliding = [f for f in self._frictions.values() if f.stuck not in self._held and f.joint not in self._released]
+        found = {f.name: np.asarray(seen.coordinate_rate(f.joint, f.dof)) for f in sliding}
+        if self._driven:
+            state = self._state_of(leg.mechanism, s)
+            times = zip(seen.t, seen.q, seen.w, strict=True)
+            exact = [prescribed_rates(leg.mechanism, replace(state, t=t, q=q, w=w)) for t, q, w in times]
+            found |= {name: np.array([rates[name] for rates in exact]) for name in self._driven}
+        return found
 
-    def _rates(self, seen: Result, leg: Leg, s: Snapshot, friction: JointFriction) -> np.ndarray:
-        """The sliding rate at the times of `seen`; of a driven joint, that of the driver, because after an event the
-        velocities are those of the driver."""
-        if friction.name not in self._driven:
-            return np.asarray(seen.coordinate_rate(friction.joint, friction.dof))
-        state = self._state_of(leg.mechanism, s)
-        states = (replace(state, t=t, q=q, w=w) for t, q, w in zip(seen.t, seen.q, seen.w, strict=True))
-        return np.array([prescribed_rates(leg.mechanism, at)[friction.name] for at in states])
+    def _efforts(self, leg: Leg, s: Snapshot) -> dict[str, float]:
+        """The efforts that hold the joints that stick, relative to their bounds."""
+        if not any(f.stuck in self._held for f in self._frictions.values()):
+            return {}
+        return holding_efforts(leg.mechanism, self._state_of(leg.mechanism, s))
 
     def _idle(self, event: Event) -> bool:
         """Whether an event is impossible: it is in force already, its stop has been released, or there is nothing to
@@ -515,8 +521,7 @@ class EventDetection:
 
     def _unnoticed(self, friction: JointFriction) -> float:
         """A sliding rate that is not noticed."""
-        length, rate = compiled(self.mechanism).scales
-        return float(MOVING * rate * (1.0 if friction.dof == "rotation" else length))
+        return MOVING * usual_rate(compiled(self.mechanism), friction)
 
     def _seen(self, state: State) -> Result:
         """A state of all bodies as a result, for measures."""

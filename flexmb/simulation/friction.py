@@ -16,6 +16,7 @@ import numpy as np
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
 from flexmb.errors import EventError, FrictionWarning
+from flexmb.kernels.base.data import CompiledModel
 from flexmb.mechanism.locking import LockedJoint, with_locked_joints, with_sliding
 from flexmb.mechanism.mechanism import JointFriction, Mechanism
 from flexmb.mechanism.state import State
@@ -73,12 +74,18 @@ def locked_coordinate(friction: JointFriction, value: float | TimeFunction) -> L
     return LockedJoint(friction.stuck, friction.joint, value, friction.dof)
 
 
+def usual_rate(flat: CompiledModel, friction: JointFriction) -> float:
+    """The characteristic rate of the mechanism, in units of the sliding rate of a joint."""
+    length, rate = flat.scales
+    return float(rate if friction.dof == "rotation" else rate * length)
+
+
 def sliding_rates(mechanism: Mechanism, state: State) -> dict[str, Rounded]:
     """The sliding rate of each joint with friction."""
     e = _evaluated(mechanism, state)
     G = as_sparse(e.flat, e.workspace.G)[e.flat.friction_row]
-    acting, (length, rate) = _acting(mechanism), e.flat.scales
-    least = rate * np.array([1.0 if f.dof == "rotation" else length for f in acting])
+    acting = _acting(mechanism)
+    least = np.array([usual_rate(e.flat, f) for f in acting])
     rates, noise = G @ state.w, ROUNDING * np.maximum(abs(G) @ np.abs(state.w), least)
     return {f.name: Rounded(float(x), float(error)) for f, x, error in zip(acting, rates, noise, strict=True)}
 
@@ -89,9 +96,7 @@ def at_rest(mechanism: Mechanism, state: State, names: Collection[str]) -> State
         return state
     own = [f for f in _acting(mechanism) if f.name in names]
     held = with_locked_joints(mechanism, [locked_coordinate(f, 0.0) for f in own])
-    e = _evaluated(held, replace(state, angles=held.angles_of(mechanism, state.angles)))
-    functions = held.function_values(state.t)
-    return replace(state, w=state.w - e.mass_weighted_projection(e.broken_rates(functions, state.w)))
+    return replace(state, w=_admitted(held, replace(state, angles=held.angles_of(mechanism, state.angles)))[1])
 
 
 def modes_of(
@@ -140,17 +145,14 @@ def modes_of(
 def prescribed_rates(mechanism: Mechanism, state: State) -> dict[str, float]:
     """The sliding rates of all joints with friction at the velocities nearest to those of the state that drivers and
     joints admit."""
-    e = _evaluated(mechanism, state)
-    w = state.w - e.mass_weighted_projection(e.broken_rates(mechanism.function_values(state.t), state.w))
+    e, w = _admitted(mechanism, state)
     rates = as_sparse(e.flat, e.workspace.G)[e.flat.friction_row] @ w
     return {f.name: float(rate) for f, rate in zip(_acting(mechanism), rates, strict=True)}
 
 
 def holding_efforts(mechanism: Mechanism, state: State) -> dict[str, float]:
     """The efforts that hold the joints that stick, relative to their bounds; `mechanism` has their equations."""
-    e = _evaluated(mechanism, state)
-    w = state.w - e.mass_weighted_projection(e.broken_rates(mechanism.function_values(state.t), state.w))
-    return _balance(mechanism, replace(state, w=w)).efforts
+    return _balance(mechanism, replace(state, w=_admitted(mechanism, state)[1])).efforts
 
 
 class Held(NamedTuple):
@@ -175,8 +177,7 @@ def _balance(mechanism: Mechanism, state: State) -> Held:
     bounds = e.friction_bounds(multipliers).tolist()
     names, efforts, accelerations = {joint.name for joint in mechanism.joints}, {}, {}
     G = as_sparse(e.flat, e.workspace.G)[e.flat.friction_row]
-    length, usual = e.flat.scales
-    least = [usual**2 * (1.0 if f.dof == "rotation" else length) for f in _acting(mechanism)]
+    least = [e.flat.scales[1] * usual_rate(e.flat, f) for f in _acting(mechanism)]
     values, noise = G @ wdot, STILL * np.maximum(abs(G) @ np.abs(wdot), least)
     for k, friction in enumerate(_acting(mechanism)):
         accelerations[friction.name] = Rounded(float(values[k]), float(noise[k]))
@@ -201,6 +202,13 @@ def driven_frictions(mechanism: Mechanism, state: State) -> list[str]:
 def _acting(mechanism: Mechanism) -> list[JointFriction]:
     there = {joint.name for joint in mechanism.joints}
     return [f for f in mechanism.frictions if f.joint in there]
+
+
+def _admitted(mechanism: Mechanism, state: State) -> tuple[Equations, np.ndarray]:
+    """The equations at a state, and the velocities (nv,) nearest to those of the state that drivers and joints
+    admit."""
+    e = _evaluated(mechanism, state)
+    return e, state.w - e.mass_weighted_projection(e.broken_rates(mechanism.function_values(state.t), state.w))
 
 
 def _evaluated(mechanism: Mechanism, state: State) -> Equations:

@@ -1,7 +1,7 @@
 """`Result`: the motion of a mechanism with its reactions and its energy ledger."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -84,11 +84,11 @@ class Result:
     - `q` (nt, nq), `w` (nt, nv), `wdot` (nt, nv): configurations, velocities and accelerations (see `State`).
     - `multipliers` (nt, nj): of the joints.
     - `angles` (nt, na): joint angles with all revolutions counted (see `State`).
+    - `element_states` (nt, nz): states of the force elements between frames (see `State`).
     - `ledger`, `statistics`: the energies, and the effort of the integration.
     - `happened`: the events that occurred.
     - `topologies`: times from which on other joints act, with the joints locked and released.
     - `unresolved`: descriptions of functions of time that vary faster than the fixed steps resolve.
-    - `element_states` (nt, nz): states of the force elements between frames (see `State`).
     """
 
     mechanism: Mechanism
@@ -98,19 +98,19 @@ class Result:
     wdot: Float[np.ndarray, "nt nv"]
     multipliers: Float[np.ndarray, "nt nj"]
     angles: Float[np.ndarray, "nt na"]
+    element_states: Float[np.ndarray, "nt nz"]
     ledger: Ledger
     statistics: Statistics
     happened: tuple[EventRecord, ...] = ()
     topologies: tuple[tuple[float, Topology], ...] = ()
     unresolved: tuple[str, ...] = ()
-    element_states: Float[np.ndarray, "nt nz"] = field(default_factory=lambda: np.zeros((0, 0)))
 
     def state(self, index: int) -> State:
         """The state at the stored time number `index`."""
         t = float(self.t[index])
         changed = [topology for time, topology in self.topologies if time <= t]
         angles, topology = np.array(self.angles[index]), changed[-1] if changed else Topology()
-        states = np.array(self.element_states[index]) if self.element_states.size else np.zeros(0)
+        states = self.element_states[index].copy()
         return State(t, self.q[index].copy(), self.w[index].copy(), angles, topology, states)
 
     def elastic(self, body: str) -> Float[np.ndarray, "nt m"]:
@@ -524,10 +524,9 @@ def result_of_states(
     """
     if angles is None:
         angles = followed_angles(mechanism, q)
-    unknown = np.full(len(t), np.nan)
-    return Result(
-        mechanism, t, q, w, wdot, multipliers, angles, Ledger(t, *[unknown] * 9), Statistics(0, 0, 0, 0.0, 0.0, 0.0)
-    )
+    ledger = Ledger(t, *[np.full(len(t), np.nan)] * 9)
+    no_states, no_effort = np.zeros((len(t), 0)), Statistics(0, 0, 0, 0.0, 0.0, 0.0)
+    return Result(mechanism, t, q, w, wdot, multipliers, angles, no_states, ledger, no_effort)
 
 
 refuse_old_names(__name__)

@@ -79,10 +79,10 @@ class History:
             wdot,
             multipliers,
             angles,
+            states,
             ledger,
             statistics,
             tuple(happened),
-            element_states=states,
         )
 
 

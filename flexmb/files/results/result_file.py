@@ -77,8 +77,10 @@ def load_result(path: str | Path) -> Result:
         ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
         require_sound_motion(mechanism, tree["t"], tree["q"], rates, ledger)
         states = tree.get("element_states", np.zeros((0, 0)))
-        if len(states):
+        if states.size:
             require_numbers(states, (len(tree["t"]), len(mechanism.initial_states)), "the states of force elements")
+        else:
+            states = np.zeros((len(tree["t"]), 0))
         angles = tree["angles"] if "angles" in tree else followed_angles(mechanism, tree["q"])
         require_numbers(angles, (len(tree["t"]), len(mechanism.turning)), "the angles")
         return Result(
@@ -87,6 +89,7 @@ def load_result(path: str | Path) -> Result:
             q=tree["q"],
             **rates,
             angles=angles,
+            element_states=states,
             ledger=ledger,
             statistics=Statistics(**tree["statistics"]),
             happened=tuple(EventRecord(**h) for h in tree.get("happened", [])),
@@ -102,7 +105,6 @@ def load_result(path: str | Path) -> Result:
                 )
                 for x in tree.get("topologies", [])
             ),
-            element_states=states,
             unresolved=tuple(str(text) for text in tree.get("unresolved", [])),
         )
     except FlexmbError as error:

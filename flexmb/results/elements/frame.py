@@ -48,8 +48,8 @@ def frame_answers(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 7"
             break
         begin += len(other.initial)
     count = len(force.initial)
-    states = np.asarray(getattr(motion, "element_states", np.zeros((0, 0))))
-    if count and len(states) != len(motion.t):
+    states = getattr(motion, "element_states", np.zeros((len(motion.t), 0)))
+    if count and not states.size:
         raise MechanismError(
             f"The motion does not have the states of {force.name!r}; only simulated motions have them."
         )

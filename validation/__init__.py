@@ -46,6 +46,7 @@ from validation import (
     torsional_machine,
     two_link,
     two_link_beam,
+    vehicle,
 )
 from validation.plot import Plot, rows_of
 from validation.row import Row
@@ -82,6 +83,7 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "gear-train": gear_train.run,
     "rolling-disc": rolling_disc.run,
     "bicycle": bicycle.run,
+    "vehicle": vehicle.run,
     "balanced-four-bar": balanced_four_bar.run,
     "feedforward": feedforward.run,
     "rheonomic-loads": rheonomic_loads.run,

@@ -31,6 +31,9 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.equations.rows import MOST_TILTED
 from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, rotation_matrix, vector
+from flexmb.mechanism.control.add import Added, added, connected
+from flexmb.mechanism.control.law import BoundController, ControlLaw
+from flexmb.mechanism.control.signals import Source
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
 from flexmb.mechanism.joints import JOINTS, joint_dof, joint_kind
@@ -86,6 +89,7 @@ class System:
         self._start_rows: list[tuple[Row, float]] = []
         self._laws: list[ForceLaw] = []
         self._frame_forces: list[FrameForce] = []
+        self._controllers: dict[str, Added] = {}
         self._frictions: list[JointFriction] = []
 
     # bodies ------------------------------------------------------------------------------------------------------
@@ -937,6 +941,32 @@ class System:
         wrench = np.concatenate([vector(force, f"Load {name!r}, force"), vector(moment, f"Load {name!r}, moment")])
         self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follower, function)
 
+    def controller(
+        self,
+        name: str,
+        law: BoundController | ControlLaw,
+        *,
+        inputs: Mapping[str, Source],
+        outputs: Mapping[str, str],
+    ) -> None:
+        """Add a controller: a law that computes commands from inputs, and has states.
+
+        - `law`: a controller of `flexmb.controllers`, such as `flexmb.controllers.pid(kp=20.0)`, or a law of the
+          decorator `flexmb.control_law`, with values of its parameters.
+        - `inputs`: for each input of the law, a measure ("coordinate:hinge", "position:arm.tip:y"), a function of time,
+          a number, or "command:CONTROLLER:COMMAND".
+        - `outputs`: for each command of the law that acts on the mechanism, "effort:JOINT", "effort:JOINT:DOF",
+          "effort:ELEMENT" (a spring_damper, joint_spring or motor, in addition to its own effort), "force:PLACE:AXIS"
+          or "moment:PLACE:AXIS" (in world axes), or "load:LOAD" (the factor of a load).
+
+        Joints, elements and loads must have been added before. The new force elements and loads are called
+        "NAME.COMMAND". A continuous controller reads positions, velocities and elastic coordinates; one with a sample
+        time reads all measures, just before each sample.
+
+        Raises `ControllerError` when an input or a command does not exist, or in an algebraic loop.
+        """
+        self._controllers[name] = added(self, name, law, inputs, outputs)
+
     # result ------------------------------------------------------------------------------------------------------
 
     def build(self) -> Mechanism:
@@ -958,8 +988,9 @@ class System:
         for name, (kind, pair, own) in self._joints.items():
             joints.append(Joint(name, kind, pair, tuple(range(len(rows), len(rows) + len(own)))))
             rows += own
+        controllers, own_forces, loads = connected(tuple(self._controllers.values()), self._forces, self._loads)
         forces = {}
-        for name, own in self._forces.items():
+        for name, own in own_forces.items():
             forces[name] = tuple(range(len(rows), len(rows) + len(own)))
             rows += own
         q, w = (np.concatenate(x) for x in zip(*self._initial, strict=True))
@@ -971,13 +1002,14 @@ class System:
             rows=tuple(rows),
             joints=tuple(joints),
             force_elements=forces,
-            loads=tuple(self._loads.values()),
+            loads=tuple(loads.values()),
             functions=tuple(self._functions),
             initial=State(0.0, q, w),
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
             frame_forces=tuple(self._frame_forces),
             frictions=tuple(self._frictions),
+            controllers=controllers,
             units=self.units,
         )
 

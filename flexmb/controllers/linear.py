@@ -69,7 +69,7 @@ def linear(
     (p, m), n = D.shape, len(A)
     limits = [np.clip(np.broadcast_to(np.asarray(x, dtype=float), (p,)), -UNLIMITED, UNLIMITED) for x in (lower, upper)]
     if not (limits[0] < limits[1]).all():
-        raise LawError(f"The limits of a linear controller must satisfy lower < upper; found {lower} and {upper}.")
+        raise LawError(f"The limits of a linear controller must satisfy lower < upper; found {lower!r} and {upper!r}.")
     numbers = np.concatenate([*limits, *(X.ravel() for X in (A, B, C, D))])
     if not np.isfinite(numbers).all():
         raise LawError("The matrices of a linear controller must be finite.")

@@ -17,7 +17,7 @@ from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.mechanism import Load, Row
 
 if TYPE_CHECKING:
-    from flexmb.mechanism.system import System
+    from flexmb.mechanism.construction.forces import WithForces
 
 TARGETS = (
     'A command acts as "effort:JOINT", "effort:JOINT:DOF", "effort:ELEMENT" (a spring_damper, joint_spring or motor), '
@@ -37,7 +37,8 @@ class Added:
 
 
 def added(
-    system: "System",
+    system: "WithForces",
+    others: Mapping[str, "Added"],
     name: str,
     law: BoundController | ControlLaw,
     inputs: Mapping[str, Source],
@@ -51,7 +52,7 @@ def added(
             f"Controller {name!r}: law is one of flexmb.controllers, or of the decorator flexmb.control_law; "
             f"found {type(law).__name__}."
         )
-    if name in system._controllers or not name or ":" in name:
+    if name in others or not name or ":" in name:
         raise ControllerError(f"A controller needs a name of its own without a colon; found {name!r}.")
     known = bound.law
     for what, given, names in (("input", inputs, known.inputs), ("command", outputs, known.commands)):
@@ -69,14 +70,16 @@ def added(
         signal_of(system, f"Controller {name!r}, input {key!r}", source, sampled) for key, source in sources.items()
     )
     targets = tuple(outputs.get(key, "") for key in known.commands)
-    found = [_target(system, name, key, target) for key, target in zip(known.commands, targets, strict=True)]
+    found = [_target(system, others, name, key, target) for key, target in zip(known.commands, targets, strict=True)]
     controller = Controller(
         name, ControlCall(known, name), bound.parameters, bound.initial, signals, targets, bound.sample_time
     )
     return Added(controller, tuple(x[0] for x in found), tuple(x[1] for x in found))
 
 
-def _target(system: "System", controller: str, command: str, target: str) -> tuple[str, str]:
+def _target(
+    system: "WithForces", others: Mapping[str, Added], controller: str, command: str, target: str
+) -> tuple[str, str]:
     """The force element and the load on which a command acts, one of which is empty."""
     what, own = f"Controller {controller!r}, command {command!r}", f"{controller}.{command}"
     if not target:
@@ -85,7 +88,7 @@ def _target(system: "System", controller: str, command: str, target: str) -> tup
     if kind == "load":
         if rest not in system._loads:
             raise ControllerError(f"{what}: {unknown_name('load', rest, system._loads)}")
-        _require_unused(system, what, rest)
+        _require_unused(others, what, rest)
         return "", rest
     if kind in ("force", "moment"):
         place, _, axis = rest.rpartition(":")
@@ -99,7 +102,7 @@ def _target(system: "System", controller: str, command: str, target: str) -> tup
     name, _, dof = rest.partition(":")
     if name in system._forces and not dof:
         one_row(system, what, name)
-        _require_unused(system, what, name)
+        _require_unused(others, what, name)
         return name, ""
     if name not in system._joints:
         raise ControllerError(
@@ -112,8 +115,8 @@ def _target(system: "System", controller: str, command: str, target: str) -> tup
     return own, ""
 
 
-def _require_unused(system: "System", what: str, name: str) -> None:
-    for other in system._controllers.values():
+def _require_unused(others: Mapping[str, Added], what: str, name: str) -> None:
+    for other in others.values():
         if name in (*other.elements, *other.loads):
             raise ControllerError(f"{what}: a command of {other.controller.name!r} acts on {name!r} already.")
 

@@ -26,7 +26,7 @@ from flexmb.mechanism.mechanism import Row
 from flexmb.mechanism.time_functions import TimeFunction
 
 if TYPE_CHECKING:
-    from flexmb.mechanism.system import System
+    from flexmb.mechanism.construction.forces import WithForces
 
 Source = str | TimeFunction | float
 """What an input may be connected to."""
@@ -40,7 +40,7 @@ CONTINUOUS = (
 """The measures that continuous controllers read."""
 
 
-def signal_of(system: "System", what: str, source: Source, sampled: bool) -> Signal:
+def signal_of(system: "WithForces", what: str, source: Source, sampled: bool) -> Signal:
     """The signal of an input, called `what` in errors.
 
     Raises `ControllerError` when a measure does not exist, or when a continuous controller cannot read it.
@@ -75,7 +75,7 @@ def signal_of(system: "System", what: str, source: Source, sampled: bool) -> Sig
     raise ControllerError(f"{what}: a continuous controller reads {CONTINUOUS}; found {source!r}.")
 
 
-def _joint(system: "System", what: str, source: str, rest: str, sort: int) -> Signal:
+def _joint(system: "WithForces", what: str, source: str, rest: str, sort: int) -> Signal:
     joint, _, dof = rest.partition(":")
     if joint not in system._joints:
         raise ControllerError(f"{what}: {unknown_name('joint', joint, system._joints)}")
@@ -98,7 +98,7 @@ def _axis(what: str, source: str, rest: str) -> tuple[str, int]:
     return name, "xyz".index(axis)
 
 
-def _place(system: "System", what: str, source: str, kind: str) -> Signal:
+def _place(system: "WithForces", what: str, source: str, kind: str) -> Signal:
     name, axis = _axis(what, source, source.partition(":")[2])
     if name == "ground":
         raise ControllerError(f"{what}: the ground does not move; found {source!r}.")
@@ -110,7 +110,7 @@ def _place(system: "System", what: str, source: str, kind: str) -> Signal:
     return Signal(source, sort, row, (origin, marker), (axis, 0))
 
 
-def place_of(system: "System", what: str, name: str) -> Attachment:
+def place_of(system: "WithForces", what: str, name: str) -> Attachment:
     """The place called "body.interface", or the frame of a body. Raises `ControllerError` when there is none."""
     names = [body.name for body in system._bodies]
     if name in names:
@@ -118,7 +118,7 @@ def place_of(system: "System", what: str, name: str) -> Attachment:
     return _interface(system, what, name)
 
 
-def _interface(system: "System", what: str, name: str) -> Attachment:
+def _interface(system: "WithForces", what: str, name: str) -> Attachment:
     known = {
         f"{body.name}.{key}": Attachment(k, interface.point, key)
         for k, body in enumerate(system._bodies)
@@ -129,7 +129,7 @@ def _interface(system: "System", what: str, name: str) -> Attachment:
     return known[name]
 
 
-def _elastic(system: "System", what: str, source: str, rest: str, sort: int) -> Signal:
+def _elastic(system: "WithForces", what: str, source: str, rest: str, sort: int) -> Signal:
     name, _, number = rest.rpartition(":")
     names = [body.name for body in system._bodies]
     if name not in names:
@@ -140,14 +140,14 @@ def _elastic(system: "System", what: str, source: str, rest: str, sort: int) -> 
     return Signal(source, sort, body=names.index(name), index=int(number) - 1)
 
 
-def _element(system: "System", what: str, source: str, rest: str, sort: int) -> Signal:
+def _element(system: "WithForces", what: str, source: str, rest: str, sort: int) -> Signal:
     if rest not in system._forces:
         raise ControllerError(f"{what}: {unknown_name('force element', rest, system._forces)}")
     row = one_row(system, what, rest)
     return Signal(source, sort, row.kind, row.markers, row.axes, row.offset if sort == VALUE else 0.0)
 
 
-def one_row(system: "System", what: str, element: str) -> Row:
+def one_row(system: "WithForces", what: str, element: str) -> Row:
     """The row of a force element with one coordinate. Raises `ControllerError` when it has several."""
     rows = system._forces[element]
     if len(rows) != 1 or rows[0].kind not in (ANGLE, TRANSLATION, DISTANCE):

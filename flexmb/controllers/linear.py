@@ -37,6 +37,10 @@ def _linear(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, ra
         commands[k] = min(max(total, parameters[k]), parameters[p + k])
 
 
+LINEAR = _linear
+"""The function of the laws of linear controllers."""
+
+
 def linear(
     system: Any,
     *,

@@ -59,6 +59,7 @@ ROOMS = (
     "flexmb.mechanism",
     "flexmb.forces.frame",
     "flexmb.forces",
+    "flexmb.controllers",
     "flexmb.equations",
     "flexmb.results",
     "flexmb.drawn",

@@ -45,6 +45,10 @@ class Method:
     """Whether states of force elements between frames (`System.force`) are integrated; otherwise they are refused."""
     holds_friction: ClassVar[bool] = False
     """Whether forces may depend on the reactions of the joints (`System.friction`); otherwise they are refused."""
+    controls: ClassVar[bool] = False
+    """Whether continuous controllers (`System.controller`) are integrated; otherwise they are refused."""
+    samples: ClassVar[bool] = True
+    """Whether the commands of sampled controllers may act; otherwise they are refused."""
     updates_states: ClassVar[bool] = False
     """Whether this includes laws that return new states instead of rates."""
     step: float | None = None

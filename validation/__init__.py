@@ -24,6 +24,7 @@ from validation import (
     gear_train,
     joint_friction,
     lateral_buckling,
+    masonry_arch,
     misaligned_four_bar,
     moving_base_cantilever,
     n_four_bar,
@@ -89,6 +90,7 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "free-interface-synthesis": free_interface_synthesis.run,
     "joint-friction": joint_friction.run,
     "plastic-hinge": plastic_hinge.run,
+    "masonry-arch": masonry_arch.run,
     "rolling-bearing": rolling_bearing.run,
 }
 

@@ -15,6 +15,7 @@ ROOMS = (
     "fem.beam",
     "fem.elements",
     "fem.mesh",
+    "fem.dof_map",
     "fem.linear_algebra.factorisations",
     "fem.linear_algebra",
     "fem.interface",

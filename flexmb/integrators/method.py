@@ -214,6 +214,8 @@ def method_of(method: str | Method, options: Mapping[str, Any]) -> Method:
     if foreign:
         having = [n for n, m in known.items() if foreign[0] in [f.name for f in fields(m)]]
         hint = f" It belongs to {', '.join(having)}." if having else ""
+        if foreign[0] in ("start", "state", "initial"):
+            hint = " The state to start from is the argument initial_state= of simulate."
         raise IntegratorError(
             f"Method {method!r} has no option {foreign[0]!r}; its options are {', '.join(names)}.{hint}"
         )

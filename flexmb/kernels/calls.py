@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from flexmb.kernels.base import algebra, exponential
 from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
 from flexmb.kernels.base.library import called
+from flexmb.kernels.contact import cone
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.equations import (
     articulated,
@@ -143,6 +144,9 @@ joint_poses = _entry(tree.joint_poses, "CompiledModel Tree MarkerKinematics d1 d
 tree_accelerations = _entry(articulated.tree_accelerations, "CompiledModel Tree d2 d1 Articulated d1")
 moved_joints = _entry(articulated.moved_joints, "Tree d2 d1 d2")
 joint_exponential_rates = _entry(articulated.joint_exponential_rates, "Tree d1 d1 d1")
+
+# contacts
+solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
 
 # steps
 advance = _entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")

@@ -422,6 +422,17 @@ def refuse_velocity_rows(mechanism: Mechanism, what: str) -> None:
         )
 
 
+def refuse_new_states(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when laws of force elements return new states, which have no rates; `what` is the analysis
+    that needs the rates."""
+    if named := [f.name for f in mechanism.frame_forces if f.initial and f.call.law.updates]:
+        raise MechanismError(
+            f"{what} needs the rates of the states of force elements, and the laws of {', '.join(map(repr, named))} of "
+            f"{mechanism.name!r} return the states at the end of a step. For this analysis replace them by laws with "
+            "rates, or by elements without states."
+        )
+
+
 def refuse_state_updates(mechanism: Mechanism, method: str) -> None:
     """Raise `MechanismError` when laws of force elements return new states, which depend on the step."""
     if named := [f.name for f in mechanism.frame_forces if f.initial and f.call.law.updates]:

@@ -111,7 +111,9 @@ def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], l
         made = _made(motion, load.name, "load", none, none, load_power(motion, load))
         if is_held(mechanism, load.command):
             unit = load_power(motion, replace(load, command=-1))
-            made = replace(made, work=_held_work(command_over(motion, load.command), _integral(np.asarray(motion.t), unit)))
+            made = replace(
+                made, work=_held_work(command_over(motion, load.command), _integral(np.asarray(motion.t), unit))
+            )
         found.append(made)
     for joint in mechanism.joints:
         if any(mechanism.rows[r].function >= 0 for r in joint.rows):

@@ -81,6 +81,11 @@ def linear(
     return law(initial=initial, sample_time=dt, **dict(zip(law.parameters, numbers.tolist(), strict=True)))
 
 
+def discrete(system: Any, sample_time: float) -> Any:
+    """The sampled system of `scipy.signal` with the matrices `(A, B, C, D)`, or the `(numerator, denominator)`."""
+    return scipy.signal.dlti(*system, dt=sample_time)
+
+
 def linear_law(inputs: Sequence[str], commands: Sequence[str], states: int, sampled: bool) -> ControlLaw:
     """The law of a linear controller of this size; its parameters are called "p1", "p2" and so on."""
     m, p = len(inputs), len(commands)

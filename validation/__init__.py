@@ -13,8 +13,10 @@ from validation import (
     balanced_four_bar,
     bricard,
     chain_15,
+    damper_bench,
     demo_energy,
     feedforward,
+    fibre_pendulum,
     flexible_pendulum,
     foreshortening,
     four_bar,
@@ -42,6 +44,7 @@ from validation import (
     steady_rotation,
     stiff_pendulum,
     strain_rig,
+    test_facility,
     torsional_machine,
     two_link,
     two_link_beam,
@@ -88,6 +91,9 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "joint-friction": joint_friction.run,
     "plastic-hinge": plastic_hinge.run,
     "rolling-bearing": rolling_bearing.run,
+    "damper-bench": damper_bench.run,
+    "fibre-pendulum": fibre_pendulum.run,
+    "test-facility": test_facility.run,
 }
 
 

@@ -11,6 +11,7 @@ from validation import (
     attia_platform,
     balanced_4rrr,
     balanced_four_bar,
+    bicycle,
     bricard,
     chain_15,
     demo_energy,
@@ -23,6 +24,7 @@ from validation import (
     gear_train,
     joint_friction,
     lateral_buckling,
+    masonry_arch,
     misaligned_four_bar,
     moving_base_cantilever,
     n_four_bar,
@@ -80,6 +82,7 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "chain-15": chain_15.run,
     "gear-train": gear_train.run,
     "rolling-disc": rolling_disc.run,
+    "bicycle": bicycle.run,
     "balanced-four-bar": balanced_four_bar.run,
     "feedforward": feedforward.run,
     "rheonomic-loads": rheonomic_loads.run,
@@ -87,6 +90,7 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "free-interface-synthesis": free_interface_synthesis.run,
     "joint-friction": joint_friction.run,
     "plastic-hinge": plastic_hinge.run,
+    "masonry-arch": masonry_arch.run,
     "rolling-bearing": rolling_bearing.run,
 }
 

@@ -515,18 +515,20 @@ def result_of_states(
     multipliers: Float[np.ndarray, "nt nj"],
     *,
     angles: Float[np.ndarray, "nt na"] | None = None,
+    element_states: Float[np.ndarray, "nt nz"] | None = None,
 ) -> Result:
     """A result of states that no simulation connects, for measures, pictures and paths.
 
     Its energies are NaN. `t` (nt,), `q` (nt, nq), `w` and `wdot` (nt, nv), `multipliers` (nt, nj): times,
     configurations, velocities, accelerations and joint multipliers. Without `angles` (nt, na), `followed_angles`
-    computes them.
+    computes them; without `element_states` (nt, nz), forces of elements with states are not known.
     """
     if angles is None:
         angles = followed_angles(mechanism, q)
     ledger = Ledger(t, *[np.full(len(t), np.nan)] * 9)
-    no_states, no_effort = np.zeros((len(t), 0)), Statistics(0, 0, 0, 0.0, 0.0, 0.0)
-    return Result(mechanism, t, q, w, wdot, multipliers, angles, no_states, ledger, no_effort)
+    states = np.zeros((len(t), 0)) if element_states is None else element_states
+    no_effort = Statistics(0, 0, 0, 0.0, 0.0, 0.0)
+    return Result(mechanism, t, q, w, wdot, multipliers, angles, states, ledger, no_effort)
 
 
 refuse_old_names(__name__)

@@ -26,8 +26,9 @@ from flexmb.files.models import schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
+from flexmb.mechanism.attachments import Attachment, BodyHandle
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.system import Attachment, BodyHandle, System
+from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.measure import measure
 from flexmb.simulation.events import Action, Event, Lock, Release, Terminate, stop

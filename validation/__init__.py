@@ -14,8 +14,10 @@ from validation import (
     bicycle,
     bricard,
     chain_15,
+    damper_bench,
     demo_energy,
     feedforward,
+    fibre_pendulum,
     flexible_pendulum,
     foreshortening,
     four_bar,
@@ -24,6 +26,7 @@ from validation import (
     gear_train,
     joint_friction,
     lateral_buckling,
+    masonry_arch,
     misaligned_four_bar,
     moving_base_cantilever,
     n_four_bar,
@@ -43,6 +46,7 @@ from validation import (
     steady_rotation,
     stiff_pendulum,
     strain_rig,
+    test_facility,
     torsional_machine,
     two_link,
     two_link_beam,
@@ -91,7 +95,11 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "free-interface-synthesis": free_interface_synthesis.run,
     "joint-friction": joint_friction.run,
     "plastic-hinge": plastic_hinge.run,
+    "masonry-arch": masonry_arch.run,
     "rolling-bearing": rolling_bearing.run,
+    "damper-bench": damper_bench.run,
+    "fibre-pendulum": fibre_pendulum.run,
+    "test-facility": test_facility.run,
 }
 
 

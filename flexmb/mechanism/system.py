@@ -8,14 +8,15 @@ import numpy as np
 
 from fem.shown import shown
 from flexmb.errors import MechanismError
-from flexmb.mechanism.construction.forces import WithForces
+from flexmb.mechanism.construction.controllers import WithControllers
+from flexmb.mechanism.control.add import connected
 from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row
 from flexmb.mechanism.relations.linear import require_independent
 from flexmb.mechanism.state import State
 
 
 @shown
-class System(WithForces):
+class System(WithControllers):
     """A mechanism under construction: bodies, joints, drivers, force elements and loads.
 
         system = flexmb.System(gravity=(0, -9.81, 0))
@@ -51,8 +52,9 @@ class System(WithForces):
         for name, (kind, pair, own) in self._joints.items():
             joints.append(Joint(name, kind, pair, tuple(range(len(rows), len(rows) + len(own)))))
             rows += own
+        controllers, own_forces, loads = connected(tuple(self._controllers.values()), self._forces, self._loads)
         forces = {}
-        for name, own in self._forces.items():
+        for name, own in own_forces.items():
             forces[name] = tuple(range(len(rows), len(rows) + len(own)))
             rows += own
         q, w = (np.concatenate(x) for x in zip(*self._initial, strict=True))
@@ -64,13 +66,14 @@ class System(WithForces):
             rows=tuple(rows),
             joints=tuple(joints),
             force_elements=forces,
-            loads=tuple(self._loads.values()),
+            loads=tuple(loads.values()),
             functions=tuple(self._functions),
             initial=State(0.0, q, w),
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
             frame_forces=tuple(self._frame_forces),
             frictions=tuple(self._frictions),
+            controllers=controllers,
             units=self.units,
         )
 

@@ -277,12 +277,6 @@ def test_energy_momentum_refuses_states_by_name():
         flexmb.simulate(mass_on(maxwell(k=1.0, tau=1.0)), 0.1, method="energy-momentum", step=1e-3)
 
 
-def test_analyses_without_states_refuse_them():
-    system = mass_on(maxwell(k=1.0, tau=1.0))
-    with pytest.raises(MechanismError, match="does not include the states"):
-        flexmb.linear.periodic_motion(system, 1.0)
-
-
 def test_the_linearised_film_is_its_own_law():
     k, swirl, c, m = 1e4, 8e3, 3.0, 2.0
     linear = flexmb.linear.linearise(mass_on(film(k=k, swirl=swirl, c=c, turn=1.0), m, (0, 0, 0), (0, 0, 0)))

@@ -14,6 +14,7 @@ from validation import (
     bicycle,
     bricard,
     chain_15,
+    controlled_arm,
     demo_energy,
     feedforward,
     flexible_pendulum,
@@ -92,6 +93,7 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "plastic-hinge": plastic_hinge.run,
     "masonry-arch": masonry_arch.run,
     "rolling-bearing": rolling_bearing.run,
+    "controlled-arm": controlled_arm.run,
 }
 
 

@@ -51,14 +51,19 @@ class DofMap:
 
     @staticmethod
     def of(
-        points: Float[np.ndarray, "n 3"], rotation_nodes: Int[np.ndarray, " nr"], constraints: Sequence[Constraint] = ()
+        points: Float[np.ndarray, "n 3"],
+        rotation_nodes: Int[np.ndarray, " nr"],
+        constraints: Sequence[Constraint] = (),
+        bare: Int[np.ndarray, " b"] | None = None,
     ) -> "DofMap":
         """The dofs of nodes at `points`, those of `rotation_nodes` with rotations, under `constraints`.
+
+        `bare`: nodes of no cell; those of their dofs on which nothing depends are held at zero.
 
         Raises `MeshError` for constraints on rotations that nodes do not have.
         """
         free = DofMap(len(points), rotation_nodes, np.arange(3 * (len(points) + len(rotation_nodes))))
-        return free if not constraints else _eliminated(free, points, tuple(constraints))
+        return free if not constraints else _eliminated(free, points, tuple(constraints), _of_nodes(free, bare))
 
     @property
     def size(self) -> int:
@@ -241,7 +246,15 @@ def _mean_rows(free: DofMap, points: np.ndarray, link: MeanLink) -> Iterator[_Ro
         yield _Row(terms, (own,), link.source)
 
 
-def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint, ...]) -> DofMap:
+def _of_nodes(free: DofMap, nodes: np.ndarray | None) -> set[int]:
+    """All dofs of nodes."""
+    if nodes is None:
+        return set()
+    turning = nodes[free.has_rotations(nodes)]
+    return {*free.translations(nodes).ravel().tolist(), *free.rotations(turning).ravel().tolist()}
+
+
+def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint, ...], bare: set[int]) -> DofMap:
     rows = [row for constraint in constraints for row in _rows(free, points, constraint)]
     length = max(float(np.ptp(points, axis=0).max()), np.finfo(float).tiny)
     size = np.ones(free.size_of_all)
@@ -260,7 +273,8 @@ def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint,
         if not terms:
             continue  # it follows from the others
         largest = max(terms, key=lambda dof: (dof not in leading, abs(terms[dof]) * size[dof]))
-        chosen = next((dof for dof in row.first if dof in terms), largest)
+        spare = [dof for dof in terms if dof in bare and dof not in leading]
+        chosen = next((dof for dof in (*row.first, *spare) if dof in terms), largest)
         pivot = terms.pop(chosen)
         expression = {dof: -c / pivot for dof, c in terms.items()}
         for user in users.pop(chosen, set()):
@@ -271,7 +285,8 @@ def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint,
         solved[chosen] = expression
         for dof in expression:
             users.setdefault(dof, set()).add(chosen)
-    dependent = np.array(sorted(solved), dtype=np.int64)
+    needed = {dof for expression in solved.values() for dof, c in expression.items() if c}
+    dependent = np.array(sorted({*solved} | (bare - needed)), dtype=np.int64)
     independent = np.setdiff1d(free.independent, dependent)
     place = np.full(free.size_of_all, -1)
     place[independent] = np.arange(len(independent))

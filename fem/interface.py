@@ -160,7 +160,8 @@ def resolve(model: HasPoints, name: str, spec: Any) -> Interface:
     """The interface `name` of `model` with node numbers, point and weights filled in.
 
     `spec`: a set name, a `Selection`, node numbers (counted from 0), or an `Interface` of any of these; what is not
-    an `Interface` becomes a rigid one. Raises InterfaceError for an unknown or empty set, nodes that do not exist
+    an `Interface` becomes a rigid one. A rigid interface on nodes of one rigid link of the part is that link: its
+    reference node stands for it. Raises InterfaceError for an unknown or empty set, nodes that do not exist
     or occur twice, and a set that cannot carry six motions (a single node, nodes on one line), naming its rank.
     """
     spec = spec if isinstance(spec, Interface) else Interface(spec)
@@ -176,22 +177,32 @@ def resolve(model: HasPoints, name: str, spec: Any) -> Interface:
         _require_six_motions(name, points - centre, float(np.ptp(model.points, axis=0).max()))
     nodes.setflags(write=False)
     point = centre if spec.point is None else spec.point
+    if spec.kind == "rigid" and (reference := _rigid_already(model.dof_map, nodes)) is not None:
+        nodes, turning, weights = np.array([reference]), np.array([reference]), np.ones(1)
     found = Interface(nodes, spec.kind, point, weights, name, model.dof_map.rotations(turning).ravel())
     if spec.kind == "rigid":
         _require_independent(model.dof_map, found)
     return found
 
 
+def _rigid_already(dofs: DofMap, nodes: np.ndarray) -> int | None:
+    """The reference of the rigid link whose nodes these are; None where they are not of one."""
+    for reference in np.unique(dofs.link_references).tolist():
+        if np.isin(nodes, [reference, *dofs.link_nodes[dofs.link_references == reference]]).all():
+            return int(reference)
+    return None
+
+
 def _require_independent(dofs: DofMap, interface: Interface) -> None:
     """Refuse a rigid interface on nodes that a constraint moves."""
-    lost = interface.dofs[dofs.places(interface.dofs) < 0]
-    if len(lost):
-        n = 3 * dofs.nodes
-        nodes = np.unique(np.where(lost < n, lost // 3, dofs.rotation_nodes[np.maximum(lost - n, 0) // 3]))
+    turning = dofs.has_rotations(interface.nodes)
+    lost = np.asarray((dofs.places(dofs.translations(interface.nodes)) < 0).any(axis=1))
+    lost[turning] |= (dofs.places(dofs.rotations(interface.nodes[turning])) < 0).any(axis=1)
+    if lost.any():
         raise InterfaceError(
-            f"The rigid interface {interface.name!r} has {len(nodes)} nodes that follow others by constraints of the "
-            f"part ({_some(nodes)}), and a node moves with one set only. Take the reference node of that constraint as "
-            'the interface, leave these nodes out, or make it an average interface: Interface(..., kind="average").'
+            f"The rigid interface {interface.name!r} has {int(lost.sum())} nodes that follow others by constraints of "
+            f"the part ({_some(interface.nodes[lost])}), and a node moves with one set only. Leave these nodes out, "
+            'or make it an average interface: Interface(..., kind="average").'
         )
 
 

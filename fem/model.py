@@ -25,7 +25,7 @@ from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
-from fem.mesh.unread import Declared, Unread, require_obeyed
+from fem.mesh.unread import Declared, Unread, materials_of_file, require_obeyed
 from fem.renamed import renamed
 from fem.shown import shown
 
@@ -84,6 +84,11 @@ class _Assembly:
         return self.dofs.condense(self.stiffness_of_all)
 
 
+def _dofs_of(mesh: Mesh) -> DofMap:
+    bare = mesh.bare_nodes if mesh.constraints else None
+    return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare)
+
+
 @dataclass(frozen=True, eq=False)
 class _Imported:
     """Matrices as they were given."""
@@ -133,21 +138,27 @@ class Model:
     _matrices: _Assembly | _Imported = field(repr=False)
 
     def __init__(
-        self, mesh: Mesh, material: Material | Beam | Mapping[str, Material | Beam], name: str | None = None
+        self,
+        mesh: Mesh,
+        material: Material | Beam | Mapping[str, Material | Beam] | None = None,
+        name: str | None = None,
     ) -> None:
         """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one); a
-        `fem.Beam` (material and section) for line cells.
+        `fem.Beam` (material and section) for line cells. Default: the materials that the file of the mesh gives to its
+        cells (`mesh.declared`).
 
         Raises MaterialError for cells without a material or with two. Issues a UnitWarning when modulus, density and
         size do not belong to one system of units. The matrices are assembled on first use.
         """
-        by_set = material if isinstance(material, Mapping) else {"": material}
-        wrong = [type(m).__name__ for m in by_set.values() if not isinstance(m, Material | Beam)]
+        by_set: Mapping[str, Any] = material if isinstance(material, Mapping) else {"": material}
+        wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, Material | Beam)]
         if wrong:
             raise MaterialError(
                 f"Model of mesh {mesh.name!r}: expected fem.Material or fem.Beam records; found {', '.join(wrong)}."
             )
-        if isinstance(material, Mapping):
+        if material is None:
+            by_set, material_of = materials_of_file(mesh)
+        elif isinstance(material, Mapping):
             material_of = assembly.material_of_cells(mesh, material)
         else:
             material_of = np.zeros(mesh.cell_count, dtype=int)
@@ -163,9 +174,7 @@ class Model:
             materials=materials,
             name=name or mesh.name,
             solver=SolverOptions(),
-            _matrices=_Assembly(
-                mesh, materials, material_of, DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints)
-            ),
+            _matrices=_Assembly(mesh, materials, material_of, _dofs_of(mesh)),
         )
 
     def _set(self, **values: Any) -> None:
@@ -297,7 +306,7 @@ class Model:
         if source.added is not None:
             raise MatrixError(f"Model {self.name!r}: give constraints before point masses and springs are added.")
         mesh = replace(source.mesh, constraints=(*source.mesh.constraints, *constraints))
-        dofs = DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints)
+        dofs = _dofs_of(mesh)
         copy = Model.__new__(Model)
         copy._set(
             points=mesh.points,
@@ -319,7 +328,7 @@ class Model:
                 f"Model {self.name!r} is held in space by {len(self.dof_map.holding)} of its constraints ({shown}): "
                 "they resist rigid motion, and the frame of a body moves freely. Leave them out, and join the body to "
                 "the ground or to other bodies at interfaces; or check the coordinates and coefficients if they "
-                "should not hold it."
+                "should not hold it. fem.read_mesh(..., ignore=[...]) leaves out those of a file."
             )
 
     def with_interfaces(self, **interfaces: Any) -> "Model":

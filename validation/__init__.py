@@ -15,8 +15,10 @@ from validation import (
     bricard,
     chain_15,
     controlled_arm,
+    damper_bench,
     demo_energy,
     feedforward,
+    fibre_pendulum,
     flexible_pendulum,
     foreshortening,
     four_bar,
@@ -45,6 +47,7 @@ from validation import (
     steady_rotation,
     stiff_pendulum,
     strain_rig,
+    test_facility,
     torsional_machine,
     two_link,
     two_link_beam,
@@ -94,6 +97,9 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "masonry-arch": masonry_arch.run,
     "rolling-bearing": rolling_bearing.run,
     "controlled-arm": controlled_arm.run,
+    "damper-bench": damper_bench.run,
+    "fibre-pendulum": fibre_pendulum.run,
+    "test-facility": test_facility.run,
 }
 
 

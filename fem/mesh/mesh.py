@@ -278,6 +278,11 @@ class Mesh:
         """Sorted numbers of the nodes of constraints."""
         return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(c.members for c in self.constraints)]))
 
+    @cached_property
+    def bare_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the nodes of no cell."""
+        return np.setdiff1d(np.arange(len(self.points)), self.nodes_of_cells(np.arange(self.cell_count)))
+
     @property
     def solids(self) -> tuple[CellBlock, ...]:
         """The blocks of solid cells."""

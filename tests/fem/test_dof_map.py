@@ -180,8 +180,11 @@ def test_unusable_constraints_are_refused(make, message):
         make()
 
 
-def test_a_rigid_interface_on_nodes_that_follow_is_refused():
-    mesh, _, _ = bar()
-    with pytest.raises(InterfaceError, match="reference node of that constraint"):
-        linked().with_interfaces(root="x0")
-    assert mesh.points.shape[1] == 3
+def test_a_rigid_interface_on_linked_nodes_is_the_link():
+    """Any nodes of one link stand for its reference; nodes of a link and others beside them cannot be one."""
+    mesh, face, reference = bar()
+    model = linked().with_interfaces(root=face)
+    assert model.interfaces["root"].nodes.tolist() == [reference]
+    np.testing.assert_allclose(model.interfaces["root"].point, mesh.points[face].mean(axis=0), atol=1e-12)
+    with pytest.raises(InterfaceError, match="6 nodes that follow others by constraints"):
+        linked().with_interfaces(root=np.arange(len(mesh.points) - 1))

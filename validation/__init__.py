@@ -14,8 +14,10 @@ from validation import (
     bicycle,
     bricard,
     chain_15,
+    damper_bench,
     demo_energy,
     feedforward,
+    fibre_pendulum,
     flexible_pendulum,
     foreshortening,
     four_bar,
@@ -48,6 +50,7 @@ from validation import (
     steady_rotation,
     stiff_pendulum,
     strain_rig,
+    test_facility,
     torsional_machine,
     two_link,
     two_link_beam,
@@ -100,6 +103,9 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "plastic-hinge": plastic_hinge.run,
     "masonry-arch": masonry_arch.run,
     "rolling-bearing": rolling_bearing.run,
+    "damper-bench": damper_bench.run,
+    "fibre-pendulum": fibre_pendulum.run,
+    "test-facility": test_facility.run,
 }
 
 

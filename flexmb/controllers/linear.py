@@ -37,6 +37,10 @@ def _linear(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, ra
         commands[k] = min(max(total, parameters[k]), parameters[p + k])
 
 
+LINEAR = _linear
+"""The function of the laws of linear controllers."""
+
+
 def linear(
     system: Any,
     *,
@@ -75,6 +79,11 @@ def linear(
         raise LawError("The matrices of a linear controller must be finite.")
     law = linear_law(_names(inputs, m, "input"), _names(commands, p, "command"), n, dt is not None)
     return law(initial=initial, sample_time=dt, **dict(zip(law.parameters, numbers.tolist(), strict=True)))
+
+
+def discrete(system: Any, sample_time: float) -> Any:
+    """The sampled system of `scipy.signal` with the matrices `(A, B, C, D)`, or the `(numerator, denominator)`."""
+    return scipy.signal.dlti(*system, dt=sample_time)
 
 
 def linear_law(inputs: Sequence[str], commands: Sequence[str], states: int, sampled: bool) -> ControlLaw:

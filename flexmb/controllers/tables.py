@@ -40,6 +40,10 @@ def _scheduled(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any,
         commands[i] = total
 
 
+CURVE, SCHEDULE = _curve, _scheduled
+"""The functions of the laws of curves and gain schedules."""
+
+
 def _points(x: ArrayLike, what: str) -> np.ndarray:
     points = np.asarray(x, dtype=float)
     if points.ndim != 1 or len(points) < 2 or not np.isfinite(points).all() or not (np.diff(points) > 0).all():

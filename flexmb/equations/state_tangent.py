@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.tangent import MEASURED, ROUNDING
+from flexmb.equations.tangent import MEASURED, ROUNDING, controlled_bodies
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.scales import rate_at
@@ -88,9 +88,11 @@ def _difference(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, np.ndarr
 
 
 def _touched(e: Equations) -> list[int]:
-    """The velocities of all bodies on which an element with states acts."""
+    """The velocities of all bodies on which an element with states acts, or which controllers with states measure."""
     flat, found = e.flat, set()
     for element, row in enumerate(flat.element_row):
         if flat.element_state[element + 1] > flat.element_state[element]:
             found |= {int(b) for b in flat.marker_body[flat.row_markers[row]] if b != GROUND}
+    if any(controller.begin for controller in e.mechanism.controllers):
+        found |= controlled_bodies(e.mechanism)
     return [k for b in sorted(found) for k in range(flat.v_start[b], flat.v_start[b + 1])]

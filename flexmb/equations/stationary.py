@@ -136,5 +136,6 @@ def require_stationary(
 
 
 def state_names(mechanism: Mechanism) -> list[tuple[str, str]]:
-    """The name of the element and of the state, for all states of force elements."""
-    return [(force.name, state) for force in mechanism.frame_forces for state in force.call.law.states]
+    """The name of the element and of the state, for all states of force elements and controllers."""
+    frames = [(force.name, state) for force in mechanism.frame_forces for state in force.call.law.states]
+    return frames + [(own.name, state) for own in mechanism.controllers for state in own.state_names]

@@ -18,7 +18,13 @@ from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_friction, refuse_new_states, refuse_velocity_rows
+from flexmb.mechanism.mechanism import (
+    Mechanism,
+    refuse_controllers,
+    refuse_friction,
+    refuse_new_states,
+    refuse_velocity_rows,
+)
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, polynomial
@@ -191,6 +197,7 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
     mechanism = system.build() if isinstance(system, System) else system
     refuse_new_states(mechanism, "An equilibrium")
     refuse_friction(mechanism, "An equilibrium")
+    refuse_controllers(mechanism, "An equilibrium", only="sampled")
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = compiled(mechanism)

@@ -144,7 +144,7 @@ def input_output_model(
 def _load_force(linear: LinearisedModel, number: int) -> np.ndarray:
     """Generalised force (nv,) of a load with the factor one."""
     mechanism = linear.mechanism
-    alone = replace(mechanism, loads=(replace(mechanism.loads[number], function=-1),))
+    alone = replace(mechanism, loads=(replace(mechanism.loads[number], function=-1, command=-1),))
     e = Equations(alone, linear.state.q, linear.state.angles, linear.state.element_states)
     none = np.zeros(len(linear.state.w))
     e.residual(mechanism.function_values(linear.state.t), linear.state.q, linear.state.w, none, linear.multipliers)

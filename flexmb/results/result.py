@@ -22,6 +22,7 @@ from flexmb.mechanism.joints import turns
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State, Topology
 from flexmb.results.attitude import attitude_as
+from flexmb.results.elements.control import ControllerHistory, controller_history, signal_column
 from flexmb.results.elements.energy import EnergyByElement, energy_by_element
 from flexmb.results.elements.forces import element_force, power_of, row_effort
 from flexmb.results.elements.motion import element_dofs, element_row, row_motion
@@ -118,6 +119,12 @@ class Result:
         index = self.mechanism.body_index(body)
         start = int(compiled(self.mechanism).q_start[index]) + 7
         return self.q[:, start : start + self.mechanism.bodies[index].modes]
+
+    def elastic_rate(self, body: str) -> Float[np.ndarray, "nt m"]:
+        """Rates of the elastic coordinates (nt, m) of a body over time."""
+        index = self.mechanism.body_index(body)
+        start = int(compiled(self.mechanism).v_start[index]) + 6
+        return self.w[:, start : start + self.mechanism.bodies[index].modes]
 
     def frame(self, body: str) -> tuple[Float[np.ndarray, "nt 3"], Float[np.ndarray, "nt 3 3"]]:
         """World position (nt, 3) and rotation matrix (nt, 3, 3), body to world, of a body's frame over time."""
@@ -350,6 +357,22 @@ class Result:
         """
         return energy_by_element(self, self.multipliers, self.ledger)
 
+    # controllers ------------------------------------------------------------------------------------------------------
+
+    def controller(self, name: str) -> ControllerHistory:
+        """The inputs, commands and states of a controller over time.
+
+        Raises `ControllerError` when there is no such controller, `LawError` when its law fails.
+        """
+        return controller_history(self, name)
+
+    def controller_signal(self, kind: str, controller: str, name: str) -> Column:
+        """The "command", "input" or "state" called `name` of a controller, with what it measures.
+
+        Raises `MeasureError` when the controller does not have it.
+        """
+        return signal_column(self, kind, controller, name)
+
     # momenta ----------------------------------------------------------------------------------------------------------
 
     def mass_centre(self, body: str | None = None) -> Float[np.ndarray, "nt 3"]:
@@ -385,7 +408,8 @@ class Result:
 
         - `measures`: texts as of `flexmb.results.measure.measure`, such as "acceleration:rod.small:x"; the default is
           everything of the whole mechanism: positions of frames and interfaces, deflections, elastic coordinates,
-          joint coordinates and rates, reactions, stretches, efforts and powers of force elements, and energies.
+          joint coordinates and rates, reactions, stretches, efforts and powers of force elements, signals of
+          controllers, and energies.
 
         Raises `MeasureError` for a text that is no measure.
         """
@@ -425,6 +449,9 @@ class Result:
                     self.effort(element, dof), "moment" if turning else "force"
                 )
             found[f"{element} power"] = Column(self.power(element), "power")
+        for controller in self.mechanism.controllers:
+            own = self.controller(controller.name).columns()
+            found |= {f"{controller.name} {name}": column for name, column in own.items() if name != "t"}
         for name in (*(f.name for f in fields(self.ledger) if f.name != "t"), "residual"):
             found[f"energy {name}"] = Column(np.asarray(getattr(self.ledger, name)), "energy")
         return found

@@ -125,6 +125,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
         ("loads", keys.loads, _add_load),
+        ("controllers", keys.controllers, _add_controller),
     )
     for key, tables, add in parts:
         for number, table in enumerate(tables, 1):
@@ -366,6 +367,10 @@ def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
     site.system.load(
         keys.name, where, force=keys.force, moment=keys.moment, factor=site.motion(keys.factor), follower=keys.follower
     )
+
+
+def _add_controller(site: _Site, keys: schema.ControllerKeys) -> None:
+    site.system.controller(keys.name, keys.bound(), inputs=keys.sources(site.folder), outputs=keys.outputs)
 
 
 # events ---------------------------------------------------------------------------------------------------------------

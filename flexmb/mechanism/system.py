@@ -16,6 +16,8 @@ from fem.errors import unknown_name
 from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
+from flexmb.contact.laws import NormalLaw
+from flexmb.contact.shapes import Surface
 from flexmb.errors import JointError, MechanismError, PreloadWarning
 from flexmb.kernels.base.data import (
     ANGLE,
@@ -31,6 +33,7 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.equations.rows import MOST_TILTED
 from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, rotation_matrix, vector
+from flexmb.mechanism.contacts.added import drawn_contact
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
 from flexmb.mechanism.joints import JOINTS, joint_dof, joint_kind
@@ -751,6 +754,34 @@ class System:
                 f"{type(law).__name__}."
             )
         pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Force {name!r}, axis")))
+        self._frame_force(name, pair, law)
+
+    def contact(
+        self,
+        name: str,
+        a: Surface,
+        b: Surface,
+        *,
+        law: NormalLaw,
+        friction: float = 0.0,
+        static_friction: float | None = None,
+        slip_speed: float | None = None,
+    ) -> None:
+        """Add a contact between two shapes: `flexmb.contact.Plane().on(ground.at(point))` and
+        `flexmb.contact.Sphere(radius).on(ball.at(point))`.
+
+        - `law`: of the normal force, from the depth of the overlap and its rate: `flexmb.contact.power_law(stiffness)`
+          and others.
+        - `friction`, `static_friction`: coefficients; a smooth law of the slip, which is at the static one at the
+          `slip_speed` (length/time) and creeps below it.
+
+        Raises `LawError` and `MechanismError` when the contact of the shapes is not known, a coefficient is out of
+        range, both shapes belong to one body, or they are drawn inside each other.
+        """
+        made, axes = drawn_contact(name, (a, b), law, (friction, static_friction, slip_speed), self._frames)
+        self._frame_force(name, self._pair(name, a.place, b.place, None, *axes), made)
+
+    def _frame_force(self, name: str, pair: tuple[int, int], law: BoundLaw) -> None:
         self._forces[name] = [Row(kind, pair, (i, 0)) for kind in (TRANSLATION, SPIN) for i in range(3)]
         self._frame_forces.append(FrameForce(name, FrameLawCall(law.law, name), law.parameters, law.initial))
 

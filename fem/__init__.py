@@ -1,6 +1,7 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
 from fem.beam import Beam, Section
+from fem.dof_map import DofMap
 from fem.errors import (
     ConvergenceError,
     FactorisationError,
@@ -27,6 +28,7 @@ from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
 from fem.mesh import structured_meshes
 from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
+from fem.mesh.constraints import Equation, MeanLink, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.model import Model
@@ -37,6 +39,8 @@ __all__ = [
     "Beam",
     "CellBlock",
     "ConvergenceError",
+    "DofMap",
+    "Equation",
     "FactorisationError",
     "FlexmbError",
     "FlexmbWarning",
@@ -47,11 +51,13 @@ __all__ = [
     "Material",
     "MaterialError",
     "MatrixError",
+    "MeanLink",
     "Mesh",
     "MeshError",
     "MeshWarning",
     "Model",
     "PointMass",
+    "RigidLink",
     "Section",
     "SlowSolverWarning",
     "SolverOptions",

@@ -105,6 +105,7 @@ def reduction_context(
 ) -> ReductionContext:
     """Compute the static solutions and the inputs and, when there is a band, the reference response."""
     model.require_obeyed()
+    model.require_free()
     require_interface(model, reference_frame)
     resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
     body = statics(model)

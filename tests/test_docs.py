@@ -223,6 +223,8 @@ def test_bodies_of_the_manual_go_to_other_programs_and_back(tmp_path, monkeypatc
     np.testing.assert_array_equal(frame["bar.tip position z"], result.position("bar.tip")[:, 2])
     np.testing.assert_array_equal(names["dataset"](result)["hinge force x"], result.reaction("hinge")[:, 0])
     assert frame.index.name == "t"
+    assert names["part"].ndof == 3 * len(names["bar"].points) + 6 - 3 * 6
+    assert names["held"].dof_map.holding == ("a symmetry",)
 
 
 def test_failing_examples_of_the_manual_fail_as_it_says():

@@ -11,11 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.beam import Beam
+from fem.dof_map import DofMap
 from fem.elements import LINE, Element, element
 from fem.errors import MaterialError, MeshError, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
 from fem.material import Material
-from fem.matrices.beam_matrices import Beams, dofs_of
+from fem.matrices.beam_matrices import Beams
 from fem.matrices.cell_matrices import VOIGT, Cells, elasticity_tensor, jacobian
 from fem.matrices.geometric_stiffness import (
     initial_displacement_part,
@@ -153,13 +154,13 @@ def stress_batches(
         yield batch.shape, batch.connectivity, stress, cells.dV.sum(axis=1)
 
 
-def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> list[tuple[Beams, np.ndarray]]:
+def beam_groups(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap
+) -> list[tuple[Beams, np.ndarray]]:
     """The line cells, a group for each beam: their fields and dofs (e, 12).
 
     Refuses lines that were given no `fem.Beam`.
     """
-    rotation = np.full(len(mesh.points), -1)
-    rotation[mesh.line_nodes] = np.arange(len(mesh.line_nodes))
     groups, first = [], 0
     for block in mesh.cells:
         of_block = material_of[first : first + len(block)]
@@ -174,19 +175,20 @@ def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> li
                     f"{beam.name!r}."
                 )
             cells = block.connectivity[of_block == index]
-            groups.append((Beams.of(beam, mesh.points[cells]), dofs_of(cells, len(mesh.points), rotation)))
+            groups.append((Beams.of(beam, mesh.points[cells]), dofs.of_cells(cells)))
     return groups
 
 
-def with_beams(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np.ndarray]], rotations: int) -> sp.csr_matrix:
-    """The matrix of solid cells, three dofs a node, grown by `rotations` dofs, plus beam matrices (e, 12, 12) at dofs
-    (e, 12)."""
-    n = solid.shape[0] + rotations
+def with_turning_cells(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np.ndarray]], size: int) -> sp.csr_matrix:
+    """The matrix of solid cells, three dofs a node, grown to all dofs, plus matrices (e, d, d) of cells with rotations
+    at dofs (e, d)."""
+    n, rotations = size, size - solid.shape[0]
     grown = sp.csr_matrix(
         (solid.data, solid.indices, np.concatenate([solid.indptr, np.full(rotations, solid.indptr[-1])])), shape=(n, n)
     )
     for values, dofs in matrices:
-        rows, columns = np.repeat(dofs, 12, axis=1).ravel(), np.tile(dofs, (1, 12)).ravel()
+        d = dofs.shape[1]
+        rows, columns = np.repeat(dofs, d, axis=1).ravel(), np.tile(dofs, (1, d)).ravel()
         grown = grown + sp.coo_matrix((values.ravel(), (rows, columns)), shape=(n, n)).tocsr()
     grown = (grown + grown.T) / 2 if matrices else grown
     return sp.csr_matrix(grown)

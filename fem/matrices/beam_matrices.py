@@ -246,11 +246,3 @@ def _bending(length: np.ndarray, phi: np.ndarray, xi: np.ndarray) -> tuple[np.nd
 
 def _weighted(A: np.ndarray, weights: np.ndarray, dV: np.ndarray) -> np.ndarray:
     return np.einsum("eqka,k,eqkb,eq->eab", A, weights, A, dV, optimize=True)
-
-
-def dofs_of(cells: Int[np.ndarray, "e 2"], nodes: int, rotation: Int[np.ndarray, " n"]) -> Int[np.ndarray, "e 12"]:
-    """Dofs of beams: translations `3 node`, rotations `3 nodes + 3 rotation[node]`."""
-    parts = []
-    for k in range(2):
-        parts += [3 * cells[:, k, None] + np.arange(3), 3 * nodes + 3 * rotation[cells[:, k], None] + np.arange(3)]
-    return np.concatenate(parts, axis=1)

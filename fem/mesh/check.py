@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 from fem.elements import LINE, element
 from fem.errors import MeshError
 from fem.mesh.cell_quality import scaled_jacobian
+from fem.mesh.constraints import renumbered
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.shown import shown
 
@@ -228,6 +229,9 @@ def node_parts(mesh: Mesh) -> Int[np.ndarray, " n"]:
     for block in mesh.cells:
         rows.append(np.repeat(block.connectivity[:, 0], block.connectivity.shape[1] - 1))
         columns.append(block.connectivity[:, 1:].ravel())
+    for constraint in mesh.constraints:
+        rows.append(np.full(len(constraint.members) - 1, constraint.members[0]))
+        columns.append(constraint.members[1:])
     r, c = np.concatenate(rows), np.concatenate(columns)
     n = len(mesh.points)
     return connected_components(sp.coo_matrix((np.ones(len(r), dtype=bool), (r, c)), shape=(n, n)), directed=False)[1]
@@ -237,6 +241,7 @@ def _unused(mesh: Mesh) -> list[Finding]:
     used = np.zeros(len(mesh.points), dtype=bool)
     for block in mesh.cells:
         used[block.connectivity] = True
+    used[mesh.linked_nodes] = True
     if used.all():
         return []
     text = (
@@ -262,6 +267,7 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
         cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
         node_sets={key: np.unique(number[nodes]) for key, nodes in mesh.node_sets.items()},
         node_ids=None if mesh.node_ids is None else mesh.node_ids[keep],
+        constraints=tuple(renumbered(c, number) for c in mesh.constraints),
     )
 
 
@@ -292,8 +298,8 @@ def fix_orientation(mesh: Mesh) -> Mesh:
 
 
 def drop_unused_nodes(mesh: Mesh) -> Mesh:
-    """The mesh without nodes that belong to no cell; the node sets lose them too."""
-    used = mesh.nodes_of_cells(np.arange(mesh.cell_count))
+    """The mesh without nodes that belong to no cell and no constraint; the node sets lose them too."""
+    used = np.union1d(mesh.nodes_of_cells(np.arange(mesh.cell_count)), mesh.linked_nodes)
     number = np.full(len(mesh.points), -1)
     number[used] = np.arange(len(used))
     return replace(
@@ -302,4 +308,5 @@ def drop_unused_nodes(mesh: Mesh) -> Mesh:
         cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
         node_sets={key: number[nodes][number[nodes] >= 0] for key, nodes in mesh.node_sets.items()},
         node_ids=used if mesh.node_ids is None else mesh.node_ids[used],
+        constraints=tuple(renumbered(c, number) for c in mesh.constraints),
     )

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from fem.elements import LINE, element
 from fem.errors import MeshError, unknown_name
+from fem.mesh.constraints import Constraint, turning_nodes
 from fem.mesh.unread import Declared, Unread, listed
 from fem.renamed import renamed
 from fem.shown import shown
@@ -52,6 +53,8 @@ class Mesh:
     - `unread`: keywords of the file that change the part and are not obeyed; `flexible_body` and every reduction refuse
       the part until `read_mesh(..., ignore=...)` accepts them.
     - `declared`: materials of the file, which a `Model` compares with its own.
+    - `constraints`: linear constraints between nodes, which a `Model` eliminates (`fem.Equation`, `fem.RigidLink`,
+      `fem.MeanLink`).
 
     Raises `MeshError` when points are not (n, 3) finite numbers, or `node_ids`, cells or sets do not fit them.
     """
@@ -66,6 +69,7 @@ class Mesh:
     warnings: tuple[str, ...] = ()
     unread: tuple[Unread, ...] = ()
     declared: tuple[Declared, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=float)
@@ -260,9 +264,24 @@ class Mesh:
 
     @cached_property
     def line_nodes(self) -> Int[np.ndarray, " k"]:
-        """Sorted node numbers of the line cells: the nodes that have rotations."""
+        """Sorted node numbers of the line cells."""
         lines = [block.connectivity.ravel() for block in self.cells if block.kind == LINE]
         return np.unique(np.concatenate(lines)) if lines else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def rotation_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the nodes that have rotations: those of line cells, and those that constraints turn."""
+        return np.union1d(self.line_nodes, turning_nodes(self.constraints))
+
+    @cached_property
+    def linked_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the nodes of constraints."""
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(c.members for c in self.constraints)]))
+
+    @cached_property
+    def bare_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the nodes of no cell."""
+        return np.setdiff1d(np.arange(len(self.points)), self.nodes_of_cells(np.arange(self.cell_count)))
 
     @property
     def solids(self) -> tuple[CellBlock, ...]:
@@ -284,6 +303,7 @@ class Mesh:
         for title, sets in (("node", self.node_sets), ("face", self.face_sets), ("cell", self.cell_sets)):
             lines += [f"  {title} set {key!r}: {len(value)} {title}s" for key, value in sets.items()]
         lines += [f"  note: {note}" for note in self.warnings]
+        lines += [f"  constraint: {text}" for text in dict.fromkeys(c.source for c in self.constraints)]
         lines += [f"  material of the file: {declared}, {len(declared.cells)} cells" for declared in self.declared]
         return "\n".join([*lines, *(f"  not obeyed: {text}" for text in listed(self.unread))])
 

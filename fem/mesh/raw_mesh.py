@@ -8,8 +8,9 @@ import numpy as np
 
 from fem.elements import ELEMENTS, LINE
 from fem.errors import MeshError, MeshWarning, unknown_name
+from fem.mesh.constraints import Constraint, renumbered
 from fem.mesh.mesh import CellBlock, Mesh
-from fem.mesh.unread import Declared, Unread, kept, listed
+from fem.mesh.unread import Declared, Stated, Unread, kept, listed
 
 _LOWER = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
 
@@ -37,6 +38,7 @@ class RawMesh:
     - `unread`: keywords that change the part and are not obeyed; `unread_lines`: the same for line cells, which are
       obeyed where they are beams.
     - `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
+    - `constraints`: those that the file states, between rows of `points`; `supports`: the same for dofs that it holds.
     """
 
     points: np.ndarray
@@ -51,15 +53,23 @@ class RawMesh:
     unread: tuple[Unread, ...] = ()
     unread_lines: tuple[Unread, ...] = ()
     declared: tuple[Declared, ...] = ()
+    constraints: tuple[Stated, ...] = ()
+    supports: tuple[Stated, ...] = ()
 
 
-def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
+def solid_mesh(
+    raw: RawMesh,
+    name: str,
+    beams: Collection[str] | None = None,
+    ignore: Collection[str] = (),
+    supports: str | None = None,
+) -> Mesh:
     """The mesh of the solid cells, and of the line cells in the groups `beams`, with every group as a set.
 
     Other cells of lower dimension only mark the places of sets. Without any solid or surface cell, all lines are beams.
     Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of
-    lines and points node sets. Nodes that no solid cell uses are omitted. `ignore`: keywords of the file that the user
-    accepts as not obeyed.
+    lines and points node sets. Nodes that no cell and no constraint uses are omitted. `ignore`: keywords of the file
+    that the user accepts as not obeyed; `supports`: "keep" to hold the dofs that the file holds.
 
     A `MeshWarning` names everything that is lost or not obeyed; `warnings` or `unread` of the mesh list it.
     """
@@ -99,7 +109,9 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
             f"{unused} two-node beams or trusses; give the names of their element sets as beams=[...] to take them "
             "along"
         )
-    used = np.unique(np.concatenate([rows.ravel() for _, rows in blocks]))
+    stated, dropped = _obeyed(raw, name, ignore, supports)
+    members = [c.members for c in stated]
+    used = np.unique(np.concatenate([*(rows.ravel() for _, rows in blocks), *members]))
     if used[0] < 0 or used[-1] >= len(raw.points):
         raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
     if len(used) < len(raw.points):
@@ -110,7 +122,7 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
     ids = None if np.array_equal(raw.node_ids, np.arange(len(used))) else raw.node_ids[used]
     plain = Mesh(raw.points[used], cells, node_ids=ids, name=name)
     sets = _sets(raw, index, number, plain, recorded)
-    unread, accepted = kept((*raw.unread, *(raw.unread_lines if unused else ())), ignore)
+    unread, accepted = kept((*raw.unread, *dropped, *(raw.unread_lines if unused else ())), ignore)
     told = [f"lost in reading: {text}" for text in unsupported] + [f"not obeyed: {text}" for text in listed(unread)]
     if told:
         warnings.warn(f"Mesh {name!r}: " + "; ".join(told) + ".", MeshWarning, stacklevel=3)
@@ -118,8 +130,29 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
     recorded += [f"not obeyed, as accepted: {text}" for text in listed(accepted)]
     declared = tuple(_placed(d, index) for d in raw.declared if not d.source.accepted(ignore))
     return Mesh(
-        plain.points, cells, *sets, ids, name, tuple(recorded), unread, tuple(d for d in declared if len(d.cells))
+        plain.points,
+        cells,
+        *sets,
+        ids,
+        name,
+        tuple(recorded),
+        unread,
+        tuple(d for d in declared if len(d.cells)),
+        tuple(renumbered(c, number) for c in stated),
     )
+
+
+def _obeyed(
+    raw: RawMesh, name: str, ignore: Collection[str], supports: str | None
+) -> tuple[tuple[Constraint, ...], tuple[Unread, ...]]:
+    """The constraints of the file that are obeyed, and the keywords of the others."""
+    if supports not in (None, "keep"):
+        raise MeshError(f'Mesh {name!r}: supports is "keep", or nothing; found {supports!r}.')
+    stated = (*raw.constraints, *(raw.supports if supports == "keep" else ()))
+    obeyed = tuple(s.constraint for s in stated if not s.source.accepted(ignore))
+    others = [s.source for s in (*stated, *raw.supports)]
+    left = [s for s in others if s.accepted(ignore) or (supports is None and s in {r.source for r in raw.supports})]
+    return obeyed, tuple(dict.fromkeys(left))
 
 
 def _placed(declared: Declared, index: dict[int, np.ndarray]) -> Declared:

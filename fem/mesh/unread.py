@@ -3,12 +3,14 @@ is refused until the user accepts them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
 from fem.errors import MaterialError, MeshError
 from fem.material import Material
+from fem.mesh.constraints import Constraint
 
 SHOWN = 4
 """Places of one keyword that a message names one by one."""
@@ -30,9 +32,22 @@ class Unread:
     text: str
     group: str = ""
 
+    @property
+    def label(self) -> str:
+        """Keyword and place, for messages."""
+        return f"{self.keyword}, line {self.line} of {self.file}"
+
     def accepted(self, keywords: Collection[str]) -> bool:
         """Whether one of the keywords names it, or its group."""
         return bool({canonical(self.keyword), canonical(self.group)} & ({canonical(k) for k in keywords} - {""}))
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """A constraint that a keyword of a file states, which is obeyed unless the user omits the keyword."""
+
+    constraint: Constraint
+    source: Unread
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +131,30 @@ def require_obeyed(name: str, unread: Sequence[Unread]) -> None:
         f"where the body is right without them, say so: fem.read_mesh(..., ignore={keywords!r}), ignore = {keywords!r} "
         f"beside mesh in a model file, {' '.join(f'--ignore {k!r}' for k in keywords)} on the command line."
     )
+
+
+def materials_of_file(mesh: Any) -> tuple[dict[str, Material], np.ndarray]:
+    """The materials that the file of a mesh gives to its cells, by name, and the index of the material of each cell.
+
+    Raises `MaterialError` for cells without a material, or with one whose constants are missing.
+    """
+    names: dict[str, Material] = {}
+    index = np.full(mesh.cell_count, -1)
+    for declared in mesh.declared:
+        if declared.youngs_modulus is None or declared.poissons_ratio is None:
+            raise MaterialError(
+                f"Mesh {mesh.name!r}: {declared} ({declared.source.label}) has no isotropic elastic constants that "
+                "flexmb reads. Give the materials: fem.Model(mesh, material)."
+            )
+        made = Material.isotropic(
+            declared.youngs_modulus, declared.poissons_ratio, declared.density, name=declared.name
+        )
+        names.setdefault(declared.name, made)
+        index[declared.cells] = list(names).index(declared.name)
+    if (index < 0).any():
+        there = ", ".join(map(repr, names)) or "none"
+        raise MaterialError(
+            f"Mesh {mesh.name!r}: its file gives no material to {int((index < 0).sum())} of {mesh.cell_count} cells "
+            f"(materials of the file: {there}). Give the materials: fem.Model(mesh, material)."
+        )
+    return names, index

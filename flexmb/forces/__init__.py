@@ -10,6 +10,7 @@ from flexmb.forces.frame import (
     pacejka_89,
     plastic_hinge,
     rolling_bearing,
+    servo_actuator,
 )
 from flexmb.forces.scalar.one_sided import cable, gap_spring, preloaded_spring
 
@@ -26,4 +27,5 @@ __all__ = [
     "plastic_hinge",
     "preloaded_spring",
     "rolling_bearing",
+    "servo_actuator",
 ]

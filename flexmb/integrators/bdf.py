@@ -72,7 +72,7 @@ class BDFRun:
         self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
     ) -> None:
         state = begin.state
-        self.equations = e = Equations(mechanism, state.q, state.angles)
+        self.equations = e = Equations(mechanism, state.q, state.angles, state.element_states)
         self.flat, self.tolerance, self.fixed, self.pace = e.flat, LOCAL * tolerance, step, pace
         self.wdot, self.multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)
         self._travel = Travel(e.flat, flying(e.flat))

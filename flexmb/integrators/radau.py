@@ -77,7 +77,7 @@ class RadauRun:
         self, mechanism: Mechanism, begin: Start, *, step: float | None, tolerance: float, end: float, pace: Pace
     ) -> None:
         state = begin.state
-        self.equations = e = Equations(mechanism, state.q, state.angles)
+        self.equations = e = Equations(mechanism, state.q, state.angles, state.element_states)
         self.flat, self.tolerance, self.end, self.fixed, self.pace = e.flat, tolerance, end, step, pace
         self.t, self.q, self.w = state.t, state.q.copy(), state.w.copy()
         self.wdot, self.multipliers, self.work = begin.wdot.copy(), begin.multipliers.copy(), np.zeros(4)

@@ -219,7 +219,7 @@ def continued(before: Vibration, found: Vibration, weight: np.ndarray) -> Vibrat
             U, _, V = np.linalg.svd(within, full_matrices=False)
             turned = (b[:, group] @ (U @ V)) / weight
             shapes[:, mine] = turned / turned[np.abs(turned).argmax(axis=0), np.arange(len(mine))]
-    return Vibration(found.eigenvalues[chosen], shapes, found.errors[chosen], found.units)
+    return Vibration(found.eigenvalues[chosen], shapes, found.errors[chosen], found.units, found.ignorable[chosen])
 
 
 def _unit(x: np.ndarray) -> np.ndarray:

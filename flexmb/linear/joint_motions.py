@@ -41,8 +41,10 @@ def joint_motions(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
 
 
 def is_tree(mechanism: Mechanism) -> bool:
-    """Whether no joint closes a loop and none is driven, so that the joint equations are those of the tree."""
-    return mechanism.joint_rows == 6 * len(mechanism.bodies) - len(tree_of(mechanism).axes)
+    """Whether no joint closes a loop and none is driven, so that the joint equations for positions are those of the
+    tree."""
+    positions = mechanism.joint_rows - compiled(mechanism).velocity_rows
+    return positions == 6 * len(mechanism.bodies) - len(tree_of(mechanism).axes)
 
 
 def joint_names(mechanism: Mechanism) -> tuple[str, ...]:

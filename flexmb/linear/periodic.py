@@ -16,7 +16,13 @@ from flexmb.errors import LinearError, MotionError
 from flexmb.kernels.base.data import ANGLE, CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_velocity_rows
+from flexmb.mechanism.mechanism import (
+    Mechanism,
+    refuse_controllers,
+    refuse_element_states,
+    refuse_friction,
+    refuse_velocity_rows,
+)
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result, followed_angles
@@ -106,6 +112,7 @@ def periodic_motion(
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "The search for a periodic motion")
     refuse_friction(mechanism, "The search for a periodic motion")
+    refuse_controllers(mechanism, "The search for a periodic motion")
     refuse_velocity_rows(mechanism, "The search for a periodic motion")
     options = ({} if "method" in options else {"step": period / steps}) | options
     mechanism = replace(mechanism, initial=consistent_state(mechanism).state, start_rows=())

@@ -315,14 +315,16 @@ def _compiled(function: Any, ns: int, count: int) -> Any:
             answer[6] = np.nan
         if not np.isfinite(total):
             answer[0] = np.nan
-            stored(record, 1.0)
-            stored(record + 8, t)
-            for k in range(18):
-                stored(record + 16 + 8 * k, motion[k])
-            for k in range(ns):
-                stored(record + 160 + 8 * k, z[k])
-            for k in range(count):
-                stored(record + 160 + 8 * ns + 8 * k, p[k])
+            reached = motion.sum() + z.sum()
+            if np.isfinite(reached):  # a motion that is not finite follows from an earlier failure
+                stored(record, 1.0)
+                stored(record + 8, t)
+                for k in range(18):
+                    stored(record + 16 + 8 * k, motion[k])
+                for k in range(ns):
+                    stored(record + 160 + 8 * k, z[k])
+                for k in range(count):
+                    stored(record + 160 + 8 * ns + 8 * k, p[k])
 
     return numba.cfunc(ENTRY)(call)
 

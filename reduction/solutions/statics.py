@@ -125,9 +125,10 @@ def statics(model: Model) -> Statics:
 
 def _statics(model: Model, shared: bool) -> Statics:
     start = perf_counter()
+    model.require_free()
     require_one_part(model)
     rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
-    held = np.concatenate([i.dofs for i in rigid]) if rigid else _pins(model)
+    held = np.concatenate([i.free_dofs(model) for i in rigid]) if rigid else _pins(model)
     interior = np.setdiff1d(np.arange(model.ndof), held)
     if len(interior) == 0 and len(rigid) < 2:
         raise InterfaceError(f"Model {model.name!r}: every node belongs to a rigid interface, so nothing can deform.")
@@ -136,7 +137,7 @@ def _statics(model: Model, shared: bool) -> Statics:
     if rigid:
         Phi = np.zeros((model.ndof, 6 * len(rigid)))
         for k, interface in enumerate(rigid):
-            Phi[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_body_modes(model)
+            Phi[interface.free_dofs(model), 6 * k : 6 * k + 6] = interface.rigid_body_modes(model)
         if inverse is not None:
             Phi[interior] = -inverse.solve((model.K @ Phi)[interior])
         S = Phi.T @ (model.K @ Phi)
@@ -194,22 +195,25 @@ def orthonormal_rigid_motions(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 def _pins(model: Model) -> np.ndarray:
     """Six dofs at three nodes far apart that hold the body isostatically; away from interfaces where it can be."""
+    places = model.dof_map.places
     everywhere = np.arange(len(model.points))
+    everywhere = everywhere[(places(model.dof_map.translations(everywhere)) >= 0).all(axis=1)]
     taken = [i.nodes for i in model.interfaces.values()]
     outside = np.setdiff1d(everywhere, np.concatenate(taken)) if taken else everywhere
     for nodes in (outside, everywhere):
         x = model.points[nodes]
-        turning = np.flatnonzero(np.isin(model.rotation_nodes, nodes))
-        if len(turning):  # a node of a beam holds all six motions
-            k = turning[0]
-            own = (3 * model.rotation_nodes[k], 3 * (len(model.points) + k))
-            return np.concatenate([start + np.arange(3) for start in own])
+        turning = nodes[model.dof_map.has_rotations(nodes)]
+        if len(turning):
+            turning = turning[(places(model.dof_map.rotations(turning)) >= 0).all(axis=1)]
+        if len(turning):  # a node with rotations holds all six motions
+            node = turning[0]
+            return places(np.concatenate([model.dof_map.translations(node), model.dof_map.rotations(node)]))
         if len(x) < 3:
             continue
         a = np.linalg.norm(x - x.mean(axis=0), axis=1).argmax()
         b = np.linalg.norm(x - x[a], axis=1).argmax()
         c = np.linalg.norm(np.cross(x - x[a], x[b] - x[a]), axis=1).argmax()
-        dofs = (3 * nodes[[a, b, c]][:, None] + np.arange(3)).ravel()
+        dofs = places(model.dof_map.translations(nodes[[a, b, c]]).ravel())
         length = np.linalg.norm(x[b] - x[a])
         rigid = model.rigid_body_modes(x[a])[dofs] / np.repeat([1.0, length], 3)
         _, triangle, order = qr(rigid.T, pivoting=True)

@@ -26,8 +26,9 @@ from flexmb.files.models import schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
+from flexmb.mechanism.attachments import Attachment, BodyHandle
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.system import Attachment, BodyHandle, System
+from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.measure import measure
 from flexmb.simulation.events import Action, Event, Lock, Release, Terminate, stop
@@ -125,6 +126,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
         ("loads", keys.loads, _add_load),
+        ("controllers", keys.controllers, _add_controller),
     )
     for key, tables, add in parts:
         for number, table in enumerate(tables, 1):
@@ -387,6 +389,10 @@ def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
     site.system.load(
         keys.name, where, force=keys.force, moment=keys.moment, factor=site.motion(keys.factor), follower=keys.follower
     )
+
+
+def _add_controller(site: _Site, keys: schema.ControllerKeys) -> None:
+    site.system.controller(keys.name, keys.bound(), inputs=keys.sources(site.folder), outputs=keys.outputs)
 
 
 # events ---------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError, LawError, UnitError
 from flexmb.files.models.contact_keys import ContactKeys
+from flexmb.files.models.control_keys import ControllerKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
 from flexmb.files.models.motion_keys import MotionKeys
@@ -603,6 +604,7 @@ class ModelKeys(Keys):
     frictions: list[FrictionKeys] = Field([])
     motors: list[MotorKeys] = Field([])
     loads: list[LoadKeys] = Field([])
+    controllers: list[ControllerKeys] = Field([])
     stops: list[StopKeys] = Field([])
     events: list[EventKeys] = Field([])
     servos: list[ServoKeys] = Field([])

@@ -12,6 +12,7 @@ import scipy
 from fem.errors import FlexmbError
 from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
+from flexmb.files.results.control_tree import control_tree, controller_from_tree
 from flexmb.files.results.law_tree import law_from_tree, law_tree
 from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
@@ -62,6 +63,7 @@ def save_result(result: Result, path: str | Path) -> Path:
     tree["unresolved"] = list(result.unresolved)
     tree["mechanism"] = _mechanism_tree(result.mechanism, result.t)
     tree["mechanism"]["frame_forces"] = [_frame_tree(result, force) for force in result.mechanism.frame_forces]
+    tree["mechanism"]["controllers"] = [control_tree(result, c) for c in result.mechanism.controllers]
     tree["laws"] = [law_tree(result, index) for index in range(len(result.mechanism.laws))]
     return write_tree(path, "result", tree)
 
@@ -157,6 +159,7 @@ def _mechanism_from_tree(
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(law_from_tree(law, name, t) for law, name in zip(laws or (None,) * len(names), names, strict=True)),
         frame_forces=tuple(_frame_force(force, t) for force in tree.get("frame_forces", [])),
+        controllers=tuple(controller_from_tree(c, t) for c in tree.get("controllers", [])),
         frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
         units=require_units(tree.get("units")),
     )
@@ -265,10 +268,11 @@ def _stored(kind: type) -> list[Any]:
 
 
 def _records(table: Tree, kind: type) -> tuple[Any, ...]:
-    """The records of a table that `_columns` wrote."""
-    made = []
-    for values in zip(*(table[field.name] for field in _stored(kind)), strict=True):
-        made.append(kind(*(_plain(value) for value in values)))
+    """The records of a table that `_columns` wrote; columns that an older file does not have hold the defaults."""
+    made, count = [], len(next(iter(table.values()), ()))
+    columns = [table.get(field.name, [field.default] * count) for field in _stored(kind)]
+    for values in zip(*columns, strict=True):
+        made.append(kind(**{f.name: _plain(x) for f, x in zip(_stored(kind), values, strict=True)}))
     return tuple(made)
 
 

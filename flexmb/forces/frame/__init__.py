@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from flexmb.forces.frame.aerodynamics import drag
 from flexmb.forces.frame.bushing import nonlinear_bushing
-from flexmb.forces.frame.hydraulics import hydraulic_cylinder
+from flexmb.forces.frame.hydraulics import hydraulic_cylinder, servo_actuator
 from flexmb.forces.frame.journal import journal_bearing
 from flexmb.forces.frame.plasticity import plastic_hinge
 from flexmb.forces.frame.rolling import rolling_bearing
@@ -22,6 +22,7 @@ LIBRARY: Mapping[str, FrameLaw] = MappingProxyType(
         "pacejka-89": pacejka_89,
         "plastic-hinge": plastic_hinge,
         "rolling-bearing": rolling_bearing,
+        "servo-actuator": servo_actuator,
     }
 )
 """The laws by their names in model files and result files."""

@@ -1,4 +1,4 @@
-"""Hydraulic cylinder with a proportional valve that controls its stroke."""
+"""Hydraulic cylinder and servo actuator, whose valves control their lengths."""
 
 import math
 from typing import Any
@@ -66,3 +66,44 @@ def hydraulic_cylinder(t: Any, relative: Any, states: Any, parameters: Any, wren
     rates[0] = bulk * (qa - leak - area_a * speed) / (dead + area_a * x)
     rates[1] = bulk * (qb + leak + area_b * speed) / (dead + area_b * (stroke - x))
     wrench[2] = pa * area_a - pb * area_b
+
+
+@law(
+    states=("pressure",),
+    parameters={
+        "area": None,
+        "capacity": None,
+        "flow": None,
+        "leakage": 0.0,
+        "damping": 0.0,
+        "gain": None,
+        "length": None,
+        "amplitude": 0.0,
+        "frequency": 0.0,
+        "phase": 0.0,
+    },
+)
+def servo_actuator(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
+    """A hydraulic actuator along the line between the frames, with the linear equations of small valve openings.
+
+    The state is the difference of pressure of the chambers, `p' = (flow u - leakage p - area l') / capacity`, in which
+    `l` is the distance of the frames and `u` the opening of the valve; the force that pushes them apart is
+    `area p - damping l'`. The valve follows a sine: `u = gain (length + amplitude sin(2 pi frequency t + phase) - l)`,
+    between -1 and 1.
+
+    `area` (length^2), `capacity` (volume/pressure), `flow` (volume/time, at `u = 1`), `leakage`
+    (volume/time per pressure), `damping` (force time/length), `gain` (1/length), `length` and `amplitude` (lengths),
+    `frequency` (cycles/time), `phase` (radians). Source: Leimbach and Hahn (NATO ASI 1993).
+    """
+    area, capacity, flow, leakage, damping = parameters[0], parameters[1], parameters[2], parameters[3], parameters[4]
+    gain, mean, amplitude, frequency, phase = parameters[5], parameters[6], parameters[7], parameters[8], parameters[9]
+    d, v = relative.d, relative.v
+    length = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+    if length == 0.0:
+        raise ValueError("the ends of the actuator coincide, so that it has no direction")
+    speed = (d[0] * v[0] + d[1] * v[1] + d[2] * v[2]) / length
+    target = mean + amplitude * math.sin(2.0 * math.pi * frequency * t + phase)
+    opening = min(max(gain * (target - length), -1.0), 1.0)
+    rates[0] = (flow * opening - leakage * states[0] - area * speed) / capacity
+    push = (area * states[0] - damping * speed) / length
+    wrench[0], wrench[1], wrench[2] = push * d[0], push * d[1], push * d[2]

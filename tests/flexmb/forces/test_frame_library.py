@@ -224,3 +224,16 @@ def test_the_magic_formula_has_its_stiffness_and_its_peak():
 
 def test_the_laws_of_the_library_have_their_names():
     assert {name: law.name.replace("_", "-") for name, law in LIBRARY.items()} == {name: name for name in LIBRARY}
+
+
+def test_a_servo_actuator_lags_behind_its_target_by_its_velocity_gain():
+    """Without load, leak and damping, in steady state `l' = (flow gain / area) (target - l)`: a first-order lag."""
+    lag, turn, amplitude = 0.5e-3 * 20.0 / 1e-3, 2 * np.pi * 0.5, 0.01
+    actuator = flexmb.forces.servo_actuator(
+        area=1e-3, capacity=1e-13, flow=0.5e-3, gain=20.0, length=1.0, amplitude=amplitude, frequency=0.5, damping=200.0
+    )
+    result = flexmb.simulate(guided(actuator, mass=10.0, position=(0, 0, 1)), 4.0, step=1e-3)
+    found = result.coordinate("guide")[len(result.t) // 2 :]
+    assert np.ptp(found) / 2 == pytest.approx(amplitude * lag / np.hypot(lag, turn), rel=1e-4)
+    with pytest.raises(LawError, match="no direction"):
+        flexmb.simulate(guided(actuator), 0.1, step=1e-3)

@@ -40,7 +40,9 @@ def read(tmp_path, law):
 
 @pytest.mark.parametrize("sampling", ["", ", sample_time = 0.01"])
 def test_a_model_file_gives_the_controller_of_python(tmp_path, sampling):
-    model = read(tmp_path, '{ kind = "pid", kp = 40.0, ki = 5.0, kd = 8.0, filter = 0.02, upper = 9.0' + sampling + " }")
+    model = read(
+        tmp_path, '{ kind = "pid", kp = 40.0, ki = 5.0, kd = 8.0, filter = 0.02, upper = 9.0' + sampling + " }"
+    )
     result = flexmb.simulate(model.system, model.duration, step=0.005, output_step=0.005)
     system = flexmb.System()
     rotor = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(1, 1, 0.5)))

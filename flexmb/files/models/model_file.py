@@ -121,6 +121,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("springs", keys.springs, _add_spring),
         ("bushings", keys.bushings, _add_bushing),
         ("forces", keys.forces, _add_force),
+        ("contacts", keys.contacts, _add_contact),
         ("joint_springs", keys.joint_springs, _add_joint_spring),
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
@@ -326,6 +327,27 @@ def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
         return place.at(origin) if isinstance(place, BodyHandle) else place
 
     site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(), axis=keys.axis)
+
+
+def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
+    surfaces = []
+    for side in (keys.a, keys.b):
+        place = site.place(side.place)
+        if isinstance(place, BodyHandle):
+            place = place.at((0.0, 0.0, 0.0) if side.at is None else side.at)
+        elif side.at is not None:
+            raise MechanismError(
+                f"at = [x, y, z] is a point of a body or of the ground; {side.place!r} is a point already."
+            )
+        surfaces.append(side.contact_shape().on(place, side.axis, side.x_axis))
+    site.system.contact(
+        keys.name,
+        *surfaces,
+        law=keys.law.law(),
+        friction=keys.friction,
+        static_friction=keys.static_friction,
+        slip_speed=keys.slip_speed,
+    )
 
 
 def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:

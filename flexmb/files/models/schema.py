@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 
 from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError, LawError, UnitError
+from flexmb.files.models.contact_keys import ContactKeys
 from flexmb.files.models.control_keys import ControllerKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
@@ -607,6 +608,7 @@ class ModelKeys(Keys):
     springs: list[SpringKeys] = Field([])
     bushings: list[BushingKeys] = Field([])
     forces: list[ForceKeys] = Field([])
+    contacts: list[ContactKeys] = Field([])
     joint_springs: list[JointSpringKeys] = Field([])
     frictions: list[FrictionKeys] = Field([])
     motors: list[MotorKeys] = Field([])

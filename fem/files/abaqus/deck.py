@@ -360,7 +360,7 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
         entries = fields(line)
         try:
             x = [number(f) if f else 0.0 for f in entries[1:4]]
-            deck.nodes[first + int(entries[0])] = (x[0], *x[1:], *[0.0] * (3 - len(x)))
+            deck.nodes[first + int(entries[0])] = (*x, *[0.0] * (3 - len(x)))
         except (ValueError, IndexError):
             raise MeshError(f"{place}: a node needs a number and coordinates; found {line!r}.") from None
         numbers.append(first + int(entries[0]))

@@ -263,6 +263,15 @@ def test_the_force_laws_of_the_manual_do_as_it_says(tmp_path, monkeypatch):
     assert names["detent"](0.0, 0.1, 0.0) < -2.0 < names["detent"](0.0, 1e-4, 0.0)
 
 
+def test_the_controllers_of_the_manual_hold_their_targets():
+    names = names_of("controllers.md")
+    assert names["result"].coordinate("shoulder")[-1] == pytest.approx(1.2, abs=0.02)
+    assert np.abs(names["result"].effort("servo.command")).max() <= 8.0
+    assert names["drifted"].coordinate("pivot")[-1] == pytest.approx(1.0, abs=0.1)
+    assert "algebraic loop. Give the law a sample_time" in names["message"]
+    assert all(names["linearise"](names["rest"]).modes().eigenvalues.real < 0)
+
+
 def test_the_ball_of_the_manual_bounces():
     names = names_of("contact.md")
     np.testing.assert_allclose(names["rebound"][2], 0.8, rtol=2e-2)

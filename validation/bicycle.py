@@ -43,7 +43,9 @@ def bicycle(speed: float, leaning: float = 0.0) -> flexmb.System:
     """The bicycle upright at `speed` along x (z is up), pushed so that it leans with an initial rate."""
     system = flexmb.System(gravity=(0, 0, -G), name=CASE, units="SI")
 
-    def part(name: str, mass: float, at: tuple, inertia: list, spin: float = 0.0) -> flexmb.mechanism.system.BodyHandle:
+    def part(
+        name: str, mass: float, at: tuple, inertia: list, spin: float = 0.0
+    ) -> flexmb.mechanism.attachments.BodyHandle:
         body = flexmb.rigid_body(name, mass=mass, inertia=np.array(inertia))
         velocity = (speed, -leaning * at[2], 0)
         return system.add(body, position=at, velocity=velocity, angular_velocity=(leaning, spin, 0))

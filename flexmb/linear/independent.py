@@ -33,7 +33,7 @@ from flexmb.kernels.calls import displace
 from flexmb.kernels.equations.tree import FREE, Tree
 from flexmb.linear.joint_motions import is_tree, joint_motions, joint_names
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.mechanism import Mechanism, Row
 from flexmb.mechanism.state import State
 from flexmb.spatial.layout import pose
 
@@ -66,6 +66,11 @@ class Independent:
     mechanism: Mechanism
     state: State
     wdot: np.ndarray
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The spanning tree of the joints."""
+        return tree_of(self.mechanism)
 
     @cached_property
     def of_tree(self) -> bool:
@@ -119,9 +124,21 @@ class Independent:
         if self.of_tree:
             return np.eye(len(joint_names(self.mechanism)))
         weight = compiled(self.mechanism).weight[:, None]
-        return np.asarray(
-            np.linalg.lstsq(self._of_joints(self.state.q) * weight, self._at(0.0) * weight, rcond=None)[0]
-        )
+        return np.asarray(np.linalg.lstsq(self.of_joints(self.state.q) * weight, self._at(0.0) * weight, rcond=None)[0])
+
+    @property
+    def joint_weight(self) -> np.ndarray:
+        """Weights (ny,) of the coordinates of the tree: displacements over the length of the mechanism, or angles."""
+        return np.asarray(self.tree.weight)
+
+    @cached_property
+    def joint_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """First and second rates (ny,) of the coordinates of the tree."""
+        N, change, _ = self._changing(lambda t: self.of_joints(self.moved(t)[0]))
+        weight = compiled(self.mechanism).weight
+        scaled = N * weight[:, None]
+        rates = np.linalg.lstsq(scaled, self.state.w * weight, rcond=None)[0]
+        return rates, np.linalg.lstsq(scaled, (self.wdot - change @ rates) * weight, rcond=None)[0]
 
     @cached_property
     def likely_symmetries(self) -> np.ndarray:
@@ -137,7 +154,7 @@ class Independent:
                 x[s : s + 3] = R.T @ (e if k < 3 else np.cross(e, r))
                 x[s + 3 : s + 6] = np.zeros(3) if k < 3 else R.T @ e
             whole.append(x)
-        wanted = np.column_stack([self._of_joints(q), *whole]) * flat.weight[:, None]
+        wanted = np.column_stack([self.of_joints(q), *whole]) * flat.weight[:, None]
         N = self._at(0.0) * flat.weight[:, None]
         y = np.linalg.lstsq(N, wanted, rcond=None)[0]
         sizes = np.abs(wanted).max(axis=0, initial=0.0)
@@ -146,21 +163,20 @@ class Independent:
     def _at(self, t: float) -> np.ndarray:
         """`N` at the time `t` from the state, along the motion to second order."""
         if self.of_tree:
-            return self._of_joints(self.moved(t)[0])
+            return self.of_joints(self.moved(t)[0])
         return self._eliminated(t)[0] @ self._combined
 
-    def _of_joints(self, q: np.ndarray) -> np.ndarray:
+    def of_joints(self, q: np.ndarray) -> np.ndarray:
         """Motions (nv, ny) for unit rates of the coordinates of the tree at `q` (nq,).
 
         Wheels and balls that no joint of the tree holds have axes that do not spin with them: forward, along the axle
         and across both, or those of the plane.
         """
         mechanism, flat = self.mechanism, compiled(self.mechanism)
-        N, tree = joint_motions(mechanism, q), tree_of(mechanism)
-        for row in (mechanism.rows[r] for joint in mechanism.joints for r in joint.rows):
+        tree = self.tree
+        N = joint_motions(mechanism, q, tree)
+        for row in self._rolling:
             a, b = (mechanism.markers[k] for k in row.markers)
-            if row.kind != HEIGHT or b.body == GROUND or tree.child[b.body] != FREE:
-                continue
             plane = a.axes if a.body == GROUND else pose(flat, q, a.body)[1] @ a.axes
             own = pose(flat, q, b.body)[1]
             axes = plane
@@ -174,6 +190,25 @@ class Independent:
                 N[:, part] = N[:, part] @ (own.T @ axes)
         return N
 
+    @cached_property
+    def _rolling(self) -> list[Row]:
+        """The rows of height of wheels and balls that no joint of the tree holds."""
+        mechanism, tree = self.mechanism, self.tree
+        rows = [mechanism.rows[r] for joint in mechanism.joints for r in joint.rows]
+        bodies = [mechanism.markers[row.markers[1]].body for row in rows]
+        return [
+            row
+            for row, b in zip(rows, bodies, strict=True)
+            if row.kind == HEIGHT and b != GROUND and tree.child[b] == FREE
+        ]
+
+    @property
+    def wheels(self) -> np.ndarray:
+        """Which bodies (nb,) are wheels or balls that no joint of the tree holds."""
+        found = np.zeros(len(self.mechanism.bodies), bool)
+        found[[self.mechanism.markers[row.markers[1]].body for row in self._rolling]] = True
+        return found
+
     def moved(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Configuration and functions of time at the time `t` from the state, to second order."""
         mechanism, state = self.mechanism, self.state
@@ -186,7 +221,7 @@ class Independent:
     def _rows(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Motions of the tree (nv, ny), and the corresponding changes (nj, ny) of the joint equations for positions."""
         q, functions = self.moved(t)
-        N = self._of_joints(q)
+        N = self.of_joints(q)
         return N, np.asarray(self._jacobian(q, functions) @ N)
 
     def rows_at(self, t: float) -> sp.csr_matrix:
@@ -236,7 +271,7 @@ class Independent:
 
     @cached_property
     def _is_elastic(self) -> np.ndarray:
-        tree = tree_of(self.mechanism)
+        tree = self.tree
         elastic = np.zeros(int(tree.start[-1]), bool)
         for b in range(len(self.mechanism.bodies)):
             elastic[tree.start[b] + tree.axis_start[b + 1] - tree.axis_start[b] : tree.start[b + 1]] = True
@@ -248,7 +283,7 @@ class Independent:
 
         Translations of bodies without a joint in the tree come first, then the coordinates farthest from the ground.
         """
-        tree = tree_of(self.mechanism)
+        tree = self.tree
         C = self._rows(0.0)[1] / self._row_scale[:, None] / tree.weight
         order = _preference(tree)
         factor = np.where(self._is_elastic, ELASTIC, 1.0)

@@ -18,6 +18,7 @@ from flexmb.linear.equilibrium import Equilibrium
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.joint_motions import joint_names
+from flexmb.linear.steady_running import SteadyRunning
 from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
@@ -251,10 +252,11 @@ class LinearisedModel:
         return 0.05 * float(np.sqrt(scale)) or 1.0
 
 
-def linearise(system: System | Mechanism | Equilibrium, state: State | None = None) -> LinearisedModel:
+def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: State | None = None) -> LinearisedModel:
     """The linearised equations of motion about a state, by default the consistent initial state.
 
-    About an equilibrium or a steady motion use `linearise(equilibrium(system))` or `linearise(steady_motion(system))`.
+    About an equilibrium or a steady motion use `linearise(equilibrium(system))`, `linearise(steady_motion(system))` or
+    `linearise(steady_running(system))`.
 
     The stiffness contains the effects of gravity, springs, force laws, loads and joint reactions. For a state in
     motion, `D` and `K` contain gyroscopic and centrifugal terms; they are constant only if the motion is steady in body
@@ -264,7 +266,7 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
 
     Accuracy: about 1e-11 (differences of fourth order of the compiled residual), with a bound for every entry.
     """
-    if isinstance(system, Equilibrium):
+    if isinstance(system, Equilibrium | SteadyRunning):
         mechanism, state = system.mechanism, system.state if state is None else state
     else:
         mechanism = system.build() if isinstance(system, System) else system

@@ -6,8 +6,8 @@ the change of `A w` where the velocities change by `ad_w x`. With `x = T xi`,
     xi' = V u + W xi ,
 
 in which the independent velocities `u` are fewer than the displacements `xi`. They are rates of coordinates of joints,
-or else of rotations; rates of translations of bodies without a joint to the ground are expressed by them. A change of
-heading then changes the direction of travel and nothing else. Both matrices change along the motion; their rates follow
+or else velocities of bodies without a joint to the ground, in their own axes, rotations first. A change of heading then
+changes the direction of travel and nothing else. Both matrices change along the motion; their rates follow
 from those of `A` and `B`.
 """
 
@@ -18,13 +18,13 @@ import scipy.sparse as sp
 
 from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.equations.projection import velocity_rows
-from flexmb.equations.spanning_tree import tree_of
 from flexmb.equations.tangent import DEPENDENT, carrying
 from flexmb.kernels.calls import displace
 from flexmb.kernels.equations.tree import FREE
 from flexmb.linear.independent import APART, FIRST, SECOND_CHOICE, Changing, Independent
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.scales import speed_of
+from flexmb.spatial.lie import skew
 
 OF_ROWS, OF_RATES = 1e-13, 1e-11
 """Relative errors, by rounding, of the changes of the rows with the displacements, in units of the speed of the
@@ -50,18 +50,21 @@ def velocity_freedom(independent: Independent, T: Changing, count: int) -> Veloc
     independent and the others imposed: their rates are the last of `u`."""
     flat, n = compiled(independent.mechanism), T[0].shape[1]
     rows = velocity_rows(flat)
+    base, base_rate = _carried_translations(independent)
+    drawn, imposed = independent.in_joints, n - count
     if not rows:
-        none = np.zeros((n, n))
-        return VelocityFreedom(np.eye(n), none, none, none, none, none, none)
+        none, own = np.zeros((n, n)), np.linalg.pinv(drawn)
+        W, W_rate = (np.pad(own @ x @ drawn, (0, imposed)) for x in (base, base_rate))
+        return VelocityFreedom(np.eye(n), W, none, W_rate, none, none, none)
     A, A_rate, B, B_rate, size = _rows(independent, T, rows)
     columns = (np.abs(T[0]) * flat.weight[:, None]).max(axis=0, initial=0.0)
     columns[columns == 0] = 1.0
     own = columns[:count]
     U, s, right = np.linalg.svd(A[:, :count] / own / flat.scales[0])
-    rank, imposed = int((s > DEPENDENT * s.max(initial=0.0)).sum()), n - count
+    rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
     whole = U[:, :rank].T / flat.scales[0]
     chosen = _independent_rates(independent, right[rank:].T / own[:, None])
-    solved = np.linalg.inv(np.vstack([whole @ A[:, :count], independent.in_joints[chosen]]))
+    solved = np.linalg.inv(np.vstack([whole @ A[:, :count], drawn[chosen]]))
     free, back = solved[:, rank:], solved[:, :rank] @ whole
     V = np.block([[free, -back @ A[:, count:]], [np.zeros((imposed, free.shape[1])), np.eye(imposed)]])
 
@@ -69,10 +72,25 @@ def velocity_freedom(independent: Independent, T: Changing, count: int) -> Veloc
         return np.vstack([-back @ x, np.zeros((imposed, x.shape[1]))])
 
     W = top(B)
+    W[:count, :count] += free @ base[chosen] @ drawn
     speed = speed_of(independent.state.w, flat.weight)
     bound = np.abs(top(np.eye(len(rows)))) @ size
     errors = OF_ROWS * speed * bound @ np.abs(V), OF_ROWS * speed * bound, OF_RATES * speed**2 * bound
-    return VelocityFreedom(V, W, top(A_rate @ V), top(A_rate @ W + B_rate), *errors)
+    W_rate = top(A_rate @ W + B_rate)
+    W_rate[:count, :count] += free @ base_rate[chosen] @ drawn
+    return VelocityFreedom(V, W, top(A_rate @ V), W_rate, *errors)
+
+
+def _carried_translations(independent: Independent) -> tuple[np.ndarray, np.ndarray]:
+    """The rates (ny, ny) of the coordinates of joints for units of these, at unchanged velocities in the axes of bodies
+    without a joint, and the rates of this matrix."""
+    tree, flat = independent.tree, compiled(independent.mechanism)
+    W, W_rate = (np.zeros((int(tree.start[-1]),) * 2) for _ in range(2))
+    for b in np.flatnonzero((tree.child == FREE) & ~independent.wheels):
+        s, k = flat.v_start[b], int(tree.start[b])
+        for out, w in ((W, independent.state.w), (W_rate, independent.wdot)):
+            out[k : k + 3, k : k + 3], out[k : k + 3, k + 3 : k + 6] = -skew(w[s + 3 : s + 6]), -skew(w[s : s + 3])
+    return W, W_rate
 
 
 def _independent_rates(independent: Independent, free: np.ndarray) -> list[int]:
@@ -80,7 +98,7 @@ def _independent_rates(independent: Independent, free: np.ndarray) -> list[int]:
 
     Those of joints come first, then rotations of bodies without a joint, then their translations.
     """
-    tree = tree_of(independent.mechanism)
+    tree = independent.tree
     rank = np.zeros(int(tree.start[-1]))
     for b in np.flatnonzero(tree.child == FREE):
         rank[tree.start[b] : tree.start[b] + 6] = np.repeat([-2.0, -1.0], 3)

@@ -274,6 +274,52 @@ def plot_energy_by_element(
     return finished(figure, axes, path)
 
 
+def plot_controller(
+    result: Result,
+    name: str,
+    path: str | Path | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot the commands, inputs and states of a controller over time, one pair of axes for each dimension.
+
+    Commands of a sampled controller are drawn as steps, exact where samples are stored times. References are drawn with
+    the inputs that they are compared with. `path`, `unit`, `units` as of `plot_measures`. Raises `ControllerError` when
+    there is no such controller, `UnitError` for a unit that nothing plotted has, `PictureError` when the file cannot be
+    written.
+    """
+    history, own = result.controller(name), result.mechanism.controller(name)
+    known = {key: column for key, column in history.inputs.items() if column.values.any()}
+    measured = [column.dimension for column in known.values() if column.dimension != "1"]
+    groups: dict[str, list[tuple[str, np.ndarray, bool]]] = {}
+    for key, (values, dimension) in history.commands.items():
+        groups.setdefault(dimension, []).append((key, values, own.sample_time is not None))
+    for key, (values, dimension) in known.items():
+        shared = measured[0] if dimension == "1" and len({*measured}) == 1 and "reference" in key else dimension
+        groups.setdefault(shared, []).append((key, values, False))
+    states = [(key, x.values, own.sample_time is not None) for key, x in history.states.items() if np.ptp(x.values)]
+    show = shown_units(units or result.mechanism.units, unit, "time", *groups)
+    panels = [
+        (show[dimension].label(dimension) if dimension != "1" else "value", show[dimension].factor, curves)
+        for dimension, curves in groups.items()
+    ]
+    panels += [("state", 1.0, states)] if states else []
+    figure, grid = plt.subplots(
+        len(panels), 1, figsize=(9, 1.2 + 2.4 * len(panels)), sharex=True, squeeze=False, layout="constrained"
+    )
+    axes = list(grid[:, 0])
+    for axis, (label, factor, curves) in zip(axes, panels, strict=True):
+        for (key, values, steps), colour in zip(curves, colours(len(curves)), strict=True):
+            style = {"ls": "--" if "reference" in key else "-", "drawstyle": "steps-post" if steps else "default"}
+            axis.plot(show["time"].factor * history.t, factor * values, color=colour, lw=1.4, label=key, **style)
+        axis.set_ylabel(label)
+        name_curves(axis)
+    axes[0].set_title(f"{result.mechanism.name}: controller {name}", fontsize=10, loc="left")
+    axes[-1].set_xlabel(show["time"].label("time"))
+    return finished(figure, axes, path)
+
+
 def plot_contact(
     contact: ContactMotion,
     path: str | Path | None = None,

@@ -33,6 +33,7 @@ from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.model import Model
 from fem.renamed import refuse_old_names
+from fem.shell import Shell
 from fem.split import split
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "PointMass",
     "RigidLink",
     "Section",
+    "Shell",
     "SlowSolverWarning",
     "SolverOptions",
     "Spring",

@@ -21,13 +21,18 @@ from fem.matrices import assembly
 from fem.matrices.beam_matrices import Beams, LineMass
 from fem.matrices.beam_surface import BeamSurface, beam_surface
 from fem.matrices.matrix_check import checked_free_matrices
+from fem.matrices.shell_matrices import Shells
+from fem.matrices.shell_surface import layers, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
 from fem.mesh.unread import Declared, Unread, materials_of_file, require_obeyed
 from fem.renamed import renamed
+from fem.shell import Shell
 from fem.shown import shown
+
+_MATERIALS = (Material, Beam, Shell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,15 @@ class _Assembly:
     @cached_property
     def beams(self) -> list[tuple[Beams, np.ndarray]]:
         return assembly.beam_groups(self.mesh, self.materials, self.material_of, self.dofs)
+
+    @cached_property
+    def shells(self) -> list[tuple[Shells, np.ndarray]]:
+        return assembly.shell_groups(self.mesh, self.materials, self.material_of, self.dofs)
+
+    @property
+    def turning(self) -> list[tuple[Beams | Shells, np.ndarray]]:
+        """Beams and shells, the cells whose nodes have rotations: their matrices have the same names."""
+        return [*self.beams, *self.shells]
 
     @cached_property
     def pattern(self) -> Pattern:
@@ -63,16 +77,16 @@ class _Assembly:
     @cached_property
     def mass_of_all(self) -> sp.csr_matrix:
         """Mass matrix over the dofs of all nodes."""
-        beams = [(b.mass(), dofs) for b, dofs in self.beams]
-        return assembly.with_turning_cells(self.solid_mass, beams, self.dofs.size_of_all)
+        turning = [(b.mass(), dofs) for b, dofs in self.turning]
+        return assembly.with_turning_cells(self.solid_mass, turning, self.dofs.size_of_all)
 
     @cached_property
     def stiffness_of_all(self) -> sp.csr_matrix:
         """Stiffness matrix over the dofs of all nodes."""
         solid = assembly.stiffness(self.mesh, self.pattern, self.materials, self.material_of)
         self._forget_pattern_after("solid_mass")
-        beams = [(b.stiffness(), dofs) for b, dofs in self.beams]
-        K = assembly.with_turning_cells(solid, beams, self.dofs.size_of_all)
+        turning = [(b.stiffness(), dofs) for b, dofs in self.turning]
+        K = assembly.with_turning_cells(solid, turning, self.dofs.size_of_all)
         return K if self.added is None else (K + self.added[1]).tocsr()
 
     @cached_property
@@ -126,7 +140,7 @@ class Model:
     - `solver`: options of the factorisations.
     - For a model made from matrices `mesh` is None and `materials` is empty.
 
-    Raises `MaterialError` when a material is not a `fem.Material` or `fem.Beam`.
+    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam` or `fem.Shell`.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -140,21 +154,23 @@ class Model:
     def __init__(
         self,
         mesh: Mesh,
-        material: Material | Beam | Mapping[str, Material | Beam] | None = None,
+        material: Material | Beam | Shell | Mapping[str, Material | Beam | Shell] | None = None,
         name: str | None = None,
     ) -> None:
         """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one); a
-        `fem.Beam` (material and section) for line cells. Default: the materials that the file of the mesh gives to its
+        `fem.Beam` (material and section) for line cells, a `fem.Shell` (material and thickness) for triangles and
+        quadrilaterals. Default: the materials that the file of the mesh gives to its
         cells (`mesh.declared`).
 
         Raises MaterialError for cells without a material or with two. Issues a UnitWarning when modulus, density and
         size do not belong to one system of units. The matrices are assembled on first use.
         """
         by_set: Mapping[str, Any] = material if isinstance(material, Mapping) else {"": material}
-        wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, Material | Beam)]
+        wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, _MATERIALS)]
         if wrong:
             raise MaterialError(
-                f"Model of mesh {mesh.name!r}: expected fem.Material or fem.Beam records; found {', '.join(wrong)}."
+                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam or fem.Shell records; found "
+                f"{', '.join(wrong)}."
             )
         if material is None:
             by_set, material_of = materials_of_file(mesh)
@@ -164,7 +180,7 @@ class Model:
             material_of = np.zeros(mesh.cell_count, dtype=int)
         materials = tuple(by_set.values())
         for m in materials:
-            hint = check_units(m.material if isinstance(m, Beam) else m, mesh.size)
+            hint = check_units(m if isinstance(m, Material) else m.material, mesh.size)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)
         self._set(
@@ -224,7 +240,7 @@ class Model:
         for declared in source.mesh.declared:
             for number in np.unique(source.material_of[declared.cells]):
                 given = source.materials[number]
-                reason = declared.contradiction(given.material if isinstance(given, Beam) else given)
+                reason = declared.contradiction(given)
                 reason = reason or declared.told_apart(first.setdefault(int(number), declared))
                 if reason is not None:
                     found.append(replace(declared.source, text=reason))
@@ -260,12 +276,25 @@ class Model:
         return self._matrices.solid_mass
 
     def line_masses(self, fields: Float[np.ndarray, "ndof k"]) -> list[LineMass]:
-        """The mass of the beams at their Gauss points, with `fields` there: a record for each beam."""
+        """The mass of beams and shells at points, with `fields` there: a record for each group of cells."""
         source = self._matrices
         if not isinstance(source, _Assembly):
             return []
         u = self.dof_map.expand(fields)
-        return [b.line_mass(dofs, u) for b, dofs in source.beams]
+        return [b.line_mass(dofs, u) for b, dofs in source.turning]
+
+    def second_moments(
+        self, fields: Float[np.ndarray, "ndof m"]
+    ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
+        """Integrals over the mass of shells of the second-order motion `p_ij` of their directors for pairs of `fields`,
+        and of `X_a (p_ij)_b`."""
+        m = fields.shape[1]
+        first, moments = np.zeros((3, m, m)), np.zeros((3, 3, m, m))
+        source = self._matrices
+        for cells, dofs in source.turning if isinstance(source, _Assembly) else []:
+            a, b = cells.second_moments(dofs, self.dof_map.expand(fields))
+            first, moments = first + a, moments + b
+        return first, moments
 
     def moment_loads(self) -> Float[np.ndarray, "ndof 9"]:
         """Forces of the accelerations `X_a e_b` (column 3 a + b), X from the origin of the mesh; their work on u is the
@@ -278,8 +307,8 @@ class Model:
         field = np.einsum("na,bc->ncab", self.points, np.eye(3)).reshape(3 * n, 9)
         loads = np.vstack([self.solid_mass @ field, np.zeros((size - 3 * n, 9))])
         source = self._matrices
-        for beams, dofs in source.beams if isinstance(source, _Assembly) else []:
-            loads += beams.moment_loads(dofs, size)
+        for cells, dofs in source.turning if isinstance(source, _Assembly) else []:
+            loads += cells.moment_loads(dofs, size)
         return loads
 
     @property
@@ -396,14 +425,14 @@ class Model:
         change for a St. Venant-Kirchhoff material (see `fem.matrices.geometric_stiffness`). Cost: about that of
         assembling K.
 
-        Raises `MatrixError` when the initial-displacement part is requested for beams or a part with constraints, which
-        do not have it.
+        Raises `MatrixError` when the initial-displacement part is requested for beams, shells or a part with
+        constraints, which do not have it.
         """
         source, dof_map = self.elements, self.dof_map
         whole = dof_map.expand(u)
-        if initial_displacement and (source.beams or dof_map.T is not None):
+        if initial_displacement and (source.turning or dof_map.T is not None):
             raise MatrixError(
-                f"Model {self.name!r}: beams and parts with constraints have the stress part of the "
+                f"Model {self.name!r}: beams, shells and parts with constraints have the stress part of the "
                 "geometric stiffness only."
             )
         solid = assembly.geometric_stiffness(
@@ -414,14 +443,14 @@ class Model:
             whole[: 3 * dof_map.nodes].reshape(-1, 3),
             initial_displacement,
         )
-        beams = [(b.geometric_stiffness(whole[dofs]), dofs) for b, dofs in source.beams]
-        K = dof_map.condense(assembly.with_turning_cells(solid, beams, dof_map.size_of_all))
+        turning = [(b.geometric_stiffness(whole[dofs]), dofs) for b, dofs in source.turning]
+        K = dof_map.condense(assembly.with_turning_cells(solid, turning, dof_map.size_of_all))
         if dof_map.T is None:
             return K
         references = np.unique(np.asarray(dof_map.link_references, dtype=np.int64))
-        turning = (dof_map.T.tocsr()[dof_map.rotations(references).ravel()]).T.tocsr()
+        rows = (dof_map.T.tocsr()[dof_map.rotations(references).ravel()]).T.tocsr()
         forces = dof_map.link_moments(source.stiffness_of_all @ whole, references)
-        return sp.csr_matrix(K + turning @ sp.block_diag([np.zeros((0, 0)), *forces], format="csr") @ turning.T)
+        return sp.csr_matrix(K + rows @ sp.block_diag([np.zeros((0, 0)), *forces], format="csr") @ rows.T)
 
     def projected_geometric_stiffness(
         self, U: Float[np.ndarray, "ndof p"], V: Float[np.ndarray, "ndof m"]
@@ -450,11 +479,8 @@ class Model:
             u[:n].reshape(-1, 3, u.shape[1]),
             v[:n].reshape(-1, 3, v.shape[1]),
         )
-        for beams, dofs in source.beams:
-            for k in range(u.shape[1]):
-                total[k] += np.einsum(
-                    "eai,eab,ebj->ij", v[dofs], beams.geometric_stiffness(u[dofs, k]), v[dofs], optimize=True
-                )
+        for cells, dofs in source.turning:
+            total += cells.projected_geometric_stiffness(u[dofs], v[dofs])
         return total
 
     def _link_work(self, U: np.ndarray, V: np.ndarray, loads: np.ndarray | None) -> np.ndarray | float:
@@ -477,11 +503,8 @@ class Model:
         loads[:n] = assembly.quadratic_strain_loads(
             source.mesh, source.materials, source.material_of, v[:n].reshape(-1, 3, v.shape[1]), pairs
         ).reshape(n, -1)
-        for beams, dofs in source.beams:
-            for a, unit in enumerate(np.eye(12)):
-                K = beams.geometric_stiffness(np.broadcast_to(unit, dofs.shape))
-                KV = np.einsum("eab,ebp->eap", K, v[dofs][..., pairs[:, 1]])
-                np.add.at(loads, dofs[:, a], np.einsum("eap,eap->ep", v[dofs][..., pairs[:, 0]], KV))
+        for cells, dofs in source.turning:
+            np.add.at(loads, dofs, cells.quadratic_strain_loads(v[dofs], pairs))
         if self.dof_map.T is not None:
             loads += self.stiffness_of_all @ self.dof_map.link_motion(V, pairs)
         return self.dof_map.gather(loads)
@@ -490,17 +513,19 @@ class Model:
         """Iterate over batches of places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of the
         displacement fields `U` (ndof, k).
 
-        The places are the quadrature points of solid cells and the fibres of beams.
+        The places are the quadrature points of solid cells, the fibres of beams, and the centres of shell cells at the
+        bottom and the top.
         """
         source, u = self.elements, self.dof_map.expand(U)
         yield from assembly.gradients(source.mesh, source.materials, source.material_of, self.displacements(U))
-        for beams, dofs in source.beams:
-            yield beams.gradients(u[dofs])
+        for cells, dofs in source.turning:
+            yield cells.gradients(u[dofs])
 
     def stresses(self, U: Float[np.ndarray, "ndof k"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`.
 
-        The places are the nodes of the skin of solids, then the fibres of beams, whose node is -1.
+        The places are the nodes of the skin of solids, then the fibres of beams and the bottom, middle and top of
+        shells at their nodes, whose node is -1.
         """
         source, u = self.elements, self.dof_map.expand(U)
         mesh = source.mesh
@@ -510,16 +535,21 @@ class Model:
         for beams, dofs in source.beams:
             x, stress = fibre_stresses(beams, u[dofs])
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
+        for shells, dofs in source.shells:
+            x, _, stress, _ = layers(shells, u[dofs], (-1.0, 0.0, 1.0))
+            found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
         return np.concatenate(owners), np.concatenate(places), np.concatenate(found)
 
     def beam_surfaces(self, U: Float[np.ndarray, "ndof k"]) -> list[BeamSurface]:
-        """The surfaces of the beams, with the displacements and stresses of the fields `U` there: a record for each
-        kind of beam."""
+        """The surfaces of beams and shells, with the displacements and stresses of the fields `U` there: a record for
+        each group of cells."""
         source, u = self.elements, self.dof_map.expand(U)
         found = []
         for beams, dofs in source.beams:
             nodes = dofs[:, [0, 6]] // 3
             found.append(beam_surface(beams, source.mesh.points[nodes], nodes, u[dofs]))
+        for shells, dofs in source.shells:
+            found.append(shell_surface(shells, dofs[:, ::6] // 3, u[dofs]))
         return found
 
     @property

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from fem.elements import LINE, element
+from fem.elements import ELEMENTS, LINE, SHELLS, element
 from fem.errors import MeshError
 from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.constraints import renumbered
@@ -103,8 +103,8 @@ def check_mesh(mesh: Mesh) -> MeshReport:
     for block in mesh.cells:
         if not len(block):
             continue
-        if block.kind == LINE:
-            findings += _lengths(mesh, block, first)
+        if block.kind not in ELEMENTS:
+            findings += _lengths(mesh, block, first) if block.kind == LINE else _areas(mesh, block, first)
             first += len(block)
             continue
         quality, volumes = scaled_jacobian(element(block.kind), mesh.points[block.connectivity])
@@ -113,7 +113,7 @@ def check_mesh(mesh: Mesh) -> MeshReport:
         volume += float(volumes.sum())
         lowest = min(lowest, float(quality.min()))
         first += len(block)
-    findings += _duplicates(mesh) + _parts(mesh) + _unused(mesh)
+    findings += _turned_over(mesh) + _duplicates(mesh) + _parts(mesh) + _unused(mesh)
     return MeshReport(mesh.name, tuple(findings), _summary(mesh, volume), lowest, _advice(mesh))
 
 
@@ -167,6 +167,40 @@ def _lengths(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
     if not len(bad):
         return []
     return [Finding(ERROR, f"{len(bad)} line cells have no length; the first is cell {first + bad[0]}. Remove them.")]
+
+
+def _areas(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
+    x = mesh.points[block.connectivity]
+    corner = np.cross(np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x)
+    area = (corner * corner.sum(axis=1, keepdims=True)).sum(axis=2).min(axis=1)
+    bad = np.flatnonzero(area <= COINCIDENT * np.ptp(x, axis=1).max(axis=1) ** 4)
+    if not len(bad):
+        return []
+    text = f"{len(bad)} {block.kind} cells are collapsed or folded over; the first is cell {first + bad[0]}."
+    return [Finding(ERROR, text + " Check the order of their nodes, or remove them.")]
+
+
+def _turned_over(mesh: Mesh) -> list[Finding]:
+    """Neighbouring shell cells with opposite normals."""
+    ends = [
+        b.connectivity[:, [k, (k + 1) % b.connectivity.shape[1]]]
+        for b in mesh.cells
+        if b.kind in SHELLS
+        for k in range(b.connectivity.shape[1])
+    ]
+    if not ends:
+        return []
+    edges, count = np.unique(np.concatenate(ends), axis=0, return_counts=True)
+    _, meeting = np.unique(np.sort(np.concatenate(ends), axis=1), axis=0, return_counts=True)
+    wrong = edges[count > 1]
+    if not len(wrong) or (meeting > 2).any():  # where three shells meet, they have no common side
+        return []
+    text = (
+        f"neighbouring shell cells have opposite normals at {len(wrong)} edges (first: nodes "
+        f"{mesh.node_label(int(wrong[0, 0]))}, {mesh.node_label(int(wrong[0, 1]))}): top and bottom change sides "
+        "there, and an offset its direction. Reorder their nodes."
+    )
+    return [Finding(WARNING, text)]
 
 
 def _mid_sides(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
@@ -280,7 +314,7 @@ def fix_orientation(mesh: Mesh) -> Mesh:
     blocks, first = [], 0
     faces = {key: members.copy() for key, members in mesh.face_sets.items()}
     for block in mesh.cells:
-        if block.kind == LINE:
+        if block.kind not in ELEMENTS:
             blocks.append(block)
             first += len(block)
             continue

@@ -9,9 +9,10 @@ from typing import Any, SupportsIndex
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.elements import LINE, element
+from fem.elements import ELEMENTS, LINE, SHELLS, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.constraints import Constraint, turning_nodes
+from fem.mesh.directors import Directors, directors
 from fem.mesh.unread import Declared, Unread, listed
 from fem.renamed import renamed
 from fem.shown import shown
@@ -44,7 +45,7 @@ class CellBlock:
 @renamed(notes="warnings")
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """A mesh of solid cells, and of line cells for beams. Units are the user's.
+    """A mesh of solid cells, of triangles and quadrilaterals for shells, and of lines for beams. Units are the user's.
 
     - `points` (n, 3); `cells`: blocks, whose cells are numbered through all blocks in order.
     - `node_sets`: name -> node numbers; `cell_sets`: name -> cell numbers; `face_sets`: name -> (nf, 2) of (cell, face
@@ -259,8 +260,8 @@ class Mesh:
 
     @cached_property
     def skin_nodes(self) -> Int[np.ndarray, " k"]:
-        """Sorted node numbers of the skin and of line cells."""
-        return np.union1d(self.nodes_of_faces(self.boundary_faces), self.line_nodes)
+        """Sorted node numbers of the skin, of shells and of line cells."""
+        return np.unique(np.concatenate([self.nodes_of_faces(self.boundary_faces), self.shell_nodes, self.line_nodes]))
 
     @cached_property
     def line_nodes(self) -> Int[np.ndarray, " k"]:
@@ -269,9 +270,21 @@ class Mesh:
         return np.unique(np.concatenate(lines)) if lines else np.zeros(0, dtype=np.int64)
 
     @cached_property
+    def shell_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of the cells of shells."""
+        cells = [block.connectivity.ravel() for block in self.cells if block.kind in SHELLS]
+        return np.unique(np.concatenate(cells)) if cells else np.zeros(0, dtype=np.int64)
+
+    @cached_property
     def rotation_nodes(self) -> Int[np.ndarray, " k"]:
-        """Sorted numbers of the nodes that have rotations: those of line cells, and those that constraints turn."""
-        return np.union1d(self.line_nodes, turning_nodes(self.constraints))
+        """Sorted numbers of the nodes that have rotations: those of line cells and of shells, and those that
+        constraints turn."""
+        return np.unique(np.concatenate([self.line_nodes, self.shell_nodes, turning_nodes(self.constraints)]))
+
+    @cached_property
+    def directors(self) -> Directors:
+        """The directors of the shells, by their blocks."""
+        return directors(self.points, [block.connectivity for block in self.cells if block.kind in SHELLS])
 
     @cached_property
     def linked_nodes(self) -> Int[np.ndarray, " k"]:
@@ -286,7 +299,7 @@ class Mesh:
     @property
     def solids(self) -> tuple[CellBlock, ...]:
         """The blocks of solid cells."""
-        return tuple(block for block in self.cells if block.kind != LINE)
+        return tuple(block for block in self.cells if block.kind in ELEMENTS)
 
     @property
     def kinds(self) -> dict[str, int]:

@@ -9,9 +9,11 @@ from flexmb.errors import LawError
 from flexmb.mechanism.control.law import BoundController, ControlLaw, finite
 
 INPUTS = ("measured", "reference", "feedforward")
-PARAMETERS = ("kp", "ki", "kd", "filter", "lower", "upper", "tracking_time", "of_error", "period")
+PARAMETERS = ("kp", "ki", "kd", "filter", "lower", "upper", "tracking_time", "of_error", "period", "band")
 UNLIMITED = 1e300
 """Bound of commands that are not limited."""
+BAND = 1e-3
+"""Range beyond a limit, relative to the limits, in which a continuous controller stops its integral."""
 
 
 def _continuous(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
@@ -39,7 +41,7 @@ def _continuous(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any
     if tracking_time > 0.0:
         rates[0] += (command - wanted) / tracking_time
     elif tracking_time < 0.0 and (command - wanted) * ki * error < 0.0:
-        rates[0] = 0.0
+        rates[0] *= max(0.0, 1.0 - abs(wanted - command) / parameters[9])
 
 
 def _sampled(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
@@ -122,8 +124,9 @@ def pid(
     - `lower`, `upper`: limits of the command.
     - `anti_windup`: "back-calculation" adds `(command - unlimited command) / tracking_time` to `I'` (by
       default `kp / ki`; Astrom and Hagglund, PID Controllers (1995), section 3.5); "clamping" stops `I` while the
-      command is at a limit and the error drives it farther; None lets it wind up. Limits and clamping are kinks of the
-      command: steps that contain one are of lower order.
+      command is at a limit and the error drives it farther (continuous controllers stop it gradually, while the
+      unlimited command is up to `BAND` of its limits beyond one); None lets it wind up. Limits and clamping are kinks:
+      steps that contain one are of lower order.
     - `sample_time`: the controller is sampled, with the backward Euler method for `I` and `D`.
     - `initial`: the integral part at the start.
 
@@ -155,6 +158,7 @@ def pid(
         "upper": min(high, UNLIMITED),
         "tracking_time": tracking,
         "of_error": float(derivative_of == "error"),
+        "band": BAND * (sum(abs(x) for x in (low, high) if math.isfinite(x)) or 1.0),
     }
     named = dict(zip(PARAMETERS, gains, strict=False)) | numbers
     law = PID_SAMPLED if sample_time is not None else PID_WITH_RATE if kd and not filter else PID

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from flexmb.kernels.base import algebra, exponential
 from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
 from flexmb.kernels.base.library import called
-from flexmb.kernels.contact import cone
+from flexmb.kernels.contact import cone, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.equations import (
     articulated,
@@ -147,6 +147,7 @@ joint_exponential_rates = _entry(articulated.joint_exponential_rates, "Tree d1 d
 
 # contacts
 solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
+shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")
 
 # steps
 advance = _entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")

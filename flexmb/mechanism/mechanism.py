@@ -190,12 +190,13 @@ class Mechanism:
 
         unit = "length/time^2" if self.units is None else unit_of("acceleration", self.units)
         joints = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in self.joints) or "none"
+        own = f"\n  controllers: {named(c.name for c in self.controllers)}" if self.controllers else ""
         bodies = [f"{b.name!r} ({b.modes} elastic coordinates)" if b.modes else repr(b.name) for b in self.bodies]
         return (
             f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, "
             f"{self.joint_rows} joint equations\n  bodies: {', '.join(bodies)}\n  joints: {joints}\n"
             f"  force elements: {named(self.force_elements)}\n  loads: {named(load.name for load in self.loads)}\n"
-            f"  gravity {self.gravity} ({unit})"
+            f"  gravity {self.gravity} ({unit}){own}"
         )
 
     def __getstate__(self) -> dict[str, Any]:

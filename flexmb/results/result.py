@@ -22,6 +22,7 @@ from flexmb.mechanism.joints import turns
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State, Topology
 from flexmb.results.attitude import attitude_as
+from flexmb.results.elements.contact import ContactMotion, contact_motion
 from flexmb.results.elements.control import ControllerHistory, controller_history, signal_column
 from flexmb.results.elements.energy import EnergyByElement, energy_by_element
 from flexmb.results.elements.forces import element_force, power_of, row_effort
@@ -348,6 +349,13 @@ class Result:
         when there is nothing of this name, `LawError` when a law fails.
         """
         return power_of(self, self.multipliers, element)
+
+    def contact(self, name: str) -> ContactMotion:
+        """Gap, force, slip and wear power of a contact over time.
+
+        Raises `MechanismError` when there is none of this name, `LawError` when a law fails.
+        """
+        return contact_motion(self, name)
 
     def energy_by_element(self) -> EnergyByElement:
         """What every spring, damper, motor, load, driver and flexible body stores, dissipates and does.

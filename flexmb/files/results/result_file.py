@@ -18,6 +18,7 @@ from flexmb.files.storage.sound import require_numbers, require_sound_mechanism,
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
+from flexmb.mechanism.contacts.element import CONTACT_LAWS
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
 from flexmb.mechanism.state import State, Topology
@@ -28,6 +29,7 @@ from flexmb.results.result import EventRecord, Result, Statistics, followed_angl
 from flexmb.units import require_units
 
 _STORED = " (stored values)"
+_LAWS = {**LIBRARY, **CONTACT_LAWS}
 
 
 ROUNDED = 1e-12
@@ -192,7 +194,7 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
     return {
         "name": force.name,
         "law": law.name,
-        "library": next((name for name, known in LIBRARY.items() if known is law), ""),
+        "library": next((name for name, known in _LAWS.items() if known is law), ""),
         "states": list(law.states),
         "parameters": list(law.parameters),
         "values": np.array(force.parameters),
@@ -213,7 +215,7 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
     require_numbers(answers := tree["answers"], (len(t), 7), f"the forces of {tree['name']!r}", finite=False)
     require_numbers(answers[:, :6], (len(t), 6), f"the forces of {tree['name']!r}")
     require_numbers(seen := tree["seen"], (len(t), 18), f"the relative motion of {tree['name']!r}")
-    law = LIBRARY.get(str(tree.get("library", "")))
+    law = _LAWS.get(str(tree.get("library", "")))
     if law is None or (law.states, law.parameters) != (states, parameters):
         law = FrameLaw(
             _stored_answers(t, seen, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"])

@@ -1,1 +1,2 @@
-"""What `System` is made of: one file for bodies and places, joints, rolling, relations, and force elements each."""
+"""What `System` is made of: one file for bodies and places, joints, rolling, relations, force elements,
+contacts and controllers each."""

@@ -152,6 +152,9 @@ class WithForces(WithRelations):
                 f"{type(law).__name__}."
             )
         pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Force {name!r}, axis")))
+        self._frame_force(name, pair, law)
+
+    def _frame_force(self, name: str, pair: tuple[int, int], law: BoundLaw) -> None:
         self._forces[name] = [Row(kind, pair, (i, 0)) for kind in (TRANSLATION, SPIN) for i in range(3)]
         self._frame_forces.append(FrameForce(name, FrameLawCall(law.law, name), law.parameters, law.initial))
 

@@ -12,6 +12,7 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import CoarseOutputWarning, MechanismError
 from flexmb.kernels.base.data import DISTANCE
+from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.mechanism import FrameForce, Mechanism
 from flexmb.results.elements.control import command_over, is_held
 from flexmb.results.elements.forces import driver_power, load_power, row_effort
@@ -31,8 +32,7 @@ class ElementEnergy:
     """What one element stores, dissipates and does, all (nt,).
 
     - `name`, `kind`: "spring", "bushing", "joint force" (joint springs and motors), "friction", "actuator" (commands of
-      controllers), "frame force", "load",
-      "driver" or "body".
+      controllers), "frame force", "contact", "load", "driver" or "body".
     - `stored`: the energy of its springs, that which its law between frames tells, or the strain energy of a body.
     - `heat_power`: dissipated by its dampers or friction, or by a law between frames that tells its stored energy
       (negative where such a law supplies energy); `work_power`: delivered by its function of time, its law, a load or
@@ -181,11 +181,12 @@ def _of_frame_force(motion: Motion, force: FrameForce) -> ElementEnergy:
     seen, answers, times = relative_motion(motion, force), frame_answers(motion, force), np.asarray(motion.t)
     given, none = (answers[:, :6] * seen[:, 12:]).sum(axis=1), np.zeros(len(times))
     stored = answers[:, 6]
+    kind = "contact" if is_contact(force) else "frame force"
     if np.isnan(stored).any():
-        return _made(motion, force.name, "frame force", none, none, given)
+        return _made(motion, force.name, kind, none, none, given)
     heat = _integral(times, -given) - (stored - stored[0])
     rate = scipy.interpolate.PchipInterpolator(times, stored).derivative()(times) if len(times) > 1 else none
-    return ElementEnergy(force.name, "frame force", stored, -given - rate, none, heat, none)
+    return ElementEnergy(force.name, kind, stored, -given - rate, none, heat, none)
 
 
 def _kind(mechanism: Mechanism, rows: Sequence[int]) -> str:

@@ -46,7 +46,8 @@ class EigenvalueLoci:
     - `eigenvalues` (n, k): per unit of time; each column follows one vibration by its shape.
     - `seen` (n, k): frequencies as seen from the ground, in cycles per unit of time; NaN where only those in the axes
       of the bodies are known.
-    - `growth` (n,): growth rate of the least stable of all motions, including those that are not followed.
+    - `growth` (n,): growth rate of the least stable of all motions, including those that are not followed. Motions of
+      ignorable coordinates (`Vibration.ignorable`) are left out everywhere.
     - `stable` (n,): whether no motion grows by more than the error of its eigenvalue.
     - `units`: the names of the units of the model; `dimension`: what the parameter is where that is known ("time", or
       "angular velocity" where a body turns at this speed, in radians per unit of time). Both are for plots.
@@ -184,6 +185,7 @@ def _branches(
     for k, (value, linear) in enumerate(cases):
         weight = compiled(linear.mechanism).weight[:, None]
         found, units = linear.modes(), linear.mechanism.units
+        found = found.of(~found.ignorable)
         growth.append(found.eigenvalues.real.max(initial=-np.inf))
         stable.append(found.stable)
         if before is None:

@@ -240,7 +240,7 @@ class Model:
         for declared in source.mesh.declared:
             for number in np.unique(source.material_of[declared.cells]):
                 given = source.materials[number]
-                reason = declared.contradiction(given if isinstance(given, Material) else given.material)
+                reason = declared.contradiction(given)
                 reason = reason or declared.told_apart(first.setdefault(int(number), declared))
                 if reason is not None:
                     found.append(replace(declared.source, text=reason))

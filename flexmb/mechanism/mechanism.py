@@ -381,8 +381,8 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
         raise MechanismError(
             f"{what} does not include the states of force elements, and {', '.join(map(repr, named))} of "
             f"{mechanism.name!r} have states ({', '.join(dict.fromkeys(_state_names(mechanism)))}). "
-            "simulate(method='generalised-alpha') integrates them; for this analysis replace them by elements without "
-            "states."
+            "All methods of simulate but energy-momentum integrate them; for this analysis replace them by elements "
+            "without states."
         )
 
 
@@ -439,7 +439,7 @@ def refuse_state_updates(mechanism: Mechanism, method: str) -> None:
     if named := [f.name for f in mechanism.frame_forces if f.initial and f.call.law.updates]:
         raise MechanismError(
             f"The laws of {', '.join(map(repr, named))} of {mechanism.name!r} return the states at the end of a step, "
-            f"and the stages of the method {method!r} need their rates. Use method='generalised-alpha'."
+            f"and the method {method!r} needs their rates. Use method='generalised-alpha'."
         )
 
 

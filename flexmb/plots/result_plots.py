@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from flexmb.analyses.compare import Comparison
 from flexmb.errors import PictureError
 from flexmb.plots.axes import BLUE, COLOURS, GREEN, GREY, INK, ORANGE, Plot, colours, finished, name_curves
+from flexmb.results.elements.contact import ContactMotion
 from flexmb.results.elements.energy import EnergyByElement
 from flexmb.results.joint_motion import joint_dofs
 from flexmb.results.result import Result
@@ -315,5 +316,36 @@ def plot_controller(
         axis.set_ylabel(label)
         name_curves(axis)
     axes[0].set_title(f"{result.mechanism.name}: controller {name}", fontsize=10, loc="left")
+    axes[-1].set_xlabel(show["time"].label("time"))
+    return finished(figure, axes, path)
+
+
+def plot_contact(
+    contact: ContactMotion,
+    path: str | Path | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot gap, forces and slip of a contact over time, one pair of axes each; the figure and its axes.
+
+    `path`, `unit`, `units` as of `plot_measures`, for time, length, force and velocity. Raises `PictureError` when the
+    file cannot be written, and `UnitError` for other units.
+    """
+    table, parts = contact.columns(), (("gap",), ("normal force", "friction force"), ("slip",))
+    show = shown_units(units, unit, "time", *(table[names[0]].dimension for names in parts))
+    figure, grid = plt.subplots(len(parts), 1, figsize=(9, 7.2), sharex=True, squeeze=False, layout="constrained")
+    axes = list(grid[:, 0])
+    for axis, names in zip(axes, parts, strict=True):
+        shown = show[table[names[0]].dimension]
+        for name, colour in zip(names, COLOURS, strict=False):
+            axis.plot(
+                show["time"].factor * contact.t, shown.factor * table[name].values, lw=1.4, color=colour, label=name
+            )
+        axis.set_ylabel(shown.label(names[0].rpartition(" ")[2]))
+        if len(names) > 1:
+            name_curves(axis)
+    axes[0].axhline(0.0, color=GREY, lw=0.8)
+    axes[0].set_title(f"contact {contact.name!r}", fontsize=9, loc="left")
     axes[-1].set_xlabel(show["time"].label("time"))
     return finished(figure, axes, path)

@@ -89,6 +89,14 @@ ELEMENTS: dict[str, dict[str, str]] = {
     "stretch-rate": {"rotation": "angular velocity", "translation": "velocity", "length": "velocity"},
 }
 """Methods of a result for the coordinates of force elements, and what they measure."""
+CONTACTS = {
+    "gap": ("gap", "length"),
+    "normal-force": ("normal_force", "force"),
+    "friction-force": ("friction_force", "force"),
+    "slip": ("slip", "velocity"),
+    "wear-power": ("wear_power", "power"),
+}
+"""Parts of `ContactMotion`, and what they measure."""
 CONTROLLERS = ("command", "input", "state")
 """Parts of controllers."""
 FORM = (
@@ -97,7 +105,8 @@ FORM = (
     "(a marker), force or moment (a joint, a force element or a load), mass-centre, momentum, angular-momentum (a "
     "body, or * for the whole mechanism; BODY@MARKER or BODY@x,y,z: about that point instead of the mass centre); "
     "KIND:JOINT or KIND:JOINT:DOF with KIND coordinate, rate or joint-acceleration; KIND:ELEMENT or KIND:ELEMENT:DOF "
-    "with KIND effort, stretch or stretch-rate (a force element); power:NAME (a force element, a load or a driven "
+    "with KIND effort, stretch or stretch-rate (a force element); KIND:CONTACT with KIND gap, normal-force, "
+    "friction-force, slip or wear-power; power:NAME (a force element, a load or a driven "
     "joint); elastic:BODY:NUMBER or elastic-rate:BODY:NUMBER (an elastic coordinate, from 1); command:CONTROLLER:NAME, "
     "input:CONTROLLER:NAME or state:CONTROLLER:NAME; or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, "
     "z), rotation-vector (x, y, z) or a sequence such as ZYX (1, 2, 3)"
@@ -126,6 +135,9 @@ def _read(text: str) -> Callable[[Any], Column]:
         return _coordinate(kind, *rest.partition(":")[::2])
     if kind in ELEMENTS and rest:
         return _element(kind, *rest.partition(":")[::2])
+    if kind in CONTACTS and rest:
+        part, dimension = CONTACTS[kind]
+        return lambda result: Column(getattr(result.contact(rest), part), dimension)
     if kind in CONTROLLERS and rest:
         controller, _, part = rest.rpartition(":")
         return lambda result: result.controller_signal(kind, controller, part)
@@ -143,7 +155,17 @@ def _read(text: str) -> Callable[[Any], Column]:
             unknown_name(
                 "measure",
                 kind,
-                [*VECTORS, *SCALARS, *ELEMENTS, *CONTROLLERS, "elastic", "elastic-rate", "power", "attitude"],
+                [
+                    *VECTORS,
+                    *SCALARS,
+                    *ELEMENTS,
+                    *CONTACTS,
+                    *CONTROLLERS,
+                    "elastic",
+                    "elastic-rate",
+                    "power",
+                    "attitude",
+                ],
             )
         )
     if axis not in ("x", "y", "z", "size"):

@@ -200,12 +200,12 @@ def _shape(keys: Any, folder: Path, name: str) -> Shape:
 def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     """The flexible body of a mesh file with the modification time `changed_at`; `text`: all its keys, as JSON."""
     keys = schema.FlexibleBody.model_validate_json(text)
-    mesh = fem.read_mesh(path, ignore=keys.ignore)
-    material = (
-        {k: _material(m) for k, m in keys.material.items()}
-        if isinstance(keys.material, dict)
-        else _material(keys.material)
-    )
+    mesh = fem.read_mesh(path, ignore=keys.ignore, shells=keys.shells)
+    material: Any = None  # "file": that of the file
+    if isinstance(keys.material, dict):
+        material = {k: _material(m) for k, m in keys.material.items()}
+    elif keys.material != "file":
+        material = _material(keys.material)
     interfaces = {
         key: from_text(spec) if isinstance(spec, str) else fem.Interface(from_text(spec.set), spec.kind, spec.point)
         for key, spec in keys.interfaces.items()
@@ -237,9 +237,10 @@ def _mesh_path(text: str, folder: Path) -> Path:
         raise MechanismError(str(error)) from None
 
 
-def _material(keys: str | schema.MaterialKeys | None) -> fem.Material:
+def _material(keys: str | schema.MaterialKeys | None) -> fem.Material | fem.Shell:
     if isinstance(keys, schema.MaterialKeys):
-        return fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
+        made = fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
+        return made if keys.thickness is None else fem.Shell(made, keys.thickness, keys.offset)
     name, _, units = str(keys).partition(":")
     makers = {"steel": fem.Material.steel, "aluminium": fem.Material.aluminium}
     if name not in makers:

@@ -22,11 +22,19 @@ from reduction.registry import METHODS
 
 
 class MaterialKeys(Keys):
-    """An isotropic material."""
+    """An isotropic material, of a shell where it has a thickness."""
 
     youngs_modulus: Positive
     poissons_ratio: float
     density: Positive
+    thickness: Positive | None = None
+    offset: float = 0.0
+
+    @model_validator(mode="after")
+    def _offset_of_a_shell(self) -> Self:
+        if self.offset and self.thickness is None:
+            raise refusal(f"offset = {self.offset} is that of a shell, and its thickness is missing")
+        return self
 
 
 def _sort_of_material(value: Any) -> str:
@@ -216,6 +224,7 @@ class FlexibleBody(_Body):
     file: str | None = None
     mesh: str | None = None
     ignore: list[str] = Field([])
+    shells: list[str] | Literal["all"] | None = None
     material: Materials | None = None
     interfaces: dict[str, Interface] = Field({})
     reduction: ReductionKeys = ReductionKeys()

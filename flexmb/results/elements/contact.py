@@ -86,6 +86,19 @@ def contacts_of(mechanism: Mechanism) -> list[str]:
     return [force.name for force in mechanism.frame_forces if is_contact(force)]
 
 
+def one_of(mechanism: Mechanism, name: str | None, *, single: bool = False) -> list[str]:
+    """The contact `name`, or all; with `single`, there must be one only.
+
+    Raises `MechanismError` when there is none of this name, or several and none is named.
+    """
+    names = contacts_of(mechanism)
+    if (name is not None and name not in names) or not names:
+        raise MechanismError(unknown_name("contact", name or "", names))
+    if name is None and single and len(names) > 1:
+        raise MechanismError(f"There are several contacts; name one of: {', '.join(map(repr, names))}.")
+    return names if name is None else [name]
+
+
 def contact_motion(motion: Motion, name: str) -> ContactMotion:
     """What the contact `name` does over a motion. Raises `MechanismError` when there is none of this name."""
     mechanism = motion.mechanism

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
+from typer.testing import CliRunner
 
 import flexmb
+from flexmb.cli.main import app
 from flexmb.contact import (
     FACTORS,
     Bore,
@@ -246,6 +248,28 @@ def test_a_result_file_keeps_the_contact(tmp_path):
         np.testing.assert_array_equal(again.contact("floor").gap, result.contact("floor").gap)
         moved = flexmb.simulate(again.mechanism, 3.0, step=1e-2)
         np.testing.assert_array_equal(moved.q, result.q)
+
+
+def test_measures_a_plot_and_a_verb_tell_of_contacts(tmp_path, monkeypatch):
+    result = flexmb.simulate(falling(power_law(1.0, restitution=0.5, speed=1.0)), 3.0, step=1e-2)
+    touch = result.contact("floor")
+    table = result.columns(
+        ["gap:floor", "normal-force:floor", "friction-force:floor", "slip:floor", "wear-power:floor"]
+    )
+    np.testing.assert_array_equal(table["gap:floor"].values, touch.gap)
+    assert table["wear-power:floor"].dimension == "power"
+    assert "contact 'floor': closed at" in str(touch)
+    with pytest.raises(MechanismError, match="contact named 'flor'"):
+        result.contact("flor")
+    monkeypatch.chdir(tmp_path)
+    flexmb.files.save_result(result, "bounce.h5")
+    done = CliRunner().invoke(app, ["contact", "bounce.h5", "--plot", "c.png", "--table", "c.csv"])
+    assert done.exit_code == 0, done.output
+    assert "closed at" in done.output
+    assert (tmp_path / "c.png").stat().st_size > 10_000
+    assert (tmp_path / "c.csv").read_text().startswith("t")
+    with pytest.raises(MechanismError, match="contact named 'roof'"):
+        CliRunner().invoke(app, ["contact", "bounce.h5", "--name", "roof"], catch_exceptions=False)
 
 
 MODEL = """

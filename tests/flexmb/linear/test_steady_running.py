@@ -1,10 +1,14 @@
 """Steady running with constant joint rates: a disc on its circle, a car with tyres, and what is not steady."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from test_rolling import RADIUS, G, disc, steady
+from typer.testing import CliRunner
 
 import flexmb
+from flexmb.cli.main import app
 from flexmb.errors import EquilibriumError
 from flexmb.forces import linear_tyre
 from flexmb.linear import campbell, linearise, steady_running
@@ -73,6 +77,43 @@ def test_a_diagram_over_the_speed_of_a_disc():
     wobble = np.sqrt(2.4 * (speeds / RADIUS) ** 2 - 0.8 * G / RADIUS) / (2 * np.pi)
     np.testing.assert_allclose(diagram.frequencies.max(axis=1), wobble, rtol=1e-8)
     assert diagram.stable.all()
+
+
+DISC = """
+name = "disc"
+gravity = [0, 0, -9.81]
+
+[simulation]
+duration = 1.0
+
+[bodies.disc]
+kind = "rigid"
+mass = 1.0
+inertia = [0.0625, 0.125, 0.0625]
+position = [0, 0, 0.5]
+velocity = [3.0, 0, 0]
+angular_velocity = [0, 6.0, 0]
+
+[[joints]]
+kind = "rolling"
+name = "contact"
+a = "ground"
+b = "disc"
+at = [0, 0, 0.5]
+axis = [0, 1, 0]
+radius = 0.5
+"""
+
+
+def test_the_command_line_linearises_about_steady_running(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("disc.toml").write_text(DISC)
+    found = CliRunner().invoke(app, ["modes", "disc.toml", "--running"])
+    assert found.exit_code == 0, found.output
+    assert f"{np.sqrt(2.4 * 36 - 0.8 * G / RADIUS) / (2 * np.pi):.6g}" in found.output
+    assert "ignorable: disc x, disc y" in found.output
+    both = CliRunner().invoke(app, ["modes", "disc.toml", "--running", "--start"])
+    assert both.exit_code != 0
 
 
 def test_a_mechanism_that_changes_its_shape_does_not_run_steadily():

@@ -61,8 +61,8 @@ class Equations:
 
     - `angles` (na,): continuous angles at the end of the last step (see `State`).
     - `expected` (na,): predicted angles at the next state, which select the turn of each angle there.
-    - `states` (nz,): states of the force elements between frames at the evaluated time; if none are given, the initial
-      ones.
+    - `states` (nz,): states of the force elements and controllers (see `State`) at the evaluated time; if none are
+      given, the initial ones.
     - `mistaken`: whether the elimination dropped joint equations that are independent geometrically, because masses are
       too far apart.
     """

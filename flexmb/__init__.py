@@ -37,6 +37,7 @@ from flexmb.errors import (
     AssemblyWarning,
     ChangeError,
     CoarseOutputWarning,
+    CurveError,
     EnergyBalanceWarning,
     EquilibriumError,
     EventError,
@@ -83,7 +84,7 @@ from flexmb.integrators.explicit import Explicit
 from flexmb.integrators.generalised_alpha import HHT, GeneralisedAlpha
 from flexmb.integrators.method import Method
 from flexmb.integrators.radau import Radau
-from flexmb.mechanism import time_functions
+from flexmb.mechanism import curves, time_functions
 from flexmb.mechanism.frame_law import FrameLaw, Relative, law
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.split import SplitBody, split
@@ -109,6 +110,7 @@ __all__ = [
     "CoarseOutputWarning",
     "Comparison",
     "ConvergenceError",
+    "CurveError",
     "EnergyBalanceWarning",
     "EnergyMomentum",
     "EquilibriumError",
@@ -178,6 +180,7 @@ __all__ = [
     "compare",
     "constraint_jacobian",
     "constraint_values",
+    "curves",
     "evaluate",
     "expression",
     "fem",

@@ -75,9 +75,10 @@ _record(
     d4="marker_second",
     i="joint_rows velocity_rows incident_size incident_most",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind row_function "
-    "row_law row_angle term_row term_start term_kind term_axis term_angle element_row element_law element_record "
-    "element_updates element_state element_parameter element_last friction_row angle_driver incident_start "
-    "incident_term incident_side row_place envelope_start envelope_first load_marker load_follower load_function",
+    "row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row element_law "
+    "element_record element_updates element_state element_parameter element_last friction_row angle_driver "
+    "incident_start incident_term incident_side row_place envelope_start envelope_first load_marker load_follower "
+    "load_function",
     i2="row_markers row_axes term_markers friction_source angle_markers",
     b1="marker_moves marker_used",
 )

@@ -14,6 +14,7 @@ from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
+from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import FrameLawCall
 from flexmb.mechanism.joints import turns
@@ -50,8 +51,8 @@ class Marker:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A further coordinate of a joint equation, times a factor: a displacement along `axis` of the first marker, or the
-    angle about its z axis."""
+    """A further coordinate of a joint equation or force element, times a factor: a displacement along `axis` of the
+    first marker, the angle about its z axis, or the distance of the markers."""
 
     kind: int
     markers: tuple[int, int]
@@ -65,7 +66,8 @@ class Row:
 
     A joint equation keeps its coordinate, plus the `terms` of a relation between joints, at the value of its function
     of time or, without one, at `offset`. A force element has stiffness, damping, a free length or angle
-    (`offset`), an effort as a function of time and a law; `function` and `law` are indices, -1 for none.
+    (`offset`), an effort as a function of time and a law. `function`, `law` and `curve`, that of a joint equation on a
+    curve, are indices, -1 for none.
     """
 
     kind: int
@@ -77,6 +79,7 @@ class Row:
     offset: float = 0.0
     law: int = -1
     terms: tuple[Term, ...] = ()
+    curve: int = -1
 
 
 def driver_row(markers: tuple[int, int], dof: str, function: int = -1) -> Row:
@@ -175,6 +178,7 @@ class Mechanism:
     laws: tuple[ForceLaw, ...] = ()
     frame_forces: tuple[FrameForce, ...] = ()
     frictions: tuple[JointFriction, ...] = ()
+    curves: tuple[Curve, ...] = ()
     units: str | None = None
 
     def __str__(self) -> str:

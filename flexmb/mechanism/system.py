@@ -5,8 +5,9 @@ returns an immutable `Mechanism`.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import JointError, MechanismError, PreloadWarning
+from flexmb.forces.scalar.one_sided import cable
 from flexmb.kernels.base.data import (
     ANGLE,
     DISTANCE,
@@ -31,10 +33,13 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.equations.rows import MOST_TILTED
 from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, rotation_matrix, vector
+from flexmb.mechanism.curves.plane import Curve
+from flexmb.mechanism.curves.rows import curve_rows, require_curve, tangent_at
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
 from flexmb.mechanism.joints import JOINTS, joint_dof, joint_kind
 from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, driver_row
+from flexmb.mechanism.relations.elastic import belt_factors, belt_law, cable_row
 from flexmb.mechanism.relations.linear import Coordinate, relation_row, require_independent
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
@@ -87,6 +92,7 @@ class System:
         self._laws: list[ForceLaw] = []
         self._frame_forces: list[FrameForce] = []
         self._frictions: list[JointFriction] = []
+        self._curves: list[Curve] = []
 
     # bodies ------------------------------------------------------------------------------------------------------
 
@@ -492,6 +498,70 @@ class System:
         pair = self._pair(name, plane, edge, at, frame_with_axis(up, ahead))
         self._joints[name] = ("knife-edge", pair, [Row(SKATE, pair, (0, 1))])
 
+    def point_on_curve(
+        self,
+        name: str,
+        a: Attachment,
+        b: Attachment,
+        curve: Curve,
+        *,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        x: ArrayLike = (1.0, 0.0, 0.0),
+        offset: float = 0.0,
+        in_plane: bool = True,
+    ) -> None:
+        """Let the place `b` follow a curve that is fixed to the body of `a`: a pin in a slot, a roller on a cam.
+
+        - `curve`: `flexmb.curves.through(points)` or `of_functions`, in the plane with this `normal`; `a` is its
+          origin, and `x` the world direction of its first coordinate, both in the initial configuration.
+        - `offset`: distance of the place from the curve, positive on its left: the radius of a roller whose rim follows
+          the profile.
+        - `in_plane`: also keep the place in the plane; False if other joints do, as in a plane mechanism.
+
+        The curve holds to both sides; check the sign of the force across it where a cam only pushes. The end of an open
+        curve must not be reached.
+
+        Raises `CurveError` when the place is drawn beyond an end, or the roller does not fit into the curve; `simulate`
+        raises it when the place leaves the end.
+        """
+        self._on_curve("point-on-curve", name, a, b, curve, normal, x, offset, in_plane)
+
+    def slider_on_curve(
+        self,
+        name: str,
+        a: Attachment,
+        b: Attachment,
+        curve: Curve,
+        *,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        x: ArrayLike = (1.0, 0.0, 0.0),
+    ) -> None:
+        """Let a body slide along a curve and turn with its tangent, as a carriage on a bent rail; see
+        `point_on_curve`. Its direction relative to the tangent is that drawn."""
+        self._on_curve("slider-on-curve", name, a, b, curve, normal, x, 0.0, True)
+
+    def _on_curve(
+        self,
+        kind: str,
+        name: str,
+        a: Attachment,
+        b: Attachment,
+        curve: Curve,
+        normal: ArrayLike,
+        x: ArrayLike,
+        offset: float,
+        in_plane: bool,
+    ) -> None:
+        if not (isinstance(a, Attachment) and isinstance(b, Attachment)):
+            raise JointError(f"Joint {name!r} needs two places, such as body['interface'] or body.at(point).")
+        require_curve(name, curve, number(offset, f"Joint {name!r}: offset"))
+        axes = frame_with_axis(vector(normal, f"Joint {name!r}, normal"), vector(x, f"Joint {name!r}, x"))
+        along = axes @ tangent_at(name, curve, axes.T @ (self._world(b) - self._world(a)))
+        slides = kind == "slider-on-curve"
+        pair = self._pair(name, a, b, None, axes, frame_with_axis(axes[:, 2], along) if slides else None)
+        self._curves.append(curve)
+        self._joints[name] = (kind, pair, curve_rows(pair, len(self._curves) - 1, float(offset), slides, in_plane))
+
     def prescribe(
         self,
         name: str,
@@ -688,6 +758,101 @@ class System:
                 law=-1 if law is None else self._law(name, law),
             )
         ]
+
+    def cable(
+        self,
+        name: str,
+        places: Sequence[Attachment],
+        *,
+        stiffness: float,
+        damping: float = 0.0,
+        length: float | None = None,
+    ) -> None:
+        """Add a cable that runs from the first of the `places` over the others, small pulleys without friction, to the
+        last one. It pulls with one tension in all pieces where it is longer than its free length, and never pushes.
+
+        - `stiffness`, `damping`: force per elongation, and per rate of elongation, of the whole cable.
+        - `length`: free length of the whole cable (default: as drawn).
+
+        `Result.effort` is minus the tension, `Result.stretch` the elongation; the energy is stored, the damping heat.
+
+        Raises `MechanismError` when there are fewer than two places, neighbours coincide, or neighbours are on one
+        flexible body; all pieces within one body need another body somewhere.
+        """
+        self._require_free(name)
+        markers, drawn, pairs, fixed = [], [], [], 0.0
+        for k, place in enumerate(places):
+            if not isinstance(place, Attachment):
+                raise MechanismError(f"Cable {name!r} runs over places, such as body.at(point); found {place!r}.")
+            markers.append(self._marker(f"{name}.{k}", place, np.eye(3)))
+        for k, (one, other) in enumerate(pairwise(places)):
+            apart = float(np.linalg.norm(self._world(other) - self._world(one)))
+            if not apart > 0:
+                raise MechanismError(f"Cable {name!r}: its places {k + 1} and {k + 2} coincide at {self._world(one)}.")
+            if one.body != other.body:
+                pairs.append((markers[k], markers[k + 1]))
+                drawn.append(apart)
+            elif one.body != GROUND and self._bodies[one.body].modes:
+                raise MechanismError(
+                    f"Cable {name!r}: its places {k + 1} and {k + 2} are on the flexible body "
+                    f"{self._bodies[one.body].name!r}. Let it run over another body between them, or use a spring."
+                )
+            else:
+                fixed += apart
+        if not pairs:
+            raise MechanismError(f"Cable {name!r} needs at least two places on different bodies; found {len(places)}.")
+        law = self._law(name, cable(stiffness, damping=damping))
+        self._forces[name] = [cable_row(name, pairs, drawn, fixed, length, law)]
+
+    def belt(
+        self,
+        name: str,
+        first: str,
+        second: str,
+        *,
+        radii: Sequence[float],
+        stiffness: float,
+        damping: float = 0.0,
+        preload: float = 0.0,
+        crossed: bool = False,
+    ) -> None:
+        """Add an elastic belt between the wheels of two joints, without slip.
+
+        - `first`, `second`: revolute joints with parallel axes and axes at rest to each other; `radii` (2,) of their
+          wheels.
+        - `stiffness`, `damping`: of each strand, per elongation and rate of elongation. `preload`: tension of both
+          strands as drawn. A strand pulls and never pushes.
+        - `crossed`: the wheels turn against each other.
+
+        `Result.effort` is the moment on the first wheel. The forces on the bearings are not included, as in `gear`.
+
+        Raises `MechanismError` when a number is negative or zero, and `JointError` when a joint has no angle.
+        """
+        factors = belt_factors(name, first, second, radii, crossed)
+        self.elastic_relation(name, factors, law=belt_law(name, radii[0], stiffness, damping, preload))
+
+    def elastic_relation(
+        self,
+        name: str,
+        factors: Mapping[str, float],
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        law: Effort | None = None,
+    ) -> None:
+        """Add a spring and damper along a sum of joint coordinates: an elastic gear mesh, a gear with play, a coupling.
+
+        `factors` are those of `relation`, which holds such a sum exactly. The coordinate `x` is the sum divided by the
+        first factor, beyond its value as drawn; the effort acts on the first coordinate, and on the others times their
+        relative factors. `stiffness`, `damping` and `law(t, x, xdot)` are as in `joint_spring`.
+
+        Raises `JointError` as `relation`, and `MechanismError` when a constant is negative.
+        """
+        row = relation_row(name, [(self._coordinate(text), factor) for text, factor in factors.items()])
+        self._require_free(name)
+        number_of_law = -1 if law is None else self._law(name, law)
+        k, c = non_negative(stiffness, name), non_negative(damping, name)
+        self._forces[name] = [replace(row, law=number_of_law, stiffness=k, damping=c)]
 
     def bushing(
         self,
@@ -978,6 +1143,7 @@ class System:
             laws=tuple(self._laws),
             frame_forces=tuple(self._frame_forces),
             frictions=tuple(self._frictions),
+            curves=tuple(self._curves),
             units=self.units,
         )
 

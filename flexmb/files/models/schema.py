@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 
 from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError, LawError, UnitError
+from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelationKeys, OnCurveKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
 from flexmb.files.models.motion_keys import MotionKeys
@@ -367,13 +368,16 @@ class RelationKeys(Keys):
 Relation = GearKeys | RackKeys | ScrewKeys | DifferentialKeys | RelationKeys
 
 
-OneJoint = JointKeys | PrescribedKeys | DistanceKeys | RollingKeys | KnifeEdgeKeys | Relation
+OneJoint = JointKeys | PrescribedKeys | DistanceKeys | RollingKeys | KnifeEdgeKeys | OnCurveKeys | Relation
+_ON_CURVE = ("point-on-curve", "slider-on-curve")
 _OTHERS = ("prescribed", "distance", "rolling", "knife-edge")
 """Kinds of joints with keys of their own."""
 
 
 def _sort_of_joint(value: Any) -> str:
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    if kind in _ON_CURVE:
+        return "<on-curve>"
     return f"<{kind}>" if kind in (*RELATIONS, *_OTHERS) else "<joint>"
 
 
@@ -383,6 +387,7 @@ AnyJoint = Annotated[
     | Annotated[DistanceKeys, Tag("<distance>")]
     | Annotated[RollingKeys, Tag("<rolling>")]
     | Annotated[KnifeEdgeKeys, Tag("<knife-edge>")]
+    | Annotated[OnCurveKeys, Tag("<on-curve>")]
     | Annotated[GearKeys, Tag("<gear>")]
     | Annotated[RackKeys, Tag("<rack>")]
     | Annotated[ScrewKeys, Tag("<screw>")]
@@ -598,6 +603,9 @@ class ModelKeys(Keys):
     bushings: list[BushingKeys] = Field([])
     forces: list[ForceKeys] = Field([])
     joint_springs: list[JointSpringKeys] = Field([])
+    cables: list[CableKeys] = Field([])
+    belts: list[BeltKeys] = Field([])
+    elastic_relations: list[ElasticRelationKeys] = Field([])
     frictions: list[FrictionKeys] = Field([])
     motors: list[MotorKeys] = Field([])
     loads: list[LoadKeys] = Field([])

@@ -17,6 +17,7 @@ from flexmb.files.storage.sound import require_numbers, require_sound_mechanism,
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
+from flexmb.mechanism.curves.plane import Curve, spline
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
 from flexmb.mechanism.state import State, Topology
@@ -132,6 +133,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "start_rows": _columns([row for row, _ in m.start_rows], Row),
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
         "laws": [law.name for law in m.laws],
+        "curves": [{"parameters": c.parameters, "points": c.points, "closed": c.closed} for c in m.curves],
         "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
     }
 
@@ -156,8 +158,16 @@ def _mechanism_from_tree(
         laws=tuple(law_from_tree(law, name, t) for law, name in zip(laws or (None,) * len(names), names, strict=True)),
         frame_forces=tuple(_frame_force(force, t) for force in tree.get("frame_forces", [])),
         frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
+        curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
         units=require_units(tree.get("units")),
     )
+
+
+def _curve(tree: Tree) -> Curve:
+    parameters, points = np.asarray(tree["parameters"]), np.asarray(tree["points"])
+    require_numbers(parameters, parameters.shape[:1], "the parameters of a curve")
+    require_numbers(points, (len(parameters), 2), "the points of a curve")
+    return spline(parameters, points, bool(tree["closed"]))
 
 
 def _friction(tree: Tree) -> JointFriction:
@@ -262,11 +272,16 @@ def _stored(kind: type) -> list[Any]:
     return [field for field in fields(kind) if field.name != "terms"]
 
 
+_LATER = ("curve",)
+"""Columns that files of older versions do not have."""
+
+
 def _records(table: Tree, kind: type) -> tuple[Any, ...]:
     """The records of a table that `_columns` wrote."""
+    names = [field.name for field in _stored(kind) if field.name in table or field.name not in _LATER]
     made = []
-    for values in zip(*(table[field.name] for field in _stored(kind)), strict=True):
-        made.append(kind(*(_plain(value) for value in values)))
+    for values in zip(*(table[name] for name in names), strict=True):
+        made.append(kind(**{name: _plain(value) for name, value in zip(names, values, strict=True)}))
     return tuple(made)
 
 

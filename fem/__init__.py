@@ -1,6 +1,7 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
 from fem.beam import Beam, Section
+from fem.dof_map import DofMap
 from fem.errors import (
     ConvergenceError,
     FactorisationError,
@@ -27,16 +28,20 @@ from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
 from fem.mesh import structured_meshes
 from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
+from fem.mesh.constraints import Equation, MeanLink, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.model import Model
 from fem.renamed import refuse_old_names
+from fem.shell import Shell
 from fem.split import split
 
 __all__ = [
     "Beam",
     "CellBlock",
     "ConvergenceError",
+    "DofMap",
+    "Equation",
     "FactorisationError",
     "FlexmbError",
     "FlexmbWarning",
@@ -47,12 +52,15 @@ __all__ = [
     "Material",
     "MaterialError",
     "MatrixError",
+    "MeanLink",
     "Mesh",
     "MeshError",
     "MeshWarning",
     "Model",
     "PointMass",
+    "RigidLink",
     "Section",
+    "Shell",
     "SlowSolverWarning",
     "SolverOptions",
     "Spring",

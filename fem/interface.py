@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from fem.dof_map import DofMap
 from fem.errors import InterfaceError, MeshError, unknown_name
 from fem.mesh.face_area import lumped_area
 from fem.mesh.mesh import Mesh
@@ -35,9 +36,7 @@ class HasPoints(Protocol):
     @property
     def mesh(self) -> Mesh | None: ...
     @property
-    def ndof(self) -> int: ...
-    @property
-    def rotation_nodes(self) -> Any: ...
+    def dof_map(self) -> DofMap: ...
 
 
 @shown
@@ -55,7 +54,7 @@ class Interface:
       an average interface; a rigid one moves as one whatever they are.
 
     `resolve` makes the resolved record: `name` set, `nodes` sorted, `point` and `weights` arrays, `rotation_dofs` those
-    of its nodes that belong to beams. Units: consistent.
+    of its nodes that have rotations, among the dofs of all nodes. Units: consistent.
 
     Raises `InterfaceError` when kind, point or weights are not usable.
     """
@@ -88,13 +87,17 @@ class Interface:
 
     @property
     def translation_dofs(self) -> Int[np.ndarray, " d"]:
-        """Dofs (3 ns,) of the displacements of the nodes, node by node, in the numbering of the model."""
+        """Dofs (3 ns,) of the displacements of the nodes, node by node, among the dofs of all nodes."""
         return (3 * self.nodes[:, None] + np.arange(3)).ravel()
 
     @property
     def dofs(self) -> Int[np.ndarray, " d"]:
-        """All dofs of the nodes: displacements, then the rotations of nodes of beams."""
+        """All dofs of the nodes, among the dofs of all nodes: displacements, then rotations where there are some."""
         return np.concatenate([self.translation_dofs, np.asarray(self.rotation_dofs, dtype=np.int64)])
+
+    def free_dofs(self, model: HasPoints) -> Int[np.ndarray, " d"]:
+        """Places of the `dofs` among the independent ones of the model. A rigid interface has only such dofs."""
+        return model.dof_map.places(self.dofs)
 
     def rigid_body_modes(self, model: HasPoints) -> Float[np.ndarray, "d 6"]:
         """Motion of the `dofs` for unit translations x, y, z of the set and unit rotations about `point`."""
@@ -111,6 +114,10 @@ class Interface:
 
         Source: the RBE3 element of NASTRAN; the normal equations are solved about the centroid, where they decouple.
         """
+        return sp.csr_matrix(model.dof_map.gather(self.nodal_matrix(model)))
+
+    def nodal_matrix(self, model: HasPoints) -> sp.csr_matrix:
+        """B of `interface_matrix` over the dofs of all nodes (n_all, 6), before constraints are eliminated."""
         x = model.points[self.nodes]
         w = np.ones(len(x)) if self.kind == "rigid" else self.weights
         w = w / w.sum()
@@ -123,7 +130,7 @@ class Interface:
         rows[:, 3:] = np.linalg.solve(J, rows[:, 3:].T).T
         rows[:, :3] += np.cross(rows[:, 3:], self.point - centre)  # t(point) = t(centre) + theta x (point - centre)
         dof, direction = np.repeat(self.translation_dofs, 6), np.tile(np.arange(6), len(rows))
-        return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.ndof, 6))
+        return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.dof_map.size_of_all, 6))
 
     def _rows_with_rotations(self, model: HasPoints, w: np.ndarray) -> sp.csr_matrix:
         """B of a set with nodes of beams: their rotations count as those of an area of the extent of the set."""
@@ -133,7 +140,7 @@ class Interface:
         L = self.rigid_body_modes(model)
         rows = W[:, None] * L @ np.linalg.inv(L.T @ (W[:, None] * L))
         dof, direction = np.repeat(self.dofs, 6), np.tile(np.arange(6), len(rows))
-        return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.ndof, 6))
+        return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.dof_map.size_of_all, 6))
 
     def __str__(self) -> str:
         return f"{self.kind} interface {self.name!r}: {np.size(self.nodes)} nodes, point {self.point}"
@@ -153,7 +160,8 @@ def resolve(model: HasPoints, name: str, spec: Any) -> Interface:
     """The interface `name` of `model` with node numbers, point and weights filled in.
 
     `spec`: a set name, a `Selection`, node numbers (counted from 0), or an `Interface` of any of these; what is not
-    an `Interface` becomes a rigid one. Raises InterfaceError for an unknown or empty set, nodes that do not exist
+    an `Interface` becomes a rigid one. A rigid interface on nodes of one rigid link of the part is that link: its
+    reference node stands for it. Raises InterfaceError for an unknown or empty set, nodes that do not exist
     or occur twice, and a set that cannot carry six motions (a single node, nodes on one line), naming its rank.
     """
     spec = spec if isinstance(spec, Interface) else Interface(spec)
@@ -164,12 +172,38 @@ def resolve(model: HasPoints, name: str, spec: Any) -> Interface:
     if weights is None:
         weights = np.ones(len(nodes))
     centre = weights @ points / weights.sum()
-    turning = np.flatnonzero(np.isin(model.rotation_nodes, nodes))
+    turning = nodes[model.dof_map.has_rotations(nodes)]
     if not len(turning):
         _require_six_motions(name, points - centre, float(np.ptp(model.points, axis=0).max()))
     nodes.setflags(write=False)
-    rotation_dofs = (3 * len(model.points) + 3 * turning[:, None] + np.arange(3)).ravel()
-    return Interface(nodes, spec.kind, centre if spec.point is None else spec.point, weights, name, rotation_dofs)
+    point = centre if spec.point is None else spec.point
+    if spec.kind == "rigid" and (reference := _rigid_already(model.dof_map, nodes)) is not None:
+        nodes, turning, weights = np.array([reference]), np.array([reference]), np.ones(1)
+    found = Interface(nodes, spec.kind, point, weights, name, model.dof_map.rotations(turning).ravel())
+    if spec.kind == "rigid":
+        _require_independent(model.dof_map, found)
+    return found
+
+
+def _rigid_already(dofs: DofMap, nodes: np.ndarray) -> int | None:
+    """The reference of the rigid link whose nodes these are; None where they are not of one."""
+    for reference in np.unique(dofs.link_references).tolist():
+        if np.isin(nodes, [reference, *dofs.link_nodes[dofs.link_references == reference]]).all():
+            return int(reference)
+    return None
+
+
+def _require_independent(dofs: DofMap, interface: Interface) -> None:
+    """Refuse a rigid interface on nodes that a constraint moves."""
+    turning = dofs.has_rotations(interface.nodes)
+    lost = np.asarray((dofs.places(dofs.translations(interface.nodes)) < 0).any(axis=1))
+    lost[turning] |= (dofs.places(dofs.rotations(interface.nodes[turning])) < 0).any(axis=1)
+    if lost.any():
+        raise InterfaceError(
+            f"The rigid interface {interface.name!r} has {int(lost.sum())} nodes that follow others by constraints of "
+            f"the part ({_some(interface.nodes[lost])}), and a node moves with one set only. Leave these nodes out, "
+            'or make it an average interface: Interface(..., kind="average").'
+        )
 
 
 def require_disjoint(interfaces: Mapping[str, Interface]) -> None:

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.interface import Interface
+from fem.mesh.constraints import renumbered
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
 
@@ -60,20 +61,25 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
 
 
 def part_dofs(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
-    """For each part, the numbers of its dofs in the assembly."""
+    """For each part, the numbers of its independent dofs among those of the assembly."""
     nodes = sum(len(m.points) for m in parts.values())
     found, translation, rotation = {}, 0, 3 * nodes
     for part, model in parts.items():
         n, r = 3 * len(model.points), 3 * len(model.rotation_nodes)
-        found[part] = np.concatenate([translation + np.arange(n), rotation + np.arange(r)])
+        of_all = np.concatenate([translation + np.arange(n), rotation + np.arange(r)])
+        found[part] = of_all[model.dof_map.independent]
         translation, rotation = translation + n, rotation + r
-    return found
+    if all(model.dof_map.T is None for model in parts.values()):
+        return found
+    independent = np.sort(np.concatenate(list(found.values())))
+    return {part: np.searchsorted(independent, dofs) for part, dofs in found.items()}
 
 
 def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: str) -> Model:
-    blocks, sets, materials, cell = [], {}, {}, 0
+    blocks, sets, materials, constraints, cell = [], {}, {}, [], 0
     for part, model in parts.items():
         source = model.elements
+        constraints += [renumbered(c, first[part] + np.arange(len(model.points))) for c in source.mesh.constraints]
         blocks += [CellBlock(b.kind, b.connectivity + first[part]) for b in source.mesh.cells]
         for k in np.unique(source.material_of):
             sets[f"{part} material {k}"] = cell + np.flatnonzero(source.material_of == k)
@@ -81,15 +87,16 @@ def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: s
         cell += source.mesh.cell_count
     points = np.concatenate([m.points for m in parts.values()])
     unread = tuple(u for model in parts.values() for u in model.unread)
-    return Model(Mesh(points, tuple(blocks), cell_sets=sets, name=name, unread=unread), materials, name)
+    mesh = Mesh(points, tuple(blocks), cell_sets=sets, name=name, unread=unread, constraints=tuple(constraints))
+    return Model(mesh, materials, name)
 
 
 def _of_matrices(parts: Mapping[str, Model], name: str) -> Model:
-    beams = [part for part, model in parts.items() if len(model.rotation_nodes)]
-    if beams:
+    others = [part for part, model in parts.items() if len(model.rotation_nodes) or model.dof_map.T is not None]
+    if others:
         raise MatrixError(
-            f"Assembly {name!r}: {', '.join(map(repr, beams))} have beams, which cannot be joined to a part made from "
-            "matrices."
+            f"Assembly {name!r}: {', '.join(map(repr, others))} have beams or constraints, which cannot be joined to a "
+            "part made from matrices."
         )
     M, K = (sp.block_diag([getattr(m, letter) for m in parts.values()], format="csr") for letter in "MK")
     return Model.from_matrices(M, K, np.concatenate([m.points for m in parts.values()]), name)

@@ -22,7 +22,7 @@ def gravity(model: Model, acceleration: Any) -> Force:
     g = _vectors(acceleration, "the gravity acceleration")
     if g.shape != (3,):
         raise MatrixError(f"Gravity needs an acceleration with 3 components; found shape {g.shape}.")
-    return model.M @ (model.rigid_body_modes()[:, :3] @ g)
+    return np.asarray(model.dof_map.gather(model.mass_of_all @ (model.rigid_body_modes_of_all()[:, :3] @ g)))
 
 
 def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -> Force:
@@ -78,8 +78,9 @@ def point_force(model: Model, nodes: Any, force: Any) -> Force:
 
 
 def _padded(model: Model, nodal: np.ndarray) -> np.ndarray:
-    """Nodal forces (n, 3) over all dofs: no moments on the nodes of beams."""
-    return np.concatenate([nodal.ravel(), np.zeros(3 * len(model.rotation_nodes))])
+    """Nodal forces (n, 3) as forces on the independent dofs of the model: no moments on nodes with rotations."""
+    moments = np.zeros(3 * len(model.rotation_nodes))
+    return np.asarray(model.dof_map.gather(np.concatenate([nodal.ravel(), moments])))
 
 
 def _mesh_of(model: Model, what: str) -> Mesh:

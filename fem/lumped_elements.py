@@ -91,29 +91,29 @@ class Spring:
 
 
 def added_mass(model: HasPoints, interfaces: Mapping[str, Interface], masses: Mapping[str, PointMass]) -> sp.csr_matrix:
-    """Mass matrix (ndof, ndof) of the lumps."""
-    total = sp.csr_matrix((model.ndof, model.ndof))
+    """Mass matrix of the lumps, over the dofs of all nodes."""
+    total = sp.csr_matrix((model.dof_map.size_of_all,) * 2)
     for name, lump in masses.items():
         interface = _interface(interfaces, name)
         if len(interface.rotation_dofs):
             raise InterfaceError(
                 f"Interface {name!r} has nodes of beams: attach a rigid body there instead of adding mass."
             )
-        B = interface.interface_matrix(model)
+        B = interface.nodal_matrix(model)
         total = total + B @ sp.csr_matrix(lump.matrix(name)) @ B.T
     return sp.csr_matrix(total)
 
 
 def added_stiffness(model: HasPoints, interfaces: Mapping[str, Interface], springs: Sequence[Spring]) -> sp.csr_matrix:
-    """Stiffness matrix (ndof, ndof) of the springs; rigid motion is free."""
-    total = sp.csr_matrix((model.ndof, model.ndof))
+    """Stiffness matrix of the springs, over the dofs of all nodes; rigid motion is free."""
+    total = sp.csr_matrix((model.dof_map.size_of_all,) * 2)
     for spring in springs:
         a, b = (_interface(interfaces, name) for name in (spring.a, spring.b))
         moved = np.eye(6)
         moved[:3, 3:] = rigid_motion(np.asarray(b.point)[None], np.asarray(a.point))[
             :, 3:
         ]  # motion of b when it moves with a
-        C = b.interface_matrix(model) - a.interface_matrix(model) @ sp.csr_matrix(moved.T)
+        C = b.nodal_matrix(model) - a.nodal_matrix(model) @ sp.csr_matrix(moved.T)
         total = total + C @ sp.csr_matrix(spring.matrix()) @ C.T
     return sp.csr_matrix(total)
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from fem.beam import Beam
+from fem.dof_map import DofMap
 from fem.errors import MaterialError, MatrixError, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
@@ -20,12 +21,18 @@ from fem.matrices import assembly
 from fem.matrices.beam_matrices import Beams, LineMass
 from fem.matrices.beam_surface import BeamSurface, beam_surface
 from fem.matrices.matrix_check import checked_free_matrices
+from fem.matrices.shell_matrices import Shells
+from fem.matrices.shell_surface import layers, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
+from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
-from fem.mesh.unread import Declared, Unread, require_obeyed
+from fem.mesh.unread import Declared, Unread, materials_of_file, require_obeyed
 from fem.renamed import renamed
+from fem.shell import Shell
 from fem.shown import shown
+
+_MATERIALS = (Material, Beam, Shell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +42,22 @@ class _Assembly:
     mesh: Mesh
     materials: assembly.Materials
     material_of: np.ndarray
+    dofs: DofMap
     added: tuple[sp.csr_matrix, sp.csr_matrix] | None = None
-    """Mass and stiffness matrices of what was added to the mesh."""
+    """Mass and stiffness matrices of what was added to the mesh, over the dofs of all nodes."""
 
     @cached_property
     def beams(self) -> list[tuple[Beams, np.ndarray]]:
-        return assembly.beam_groups(self.mesh, self.materials, self.material_of)
+        return assembly.beam_groups(self.mesh, self.materials, self.material_of, self.dofs)
+
+    @cached_property
+    def shells(self) -> list[tuple[Shells, np.ndarray]]:
+        return assembly.shell_groups(self.mesh, self.materials, self.material_of, self.dofs)
 
     @property
-    def rotations(self) -> int:
-        return 3 * len(self.mesh.line_nodes)
+    def turning(self) -> list[tuple[Beams | Shells, np.ndarray]]:
+        """Beams and shells, the cells whose nodes have rotations: their matrices have the same names."""
+        return [*self.beams, *self.shells]
 
     @cached_property
     def pattern(self) -> Pattern:
@@ -58,19 +71,36 @@ class _Assembly:
     @cached_property
     def solid_mass(self) -> sp.csr_matrix:
         M = assembly.mass(self.mesh, self.pattern, self.materials, self.material_of)
-        self._forget_pattern_after("K")
+        self._forget_pattern_after("stiffness_of_all")
         return M if self.added is None else (M + self.added[0][: M.shape[0], : M.shape[0]]).tocsr()
 
     @cached_property
+    def mass_of_all(self) -> sp.csr_matrix:
+        """Mass matrix over the dofs of all nodes."""
+        turning = [(b.mass(), dofs) for b, dofs in self.turning]
+        return assembly.with_turning_cells(self.solid_mass, turning, self.dofs.size_of_all)
+
+    @cached_property
+    def stiffness_of_all(self) -> sp.csr_matrix:
+        """Stiffness matrix over the dofs of all nodes."""
+        solid = assembly.stiffness(self.mesh, self.pattern, self.materials, self.material_of)
+        self._forget_pattern_after("solid_mass")
+        turning = [(b.stiffness(), dofs) for b, dofs in self.turning]
+        K = assembly.with_turning_cells(solid, turning, self.dofs.size_of_all)
+        return K if self.added is None else (K + self.added[1]).tocsr()
+
+    @cached_property
     def M(self) -> sp.csr_matrix:
-        return assembly.with_beams(self.solid_mass, [(b.mass(), dofs) for b, dofs in self.beams], self.rotations)
+        return self.dofs.condense(self.mass_of_all)
 
     @cached_property
     def K(self) -> sp.csr_matrix:
-        solid = assembly.stiffness(self.mesh, self.pattern, self.materials, self.material_of)
-        self._forget_pattern_after("solid_mass")
-        K = assembly.with_beams(solid, [(b.stiffness(), dofs) for b, dofs in self.beams], self.rotations)
-        return K if self.added is None else (K + self.added[1]).tocsr()
+        return self.dofs.condense(self.stiffness_of_all)
+
+
+def _dofs_of(mesh: Mesh) -> DofMap:
+    bare = mesh.bare_nodes if mesh.constraints else None
+    return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +109,19 @@ class _Imported:
 
     M: sp.csr_matrix
     K: sp.csr_matrix
+    dofs: DofMap
 
     @property
     def solid_mass(self) -> sp.csr_matrix:
         return self.M
+
+    @property
+    def mass_of_all(self) -> sp.csr_matrix:
+        return self.M
+
+    @property
+    def stiffness_of_all(self) -> sp.csr_matrix:
+        return self.K
 
 
 @shown
@@ -95,12 +134,13 @@ class Model:
 
     - `M` and `K` (sparse, symmetric, full storage) are assembled on first use and shared by copies with other
       interfaces.
-    - Dofs: displacements first, `3 * node + component`; then rotations of the nodes of beams, `3 n + 3 k + component`
-      for `rotation_nodes[k]`.
+    - Dofs of all nodes: displacements first, `3 * node + component`; then rotations of the nodes of beams,
+      `3 n + 3 k + component` for `rotation_nodes[k]`. The model's are those that constraints leave independent, in the
+      same order; `dof_map` holds both.
     - `solver`: options of the factorisations.
     - For a model made from matrices `mesh` is None and `materials` is empty.
 
-    Raises `MaterialError` when a material is not a `fem.Material` or `fem.Beam`.
+    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam` or `fem.Shell`.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -112,27 +152,35 @@ class Model:
     _matrices: _Assembly | _Imported = field(repr=False)
 
     def __init__(
-        self, mesh: Mesh, material: Material | Beam | Mapping[str, Material | Beam], name: str | None = None
+        self,
+        mesh: Mesh,
+        material: Material | Beam | Shell | Mapping[str, Material | Beam | Shell] | None = None,
+        name: str | None = None,
     ) -> None:
         """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one); a
-        `fem.Beam` (material and section) for line cells.
+        `fem.Beam` (material and section) for line cells, a `fem.Shell` (material and thickness) for triangles and
+        quadrilaterals. Default: the materials that the file of the mesh gives to its
+        cells (`mesh.declared`).
 
         Raises MaterialError for cells without a material or with two. Issues a UnitWarning when modulus, density and
         size do not belong to one system of units. The matrices are assembled on first use.
         """
-        by_set = material if isinstance(material, Mapping) else {"": material}
-        wrong = [type(m).__name__ for m in by_set.values() if not isinstance(m, Material | Beam)]
+        by_set: Mapping[str, Any] = material if isinstance(material, Mapping) else {"": material}
+        wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, _MATERIALS)]
         if wrong:
             raise MaterialError(
-                f"Model of mesh {mesh.name!r}: expected fem.Material or fem.Beam records; found {', '.join(wrong)}."
+                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam or fem.Shell records; found "
+                f"{', '.join(wrong)}."
             )
-        if isinstance(material, Mapping):
+        if material is None:
+            by_set, material_of = materials_of_file(mesh)
+        elif isinstance(material, Mapping):
             material_of = assembly.material_of_cells(mesh, material)
         else:
             material_of = np.zeros(mesh.cell_count, dtype=int)
         materials = tuple(by_set.values())
         for m in materials:
-            hint = check_units(m.material if isinstance(m, Beam) else m, mesh.size)
+            hint = check_units(m if isinstance(m, Material) else m.material, mesh.size)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)
         self._set(
@@ -142,7 +190,7 @@ class Model:
             materials=materials,
             name=name or mesh.name,
             solver=SolverOptions(),
-            _matrices=_Assembly(mesh, materials, material_of),
+            _matrices=_Assembly(mesh, materials, material_of, _dofs_of(mesh)),
         )
 
     def _set(self, **values: Any) -> None:
@@ -162,7 +210,8 @@ class Model:
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise MatrixError(f"Model {name!r}: points must be finite with shape (n, 3); found shape {points.shape}.")
         points.setflags(write=False)
-        matrices = _Imported(*checked_free_matrices(M, K, points, name))
+        dofs = DofMap.of(points, np.zeros(0, dtype=np.int64))
+        matrices = _Imported(*checked_free_matrices(M, K, points, name), dofs)
         model = Model.__new__(Model)
         model._set(
             points=points, interfaces={}, mesh=None, materials=(), name=name, solver=SolverOptions(), _matrices=matrices
@@ -170,9 +219,15 @@ class Model:
         return model
 
     @property
+    def dof_map(self) -> DofMap:
+        """The dofs of the nodes, and how constraints make some of them follow others."""
+        return self._matrices.dofs
+
+    @property
     def ndof(self) -> int:
-        """Number of degrees of freedom: 3 a node, and 3 more for each node of a beam."""
-        return 3 * (len(self.points) + len(self.rotation_nodes))
+        """Number of independent degrees of freedom: 3 a node, 3 more for each node with rotations, less those that
+        constraints eliminate."""
+        return self.dof_map.size
 
     @cached_property
     def unread(self) -> tuple[Unread, ...]:
@@ -185,7 +240,7 @@ class Model:
         for declared in source.mesh.declared:
             for number in np.unique(source.material_of[declared.cells]):
                 given = source.materials[number]
-                reason = declared.contradiction(given.material if isinstance(given, Beam) else given)
+                reason = declared.contradiction(given)
                 reason = reason or declared.told_apart(first.setdefault(int(number), declared))
                 if reason is not None:
                     found.append(replace(declared.source, text=reason))
@@ -197,12 +252,12 @@ class Model:
 
     @property
     def rotation_nodes(self) -> Int[np.ndarray, " nr"]:
-        """Sorted numbers of the nodes that have rotations: those of beams."""
-        return self.mesh.line_nodes if self.mesh is not None else np.zeros(0, dtype=np.int64)
+        """Sorted numbers of the nodes that have rotations: those of beams, and references of rigid links."""
+        return self.dof_map.rotation_nodes
 
     def displacements(self, u: Float[np.ndarray, "ndof *k"]) -> Float[np.ndarray, "n 3 *k"]:
-        """The nodal displacements in `u`, its rotations left out."""
-        return u[: 3 * len(self.points)].reshape(-1, 3, *u.shape[1:])
+        """The displacements of all nodes for the independent ones `u`, without rotations."""
+        return self.dof_map.displacements(u)
 
     @property
     def M(self) -> sp.csr_matrix:
@@ -221,20 +276,89 @@ class Model:
         return self._matrices.solid_mass
 
     def line_masses(self, fields: Float[np.ndarray, "ndof k"]) -> list[LineMass]:
-        """The mass of the beams at their Gauss points, with `fields` there: a record for each beam."""
+        """The mass of beams and shells at points, with `fields` there: a record for each group of cells."""
         source = self._matrices
-        return [b.line_mass(dofs, fields) for b, dofs in source.beams] if isinstance(source, _Assembly) else []
+        if not isinstance(source, _Assembly):
+            return []
+        u = self.dof_map.expand(fields)
+        return [b.line_mass(dofs, u) for b, dofs in source.turning]
+
+    def second_moments(
+        self, fields: Float[np.ndarray, "ndof m"]
+    ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
+        """Integrals over the mass of shells of the second-order motion `p_ij` of their directors for pairs of `fields`,
+        and of `X_a (p_ij)_b`."""
+        m = fields.shape[1]
+        first, moments = np.zeros((3, m, m)), np.zeros((3, 3, m, m))
+        source = self._matrices
+        for cells, dofs in source.turning if isinstance(source, _Assembly) else []:
+            a, b = cells.second_moments(dofs, self.dof_map.expand(fields))
+            first, moments = first + a, moments + b
+        return first, moments
 
     def moment_loads(self) -> Float[np.ndarray, "ndof 9"]:
         """Forces of the accelerations `X_a e_b` (column 3 a + b), X from the origin of the mesh; their work on u is the
         integral of `X_a u_b` over the mass."""
-        n = len(self.points)
+        return self.dof_map.gather(self.moment_loads_of_all())
+
+    def moment_loads_of_all(self) -> Float[np.ndarray, "n_all 9"]:
+        """`moment_loads` over the dofs of all nodes."""
+        n, size = len(self.points), self.dof_map.size_of_all
         field = np.einsum("na,bc->ncab", self.points, np.eye(3)).reshape(3 * n, 9)
-        loads = np.vstack([self.solid_mass @ field, np.zeros((self.ndof - 3 * n, 9))])
+        loads = np.vstack([self.solid_mass @ field, np.zeros((size - 3 * n, 9))])
         source = self._matrices
-        for beams, dofs in source.beams if isinstance(source, _Assembly) else []:
-            loads += beams.moment_loads(dofs, self.ndof)
+        for cells, dofs in source.turning if isinstance(source, _Assembly) else []:
+            loads += cells.moment_loads(dofs, size)
         return loads
+
+    @property
+    def mass_of_all(self) -> sp.csr_matrix:
+        """Mass matrix over the dofs of all nodes, before constraints are eliminated. Shared: do not write into it."""
+        return self._matrices.mass_of_all
+
+    @property
+    def stiffness_of_all(self) -> sp.csr_matrix:
+        """Stiffness matrix over the dofs of all nodes, before constraints are eliminated. Shared: do not write into
+        it."""
+        return self._matrices.stiffness_of_all
+
+    def with_constraints(self, *constraints: Constraint) -> "Model":
+        """The same part with additional linear constraints: `fem.Equation`, `fem.RigidLink`, `fem.MeanLink`.
+
+            frame = fem.Model(mesh, steel).with_constraints(fem.RigidLink(nodes=[4, 5, 6], reference=12))
+
+        A `RigidLink` gives rotations to its reference node. Raises `MatrixError` for a model made from matrices or
+        with added masses and springs (add these afterwards), and `MeshError` for constraints on nodes that do not
+        exist.
+        """
+        source = self.elements
+        if source.added is not None:
+            raise MatrixError(f"Model {self.name!r}: give constraints before point masses and springs are added.")
+        mesh = replace(source.mesh, constraints=(*source.mesh.constraints, *constraints))
+        dofs = _dofs_of(mesh)
+        copy = Model.__new__(Model)
+        copy._set(
+            points=mesh.points,
+            interfaces={},
+            mesh=mesh,
+            materials=self.materials,
+            name=self.name,
+            solver=self.solver,
+            _matrices=_Assembly(mesh, source.materials, source.material_of, dofs),
+        )
+        kept = {key: replace(i, rotation_dofs=()) for key, i in self.interfaces.items()}
+        return copy.with_interfaces(**kept) if kept else copy
+
+    def require_free(self) -> None:
+        """Raises `MatrixError` when constraints hold the part in space: the bodies of a mechanism are free."""
+        if self.dof_map.holding:
+            shown = "; ".join(self.dof_map.holding[:4]) + ("; ..." if len(self.dof_map.holding) > 4 else "")
+            raise MatrixError(
+                f"Model {self.name!r} is held in space by {len(self.dof_map.holding)} of its constraints ({shown}): "
+                "they resist rigid motion, and the frame of a body moves freely. Leave them out, and join the body to "
+                "the ground or to other bodies at interfaces; or check the coordinates and coefficients if they "
+                "should not hold it. fem.read_mesh(..., ignore=[...]) leaves out those of a file."
+            )
 
     def with_interfaces(self, **interfaces: Any) -> "Model":
         """The same part with named interfaces: set names, selections, node numbers or `fem.Interface` records."""
@@ -276,7 +400,7 @@ class Model:
         dK = added_stiffness(self, self.interfaces, springs)
         source: _Assembly | _Imported = self._matrices
         if isinstance(source, _Imported):
-            source = _Imported(sp.csr_matrix(source.M + dM), sp.csr_matrix(source.K + dK))
+            source = _Imported(sp.csr_matrix(source.M + dM), sp.csr_matrix(source.K + dK), source.dofs)
         else:
             before = source.added or (0 * dM, 0 * dK)
             source = replace(source, added=(sp.csr_matrix(before[0] + dM), sp.csr_matrix(before[1] + dK)))
@@ -286,6 +410,10 @@ class Model:
 
     def rigid_body_modes(self, about: Any = (0.0, 0.0, 0.0)) -> Float[np.ndarray, "ndof 6"]:
         """Displacements for unit translations along x, y, z and unit rotations about them through `about`."""
+        return self.rigid_body_modes_of_all(about)[self.dof_map.independent]
+
+    def rigid_body_modes_of_all(self, about: Any = (0.0, 0.0, 0.0)) -> Float[np.ndarray, "n_all 6"]:
+        """`rigid_body_modes` over the dofs of all nodes."""
         moved = rigid_motion(self.points, np.asarray(about, dtype=float))
         turned = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.rotation_nodes), 1))
         return np.vstack([moved, turned])
@@ -297,21 +425,32 @@ class Model:
         change for a St. Venant-Kirchhoff material (see `fem.matrices.geometric_stiffness`). Cost: about that of
         assembling K.
 
-        Raises `MatrixError` when the initial-displacement part is requested for beams, which do not have it.
+        Raises `MatrixError` when the initial-displacement part is requested for beams, shells or a part with
+        constraints, which do not have it.
         """
-        source = self._elements(u)
-        if initial_displacement and source.beams:
-            raise MatrixError(f"Model {self.name!r}: beams have the stress part of the geometric stiffness only.")
+        source, dof_map = self.elements, self.dof_map
+        whole = dof_map.expand(u)
+        if initial_displacement and (source.turning or dof_map.T is not None):
+            raise MatrixError(
+                f"Model {self.name!r}: beams, shells and parts with constraints have the stress part of the "
+                "geometric stiffness only."
+            )
         solid = assembly.geometric_stiffness(
             source.mesh,
             source.pattern,
             source.materials,
             source.material_of,
-            self.displacements(u),
+            whole[: 3 * dof_map.nodes].reshape(-1, 3),
             initial_displacement,
         )
-        beams = [(b.geometric_stiffness(u[dofs]), dofs) for b, dofs in source.beams]
-        return assembly.with_beams(solid, beams, source.rotations)
+        turning = [(b.geometric_stiffness(whole[dofs]), dofs) for b, dofs in source.turning]
+        K = dof_map.condense(assembly.with_turning_cells(solid, turning, dof_map.size_of_all))
+        if dof_map.T is None:
+            return K
+        references = np.unique(np.asarray(dof_map.link_references, dtype=np.int64))
+        rows = (dof_map.T.tocsr()[dof_map.rotations(references).ravel()]).T.tocsr()
+        forces = dof_map.link_moments(source.stiffness_of_all @ whole, references)
+        return sp.csr_matrix(K + rows @ sp.block_diag([np.zeros((0, 0)), *forces], format="csr") @ rows.T)
 
     def projected_geometric_stiffness(
         self, U: Float[np.ndarray, "ndof p"], V: Float[np.ndarray, "ndof m"]
@@ -321,16 +460,34 @@ class Model:
 
         Cost: about 18 m^2 flops for each quadrature point and field.
         """
-        source = self._elements(U, V)
+        return self._stress_work(U, V) + self._link_work(U, V, None)
+
+    def second_order_work(
+        self, U: Float[np.ndarray, "ndof p"], loads: Float[np.ndarray, "n_all p"], V: Float[np.ndarray, "ndof m"]
+    ) -> Float[np.ndarray, "p m m"]:
+        """`projected_geometric_stiffness(U, V)` of static solutions U under `loads` on the dofs of all nodes, less the
+        work of these loads in the second-order motion of rigid links."""
+        return self._stress_work(U, V) + self._link_work(U, V, loads)
+
+    def _stress_work(self, U: np.ndarray, V: np.ndarray) -> np.ndarray:
+        source, u, v = self.elements, self.dof_map.expand(U), self.dof_map.expand(V)
+        n = 3 * len(self.points)
         total = assembly.projected_geometric_stiffness(
-            source.mesh, source.materials, source.material_of, self.displacements(U), self.displacements(V)
+            source.mesh,
+            source.materials,
+            source.material_of,
+            u[:n].reshape(-1, 3, u.shape[1]),
+            v[:n].reshape(-1, 3, v.shape[1]),
         )
-        for beams, dofs in source.beams:
-            for k in range(U.shape[1]):
-                total[k] += np.einsum(
-                    "eai,eab,ebj->ij", V[dofs], beams.geometric_stiffness(U[dofs, k]), V[dofs], optimize=True
-                )
+        for cells, dofs in source.turning:
+            total += cells.projected_geometric_stiffness(u[dofs], v[dofs])
         return total
+
+    def _link_work(self, U: np.ndarray, V: np.ndarray, loads: np.ndarray | None) -> np.ndarray | float:
+        if self.dof_map.T is None:
+            return 0.0
+        forces = self.stiffness_of_all @ self.dof_map.expand(U)
+        return self.dof_map.link_forces(forces if loads is None else forces - loads, V)
 
     def quadratic_strain_loads(
         self, V: Float[np.ndarray, "ndof m"], pairs: Int[np.ndarray, "p 2"]
@@ -340,80 +497,77 @@ class Model:
         They are the nodal forces of the quadratic part of the Green strain of the displacements V. Cost: about that of
         assembling K, times p / 10.
         """
-        source = self._elements(V)
+        source, v = self.elements, self.dof_map.expand(V)
         n = 3 * len(self.points)
-        loads = np.zeros((self.ndof, len(pairs)))
+        loads = np.zeros((len(v), len(pairs)))
         loads[:n] = assembly.quadratic_strain_loads(
-            source.mesh, source.materials, source.material_of, self.displacements(V), pairs
+            source.mesh, source.materials, source.material_of, v[:n].reshape(-1, 3, v.shape[1]), pairs
         ).reshape(n, -1)
-        for beams, dofs in source.beams:
-            for a, unit in enumerate(np.eye(12)):
-                K = beams.geometric_stiffness(np.broadcast_to(unit, dofs.shape))
-                KV = np.einsum("eab,ebp->eap", K, V[dofs][..., pairs[:, 1]])
-                np.add.at(loads, dofs[:, a], np.einsum("eap,eap->ep", V[dofs][..., pairs[:, 0]], KV))
-        return loads
+        for cells, dofs in source.turning:
+            np.add.at(loads, dofs, cells.quadratic_strain_loads(v[dofs], pairs))
+        if self.dof_map.T is not None:
+            loads += self.stiffness_of_all @ self.dof_map.link_motion(V, pairs)
+        return self.dof_map.gather(loads)
 
     def gradients(self, U: Float[np.ndarray, "ndof k"]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Iterate over batches of places (p, 3) and gradients `du_i / dx_j` (p, 3, 3, k) of the
         displacement fields `U` (ndof, k).
 
-        The places are the quadrature points of solid cells and the fibres of beams.
+        The places are the quadrature points of solid cells, the fibres of beams, and the centres of shell cells at the
+        bottom and the top.
         """
-        source = self._elements(U)
+        source, u = self.elements, self.dof_map.expand(U)
         yield from assembly.gradients(source.mesh, source.materials, source.material_of, self.displacements(U))
-        for beams, dofs in source.beams:
-            yield beams.gradients(U[dofs])
+        for cells, dofs in source.turning:
+            yield cells.gradients(u[dofs])
 
     def stresses(self, U: Float[np.ndarray, "ndof k"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`.
 
-        The places are the nodes of the skin of solids, then the fibres of beams, whose node is -1.
+        The places are the nodes of the skin of solids, then the fibres of beams and the bottom, middle and top of
+        shells at their nodes, whose node is -1.
         """
-        source = self._elements(U)
+        source, u = self.elements, self.dof_map.expand(U)
         mesh = source.mesh
         chosen = np.unique(mesh.nodes_of_faces(mesh.boundary_faces))
         found = [nodal_stresses(mesh, source.materials, source.material_of, chosen, self.displacements(U))]
         places, owners = [mesh.points[chosen]], [chosen]
         for beams, dofs in source.beams:
-            x, stress = fibre_stresses(beams, U[dofs])
+            x, stress = fibre_stresses(beams, u[dofs])
+            found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
+        for shells, dofs in source.shells:
+            x, _, stress, _ = layers(shells, u[dofs], (-1.0, 0.0, 1.0))
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
         return np.concatenate(owners), np.concatenate(places), np.concatenate(found)
 
     def beam_surfaces(self, U: Float[np.ndarray, "ndof k"]) -> list[BeamSurface]:
-        """The surfaces of the beams, with the displacements and stresses of the fields `U` there: a record for each
-        kind of beam."""
-        source = self._elements(U)
+        """The surfaces of beams and shells, with the displacements and stresses of the fields `U` there: a record for
+        each group of cells."""
+        source, u = self.elements, self.dof_map.expand(U)
         found = []
         for beams, dofs in source.beams:
             nodes = dofs[:, [0, 6]] // 3
-            found.append(beam_surface(beams, source.mesh.points[nodes], nodes, U[dofs]))
+            found.append(beam_surface(beams, source.mesh.points[nodes], nodes, u[dofs]))
+        for shells, dofs in source.shells:
+            found.append(shell_surface(shells, dofs[:, ::6] // 3, u[dofs]))
         return found
 
     @property
     def elements(self) -> _Assembly:
         """Mesh, materials and the material of every cell. Raises MatrixError for a model made from matrices."""
-        return self._elements()
+        if not isinstance(self._matrices, _Assembly):
+            raise MatrixError(f"Model {self.name!r} was made from matrices; this needs its elements. Import the mesh.")
+        return self._matrices
 
     @property
     def has_elements(self) -> bool:
         """Whether the model was made from a mesh, not from matrices: geometric stiffness and stresses need elements."""
         return isinstance(self._matrices, _Assembly)
 
-    def _elements(self, *fields: np.ndarray) -> _Assembly:
-        """The elements, for displacements of the right size."""
-        if not isinstance(self._matrices, _Assembly):
-            raise MatrixError(f"Model {self.name!r} was made from matrices; this needs its elements. Import the mesh.")
-        for u in fields:
-            if len(u) != self.ndof:
-                raise MatrixError(
-                    f"Model {self.name!r}: displacements of {self.ndof} dofs are needed; their shape is {np.shape(u)}."
-                )
-        return self._matrices
-
     @cached_property
     def _rigid_mass(self) -> np.ndarray:
-        R = self.rigid_body_modes()
-        return R.T @ (self.M @ R)
+        R = self.rigid_body_modes_of_all()
+        return R.T @ (self.mass_of_all @ R)
 
     @property
     def mass(self) -> float:

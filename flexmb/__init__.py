@@ -20,6 +20,7 @@ from fem.errors import (
     UnitWarning,
 )
 from fem.renamed import refuse_old_names
+from flexmb import controllers
 from flexmb.analyses.compare import Comparison, compare
 from flexmb.bodies import solids
 from flexmb.bodies.body import Body, BodyInterface, flexible_body, rigid_body, uniform_rod
@@ -37,6 +38,7 @@ from flexmb.errors import (
     AssemblyWarning,
     ChangeError,
     CoarseOutputWarning,
+    ControllerError,
     CurveError,
     EnergyBalanceWarning,
     EquilibriumError,
@@ -85,6 +87,7 @@ from flexmb.integrators.generalised_alpha import HHT, GeneralisedAlpha
 from flexmb.integrators.method import Method
 from flexmb.integrators.radau import Radau
 from flexmb.mechanism import curves, time_functions
+from flexmb.mechanism.control.law import ControlLaw, control_law
 from flexmb.mechanism.frame_law import FrameLaw, Relative, law
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.split import SplitBody, split
@@ -109,6 +112,8 @@ __all__ = [
     "ChangeError",
     "CoarseOutputWarning",
     "Comparison",
+    "ControlLaw",
+    "ControllerError",
     "ConvergenceError",
     "CurveError",
     "EnergyBalanceWarning",
@@ -180,6 +185,8 @@ __all__ = [
     "compare",
     "constraint_jacobian",
     "constraint_values",
+    "control_law",
+    "controllers",
     "curves",
     "evaluate",
     "expression",

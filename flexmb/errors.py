@@ -50,6 +50,14 @@ class LawError(FlexmbError, RuntimeError):
     """
 
 
+class ControllerError(FlexmbError, ValueError):
+    """A controller cannot be connected, or an analysis does not include it.
+
+    Raised for inputs, commands and targets that do not exist, for algebraic loops, and by analyses and methods that do
+    not include controllers.
+    """
+
+
 class ExpressionError(FlexmbError, ValueError):
     """The text of a force law is not an expression of the allowed form.
 

@@ -43,6 +43,7 @@ DIMENSIONS: dict[str, tuple[float, float, float]] = {
     "frequency": (0, 0, -1),
     "growth rate": (0, 0, -1),
     "mass^0.5 length": (1, 0.5, 0),
+    "mass^0.5 velocity": (1, 0.5, -1),
 }
 """What a number measures, and the exponents of length, mass and time in its unit."""
 BY_FORCE = ("moment", "energy", "power", "stress", "compliance")

@@ -132,7 +132,7 @@ def check(basis: Basis, model: Model) -> None:
         length = np.abs(interface.interface_matrix(model)).max()
         errors[f"rows of interface {name!r} = B^T Psi"] = _largest(rows - basis.interface_modes[name]) / (size * length)
         if interface.kind == "rigid":
-            left = Psi[interface.dofs] - interface.rigid_body_modes(model) @ rows
+            left = Psi[interface.free_dofs(model)] - interface.rigid_body_modes(model) @ rows
             errors[f"the nodes of rigid interface {name!r} move as one"] = _largest(left) / size
     if basis.reference_frame is None:
         R = model.rigid_body_modes(model.centre_of_mass)

@@ -68,9 +68,9 @@ def second_order(model: Model, basis: Basis) -> SecondOrder:
     """
     body = statics(model)
     names = list(model.interfaces)
-    translations = model.rigid_body_modes()[:, :3]
-    rows = [model.interfaces[name].interface_matrix(model).toarray() for name in names]
-    loads = np.column_stack([model.M @ translations, model.moment_loads(), *rows])
+    translations = model.rigid_body_modes_of_all()[:, :3]
+    rows = [model.interfaces[name].nodal_matrix(model).toarray() for name in names]
+    loads = np.column_stack([model.mass_of_all @ translations, model.moment_loads_of_all(), *rows])
     values = _works(body, basis, loads)
     interfaces = {}
     for k, name in enumerate(names):
@@ -83,11 +83,11 @@ def second_order(model: Model, basis: Basis) -> SecondOrder:
 
 
 def _works(body: Statics, basis: Basis, loads: np.ndarray) -> np.ndarray:
-    """`f . g_ij` (p, m, m) of `loads` (ndof, p)."""
+    """`f . g_ij` (p, m, m) of `loads` (n_all, p) on the dofs of all nodes."""
     model = body.model
     loads, U = _prestress(body, basis, loads)
-    forces = loads - model.K @ U
-    total = -model.projected_geometric_stiffness(U, basis.Psi)
+    forces = loads - model.stiffness_of_all @ model.dof_map.expand(U)
+    total = -model.second_order_work(U, loads, basis.Psi)
     for name, interface in model.interfaces.items():
         if interface.kind == "rigid":
             total += _particular_work(model, name, basis, forces)
@@ -95,19 +95,21 @@ def _works(body: Statics, basis: Basis, loads: np.ndarray) -> np.ndarray:
 
 
 def _prestress(body: Statics, basis: Basis, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Loads in equilibrium with the reactions of the body frame, and their static solutions in that frame."""
-    model = body.model
+    """Loads on the dofs of all nodes in equilibrium with the reactions of the body frame, and their static solutions in
+    that frame."""
+    model, gather = body.model, body.model.dof_map.gather
     if basis.reference_frame is None:
-        return loads - body.MR @ (body.R.T @ loads), inertia_relief_solution(body, loads)
+        MR = model.mass_of_all @ model.dof_map.expand(body.R)
+        return loads - MR @ (body.R.T @ gather(loads)), inertia_relief_solution(body, gather(loads))
     interface = model.interfaces[basis.reference_frame]
-    B, R = interface.interface_matrix(model), model.rigid_body_modes(interface.point)
-    loads = loads - B @ (R.T @ loads)
-    U = inertia_relief_solution(body, loads)
-    return loads, U - R @ (B.T @ U)
+    B, R = interface.nodal_matrix(model), model.rigid_body_modes(interface.point)
+    loads = loads - B @ (R.T @ gather(loads))
+    U = inertia_relief_solution(body, gather(loads))
+    return loads, U - R @ (gather(B).T @ U)
 
 
 def _particular_work(model: Model, name: str, basis: Basis, forces: np.ndarray) -> np.ndarray:
-    """`sum f . p_ij` (k, m, m) of `forces` (ndof, k) over the nodes of an interface, `p_ij = theta_i x (theta_j x x)`
+    """`sum f . p_ij` (k, m, m) of `forces` (n_all, k) over the nodes of an interface, `p_ij = theta_i x (theta_j x x)`
     symmetrised."""
     interface = model.interfaces[name]
     theta = basis.interface_modes[name][3:]

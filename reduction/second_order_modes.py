@@ -52,12 +52,16 @@ def second_order_modes(body: Statics, basis: Basis, pairs: Int[np.ndarray, "p 2"
     particular = _particular(model, basis, pairs)
     loads = model.quadratic_strain_loads(np.asarray(basis.Psi), pairs) + model.K @ particular
     g = particular - inertia_relief_solution(body, loads)
+    linked = model.dof_map.link_motion(np.asarray(basis.Psi), pairs)
+    whole = model.dof_map.expand(g) + linked
     if basis.reference_frame is None:
-        g -= body.R @ (body.MR.T @ g)
+        R = model.dof_map.expand(body.R)
+        whole -= R @ ((model.mass_of_all @ R).T @ whole)
     else:
         interface = model.interfaces[basis.reference_frame]
-        g -= model.rigid_body_modes(interface.point) @ (interface.interface_matrix(model).T @ g)
-    return SecondOrderModes(pairs, model.displacements(g).astype(np.float32))
+        whole -= model.rigid_body_modes_of_all(interface.point) @ (interface.nodal_matrix(model).T @ whole)
+    n = 3 * len(model.points)
+    return SecondOrderModes(pairs, whole[:n].reshape(-1, 3, len(pairs)).astype(np.float32))
 
 
 def _particular(model: Model, basis: Basis, pairs: np.ndarray) -> np.ndarray:
@@ -70,5 +74,7 @@ def _particular(model: Model, basis: Basis, pairs: np.ndarray) -> np.ndarray:
         turn = 0.5 * (np.einsum("ap,bp->abp", a, b) + np.einsum("ap,bp->abp", b, a))
         turn -= np.einsum("cp,cp->p", a, b) * np.eye(3)[..., None]
         x = model.points[interface.nodes] - interface.point
-        field[interface.translation_dofs] = np.einsum("abp,nb->nap", turn, x).reshape(-1, len(pairs))
+        field[model.dof_map.places(interface.translation_dofs)] = np.einsum("abp,nb->nap", turn, x).reshape(
+            -1, len(pairs)
+        )
     return field

@@ -223,6 +223,8 @@ def test_bodies_of_the_manual_go_to_other_programs_and_back(tmp_path, monkeypatc
     np.testing.assert_array_equal(frame["bar.tip position z"], result.position("bar.tip")[:, 2])
     np.testing.assert_array_equal(names["dataset"](result)["hinge force x"], result.reaction("hinge")[:, 0])
     assert frame.index.name == "t"
+    assert names["part"].ndof == 3 * len(names["bar"].points) + 6 - 3 * 6
+    assert names["held"].dof_map.holding == ("a symmetry",)
 
 
 def test_failing_examples_of_the_manual_fail_as_it_says():
@@ -259,6 +261,25 @@ def test_the_force_laws_of_the_manual_do_as_it_says(tmp_path, monkeypatch):
         names["bounce"].ledger.load_work[-1], abs=1e-3 * names["bounce"].ledger.exchange
     )
     assert names["detent"](0.0, 0.1, 0.0) < -2.0 < names["detent"](0.0, 1e-4, 0.0)
+
+
+def test_the_controllers_of_the_manual_hold_their_targets():
+    names = names_of("controllers.md")
+    assert names["result"].coordinate("shoulder")[-1] == pytest.approx(1.2, abs=0.02)
+    assert np.abs(names["result"].effort("servo.command")).max() <= 8.0
+    assert names["drifted"].coordinate("pivot")[-1] == pytest.approx(1.0, abs=0.1)
+    assert "algebraic loop. Give the law a sample_time" in names["message"]
+    assert all(names["linearise"](names["rest"]).modes().eigenvalues.real < 0)
+
+
+def test_the_ball_of_the_manual_bounces():
+    names = names_of("contact.md")
+    np.testing.assert_allclose(names["rebound"][2], 0.8, rtol=2e-2)
+    assert 0 < names["rebound"][0] < 0.5
+    assert "0.0199 deep (length; at most 0.002" in names["message"]
+    np.testing.assert_allclose(names["held"].velocities, 0, atol=1e-8)
+    assert names["slips"].velocities[1] > 0
+    assert "block 1 closes with 1" in names["message_of_cones"]
 
 
 def test_the_joints_of_the_manual_push_lift_and_turn_as_they_must():

@@ -1,10 +1,11 @@
 """Elements, one file a family; `ELEMENTS` maps their kinds, meshio's names, to the solid ones, `CELLS` also to the
-line of beams. `register_element` adds others."""
+line of beams and the surfaces of shells. `register_element` adds others."""
 
 from fem.elements.element import Element
 from fem.elements.hexahedron import HEX8, HEX20
 from fem.elements.line import LINE2
 from fem.elements.pyramid import PYRAMID5, PYRAMID13
+from fem.elements.surface import QUAD4, TRIANGLE3
 from fem.elements.tetrahedron import TET4, TET10
 from fem.elements.wedge import WEDGE6, WEDGE15
 from fem.errors import MeshError, unknown_name
@@ -12,7 +13,8 @@ from fem.errors import MeshError, unknown_name
 ELEMENTS: dict[str, Element] = {e.kind: e for e in (TET4, TET10, HEX8, HEX20, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13)}
 
 LINE = LINE2.kind
-CELLS: dict[str, Element] = {**ELEMENTS, LINE: LINE2}
+SHELLS: dict[str, Element] = {e.kind: e for e in (TRIANGLE3, QUAD4)}
+CELLS: dict[str, Element] = {**ELEMENTS, **SHELLS, LINE: LINE2}
 
 
 def register_element(new: Element) -> Element:
@@ -52,4 +54,4 @@ def element(kind: str) -> Element:
     return CELLS[kind]
 
 
-__all__ = ["CELLS", "ELEMENTS", "LINE", "Element", "element", "file_cell", "register_element"]
+__all__ = ["CELLS", "ELEMENTS", "LINE", "SHELLS", "Element", "element", "file_cell", "register_element"]

@@ -67,25 +67,35 @@ def _sound(endings: Iterable[str], known: Collection[str]) -> list[str]:
     return found
 
 
-def read_mesh(path: str | Path, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
+def read_mesh(
+    path: str | Path,
+    beams: Collection[str] | None = None,
+    ignore: Collection[str] = (),
+    supports: str | None = None,
+    shells: Collection[str] | None = None,
+) -> Mesh:
     """Read the mesh in a file, with its named sets. Coordinates keep the units of the file.
 
     Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, those of `register_reader`,
     and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell sets, surface groups face
     sets (node sets when they are
     not on the skin), line and point groups node sets. Two-node lines are beams when they are in one of the groups
-    `beams`, or when the file has neither solid nor surface cells; their groups become cell sets. Nodes that no cell of
+    `beams`, or when the file has neither solid nor surface cells; their groups become cell sets. Linear triangles and
+    quadrilaterals are shells when they are in one of the groups `shells` (`shells="all"`: all of them), and in decks
+    where S3 and S4 elements have a section. Nodes that no cell of
     the part uses are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A
     `MeshWarning` names the contents of the file that were lost.
 
-    Decks of solvers also contain constraints, supports, loads, lumped masses and materials. Keywords that change the
+    Decks of solvers also contain constraints, supports, loads, lumped masses and materials. Equations, rigid bodies,
+    couplings and ties of Abaqus and CalculiX are obeyed (`mesh.constraints`); supports only with `supports="keep"`, for
+    the matrices of the part as the deck holds it (a body of a mechanism is free). Keywords that change the
     part and are not obeyed are listed in `mesh.unread`, with their lines. Reductions and `flexible_body` refuse such a
     part until `ignore` names the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: everything in analysis steps).
     The materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` omits the comparison.
 
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
-    return solid_mesh(read_raw(path), Path(path).stem, beams, ignore)
+    return solid_mesh(read_raw(path), Path(path).stem, beams, ignore, supports, shells)
 
 
 def read_raw(path: str | Path) -> RawMesh:
@@ -254,6 +264,13 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
             f"{error}. .msh and .vtu files hold every kind of cell."
         ) from None
     names = [*mesh.node_sets, *mesh.face_sets, *mesh.cell_sets]
+    if mesh.constraints:
+        warnings.warn(
+            f"{path.name}: mesh files keep no constraints; lost: "
+            f"{', '.join(dict.fromkeys(c.source for c in mesh.constraints))}. Keep the deck.",
+            MeshWarning,
+            stacklevel=2,
+        )
     if names and not keeps_sets:
         warnings.warn(
             f"{path.name}: {ending} files keep no sets; lost: {', '.join(map(repr, names))}. Use .msh or .vtu.",

@@ -11,11 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.beam import Beam
-from fem.elements import LINE, Element, element
+from fem.dof_map import DofMap
+from fem.elements import ELEMENTS, LINE, SHELLS, Element, element
 from fem.errors import MaterialError, MeshError, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
 from fem.material import Material
-from fem.matrices.beam_matrices import Beams, dofs_of
+from fem.matrices.beam_matrices import Beams
 from fem.matrices.cell_matrices import VOIGT, Cells, elasticity_tensor, jacobian
 from fem.matrices.geometric_stiffness import (
     initial_displacement_part,
@@ -24,8 +25,10 @@ from fem.matrices.geometric_stiffness import (
     stress_part,
     with_stress,
 )
+from fem.matrices.shell_matrices import Shells
 from fem.matrices.sparsity import COMPONENTS, Pattern
 from fem.mesh.mesh import Mesh
+from fem.shell import Shell
 
 BATCH = 512
 """Cells a batch: enough to hide the cost of Python, few enough to stay in the processor's cache."""
@@ -34,7 +37,7 @@ COLLAPSED = 1e-14
 """A determinant below this fraction of the cube of the cell's extent is taken for zero."""
 
 
-Materials = tuple[Material | Beam, ...]
+Materials = tuple[Material | Beam | Shell, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +126,11 @@ def quadratic_strain_loads(
         cells = _cells(mesh, batch, tensors)
         H = cells.displacement_gradients(V[batch.connectivity])
         products = np.einsum("eqkap,eqkbp->eqabp", H[..., pairs[:, 0]], H[..., pairs[:, 1]])
-        np.add.at(total, batch.connectivity, strain_loads(cells, products))
+        nodes, place = np.unique(batch.connectivity, return_inverse=True)
+        gather = sp.csr_matrix(
+            (np.ones(place.size), place.ravel(), np.arange(place.size + 1)), (place.size, len(nodes))
+        )
+        total[nodes] += (gather.T @ strain_loads(cells, products).reshape(place.size, -1)).reshape(len(nodes), 3, -1)
     return total
 
 
@@ -153,13 +160,13 @@ def stress_batches(
         yield batch.shape, batch.connectivity, stress, cells.dV.sum(axis=1)
 
 
-def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> list[tuple[Beams, np.ndarray]]:
+def beam_groups(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap
+) -> list[tuple[Beams, np.ndarray]]:
     """The line cells, a group for each beam: their fields and dofs (e, 12).
 
     Refuses lines that were given no `fem.Beam`.
     """
-    rotation = np.full(len(mesh.points), -1)
-    rotation[mesh.line_nodes] = np.arange(len(mesh.line_nodes))
     groups, first = [], 0
     for block in mesh.cells:
         of_block = material_of[first : first + len(block)]
@@ -174,25 +181,54 @@ def beam_groups(mesh: Mesh, materials: Materials, material_of: np.ndarray) -> li
                     f"{beam.name!r}."
                 )
             cells = block.connectivity[of_block == index]
-            groups.append((Beams.of(beam, mesh.points[cells]), dofs_of(cells, len(mesh.points), rotation)))
+            groups.append((Beams.of(beam, mesh.points[cells]), dofs.of_cells(cells)))
     return groups
 
 
-def with_beams(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np.ndarray]], rotations: int) -> sp.csr_matrix:
-    """The matrix of solid cells, three dofs a node, grown by `rotations` dofs, plus beam matrices (e, 12, 12) at dofs
-    (e, 12)."""
-    n = solid.shape[0] + rotations
+def shell_groups(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap
+) -> list[tuple[Shells, np.ndarray]]:
+    """The cells of shells, a group for each shell and kind of cell, and their dofs (e, 6 n).
+
+    Refuses triangles and quadrilaterals that were given no `fem.Shell`.
+    """
+    groups, first, number = [], 0, -1
+    for block in mesh.cells:
+        of_block = material_of[first : first + len(block)]
+        first += len(block)
+        if block.kind not in SHELLS:
+            continue
+        number += 1
+        for index in np.unique(of_block):
+            shell = materials[index]
+            if not isinstance(shell, Shell):
+                raise MaterialError(
+                    f"Mesh {mesh.name!r}: {block.kind} cells need a fem.Shell (a material and a thickness); found "
+                    f"{type(shell).__name__} {shell.name!r}."
+                )
+            chosen = of_block == index
+            cells, vertex = block.connectivity[chosen], mesh.directors.of_cells[number][chosen]
+            shells = Shells(shell, mesh.points[cells], mesh.directors.vectors[vertex], vertex)
+            groups.append((shells, dofs.of_cells(cells)))
+    return groups
+
+
+def with_turning_cells(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np.ndarray]], size: int) -> sp.csr_matrix:
+    """The matrix of solid cells, three dofs a node, grown to all dofs, plus matrices (e, d, d) of cells with rotations
+    at dofs (e, d)."""
+    n, rotations = size, size - solid.shape[0]
     grown = sp.csr_matrix(
         (solid.data, solid.indices, np.concatenate([solid.indptr, np.full(rotations, solid.indptr[-1])])), shape=(n, n)
     )
     for values, dofs in matrices:
-        rows, columns = np.repeat(dofs, 12, axis=1).ravel(), np.tile(dofs, (1, 12)).ravel()
+        d = dofs.shape[1]
+        rows, columns = np.repeat(dofs, d, axis=1).ravel(), np.tile(dofs, (1, d)).ravel()
         grown = grown + sp.coo_matrix((values.ravel(), (rows, columns)), shape=(n, n)).tocsr()
     grown = (grown + grown.T) / 2 if matrices else grown
     return sp.csr_matrix(grown)
 
 
-def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam]) -> np.ndarray:
+def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | Shell]) -> np.ndarray:
     """Index of the material of every cell; every cell must belong to exactly one of the sets that carry a material."""
     index = np.full(mesh.cell_count, -1)
     for k, name in enumerate(materials):
@@ -221,7 +257,7 @@ def _batches(mesh: Mesh, material_of: np.ndarray) -> Iterator[_Batch]:
     first, number = 0, -1
     for block in mesh.cells:
         of_block = material_of[first : first + len(block)]
-        if block.kind == LINE:
+        if block.kind not in ELEMENTS:
             first += len(block)
             continue
         number += 1
@@ -241,7 +277,10 @@ def _tensors(materials: Materials) -> list[np.ndarray | None]:
 def _cells(mesh: Mesh, batch: _Batch, tensors: list[np.ndarray | None]) -> Cells:
     tensor = tensors[batch.material]
     if tensor is None:
-        raise MaterialError(f"Mesh {mesh.name!r}: solid cells were given a beam's section; give them a fem.Material.")
+        raise MaterialError(
+            f"Mesh {mesh.name!r}: {batch.shape.kind} cells were given the section of a beam or of a shell; give them a "
+            "fem.Material."
+        )
     cells = Cells.of(batch.shape, batch.x, tensor)
     _insist_on_positive(mesh, batch, cells.dV / batch.shape.stiffness_rule[1])
     return cells
@@ -254,7 +293,7 @@ def _add(total: np.ndarray, pattern: Pattern, batch: _Batch, K: np.ndarray) -> N
         np.add.at(row, places, K[:, i, :, k].ravel())
 
 
-def _density(material: Material | Beam) -> float:
+def _density(material: Material | Beam | Shell) -> float:
     if material.density is None:
         raise MaterialError(
             f"Material {material.name!r} has no density, and a mass matrix needs one. Give density=... when making it."

@@ -190,6 +190,35 @@ class Beams:
         np.add.at(total, dofs, values.reshape(*dofs.shape, 9))
         return total
 
+    def second_moments(
+        self, dofs: Int[np.ndarray, "e 12"], values: Float[np.ndarray, "n_all m"]
+    ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
+        """Nothing: the rotary inertia of the sections of `line_mass` has it, at the `dofs` of the beams for the fields
+        `values`."""
+        m = values.shape[1]
+        return np.zeros((3, m, m)), np.zeros((3, 3, m, m))
+
+    def projected_geometric_stiffness(
+        self, U: Float[np.ndarray, "e 12 p"], V: Float[np.ndarray, "e 12 m"]
+    ) -> Float[np.ndarray, "p m m"]:
+        """`V^T K_G(u) V` for each field u of U."""
+        found = [
+            np.einsum("eai,eab,ebj->ij", V, self.geometric_stiffness(U[..., k]), V, optimize=True)
+            for k in range(U.shape[2])
+        ]
+        return np.array(found).reshape(U.shape[2], V.shape[2], V.shape[2])
+
+    def quadratic_strain_loads(
+        self, V: Float[np.ndarray, "e 12 m"], pairs: Int[np.ndarray, "p 2"]
+    ) -> Float[np.ndarray, "e 12 p"]:
+        """Loads whose work on u is `v_i^T K_G(u) v_j` for each of `pairs` (i, j) of fields V."""
+        loads = np.zeros((len(V), 12, len(pairs)))
+        for a, unit in enumerate(np.eye(12)):
+            K = self.geometric_stiffness(np.broadcast_to(unit, V.shape[:2]))
+            KV = np.einsum("eab,ebp->eap", K, V[..., pairs[:, 1]])
+            loads[:, a] = np.einsum("eap,eap->ep", V[..., pairs[:, 0]], KV)
+        return loads
+
     def geometric_stiffness(self, v: Float[np.ndarray, "e 12"]) -> Float[np.ndarray, "e 12 12"]:
         """Stress part of the geometric stiffness for nodal displacements `v`."""
         E, G = self.beam.moduli
@@ -246,11 +275,3 @@ def _bending(length: np.ndarray, phi: np.ndarray, xi: np.ndarray) -> tuple[np.nd
 
 def _weighted(A: np.ndarray, weights: np.ndarray, dV: np.ndarray) -> np.ndarray:
     return np.einsum("eqka,k,eqkb,eq->eab", A, weights, A, dV, optimize=True)
-
-
-def dofs_of(cells: Int[np.ndarray, "e 2"], nodes: int, rotation: Int[np.ndarray, " n"]) -> Int[np.ndarray, "e 12"]:
-    """Dofs of beams: translations `3 node`, rotations `3 nodes + 3 rotation[node]`."""
-    parts = []
-    for k in range(2):
-        parts += [3 * cells[:, k, None] + np.arange(3), 3 * nodes + 3 * rotation[cells[:, k], None] + np.arange(3)]
-    return np.concatenate(parts, axis=1)

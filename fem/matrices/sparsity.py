@@ -100,7 +100,8 @@ def sparsity(mesh: Mesh) -> Pattern:
 
 
 def _insist_on_cells(mesh: Mesh, indptr: np.ndarray) -> None:
-    loose = np.setdiff1d(np.flatnonzero(np.diff(indptr) == 0), mesh.line_nodes)
+    held = np.union1d(mesh.rotation_nodes, mesh.linked_nodes)
+    loose = np.setdiff1d(np.flatnonzero(np.diff(indptr) == 0), held)
     if len(loose):
         labels = ", ".join(mesh.node_label(int(k)) for k in loose[:5])
         raise MeshError(

@@ -8,9 +8,10 @@ from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from fem.elements import LINE, element
+from fem.elements import ELEMENTS, LINE, SHELLS, element
 from fem.errors import MeshError
 from fem.mesh.cell_quality import scaled_jacobian
+from fem.mesh.constraints import renumbered
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.shown import shown
 
@@ -102,8 +103,8 @@ def check_mesh(mesh: Mesh) -> MeshReport:
     for block in mesh.cells:
         if not len(block):
             continue
-        if block.kind == LINE:
-            findings += _lengths(mesh, block, first)
+        if block.kind not in ELEMENTS:
+            findings += _lengths(mesh, block, first) if block.kind == LINE else _areas(mesh, block, first)
             first += len(block)
             continue
         quality, volumes = scaled_jacobian(element(block.kind), mesh.points[block.connectivity])
@@ -112,7 +113,7 @@ def check_mesh(mesh: Mesh) -> MeshReport:
         volume += float(volumes.sum())
         lowest = min(lowest, float(quality.min()))
         first += len(block)
-    findings += _duplicates(mesh) + _parts(mesh) + _unused(mesh)
+    findings += _turned_over(mesh) + _duplicates(mesh) + _parts(mesh) + _unused(mesh)
     return MeshReport(mesh.name, tuple(findings), _summary(mesh, volume), lowest, _advice(mesh))
 
 
@@ -166,6 +167,40 @@ def _lengths(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
     if not len(bad):
         return []
     return [Finding(ERROR, f"{len(bad)} line cells have no length; the first is cell {first + bad[0]}. Remove them.")]
+
+
+def _areas(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
+    x = mesh.points[block.connectivity]
+    corner = np.cross(np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x)
+    area = (corner * corner.sum(axis=1, keepdims=True)).sum(axis=2).min(axis=1)
+    bad = np.flatnonzero(area <= COINCIDENT * np.ptp(x, axis=1).max(axis=1) ** 4)
+    if not len(bad):
+        return []
+    text = f"{len(bad)} {block.kind} cells are collapsed or folded over; the first is cell {first + bad[0]}."
+    return [Finding(ERROR, text + " Check the order of their nodes, or remove them.")]
+
+
+def _turned_over(mesh: Mesh) -> list[Finding]:
+    """Neighbouring shell cells with opposite normals."""
+    ends = [
+        b.connectivity[:, [k, (k + 1) % b.connectivity.shape[1]]]
+        for b in mesh.cells
+        if b.kind in SHELLS
+        for k in range(b.connectivity.shape[1])
+    ]
+    if not ends:
+        return []
+    edges, count = np.unique(np.concatenate(ends), axis=0, return_counts=True)
+    _, meeting = np.unique(np.sort(np.concatenate(ends), axis=1), axis=0, return_counts=True)
+    wrong = edges[count > 1]
+    if not len(wrong) or (meeting > 2).any():  # where three shells meet, they have no common side
+        return []
+    text = (
+        f"neighbouring shell cells have opposite normals at {len(wrong)} edges (first: nodes "
+        f"{mesh.node_label(int(wrong[0, 0]))}, {mesh.node_label(int(wrong[0, 1]))}): top and bottom change sides "
+        "there, and an offset its direction. Reorder their nodes."
+    )
+    return [Finding(WARNING, text)]
 
 
 def _mid_sides(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
@@ -228,6 +263,9 @@ def node_parts(mesh: Mesh) -> Int[np.ndarray, " n"]:
     for block in mesh.cells:
         rows.append(np.repeat(block.connectivity[:, 0], block.connectivity.shape[1] - 1))
         columns.append(block.connectivity[:, 1:].ravel())
+    for constraint in mesh.constraints:
+        rows.append(np.full(len(constraint.members) - 1, constraint.members[0]))
+        columns.append(constraint.members[1:])
     r, c = np.concatenate(rows), np.concatenate(columns)
     n = len(mesh.points)
     return connected_components(sp.coo_matrix((np.ones(len(r), dtype=bool), (r, c)), shape=(n, n)), directed=False)[1]
@@ -237,6 +275,7 @@ def _unused(mesh: Mesh) -> list[Finding]:
     used = np.zeros(len(mesh.points), dtype=bool)
     for block in mesh.cells:
         used[block.connectivity] = True
+    used[mesh.linked_nodes] = True
     if used.all():
         return []
     text = (
@@ -262,6 +301,7 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
         cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
         node_sets={key: np.unique(number[nodes]) for key, nodes in mesh.node_sets.items()},
         node_ids=None if mesh.node_ids is None else mesh.node_ids[keep],
+        constraints=tuple(renumbered(c, number) for c in mesh.constraints),
     )
 
 
@@ -274,7 +314,7 @@ def fix_orientation(mesh: Mesh) -> Mesh:
     blocks, first = [], 0
     faces = {key: members.copy() for key, members in mesh.face_sets.items()}
     for block in mesh.cells:
-        if block.kind == LINE:
+        if block.kind not in ELEMENTS:
             blocks.append(block)
             first += len(block)
             continue
@@ -292,8 +332,8 @@ def fix_orientation(mesh: Mesh) -> Mesh:
 
 
 def drop_unused_nodes(mesh: Mesh) -> Mesh:
-    """The mesh without nodes that belong to no cell; the node sets lose them too."""
-    used = mesh.nodes_of_cells(np.arange(mesh.cell_count))
+    """The mesh without nodes that belong to no cell and no constraint; the node sets lose them too."""
+    used = np.union1d(mesh.nodes_of_cells(np.arange(mesh.cell_count)), mesh.linked_nodes)
     number = np.full(len(mesh.points), -1)
     number[used] = np.arange(len(used))
     return replace(
@@ -302,4 +342,5 @@ def drop_unused_nodes(mesh: Mesh) -> Mesh:
         cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
         node_sets={key: number[nodes][number[nodes] >= 0] for key, nodes in mesh.node_sets.items()},
         node_ids=used if mesh.node_ids is None else mesh.node_ids[used],
+        constraints=tuple(renumbered(c, number) for c in mesh.constraints),
     )

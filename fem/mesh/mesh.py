@@ -9,8 +9,10 @@ from typing import Any, SupportsIndex
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.elements import LINE, element
+from fem.elements import ELEMENTS, LINE, SHELLS, element
 from fem.errors import MeshError, unknown_name
+from fem.mesh.constraints import Constraint, turning_nodes
+from fem.mesh.directors import Directors, directors
 from fem.mesh.unread import Declared, Unread, listed
 from fem.renamed import renamed
 from fem.shown import shown
@@ -43,7 +45,7 @@ class CellBlock:
 @renamed(notes="warnings")
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """A mesh of solid cells, and of line cells for beams. Units are the user's.
+    """A mesh of solid cells, of triangles and quadrilaterals for shells, and of lines for beams. Units are the user's.
 
     - `points` (n, 3); `cells`: blocks, whose cells are numbered through all blocks in order.
     - `node_sets`: name -> node numbers; `cell_sets`: name -> cell numbers; `face_sets`: name -> (nf, 2) of (cell, face
@@ -52,6 +54,8 @@ class Mesh:
     - `unread`: keywords of the file that change the part and are not obeyed; `flexible_body` and every reduction refuse
       the part until `read_mesh(..., ignore=...)` accepts them.
     - `declared`: materials of the file, which a `Model` compares with its own.
+    - `constraints`: linear constraints between nodes, which a `Model` eliminates (`fem.Equation`, `fem.RigidLink`,
+      `fem.MeanLink`).
 
     Raises `MeshError` when points are not (n, 3) finite numbers, or `node_ids`, cells or sets do not fit them.
     """
@@ -66,6 +70,7 @@ class Mesh:
     warnings: tuple[str, ...] = ()
     unread: tuple[Unread, ...] = ()
     declared: tuple[Declared, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=float)
@@ -255,19 +260,46 @@ class Mesh:
 
     @cached_property
     def skin_nodes(self) -> Int[np.ndarray, " k"]:
-        """Sorted node numbers of the skin and of line cells."""
-        return np.union1d(self.nodes_of_faces(self.boundary_faces), self.line_nodes)
+        """Sorted node numbers of the skin, of shells and of line cells."""
+        return np.unique(np.concatenate([self.nodes_of_faces(self.boundary_faces), self.shell_nodes, self.line_nodes]))
 
     @cached_property
     def line_nodes(self) -> Int[np.ndarray, " k"]:
-        """Sorted node numbers of the line cells: the nodes that have rotations."""
+        """Sorted node numbers of the line cells."""
         lines = [block.connectivity.ravel() for block in self.cells if block.kind == LINE]
         return np.unique(np.concatenate(lines)) if lines else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def shell_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of the cells of shells."""
+        cells = [block.connectivity.ravel() for block in self.cells if block.kind in SHELLS]
+        return np.unique(np.concatenate(cells)) if cells else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def rotation_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the nodes that have rotations: those of line cells and of shells, and those that
+        constraints turn."""
+        return np.unique(np.concatenate([self.line_nodes, self.shell_nodes, turning_nodes(self.constraints)]))
+
+    @cached_property
+    def directors(self) -> Directors:
+        """The directors of the shells, by their blocks."""
+        return directors(self.points, [block.connectivity for block in self.cells if block.kind in SHELLS])
+
+    @cached_property
+    def linked_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the nodes of constraints."""
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(c.members for c in self.constraints)]))
+
+    @cached_property
+    def bare_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the nodes of no cell."""
+        return np.setdiff1d(np.arange(len(self.points)), self.nodes_of_cells(np.arange(self.cell_count)))
 
     @property
     def solids(self) -> tuple[CellBlock, ...]:
         """The blocks of solid cells."""
-        return tuple(block for block in self.cells if block.kind != LINE)
+        return tuple(block for block in self.cells if block.kind in ELEMENTS)
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -284,6 +316,7 @@ class Mesh:
         for title, sets in (("node", self.node_sets), ("face", self.face_sets), ("cell", self.cell_sets)):
             lines += [f"  {title} set {key!r}: {len(value)} {title}s" for key, value in sets.items()]
         lines += [f"  note: {note}" for note in self.warnings]
+        lines += [f"  constraint: {text}" for text in dict.fromkeys(c.source for c in self.constraints)]
         lines += [f"  material of the file: {declared}, {len(declared.cells)} cells" for declared in self.declared]
         return "\n".join([*lines, *(f"  not obeyed: {text}" for text in listed(self.unread))])
 

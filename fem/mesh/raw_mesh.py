@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fem.elements import ELEMENTS, LINE
+from fem.elements import ELEMENTS, LINE, SHELLS
 from fem.errors import MeshError, MeshWarning, unknown_name
+from fem.mesh.constraints import Constraint, renumbered
 from fem.mesh.mesh import CellBlock, Mesh
-from fem.mesh.unread import Declared, Unread, kept, listed
+from fem.mesh.unread import Declared, Stated, Unread, kept, listed
 
 _LOWER = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
 
@@ -37,6 +38,8 @@ class RawMesh:
     - `unread`: keywords that change the part and are not obeyed; `unread_lines`: the same for line cells, which are
       obeyed where they are beams.
     - `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
+    - `constraints`: those that the file states, between rows of `points`; `supports`: the same for dofs that it holds.
+    - `shells`: rows of blocks of triangles and quadrilaterals that are structure, and the keyword that says so.
     """
 
     points: np.ndarray
@@ -51,27 +54,40 @@ class RawMesh:
     unread: tuple[Unread, ...] = ()
     unread_lines: tuple[Unread, ...] = ()
     declared: tuple[Declared, ...] = ()
+    constraints: tuple[Stated, ...] = ()
+    supports: tuple[Stated, ...] = ()
+    shells: Mapping[int, tuple[np.ndarray, Unread]] = field(default_factory=dict)
 
 
-def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ignore: Collection[str] = ()) -> Mesh:
-    """The mesh of the solid cells, and of the line cells in the groups `beams`, with every group as a set.
+def solid_mesh(
+    raw: RawMesh,
+    name: str,
+    beams: Collection[str] | None = None,
+    ignore: Collection[str] = (),
+    supports: str | None = None,
+    shells: Collection[str] | None = None,
+) -> Mesh:
+    """The mesh of the solid cells, of the surface cells in the groups `shells` (or "all"), and of the line cells in the
+    groups `beams`, with every group as a set.
 
     Other cells of lower dimension only mark the places of sets. Without any solid or surface cell, all lines are beams.
     Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of
-    lines and points node sets. Nodes that no solid cell uses are omitted. `ignore`: keywords of the file that the user
-    accepts as not obeyed.
+    lines and points node sets. Nodes that no cell and no constraint uses are omitted. `ignore`: keywords of the file
+    that the user accepts as not obeyed; `supports`: "keep" to hold the dofs that the file holds.
 
     A `MeshWarning` names everything that is lost or not obeyed; `warnings` or `unread` of the mesh list it.
     """
     recorded, unsupported = list(raw.warnings), list(raw.unsupported)
     solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _element_of(kind) in ELEMENTS and len(rows)]
     lines = _beam_cells(raw, name, beams, bool(solid))
-    if not solid and not lines:
+    surfaces, flat = _shell_cells(raw, name, shells, ignore)
+    if not solid and not lines and not surfaces:
         there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
         raise MeshError(
             f"The mesh {name!r} has no solid cells that flexmb knows ({', '.join(ELEMENTS)}); it has {there}. Export "
             "the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any group at "
-            "all)."
+            "all). Linear triangles and quadrilaterals become shells by read_mesh(..., shells=[...]) with the names of "
+            'their groups, or shells="all".'
         )
     blocks: list[tuple[str, np.ndarray]] = []
     index: dict[int, np.ndarray] = {}
@@ -88,18 +104,20 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
                 )
         elif len(rows) and dimension(kind) == 3:
             unsupported.append(f"{len(rows)} {kind} cells, which are not supported")
-    for k, rows in lines.items():
+    for k, rows in (*surfaces.items(), *lines.items()):
         index[k] = np.full(len(raw.blocks[k][1]), -1)
         index[k][rows] = count + np.arange(len(rows))
         count += len(rows)
-        blocks.append((LINE, raw.blocks[k][1][rows]))
+        blocks.append((raw.blocks[k][0], raw.blocks[k][1][rows]))
     unused = sum(len(rows) for kind, rows in raw.blocks if kind == LINE) - sum(map(len, lines.values()))
     if raw.beams and unused:
         unsupported.append(
             f"{unused} two-node beams or trusses; give the names of their element sets as beams=[...] to take them "
             "along"
         )
-    used = np.unique(np.concatenate([rows.ravel() for _, rows in blocks]))
+    stated, dropped = _obeyed(raw, name, ignore, supports)
+    members = [c.members for c in stated]
+    used = np.unique(np.concatenate([*(rows.ravel() for _, rows in blocks), *members]))
     if used[0] < 0 or used[-1] >= len(raw.points):
         raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
     if len(used) < len(raw.points):
@@ -110,7 +128,8 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
     ids = None if np.array_equal(raw.node_ids, np.arange(len(used))) else raw.node_ids[used]
     plain = Mesh(raw.points[used], cells, node_ids=ids, name=name)
     sets = _sets(raw, index, number, plain, recorded)
-    unread, accepted = kept((*raw.unread, *(raw.unread_lines if unused else ())), ignore)
+    said = (*raw.unread, *dropped, *flat, *(raw.unread_lines if unused else ()))
+    unread, accepted = kept(sorted(said, key=lambda u: u.line), ignore)
     told = [f"lost in reading: {text}" for text in unsupported] + [f"not obeyed: {text}" for text in listed(unread)]
     if told:
         warnings.warn(f"Mesh {name!r}: " + "; ".join(told) + ".", MeshWarning, stacklevel=3)
@@ -118,8 +137,57 @@ def solid_mesh(raw: RawMesh, name: str, beams: Collection[str] | None = None, ig
     recorded += [f"not obeyed, as accepted: {text}" for text in listed(accepted)]
     declared = tuple(_placed(d, index) for d in raw.declared if not d.source.accepted(ignore))
     return Mesh(
-        plain.points, cells, *sets, ids, name, tuple(recorded), unread, tuple(d for d in declared if len(d.cells))
+        plain.points,
+        cells,
+        *sets,
+        ids,
+        name,
+        tuple(recorded),
+        unread,
+        tuple(d for d in declared if len(d.cells)),
+        tuple(renumbered(c, number) for c in stated),
     )
+
+
+def _shell_cells(
+    raw: RawMesh, name: str, shells: Collection[str] | None, ignore: Collection[str]
+) -> tuple[dict[int, np.ndarray], tuple[Unread, ...]]:
+    """Rows of the surface blocks that are shells: those that the file says, and those in the named groups; and the
+    keywords of shells that the user omits."""
+    found = {k: rows for k, (rows, source) in raw.shells.items() if not source.accepted(ignore)}
+    omitted = tuple(source for _, source in raw.shells.values() if source.accepted(ignore))
+    if shells is None:
+        return found, omitted
+    blocks = [k for k, (kind, rows) in enumerate(raw.blocks) if dimension(kind) == 2 and len(rows)]
+    there = [group for group, rows in raw.groups.items() if any(len(rows[k]) for k in blocks)]
+    for group in () if shells == "all" else shells:
+        if group not in there:
+            raise MeshError(f"Mesh {name!r}: " + unknown_name("group of surface cells", group, there))
+    for k in blocks:
+        every = shells == "all"
+        rows = [np.arange(len(raw.blocks[k][1]))] if every else [raw.groups[group][k] for group in shells]
+        chosen = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rows]))
+        if len(chosen) and raw.blocks[k][0] not in SHELLS:
+            raise MeshError(
+                f"Mesh {name!r}: {len(chosen)} cells of the shells are {raw.blocks[k][0]}; shells have "
+                f"{' and '.join(SHELLS)} cells. Mesh with linear cells."
+            )
+        if len(chosen):
+            found[k] = np.union1d(found.get(k, chosen), chosen)
+    return found, omitted
+
+
+def _obeyed(
+    raw: RawMesh, name: str, ignore: Collection[str], supports: str | None
+) -> tuple[tuple[Constraint, ...], tuple[Unread, ...]]:
+    """The constraints of the file that are obeyed, and the keywords of the others."""
+    if supports not in (None, "keep"):
+        raise MeshError(f'Mesh {name!r}: supports is "keep", or nothing; found {supports!r}.')
+    stated = (*raw.constraints, *(raw.supports if supports == "keep" else ()))
+    obeyed = tuple(s.constraint for s in stated if not s.source.accepted(ignore))
+    others = [s.source for s in (*stated, *raw.supports)]
+    left = [s for s in others if s.accepted(ignore) or (supports is None and s in {r.source for r in raw.supports})]
+    return obeyed, tuple(dict.fromkeys(left))
 
 
 def _placed(declared: Declared, index: dict[int, np.ndarray]) -> Declared:

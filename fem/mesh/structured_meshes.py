@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fem.elements import LINE, element
+from fem.elements import LINE, SHELLS, element
 from fem.errors import MeshError
 from fem.mesh.check import merge_nodes
 from fem.mesh.mesh import CellBlock, Mesh
@@ -77,6 +77,32 @@ def line(start: Sequence[float], end: Sequence[float], divisions: int) -> Mesh:
     ends = {"start": np.array([0]), "end": np.array([divisions])}
     sets = {"all": np.arange(divisions)}
     return Mesh(points, (CellBlock(LINE, cells),), node_sets=ends, cell_sets=sets, name="line")
+
+
+def sheet(kind: str, size: tuple[float, float], divisions: tuple[int, int]) -> Mesh:
+    """A rectangle in the plane z = 0 of "quad" or "triangle" cells for shells, with normals along z.
+
+    Node sets "x0", "x1", "y0", "y1" and the cell set "all". Units: the user's.
+
+    Raises `MeshError` for another kind of cell, or without divisions.
+    """
+    if kind not in SHELLS or min(divisions) < 1 or not min(size) > 0:
+        raise MeshError(
+            f"A sheet has {' or '.join(map(repr, SHELLS))} cells, two lengths and divisions; found {kind!r}, {size}, "
+            f"{divisions}."
+        )
+    n, m = divisions
+    x, y = (k.ravel() for k in np.meshgrid(np.arange(n + 1), np.arange(m + 1), indexing="ij"))
+    number = np.arange((n + 1) * (m + 1)).reshape(n + 1, m + 1)
+    corners = (number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:])
+    cells = np.stack(corners, axis=-1).reshape(-1, 4)
+    if kind == "triangle":
+        cells = np.stack([cells[:, [0, 1, 2]], cells[:, [0, 2, 3]]], axis=1).reshape(-1, 3)
+    points = np.column_stack([size[0] * x / n, size[1] * y / m, 0 * x])
+    ends = {"x0": x == 0, "x1": x == n, "y0": y == 0, "y1": y == m}
+    sets = {name: np.flatnonzero(there) for name, there in ends.items()}
+    every = {"all": np.arange(len(cells))}
+    return Mesh(points, (CellBlock(kind, cells),), node_sets=sets, cell_sets=every, name=f"sheet of {kind}")
 
 
 def tube(kind: str, radii: tuple[float, float], length: float, divisions: tuple[int, int, int]) -> Mesh:

@@ -29,6 +29,7 @@ from flexmb.mechanism.mechanism import (
     Marker,
     Mechanism,
     Row,
+    refuse_controllers,
     refuse_element_states,
     refuse_friction,
     refuse_velocity_rows,
@@ -131,6 +132,7 @@ def prepared(
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "Inverse dynamics")
     refuse_friction(mechanism, "Inverse dynamics")
+    refuse_controllers(mechanism, "Inverse dynamics")
     refuse_velocity_rows(mechanism, "Inverse dynamics")
     if len(servos) != len(actuators) or not servos:
         raise InverseError(

@@ -218,6 +218,8 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
         J2 = J2 + inertia_of(np.einsum("p,pai,pbj->ijab", w, U, U, optimize=True))
         h0 = h0 + np.einsum("kba,p,pa,pbj->kj", _SPIN, w, X, U) + np.einsum("pab,pbj->aj", line.rotary, line.theta)
         h = h + np.einsum("kba,p,pai,pbj->kij", _SPIN, w, U, U, optimize=True)
+        if not line.rotary.any():  # points without sections
+            continue
         P1, P2, PG = _turning_sections(line)
         J1, J2, h = (
             J1 + 2 * inertia_of(P1),
@@ -225,6 +227,8 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
             h + np.einsum("kba,ijab->kij", _SPIN, P2, optimize=True),
         )
         moments = moments + PG
+    turned_first, turned_moments = model.second_moments(basis.Psi)
+    moments = moments + turned_moments
     J2, h = 0.5 * (J2 + J2.transpose(1, 0, 2, 3)), 0.5 * (h - h.transpose(0, 2, 1))
     if second is not None:
         h = h + np.einsum("kba,abij->kij", _SPIN, moments)  # int X x g_ij
@@ -232,7 +236,7 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
         mass=mass,
         s0=s0,
         S1=S1,
-        SG=np.zeros((3, m, m)) if second is None else second.first,
+        SG=np.zeros((3, m, m)) if second is None else second.first + turned_first,
         J0=J0,
         J1=J1,
         J2=0.5 * (J2 + J2.transpose(0, 1, 3, 2)),

@@ -365,6 +365,12 @@ class Equations:
                 "curve, beyond which it would have to move. Extend the curve, close it, or end the simulation before: "
                 "an event on the coordinate of another joint."
             )
+        if jumping := self._unsettled():
+            return ConvergenceError(
+                f"At t = {t:.6g} the states of the controllers {', '.join(map(repr, jumping))} of "
+                f"{self.mechanism.name!r} have no value at the end of a step of {h:.3g}: their laws jump, or are too "
+                "fast for it. Make them continuous, give them a sample_time, or take smaller steps."
+            )
         if over := self._turned_over():
             return TiltError(
                 f"At t = {t:.6g} the two ends of {', '.join(map(repr, over))} of {self.mechanism.name!r} are tilted by "
@@ -393,6 +399,16 @@ class Equations:
                 for r in joint.rows
             )
         ]
+
+    def _unsettled(self) -> list[str]:
+        """Controllers whose commands are not numbers at the last state, although their inputs are."""
+        flat, workspace, found = self.flat, self.workspace, []
+        for c, own in enumerate(self.mechanism.controllers):
+            commands = workspace.commands[flat.control_command[c] : flat.control_command[c + 1]]
+            inputs = workspace.signals[flat.control_signal[c] : flat.control_signal[c + 1]]
+            if np.isnan(commands).any() and np.isfinite(inputs).all():
+                found.append(own.name)
+        return found
 
     def _turned_over(self) -> list[str]:
         """Force elements at the last state whose twist is undefined because the z axes of their ends are nearly

@@ -18,6 +18,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
 from flexmb.kernels.base.data import ANGLE, GROUND, TILT, CompiledModel
 from flexmb.kernels.calls import displace
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
 from flexmb.spatial.layout import elastic_places
 from flexmb.spatial.lie import skew
@@ -192,6 +193,9 @@ def _groups(e: Equations) -> tuple[list[list[int]], list[np.ndarray], list[np.nd
         for b in bodies:
             near[b] |= bodies
             touched[b] |= {r} if r < flat.joint_rows else set()
+    if bodies := controlled_bodies(e.mechanism):
+        for b in bodies:
+            near[b] |= bodies
     groups: list[list[int]] = []
     taken: list[set[int]] = []
     for b, close in enumerate(near):
@@ -206,3 +210,15 @@ def _groups(e: Equations) -> tuple[list[list[int]], list[np.ndarray], list[np.nd
     spans = [np.arange(flat.v_start[b], flat.v_start[b + 1]) for b in range(len(near))]
     reach = [np.concatenate([spans[c] for c in sorted(close)]) for close in near]
     return groups, reach, [np.array(sorted(t), dtype=np.int64) for t in touched]
+
+
+def controlled_bodies(mechanism: Mechanism) -> set[int]:
+    """The bodies that continuous controllers measure, or on which their commands act: each depends on all others."""
+    own = [c for c in mechanism.controllers if c.sample_time is None]
+    if not own:
+        return set()
+    markers = [k for c in own for signal in c.signals for k in signal.markers if k >= 0]
+    markers += [k for row in mechanism.rows if row.command >= 0 for k in row.markers]
+    markers += [load.marker for load in mechanism.loads if load.command >= 0]
+    elastic = {signal.body for c in own for signal in c.signals if signal.body >= 0}
+    return ({mechanism.markers[k].body for k in markers} | elastic) - {GROUND}

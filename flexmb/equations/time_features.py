@@ -17,6 +17,7 @@ import numpy as np
 
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import UnresolvedWarning
+from flexmb.kernels.equations.controllers import FUNCTION
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.time_functions import NOTHING_AHEAD, Ahead
@@ -136,10 +137,11 @@ def sources(mechanism: Mechanism, start: float, end: float, *, samples: bool = T
 
 
 def _users(mechanism: Mechanism) -> list[list[str]]:
-    """For each function of time, the names of the joints, force elements and loads that use it."""
+    """For each function of time, the names of the joints, force elements, loads and controllers that use it."""
     users: list[list[str]] = [[] for _ in mechanism.functions]
     owners = {j.name: j.rows for j in mechanism.joints} | dict(mechanism.force_elements)
     pairs = [(name, mechanism.rows[r].function) for name, rows in owners.items() for r in rows]
+    pairs += [(c.name, signal.index) for c in mechanism.controllers for signal in c.signals if signal.sort == FUNCTION]
     for name, function in [*pairs, *((load.name, load.function) for load in mechanism.loads)]:
         if function >= 0 and name not in users[function]:
             users[function].append(name)

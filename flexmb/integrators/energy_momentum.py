@@ -131,6 +131,7 @@ class EnergyMomentum(Method):
     """
 
     order: ClassVar[int] = 2
+    samples: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -45,6 +45,10 @@ class Method:
     """Whether states of force elements between frames (`System.force`) are integrated; otherwise they are refused."""
     holds_friction: ClassVar[bool] = False
     """Whether forces may depend on the reactions of the joints (`System.friction`); otherwise they are refused."""
+    controls: ClassVar[bool] = False
+    """Whether continuous controllers (`System.controller`) are integrated; otherwise they are refused."""
+    samples: ClassVar[bool] = True
+    """Whether the commands of sampled controllers may act; otherwise they are refused."""
     updates_states: ClassVar[bool] = False
     """Whether this includes laws that return new states instead of rates."""
     step: float | None = None
@@ -210,6 +214,8 @@ def method_of(method: str | Method, options: Mapping[str, Any]) -> Method:
     if foreign:
         having = [n for n, m in known.items() if foreign[0] in [f.name for f in fields(m)]]
         hint = f" It belongs to {', '.join(having)}." if having else ""
+        if foreign[0] in ("start", "state", "initial"):
+            hint = " The state to start from is the argument initial_state= of simulate."
         raise IntegratorError(
             f"Method {method!r} has no option {foreign[0]!r}; its options are {', '.join(names)}.{hint}"
         )

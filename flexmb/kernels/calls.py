@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from flexmb.kernels.base import algebra, exponential
 from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
 from flexmb.kernels.base.library import called
+from flexmb.kernels.contact import cone, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.equations import (
     articulated,
@@ -73,18 +74,23 @@ _record(
     d2="s0 marker_point load_wrench friction_factors",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes",
     d4="marker_second",
-    i="joint_rows velocity_rows incident_size incident_most",
-    i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind row_function "
-    "row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row element_law "
-    "element_record element_updates element_state element_parameter element_last friction_row angle_driver "
-    "incident_start incident_term incident_side row_place envelope_start envelope_first load_marker load_follower "
-    "load_function",
-    i2="row_markers row_axes term_markers friction_source angle_markers",
+    i="follows joint_rows velocity_rows incident_size incident_most",
+    i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
+    "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
+    "element_law element_record element_updates element_state element_parameter element_last friction_row "
+    "angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
+    "load_marker load_follower load_function row_command load_command control_law control_record "
+    "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
+    "signal_angle signal_index signal_rate",
+    i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes",
     b1="marker_moves marker_used",
 )
 _record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude rows")
 _record(
-    Workspace, d2="wrenches sliding_x sliding_change answer settling Lrr six sixes", d3="Mrr Mre G tangents chol chol0"
+    Workspace,
+    d2="wrenches sliding_x sliding_change answer settling control_answer control_settling command_slopes command_force "
+    "command_x command_change Lrr six sixes",
+    d3="Mrr Mre G tangents signal_G chol chol0",
 )
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
 _record(
@@ -139,6 +145,10 @@ joint_poses = _entry(tree.joint_poses, "CompiledModel Tree MarkerKinematics d1 d
 tree_accelerations = _entry(articulated.tree_accelerations, "CompiledModel Tree d2 d1 Articulated d1")
 moved_joints = _entry(articulated.moved_joints, "Tree d2 d1 d2")
 joint_exponential_rates = _entry(articulated.joint_exponential_rates, "Tree d1 d1 d1")
+
+# contacts
+solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
+shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")
 
 # steps
 advance = _entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")

@@ -13,6 +13,7 @@ from flexmb.linear.input_output import input_names
 from flexmb.linear.linearise import LinearisedModel, linearise
 from flexmb.linear.periodic import Periodic, periodic_motion
 from flexmb.linear.response import Response, frequency_response, state_space
+from flexmb.linear.steady_running import SteadyRunning, steady_running
 from flexmb.linear.vibration import Vibration
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Periodic",
     "Response",
     "StabilityMap",
+    "SteadyRunning",
     "Vibration",
     "along_motion",
     "campbell",
@@ -34,4 +36,5 @@ __all__ = [
     "stability_map",
     "state_space",
     "steady_motion",
+    "steady_running",
 ]

@@ -13,6 +13,7 @@ from fem.shown import shown
 from flexmb.errors import EquilibriumError, LinearError
 from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
 from flexmb.linear.linearise import LinearisedModel, linearise
+from flexmb.linear.steady_running import SteadyRunning, steady_running
 from flexmb.linear.vibration import Vibration
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
@@ -80,12 +81,19 @@ class EigenvalueLoci:
 
 
 def campbell(
-    of: Family, speeds: ArrayLike, count: int = 10, parameter: str = "speed", progress: Progress | None = None
+    of: Family,
+    speeds: ArrayLike,
+    count: int = 10,
+    parameter: str = "speed",
+    progress: Progress | None = None,
+    *,
+    running: bool | None = None,
 ) -> EigenvalueLoci:
     """Vibrations about the steady motion, over the speed (Campbell diagram).
 
     `of(speed)`: the mechanism that rotates with the speed, by its drivers or its initial velocities. Drivers that reach
-    their speed later are taken at that time (`steady_motion`). `count`: number of vibrations to follow.
+    their speed later are taken at that time (`steady_motion`). `count`: number of vibrations to follow. `running`: the
+    mechanism is a vehicle in `steady_running`; by default if wheels roll or edges glide.
 
     The eigenvalues are those for an observer who rotates with the bodies (blades, strain gauges). `seen` contains the
     frequencies of whirling shafts as seen from the ground, which differ by plus or minus the speed, depending on the
@@ -97,8 +105,10 @@ def campbell(
     found: list[np.ndarray] = []
     turning: list[np.ndarray] = []
 
-    def at_speed(mechanism: System | Mechanism) -> Equilibrium:
-        steady = steady_motion(mechanism)
+    def at_speed(system: System | Mechanism) -> Equilibrium | SteadyRunning:
+        mechanism = system.build() if isinstance(system, System) else system
+        rolls = compiled(mechanism).velocity_rows > 0 if running is None else running
+        steady = steady_running(mechanism) if rolls else steady_motion(mechanism)
         w = steady.state.w
         found.append(w)
         starts = compiled(steady.mechanism).v_start[:-1]
@@ -219,7 +229,7 @@ def continued(before: Vibration, found: Vibration, weight: np.ndarray) -> Vibrat
             U, _, V = np.linalg.svd(within, full_matrices=False)
             turned = (b[:, group] @ (U @ V)) / weight
             shapes[:, mine] = turned / turned[np.abs(turned).argmax(axis=0), np.arange(len(mine))]
-    return Vibration(found.eigenvalues[chosen], shapes, found.errors[chosen], found.units)
+    return Vibration(found.eigenvalues[chosen], shapes, found.errors[chosen], found.units, found.ignorable[chosen])
 
 
 def _unit(x: np.ndarray) -> np.ndarray:

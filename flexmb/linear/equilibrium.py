@@ -11,13 +11,20 @@ from fem.shown import shown
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
 from flexmb.equations.projection import as_sparse, mass_weighted_projection
+from flexmb.equations.stationary import require_stationary, stationary_states
 from flexmb.equations.tangent import DIFFERENCE, ROUNDING, allowed_motions, carrying, forces, measured_tangent, tangent
 from flexmb.errors import EquilibriumError
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_velocity_rows
+from flexmb.mechanism.mechanism import (
+    Mechanism,
+    refuse_controllers,
+    refuse_friction,
+    refuse_new_states,
+    refuse_velocity_rows,
+)
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, polynomial
@@ -30,6 +37,8 @@ LARGEST = 0.2
 TOLERANCE = 1e-11
 LOAD_STEPS = (1, 4, 16)
 """Numbers of steps in which gravity, loads and speeds are applied; they are tried one after the other."""
+SETTLED = 1e-9
+"""Largest change of the states of force elements in the last iteration, relative to their scale."""
 STEADY = 1e-6
 MOST_CHANGES = 1000
 """Largest number of changes of a function of time that are examined for its steady part; one with more is periodic."""
@@ -82,6 +91,7 @@ class Equilibrium:
             none,
             self.multipliers[None],
             angles=self.state.angles[None],
+            element_states=self.state.element_states[None],
         )
 
     def __str__(self) -> str:
@@ -103,13 +113,15 @@ def equilibrium(
     unstable one. If it fails, gravity and loads are applied in steps. Cost: dense matrices of the size of the
     mechanism.
 
-    Raises `EquilibriumError` when there is no equilibrium near the initial state, or when a motion is unrestrained, so
-    that the equilibrium is not unique.
+    States of force elements are found together with the configuration, such that they are stationary; those of which
+    every value is stationary, such as the deflections of a tyre at rest, keep their initial values. Wheels and skates
+    move to the equilibrium without slip; their reactions are those of static friction. Since they may reach other
+    places by other ways, their equilibrium is one of many.
+
+    Raises `EquilibriumError` when there is no equilibrium near the initial state, when a motion is unrestrained, so
+    that the equilibrium is not unique, or when the states of an element have no stationary values.
     """
     mechanism = system.build() if isinstance(system, System) else system
-    refuse_element_states(mechanism, "An equilibrium")
-    refuse_friction(mechanism, "An equilibrium")
-    refuse_velocity_rows(mechanism, "An equilibrium")
     felt = vector(acceleration, "acceleration")
     if felt.any():
         mechanism = replace(mechanism, gravity=mechanism.gravity - felt)
@@ -136,9 +148,7 @@ def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilib
     mechanism whose shape changes as it rotates, or drivers that accelerate.
     """
     mechanism = system.build() if isinstance(system, System) else system
-    refuse_element_states(mechanism, "An equilibrium")
-    refuse_friction(mechanism, "An equilibrium")
-    refuse_velocity_rows(mechanism, "An equilibrium")
+    refuse_velocity_rows(mechanism, "steady_motion (bodies of constant velocity; steady_running is for vehicles)")
     return _in_steps(_at_speed(mechanism, t), None, moving=True)
 
 
@@ -185,9 +195,9 @@ def _settled(motion: TimeFunction, t: float) -> float:
 
 def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equilibrium:
     mechanism = system.build() if isinstance(system, System) else system
-    refuse_element_states(mechanism, "An equilibrium")
+    refuse_new_states(mechanism, "An equilibrium")
     refuse_friction(mechanism, "An equilibrium")
-    refuse_velocity_rows(mechanism, "An equilibrium")
+    refuse_controllers(mechanism, "An equilibrium", only="sampled")
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = compiled(mechanism)
@@ -196,11 +206,12 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
     world = _in_world(flat, _carried_along(mechanism, begin.state)) if moving else np.zeros(6 * len(flat.modes))
     start, failure = begin.state, None
     for steps, downhill in [(LOAD_STEPS[0], False)] * moving + [(n, True) for n in LOAD_STEPS]:
-        q, angles = start.q, start.angles
+        q, angles, states = start.q, start.angles, mechanism.initial_states
         try:
             for k in range(1, steps + 1):
-                found = _search(_with_part(mechanism, k / steps), q, angles, world * (k / steps), time, downhill)
-                q, angles = found.state.q, found.state.angles
+                begun = replace(start, q=q, angles=angles, element_states=states)
+                found = _search(_with_part(mechanism, k / steps), begun, world * (k / steps), downhill)
+                q, angles, states = found.state.q, found.state.angles, found.state.element_states
         except EquilibriumError as error:
             failure = failure or error
             continue
@@ -220,41 +231,52 @@ def _with_part(mechanism: Mechanism, part: float) -> Mechanism:
     return replace(mechanism, gravity=part * mechanism.gravity, loads=loads)
 
 
-def _search(
-    mechanism: Mechanism, start: np.ndarray, near: np.ndarray, world: np.ndarray, t: float, downhill: bool
-) -> Equilibrium:
+def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool) -> Equilibrium:
     """The equilibrium near a configuration, of bodies with constant velocities.
 
-    `start` (nq,), `near` (na,): the configuration and its angles; `world` (6 nb,): velocities of the bodies, as of
-    `_in_world`. `downhill`: avoid maxima of the potential, unless the iteration starts at one.
+    `world` (6 nb,): velocities of the bodies, as of `_in_world`. `downhill`: avoid maxima of the potential, unless the
+    iteration starts at one.
     """
-    flat = compiled(mechanism)
-    q = start.copy()
-    e = Equations(mechanism, q, near)
+    flat, t = compiled(mechanism), start.t
+    q = start.q.copy()
+    e = Equations(mechanism, q, start.angles, start.element_states)
     functions = mechanism.function_values(t)
     nv, nj = len(flat.weight), mechanism.joint_rows
     none, multipliers = np.zeros(nv), np.zeros(nj)
     e.residual(functions, q, none, none, multipliers)
+    size = changed = np.inf
     for iteration in range(1, ITERATIONS + 1):
         w = _in_bodies(flat, q, world)
+        stationary = stationary_states(e, functions, q, w, multipliers)
         K, G, N = _stiffness(e, functions, q, w, multipliers)
+        K = K + stationary.stiffness
         rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)
-        out = e.residual(functions, q, w, none, multipliers)[0].copy()
+        out = e.residual(functions, q, w, none, multipliers)[0] + stationary.offset
         values = e.workspace.values[:nj].copy()
         closing = np.linalg.lstsq(G, -values, rcond=1e-10)[0] if nj else none
-        along, reachable = _newton_step(e, K, N, -(out + K @ closing), rounded, downhill)
+        held, reached = stationary.held(N, closing)
+        along, reachable = _newton_step(e, K, N @ held, -(out + K @ (closing + reached)), rounded, downhill)
+        along = along + reached
         step = closing + along
         size = float((np.abs(step) * flat.weight).max(initial=0.0))
         step *= LARGEST / max(size, LARGEST)
-        multipliers = multipliers + np.linalg.lstsq(G.T, -(out + K @ step), rcond=1e-10)[0] if nj else multipliers
+        balancing, found = np.hstack([G.T, stationary.pushing]), none[:0]
+        if balancing.shape[1]:
+            found = np.linalg.lstsq(balancing, -(out + K @ step), rcond=1e-10)[0]
+            multipliers = multipliers + found[:nj]
+        changed = stationary.advance(e, step, found[nj:])
         moved = np.empty_like(q)
         displace(flat, q, step, moved)
         q = moved
+        e.residual(functions, q, w, none, multipliers)
         e.keep_angles(functions)
-        if size < max(TOLERANCE, reachable):
-            state = State(t, q, _in_bodies(flat, q, world), angles_near(mechanism, q, e.angles))
+        if size < max(TOLERANCE, reachable) and changed < SETTLED:
+            w = _in_bodies(flat, q, world)
+            require_stationary(e, functions, q, w, multipliers)
+            state = State(t, q, w, angles_near(mechanism, q, e.angles), element_states=e.states.copy())
             softest, error = _softest(e, functions, state, multipliers, bool(world.any()))
             return Equilibrium(mechanism, state, multipliers, softest, error, iteration)
+    require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
     raise EquilibriumError(
         f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by "
         f"{min(size, LARGEST):.2g} of its length. Start nearer to one, or add a spring that restrains it."
@@ -322,7 +344,9 @@ def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
     functions = mechanism.function_values(t + later)
     opened = np.abs(row_jacobian(mechanism, flat, q, functions)[0][:nj]).max(initial=0.0)
     changed = accelerations(
-        mechanism, State(t + later, q, _in_bodies(flat, q, world), angles_near(mechanism, q, state.angles)), functions
+        mechanism,
+        replace(state, t=t + later, q=q, w=_in_bodies(flat, q, world), angles=angles_near(mechanism, q, state.angles)),
+        functions,
     )[0]
     scale = speed**2 + float(np.linalg.norm(mechanism.gravity)) / mechanism.length
     sizes = np.abs(changed) * flat.weight / scale
@@ -394,12 +418,15 @@ def _softest(
     carried = carrying(e.flat, w)
     e.residual(functions, q, w, none, multipliers)
     N = allowed_motions(as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray(), e.flat.weight)
+    stationary = stationary_states(e, functions, q, w, multipliers)
+    N = N @ stationary.held(N, none)[0]
     if not N.shape[1]:
         return np.inf, 0.0
     K = t.K + t.D @ carried
-    x, stiffness = _motions_by_stiffness(e, K.toarray(), N)
+    x, stiffness = _motions_by_stiffness(e, K.toarray() + stationary.stiffness, N)
     size = np.abs(x)
-    error = np.einsum("ik,ik->k", size, (errors.K + errors.D @ abs(carried) + ROUNDING * abs(K)) @ size)
+    wrong = errors.K + errors.D @ abs(carried) + ROUNDING * abs(K)
+    error = np.einsum("ik,ik->k", size, wrong @ size + stationary.stiffness_error @ size)
     free = np.flatnonzero(np.abs(stiffness) <= error)
     if len(free) and not moving:
         raise EquilibriumError(

@@ -10,6 +10,9 @@ depends on time, and
 The equations of small motions `M x'' + D x' + K x + G^T dlambda = 0` thus become the linearised equations of Lagrange
 in the coordinates `y`. Away from rest and steady motion, `N'` and `N''` contribute to them.
 
+A rolling wheel that no joint of the tree holds has coordinates in axes that do not spin with it, in which the
+coefficients of small motions about steady rolling are constant.
+
 Source of the choice by pivots: Wehage, Haug, "Generalized coordinate partitioning for dimension reduction in analysis
 of constrained dynamic systems" (1982).
 """
@@ -22,14 +25,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmb.equations.initial_conditions import row_jacobian
+from flexmb.equations.projection import velocity_rows
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.equations.tangent import DEPENDENT
+from flexmb.kernels.base.data import GROUND, HEIGHT
 from flexmb.kernels.calls import displace
 from flexmb.kernels.equations.tree import FREE, Tree
 from flexmb.linear.joint_motions import is_tree, joint_motions, joint_names
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.mechanism import Mechanism, Row
 from flexmb.mechanism.state import State
+from flexmb.spatial.layout import pose
 
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
@@ -40,6 +46,8 @@ errors of 1e-12 by truncation and by round-off.
 """
 SECOND_CHOICE = 0.1
 """Smallest pivot, relative to the largest, of a coordinate that is eliminated in place of one nearer to the ground."""
+ALLOWED = 1e-10
+"""Largest relative deviation of a motion from those that the joints allow."""
 ELASTIC = 1e-3
 """Weight of the pivots of elastic coordinates, which are eliminated only if no others can be."""
 
@@ -60,6 +68,11 @@ class Independent:
     wdot: np.ndarray
 
     @cached_property
+    def tree(self) -> Tree:
+        """The spanning tree of the joints."""
+        return tree_of(self.mechanism)
+
+    @cached_property
     def of_tree(self) -> bool:
         """Whether the joints form an open tree and none of them is driven."""
         return is_tree(self.mechanism)
@@ -76,7 +89,7 @@ class Independent:
         return self._changing(self._at)
 
     def carried(self, imposed: np.ndarray) -> Changing:
-        """Displacements (nv, n), along the motion, that change the joint equations by `imposed` (nj, n).
+        """Displacements (nv, n), along the motion, that change the joint equations for positions by `imposed` (nj, n).
 
         At the state itself they are those of least magnitude.
         """
@@ -91,22 +104,112 @@ class Independent:
 
     def _changing(self, at: Callable[[float], np.ndarray]) -> Changing:
         """A matrix along the motion and its derivatives, which are zero at rest."""
-        flat, middle = compiled(self.mechanism), at(0.0)
-        speed = float((np.abs(self.state.w) * flat.weight).max(initial=0.0))
-        gain = float((np.abs(self.wdot) * flat.weight).max(initial=0.0))
-        if max(speed, gain) == 0.0:
+        middle, h = at(0.0), self.time_step
+        if h is None:
             return middle, np.zeros_like(middle), np.zeros_like(middle)
-        h = 1 / max(speed / APART, np.sqrt(8 * gain / APART))
         table = np.stack([middle if k == 0 else at(k * h) for k in range(-4, 5)])
         return middle, np.tensordot(FIRST, table, 1) / h, np.tensordot(SECOND, table, 1) / h**2
+
+    @cached_property
+    def time_step(self) -> float | None:
+        """Time between the points of differences along the motion; None at rest."""
+        flat = compiled(self.mechanism)
+        speed = float((np.abs(self.state.w) * flat.weight).max(initial=0.0))
+        gain = float((np.abs(self.wdot) * flat.weight).max(initial=0.0))
+        return None if max(speed, gain) == 0.0 else float(1 / max(speed / APART, np.sqrt(8 * gain / APART)))
+
+    @cached_property
+    def in_joints(self) -> np.ndarray:
+        """The motions `N` in the coordinates of the tree (ny, nf), which `joint_names` names."""
+        if self.of_tree:
+            return np.eye(len(joint_names(self.mechanism)))
+        weight = compiled(self.mechanism).weight[:, None]
+        return np.asarray(np.linalg.lstsq(self.of_joints(self.state.q) * weight, self._at(0.0) * weight, rcond=None)[0])
+
+    @property
+    def joint_weight(self) -> np.ndarray:
+        """Weights (ny,) of the coordinates of the tree: displacements over the length of the mechanism, or angles."""
+        return np.asarray(self.tree.weight)
+
+    @cached_property
+    def joint_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """First and second rates (ny,) of the coordinates of the tree."""
+        N, change, _ = self._changing(lambda t: self.of_joints(self.moved(t)[0]))
+        weight = compiled(self.mechanism).weight
+        scaled = N * weight[:, None]
+        rates = np.linalg.lstsq(scaled, self.state.w * weight, rcond=None)[0]
+        return rates, np.linalg.lstsq(scaled, (self.wdot - change @ rates) * weight, rcond=None)[0]
+
+    @cached_property
+    def likely_symmetries(self) -> np.ndarray:
+        """Motions (nf, n) in independent coordinates that often change nothing: of single coordinates of joints, and
+        translations and rotations of the whole mechanism about the axes of the world, as far as the joints allow
+        them."""
+        flat, q = compiled(self.mechanism), self.state.q
+        whole = []
+        for k in range(6):
+            x = np.zeros(len(flat.weight))
+            for b in range(len(flat.modes)):
+                (r, R), s, e = pose(flat, q, b), flat.v_start[b], np.eye(3)[k % 3]
+                x[s : s + 3] = R.T @ (e if k < 3 else np.cross(e, r))
+                x[s + 3 : s + 6] = np.zeros(3) if k < 3 else R.T @ e
+            whole.append(x)
+        wanted = np.column_stack([self.of_joints(q), *whole]) * flat.weight[:, None]
+        N = self._at(0.0) * flat.weight[:, None]
+        y = np.linalg.lstsq(N, wanted, rcond=None)[0]
+        sizes = np.abs(wanted).max(axis=0, initial=0.0)
+        return np.asarray(y[:, np.abs(N @ y - wanted).max(axis=0, initial=0.0) <= ALLOWED * sizes])
 
     def _at(self, t: float) -> np.ndarray:
         """`N` at the time `t` from the state, along the motion to second order."""
         if self.of_tree:
-            return joint_motions(self.mechanism, self._moved(t)[0])
+            return self.of_joints(self.moved(t)[0])
         return self._eliminated(t)[0] @ self._combined
 
-    def _moved(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+    def of_joints(self, q: np.ndarray) -> np.ndarray:
+        """Motions (nv, ny) for unit rates of the coordinates of the tree at `q` (nq,).
+
+        Wheels and balls that no joint of the tree holds have axes that do not spin with them: forward, along the axle
+        and across both, or those of the plane.
+        """
+        mechanism, flat = self.mechanism, compiled(self.mechanism)
+        tree = self.tree
+        N = joint_motions(mechanism, q, tree)
+        for row in self._rolling:
+            a, b = (mechanism.markers[k] for k in row.markers)
+            plane = a.axes if a.body == GROUND else pose(flat, q, a.body)[1] @ a.axes
+            own = pose(flat, q, b.body)[1]
+            axes = plane
+            if row.axes[1] == 0:
+                axle = own @ b.axes[:, 2]
+                ahead = np.cross(axle, plane[:, 2])
+                ahead /= np.linalg.norm(ahead)
+                axes = np.column_stack([ahead, axle, np.cross(ahead, axle)])
+            start = int(tree.start[b.body])
+            for part in (slice(start, start + 3), slice(start + 3, start + 6)):
+                N[:, part] = N[:, part] @ (own.T @ axes)
+        return N
+
+    @cached_property
+    def _rolling(self) -> list[Row]:
+        """The rows of height of wheels and balls that no joint of the tree holds."""
+        mechanism, tree = self.mechanism, self.tree
+        rows = [mechanism.rows[r] for joint in mechanism.joints for r in joint.rows]
+        bodies = [mechanism.markers[row.markers[1]].body for row in rows]
+        return [
+            row
+            for row, b in zip(rows, bodies, strict=True)
+            if row.kind == HEIGHT and b != GROUND and tree.child[b] == FREE
+        ]
+
+    @property
+    def wheels(self) -> np.ndarray:
+        """Which bodies (nb,) are wheels or balls that no joint of the tree holds."""
+        found = np.zeros(len(self.mechanism.bodies), bool)
+        found[[self.mechanism.markers[row.markers[1]].body for row in self._rolling]] = True
+        return found
+
+    def moved(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Configuration and functions of time at the time `t` from the state, to second order."""
         mechanism, state = self.mechanism, self.state
         q = np.empty_like(state.q)
@@ -116,18 +219,22 @@ class Independent:
         return q, functions
 
     def _rows(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Motions of the tree (nv, ny), and the corresponding changes (nj, ny) of the joint equations."""
-        mechanism = self.mechanism
-        q, functions = self._moved(t)
-        N = joint_motions(mechanism, q)
+        """Motions of the tree (nv, ny), and the corresponding changes (nj, ny) of the joint equations for positions."""
+        q, functions = self.moved(t)
+        N = self.of_joints(q)
         return N, np.asarray(self._jacobian(q, functions) @ N)
 
     def rows_at(self, t: float) -> sp.csr_matrix:
-        """The Jacobian (nj, nv) of the joint equations at the time `t` from the state."""
-        return self._jacobian(*self._moved(t))
+        """The Jacobian (nj, nv) of the joint equations for positions at the time `t` from the state."""
+        return self._jacobian(*self.moved(t))
 
     def _jacobian(self, q: np.ndarray, functions: np.ndarray) -> sp.csr_matrix:
-        return row_jacobian(self.mechanism, compiled(self.mechanism), q, functions)[1][: self.mechanism.joint_rows]
+        return row_jacobian(self.mechanism, compiled(self.mechanism), q, functions)[1][self.position_rows]
+
+    @cached_property
+    def position_rows(self) -> np.ndarray:
+        """The joint equations that restrict positions; the others, of rolling bodies, restrict velocities only."""
+        return np.setdiff1d(np.arange(self.mechanism.joint_rows), velocity_rows(compiled(self.mechanism)))
 
     def _eliminated(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Motions for unit rates of independent coordinates (nv, nf), and unit changes of joint equations (nv, nj)."""
@@ -164,7 +271,7 @@ class Independent:
 
     @cached_property
     def _is_elastic(self) -> np.ndarray:
-        tree = tree_of(self.mechanism)
+        tree = self.tree
         elastic = np.zeros(int(tree.start[-1]), bool)
         for b in range(len(self.mechanism.bodies)):
             elastic[tree.start[b] + tree.axis_start[b + 1] - tree.axis_start[b] : tree.start[b + 1]] = True
@@ -176,7 +283,7 @@ class Independent:
 
         Translations of bodies without a joint in the tree come first, then the coordinates farthest from the ground.
         """
-        tree = tree_of(self.mechanism)
+        tree = self.tree
         C = self._rows(0.0)[1] / self._row_scale[:, None] / tree.weight
         order = _preference(tree)
         factor = np.where(self._is_elastic, ELASTIC, 1.0)

@@ -69,7 +69,7 @@ def _motions(mechanism: Mechanism) -> dict[str, int]:
 class InputOutputModel:
     """Small motions `x = T xi` with `xi = [y, f]` (independent coordinates and imposed motions), and their outputs.
 
-    The outputs are `z = Z[0] xi + Z[1] xi' + Z[2] xi'' + direct u`.
+    The outputs are `Z[0] xi + Z[1] xi' + Z[2] xi'' + by_state z + direct u`, with the states `z` of force elements.
 
     - `inputs`: in the given order; `is_motion` (ni,) marks imposed motions, the others are force-like inputs `u`.
     - `moving`: `T` (nv, nf + nf_imposed) and its first two derivatives along the motion.
@@ -82,6 +82,7 @@ class InputOutputModel:
     moving: Changing
     force: np.ndarray
     Z: tuple[np.ndarray, np.ndarray, np.ndarray]
+    by_state: np.ndarray
     direct: np.ndarray
 
     @property
@@ -122,28 +123,29 @@ def input_output_model(
         imposed[motions[name], k] = 1.0
     moving = linear.independent.motions
     if imposed.shape[1]:
-        carried = linear.independent.carried(imposed)
+        carried = linear.independent.carried(imposed[linear.independent.position_rows])
         moving = (
             np.hstack([moving[0], carried[0]]),
             np.hstack([moving[1], carried[1]]),
             np.hstack([moving[2], carried[2]]),
         )
     B = np.array(force).reshape(-1, linear.M.shape[0]).T
-    Z, by_multiplier = _seen(linear, moving, outputs)
+    Z, by_state, by_multiplier = _seen(linear, moving, outputs)
     if len(G):
         back = by_multiplier @ np.linalg.pinv(G.T, rcond=1e-9)  # reactions balance the remaining forces
         Z = [z - back @ X for z, X in zip(Z, linear.along(moving)[::-1], strict=True)]
+        by_state = by_state if linear.states is None else by_state - back @ linear.states.force
         direct = back @ B
     else:
         direct = np.zeros((len(outputs), B.shape[1]))
-    return InputOutputModel(names, tuple(outputs), is_motion, moving, B, (Z[0], Z[1], Z[2]), direct)
+    return InputOutputModel(names, tuple(outputs), is_motion, moving, B, (Z[0], Z[1], Z[2]), by_state, direct)
 
 
 def _load_force(linear: LinearisedModel, number: int) -> np.ndarray:
     """Generalised force (nv,) of a load with the factor one."""
     mechanism = linear.mechanism
-    alone = replace(mechanism, loads=(replace(mechanism.loads[number], function=-1),))
-    e = Equations(alone, linear.state.q, linear.state.angles)
+    alone = replace(mechanism, loads=(replace(mechanism.loads[number], function=-1, command=-1),))
+    e = Equations(alone, linear.state.q, linear.state.angles, linear.state.element_states)
     none = np.zeros(len(linear.state.w))
     e.residual(mechanism.function_values(linear.state.t), linear.state.q, linear.state.w, none, linear.multipliers)
     return e.workspace.loads.copy()
@@ -151,8 +153,9 @@ def _load_force(linear: LinearisedModel, number: int) -> np.ndarray:
 
 def _seen(
     linear: LinearisedModel, moving: Changing, outputs: Mapping[str, Output]
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """Derivatives of the outputs with respect to `xi`, `xi'`, `xi''` of displacements `T xi`, and the multipliers."""
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Derivatives of the outputs with respect to `xi`, `xi'`, `xi''` of displacements `T xi`, the states of force
+    elements and the multipliers."""
     mechanism, state = linear.mechanism, linear.state
     T, rate, second = moving
     flat, n, nj = compiled(mechanism), T.shape[1], len(linear.multipliers)
@@ -165,9 +168,15 @@ def _seen(
     by_acceleration = none, none, T.T, still
     flat_none = np.zeros((nj, len(flat.weight)))
     by_multiplier = flat_none, flat_none, flat_none, np.eye(nj)
+    own = state.element_states if len(state.element_states) else mechanism.initial_states
+    nz = len(own)
+    unmoved = np.zeros((nz, len(flat.weight)))
+    by_state = unmoved, unmoved, unmoved, np.zeros((nz, nj))
     x, w, wdot, multipliers = (
-        np.vstack(part) for part in zip(by_place, by_speed, by_acceleration, by_multiplier, strict=True)
+        np.vstack(part) for part in zip(by_place, by_speed, by_acceleration, by_multiplier, by_state, strict=True)
     )
+    spread = DIFFERENCE * np.where(own != 0, np.abs(own), np.abs(own).max(initial=0.0) or 1.0)
+    states = np.vstack([np.zeros((len(x) - nz, nz)), np.diag(spread)])
     x, w, wdot, multipliers = (np.vstack([part, -part]) for part in (x, w, wdot, multipliers))
     q = np.empty((len(x), len(state.q)))
     for k in range(len(x)):
@@ -180,11 +189,12 @@ def _seen(
         linear.wdot + wdot,
         linear.multipliers + multipliers,
         angles=followed_angles(mechanism, q, state.angles),
+        element_states=own + np.vstack([states, -states]),
     )
     table = np.array([_values(name, output, seen) for name, output in outputs.items()])
     change = 0.5 * (table[:, : len(x) // 2] - table[:, len(x) // 2 :])
     Z = [change[:, :n] / step, change[:, n : 2 * n], change[:, 2 * n : 3 * n]]
-    return Z, change[:, 3 * n :]
+    return Z, change[:, 3 * n + nj :] / spread, change[:, 3 * n : 3 * n + nj]
 
 
 def _values(name: str, output: Output, seen: Result) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.kernels.base.data import make_marker_kinematics
 from flexmb.kernels.calls import joint_poses, place_bodies, place_markers
-from flexmb.kernels.equations.tree import FREE
+from flexmb.kernels.equations.tree import FREE, Tree
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import Mechanism
@@ -20,13 +20,13 @@ from flexmb.mechanism.mechanism import Mechanism
 AXES = ("x", "y", "z", "about x", "about y", "about z")
 
 
-def joint_motions(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+def joint_motions(mechanism: Mechanism, q: np.ndarray, tree: Tree | None = None) -> np.ndarray:
     """Velocities (nv, ny) of all bodies, in body axes, for unit rates of the joint and elastic coordinates.
 
-    `q` (nq,): the configuration. Joints that close loops are ignored.
+    `q` (nq,): the configuration; `tree`: that of the mechanism, if it is known. Joints that close loops are ignored.
     """
     flat = compiled(mechanism)
-    tree = tree_of(mechanism)
+    tree = tree_of(mechanism) if tree is None else tree
     nb, nv, ny = len(flat.modes), len(flat.weight), int(tree.start[-1])
     kinematics, pose = make_marker_kinematics(flat), np.zeros((nb, 7))
     place_markers(flat, q, kinematics)
@@ -41,8 +41,10 @@ def joint_motions(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
 
 
 def is_tree(mechanism: Mechanism) -> bool:
-    """Whether no joint closes a loop and none is driven, so that the joint equations are those of the tree."""
-    return mechanism.joint_rows == 6 * len(mechanism.bodies) - len(tree_of(mechanism).axes)
+    """Whether no joint closes a loop and none is driven, so that the joint equations for positions are those of the
+    tree."""
+    positions = mechanism.joint_rows - compiled(mechanism).velocity_rows
+    return positions == 6 * len(mechanism.bodies) - len(tree_of(mechanism).axes)
 
 
 def joint_names(mechanism: Mechanism) -> tuple[str, ...]:

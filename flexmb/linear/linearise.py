@@ -11,14 +11,19 @@ from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
+from flexmb.equations.state_tangent import StateTangent, state_tangent
 from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
 from flexmb.errors import LinearError
 from flexmb.linear.equilibrium import Equilibrium
+from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
 from flexmb.linear.independent import Changing, Independent
+from flexmb.linear.joint_motions import joint_names
+from flexmb.linear.steady_running import SteadyRunning
+from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.locking import at_state, require_no_events
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_velocity_rows
+from flexmb.mechanism.mechanism import Mechanism, refuse_controllers, refuse_friction, refuse_new_states
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -28,6 +33,8 @@ CONTINUED = 3e-14
 `OF_SECOND` is that of their second derivative.
 """
 OF_SECOND = 1e-12
+SUMMED = 3e-14
+"""Relative rounding error of products of the matrices with motions and velocities."""
 STEADY = 1e-9
 """Relative change of the joint equations, within a thousandth of the mechanism's natural time, below which the motions
 that they allow are constant.
@@ -45,6 +52,12 @@ class LinearisedModel:
     - `state`, `wdot` (nv,), `multipliers` (nj,): state, accelerations and joint multipliers of the linearisation.
     - `M`, `D`, `K` (nv, nv), `G` (nj, nv): sparse matrices.
     - `D_error`, `K_error`: bounds of the errors of the entries of `D` and `K`.
+    - `states`, `states_error`: with force elements that have states `z` (nz,), the derivatives of their rates, with
+      `by_place` those with respect to `x` at constant `x'`, and the forces `states.force z` to add to the first
+      equation; bounds of their errors. None without such elements.
+
+    Rows of rolling bodies are among those of `G`, for their reactions; their displacements follow
+    `x = N y`, `y' = V u + W y` with fewer velocities `u` than displacements `y` (`velocity_freedom.py`).
     """
 
     mechanism: Mechanism
@@ -59,6 +72,8 @@ class LinearisedModel:
     turned: sp.csr_matrix
     D_error: sp.csr_matrix
     K_error: sp.csr_matrix
+    states: StateTangent | None = None
+    states_error: StateTangent | None = None
 
     def __str__(self) -> str:
         size = f"{self.M.shape[0]} displacements, {self.G.shape[0]} joint equations"
@@ -98,11 +113,22 @@ class LinearisedModel:
         """The number of independent motions."""
         return self.N.shape[1]
 
+    @property
+    def is_first_order(self) -> bool:
+        """Whether element states or rows for velocities (rolling) require equations of first order."""
+        return self.states is not None or compiled(self.mechanism).velocity_rows > 0
+
     def reduced(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """`M`, `D`, `K` (nf, nf) in independent coordinates.
 
-        They are those of Lagrange's equations, linearised, also away from rest and steady motion.
+        They are those of Lagrange's equations, linearised, also away from rest and steady motion. Raises `LinearError`
+        for mechanisms with element states or rows for velocities, whose small motions are not of second order.
         """
+        if self.is_first_order:
+            raise LinearError(
+                f"{self.mechanism.name!r} has states of force elements, or joints that restrict velocities; its small "
+                "motions have no matrices M, D and K alone. Use state_matrix()."
+            )
         M, D, K = self.along(self.independent.motions)
         return self.N.T @ M, self.N.T @ D, self.N.T @ K
 
@@ -118,6 +144,49 @@ class LinearisedModel:
             self.K @ first + self.D @ rate + self.M @ second,
         )
 
+    def errors_along(self, T: Changing) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Bounds of the errors of `along(T)`."""
+        first, rate, second = (np.abs(x) for x in T)
+        M, D = SUMMED * abs(self.M), self.D_error + SUMMED * abs(self.D)
+        mass, damping = M @ first, D @ first + 2 * (M @ rate)
+        stiffness = (self.K_error + SUMMED * abs(self.K)) @ first + D @ rate + M @ second
+        if rate.any() or second.any():
+            pace, inertia = rate_at(compiled(self.mechanism), self.state.w, self.wdot), abs(self.M) @ first
+            damping = damping + CONTINUED * pace * inertia
+            stiffness = stiffness + OF_SECOND * pace**2 * inertia
+        return mass, damping, stiffness
+
+    @cached_property
+    def first_order(self) -> FirstOrder:
+        """The equations of first order in `[y, u, z]`: displacements, independent velocities, element states."""
+        T = self.independent.motions
+        return first_order(self, T, velocity_freedom(self.independent, T, T[0].shape[1]), T[0].shape[1])
+
+    @cached_property
+    def _apart(self) -> Ignorable:
+        own = self.independent
+        return ignorable(self.first_order, own.in_joints, self._sizes, own.likely_symmetries)
+
+    @property
+    def _sizes(self) -> np.ndarray:
+        """Displacements (nf,), relative to the length of the mechanism or angles, of units of the coordinates."""
+        sizes = (np.abs(self.N) * compiled(self.mechanism).weight[:, None]).max(axis=0, initial=0.0)
+        return np.where(sizes > 0, sizes, 1.0)
+
+    @property
+    def ignorable(self) -> tuple[str, ...]:
+        """Names of coordinates that change neither accelerations nor element states, nor do their changes.
+
+        Examples are the place and the heading of a rolling vehicle on its plane, and the angles of its wheels. They are
+        those of joints, and of bodies without a joint to the ground in the axes of these bodies; where only
+        combinations are ignorable, one name stands for each. Empty for mechanisms without element states and rows for
+        velocities.
+        """
+        if not self.is_first_order:
+            return ()
+        names = joint_names(self.mechanism)
+        return tuple(names[k] for k in self._apart.places)
+
     def _pencil(self) -> Pencil:
         """The matrix pencil in independent coordinates, with bounds of its errors."""
         N = np.abs(self.N)
@@ -130,8 +199,14 @@ class LinearisedModel:
             K_error += N.T @ (self.D_error @ np.abs(self.N_rate)) + OF_SECOND * rate**2 * mass
         return Pencil(*self.reduced(), D_error, K_error)
 
-    def state_matrix(self) -> Float[np.ndarray, "2*nf 2*nf"]:
-        """The matrix `A` (2 nf, 2 nf) of `[y, y']' = A [y, y']`."""
+    def state_matrix(self) -> Float[np.ndarray, "n n"]:
+        """The matrix `A` (2 nf, 2 nf) of `[y, y']' = A [y, y']`.
+
+        With element states `z` or rows for velocities it is that of `[y, u, z]`, with independent velocities `u`:
+        `y' = V u + W y`.
+        """
+        if self.is_first_order:
+            return np.linalg.solve(self.first_order.E, self.first_order.F)
         M, D, K = self.reduced()
         n = self.degrees_of_freedom
         return np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
@@ -148,12 +223,17 @@ class LinearisedModel:
 
     def _modes(self, count: int | None, near: float) -> Vibration:
         if count is None:
-            return all_modes(self._pencil(), self.N)
-        if 2 * count + 2 > self.M.shape[0] or not self._steady:
-            everything = all_modes(self._pencil(), self.N)
+            return self._all_modes()
+        if self.is_first_order or 2 * count + 2 > self.M.shape[0] or not self._steady:
+            everything = self._all_modes()
             nearest = np.argsort(np.abs(everything.eigenvalues - 2j * np.pi * near), kind="stable")[:count]
             return everything.of(np.sort(nearest))
         return modes_near(Pencil(self.M, self.D, self.K, self.D_error, self.K_error), self.G, count, self._shift(near))
+
+    def _all_modes(self) -> Vibration:
+        if self.is_first_order:
+            return first_order_modes(self.first_order, self._apart, self._sizes)
+        return all_modes(self._pencil(), self.N)
 
     @property
     def _steady(self) -> bool:
@@ -172,10 +252,11 @@ class LinearisedModel:
         return 0.05 * float(np.sqrt(scale)) or 1.0
 
 
-def linearise(system: System | Mechanism | Equilibrium, state: State | None = None) -> LinearisedModel:
+def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: State | None = None) -> LinearisedModel:
     """The linearised equations of motion about a state, by default the consistent initial state.
 
-    About an equilibrium or a steady motion use `linearise(equilibrium(system))` or `linearise(steady_motion(system))`.
+    About an equilibrium or a steady motion use `linearise(equilibrium(system))`, `linearise(steady_motion(system))` or
+    `linearise(steady_running(system))`.
 
     The stiffness contains the effects of gravity, springs, force laws, loads and joint reactions. For a state in
     motion, `D` and `K` contain gyroscopic and centrifugal terms; they are constant only if the motion is steady in body
@@ -185,13 +266,13 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
 
     Accuracy: about 1e-11 (differences of fourth order of the compiled residual), with a bound for every entry.
     """
-    if isinstance(system, Equilibrium):
+    if isinstance(system, Equilibrium | SteadyRunning):
         mechanism, state = system.mechanism, system.state if state is None else state
     else:
         mechanism = system.build() if isinstance(system, System) else system
-        refuse_element_states(mechanism, "Linearisation")
+        refuse_new_states(mechanism, "Linearisation")
         refuse_friction(mechanism, "Linearisation")
-        refuse_velocity_rows(mechanism, "Linearisation")
+        refuse_controllers(mechanism, "Linearisation", only="sampled")
     if state is None:
         require_no_events(mechanism)
         state = consistent_state(mechanism).state
@@ -199,7 +280,7 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
     flat = compiled(mechanism)
     functions = mechanism.function_values(state.t)
     wdot, multipliers = accelerations(mechanism, state, functions)
-    e = Equations(mechanism, state.q, state.angles)
+    e = Equations(mechanism, state.q, state.angles, state.element_states)
     t, errors = measured_tangent(e, functions, state.q, state.w, wdot, multipliers)
     e.residual(functions, state.q, state.w, wdot, multipliers)
     carried, turned = carrying(flat, state.w), carrying(flat, wdot)
@@ -207,8 +288,26 @@ def linearise(system: System | Mechanism | Equilibrium, state: State | None = No
     K = t.K + t.D @ carried + M @ turned
     K_error = errors.K + errors.D @ abs(carried) + ROUNDING * (abs(t.D) @ abs(carried) + abs(M) @ abs(turned))
     G = row_jacobian(mechanism, flat, state.q, functions)[1][: mechanism.joint_rows]
+    states = states_error = None
+    if len(e.states):
+        s, error, _ = state_tangent(e, functions, state.q, state.w, wdot, multipliers)
+        states = replace(s, by_place=s.by_place + s.by_speed @ carried)
+        states_error = replace(error, by_place=error.by_place + error.by_speed @ abs(carried))
     return LinearisedModel(
-        mechanism, state, wdot, multipliers, M, t.D + M @ carried, K, G, carried, turned, errors.D, K_error
+        mechanism,
+        state,
+        wdot,
+        multipliers,
+        M,
+        t.D + M @ carried,
+        K,
+        G,
+        carried,
+        turned,
+        errors.D,
+        K_error,
+        states,
+        states_error,
     )
 
 

@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from fem.shown import shown
 from flexmb.errors import LinearError
-from flexmb.linear.input_output import Output, input_output_model
+from flexmb.linear.first_order import FirstOrder, first_order
+from flexmb.linear.input_output import InputOutputModel, Output, input_output_model
 from flexmb.linear.linearise import LinearisedModel
+from flexmb.linear.velocity_freedom import velocity_freedom
 
 
 @shown
@@ -73,6 +75,8 @@ def frequency_response(
     if f.ndim != 1 or not len(f) or not (np.isfinite(f) & (f >= 0)).all():
         raise LinearError(f"frequencies must be finite and not negative; found {frequencies!r}.")
     p = input_output_model(linear, inputs, outputs)
+    if linear.is_first_order:
+        return _of_first_order(linear, p, f)
     nf = linear.degrees_of_freedom
     M, D, K = (p.T.T @ X for X in linear.along(p.moving))
     B = p.T[:, :nf].T @ p.force
@@ -83,13 +87,89 @@ def frequency_response(
         try:
             y = np.linalg.solve(A[:nf, :nf], np.hstack([B, -A[:nf, nf:]]))
         except np.linalg.LinAlgError:
-            raise LinearError(
-                f"At the frequency {f[k]:.6g} the response is infinite: an undamped motion is in resonance."
-            ) from None
+            raise _resonance(f[k]) from None
         nu = B.shape[1]
         values[k][:, ~p.is_motion] = Z[:, :nf] @ y[:, :nu] + p.direct
         values[k][:, p.is_motion] = Z[:, :nf] @ y[:, nu:] + Z[:, nf:]
     return Response(f, values, p.inputs, p.outputs, linear.mechanism.units)
+
+
+def _resonance(frequency: float) -> LinearError:
+    return LinearError(
+        f"At the frequency {frequency:.6g} the response is infinite: an undamped motion is in resonance."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Outputs:
+    """`out = state X + imposed[0] f + imposed[1] f' + imposed[2] f'' + direct u` for equations of first order."""
+
+    model: FirstOrder
+    state: np.ndarray
+    imposed: np.ndarray
+    direct: np.ndarray
+
+
+def _with_outputs(linear: LinearisedModel, p: InputOutputModel) -> _Outputs:
+    """Outputs in terms of `X = [y, u, z]` and the inputs, with `xi' = V [u, f'] + W xi` along the motion."""
+    nf, n = linear.degrees_of_freedom, p.T.shape[1]
+    freedom = velocity_freedom(linear.independent, p.moving, nf)
+    model = first_order(linear, p.moving, freedom, nf, p.force)
+    V, W, (_, nu, nz) = freedom.V, freedom.W, model.sizes
+    size = len(model.F)
+    xi = np.hstack([np.eye(n, nf), np.zeros((n, nu + nz))])
+    f = np.eye(n)[:, nf:]
+    fast = np.zeros((V.shape[1], size))  # [u, f'] for units of X
+    fast[:nu, nf : nf + nu] = np.eye(nu)
+    f_rate = np.eye(V.shape[1])[:, nu:]
+    rates = np.linalg.solve(model.E, np.hstack([model.F, *model.imposed, model.force]))[nf : nf + nu]
+    parts = np.split(rates, np.cumsum([size, n - nf, n - nf, n - nf]), axis=1)
+    speed, speed_f, speed_rate = V @ fast + W @ xi, W @ f, V @ f_rate
+    turned = freedom.W_rate + W @ W
+    carried = freedom.V_rate + W @ V
+    second = V[:, :nu] @ parts[0] + carried @ fast + turned @ xi
+    second_f = V[:, :nu] @ parts[1] + turned @ f
+    second_rate = V[:, :nu] @ parts[2] + carried @ f_rate
+    second_acceleration = V[:, :nu] @ parts[3] + V @ f_rate
+    Z0, Z1, Z2 = p.Z
+    state = Z0 @ xi + Z1 @ speed + Z2 @ second
+    state[:, nf + nu :] += p.by_state
+    imposed = np.stack(
+        [Z0 @ f + Z1 @ speed_f + Z2 @ second_f, Z1 @ speed_rate + Z2 @ second_rate, Z2 @ second_acceleration]
+    )
+    return _Outputs(model, state, imposed, p.direct + Z2 @ V[:, :nu] @ parts[4])
+
+
+def _of_first_order(linear: LinearisedModel, p: InputOutputModel, f: np.ndarray) -> Response:
+    found = _with_outputs(linear, p)
+    model, values = found.model, np.zeros((len(f), len(p.outputs), len(p.inputs)), dtype=complex)
+    for k, s in enumerate(2j * np.pi * f):
+        powers = np.array([1.0, s, s * s])
+        driven = np.tensordot(powers, model.imposed, 1)
+        try:
+            X = np.linalg.solve(s * model.E - model.F, np.hstack([model.force, driven]))
+        except np.linalg.LinAlgError:
+            raise _resonance(f[k]) from None
+        nu = model.force.shape[1]
+        values[k][:, ~p.is_motion] = found.state @ X[:, :nu] + found.direct
+        values[k][:, p.is_motion] = found.state @ X[:, nu:] + np.tensordot(powers, found.imposed, 1)
+    return Response(f, values, p.inputs, p.outputs, linear.mechanism.units)
+
+
+def _first_order_space(linear: LinearisedModel, p: InputOutputModel) -> "scipy.signal.StateSpace":
+    found = _with_outputs(linear, p)
+    model, size = found.model, len(found.model.F)
+    imposed = np.flatnonzero(p.is_motion)
+    ni, inputs = len(imposed), len(p.inputs)
+    rates = np.linalg.solve(model.E, np.hstack([model.F, *model.imposed, model.force]))
+    by_x, by_f, by_rate, by_acceleration, by_force = np.split(rates, np.cumsum([size, ni, ni, ni]), axis=1)
+    none, unit = np.zeros((ni, size)), np.eye(ni)
+    A = np.block([[by_x, by_f, by_rate], [none, 0 * unit, unit], [none, 0 * unit, 0 * unit]])
+    B, D = np.zeros((size + 2 * ni, inputs)), np.zeros((len(p.outputs), inputs))
+    B[:size, ~p.is_motion], B[:size, imposed], B[size + ni :, imposed] = by_force, by_acceleration, unit
+    D[:, ~p.is_motion], D[:, imposed] = found.direct, found.imposed[2]
+    C = np.hstack([found.state, found.imposed[0], found.imposed[1]])
+    return scipy.signal.StateSpace(A, B, C, D)
 
 
 def state_space(
@@ -99,10 +179,14 @@ def state_space(
 
     The states are the independent coordinates, the imposed motions, and the rates of both. The inputs have the given
     order: loads and efforts as in `frequency_response`, imposed motions by their ACCELERATION, since reactions depend
-    on it and a state-space model cannot differentiate. `outputs`: functions of a result, by name. Raises `LinearError`
-    for unknown inputs and invalid outputs.
+    on it and a state-space model cannot differentiate. `outputs`: functions of a result, by name. With states of force
+    elements or rows for velocities, the states of the model are the independent coordinates, the independent
+    velocities, the states of the elements, and the imposed motions with their rates. Raises `LinearError` for unknown
+    inputs and invalid outputs.
     """
     p = input_output_model(linear, inputs, outputs)
+    if linear.is_first_order:
+        return _first_order_space(linear, p)
     nf, n = linear.degrees_of_freedom, p.T.shape[1]
     M, D, K = (p.T.T @ X for X in linear.along(p.moving))
     accelerations = np.zeros((n, n + n + len(p.inputs)))  # of xi, for units of xi, xi' and inputs

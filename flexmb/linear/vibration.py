@@ -5,7 +5,7 @@ the left vector `z` is that of `z* (s^2 M + s D + K) y` divided by `z* (2 s M + 
 the matrices; it does not depend on other motions, which may be faster by orders of magnitude.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,12 +50,19 @@ class Vibration:
     - `shapes` (nv, k): twists of the bodies (body axes) and elastic coordinates, with the largest entry one.
     - `errors` (k,): bounds of the errors of the eigenvalues.
     - `units`: the names of the units of the model, for plots.
+    - `ignorable` (k,): which modes move ignorable coordinates only (`LinearisedModel.ignorable`), such as the place and
+      heading of a rolling vehicle. They say nothing on stability. An empty array stands for none.
     """
 
     eigenvalues: np.ndarray
     shapes: np.ndarray
     errors: np.ndarray
     units: str | None = None
+    ignorable: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+
+    def __post_init__(self) -> None:
+        if not len(self.ignorable):
+            object.__setattr__(self, "ignorable", np.zeros(len(self.eigenvalues), bool))
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -71,7 +78,7 @@ class Vibration:
     @property
     def growing(self) -> np.ndarray:
         """Which motions (k,) grow by more than the error of their eigenvalue."""
-        return np.asarray(self.eigenvalues.real > self.errors)
+        return np.asarray((self.eigenvalues.real > self.errors) & ~self.ignorable)
 
     @property
     def undecided(self) -> np.ndarray:
@@ -79,7 +86,7 @@ class Vibration:
 
         They are undamped, unrestrained, or at a limit of stability.
         """
-        return np.asarray(np.abs(self.eigenvalues.real) <= self.errors)
+        return np.asarray((np.abs(self.eigenvalues.real) <= self.errors) & ~self.ignorable)
 
     @property
     def stable(self) -> bool:
@@ -98,13 +105,15 @@ class Vibration:
 
     def of(self, which: np.ndarray) -> "Vibration":
         """A selection of the modes; `which`: their indices, or a mask over all."""
-        return Vibration(self.eigenvalues[which], self.shapes[:, which], self.errors[which], self.units)
+        return Vibration(
+            self.eigenvalues[which], self.shapes[:, which], self.errors[which], self.units, self.ignorable[which]
+        )
 
     def __str__(self) -> str:
         rows = [f"{'mode':>4}{'frequency':>14}{'damping ratio':>16}"]
         rows += [
-            f"{k + 1:4d}{f:14.6g}{z:16.4g}"
-            for k, (f, z) in enumerate(zip(self.frequencies, self.damping_ratios, strict=True))
+            f"{k + 1:4d}{f:14.6g}{z:16.4g}{'  ignorable' if apart else ''}"
+            for k, (f, z, apart) in enumerate(zip(self.frequencies, self.damping_ratios, self.ignorable, strict=True))
         ]
         return "\n".join([*rows, self._sentence()])
 
@@ -128,7 +137,7 @@ def all_modes(pencil: Pencil, N: np.ndarray) -> Vibration:
     values, y, z = _multiscale(np.eye(len(L)), *(L @ X @ L.T for X in (pencil.D, pencil.K)))
     y, z = L.T @ y, L.T @ z
     values, errors = corrected(pencil, values, y, z)
-    return _ordered(values, N @ y, errors)
+    return ordered(values, N @ y, errors)
 
 
 def _multiscale(M: np.ndarray, D: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -223,7 +232,7 @@ def modes_near(pencil: Pencil, G: sp.csr_matrix, count: int, shift: complex) -> 
     start = np.random.default_rng(0).normal(size=2 * nv) + 0j
     inverted, vectors = spla.eigs(apply, wanted, v0=inverse(start), ncv=min(2 * nv, max(2 * wanted + 1, 40)))
     real = np.abs(inverted) > 1e-10 * np.abs(inverted).max()  # the others are motions that the joints do not allow
-    rough = _ordered(shift + 1 / inverted[real], vectors[:nv, real], np.zeros(int(real.sum())))
+    rough = ordered(shift + 1 / inverted[real], vectors[:nv, real], np.zeros(int(real.sum())))
     nearest = np.sort(np.argsort(np.abs(rough.eigenvalues - shift), kind="stable")[:count])
     y, z = rough.shapes[:, nearest].astype(complex), np.zeros((nv, len(nearest)), complex)
     for k, s in enumerate(rough.eigenvalues[nearest]):
@@ -231,7 +240,7 @@ def modes_near(pencil: Pencil, G: sp.csr_matrix, count: int, shift: complex) -> 
         y[:, k] = _unit(factor.solve(np.concatenate([y[:, k], np.zeros(nj)]))[:nv])
         z[:, k] = _unit(factor.solve(np.concatenate([y[:, k], np.zeros(nj)]), "H")[:nv])
     values, errors = corrected(pencil, rough.eigenvalues[nearest], y, z)
-    return _ordered(values, y, errors)
+    return ordered(values, y, errors)
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
@@ -248,11 +257,16 @@ def _factor(pencil: Pencil, G: sp.csr_matrix, s: complex) -> spla.SuperLU:
     return spla.splu(sp.bmat([[C, G.T], [G, -held * sp.eye(nj)]], format="csc"))
 
 
-def _ordered(values: np.ndarray, shapes: np.ndarray, errors: np.ndarray) -> Vibration:
+def ordered(
+    values: np.ndarray, shapes: np.ndarray, errors: np.ndarray, ignorable: np.ndarray | None = None
+) -> Vibration:
     """The modes on and above the real axis, by magnitude of their eigenvalues."""
     size = np.abs(values)
     upper = np.flatnonzero(values.imag >= -np.maximum(errors, 1e-9 * size))
     order = upper[np.argsort(size[upper], kind="stable")]
     shapes = shapes[:, order]
     largest = np.abs(shapes).argmax(axis=0)
-    return Vibration(values[order], shapes / shapes[largest, np.arange(len(order))], errors[order])
+    apart = np.zeros(len(values), bool) if ignorable is None else ignorable
+    return Vibration(
+        values[order], shapes / shapes[largest, np.arange(len(order))], errors[order], ignorable=apart[order]
+    )

@@ -13,12 +13,15 @@ from flexmb.kernels.base.data import (
     FIRST_ORDER,
     GROUND,
     SECOND_ORDER,
+    SPIN,
     TRANSLATION,
     VELOCITY_KINDS,
     CompiledModel,
 )
 from flexmb.kernels.base.pointed import fields_of, pointed
-from flexmb.mechanism.mechanism import Mechanism, Row
+from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE
+from flexmb.mechanism.control.controller import Signal
+from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
 from flexmb.mechanism.scales import rate_of
 from flexmb.spatial.elimination import elimination_of
 from flexmb.spatial.layout import starts_of
@@ -128,7 +131,10 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             marker_point=np.array([m.point for m in markers]).reshape(-1, 3),
             marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
             marker_moves=marker_rows.any(axis=(1, 2)) | (second_of >= 0),
-            marker_used=np.isin(np.arange(len(markers)), [*terms["term_markers"].ravel(), *(x.marker for x in loads)]),
+            marker_used=np.isin(
+                np.arange(len(markers)),
+                [*terms["term_markers"].ravel(), *(x.marker for x in loads), *_measured_markers(mechanism)],
+            ),
             marker_rows=marker_rows,
             marker_second_of=second_of,
             marker_second=np.array(second).reshape(len(second), 6, mmax, mmax),
@@ -152,6 +158,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_parameters=np.array([x for force in elements for x in force.parameters], dtype=float),
             joint_rows=mechanism.joint_rows,
             **_frictions(mechanism),
+            **_controllers(mechanism, elements, qs, vs, weight),
             velocity_rows=sum(row.kind in VELOCITY_KINDS for row in rows),
             **_angles(mechanism),
             **terms,
@@ -160,6 +167,8 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             load_follower=np.array([int(x.follower) for x in loads], dtype=np.int64),
             load_wrench=np.array([x.wrench for x in loads], dtype=float).reshape(-1, 6),
             load_function=np.array([x.function for x in loads], dtype=np.int64),
+            row_command=np.array([r.command for r in rows], dtype=np.int64),
+            load_command=np.array([x.command for x in loads], dtype=np.int64),
         )
     )
 
@@ -190,6 +199,65 @@ def _frictions(mechanism: Mechanism) -> dict[str, Any]:
         "friction_factors": np.array([f.factors for f in acting], dtype=float).reshape(-1, 4),
         "friction_direction": np.array([f.direction for f in acting], dtype=float),
     }
+
+
+def _measured_markers(mechanism: Mechanism) -> list[int]:
+    """The markers that controllers measure."""
+    return [
+        k for controller in mechanism.controllers for signal in controller.signals for k in signal.markers if k >= 0
+    ]
+
+
+def _controllers(
+    mechanism: Mechanism, elements: list[FrameForce], qs: np.ndarray, vs: np.ndarray, weight: np.ndarray
+) -> dict[str, Any]:
+    """The entries of controllers. Sampled ones have no signals here, because they are not evaluated within steps."""
+    own = mechanism.controllers
+    for controller in own:
+        controller.call.bind(controller.parameters)
+    signals = [[] if c.sample_time is not None else list(c.signals) for c in own]
+    every = [signal for several in signals for signal in several]
+    numbers = [[*c.call.sizes, *c.parameters] for c in own]
+    begin = sum(len(force.initial) for force in elements)
+    places = [_signal_place(mechanism, signal, qs, vs, weight) for signal in every]
+    return {
+        "control_law": np.array([c.call.address for c in own], dtype=np.int64),
+        "control_record": np.array([c.call.record for c in own], dtype=np.int64),
+        "control_sampled": np.array([c.sample_time is not None for c in own], dtype=np.int64),
+        "control_signal": _starts([len(several) for several in signals]),
+        "control_command": _starts([len(c.call.law.commands) for c in own]),
+        "control_state": begin + _starts([len(c.initial) for c in own]),
+        "control_parameter": _starts([len(x) for x in numbers]),
+        "control_parameters": np.array([x for several in numbers for x in several], dtype=float),
+        "follows": int(any(c.sample_time is None for c in own)),
+        "signal_sort": np.array([s.sort for s in every], dtype=np.int64),
+        "signal_kind": np.array([s.kind for s in every], dtype=np.int64),
+        "signal_markers": np.array([s.markers for s in every], dtype=np.int64).reshape(-1, 2),
+        "signal_axes": np.array([s.axes for s in every], dtype=np.int64).reshape(-1, 2),
+        "signal_given": np.array([s.given for s in every], dtype=float),
+        "signal_angle": np.array([x[0] for x in places], dtype=np.int64),
+        "signal_index": np.array([x[1] for x in places], dtype=np.int64),
+        "signal_rate": np.array([x[2] for x in places], dtype=np.int64),
+        "signal_scale": np.array([x[3] for x in places], dtype=float),
+    }
+
+
+def _signal_place(
+    mechanism: Mechanism, signal: Signal, qs: np.ndarray, vs: np.ndarray, weight: np.ndarray
+) -> tuple[int, int, int, float]:
+    """Index of the angle of a signal, its entry of q, w, the functions or the commands, the entry of w of an elastic
+    coordinate, and its scale. A body without the elastic coordinate keeps it at zero."""
+    rate = rate_of(mechanism, weight) if signal.sort in (RATE, ELASTIC_RATE) else 1.0
+    if signal.sort in (ELASTIC, ELASTIC_RATE):
+        if signal.index >= mechanism.bodies[signal.body].modes:
+            return -1, -1, -1, rate
+        at = int(vs[signal.body]) + 6 + signal.index
+        place = at if signal.sort == ELASTIC_RATE else int(qs[signal.body]) + 7 + signal.index
+        return -1, place, at, rate / weight[at]
+    if signal.sort in (VALUE, RATE) and signal.kind == ANGLE:
+        return mechanism.turning.index(signal.markers), -1, -1, rate
+    unit = 1.0 if signal.kind == SPIN else mechanism.length
+    return -1, signal.index, -1, rate * unit
 
 
 def _angles(mechanism: Mechanism) -> dict[str, Any]:
@@ -246,9 +314,10 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
         "row_store",
         "row_offset",
         "row_angle",
+        "row_command",
     ):
         values[name] = np.ascontiguousarray(values[name][rows])
-    for name in ("load_marker", "load_follower", "load_wrench", "load_function"):
+    for name in ("load_marker", "load_follower", "load_wrench", "load_function", "load_command"):
         values[name] = np.ascontiguousarray(values[name][loads])
     places = {r: k for k, r in enumerate(rows.tolist())}
     whole = [e for e, r in enumerate(flat.element_row.tolist()) if r in places]
@@ -268,6 +337,7 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
     values["friction_row"] = flat.friction_row[:0]  # sliding joints are evaluated together with their reactions
     used = np.zeros(len(flat.marker_body), dtype=bool)
     used[values["term_markers"].ravel()] = used[values["load_marker"]] = True
+    used[flat.signal_markers[flat.signal_markers >= 0]] = True
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)
     values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
     values["velocity_rows"] = int(np.isin(values["row_kind"], VELOCITY_KINDS).sum())

@@ -12,8 +12,10 @@ from fem.errors import unknown_name
 from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
-from flexmb.errors import MechanismError
+from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
+from flexmb.mechanism.control.controller import Controller
+from flexmb.mechanism.control.law import ControlCall
 from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import FrameLawCall
@@ -66,8 +68,8 @@ class Row:
 
     A joint equation keeps its coordinate, plus the `terms` of a relation between joints, at the value of its function
     of time or, without one, at `offset`. A force element has stiffness, damping, a free length or angle
-    (`offset`), an effort as a function of time and a law. `function`, `law` and `curve`, that of a joint equation on a
-    curve, are indices, -1 for none.
+    (`offset`), an effort as a function of time, a law and the command of a controller. `function`, `law`, `command`
+    and `curve`, that of a joint equation on a curve, are indices, -1 for none.
     """
 
     kind: int
@@ -79,6 +81,7 @@ class Row:
     offset: float = 0.0
     law: int = -1
     terms: tuple[Term, ...] = ()
+    command: int = -1
     curve: int = -1
 
 
@@ -142,13 +145,15 @@ class JointFriction:
 @dataclass(frozen=True, eq=False)
 class Load:
     """A force and a moment at a marker: `wrench` (6,) for a factor of one, in world axes or, for a `follower`, in the
-    axes of the marker. `function` is the index of the factor, -1 for a factor of one."""
+    axes of the marker. `function` is the index of the factor, -1 for a factor of one; `command` that of the command of
+    a controller, which multiplies the factor."""
 
     name: str
     marker: int
     wrench: Float[np.ndarray, "6"]
     follower: bool
     function: int = -1
+    command: int = -1
 
 
 @renamed(flat="flexmb.mechanism.compile.compiled")
@@ -178,6 +183,7 @@ class Mechanism:
     laws: tuple[ForceLaw, ...] = ()
     frame_forces: tuple[FrameForce, ...] = ()
     frictions: tuple[JointFriction, ...] = ()
+    controllers: tuple[Controller, ...] = ()
     curves: tuple[Curve, ...] = ()
     units: str | None = None
 
@@ -187,12 +193,13 @@ class Mechanism:
 
         unit = "length/time^2" if self.units is None else unit_of("acceleration", self.units)
         joints = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in self.joints) or "none"
+        own = f"\n  controllers: {named(c.name for c in self.controllers)}" if self.controllers else ""
         bodies = [f"{b.name!r} ({b.modes} elastic coordinates)" if b.modes else repr(b.name) for b in self.bodies]
         return (
             f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, "
             f"{self.joint_rows} joint equations\n  bodies: {', '.join(bodies)}\n  joints: {joints}\n"
             f"  force elements: {named(self.force_elements)}\n  loads: {named(load.name for load in self.loads)}\n"
-            f"  gravity {self.gravity} ({unit})"
+            f"  gravity {self.gravity} ({unit}){own}"
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -200,16 +207,22 @@ class Mechanism:
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
     @property
-    def calls(self) -> tuple[ForceLaw | FrameLawCall, ...]:
+    def calls(self) -> tuple[ForceLaw | FrameLawCall | ControlCall, ...]:
         """All calls of laws, which record their failures."""
-        return (*self.laws, *(force.call for force in self.frame_forces))
+        frames, controllers = (f.call for f in self.frame_forces), (c.call for c in self.controllers)
+        return (*self.laws, *frames, *controllers)
 
     @property
     def initial_states(self) -> Float[np.ndarray, "nz"]:
-        """The states (nz,) of all force elements between frames at the beginning."""
+        """The states (nz,) of all force elements between frames, then of all controllers, at the beginning."""
         if len(self.initial.element_states):
             return self.initial.element_states
-        return np.array([x for force in self.frame_forces for x in force.initial], dtype=float)
+        return np.array(self._own_states(), dtype=float)
+
+    def _own_states(self) -> list[float]:
+        """The initial states that the laws of force elements and controllers give."""
+        frames = [x for force in self.frame_forces for x in force.initial]
+        return frames + [x for controller in self.controllers for x in controller.initial]
 
     @property
     def joint_rows(self) -> int:
@@ -251,6 +264,23 @@ class Mechanism:
         if name not in names:
             raise MechanismError(unknown_name("body", name, names))
         return names.index(name)
+
+    def controller(self, name: str) -> Controller:
+        """The controller called `name`. Raises `ControllerError` when there is none."""
+        for controller in self.controllers:
+            if controller.name == name:
+                return controller
+        raise ControllerError(unknown_name("controller", name, [c.name for c in self.controllers]))
+
+    def states_of(self, name: str) -> slice:
+        """The places of the states of a controller in `State.element_states`. Raises `ControllerError` when there is
+        none of this name."""
+        begin = sum(len(force.initial) for force in self.frame_forces)
+        for controller in self.controllers:
+            if controller.name == name:
+                return slice(begin, begin + len(controller.initial))
+            begin += len(controller.initial)
+        raise ControllerError(unknown_name("controller", name, [c.name for c in self.controllers]))
 
     def joint(self, name: str) -> Joint:
         """The joint called `name`. Raises `MechanismError` when there is none."""
@@ -331,10 +361,10 @@ def require_state(mechanism: Mechanism, state: State) -> None:
             f"A state of {mechanism.name!r} has {count} angles, those of its rotating joints and of its bushings, or "
             f"none; found {len(state.angles)}. Is it a state of another mechanism?"
         )
-    if len(state.element_states) not in (0, count := sum(len(force.initial) for force in mechanism.frame_forces)):
+    if len(state.element_states) not in (0, count := len(mechanism._own_states())):
         raise MechanismError(
-            f"The force elements of {mechanism.name!r} have {count} states; found {len(state.element_states)}. Is it a "
-            "state of another mechanism?"
+            f"The force elements and controllers of {mechanism.name!r} have {count} states; found "
+            f"{len(state.element_states)}. Is it a state of another mechanism?"
         )
     for name in ("t", "q", "w", "angles", "element_states"):
         if not np.isfinite(value := getattr(state, name)).all():
@@ -354,8 +384,8 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
         raise MechanismError(
             f"{what} does not include the states of force elements, and {', '.join(map(repr, named))} of "
             f"{mechanism.name!r} have states ({', '.join(dict.fromkeys(_state_names(mechanism)))}). "
-            "simulate(method='generalised-alpha') integrates them; for this analysis replace them by elements without "
-            "states."
+            "All methods of simulate but energy-momentum integrate them; for this analysis replace them by elements "
+            "without states."
         )
 
 
@@ -365,6 +395,23 @@ def refuse_friction(mechanism: Mechanism, what: str) -> None:
         raise MechanismError(
             f"{what} does not include dry friction, and {mechanism.name!r} has {', '.join(map(repr, named))}. "
             "simulate(method='generalised-alpha') does; for this analysis build the mechanism without it."
+        )
+
+
+def refuse_controllers(mechanism: Mechanism, what: str, *, only: str = "") -> None:
+    """Raise `ControllerError` when a mechanism has controllers; `what` is the analysis or method that does not include
+    them. `only` limits this to those that are "continuous", "sampled", or have "states" or a sample time."""
+    kinds = {
+        "": lambda c: True,
+        "continuous": lambda c: c.sample_time is None,
+        "sampled": lambda c: c.sample_time is not None,
+        "states": lambda c: c.sample_time is not None or c.begin,
+    }
+    if named := [c.name for c in mechanism.controllers if kinds[only](c)]:
+        sort = {"": "", "states": " with states or a sample time"}.get(only, f" that are {only}")
+        raise ControllerError(
+            f"{what} does not include controllers{sort}, and {mechanism.name!r} has {', '.join(map(repr, named))}. "
+            "simulate(method='generalised-alpha') includes all; for this analysis build the mechanism without them."
         )
 
 
@@ -379,12 +426,23 @@ def refuse_velocity_rows(mechanism: Mechanism, what: str) -> None:
         )
 
 
+def refuse_new_states(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when laws of force elements return new states, which have no rates; `what` is the analysis
+    that needs the rates."""
+    if named := [f.name for f in mechanism.frame_forces if f.initial and f.call.law.updates]:
+        raise MechanismError(
+            f"{what} needs the rates of the states of force elements, and the laws of {', '.join(map(repr, named))} of "
+            f"{mechanism.name!r} return the states at the end of a step. For this analysis replace them by laws with "
+            "rates, or by elements without states."
+        )
+
+
 def refuse_state_updates(mechanism: Mechanism, method: str) -> None:
     """Raise `MechanismError` when laws of force elements return new states, which depend on the step."""
     if named := [f.name for f in mechanism.frame_forces if f.initial and f.call.law.updates]:
         raise MechanismError(
             f"The laws of {', '.join(map(repr, named))} of {mechanism.name!r} return the states at the end of a step, "
-            f"and the stages of the method {method!r} need their rates. Use method='generalised-alpha'."
+            f"and the method {method!r} needs their rates. Use method='generalised-alpha'."
         )
 
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from flexmb.analyses.compare import Comparison
 from flexmb.errors import PictureError
 from flexmb.plots.axes import BLUE, COLOURS, GREEN, GREY, INK, ORANGE, Plot, colours, finished, name_curves
+from flexmb.results.elements.contact import ContactMotion
 from flexmb.results.elements.energy import EnergyByElement
 from flexmb.results.joint_motion import joint_dofs
 from flexmb.results.result import Result
@@ -269,5 +270,82 @@ def plot_energy_by_element(
         axis.set_title({"stored": "stored", "heat": "heat", "work": "work done"}[sort], fontsize=9, loc="left")
     for axis in axes:
         name_curves(axis)
+    axes[-1].set_xlabel(show["time"].label("time"))
+    return finished(figure, axes, path)
+
+
+def plot_controller(
+    result: Result,
+    name: str,
+    path: str | Path | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot the commands, inputs and states of a controller over time, one pair of axes for each dimension.
+
+    Commands of a sampled controller are drawn as steps, exact where samples are stored times. References are drawn with
+    the inputs that they are compared with. `path`, `unit`, `units` as of `plot_measures`. Raises `ControllerError` when
+    there is no such controller, `UnitError` for a unit that nothing plotted has, `PictureError` when the file cannot be
+    written.
+    """
+    history, own = result.controller(name), result.mechanism.controller(name)
+    known = {key: column for key, column in history.inputs.items() if column.values.any()}
+    measured = [column.dimension for column in known.values() if column.dimension != "1"]
+    groups: dict[str, list[tuple[str, np.ndarray, bool]]] = {}
+    for key, (values, dimension) in history.commands.items():
+        groups.setdefault(dimension, []).append((key, values, own.sample_time is not None))
+    for key, (values, dimension) in known.items():
+        shared = measured[0] if dimension == "1" and len({*measured}) == 1 and "reference" in key else dimension
+        groups.setdefault(shared, []).append((key, values, False))
+    states = [(key, x.values, own.sample_time is not None) for key, x in history.states.items() if np.ptp(x.values)]
+    show = shown_units(units or result.mechanism.units, unit, "time", *groups)
+    panels = [
+        (show[dimension].label(dimension) if dimension != "1" else "value", show[dimension].factor, curves)
+        for dimension, curves in groups.items()
+    ]
+    panels += [("state", 1.0, states)] if states else []
+    figure, grid = plt.subplots(
+        len(panels), 1, figsize=(9, 1.2 + 2.4 * len(panels)), sharex=True, squeeze=False, layout="constrained"
+    )
+    axes = list(grid[:, 0])
+    for axis, (label, factor, curves) in zip(axes, panels, strict=True):
+        for (key, values, steps), colour in zip(curves, colours(len(curves)), strict=True):
+            style = {"ls": "--" if "reference" in key else "-", "drawstyle": "steps-post" if steps else "default"}
+            axis.plot(show["time"].factor * history.t, factor * values, color=colour, lw=1.4, label=key, **style)
+        axis.set_ylabel(label)
+        name_curves(axis)
+    axes[0].set_title(f"{result.mechanism.name}: controller {name}", fontsize=10, loc="left")
+    axes[-1].set_xlabel(show["time"].label("time"))
+    return finished(figure, axes, path)
+
+
+def plot_contact(
+    contact: ContactMotion,
+    path: str | Path | None = None,
+    *,
+    unit: str | Sequence[str] | None = None,
+    units: str | None = None,
+) -> Plot:
+    """Plot gap, forces and slip of a contact over time, one pair of axes each; the figure and its axes.
+
+    `path`, `unit`, `units` as of `plot_measures`, for time, length, force and velocity. Raises `PictureError` when the
+    file cannot be written, and `UnitError` for other units.
+    """
+    table, parts = contact.columns(), (("gap",), ("normal force", "friction force"), ("slip",))
+    show = shown_units(units, unit, "time", *(table[names[0]].dimension for names in parts))
+    figure, grid = plt.subplots(len(parts), 1, figsize=(9, 7.2), sharex=True, squeeze=False, layout="constrained")
+    axes = list(grid[:, 0])
+    for axis, names in zip(axes, parts, strict=True):
+        shown = show[table[names[0]].dimension]
+        for name, colour in zip(names, COLOURS, strict=False):
+            axis.plot(
+                show["time"].factor * contact.t, shown.factor * table[name].values, lw=1.4, color=colour, label=name
+            )
+        axis.set_ylabel(shown.label(names[0].rpartition(" ")[2]))
+        if len(names) > 1:
+            name_curves(axis)
+    axes[0].axhline(0.0, color=GREY, lw=0.8)
+    axes[0].set_title(f"contact {contact.name!r}", fontsize=9, loc="left")
     axes[-1].set_xlabel(show["time"].label("time"))
     return finished(figure, axes, path)

@@ -89,15 +89,27 @@ ELEMENTS: dict[str, dict[str, str]] = {
     "stretch-rate": {"rotation": "angular velocity", "translation": "velocity", "length": "velocity"},
 }
 """Methods of a result for the coordinates of force elements, and what they measure."""
+CONTACTS = {
+    "gap": ("gap", "length"),
+    "normal-force": ("normal_force", "force"),
+    "friction-force": ("friction_force", "force"),
+    "slip": ("slip", "velocity"),
+    "wear-power": ("wear_power", "power"),
+}
+"""Parts of `ContactMotion`, and what they measure."""
+CONTROLLERS = ("command", "input", "state")
+"""Parts of controllers."""
 FORM = (
     "KIND:NAME:AXIS with AXIS x, y, z or size, and KIND position, velocity, acceleration (NAME a marker such as "
     "rod.end, a body, BODY@x,y,z or BODY@node NUMBER), rotation or angular-acceleration (a marker or body), deflection "
     "(a marker), force or moment (a joint, a force element or a load), mass-centre, momentum, angular-momentum (a "
     "body, or * for the whole mechanism; BODY@MARKER or BODY@x,y,z: about that point instead of the mass centre); "
     "KIND:JOINT or KIND:JOINT:DOF with KIND coordinate, rate or joint-acceleration; KIND:ELEMENT or KIND:ELEMENT:DOF "
-    "with KIND effort, stretch or stretch-rate (a force element); power:NAME (a force element, a load or a driven "
-    "joint); or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, z), rotation-vector (x, y, z) or a "
-    "sequence such as ZYX (1, 2, 3)"
+    "with KIND effort, stretch or stretch-rate (a force element); KIND:CONTACT with KIND gap, normal-force, "
+    "friction-force, slip or wear-power; power:NAME (a force element, a load or a driven "
+    "joint); elastic:BODY:NUMBER or elastic-rate:BODY:NUMBER (an elastic coordinate, from 1); command:CONTROLLER:NAME, "
+    "input:CONTROLLER:NAME or state:CONTROLLER:NAME; or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, "
+    "z), rotation-vector (x, y, z) or a sequence such as ZYX (1, 2, 3)"
 )
 
 
@@ -123,6 +135,14 @@ def _read(text: str) -> Callable[[Any], Column]:
         return _coordinate(kind, *rest.partition(":")[::2])
     if kind in ELEMENTS and rest:
         return _element(kind, *rest.partition(":")[::2])
+    if kind in CONTACTS and rest:
+        part, dimension = CONTACTS[kind]
+        return lambda result: Column(getattr(result.contact(rest), part), dimension)
+    if kind in CONTROLLERS and rest:
+        controller, _, part = rest.rpartition(":")
+        return lambda result: result.controller_signal(kind, controller, part)
+    if kind in ("elastic", "elastic-rate") and rest:
+        return lambda result: _elastic(result, text, kind)
     if kind == "power" and rest:
         return lambda result: Column(result.power(rest), "power")
     if kind == "attitude":
@@ -131,7 +151,23 @@ def _read(text: str) -> Callable[[Any], Column]:
     if not name or not axis:
         raise MeasureError(f"A measure is {FORM}; found {text!r}.")
     if kind not in VECTORS:
-        raise MeasureError(unknown_name("measure", kind, [*VECTORS, *SCALARS, *ELEMENTS, "power", "attitude"]))
+        raise MeasureError(
+            unknown_name(
+                "measure",
+                kind,
+                [
+                    *VECTORS,
+                    *SCALARS,
+                    *ELEMENTS,
+                    *CONTACTS,
+                    *CONTROLLERS,
+                    "elastic",
+                    "elastic-rate",
+                    "power",
+                    "attitude",
+                ],
+            )
+        )
     if axis not in ("x", "y", "z", "size"):
         raise MeasureError(f"The axis of a measure is x, y, z or size; found {axis!r} in {text!r}.")
     vectors, dimension = VECTORS[kind]
@@ -159,6 +195,20 @@ def _element(kind: str, element: str, dof: str) -> Callable[[Any], Column]:
         return Column(found, dimensions[(dof or result.element_dofs(element)[0]).partition(" ")[0]])
 
     return values
+
+
+def _elastic(result: Any, text: str, kind: str) -> Column:
+    body, _, number = text.removeprefix(f"{kind}:").rpartition(":")
+    place = result.mechanism.body_index(body)
+    modes = result.mechanism.bodies[place].modes
+    if not number.isdecimal() or not 1 <= int(number) <= modes:
+        raise MeasureError(f"Body {body!r} has the elastic coordinates 1 to {modes}; found {text!r}.")
+    values, dimension = (
+        (result.elastic(body), "mass^0.5 length")
+        if kind == "elastic"
+        else (result.elastic_rate(body), "mass^0.5 velocity")
+    )
+    return Column(values[:, int(number) - 1], dimension)
 
 
 def _attitude(text: str, rest: str) -> Callable[[Any], Column]:

@@ -22,6 +22,8 @@ from flexmb.mechanism.joints import turns
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State, Topology
 from flexmb.results.attitude import attitude_as
+from flexmb.results.elements.contact import ContactMotion, contact_motion
+from flexmb.results.elements.control import ControllerHistory, controller_history, signal_column
 from flexmb.results.elements.energy import EnergyByElement, energy_by_element
 from flexmb.results.elements.forces import element_force, power_of, row_effort
 from flexmb.results.elements.motion import element_dofs, element_row, row_motion
@@ -118,6 +120,12 @@ class Result:
         index = self.mechanism.body_index(body)
         start = int(compiled(self.mechanism).q_start[index]) + 7
         return self.q[:, start : start + self.mechanism.bodies[index].modes]
+
+    def elastic_rate(self, body: str) -> Float[np.ndarray, "nt m"]:
+        """Rates of the elastic coordinates (nt, m) of a body over time."""
+        index = self.mechanism.body_index(body)
+        start = int(compiled(self.mechanism).v_start[index]) + 6
+        return self.w[:, start : start + self.mechanism.bodies[index].modes]
 
     def frame(self, body: str) -> tuple[Float[np.ndarray, "nt 3"], Float[np.ndarray, "nt 3 3"]]:
         """World position (nt, 3) and rotation matrix (nt, 3, 3), body to world, of a body's frame over time."""
@@ -342,6 +350,13 @@ class Result:
         """
         return power_of(self, self.multipliers, element)
 
+    def contact(self, name: str) -> ContactMotion:
+        """Gap, force, slip and wear power of a contact over time.
+
+        Raises `MechanismError` when there is none of this name, `LawError` when a law fails.
+        """
+        return contact_motion(self, name)
+
     def energy_by_element(self) -> EnergyByElement:
         """What every spring, damper, motor, load, driver and flexible body stores, dissipates and does.
 
@@ -349,6 +364,22 @@ class Result:
         fails.
         """
         return energy_by_element(self, self.multipliers, self.ledger)
+
+    # controllers ------------------------------------------------------------------------------------------------------
+
+    def controller(self, name: str) -> ControllerHistory:
+        """The inputs, commands and states of a controller over time.
+
+        Raises `ControllerError` when there is no such controller, `LawError` when its law fails.
+        """
+        return controller_history(self, name)
+
+    def controller_signal(self, kind: str, controller: str, name: str) -> Column:
+        """The "command", "input" or "state" called `name` of a controller, with what it measures.
+
+        Raises `MeasureError` when the controller does not have it.
+        """
+        return signal_column(self, kind, controller, name)
 
     # momenta ----------------------------------------------------------------------------------------------------------
 
@@ -385,7 +416,8 @@ class Result:
 
         - `measures`: texts as of `flexmb.results.measure.measure`, such as "acceleration:rod.small:x"; the default is
           everything of the whole mechanism: positions of frames and interfaces, deflections, elastic coordinates,
-          joint coordinates and rates, reactions, stretches, efforts and powers of force elements, and energies.
+          joint coordinates and rates, reactions, stretches, efforts and powers of force elements, signals of
+          controllers, and energies.
 
         Raises `MeasureError` for a text that is no measure.
         """
@@ -425,6 +457,9 @@ class Result:
                     self.effort(element, dof), "moment" if turning else "force"
                 )
             found[f"{element} power"] = Column(self.power(element), "power")
+        for controller in self.mechanism.controllers:
+            own = self.controller(controller.name).columns()
+            found |= {f"{controller.name} {name}": column for name, column in own.items() if name != "t"}
         for name in (*(f.name for f in fields(self.ledger) if f.name != "t"), "residual"):
             found[f"energy {name}"] = Column(np.asarray(getattr(self.ledger, name)), "energy")
         return found
@@ -515,18 +550,20 @@ def result_of_states(
     multipliers: Float[np.ndarray, "nt nj"],
     *,
     angles: Float[np.ndarray, "nt na"] | None = None,
+    element_states: Float[np.ndarray, "nt nz"] | None = None,
 ) -> Result:
     """A result of states that no simulation connects, for measures, pictures and paths.
 
     Its energies are NaN. `t` (nt,), `q` (nt, nq), `w` and `wdot` (nt, nv), `multipliers` (nt, nj): times,
     configurations, velocities, accelerations and joint multipliers. Without `angles` (nt, na), `followed_angles`
-    computes them.
+    computes them; without `element_states` (nt, nz), forces of elements with states are not known.
     """
     if angles is None:
         angles = followed_angles(mechanism, q)
     ledger = Ledger(t, *[np.full(len(t), np.nan)] * 9)
-    no_states, no_effort = np.zeros((len(t), 0)), Statistics(0, 0, 0, 0.0, 0.0, 0.0)
-    return Result(mechanism, t, q, w, wdot, multipliers, angles, no_states, ledger, no_effort)
+    states = np.zeros((len(t), 0)) if element_states is None else element_states
+    no_effort = Statistics(0, 0, 0, 0.0, 0.0, 0.0)
+    return Result(mechanism, t, q, w, wdot, multipliers, angles, states, ledger, no_effort)
 
 
 refuse_old_names(__name__)

@@ -7,14 +7,20 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from flexmb.equations.initial_conditions import start
+from flexmb.equations.initial_conditions import consistent_state, start
 from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
 from flexmb.errors import EventError, UnresolvedWarning
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_element_states, refuse_friction, refuse_state_updates
+from flexmb.mechanism.mechanism import (
+    Mechanism,
+    refuse_controllers,
+    refuse_element_states,
+    refuse_friction,
+    refuse_state_updates,
+)
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
@@ -22,6 +28,7 @@ from flexmb.simulation.event_detection import EventDetection
 from flexmb.simulation.events import Event
 from flexmb.simulation.history import History, require_own
 from flexmb.simulation.initial_state import InitialState, with_initial_state
+from flexmb.simulation.sampling import sampled_controllers, sampling, with_first_sample
 from flexmb.simulation.times import check_times, output_times
 
 Progress = Callable[[float], None]
@@ -88,6 +95,10 @@ def simulate(
         refuse_element_states(mechanism, f"The method {method.name!r}")
     if not method.holds_friction:
         refuse_friction(mechanism, f"The method {method.name!r}")
+    if not method.controls:
+        refuse_controllers(mechanism, f"The method {method.name!r}", only="continuous")
+    if not method.samples:
+        refuse_controllers(mechanism, f"The method {method.name!r}")
     watches = bool(events or mechanism.frictions)
     if not method.updates_states:
         refuse_state_updates(mechanism, method.name)
@@ -109,6 +120,11 @@ def simulate(
     with ExitStack() as open_files:
         with announced():
             begin = None if changed else start(mechanism, compiled(mechanism))
+            if sampled_controllers(mechanism):
+                method = sampling(method)
+                if begin is not None and not len(mechanism.initial.element_states):
+                    mechanism = with_first_sample(mechanism, begin)
+                    begin = consistent_state(mechanism)
             if watches:
                 watched = EventDetection(mechanism, begin, events, method, pace, times[-1], longest)
                 run, mechanism, happened = watched, watched.mechanism, watched.happened

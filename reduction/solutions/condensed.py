@@ -52,12 +52,12 @@ def condense(body: Statics) -> Condensed:
     """Matrices of the body in the motions of its rigid interfaces and the displacements of all other nodes."""
     model = body.model
     rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
-    n, held = model.ndof, np.concatenate([i.dofs for i in rigid]) if rigid else np.zeros(0, dtype=np.int64)
+    n, held = model.ndof, np.concatenate([i.free_dofs(model) for i in rigid]) if rigid else np.zeros(0, dtype=np.int64)
     free = np.setdiff1d(np.arange(n), held)
     T = sp.csr_matrix((np.ones(len(free)), (free, np.arange(len(free)))), shape=(n, len(free)))
     if rigid:
         columns = np.zeros((n, 6 * len(rigid)))
         for k, interface in enumerate(rigid):
-            columns[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_body_modes(model)
+            columns[interface.free_dofs(model), 6 * k : 6 * k + 6] = interface.rigid_body_modes(model)
         T = sp.hstack([T, sp.csr_matrix(columns)], format="csr")
     return Condensed(body, T, (T.T @ model.K @ T).tocsr(), (T.T @ model.M @ T).tocsr())

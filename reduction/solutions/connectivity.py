@@ -17,7 +17,11 @@ def require_one_part(model: Model) -> None:
     count, label = connected_components(model.K, directed=False)
     if count == 1:
         return
-    n = 3 * len(model.points)
+    n, dofs = 3 * len(model.points), model.dof_map
+    if dofs.T is not None:  # a dof belongs with those that it follows
+        both = sp.block_array([[None, dofs.T], [dofs.T.T, model.K]])
+        count, label = connected_components(both, directed=False)
+        label = label[: dofs.size_of_all]
     first = label[:n:3]  # the dofs of a node, and the nodes of a rigid interface, belong together
     joined = [(first, label[1:n:3]), (first, label[2:n:3])]
     joined += [(first[model.rotation_nodes], label[n + k :: 3]) for k in range(3)]

@@ -14,7 +14,7 @@ Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319; Farhat and Geradin, Int.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from time import perf_counter
 
 import numpy as np
@@ -24,6 +24,7 @@ from scipy.linalg import qr, solve_triangular
 from fem.errors import FactorisationError, InterfaceError, MatrixError
 from fem.linear_algebra.factor import Factor, factor
 from fem.model import Model
+from reduction.solutions import kept
 from reduction.solutions.connectivity import require_one_part
 
 
@@ -50,6 +51,12 @@ class Statics:
     MR: Float[np.ndarray, "ndof 6"]
     seconds: float
     shared: bool = False
+
+    def keep(self) -> None:
+        """Keep the factor for the next function that needs it, if it takes little memory; otherwise release it."""
+        rest = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "model"}
+        if self.inverse is None or self.shared or not kept.keep(self.model, self.inverse, rest):
+            self.release()
 
     def release(self) -> None:
         """Release the memory of the factor, unless it is shared."""
@@ -117,7 +124,8 @@ def statics(model: Model) -> Statics:
     """
     entry = _entry_of(model)
     if entry is None:
-        return _statics(model, shared=False)
+        found = kept.take(model)
+        return _statics(model, shared=False) if found is None else Statics(model, **found)
     if entry.body is None:
         entry.body = _statics(model, shared=True)
     return entry.body
@@ -125,9 +133,10 @@ def statics(model: Model) -> Statics:
 
 def _statics(model: Model, shared: bool) -> Statics:
     start = perf_counter()
+    model.require_free()
     require_one_part(model)
     rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
-    held = np.concatenate([i.dofs for i in rigid]) if rigid else _pins(model)
+    held = np.concatenate([i.free_dofs(model) for i in rigid]) if rigid else _pins(model)
     interior = np.setdiff1d(np.arange(model.ndof), held)
     if len(interior) == 0 and len(rigid) < 2:
         raise InterfaceError(f"Model {model.name!r}: every node belongs to a rigid interface, so nothing can deform.")
@@ -136,7 +145,7 @@ def _statics(model: Model, shared: bool) -> Statics:
     if rigid:
         Phi = np.zeros((model.ndof, 6 * len(rigid)))
         for k, interface in enumerate(rigid):
-            Phi[interface.dofs, 6 * k : 6 * k + 6] = interface.rigid_body_modes(model)
+            Phi[interface.free_dofs(model), 6 * k : 6 * k + 6] = interface.rigid_body_modes(model)
         if inverse is not None:
             Phi[interior] = -inverse.solve((model.K @ Phi)[interior])
         S = Phi.T @ (model.K @ Phi)
@@ -194,22 +203,25 @@ def orthonormal_rigid_motions(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 def _pins(model: Model) -> np.ndarray:
     """Six dofs at three nodes far apart that hold the body isostatically; away from interfaces where it can be."""
+    places = model.dof_map.places
     everywhere = np.arange(len(model.points))
+    everywhere = everywhere[(places(model.dof_map.translations(everywhere)) >= 0).all(axis=1)]
     taken = [i.nodes for i in model.interfaces.values()]
     outside = np.setdiff1d(everywhere, np.concatenate(taken)) if taken else everywhere
     for nodes in (outside, everywhere):
         x = model.points[nodes]
-        turning = np.flatnonzero(np.isin(model.rotation_nodes, nodes))
-        if len(turning):  # a node of a beam holds all six motions
-            k = turning[0]
-            own = (3 * model.rotation_nodes[k], 3 * (len(model.points) + k))
-            return np.concatenate([start + np.arange(3) for start in own])
+        turning = nodes[model.dof_map.has_rotations(nodes)]
+        if len(turning):
+            turning = turning[(places(model.dof_map.rotations(turning)) >= 0).all(axis=1)]
+        if len(turning):  # a node with rotations holds all six motions
+            node = turning[0]
+            return places(np.concatenate([model.dof_map.translations(node), model.dof_map.rotations(node)]))
         if len(x) < 3:
             continue
         a = np.linalg.norm(x - x.mean(axis=0), axis=1).argmax()
         b = np.linalg.norm(x - x[a], axis=1).argmax()
         c = np.linalg.norm(np.cross(x - x[a], x[b] - x[a]), axis=1).argmax()
-        dofs = (3 * nodes[[a, b, c]][:, None] + np.arange(3)).ravel()
+        dofs = places(model.dof_map.translations(nodes[[a, b, c]]).ravel())
         length = np.linalg.norm(x[b] - x[a])
         rigid = model.rigid_body_modes(x[a])[dofs] / np.repeat([1.0, length], 3)
         _, triangle, order = qr(rigid.T, pivoting=True)

@@ -303,7 +303,7 @@ BAD = {
     "no section": (lambda: fem.Model(line((0, 0, 0), (1, 0, 0), 1), STEEL).K, "line cells need a fem.Beam"),
     "section on solids": (
         lambda: fem.Model(block("tetra", (1, 1, 1), (1, 1, 1)), fem.Beam(STEEL, SECTION)).K,
-        "solid cells were given a beam's section",
+        "tetra cells were given the section of a beam",
     ),
     "axis along the beam": (
         lambda: fem.Model(line((0, 0, 0), (1, 0, 0), 1), fem.Beam(STEEL, SECTION, y_axis=(2, 0, 0))).K,

@@ -3,7 +3,8 @@
 Read: `*NODE` (NSET), `*ELEMENT` (TYPE, ELSET), `*NSET` and `*ELSET` (GENERATE, names of other sets), `*SURFACE`
 (TYPE=ELEMENT with S1..S6 or whole element sets, TYPE=NODE), `*INCLUDE`, INPUT=, one `*PART` with one `*INSTANCE`, moved
 or not. Keywords that generate or transform nodes are refused. `*MATERIAL` with `*ELASTIC` and `*DENSITY`, and
-`*SOLID SECTION`, are kept for comparison with the materials of the model. Output and kinds of analysis are passed over
+`*SOLID SECTION`, are kept for comparison with the materials of the model; constraints and supports are read by
+`fem.files.abaqus.constraints`. Output and kinds of analysis are passed over
 (fem/files/abaqus/keywords.py); every other keyword is kept with its line as not obeyed. Abaqus numbers the nodes of its
 solid elements as VTK does. Names keep the spelling of their first use; the case of letters does not matter, nor do
 blanks in keywords.
@@ -22,6 +23,13 @@ from fem.mesh.unread import Unread, canonical
 
 REFUSED = ("SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
 """Keywords that make or move nodes and elements: a deck read without them would be another mesh."""
+STATEMENTS = ("EQUATION", "MPC", "RIGIDBODY", "TIE", "COUPLING", "TRANSFORM", "ORIENTATION", "BOUNDARY")
+"""Keywords that connect or hold nodes, which `fem.files.abaqus.constraints` reads."""
+SHELL_TYPES = ("S3", "S3R", "S4", "S4R")
+"""Elements that are shells where a `*SHELL SECTION` gives them a thickness; those with reduced integration are not
+integrated so."""
+ASSEMBLY_NODES = 10**9
+"""Added to the numbers of nodes of an assembly, which are numbered apart from those of its part."""
 Place = str
 Rows = list[tuple[Place, str]]
 
@@ -46,6 +54,21 @@ class DeckMaterial:
 
 
 @dataclass
+class Statement:
+    """A keyword that connects or holds nodes, with its data lines.
+
+    `kind`: the keyword that completes a coupling; `step`: number of the analysis step, 0 before the first.
+    """
+
+    keyword: str
+    source: Unread
+    options: dict[str, str]
+    rows: Rows
+    step: int = 0
+    kind: str = ""
+
+
+@dataclass
 class Deck:
     """The contents of a deck, in the numbers of the file. A flat deck consists of `part` only."""
 
@@ -57,6 +80,7 @@ class Deck:
     assembly: Sets = field(default_factory=Sets)
     spelling: dict[str, str] = field(default_factory=dict)
     internal: set[str] = field(default_factory=set)
+    reduced: Counter[str] = field(default_factory=Counter)  # types whose integration is full here
     not_solid: Counter[str] = field(default_factory=Counter)
     unread: list[Unread] = field(default_factory=list)
     unread_lines: list[Unread] = field(default_factory=list)
@@ -64,6 +88,10 @@ class Deck:
     sections: list[tuple[str, str, Unread]] = field(default_factory=list)  # element set, material, place
     material: str = ""  # whose constants are being read
     in_step: bool = False
+    steps: int = 0
+    statements: list[Statement] = field(default_factory=list)
+    shells: dict[int, Unread] = field(default_factory=dict)  # element number -> its keyword
+    shell_sections: list[tuple[str, str, float, float, Unread]] = field(default_factory=list)
     move: list[list[float]] = field(default_factory=list)  # translation, then axis points and angle of the instance
     level: str = ""  # where the reading is: "", PART, ASSEMBLY, INSTANCE
     scope: int = 0  # which part or instance that is, 0 outside of them
@@ -180,6 +208,7 @@ def fields(line: str) -> list[str]:
 def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, str], rows: Rows) -> None:
     """Add one keyword to the deck."""
     deck.in_step = (deck.in_step or keyword == "STEP") and keyword != "ENDSTEP"
+    deck.steps += keyword == "STEP"
     if keyword in REFUSED:
         raise MeshError(f"{place}: *{keyword} is not supported. Write a flat deck, with every node and element in it.")
     if keyword in ("NODE", "ELEMENT", "NSET", "ELSET") and options.get("INPUT"):
@@ -216,6 +245,11 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
                 )
     elif keyword in ("ENDPART", "ENDASSEMBLY", "ENDINSTANCE"):
         deck.level, deck.scope = "ASSEMBLY" if keyword == "ENDINSTANCE" else "", 0
+    elif keyword in STATEMENTS:
+        source = deck.not_obeyed(place, line, _spelt(line))
+        deck.statements.append(Statement(keyword, source, options, rows, deck.steps))
+    elif keyword in ("KINEMATIC", "DISTRIBUTING") and deck.statements and deck.statements[-1].keyword == "COUPLING":
+        deck.statements[-1].kind, deck.statements[-1].rows = keyword, rows
     elif not _take_material(deck, place, line, keyword, options, rows) and keyword not in HARMLESS:
         deck.unread.append(deck.not_obeyed(place, line, _spelt(line)))
 
@@ -239,6 +273,19 @@ def _take_material(deck: Deck, place: Place, line: str, keyword: str, options: d
     ):
         source = deck.not_obeyed(place, line, "SOLID SECTION")
         deck.sections.append((str(member(options["ELSET"])), options["MATERIAL"].upper(), source))
+    elif (
+        keyword == "SHELLSECTION"
+        and not {"ORIENTATION", "COMPOSITE", "NODALTHICKNESS"} & set(options)
+        and options.get("MATERIAL")
+        and options.get("ELSET")
+        and values
+    ):
+        thickness = number(values[0][0])
+        shift = {"SPOS": 0.5, "SNEG": -0.5}.get(options.get("OFFSET", "0").upper())
+        shift = number(options["OFFSET"]) if shift is None and options.get("OFFSET") else shift or 0.0
+        source = deck.not_obeyed(place, line, "SHELL SECTION")
+        where = (str(member(options["ELSET"])), options["MATERIAL"].upper())
+        deck.shell_sections.append((*where, thickness, -shift * thickness, source))
     elif (
         keyword == "ELASTIC" and deck.material and options.get("TYPE", "ISO").upper()[:3] == "ISO" and len(values) == 1
     ):
@@ -278,8 +325,9 @@ def _take_set(deck: Deck, place: Place, keyword: str, options: dict[str, str], r
     found: list[str | int] = []
     for row_place, line in rows:
         found += _generated(row_place, line) if "GENERATE" in options else [member(f) for f in fields(line) if f]
-    if deck.level == "ASSEMBLY" and "INSTANCE" not in options:
-        found = [m for m in found if isinstance(m, str)]  # numbers of reference points, which are no nodes of the part
+    if deck.level == "ASSEMBLY" and "INSTANCE" not in options:  # numbers of reference points
+        nodes = keyword == "NSET"
+        found = [m + ASSEMBLY_NODES if isinstance(m, int) else m for m in found if nodes or isinstance(m, str)]
     members += found
     if keyword == "NSET" and options.get("ELSET"):
         members.append(f"elset:{options['ELSET'].upper()}")
@@ -298,10 +346,9 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
             f"{rows[0][0] if rows else deck.path}: *NODE, SYSTEM={options['SYSTEM']} is not supported. Write "
             "rectangular coordinates."
         )
-    if deck.level == "ASSEMBLY":
-        deck.passed_over += len(rows)
-        return
-    deck.scopes.add(deck.scope)
+    first = ASSEMBLY_NODES if deck.level == "ASSEMBLY" else 0
+    if not first:
+        deck.scopes.add(deck.scope)
     if len(deck.scopes) > 1:  # each part has node numbers of its own: read together they would overwrite each other
         place = rows[0][0] if rows else deck.path
         raise MeshError(
@@ -313,10 +360,10 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
         entries = fields(line)
         try:
             x = [number(f) if f else 0.0 for f in entries[1:4]]
-            deck.nodes[int(entries[0])] = (x[0], *x[1:], *[0.0] * (3 - len(x)))
+            deck.nodes[first + int(entries[0])] = (*x, *[0.0] * (3 - len(x)))
         except (ValueError, IndexError):
             raise MeshError(f"{place}: a node needs a number and coordinates; found {line!r}.") from None
-        numbers.append(int(entries[0]))
+        numbers.append(first + int(entries[0]))
     if options.get("NSET"):
         deck.sets.nodes.setdefault(deck.named(options["NSET"]), []).extend(numbers)
 
@@ -328,14 +375,20 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
         return
     members = deck.sets.elements.setdefault(deck.named(options["ELSET"]), []) if options.get("ELSET") else []
     found = kind_of(given)
-    if found is None or not (found[2] or found[0] == LINE):
+    if found is None or not (found[2] or found[0] == LINE or given in SHELL_TYPES):
         deck.not_solid[given or "(without TYPE)"] += len(rows)
-    if (found is None or not found[2]) and not given.startswith("CPS"):
+    shell = found is not None and given in SHELL_TYPES
+    if (found is None or not found[2]) and not given.startswith("CPS") and not shell:
         unread = deck.unread_lines if found is not None and found[0] == LINE else deck.unread
         unread.append(deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT"))
+    if found is not None and found[2] and given.rstrip("HI").endswith("R"):
+        deck.reduced[given] += len(rows)
     if found is not None:
         table = _element_rows(place, given, found[1] + 1, rows)
         members += [row[0] for row in table]
+        if shell:
+            source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
+            deck.shells |= dict.fromkeys((row[0] for row in table), source)
         deck.elements.setdefault(found[0], []).extend(row for row in table if _is_new(deck, place, found[0], row))
 
 

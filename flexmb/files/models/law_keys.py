@@ -13,6 +13,7 @@ from flexmb.forces.scalar.expression import Expression, expression
 from flexmb.forces.scalar.force_map import ForceMap, force_map, force_map_from_csv
 from flexmb.forces.scalar.one_sided import cable, gap_spring, preloaded_spring
 from flexmb.forces.scalar.table import Table, table, table_from_csv
+from flexmb.mechanism.control.law import ControlLaw
 from flexmb.mechanism.force_law import LAWS, Effort
 from flexmb.mechanism.frame_law import FrameLaw
 
@@ -140,7 +141,7 @@ class PreloadedSpringKeys(Keys):
 
 
 def _existing_law(name: str) -> str:
-    known = [key for key, law in LAWS.items() if not isinstance(law, FrameLaw)]
+    known = [key for key, law in LAWS.items() if not isinstance(law, FrameLaw | ControlLaw)]
     if name not in known:
         there = unknown_name("law", name, known) if known else f"there is no law {name!r}; none is registered."
         raise refusal(f"{there} Register it in the program that loads this file: @register_law({name!r})")

@@ -26,8 +26,9 @@ from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
+from flexmb.mechanism.attachments import Attachment, BodyHandle
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.system import Attachment, BodyHandle, System
+from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.measure import measure
 from flexmb.simulation.events import Action, Event, Lock, Release, Terminate, stop
@@ -120,6 +121,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("springs", keys.springs, _add_spring),
         ("bushings", keys.bushings, _add_bushing),
         ("forces", keys.forces, _add_force),
+        ("contacts", keys.contacts, _add_contact),
         ("joint_springs", keys.joint_springs, _add_joint_spring),
         ("cables", keys.cables, element_keys.add_cable),
         ("belts", keys.belts, element_keys.add_belt),
@@ -127,6 +129,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
         ("loads", keys.loads, _add_load),
+        ("controllers", keys.controllers, _add_controller),
     )
     for key, tables, add in parts:
         for number, table in enumerate(tables, 1):
@@ -200,12 +203,12 @@ def _shape(keys: Any, folder: Path, name: str) -> Shape:
 def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     """The flexible body of a mesh file with the modification time `changed_at`; `text`: all its keys, as JSON."""
     keys = schema.FlexibleBody.model_validate_json(text)
-    mesh = fem.read_mesh(path, ignore=keys.ignore)
-    material = (
-        {k: _material(m) for k, m in keys.material.items()}
-        if isinstance(keys.material, dict)
-        else _material(keys.material)
-    )
+    mesh = fem.read_mesh(path, ignore=keys.ignore, shells=keys.shells)
+    material: Any = None  # "file": that of the file
+    if isinstance(keys.material, dict):
+        material = {k: _material(m) for k, m in keys.material.items()}
+    elif keys.material != "file":
+        material = _material(keys.material)
     interfaces = {
         key: from_text(spec) if isinstance(spec, str) else fem.Interface(from_text(spec.set), spec.kind, spec.point)
         for key, spec in keys.interfaces.items()
@@ -237,9 +240,10 @@ def _mesh_path(text: str, folder: Path) -> Path:
         raise MechanismError(str(error)) from None
 
 
-def _material(keys: str | schema.MaterialKeys | None) -> fem.Material:
+def _material(keys: str | schema.MaterialKeys | None) -> fem.Material | fem.Shell:
     if isinstance(keys, schema.MaterialKeys):
-        return fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
+        made = fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
+        return made if keys.thickness is None else fem.Shell(made, keys.thickness, keys.offset)
     name, _, units = str(keys).partition(":")
     makers = {"steel": fem.Material.steel, "aluminium": fem.Material.aluminium}
     if name not in makers:
@@ -331,6 +335,27 @@ def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
     site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(), axis=keys.axis)
 
 
+def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
+    surfaces = []
+    for side in (keys.a, keys.b):
+        place = site.place(side.place)
+        if isinstance(place, BodyHandle):
+            place = place.at((0.0, 0.0, 0.0) if side.at is None else side.at)
+        elif side.at is not None:
+            raise MechanismError(
+                f"at = [x, y, z] is a point of a body or of the ground; {side.place!r} is a point already."
+            )
+        surfaces.append(side.contact_shape().on(place, side.axis, side.x_axis))
+    site.system.contact(
+        keys.name,
+        *surfaces,
+        law=keys.law.law(),
+        friction=keys.friction,
+        static_friction=keys.static_friction,
+        slip_speed=keys.slip_speed,
+    )
+
+
 def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
     site.system.joint_spring(
         keys.name,
@@ -371,6 +396,10 @@ def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
     site.system.load(
         keys.name, where, force=keys.force, moment=keys.moment, factor=site.motion(keys.factor), follower=keys.follower
     )
+
+
+def _add_controller(site: _Site, keys: schema.ControllerKeys) -> None:
+    site.system.controller(keys.name, keys.bound(), inputs=keys.sources(site.folder), outputs=keys.outputs)
 
 
 # events ---------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 
 from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError, LawError, UnitError
+from flexmb.files.models.contact_keys import ContactKeys
+from flexmb.files.models.control_keys import ControllerKeys
 from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelationKeys, OnCurveKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
@@ -21,11 +23,19 @@ from reduction.registry import METHODS
 
 
 class MaterialKeys(Keys):
-    """An isotropic material."""
+    """An isotropic material, of a shell where it has a thickness."""
 
     youngs_modulus: Positive
     poissons_ratio: float
     density: Positive
+    thickness: Positive | None = None
+    offset: float = 0.0
+
+    @model_validator(mode="after")
+    def _offset_of_a_shell(self) -> Self:
+        if self.offset and self.thickness is None:
+            raise refusal(f"offset = {self.offset} is that of a shell, and its thickness is missing")
+        return self
 
 
 def _sort_of_material(value: Any) -> str:
@@ -215,6 +225,7 @@ class FlexibleBody(_Body):
     file: str | None = None
     mesh: str | None = None
     ignore: list[str] = Field([])
+    shells: list[str] | Literal["all"] | None = None
     material: Materials | None = None
     interfaces: dict[str, Interface] = Field({})
     reduction: ReductionKeys = ReductionKeys()
@@ -602,6 +613,7 @@ class ModelKeys(Keys):
     springs: list[SpringKeys] = Field([])
     bushings: list[BushingKeys] = Field([])
     forces: list[ForceKeys] = Field([])
+    contacts: list[ContactKeys] = Field([])
     joint_springs: list[JointSpringKeys] = Field([])
     cables: list[CableKeys] = Field([])
     belts: list[BeltKeys] = Field([])
@@ -609,6 +621,7 @@ class ModelKeys(Keys):
     frictions: list[FrictionKeys] = Field([])
     motors: list[MotorKeys] = Field([])
     loads: list[LoadKeys] = Field([])
+    controllers: list[ControllerKeys] = Field([])
     stops: list[StopKeys] = Field([])
     events: list[EventKeys] = Field([])
     servos: list[ServoKeys] = Field([])

@@ -12,11 +12,13 @@ import scipy
 from fem.errors import FlexmbError
 from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
+from flexmb.files.results.control_tree import control_tree, controller_from_tree
 from flexmb.files.results.law_tree import law_from_tree, law_tree
 from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
+from flexmb.mechanism.contacts.element import CONTACT_LAWS
 from flexmb.mechanism.curves.plane import Curve, spline
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
@@ -28,6 +30,7 @@ from flexmb.results.result import EventRecord, Result, Statistics, followed_angl
 from flexmb.units import require_units
 
 _STORED = " (stored values)"
+_LAWS = {**LIBRARY, **CONTACT_LAWS}
 
 
 ROUNDED = 1e-12
@@ -61,6 +64,7 @@ def save_result(result: Result, path: str | Path) -> Path:
     tree["unresolved"] = list(result.unresolved)
     tree["mechanism"] = _mechanism_tree(result.mechanism, result.t)
     tree["mechanism"]["frame_forces"] = [_frame_tree(result, force) for force in result.mechanism.frame_forces]
+    tree["mechanism"]["controllers"] = [control_tree(result, c) for c in result.mechanism.controllers]
     tree["laws"] = [law_tree(result, index) for index in range(len(result.mechanism.laws))]
     return write_tree(path, "result", tree)
 
@@ -157,6 +161,7 @@ def _mechanism_from_tree(
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(law_from_tree(law, name, t) for law, name in zip(laws or (None,) * len(names), names, strict=True)),
         frame_forces=tuple(_frame_force(force, t) for force in tree.get("frame_forces", [])),
+        controllers=tuple(controller_from_tree(c, t) for c in tree.get("controllers", [])),
         frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
         curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
         units=require_units(tree.get("units")),
@@ -199,7 +204,7 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
     return {
         "name": force.name,
         "law": law.name,
-        "library": next((name for name, known in LIBRARY.items() if known is law), ""),
+        "library": next((name for name, known in _LAWS.items() if known is law), ""),
         "states": list(law.states),
         "parameters": list(law.parameters),
         "values": np.array(force.parameters),
@@ -220,7 +225,7 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
     require_numbers(answers := tree["answers"], (len(t), 7), f"the forces of {tree['name']!r}", finite=False)
     require_numbers(answers[:, :6], (len(t), 6), f"the forces of {tree['name']!r}")
     require_numbers(seen := tree["seen"], (len(t), 18), f"the relative motion of {tree['name']!r}")
-    law = LIBRARY.get(str(tree.get("library", "")))
+    law = _LAWS.get(str(tree.get("library", "")))
     if law is None or (law.states, law.parameters) != (states, parameters):
         law = FrameLaw(
             _stored_answers(t, seen, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"])
@@ -272,16 +277,12 @@ def _stored(kind: type) -> list[Any]:
     return [field for field in fields(kind) if field.name != "terms"]
 
 
-_LATER = ("curve",)
-"""Columns that files of older versions do not have."""
-
-
 def _records(table: Tree, kind: type) -> tuple[Any, ...]:
-    """The records of a table that `_columns` wrote."""
-    names = [field.name for field in _stored(kind) if field.name in table or field.name not in _LATER]
-    made = []
-    for values in zip(*(table[name] for name in names), strict=True):
-        made.append(kind(**{name: _plain(value) for name, value in zip(names, values, strict=True)}))
+    """The records of a table that `_columns` wrote; columns that an older file does not have hold the defaults."""
+    made, count = [], len(next(iter(table.values()), ()))
+    columns = [table.get(field.name, [field.default] * count) for field in _stored(kind)]
+    for values in zip(*columns, strict=True):
+        made.append(kind(**{f.name: _plain(x) for f, x in zip(_stored(kind), values, strict=True)}))
     return tuple(made)
 
 

@@ -85,6 +85,26 @@ class CompiledModel(NamedTuple):
     friction_source: np.ndarray  # (nf, 5) joint equations of its forces x, y, z and moments y, x, -1 for none
     friction_factors: np.ndarray  # (nf, 4) bound per radial and axial force, reciprocal span and constant bound
     friction_direction: np.ndarray  # (nf,) sign of the sliding rate, 0 if it does not slide
+    row_command: np.ndarray  # (nr,) command of a controller that is added to the effort of a row, -1 for none
+    load_command: np.ndarray  # (nl,) command that is the factor of a load, -1 for none
+    control_law: np.ndarray  # (nc,) address of the law of each controller; see kernels/equations/controllers.py
+    control_record: np.ndarray  # (nc,) address of the record of failures
+    control_sampled: np.ndarray  # (nc,) 1: the commands are held between samples, 0: continuous
+    control_signal: np.ndarray  # (nc+1,) start of the signals of each controller
+    control_command: np.ndarray  # (nc+1,) start of its commands
+    control_state: np.ndarray  # (nc+1,) start of its states, after those of frame forces
+    control_parameter: np.ndarray  # (nc+1,) start in `control_parameters`
+    control_parameters: np.ndarray
+    follows: int  # 1 if there are continuous controllers
+    signal_sort: np.ndarray  # (ni,)
+    signal_kind: np.ndarray  # (ni,) kind of the row that measures the coordinate
+    signal_markers: np.ndarray  # (ni, 2)
+    signal_axes: np.ndarray  # (ni, 2)
+    signal_given: np.ndarray  # (ni,) value that is subtracted; value of a constant
+    signal_angle: np.ndarray  # (ni,) index of the angle, -1 for none
+    signal_index: np.ndarray  # (ni,) entry of q or w, function of time or command, -1 for none
+    signal_rate: np.ndarray  # (ni,) entry of w of an elastic coordinate, -1 for none
+    signal_scale: np.ndarray  # (ni,) magnitude of the signal for displacements of the size of the mechanism
     angle_markers: np.ndarray  # (na, 2) markers between which the angle about their z axes is measured
     angle_driver: np.ndarray  # (na,) joint equation that prescribes the angle, -1 for none
     angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
@@ -127,6 +147,18 @@ class Workspace(NamedTuple):
     tangents: np.ndarray  # (ne, 6, 6) effective stiffness of the frame forces in the matrix of a step
     U: np.ndarray  # upper factor of the matrix of the rows, with frame forces
     coupled: np.ndarray  # (nr,) 1 for the rows of frame forces, in the order of elimination
+    signals: np.ndarray  # (ni,) signals of the controllers
+    signal_G: np.ndarray  # (ni, 2, 6+mmax) derivatives of those between markers
+    commands: np.ndarray  # (nu,) commands of the controllers
+    control_answer: np.ndarray  # (2, most commands and states) what a controller returns
+    control_settling: np.ndarray  # (most states+1, most states) Newton matrix of its states, and the residual
+    command_kept: np.ndarray  # (nu,) work arrays of Newton corrections; see kernels/steps/commanded.py:
+    command_slopes: np.ndarray  # (nu, ni) derivatives of the commands with respect to the signals
+    command_force: np.ndarray  # (nu, nv) generalised forces of commands of one
+    command_rhs: np.ndarray  # (nv,)
+    command_none: np.ndarray  # (nr,) zeros
+    command_x: np.ndarray  # (nu, nv) responses to commands of one: displacements
+    command_change: np.ndarray  # (nu, nr) and multipliers
     sliding_force: np.ndarray  # (nv,) work array, and
     sliding_none: np.ndarray  # (nr,) zeros, for
     sliding_x: np.ndarray  # (nf, nv) responses to unit efforts in sliding joints: displacements
@@ -194,11 +226,18 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     nf = len(flat.friction_row)
     nt = len(flat.term_row)
-    ne, nz, most = len(flat.element_row), int(flat.element_state[-1]), int(np.diff(flat.element_state).max(initial=0))
+    ne, most = len(flat.element_row), int(np.diff(flat.element_state).max(initial=0))
+    ni, nu, nz = len(flat.signal_sort), int(flat.control_command[-1]), int(flat.control_state[-1])
+    own = int(np.diff(flat.control_state).max(initial=0))
+    returned = own + int(np.diff(flat.control_command).max(initial=0))
     shapes = {
         "Mrr": (nb, 6, 6), "Mre": (nb, 6, mmax), "G": (nt, 2, 6 + mmax), "values": nr, "loads": nv, "efforts": nr,
         "rates": nr, "laws": nr, "states": nz, "state_base": nz, "state_rates": nz, "half": 1,
-        "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0, "sliding_x": (nf, nv),
+        "signals": ni, "signal_G": (ni, 2, 6 + mmax), "commands": nu, "control_answer": (2, returned),
+        "control_settling": (own + 1, own), "command_kept": nu, "command_slopes": (nu, ni), "command_force": (nu, nv),
+        "command_rhs": nv if nu else 0, "command_none": nr if nu else 0, "command_x": (nu, nv),
+        "command_change": (nu, nr), "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0,
+        "sliding_x": (nf, nv),
         "sliding_change": (nf, nr), "seen": 18, "answer": (4, 7 + most), "stored": ne,
         "settling": (most + 1, most), "tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),

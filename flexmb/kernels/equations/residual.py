@@ -7,6 +7,7 @@ from flexmb.kernels.base.call import call_law
 from flexmb.kernels.base.data import ANGLE
 from flexmb.kernels.base.dense import FAST, add_coupled, copy, inner
 from flexmb.kernels.equations.bodies import add_elastic_inertia, body_terms
+from flexmb.kernels.equations.controllers import control
 from flexmb.kernels.equations.elements import act
 from flexmb.kernels.equations.friction import add_friction, friction_heat
 from flexmb.kernels.equations.rows import (
@@ -46,8 +47,10 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
     `out` (nv,)."""
     values, G, efforts, rates = workspace.values, workspace.G, workspace.efforts, workspace.rates
     all_rows(flat, q, functions, angles, kinematics, values, G)
+    if len(flat.control_law) > 0:
+        control(flat, q, w, functions, angles, kinematics, workspace)
     workspace.loads[:] = 0.0
-    load_wrenches(flat, functions, kinematics, workspace.wrenches)
+    load_wrenches(flat, functions, workspace.commands, kinematics, workspace.wrenches)
     add_wrenches(flat, workspace.wrenches, kinematics, workspace.bias, workspace.loads)
     copy(workspace.loads, out)
     nj = flat.joint_rows
@@ -61,6 +64,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
             effort += workspace.laws[r]
             if flat.row_store[r] != 0:
                 energies[ELEMENT] += call_law(flat.row_store[r], functions[len(functions) - 1, 0], stretch, rates[r])
+        if flat.row_command[r] >= 0:
+            effort += workspace.commands[flat.row_command[r]]
         efforts[r] = effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rates[r]
         energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
     if len(flat.element_row) > 0:
@@ -144,6 +149,8 @@ def powers_of(flat, functions, multipliers, w, workspace, powers):
         row_rates(flat, workspace.G, w, workspace.rates)
     for r in range(nj, nr):
         effort = functions[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
+        if flat.row_command[r] >= 0:
+            effort += workspace.commands[flat.row_command[r]]
         powers[DAMPER_HEAT] += flat.row_damping[r] * workspace.rates[r] * workspace.rates[r]
         powers[LOAD] += effort * workspace.rates[r]
         if flat.row_store[r] != 0:

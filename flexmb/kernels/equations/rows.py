@@ -245,7 +245,11 @@ def _opposed(A, B):
 def _acts(flat, r):
     """Whether the row of a force element can exert a force."""
     return (
-        flat.row_stiffness[r] != 0.0 or flat.row_damping[r] != 0.0 or flat.row_law[r] != 0 or flat.row_function[r] >= 0
+        flat.row_stiffness[r] != 0.0
+        or flat.row_damping[r] != 0.0
+        or flat.row_law[r] != 0
+        or flat.row_function[r] >= 0
+        or flat.row_command[r] >= 0
     )
 
 
@@ -315,12 +319,12 @@ def rows_from(flat, first, q, functions, angles, kinematics, values, G):
         ):
             value = np.nan if _acts(flat, r) else 0.0
         values[r] = value
-        _to_bodies(flat, kinematics, a, b, nv, nw, G[r])
+        to_bodies(flat, kinematics, a, b, nv, nw, G[r])
         for x in range(flat.term_start[r], flat.term_start[r + 1]):
             k = len(flat.row_kind) + x
             value, nv, nw = term_geometry(flat, x, kinematics, angles)
             values[r] += value
-            _to_bodies(flat, kinematics, flat.term_markers[k, 0], flat.term_markers[k, 1], nv, nw, G[k])
+            to_bodies(flat, kinematics, flat.term_markers[k, 0], flat.term_markers[k, 1], nv, nw, G[k])
 
 
 @njit(cache=True, inline="always")
@@ -351,7 +355,7 @@ def term_geometry(flat, x, kinematics, angles):
 
 
 @njit(cache=True)
-def _to_bodies(flat, kinematics, a, b, nv, nw, G):
+def to_bodies(flat, kinematics, a, b, nv, nw, G):
     """The Jacobian `G` (2, 6+mmax) of a coordinate between markers `a` and `b` from its covector, for both bodies."""
     A = matrix(kinematics.axes, a)
     force, moment = rotate(A, nv), rotate(A, nw)
@@ -426,10 +430,13 @@ def angles_reached(flat, functions, kinematics, expected, angles):
 
 
 @njit(cache=True)
-def load_wrenches(flat, functions, kinematics, wrenches):
-    """Forces and moments `wrenches` (nl, 6) of the loads in world axes, for the current kinematics."""
+def load_wrenches(flat, functions, commands, kinematics, wrenches):
+    """Forces and moments `wrenches` (nl, 6) of the loads in world axes, for the current kinematics and the `commands`
+    (nu,) of controllers."""
     for l in range(len(flat.load_marker)):
         factor = functions[flat.load_function[l], 0] if flat.load_function[l] >= 0 else 1.0
+        if flat.load_command[l] >= 0:
+            factor *= commands[flat.load_command[l]]
         force = scale(factor, load3(flat.load_wrench[l], 0))
         moment = scale(factor, load3(flat.load_wrench[l], 3))
         if flat.load_follower[l] == 1:

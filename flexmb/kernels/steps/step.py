@@ -7,12 +7,14 @@ from numba import njit
 
 from flexmb.kernels.base.data import FORCES, GROUND, VELOCITY_KINDS
 from flexmb.kernels.base.dense import copy
+from flexmb.kernels.equations.controllers import control
 from flexmb.kernels.equations.displacement import fastest_turn, largest_vector
 from flexmb.kernels.equations.elements import act, element_tangents
 from flexmb.kernels.equations.pivots import unwind
 from flexmb.kernels.equations.residual import law_slopes, powers_of, residual
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, row_rates
 from flexmb.kernels.equations.tree import joint_velocities, place_bodies
+from flexmb.kernels.steps.commanded import follow_commands, respond_to_commands
 from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.sliding import respond, slide
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
@@ -219,6 +221,8 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
                 all_rows(flat, q, functions, expected, kinematics, values, workspace.G)
                 row_rates(flat, workspace.G, w, workspace.rates)
                 act(flat, functions, kinematics, workspace)
+                if len(flat.control_law) > 0:
+                    control(flat, q, w, functions, expected, kinematics, workspace)
             powers_of(flat, functions, multipliers, w, workspace, powers)
             return CONVERGED, iteration - 1, rate, later
         residual(flat, q, w, wdot, multipliers, functions, expected, kinematics, workspace, unbalanced, energies)
@@ -240,6 +244,10 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
             if slow:
                 respond(flat, workspace, null_rows, beta, compliance)
             slide(flat, workspace, multipliers, x, change)
+        if flat.follows == 1:
+            if slow:
+                respond_to_commands(flat, functions, kinematics, workspace, null_rows, beta, compliance)
+            follow_commands(flat, kinematics, workspace, gamma, x, change)
         joint_velocities(flat, tree, kinematics, q, x, correction)
         unwind(tree, increment, correction)
         size = largest_vector(tree, correction, weight)
@@ -356,6 +364,11 @@ def _predict_states(flat, h, motion, workspace):
     for e in range(len(flat.element_row)):
         rate = 0.5 * h if flat.element_updates[e] == 0 else 0.0
         for k in range(flat.element_state[e], flat.element_state[e + 1]):
+            workspace.state_base[k] = motion.states[k] + rate * motion.state_rates[k]
+            workspace.state_rates[k] = motion.state_rates[k]
+    for c in range(len(flat.control_law)):
+        rate = 0.5 * h if flat.control_sampled[c] == 0 else 0.0
+        for k in range(flat.control_state[c], flat.control_state[c + 1]):
             workspace.state_base[k] = motion.states[k] + rate * motion.state_rates[k]
             workspace.state_rates[k] = motion.state_rates[k]
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -12,7 +12,9 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import CoarseOutputWarning, MechanismError
 from flexmb.kernels.base.data import DISTANCE
+from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
+from flexmb.results.elements.control import command_over, is_held
 from flexmb.results.elements.forces import RowEffort, driver_power, load_power, row_effort
 from flexmb.results.elements.frame import frame_answers, frame_force_of, relative_motion
 from flexmb.results.elements.friction import friction_of
@@ -30,7 +32,7 @@ class ElementEnergy:
     """What one element stores, dissipates and does, all (nt,).
 
     - `name`, `kind`: "spring", "cable", "bushing", "joint force" (joint springs and motors), "elastic relation",
-      "friction", "frame force", "load", "driver" or "body".
+      "friction", "actuator" (commands of controllers), "frame force", "contact", "load", "driver" or "body".
     - `stored`: the energy of its springs, that which its law tells, or the strain energy of a body.
     - `heat_power`: dissipated by its dampers or friction, or by a law that tells its stored energy
       (negative where such a law supplies energy); `work_power`: delivered by its function of time, its law, a load or
@@ -106,7 +108,13 @@ def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], l
     found = [_of_element(motion, name) for name in mechanism.force_elements]
     none = np.zeros(len(motion.t))
     for load in mechanism.loads:
-        found.append(_made(motion, load.name, "load", none, none, load_power(motion, load)))
+        made = _made(motion, load.name, "load", none, none, load_power(motion, load))
+        if is_held(mechanism, load.command):
+            unit = load_power(motion, replace(load, command=-1))
+            made = replace(
+                made, work=_held_work(command_over(motion, load.command), _integral(np.asarray(motion.t), unit))
+            )
+        found.append(made)
     for joint in mechanism.joints:
         if any(mechanism.rows[r].function >= 0 for r in joint.rows):
             power = driver_power(motion, multipliers, joint.name)
@@ -142,6 +150,12 @@ def _integral(t: np.ndarray, power: np.ndarray) -> np.ndarray:
     return np.asarray(scipy.interpolate.PchipInterpolator(t, power).antiderivative()(t))
 
 
+def _held_work(held: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """The work (nt,) of a command that is constant from each stored time to the next; `moved` (nt,) is the work of a
+    command of one."""
+    return np.concatenate([[0.0], np.cumsum(held[:-1] * np.diff(moved))])
+
+
 def _of_element(motion: Motion, name: str) -> ElementEnergy:
     mechanism = motion.mechanism
     rows = mechanism.force_elements[name]
@@ -151,7 +165,13 @@ def _of_element(motion: Motion, name: str) -> ElementEnergy:
     stored = sum(0.5 * row.stiffness * effort.motion.stretch**2 for row, effort in efforts)
     heat = sum(-effort.damper * effort.motion.rate for _, effort in efforts)
     work = sum(effort.applied * effort.motion.rate for _, effort in efforts)
-    made = _made(motion, name, _kind(mechanism, rows), np.asarray(stored), np.asarray(heat), np.asarray(work))
+    kind = _kind(mechanism, rows)
+    made = _made(motion, name, kind, np.asarray(stored), np.asarray(heat), np.asarray(work))
+    row, effort = efforts[0]
+    if is_held(mechanism, row.command):
+        held, times = command_over(motion, row.command), np.asarray(motion.t)
+        other = _integral(times, (effort.applied - held) * effort.motion.rate)
+        made = replace(made, work=other + _held_work(held, effort.motion.stretch))
     for row, effort in efforts:
         made = _with_store(motion, made, row, effort)
     return made
@@ -182,10 +202,11 @@ def _of_frame_force(motion: Motion, force: FrameForce) -> ElementEnergy:
     seen, answers, times = relative_motion(motion, force), frame_answers(motion, force), np.asarray(motion.t)
     given, none = (answers[:, :6] * seen[:, 12:]).sum(axis=1), np.zeros(len(times))
     stored = answers[:, 6]
+    kind = "contact" if is_contact(force) else "frame force"
     if np.isnan(stored).any():
-        return _made(motion, force.name, "frame force", none, none, given)
+        return _made(motion, force.name, kind, none, none, given)
     heat = _integral(times, -given) - (stored - stored[0])
-    return ElementEnergy(force.name, "frame force", stored, -given - _rate(times, stored), none, heat, none)
+    return ElementEnergy(force.name, kind, stored, -given - _rate(times, stored), none, heat, none)
 
 
 def _kind(mechanism: Mechanism, rows: Sequence[int]) -> str:
@@ -196,6 +217,8 @@ def _kind(mechanism: Mechanism, rows: Sequence[int]) -> str:
         return "spring"
     if friction_of(mechanism, rows[0]) is not None:
         return "friction"
+    if mechanism.rows[rows[0]].command >= 0:
+        return "actuator"
     return "bushing" if len(rows) == 6 else "joint force"
 
 

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from flexmb.errors import MechanismError
 from flexmb.mechanism.mechanism import Load, Mechanism
+from flexmb.results.elements.control import command_over
 from flexmb.results.elements.frame import frame_answers, frame_force_of
 from flexmb.results.elements.friction import friction_effort, friction_of
 from flexmb.results.elements.motion import MarkerMotion, RowMotion, element_rows, marker_motion, row_motion
@@ -37,6 +38,8 @@ def row_effort(motion: Motion, index: int) -> RowEffort:
     applied = np.zeros(len(times))
     if row.function >= 0:
         applied = applied + mechanism.functions[row.function].over(times)[:, 0]
+    if row.command >= 0:
+        applied = applied + command_over(motion, row.command)
     if row.law >= 0:
         applied = applied + mechanism.laws[row.law].over(times, moved.stretch, moved.rate)
     if (frame := frame_force_of(mechanism, index)) is not None:
@@ -69,6 +72,8 @@ def load_wrench(motion: Motion, load: Load, marker: MarkerMotion) -> Float[np.nd
     """Force and moment (nt, 6) of a load in world axes, for the motion of its marker."""
     times, mechanism = np.asarray(motion.t), motion.mechanism
     factor = mechanism.functions[load.function].over(times)[:, 0] if load.function >= 0 else np.ones(len(times))
+    if load.command >= 0:
+        factor = factor * command_over(motion, load.command)
     parts = np.asarray(load.wrench).reshape(2, 3)
     if load.follower:
         parts = np.einsum("tij,kj->tki", marker.axes, parts)

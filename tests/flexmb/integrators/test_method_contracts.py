@@ -87,6 +87,8 @@ def test_a_name_stands_for_the_record_and_foreign_options_are_refused(name):
 
 
 def test_an_option_of_another_method_says_whose_it_is():
+    with pytest.raises(IntegratorError, match=r"no option 'start'.* the argument initial_state= of simulate"):
+        flexmb.simulate(double_pendulum(), 0.1, method="radau", start={"hinge": 0.1})
     with pytest.raises(IntegratorError, match=r"'radau' has no option 'rho_inf'.*belongs to generalised-alpha, hht"):
         flexmb.simulate(double_pendulum(), 0.1, method="radau", rho_inf=0.5)
     with pytest.raises(IntegratorError, match="'integrator' is now called 'method': method='radau'"):

@@ -1,0 +1,329 @@
+"""Degrees of freedom of a part: three translations of every node, three rotations of some, linear constraints
+eliminated.
+
+Elements see the displacements `u` of all nodes: translations first, `3 * node + component`, then the rotations of
+`rotation_nodes`, `3 n + 3 k + component`. Solvers see the independent ones, `q`, with `u = T q`. Constraints are
+homogeneous rows `A u = 0`; each eliminates one dof, its first unless another constraint has taken it. Without
+constraints q is u, and nothing is computed.
+
+Rigid links are exact to second order: a node at the distance d from its reference moves by `theta x (theta x d) / 2`
+beside the linear motion. All other constraints are linear.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int
+
+from fem.errors import MatrixError, MeshError
+from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink
+
+REDUNDANT = 1e-10
+"""Terms below this fraction of those of their row, as displacements of the part, count as zero."""
+RIGID = 1e-6
+"""Largest change of a row by a rigid motion, relative to the size of its terms, that counts as none."""
+
+
+@dataclass(frozen=True, eq=False)
+class DofMap:
+    """The dofs of a part.
+
+    - `nodes`: number of nodes; `rotation_nodes` (nr,), sorted: those with rotations.
+    - `independent` (ndof,): the independent dofs q among all, `u`; `T` (n_all, ndof): u = T q; None without
+      constraints.
+    - `holding`: the sources of constraints that resist rigid motion of the part, none for a free part.
+    - `link_nodes`, `link_references` (l,), `arms` (l, 3): nodes that turn with a reference, and their distances from
+      it.
+    """
+
+    nodes: int
+    rotation_nodes: Int[np.ndarray, " nr"]
+    independent: Int[np.ndarray, " ndof"]
+    T: sp.csr_matrix | None = None
+    holding: tuple[str, ...] = ()
+    link_nodes: Int[np.ndarray, " l"] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    link_references: Int[np.ndarray, " l"] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    arms: Float[np.ndarray, "l 3"] = field(default_factory=lambda: np.zeros((0, 3)))
+
+    @staticmethod
+    def of(
+        points: Float[np.ndarray, "n 3"],
+        rotation_nodes: Int[np.ndarray, " nr"],
+        constraints: Sequence[Constraint] = (),
+        bare: Int[np.ndarray, " b"] | None = None,
+    ) -> "DofMap":
+        """The dofs of nodes at `points`, those of `rotation_nodes` with rotations, under `constraints`.
+
+        `bare`: nodes of no cell; those of their dofs on which nothing depends are held at zero.
+
+        Raises `MeshError` for constraints on rotations that nodes do not have.
+        """
+        free = DofMap(len(points), rotation_nodes, np.arange(3 * (len(points) + len(rotation_nodes))))
+        return free if not constraints else _eliminated(free, points, tuple(constraints), _of_nodes(free, bare))
+
+    @property
+    def size(self) -> int:
+        """Number of independent dofs."""
+        return len(self.independent)
+
+    @property
+    def size_of_all(self) -> int:
+        """Number of dofs of all nodes."""
+        return 3 * (self.nodes + len(self.rotation_nodes))
+
+    @cached_property
+    def _rotation_of(self) -> np.ndarray:
+        place = np.full(self.nodes, -1)
+        place[self.rotation_nodes] = np.arange(len(self.rotation_nodes))
+        return place
+
+    def has_rotations(self, nodes: Int[np.ndarray, " k"]) -> np.ndarray:
+        """Whether each of `nodes` has rotations."""
+        return np.asarray(self._rotation_of[nodes] >= 0)
+
+    def translations(self, nodes: Any) -> Int[np.ndarray, "*k 3"]:
+        """Numbers (..., 3) of the translations of nodes (...), among the dofs of all nodes."""
+        return np.asarray(3 * np.asarray(nodes)[..., None] + np.arange(3))
+
+    def rotations(self, nodes: Any) -> Int[np.ndarray, "*k 3"]:
+        """Numbers (..., 3) of the rotations of nodes (...) that have some, among the dofs of all nodes."""
+        return np.asarray(3 * self.nodes + 3 * self._rotation_of[np.asarray(nodes)][..., None] + np.arange(3))
+
+    def of_cells(self, connectivity: Int[np.ndarray, "e nn"]) -> Int[np.ndarray, "e d"]:
+        """Dofs of cells with rotations and the nodes `connectivity`, `[u, theta]` of each node: (e, 6 nn)."""
+        both = np.concatenate([self.translations(connectivity), self.rotations(connectivity)], axis=2)
+        return np.asarray(both.reshape(len(connectivity), -1))
+
+    @cached_property
+    def _place(self) -> np.ndarray:
+        place = np.full(self.size_of_all, -1)
+        place[self.independent] = np.arange(self.size)
+        return place
+
+    def places(self, dofs: Int[np.ndarray, "*d"]) -> Int[np.ndarray, "*d"]:
+        """Places of dofs among the independent ones; -1 for those that were eliminated."""
+        return dofs if self.T is None else self._place[dofs]
+
+    def expand(self, q: Float[np.ndarray, "ndof *k"]) -> Float[np.ndarray, "n_all *k"]:
+        """`T q`: the displacements of all nodes.
+
+        Raises `MatrixError` when q has another length."""
+        if len(q) != self.size:
+            raise MatrixError(f"The displacements of {self.size} dofs are needed; their shape is {np.shape(q)}.")
+        return q if self.T is None else self.T @ q
+
+    def gather(self, f: Any) -> Any:
+        """`T^T f` (ndof, ...): forces on the independent dofs, from those on all (n_all, ...), sparse or not."""
+        return f if self.T is None else self.T.T @ f
+
+    def condense(self, A: sp.csr_matrix) -> sp.csr_matrix:
+        """`T^T A T` of a symmetric matrix over all dofs."""
+        if self.T is None:
+            return A
+        condensed = (self.T.T @ A @ self.T).tocsr()
+        return sp.csr_matrix((condensed + condensed.T) / 2)
+
+    def displacements(self, q: Float[np.ndarray, "ndof *k"]) -> Float[np.ndarray, "n 3 *k"]:
+        """The translations of all nodes for the independent dofs q."""
+        return self.expand(q)[: 3 * self.nodes].reshape(-1, 3, *q.shape[1:])
+
+    def link_moments(self, forces: Float[np.ndarray, " n_all"], references: Int[np.ndarray, " r"]) -> list[np.ndarray]:
+        """For each node of `references` of rigid links the matrix (3, 3) of second-order work of `forces` on its linked
+        nodes per pair of its rotations: `sum (F d' + d F') / 2 - F . d I`."""
+        found = []
+        for reference in references:
+            mine = self.link_references == reference
+            W = forces[self.translations(self.link_nodes[mine])].T @ self.arms[mine]
+            found.append(0.5 * (W + W.T) - np.trace(W) * np.eye(3))
+        return found
+
+    def link_forces(
+        self, forces: Float[np.ndarray, "n_all p"], fields: Float[np.ndarray, "ndof m"]
+    ) -> Float[np.ndarray, "p m m"]:
+        """Work of `forces` on all dofs in the second-order motion of linked nodes for pairs of `fields`:
+        `sum F . (theta_i x (theta_j x d) + theta_j x (theta_i x d)) / 2`."""
+        total = np.zeros((forces.shape[1], fields.shape[1], fields.shape[1]))
+        if not len(self.link_nodes):
+            return total
+        u = self.expand(fields)
+        for reference in np.unique(self.link_references):
+            mine = self.link_references == reference
+            F = forces[self.translations(self.link_nodes[mine])]  # l, 3, p
+            W = np.einsum("lap,lb->pab", F, self.arms[mine])
+            W = 0.5 * (W + W.swapaxes(1, 2)) - np.trace(W, axis1=1, axis2=2)[:, None, None] * np.eye(3)
+            theta = u[self.rotations(reference)]
+            total += np.einsum("ai,pab,bj->pij", theta, W, theta, optimize=True)
+        return total
+
+    def link_motion(
+        self, fields: Float[np.ndarray, "ndof m"], pairs: Int[np.ndarray, "p 2"]
+    ) -> Float[np.ndarray, "n_all p"]:
+        """Second-order motion of linked nodes, `theta_i x (theta_j x d)` symmetrised, for pairs of fields."""
+        moved = np.zeros((self.size_of_all, len(pairs)))
+        if not len(self.link_nodes):
+            return moved
+        theta = self.expand(fields)[self.rotations(self.link_references)]  # l, 3, m
+        a, b = (theta[..., k] for k in pairs.T)
+        d = self.arms[..., None]
+        motion = 0.5 * (a * (b * d).sum(axis=1, keepdims=True) + b * (a * d).sum(axis=1, keepdims=True))
+        moved[self.translations(self.link_nodes)] = motion - d * (a * b).sum(axis=1, keepdims=True)
+        return moved
+
+
+@dataclass(frozen=True)
+class _Row:
+    """An equation between dofs of all nodes: coefficients by dof, the dofs that it may eliminate first, its source."""
+
+    terms: dict[int, float]
+    first: tuple[int, ...]
+    source: str
+
+
+def _rows(free: DofMap, points: np.ndarray, constraint: Constraint) -> Iterator[_Row]:
+    source = constraint.source
+    if constraint.members.min() < 0 or constraint.members.max() >= free.nodes:
+        raise MeshError(f"{source}: refers to node {constraint.members.max()}; nodes run from 0 to {free.nodes - 1}.")
+    if isinstance(constraint, Equation):
+        terms: dict[int, float] = {}
+        for node, c, value in zip(constraint.nodes, constraint.components, constraint.coefficients, strict=True):
+            dof = int((free.translations if c < 3 else free.rotations)(node)[c % 3])
+            terms[dof] = terms.get(dof, 0.0) + float(value)
+        yield _Row({dof: value for dof, value in terms.items() if value}, tuple(terms)[:1], source)
+    elif isinstance(constraint, RigidLink):
+        yield from _link_rows(free, points, constraint)
+    else:
+        yield from _mean_rows(free, points, constraint)
+
+
+def _link_rows(free: DofMap, points: np.ndarray, link: RigidLink) -> Iterator[_Row]:
+    u0, t0 = free.translations(link.reference), free.rotations(link.reference)
+    turning = free.has_rotations(link.nodes)
+    for node, turns in zip(link.nodes.tolist(), turning.tolist(), strict=True):
+        d = points[node] - points[link.reference]
+        u = free.translations(node)
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3  # (theta x d)_k = theta_i d_j - theta_j d_i
+            if k in link.components:
+                terms = {int(u[k]): 1.0, int(u0[k]): -1.0, int(t0[i]): -float(d[j]), int(t0[j]): float(d[i])}
+                yield _Row({dof: c for dof, c in terms.items() if c}, (int(u[k]),), link.source)
+            if turns and k + 3 in link.components:
+                t = int(free.rotations(node)[k])
+                yield _Row({t: 1.0, int(t0[k]): -1.0}, (t,), link.source)
+
+
+def _mean_rows(free: DofMap, points: np.ndarray, link: MeanLink) -> Iterator[_Row]:
+    x, w = points[link.nodes], np.asarray(link.weights) / np.sum(link.weights)
+    centre = w @ x
+    d = x - centre
+    J = np.eye(3) * (w @ (d * d).sum(axis=1)) - (d.T * w) @ d
+    extent = np.linalg.eigvalsh(J)
+    turns = extent[0] > 1e-12 * extent[2] > 0
+    used = set(link.components)
+    if not turns and used & {3, 4, 5}:
+        raise MeshError(
+            f"{link.source}: its {len(x)} nodes lie on one line, and the mean rotation about it is not defined. "
+            "Give more nodes, or the translations only."
+        )
+    S = np.zeros((len(x), 3, 3))  # rows of the mean rotation: J^-1 sum w d x u
+    if turns:
+        spin = np.cross(np.eye(3)[None], d[:, None]).swapaxes(1, 2)  # spin @ e = e x d, its transpose d x u
+        S = np.linalg.inv(J) @ (w[:, None, None] * spin.swapaxes(1, 2))
+    arm = points[link.reference] - centre
+    B = np.zeros((len(x), 6, 3))
+    B[:, 3:] = S
+    B[:, :3] = w[:, None, None] * np.eye(3) + np.cross(S.swapaxes(1, 2), arm).swapaxes(1, 2)
+    nodes = free.translations(link.nodes)
+    for k in link.components:
+        own = int((free.translations if k < 3 else free.rotations)(link.reference)[k % 3])
+        terms = {own: -1.0}
+        for dof, c in zip(nodes.ravel().tolist(), B[:, k].ravel().tolist(), strict=True):
+            if c:
+                terms[dof] = terms.get(dof, 0.0) + c
+        yield _Row(terms, (own,), link.source)
+
+
+def _of_nodes(free: DofMap, nodes: np.ndarray | None) -> set[int]:
+    """All dofs of nodes."""
+    if nodes is None:
+        return set()
+    turning = nodes[free.has_rotations(nodes)]
+    return {*free.translations(nodes).ravel().tolist(), *free.rotations(turning).ravel().tolist()}
+
+
+def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint, ...], bare: set[int]) -> DofMap:
+    rows = [row for constraint in constraints for row in _rows(free, points, constraint)]
+    length = max(float(np.ptp(points, axis=0).max()), np.finfo(float).tiny)
+    size = np.ones(free.size_of_all)
+    size[3 * free.nodes :] = 1 / length  # a rotation beside a displacement of the part
+    links = [c for c in constraints if isinstance(c, RigidLink)]
+    leading = {int(dof) for c in links for dof in (*free.translations(c.reference), *free.rotations(c.reference))}
+    solved: dict[int, dict[int, float]] = {}
+    users: dict[int, set[int]] = {}
+    for row in rows:
+        scale = max(abs(c) * size[dof] for dof, c in row.terms.items())
+        terms: dict[int, float] = {}
+        for dof, c in row.terms.items():
+            for other, factor in solved.get(dof, {dof: 1.0}).items():
+                terms[other] = terms.get(other, 0.0) + c * factor
+        terms = {dof: c for dof, c in terms.items() if abs(c) * size[dof] > REDUNDANT * scale}
+        if not terms:
+            continue  # it follows from the others
+        largest = max(terms, key=lambda dof: (dof not in leading, abs(terms[dof]) * size[dof]))
+        spare = [dof for dof in terms if dof in bare and dof not in leading]
+        chosen = next((dof for dof in (*row.first, *spare) if dof in terms), largest)
+        pivot = terms.pop(chosen)
+        expression = {dof: -c / pivot for dof, c in terms.items()}
+        for user in users.pop(chosen, set()):
+            factor = solved[user].pop(chosen)
+            for dof, c in expression.items():
+                solved[user][dof] = solved[user].get(dof, 0.0) + factor * c
+                users.setdefault(dof, set()).add(user)
+        solved[chosen] = expression
+        for dof in expression:
+            users.setdefault(dof, set()).add(chosen)
+    needed = {dof for expression in solved.values() for dof, c in expression.items() if c}
+    dependent = np.array(sorted({*solved} | (bare - needed)), dtype=np.int64)
+    independent = np.setdiff1d(free.independent, dependent)
+    place = np.full(free.size_of_all, -1)
+    place[independent] = np.arange(len(independent))
+    i, j, values = [*independent.tolist()], [*range(len(independent))], [1.0] * len(independent)
+    for dof, expression in solved.items():
+        i += [dof] * len(expression)
+        j += [int(place[other]) for other in expression]
+        values += expression.values()
+    T = sp.csr_matrix((values, (i, j)), shape=(free.size_of_all, len(independent)))
+    nodes = np.concatenate([np.zeros(0, dtype=np.int64), *(c.nodes for c in links)])
+    references = np.concatenate([np.zeros(0, dtype=np.int64), *(np.full(len(c.nodes), c.reference) for c in links)])
+    return DofMap(
+        free.nodes,
+        free.rotation_nodes,
+        independent,
+        T,
+        _holding(free, points, rows, size, length),
+        nodes,
+        references,
+        points[nodes] - points[references],
+    )
+
+
+def _holding(
+    free: DofMap, points: np.ndarray, rows: Sequence[_Row], size: np.ndarray, length: float
+) -> tuple[str, ...]:
+    """Sources of rows that a rigid motion of the part changes."""
+    x = points - points.mean(axis=0)
+    R = np.zeros((free.size_of_all, 6))
+    n = 3 * free.nodes
+    for k in range(3):
+        R[k:n:3, k] = 1.0
+        R[:n, 3 + k] = np.cross(np.eye(3)[k], x).ravel() / length
+        R[n + k :: 3, 3 + k] = 1 / length
+    found: dict[str, None] = {}
+    for row in rows:
+        dofs, c = np.array(list(row.terms), dtype=np.int64), np.array(list(row.terms.values()))
+        if np.abs(c @ R[dofs]).max() > RIGID * np.abs(c * size[dofs]).sum():
+            found[row.source] = None
+    return tuple(found)

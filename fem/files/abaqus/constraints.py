@@ -1,0 +1,405 @@
+"""Constraints of a deck: `*EQUATION`, `*MPC`, `*RIGID BODY`, `*TIE`, `*COUPLING`, `*BOUNDARY`, in the axes of
+`*TRANSFORM` and `*ORIENTATION`.
+
+What a keyword says is stated as `fem.Equation`, `fem.RigidLink` and `fem.MeanLink`. A keyword that is not understood in
+full is not obeyed at all, with the reason.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from fem.elements import LINE
+from fem.errors import MeshError
+from fem.files.abaqus.deck import Statement, fields, member, number
+from fem.files.abaqus.numbers import Numbers
+from fem.files.abaqus.ties import TOLERANCE, closest_points
+from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink
+from fem.mesh.unread import Stated
+
+NAMED_SUPPORTS = {
+    "ENCASTRE": (0, 1, 2, 3, 4, 5),
+    "PINNED": (0, 1, 2),
+    "XSYMM": (0, 4, 5),
+    "YSYMM": (1, 3, 5),
+    "ZSYMM": (2, 3, 4),
+    "XASYMM": (1, 2, 3),
+    "YASYMM": (0, 2, 4),
+    "ZASYMM": (0, 1, 5),
+}
+
+
+class NotObeyedError(Exception):
+    """Why a keyword is not obeyed."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Local axes: rectangular, or cylindrical about the line through two points."""
+
+    cylindrical: bool
+    a: np.ndarray
+    b: np.ndarray
+
+    def at(self, x: np.ndarray) -> np.ndarray:
+        """Axes (3, 3) in rows at the point `x`."""
+        if not self.cylindrical:
+            first, third = self.a, np.cross(self.a, self.b)
+        else:
+            third = self.b - self.a
+            r = x - self.a
+            first = r - (r @ third) / (third @ third) * third
+        for v in (first, third):
+            if not np.linalg.norm(v) > 0:
+                raise NotObeyedError(f"its axes are not defined at {x}")
+        first, third = first / np.linalg.norm(first), third / np.linalg.norm(third)
+        return np.stack([first, np.cross(third, first), third])
+
+
+@dataclass
+class Constraints:
+    """The constraints of a deck, and the points, which ties move onto their masters."""
+
+    numbers: Numbers
+    points: np.ndarray
+    turning: set[int]
+    stated: list[Stated]
+    supports: list[Stated]
+    warnings: list[str]
+
+    @staticmethod
+    def of(numbers: Numbers, points: np.ndarray) -> "Constraints":
+        """Read all statements of a deck. Those that are not understood are added to its unread keywords."""
+        lines = [rows for kind, rows in numbers.blocks if kind == LINE]
+        shells = [numbers.element_of[k] for k in numbers.deck.shells]
+        lines += [numbers.blocks[block][1][row] for block, row in shells]
+        turning = {int(n) for rows in lines for n in rows.ravel()}
+        found = Constraints(numbers, points.copy(), turning, [], [], [])
+        statements = numbers.deck.statements
+        found.turning |= {found._node(s.options["REFNODE"]) for s in statements if s.options.get("REFNODE")}
+        for kind in ("RIGIDBODY", "TIE", "COUPLING", "MPC", "EQUATION", "BOUNDARY"):
+            for statement in statements:
+                if statement.keyword == kind:
+                    found._take(statement)
+        return found
+
+    def _take(self, s: Statement) -> None:
+        to = self.supports if s.keyword == "BOUNDARY" else self.stated
+        try:
+            made = [replace(c, source=s.source.label) for c in _READERS[s.keyword](self, s)]
+        except (NotObeyedError, MeshError, ValueError, KeyError) as error:
+            reason = f"{s.source.text} (not obeyed: {error})"
+            self.numbers.deck.unread.append(replace(s.source, text=reason))
+            return
+        to += [Stated(c, s.source) for c in made]
+
+    # names of the deck
+
+    def _nodes(self, text: str) -> list[int]:
+        """Rows of a node or of a set of nodes."""
+        who = member(text)
+        if isinstance(who, int):
+            return [self._node(text)]
+        for level in ("assembly", "part"):
+            if who in getattr(self.numbers.deck, level).nodes:
+                found = self.numbers.flat(who, level, "nodes")
+                return sorted(self.numbers.node_of[n] for n in found if n in self.numbers.node_of)
+        raise NotObeyedError(f"the deck has no set of nodes {text!r}")
+
+    def _node(self, text: str) -> int:
+        who = member(text)
+        if isinstance(who, int):
+            if who not in self.numbers.node_of:
+                raise NotObeyedError(f"the deck has no node {who}")
+            return self.numbers.node_of[who]
+        rows = self._nodes(text)
+        if len(rows) != 1:
+            raise NotObeyedError(f"one node is needed, and the set {text!r} has {len(rows)}")
+        return rows[0]
+
+    def _faces(self, text: str) -> np.ndarray | None:
+        who = str(member(text))
+        for level in ("assembly", "part"):
+            if who in getattr(self.numbers.deck, level).surfaces:
+                return self.numbers.surface(who, level)
+        return None
+
+    def _surface_nodes(self, text: str) -> list[int]:
+        faces = self._faces(text)
+        if faces is None:
+            return self._nodes(text)
+        return sorted({n for b, r, f in faces.tolist() for n in self.numbers.face_nodes(b, r, f)})
+
+    # components in the axes of nodes
+
+    def _terms(self, row: int, dof: int, coefficient: float) -> tuple[list[int], list[int], list[float]]:
+        """Nodes, components and coefficients of a dof (1 to 6) of a node, in the axes of the mesh."""
+        if not 1 <= dof <= 6:
+            raise NotObeyedError(f"there is no dof {dof} of a node")
+        component = dof - 1
+        if row in self._rotation_nodes:
+            row, component = self._rotation_nodes[row], component + 3
+            if dof > 3:
+                raise NotObeyedError("a rotational node of a rigid body has dofs 1 to 3")
+        if component >= 3 and row not in self.turning:
+            raise NotObeyedError(f"node {self.numbers.label(row)} has no rotations")
+        axes = self._transforms.get(row)
+        if axes is None:
+            return [row], [component], [coefficient]
+        local = axes.at(self.points[row])[component % 3] * coefficient
+        return [row] * 3, [component // 3 * 3 + k for k in range(3)], local.tolist()
+
+    @cached_property
+    def _rotation_nodes(self) -> dict[int, int]:
+        found = {}
+        for s in self.numbers.deck.statements:
+            if s.keyword == "RIGIDBODY" and s.options.get("ROTNODE") and s.options.get("REFNODE"):
+                found[self._node(s.options["ROTNODE"])] = self._node(s.options["REFNODE"])
+        return found
+
+    @cached_property
+    def _transforms(self) -> dict[int, Axes]:
+        found: dict[int, Axes] = {}
+        for s in self.numbers.deck.statements:
+            if s.keyword == "TRANSFORM":
+                axes = _axes(s, s.options.get("TYPE", "R"))
+                found |= dict.fromkeys(self._nodes(s.options["NSET"]), axes)
+        return found
+
+    def _orientation(self, name: str) -> Axes | None:
+        if not name:
+            return None
+        for s in self.numbers.deck.statements:
+            if s.keyword == "ORIENTATION" and s.options.get("NAME", "").upper() == name.upper():
+                if len(s.rows) > 1 and float(fields(s.rows[1][1])[-1] or 0) != 0:
+                    raise NotObeyedError(f"the orientation {name!r} is turned by an angle")
+                return _axes(s, s.options.get("SYSTEM", "R"))
+        raise NotObeyedError(f"the deck has no orientation {name!r}")
+
+
+def _axes(s: Statement, kind: str) -> Axes:
+    values = [number(f) for f in fields(s.rows[0][1])[:6] if f]
+    if len(values) != 6 or kind[:1].upper() not in "RC":
+        raise NotObeyedError(
+            f"*{s.keyword} of type {kind!r} with {len(values)} numbers; rectangular and cylindrical axes of 6"
+        )
+    return Axes(kind[:1].upper() == "C", np.array(values[:3]), np.array(values[3:]))
+
+
+# one keyword each
+
+
+def _equations(c: Constraints, s: Statement) -> Iterator[Constraint]:
+    """`*EQUATION`: the number of terms, then node or set, dof, coefficient of each."""
+    if "REMOVE" in s.options or "INPUT" in s.options:
+        raise NotObeyedError("its options REMOVE and INPUT are not supported")
+    entries = [f for _, row in s.rows for f in fields(row) if f]
+    while entries:
+        count = int(entries[0])
+        part, entries = entries[1 : 1 + 3 * count], entries[1 + 3 * count :]
+        if len(part) < 3 * count or count < 1:
+            raise NotObeyedError(f"{count} terms were announced, and {len(part) // 3} follow")
+        groups = [c._nodes(part[k]) for k in range(0, 3 * count, 3)]
+        longest = max(map(len, groups))
+        if {len(g) for g in groups} - {1, longest}:
+            raise NotObeyedError("its sets have different numbers of nodes")
+        for k in range(longest):
+            nodes: list[int] = []
+            components: list[int] = []
+            coefficients: list[float] = []
+            for t, group in enumerate(groups):
+                row = group[k if len(group) > 1 else 0]
+                n, m, v = c._terms(row, int(part[3 * t + 1]), number(part[3 * t + 2]))
+                nodes, components, coefficients = nodes + n, components + m, coefficients + v
+            order = _dependent_first(coefficients, len(c._terms(groups[0][0], int(part[1]), 1.0)[0]))
+            yield _equation((nodes, components, coefficients), order)
+
+
+def _equation(terms: tuple[list[int], list[int], list[float]], order: list[int]) -> Equation:
+    nodes, components, coefficients = (np.array(a)[order] for a in terms)
+    return Equation(nodes, components, coefficients)
+
+
+def _dependent_first(coefficients: list[float], terms: int) -> list[int]:
+    """The order of terms in which the largest component of the first, of so many terms in turned axes, comes first."""
+    first = max(range(terms), key=lambda k: abs(coefficients[k]))
+    return [first, *(k for k in range(len(coefficients)) if k != first)]
+
+
+def _rigid_body(c: Constraints, s: Statement) -> Iterator[Constraint]:
+    """`*RIGID BODY`, with a set of nodes or elements and a reference node."""
+    unknown = set(s.options) - {"NSET", "ELSET", "REFNODE", "ROTNODE", "PINNSET", "TIENSET", "POSITION"}
+    if unknown or not s.options.get("REFNODE") or s.options.get("POSITION", "INPUT").upper() != "INPUT":
+        raise NotObeyedError(f"options {', '.join(sorted(set(s.options)))}; a set and REF NODE are supported")
+    reference = c._node(s.options["REFNODE"])
+    nodes, pinned = set(), set(c._nodes(s.options["PINNSET"])) if s.options.get("PINNSET") else set()
+    for key in ("NSET", "TIENSET"):
+        nodes |= set(c._nodes(s.options[key])) if s.options.get(key) else set()
+    if s.options.get("ELSET"):
+        nodes |= set(c.numbers.nodes_of_elements(str(member(s.options["ELSET"]))))
+    nodes -= {reference, *c._rotation_nodes} | pinned
+    if nodes:
+        yield RigidLink(np.array(sorted(nodes)), reference)
+    if pinned:
+        yield RigidLink(np.array(sorted(pinned - {reference})), reference, components=(0, 1, 2))
+
+
+def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
+    """`*COUPLING` with `*KINEMATIC` or `*DISTRIBUTING`."""
+    if not s.kind:
+        raise NotObeyedError("neither *KINEMATIC nor *DISTRIBUTING follows it")
+    reference = c._node(s.options["REFNODE"])
+    axes = c._orientation(s.options.get("ORIENTATION", ""))
+    nodes = np.array([n for n in c._surface_nodes(s.options["SURFACE"]) if n != reference])
+    if s.options.get("INFLUENCERADIUS"):
+        raise NotObeyedError("its option INFLUENCE RADIUS is not supported")
+    dofs: set[int] = set()
+    for _, row in s.rows:
+        ends = [int(f) for f in fields(row)[:2] if f]
+        dofs |= set(range(ends[0], ends[-1] + 1)) if ends else set()
+    components = tuple(sorted(d - 1 for d in dofs)) or (0, 1, 2, 3, 4, 5)
+    whole = {0, 1, 2} <= set(components)
+    if s.kind == "DISTRIBUTING":
+        if axes is not None and not whole:
+            raise NotObeyedError("some dofs of a distributing coupling in the axes of an orientation")
+        yield MeanLink(nodes, reference, c.numbers.areas(c._faces(s.options["SURFACE"]), nodes, c.points), components)
+    elif whole:
+        yield RigidLink(nodes, reference, components)
+    else:
+        for n in nodes.tolist():
+            local = np.eye(3) if axes is None else axes.at(c.points[n])
+            for k in components:
+                if k < 3:
+                    yield _follows(n, reference, local[k], c.points[n] - c.points[reference])
+
+
+def _follows(node: int, reference: int, e: np.ndarray, d: np.ndarray) -> Equation:
+    """`e . (u - u_ref - theta_ref x d) = 0`."""
+    terms = [(node, k, e[k]) for k in range(3)] + [(reference, k, -e[k]) for k in range(3)]
+    terms += [(reference, 3 + k, v) for k, v in enumerate(-np.cross(d, e))]
+    largest = int(np.abs(e).argmax())
+    terms = [terms[largest], *(t for k, t in enumerate(terms) if k != largest and t[2])]
+    nodes, components, coefficients = (np.array(a) for a in zip(*terms, strict=True))
+    return Equation(nodes, components, coefficients)
+
+
+def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
+    """`*MPC`: PLANE and STRAIGHT (CalculiX), PIN, TIE and LINK (Abaqus), linear."""
+    entries = [f for _, row in s.rows for f in fields(row) if f]
+    kind, rows = entries[0].upper(), [n for text in entries[1:] for n in c._nodes(text)]
+    x = c.points[rows]
+    if kind == "PLANE" and len(rows) > 3:
+        far = int(np.linalg.norm(x - x[0], axis=1).argmax())
+        aside = np.linalg.norm(np.cross(x - x[0], x[far] - x[0]), axis=1)
+        corners = [0, far, int(aside.argmax())]
+        if not aside.max() > 0:
+            raise NotObeyedError("its nodes lie on one line")
+        sides = x[corners[1:]] - x[0]
+        normal = np.cross(*sides)
+        for k in set(range(len(rows))) - set(corners):
+            w = np.linalg.lstsq(sides.T, x[k] - x[0], rcond=None)[0]
+            others = [rows[j] for j in corners]
+            yield _weighted(rows[k], others, np.array([1 - w.sum(), *w]), normal / np.linalg.norm(normal))
+    elif kind == "STRAIGHT" and len(rows) > 2:
+        along = x[1] - x[0]
+        along = along / np.linalg.norm(along)
+        across = np.linalg.svd(along[None])[2][1:]
+        for k in range(2, len(rows)):
+            w = float((x[k] - x[0]) @ along / np.linalg.norm(x[1] - x[0]))
+            yield from (_weighted(rows[k], rows[:2], np.array([1 - w, w]), e) for e in across)
+    elif kind in ("PIN", "TIE") and len(rows) == 2:
+        turns = kind == "TIE" and set(rows) <= c.turning
+        for k in range(6 if turns else 3):
+            yield Equation(np.array(rows), np.array([k, k]), np.array([1.0, -1.0]))
+    elif kind == "LINK" and len(rows) == 2 and np.linalg.norm(x[1] - x[0]) > 0:
+        e = (x[1] - x[0]) / np.linalg.norm(x[1] - x[0])
+        yield _weighted(rows[0], rows[1:], np.ones(1), e)
+    else:
+        hint = "; in Abaqus BEAM is a rigid link, in CalculiX it keeps a distance" if kind == "BEAM" else ""
+        raise NotObeyedError(f"{kind} with {len(rows)} nodes; PLANE, STRAIGHT, PIN, TIE and LINK are read{hint}")
+
+
+def _weighted(node: int, others: list[int], weights: np.ndarray, e: np.ndarray) -> Equation:
+    """`e . (u - sum w_k u_k) = 0`, its largest component first."""
+    order = np.argsort(-np.abs(e))
+    order = order[np.abs(e[order]) > 0]
+    nodes = np.concatenate([np.full(len(order), node), *(np.full(len(order), n) for n in others)])
+    return Equation(
+        nodes, np.tile(order, 1 + len(others)), np.concatenate([e[order], *(-w * e[order] for w in weights)])
+    )
+
+
+def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
+    """`*TIE`: the slave's nodes within the tolerance follow the master's faces, onto which they are moved."""
+    unknown = set(s.options) - {"NAME", "POSITIONTOLERANCE", "ADJUST", "TYPE", "NOROTATION"}
+    if unknown or s.options.get("TYPE", "SURFACE TO SURFACE").upper() not in ("SURFACE TO SURFACE", "NODE TO SURFACE"):
+        raise NotObeyedError(
+            f"options {', '.join(sorted(s.options))} (cyclic symmetry and multistage ties are not read)"
+        )
+    slave, master = fields(s.rows[0][1])[:2]
+    faces = c._faces(master)
+    if faces is None or not len(faces):
+        raise NotObeyedError(f"the master {master!r} is no surface of element faces that were read")
+    own = {n for b, r, f in faces.tolist() for n in c.numbers.face_nodes(b, r, f)}
+    nodes = np.array([n for n in c._surface_nodes(slave) if n not in own], dtype=np.int64)
+    if not len(nodes):
+        return
+    found, places, distances, size = closest_points(c.points, c.numbers.blocks, faces, nodes)
+    tolerance = number(s.options["POSITIONTOLERANCE"]) if s.options.get("POSITIONTOLERANCE") else TOLERANCE * size
+    near = distances <= tolerance
+    if not near.any():
+        raise NotObeyedError(
+            f"no node of {slave!r} is within {tolerance:g} of {master!r}; the nearest is {distances.min():g} away"
+        )
+    if not near.all():
+        some = ", ".join(c.numbers.label(int(n)) for n in nodes[~near][:5])
+        c.warnings.append(
+            f"{s.source.label}: {int((~near).sum())} of {len(nodes)} nodes of {slave!r} are farther than {tolerance:g} "
+            f"from {master!r} and are not tied (first: {some})"
+        )
+    if distances[near].max() > 1e-9 * size:
+        c.warnings.append(
+            f"{s.source.label}: nodes of {slave!r} were moved onto {master!r}, by at most {distances[near].max():.3g}"
+        )
+    for k in np.flatnonzero(near):
+        c.points[nodes[k]] = places[k]
+        rows, weights = found[k]
+        for component in range(3):
+            yield Equation(
+                np.append(nodes[k], rows), np.full(len(rows) + 1, component), np.concatenate([[1.0], -weights])
+            )
+
+
+def _supports(c: Constraints, s: Statement) -> Iterator[Constraint]:
+    """`*BOUNDARY`: dofs that are held at zero."""
+    if set(s.options) - {"OP"} or s.step > 1:
+        raise NotObeyedError(f"options {', '.join(s.options) or 'none'} in step {s.step}")
+    for _, row in s.rows:
+        entries = fields(row)
+        nodes = c._nodes(entries[0])
+        if len(entries) > 1 and entries[1].upper() in NAMED_SUPPORTS:
+            dofs = [d + 1 for d in NAMED_SUPPORTS[entries[1].upper()]]
+        else:
+            first = int(entries[1])
+            dofs = list(range(first, (int(entries[2]) if entries[2:] and entries[2] else first) + 1))
+        if len(entries) > 3 and entries[3] and number(entries[3]) != 0:
+            raise NotObeyedError(f"a dof is held at {entries[3]}, not at zero")
+        for n in nodes:
+            turns = n in c.turning or n in c._rotation_nodes
+            for dof in dofs:
+                if dof <= 3 or turns:
+                    terms = c._terms(n, dof, 1.0)
+                    order = _dependent_first(terms[2], len(terms[2]))
+                    yield _equation(terms, order)
+
+
+_READERS = {
+    "EQUATION": _equations,
+    "RIGIDBODY": _rigid_body,
+    "COUPLING": _coupling,
+    "MPC": _mpc,
+    "TIE": _tie,
+    "BOUNDARY": _supports,
+}

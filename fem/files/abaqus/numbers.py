@@ -1,0 +1,114 @@
+"""Where the nodes and elements of a deck are in the raw mesh, and what its sets hold."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from fem.elements import ELEMENTS, element
+from fem.errors import MeshError, unknown_name
+from fem.files.abaqus.deck import Deck, member
+from fem.mesh.face_area import lumped_area
+from fem.mesh.mesh import CellBlock, Mesh
+
+
+class Numbers:
+    """Where the nodes and elements of a deck are in the raw mesh, and what its sets hold."""
+
+    def __init__(self, deck: Deck, blocks: list[tuple[str, np.ndarray]], node_of: dict[int, int]) -> None:
+        self.deck, self.blocks, self.node_of = deck, blocks, node_of
+        tables = deck.elements.values()
+        self.element_of = {row[0]: (k, r) for k, table in enumerate(tables) for r, row in enumerate(table)}
+        self.skin: dict[tuple[int, int], list[int]] | None = None
+
+    def flat(self, name: str, level: str, kind: str, inside: tuple[str, ...] = ()) -> set[int]:
+        """Numbers (of the file) in a set of a level ("part", "assembly"), sets inside it resolved."""
+        if name in inside:
+            raise MeshError(f"The deck {self.deck.path}: the {kind[:-1]} set {name!r} contains itself.")
+        sets = getattr(getattr(self.deck, level), kind)
+        found: set[int] = set()
+        for m in sets[name]:
+            if isinstance(m, int):
+                found.add(m)
+            elif m.startswith("elset:"):
+                found |= self._numbers_of_elements(m.removeprefix("elset:"), level)
+            elif m != name or level == "assembly":
+                found |= self.flat(m, self._level(m, name, level, kind), kind, (*inside, name) if m != name else inside)
+        return found
+
+    def _level(self, name: str, owner: str, level: str, kind: str) -> str:
+        """The level on which a set named inside set `owner` is found: an assembly also sees the sets of its part."""
+        for other in (level, "part"):
+            if name in getattr(getattr(self.deck, other), kind) and (name, other) != (owner, level):
+                return other
+        there = {*getattr(self.deck.part, kind), *getattr(self.deck.assembly, kind)}
+        raise MeshError(f"The deck {self.deck.path}, set {owner!r}: " + unknown_name(f"{kind[:-1]} set", name, there))
+
+    def _numbers_of_elements(self, name: str, level: str) -> set[int]:
+        numbers = self.flat(name, self._level(name, "", level, "elements"), "elements")
+        rows = [self.deck.elements[self.blocks[k][0]][r] for k, r in self.cells(numbers)]
+        return {n for row in rows for n in row[1:]}
+
+    def cells(self, numbers: Iterable[int]) -> list[tuple[int, int]]:
+        """(block, row) of elements; numbers of elements that were not read are passed over."""
+        return sorted(self.element_of[n] for n in numbers if n in self.element_of)
+
+    def surface(self, name: str, level: str) -> np.ndarray:
+        """(block, row, face) of an element surface; a line without a face means the outer faces of its elements."""
+        faces: set[tuple[int, int, int]] = set()
+        for row in getattr(self.deck, level).surfaces[name]:
+            who = member(row[0]) if row and row[0] else None
+            if who is None:
+                cells = sorted(self.element_of.values())
+            elif isinstance(who, int):
+                cells = self.cells([who])
+            else:
+                cells = self.cells(self.flat(who, self._level(who, "", level, "elements"), "elements"))
+            side = row[1].upper() if len(row) > 1 and row[1] else None
+            for k, r in cells:
+                if self.blocks[k][0] in ELEMENTS:
+                    faces |= {(k, r, f) for f in (self._outer(k, r) if side is None else [self._face(k, side, name)])}
+        return np.array(sorted(faces), dtype=np.int64).reshape(-1, 3)
+
+    def _face(self, block: int, side: str, name: str) -> int:
+        shape = element(self.blocks[block][0])
+        table = shape.abaqus_faces
+        if not (side.startswith("S") and side[1:].isdigit() and 1 <= int(side[1:]) <= len(table)):
+            raise MeshError(
+                f"The deck {self.deck.path}, surface {name!r}: a {shape.kind} has faces S1 to S{len(table)}, found "
+                f"{side!r}."
+            )
+        wanted = set(table[int(side[1:]) - 1])
+        return next(k for k, face in enumerate(shape.faces) if {n for n in face if n < shape.corners} == wanted)
+
+    def _outer(self, block: int, row: int) -> list[int]:
+        if self.skin is None:
+            solid = [k for k, (kind, _) in enumerate(self.blocks) if kind in ELEMENTS]
+            mesh = Mesh(np.zeros((len(self.node_of), 3)), tuple(CellBlock(*self.blocks[k]) for k in solid))
+            starts = np.cumsum([0] + [len(b) for b in mesh.cells])
+            self.skin = {}
+            for cell, face in mesh.boundary_faces.tolist():
+                place = int(np.searchsorted(starts, cell, side="right")) - 1
+                self.skin.setdefault((solid[place], cell - int(starts[place])), []).append(face)
+        return self.skin.get((block, row), [])
+
+    def nodes_of_elements(self, name: str) -> list[int]:
+        """Rows of the nodes of an element set. Raises `MeshError` for an unknown set."""
+        level = "assembly" if name in self.deck.assembly.elements else "part"
+        return sorted(self.node_of[n] for n in self._numbers_of_elements(name, level) if n in self.node_of)
+
+    def label(self, row: int) -> str:
+        """The number in the deck of a node by its row."""
+        return str(next(n for n, r in self.node_of.items() if r == row))
+
+    def face_nodes(self, block: int, row: int, face: int) -> list[int]:
+        """Rows of the nodes of a face."""
+        kind, rows = self.blocks[block]
+        return [int(rows[row][k]) for k in element(kind).faces[face]]
+
+    def areas(self, faces: np.ndarray | None, nodes: np.ndarray, points: np.ndarray) -> np.ndarray | None:
+        """The area (k,) of a surface that each of its nodes stands for; None for a set of nodes."""
+        if faces is None:
+            return None
+        solid = [k for k, (kind, _) in enumerate(self.blocks) if kind in ELEMENTS]
+        mesh = Mesh(points, tuple(CellBlock(*self.blocks[k]) for k in solid))
+        return lumped_area(mesh, nodes)

@@ -1,0 +1,34 @@
+"""`flexmb contact`: what the contacts of a result do."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    result: Annotated[Path, typer.Argument(help="Result file (.h5) of `flexmb run`.")],
+    name: Annotated[str | None, typer.Option(help="One contact instead of all, for --plot and --table.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Gap, forces and slip of a contact over time (.png).")] = None,
+    table: Annotated[Path | None, typer.Option(help="The same with the power of wear (.csv).")] = None,
+    units: Annotated[str | None, typer.Option(help='Labels, e.g. "mm-t-s"; nothing is converted.')] = None,
+) -> None:
+    """Print gap, forces and slip of the contacts of a result."""
+    from flexmb.cli.screen import say_text, yellow_warnings
+    from flexmb.files.results.result_file import load_result
+    from flexmb.plots.result_plots import plot_contact
+    from flexmb.results.elements.contact import one_of
+    from flexmb.results.table import write_columns
+
+    with yellow_warnings():
+        loaded = load_result(result)
+        units = units or loaded.mechanism.units
+        names = one_of(loaded.mechanism, name, single=plot is not None or table is not None)
+        found = [loaded.contact(each) for each in names]
+        for contact in found:
+            say_text(contact)
+        if plot is not None:
+            plot_contact(found[0], plot, units=units)
+            say_text(f"plot: {plot}")
+        if table is not None:
+            say_text(f"table: {write_columns(found[0].columns(), table, units)}")

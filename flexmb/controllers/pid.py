@@ -1,0 +1,165 @@
+"""PID controllers with limits and anti-windup, continuous and sampled."""
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from flexmb.errors import LawError
+from flexmb.mechanism.control.law import BoundController, ControlLaw, finite
+
+INPUTS = ("measured", "reference", "feedforward")
+PARAMETERS = ("kp", "ki", "kd", "filter", "lower", "upper", "tracking_time", "of_error", "period", "band")
+UNLIMITED = 1e300
+"""Bound of commands that are not limited."""
+BAND = 1e-3
+"""Range beyond a limit, relative to the limits, in which a continuous controller stops its integral."""
+
+
+def _continuous(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
+    """States: the integral part, and the filtered input of the derivative part."""
+    kp, ki, kd, filter_time, lower, upper = (
+        parameters[0],
+        parameters[1],
+        parameters[2],
+        parameters[3],
+        parameters[4],
+        parameters[5],
+    )
+    tracking_time, of_error = parameters[6], parameters[7]
+    error = inputs[1] - inputs[0]
+    wanted = kp * error + states[0] + inputs[2]
+    if filter_time > 0.0:
+        change = ((error if of_error == 1.0 else -inputs[0]) - states[1]) / filter_time
+        wanted += kd * change
+        rates[1] = change
+    elif kd != 0.0:
+        wanted += kd * (inputs[4] - inputs[3])
+    command = min(max(wanted, lower), upper)
+    commands[0] = command
+    rates[0] = ki * error
+    if tracking_time > 0.0:
+        rates[0] += (command - wanted) / tracking_time
+    elif tracking_time < 0.0 and (command - wanted) * ki * error < 0.0:
+        rates[0] *= max(0.0, 1.0 - abs(wanted - command) / parameters[9])
+
+
+def _sampled(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
+    """States: the integral part, the derivative part, the input of the latter at the last sample, and 1 after the first
+    sample."""
+    kp, ki, kd, filter_time, lower, upper = (
+        parameters[0],
+        parameters[1],
+        parameters[2],
+        parameters[3],
+        parameters[4],
+        parameters[5],
+    )
+    tracking_time, of_error, h = parameters[6], parameters[7], parameters[8]
+    error = inputs[1] - inputs[0]
+    integral = states[0] + h * ki * error
+    seen = error if of_error == 1.0 else -inputs[0]
+    before = states[2] if states[3] == 1.0 else seen
+    derivative = (filter_time * states[1] + kd * (seen - before)) / (filter_time + h)
+    wanted = kp * error + integral + derivative + inputs[2]
+    command = min(max(wanted, lower), upper)
+    if tracking_time > 0.0:
+        integral += h / tracking_time * (command - wanted)
+    elif tracking_time < 0.0 and (command - wanted) * ki * error < 0.0:
+        integral = states[0]
+        command = min(max(kp * error + integral + derivative + inputs[2], lower), upper)
+    commands[0] = command
+    rates[0], rates[1], rates[2], rates[3] = integral, derivative, seen, 1.0
+
+
+_CONSTANTS = {"reference": 0.0, "feedforward": 0.0}
+PID = ControlLaw(
+    _continuous, "pid", INPUTS, ("command",), ("integral", "filtered"), PARAMETERS, _CONSTANTS, sampled=False
+)
+PID_WITH_RATE = ControlLaw(
+    _continuous,
+    "pid-with-rate",
+    (*INPUTS, "rate", "reference_rate"),
+    ("command",),
+    ("integral",),
+    PARAMETERS,
+    {**_CONSTANTS, "reference_rate": 0.0},
+    sampled=False,
+)
+PID_SAMPLED = ControlLaw(
+    _sampled,
+    "sampled-pid",
+    INPUTS,
+    ("command",),
+    ("integral", "derivative", "last", "begun"),
+    PARAMETERS,
+    _CONSTANTS,
+    sampled=True,
+)
+
+
+def pid(
+    kp: float,
+    ki: float = 0.0,
+    kd: float = 0.0,
+    *,
+    filter: float = 0.0,
+    lower: float = -np.inf,
+    upper: float = np.inf,
+    anti_windup: Literal["back-calculation", "clamping"] | None = "back-calculation",
+    tracking_time: float | None = None,
+    derivative_of: Literal["measured", "error"] = "measured",
+    sample_time: float | None = None,
+    initial: float = 0.0,
+) -> BoundController:
+    """A PID controller: `command = kp e + I + D + feedforward` with `e = reference - measured`, within limits.
+
+    Inputs: "measured", and "reference" and "feedforward" (zero where nothing is connected). Command: "command".
+
+    - `kp`, `ki` (per time), `kd` (times time): the gains; `I' = ki e`.
+    - `filter`: time constant of the derivative part, `D = kd s'/(1 + filter d/dt)` of `s = -measured`, or of `s = e`
+      with `derivative_of="error"`. Its state is zero at the start, so that a measured value that does not start at zero
+      causes a pulse of `D`. A continuous controller without a filter reads the inputs "rate" and "reference_rate"
+      instead: `D = kd (reference_rate - rate)`.
+    - `lower`, `upper`: limits of the command.
+    - `anti_windup`: "back-calculation" adds `(command - unlimited command) / tracking_time` to `I'` (by
+      default `kp / ki`; Astrom and Hagglund, PID Controllers (1995), section 3.5); "clamping" stops `I` while the
+      command is at a limit and the error drives it farther (continuous controllers stop it gradually, while the
+      unlimited command is up to `BAND` of its limits beyond one); None lets it wind up. Limits and clamping are kinks:
+      steps that contain one are of lower order.
+    - `sample_time`: the controller is sampled, with the backward Euler method for `I` and `D`.
+    - `initial`: the integral part at the start.
+
+    Raises `LawError` when a value is not a finite number, `upper` is not above `lower`, a time is not positive, or an
+    option is unknown.
+    """
+    gains = [finite(x, f"{n} of a PID controller") for x, n in ((kp, "kp"), (ki, "ki"), (kd, "kd"), (filter, "filter"))]
+    low, high = (float(x) for x in (lower, upper))
+    if not low < high:
+        raise LawError(f"The limits of a PID controller must satisfy lower < upper; found {lower} and {upper}.")
+    if gains[3] < 0:
+        raise LawError(f"The filter time of a PID controller must not be negative; found {filter}.")
+    if anti_windup not in ("back-calculation", "clamping", None):
+        raise LawError(f"anti_windup is 'back-calculation', 'clamping' or None; found {anti_windup!r}.")
+    if derivative_of not in ("measured", "error"):
+        raise LawError(f"derivative_of is 'measured' or 'error'; found {derivative_of!r}.")
+    tracking = {None: 0.0, "clamping": -1.0}.get(anti_windup)
+    if tracking is None:
+        natural = kp / ki if ki else math.inf
+        tracking = natural if tracking_time is None else finite(tracking_time, "tracking_time of a PID controller")
+        if not tracking > 0:
+            raise LawError(
+                f"The tracking time of back-calculation must be positive; found {tracking:.6g}"
+                f"{' = kp / ki; give tracking_time=' if tracking_time is None else ''}."
+            )
+        tracking = 0.0 if math.isinf(tracking) or (math.isinf(low) and math.isinf(high)) else tracking
+    numbers = {
+        "lower": max(low, -UNLIMITED),
+        "upper": min(high, UNLIMITED),
+        "tracking_time": tracking,
+        "of_error": float(derivative_of == "error"),
+        "band": BAND * (sum(abs(x) for x in (low, high) if math.isfinite(x)) or 1.0),
+    }
+    named = dict(zip(PARAMETERS, gains, strict=False)) | numbers
+    law = PID_SAMPLED if sample_time is not None else PID_WITH_RATE if kd and not filter else PID
+    return law(initial={"integral": initial}, sample_time=sample_time, period=sample_time or 0.0, **named)

@@ -1,0 +1,98 @@
+"""Derivatives of the states of force elements, and of the residual with respect to them, by differences of fourth order
+with bounds of their errors."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.tangent import MEASURED, ROUNDING, controlled_bodies
+from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.calls import displace
+from flexmb.mechanism.scales import rate_at
+
+
+@dataclass(frozen=True, eq=False)
+class StateTangent:
+    """Derivatives of the rates of the states of force elements, and of the residual forces with respect to the states.
+
+    - `by_speed`, `by_place` (nz, nv): of the rates, with respect to velocities and, at fixed velocities, displacements.
+    - `by_state` (nz, nz): of the rates with respect to the states.
+    - `force` (nv, nz): of the residual forces with respect to the states.
+    """
+
+    by_speed: Float[np.ndarray, "nz nv"]
+    by_place: Float[np.ndarray, "nz nv"]
+    by_state: Float[np.ndarray, "nz nz"]
+    force: Float[np.ndarray, "nv nz"]
+
+
+def state_tangent(
+    e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
+) -> tuple[StateTangent, StateTangent, Float[np.ndarray, "nz"]]:
+    """The derivatives at the states `e.states`, bounds of their errors, and the scale of each state.
+
+    Cost: twelve residuals for each velocity of a body on which an element with states acts, and for each state.
+    """
+    flat, nv, nz = e.flat, len(w), len(e.states)
+    rate, kept, moved = rate_at(flat, w, wdot), e.states.copy(), np.empty_like(q)
+
+    def seen(x: np.ndarray, change: np.ndarray, states: np.ndarray) -> np.ndarray:
+        displace(flat, q, x, moved)
+        e.states[:] = states
+        out = e.residual(functions, moved, w + change, wdot, multipliers)[0]
+        return np.concatenate([e.workspace.state_rates, out])
+
+    none = np.zeros(nv)
+    tables = {key: (np.zeros((nz, nv)), np.zeros((nz, nv))) for key in ("speed", "place")}
+    for column in _touched(e):
+        unit = np.zeros(nv)
+        unit[column] = 1.0 / flat.weight[column]
+        for key, size in (("place", 1.0), ("speed", rate)):
+
+            def at(h: float, u: np.ndarray = unit * size, moves: bool = key == "place") -> np.ndarray:
+                return seen(h * u, none, kept) if moves else seen(none, h * u, kept)
+
+            value, error = _difference(at)
+            tables[key][0][:, column], tables[key][1][:, column] = (
+                x[:nz] / (size * unit[column]) for x in (value, error)
+            )
+    seen(none, none, kept)
+    rates, columns = np.abs(e.workspace.state_rates), 1.0 / flat.weight
+    by_speed, by_place = (np.abs(tables[key][0] * columns).max(axis=1, initial=0.0) for key in ("speed", "place"))
+    scale = np.max([np.abs(kept), rates / rate, by_place / rate, by_speed], axis=0)
+    scale[scale == 0] = scale.max(initial=0.0) or 1.0
+    by_state, force = (np.zeros((nz, nz)), np.zeros((nz, nz))), (np.zeros((nv, nz)), np.zeros((nv, nz)))
+    for k in range(nz):
+        unit = np.zeros(nz)
+        unit[k] = scale[k]
+        found = _difference(lambda h, u=unit: seen(none, none, kept + h * u))  # type: ignore[misc]
+        for place, value in enumerate(found):
+            by_state[place][:, k], force[place][:, k] = value[:nz] / scale[k], value[nz:] / scale[k]
+    seen(none, none, kept)
+    best, bound = (StateTangent(tables["speed"][i], tables["place"][i], by_state[i], force[i]) for i in (0, 1))
+    return best, bound, scale
+
+
+def _difference(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The derivative of `at` at zero, and a bound of its error: the difference from coarser steps, and rounding."""
+    central, floor = [], np.zeros(0)
+    for h in (MEASURED, 2 * MEASURED, 4 * MEASURED):
+        ahead, behind = at(h), at(-h)
+        central.append((ahead - behind) / (2 * h))
+        floor = ROUNDING * (np.abs(ahead) + np.abs(behind)) / MEASURED if h == MEASURED else floor
+    value, coarse = (4 * central[0] - central[1]) / 3, (4 * central[1] - central[2]) / 3
+    return value, np.abs(value - coarse) + floor
+
+
+def _touched(e: Equations) -> list[int]:
+    """The velocities of all bodies on which an element with states acts, or which controllers with states measure."""
+    flat, found = e.flat, set()
+    for element, row in enumerate(flat.element_row):
+        if flat.element_state[element + 1] > flat.element_state[element]:
+            found |= {int(b) for b in flat.marker_body[flat.row_markers[row]] if b != GROUND}
+    if any(controller.begin for controller in e.mechanism.controllers):
+        found |= controlled_bodies(e.mechanism)
+    return [k for b in sorted(found) for k in range(flat.v_start[b], flat.v_start[b + 1])]

@@ -1,0 +1,141 @@
+"""Stationary states of force elements, solved together with an equilibrium.
+
+At an equilibrium the rates of all states vanish: `zdot + Zx x + Zz z = 0` for a displacement `x` and a change `z` of
+the states. Where `Zz` has an inverse, the states follow the displacement and change the stiffness. The others are of
+two kinds. Where the rate vanishes at rest whatever the configuration (the deflection of a tyre), it is that of a
+displacement: the change follows `Zv x`, with `Zv` the derivative of the rate by velocities. Where it depends on the
+configuration only (the integral of a controller), it restricts the displacement, and the state is a reaction.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import null_space
+
+from flexmb.equations.evaluation import Equations
+from flexmb.equations.state_tangent import state_tangent
+from flexmb.equations.tangent import DEPENDENT, carrying
+from flexmb.errors import EquilibriumError
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.scales import rate_at
+
+STATIONARY = 1e-8
+"""Largest rate of a stationary state, relative to its scale and the rate of the mechanism."""
+
+
+@dataclass(frozen=True, eq=False)
+class StationaryStates:
+    """Changes `at_once + by_motion x + free r` (nz,) of the states that make them stationary, with reactions `r` (nr,).
+
+    - `by_motion` (nz, nv), `free` (nz, nr); `scale` (nz,): of the states.
+    - `restrict` (nc, nv), `wanted` (nc,): displacements must satisfy `restrict x = wanted`.
+    - `force`, `force_error` (nv, nz): residual forces of units of the states, and bounds of their errors.
+    """
+
+    at_once: np.ndarray
+    by_motion: np.ndarray
+    free: np.ndarray
+    scale: np.ndarray
+    restrict: np.ndarray
+    wanted: np.ndarray
+    force: np.ndarray
+    force_error: np.ndarray
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """What the states add to the stiffness (nv, nv)."""
+        return np.asarray(self.force @ self.by_motion)
+
+    @property
+    def stiffness_error(self) -> np.ndarray:
+        """A bound of the errors of `stiffness` (nv, nv)."""
+        return np.asarray(
+            self.force_error @ np.abs(self.by_motion) + 1e-11 * np.abs(self.force) @ np.abs(self.by_motion)
+        )
+
+    @property
+    def offset(self) -> np.ndarray:
+        """What the states add to the residual forces (nv,)."""
+        return np.asarray(self.force @ self.at_once)
+
+    @property
+    def pushing(self) -> np.ndarray:
+        """Residual forces (nv, nr) of units of the reactions."""
+        return np.asarray(self.force @ self.free)
+
+    def held(self, N: np.ndarray, closing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The combinations (nf, n) of allowed motions `N` (nv, nf) that the states do not restrict, and the
+        displacement (nv,) within `N` that they ask for beside `closing` (nv,)."""
+        if not len(self.restrict):
+            return np.eye(N.shape[1]), np.zeros(len(N))
+        rows = self.restrict @ N
+        return null_space(rows), N @ np.linalg.lstsq(rows, self.wanted - self.restrict @ closing, rcond=DEPENDENT)[0]
+
+    def advance(self, e: Equations, x: np.ndarray, reactions: np.ndarray) -> float:
+        """Change the states of `e` for a displacement `x` (nv,) and `reactions` (nr,); returns the largest change,
+        relative to the scale of the states."""
+        change = self.at_once + self.by_motion @ x + self.free @ reactions
+        e.states += change
+        return float((np.abs(change) / self.scale).max(initial=0.0))
+
+
+def stationary_states(
+    e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray
+) -> StationaryStates:
+    """The stationary states near `e.states` at a configuration `q` (nq,) with constant velocities `w` (nv,)."""
+    nv, nz = len(w), len(e.states)
+    if not nz:
+        none, wide = np.zeros((0, nv)), np.zeros((0, 0))
+        return StationaryStates(np.zeros(0), none, wide, np.zeros(0), none, np.zeros(0), none.T, none.T)
+    still = np.zeros(nv)
+    t, errors, scale = state_tangent(e, functions, q, w, still, multipliers)
+    rate, rates = rate_at(e.flat, w, still), e.workspace.state_rates.copy()
+    over, unit = 1.0 / (scale * rate), 1.0 / e.flat.weight
+    by_state = t.by_state * over[:, None] * scale
+    by_place = (t.by_place + t.by_speed @ carrying(e.flat, w)) * over[:, None] * unit
+    by_speed = t.by_speed / scale[:, None] * unit
+    U, s, _ = np.linalg.svd(by_state)
+    regular = s > DEPENDENT * max(1.0, s.max(initial=0.0))
+    solved, left = U[:, regular].T, U[:, ~regular].T
+    bound = left @ by_place
+    V, s, _ = np.linalg.svd(bound)
+    acts = np.concatenate([s, np.zeros(len(V))])[: len(V)] > DEPENDENT
+    restricting, follows = V[:, acts].T @ left, V[:, ~acts].T @ left
+    matrix = np.vstack([solved @ by_state, follows])
+    back = np.linalg.pinv(matrix, rcond=DEPENDENT)
+    at_once = -back @ np.concatenate([solved @ (rates * over), np.zeros(len(follows))])
+    by_motion = -back @ np.vstack([solved @ by_place, -follows @ by_speed])
+    return StationaryStates(
+        at_once * scale,
+        by_motion * scale[:, None] / unit,
+        null_space(matrix) * scale[:, None] if len(matrix) else np.diag(scale),
+        scale,
+        restricting @ by_place / unit,
+        -restricting @ (rates * over),
+        t.force,
+        errors.force,
+    )
+
+
+def require_stationary(
+    e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray
+) -> None:
+    """Raise `EquilibriumError` when the states `e.states` change at a configuration."""
+    if not len(e.states):
+        return
+    scale = state_tangent(e, functions, q, w, np.zeros(len(w)), multipliers)[2]
+    rates = e.workspace.state_rates / (scale * rate_at(e.flat, w, np.zeros(len(w))))
+    k = int(np.abs(rates).argmax())
+    if not abs(rates[k]) <= STATIONARY:
+        element, state = state_names(e.mechanism)[k]
+        raise EquilibriumError(
+            f"The state {state!r} of {element!r} of {e.mechanism.name!r} has no stationary value near "
+            f"{e.states[k]:.6g}: it changes at {e.workspace.state_rates[k]:.4g} per unit of time. Start nearer to its "
+            "stationary value (initial= of the law), or simulate: a state that grows steadily has none."
+        )
+
+
+def state_names(mechanism: Mechanism) -> list[tuple[str, str]]:
+    """The name of the element and of the state, for all states of force elements and controllers."""
+    frames = [(force.name, state) for force in mechanism.frame_forces for state in force.call.law.states]
+    return frames + [(own.name, state) for own in mechanism.controllers for state in own.state_names]

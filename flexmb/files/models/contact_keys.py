@@ -1,0 +1,139 @@
+"""Contacts in a model file: two shapes at places, the law of the normal force, friction."""
+
+from dataclasses import fields
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from fem.errors import unknown_name
+from flexmb.contact import laws
+from flexmb.contact.shapes import SHAPES, ContactShape
+from flexmb.errors import LawError
+from flexmb.files.models.key_types import Direction, Keys, NotNegative, Positive, Vector, refusal
+
+
+class SurfaceKeys(Keys):
+    """A shape with its dimensions at a place."""
+
+    place: str
+    shape: str
+    at: Vector | None = None
+    axis: Direction | None = None
+    x_axis: Direction | None = None
+    radius: Positive | None = None
+    length: Positive | None = None
+    x: Positive | None = None
+    y: Positive | None = None
+    z: Positive | None = None
+
+    @model_validator(mode="after")
+    def _whole_shape(self) -> Self:
+        if self.shape not in SHAPES:
+            raise refusal(unknown_name("shape", self.shape, SHAPES).rstrip("."))
+        needed = [field.name for field in fields(SHAPES[self.shape])]
+        given = [key for key in ("radius", "length", "x", "y", "z") if getattr(self, key) is not None]
+        if set(given) != set(needed):
+            raise refusal(f"a {self.shape} has the dimensions {needed}; found {given}")
+        return self
+
+    def contact_shape(self) -> ContactShape:
+        """The shape with its dimensions."""
+        kind = SHAPES[self.shape]
+        return kind(*(getattr(self, field.name) for field in fields(kind)))
+
+
+class _LawKeys(Keys):
+    """A law of the normal force: a function of `flexmb.contact` with its arguments."""
+
+    function: ClassVar[Any]
+    kind: str
+
+    @model_validator(mode="after")
+    def _sound_law(self) -> Self:
+        try:
+            self.law()
+        except LawError as error:
+            raise refusal(str(error).rstrip(".")) from None
+        return self
+
+    def law(self) -> laws.NormalLaw:
+        """The law."""
+        return type(self).function(**{key: value for key, value in self.model_dump().items() if key != "kind"})
+
+
+class PowerLawKeys(_LawKeys):
+    """`K d^n` with damping."""
+
+    function = staticmethod(laws.power_law)
+    kind: Literal["power-law"]
+    stiffness: float
+    exponent: float = 1.5
+    restitution: float = 1.0
+    speed: float | None = None
+    factor: str = "gonthier"
+    each_impact: bool = False
+
+
+class ElasticFoundationKeys(_LawKeys):
+    """A sphere on an elastic layer."""
+
+    function = staticmethod(laws.elastic_foundation)
+    kind: Literal["elastic-foundation"]
+    young: float
+    poisson: float
+    thickness: float
+    radius: float
+    other: float = float("inf")
+    restitution: float = 1.0
+    speed: float | None = None
+
+
+class LineContactKeys(_LawKeys):
+    """Two parallel cylinders."""
+
+    function = staticmethod(laws.line_contact)
+    kind: Literal["line-contact"]
+    modulus: float
+    length: float
+    radius_difference: float
+
+
+class MalcaKeys(_LawKeys):
+    """Two parallel cylinders, fitted, in mm, N and MPa."""
+
+    function = staticmethod(laws.malca)
+    kind: Literal["malca"]
+    modulus: float
+    length: float
+    radius_difference: float
+    internal: bool = True
+    restitution: float = 1.0
+    speed: float | None = None
+
+
+class PermanentIndentationKeys(_LawKeys):
+    """Loading and unloading to a permanent indentation."""
+
+    function = staticmethod(laws.permanent_indentation)
+    kind: Literal["permanent-indentation"]
+    stiffness: float
+    restitution: float
+    exponent: float = 1.5
+
+
+ContactLawKeys = Annotated[
+    PowerLawKeys | ElasticFoundationKeys | LineContactKeys | MalcaKeys | PermanentIndentationKeys,
+    Field(discriminator="kind"),
+]
+
+
+class ContactKeys(Keys):
+    """A contact of two shapes."""
+
+    name: str
+    a: SurfaceKeys
+    b: SurfaceKeys
+    law: ContactLawKeys
+    friction: NotNegative = 0.0
+    static_friction: NotNegative | None = None
+    slip_speed: Positive | None = None

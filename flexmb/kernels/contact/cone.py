@@ -1,0 +1,261 @@
+"""Unilateral contact with dry friction: velocities `u = W r + b` and impulses (or forces) `r` within cones.
+
+`W` (n, n) is symmetric and positive semidefinite. The rows are grouped in blocks `first[k] <= i < first[k + 1]`:
+
+    one row             u = 0 where low < r < high, u >= 0 where r = low, u <= 0 where r = high
+    two or three rows   a contact, the normal row first: r_n >= 0, u_n >= 0, r_n u_n = 0 and
+                        |r_t| <= mu r_n where u_t = 0, otherwise r_t = -mu r_n u_t / |u_t|
+
+A bilateral row has the bounds -inf and inf, a unilateral one without friction 0 and inf. The law of friction is that of
+Coulomb itself: slip causes no separation, as it would in the convex relaxation.
+
+With `v = u + (mu |u_t|, 0)` a contact is the projection `r = P(r - rho v)` on the cone `|r_t| <= mu r_n` for any
+`rho > 0` (de Saxce and Feng, "The bipotential method", 1998). The largest entry of `(r - P(r - rho v)) / rho`, a
+velocity, measures how far a solution is from satisfying the conditions (`natural_map`).
+
+Block Gauss-Seidel, with the exact solution of each block, is followed by the semismooth Newton method of Alart and
+Curnier (1991), whose matrix contains `W + eps I`; the residual is that of `W`. Sources: Acary and Brogliato, Numerical
+Methods for Nonsmooth Dynamical Systems (2008), chapter 13; Acary, Bremond, Huber, "On solving contact problems with
+Coulomb friction" (2018).
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.dense import inner, solve_small
+
+ROOTS = 200
+"""Iterations for the slip of one contact; bisection alone needs less."""
+ROUNDING = 1e-15
+"""Relative accuracy of the slip of one contact."""
+NO_RESPONSE = 1e-14
+"""Response of a contact in a tangential direction, relative to that along the normal, which is replaced by this one."""
+WEAK = 1e-12
+"""Response of a block relative to the mean, below which its natural map is scaled by this response."""
+ROUNDS, SWEEPS, NEWTONS, STAGNANT = 20, 20, 30, 12
+"""Rounds of sweeps and Newton iterations, their numbers in a round, and the Newton iterations without improvement after
+which a round ends."""
+FIRST_CHECKS, CHECKS = 3, 4
+"""Sweeps at the beginning after which the residual is evaluated every time, and the interval of evaluations later."""
+PROXIMAL = (1e-6, 1e-10, 1e-4)
+"""`eps` of successive rounds, relative to the mean diagonal entry of `W`."""
+
+
+@njit(cache=True)
+def _stick_or_slip(w, i, size, bn, b1, b2, mu, r):
+    """Solve the contact in rows `i` to `i + size - 1` of the matrix `w`, for the velocities `bn`, `b1`, `b2` without
+    its own impulses, which are written to `r`.
+
+    Slip means `u_t = -a r_t` with `a > 0`. With the normal row eliminated and the tangential response diagonalised,
+    `r_t(a)` is explicit, and `|r_t(a)| - mu r_n(a)` changes sign once on `(0, inf)` if the block neither separates nor
+    sticks: Newton's method within a bracket finds `a`.
+    """
+    r[i] = r[i + 1] = r[i + size - 1] = 0.0
+    if bn >= 0.0:
+        return
+    wn = w[i, i]
+    if mu == 0.0:
+        r[i] = -bn / wn
+        return
+    q1, s1 = b1 - w[i + 1, i] * bn / wn, w[i + 1, i + 1] - w[i + 1, i] * w[i + 1, i] / wn
+    cosine, sine, q2, s2, w1, w2 = 1.0, 0.0, 0.0, 1.0, w[i, i + 1], 0.0
+    if size == 3:
+        p2, s12 = b2 - w[i + 2, i] * bn / wn, w[i + 1, i + 2] - w[i + 1, i] * w[i + 2, i] / wn
+        s22 = w[i + 2, i + 2] - w[i + 2, i] * w[i + 2, i] / wn
+        turn = 0.5 * math.atan2(2.0 * s12, s1 - s22)
+        cosine, sine = math.cos(turn), math.sin(turn)
+        mean, spread = 0.5 * (s1 + s22), math.hypot(0.5 * (s1 - s22), s12)
+        s1, s2 = mean + spread, mean - spread
+        q1, q2 = cosine * q1 + sine * p2, -sine * q1 + cosine * p2
+        w1, w2 = cosine * w[i, i + 1] + sine * w[i, i + 2], -sine * w[i, i + 1] + cosine * w[i, i + 2]
+    s1, s2 = max(s1, NO_RESPONSE * wn), max(s2, NO_RESPONSE * wn)
+    low, high, a = 0.0, -1.0, 0.0
+    x = y = push = 0.0
+    for k in range(ROOTS):
+        x, y = -q1 / (s1 + a), -q2 / (s2 + a)
+        push = -(bn + w1 * x + w2 * y) / wn
+        grip = math.hypot(x, y)
+        excess = grip - mu * push
+        if k == 0 and excess <= 0.0:
+            break
+        if excess > 0.0:
+            low = a
+        else:
+            high = a
+        dx, dy = -x / (s1 + a), -y / (s2 + a)
+        slope = (x * dx + y * dy) / grip + mu * (w1 * dx + w2 * dy) / wn
+        new = a - excess / slope if slope != 0.0 else -1.0
+        if not (new > low and (high < 0.0 or new < high)):
+            new = 0.5 * (low + high) if high > 0.0 else 2.0 * low + s1
+        if abs(new - a) <= ROUNDING * new or abs(excess) <= ROUNDING * grip:
+            break
+        a = new
+    r[i], r[i + 1] = push, cosine * x - sine * y
+    if size == 3:
+        r[i + 2] = sine * x + cosine * y
+
+
+@njit(cache=True)
+def natural_map(first, mu, low, high, rho, u, r, out):
+    """Write `(r - P(r - rho v)) / rho` to `out` (n,), with `rho` (nb,) of each block; returns its largest entry."""
+    worst = 0.0
+    for k in range(len(mu)):
+        i, size, h = first[k], first[k + 1] - first[k], rho[k]
+        if size == 1:
+            out[i] = (r[i] - min(max(r[i] - h * u[i], low[k]), high[k])) / h
+            worst = max(worst, abs(out[i]))
+            continue
+        z = 1.0 if size == 3 else 0.0
+        last = i + size - 1
+        slip = math.hypot(u[i + 1], z * u[last])
+        x1, x2 = r[i + 1] - h * u[i + 1], z * (r[last] - h * u[last])
+        xn, grip = r[i] - h * (u[i] + mu[k] * slip), math.hypot(x1, x2)
+        push, share = xn, 1.0
+        if mu[k] * grip <= -xn:
+            push, share = 0.0, 0.0
+        elif grip > mu[k] * xn:
+            push = (xn + mu[k] * grip) / (1.0 + mu[k] * mu[k])
+            share = mu[k] * push / grip
+        out[i], out[i + 1] = (r[i] - push) / h, (r[i + 1] - share * x1) / h
+        if size == 3:
+            out[last] = (r[last] - share * x2) / h
+        for j in range(i, last + 1):
+            worst = max(worst, abs(out[j]))
+    return worst
+
+
+@njit(cache=True)
+def _sweep(W, b, first, mu, low, high, r):
+    """Solve all blocks, one after the other (Gauss-Seidel)."""
+    n = len(r)
+    for k in range(len(mu)):
+        i, size = first[k], first[k + 1] - first[k]
+        if size == 1:
+            if W[i, i] > 0.0:
+                u = inner(W[i], r, n) + b[i]
+                r[i] = min(max(r[i] - u / W[i, i], low[k]), high[k])
+            continue
+        last = i + size - 1
+        r[i] = r[i + 1] = r[last] = 0.0
+        bn, b1, b2 = inner(W[i], r, n) + b[i], inner(W[i + 1], r, n) + b[i + 1], inner(W[last], r, n) + b[last]
+        _stick_or_slip(W, i, size, bn, b1, b2, mu[k], r)
+
+
+@njit(cache=True)
+def _linearise(W, eps, first, mu, low, high, rho, u, r, J, f):
+    """The function of Alart and Curnier in units of velocity, `f` (n,), and its derivative `J` (n, n) with `W + eps I`
+    in the place of `W`."""
+    n = len(r)
+    for k in range(len(mu)):
+        i, size, h = first[k], first[k + 1] - first[k], rho[k]
+        for j in range(i, i + size):
+            for c in range(n):
+                J[j, c] = W[j, c]
+            J[j, j] += eps
+            f[j] = u[j]
+        x = r[i] - h * u[i]
+        lower, upper = (low[k], high[k]) if size == 1 else (0.0, np.inf)
+        if x < lower or x > upper:
+            f[i] = (r[i] - (lower if x < lower else upper)) / h
+            for c in range(n):
+                J[i, c] = 0.0
+            J[i, i] = 1.0 / h
+        if size == 1:
+            continue
+        z = 1.0 if size == 3 else 0.0
+        last = i + size - 1
+        y1, y2 = r[i + 1] - h * u[i + 1], z * (r[last] - h * u[last])
+        grip, radius = math.hypot(y1, y2), mu[k] * max(x, 0.0)
+        if x > 0.0 and grip <= radius:
+            continue
+        d1, d2 = (y1 / grip, y2 / grip) if grip > 0.0 else (0.0, 0.0)
+        f[i + 1] = (r[i + 1] - radius * d1) / h
+        if size == 3:
+            f[last] = (r[last] - radius * d2) / h
+        share = radius / grip if grip > 0.0 else 0.0
+        g11, g12, g22 = share * (1.0 - d1 * d1), -share * d1 * d2, share * (1.0 - d2 * d2)
+        opens = 1.0 if x > 0.0 else 0.0
+        for c in range(n):
+            normal = opens * mu[k] * (W[i, c] + (eps if c == i else 0.0))
+            t1, t2 = J[i + 1, c], z * J[last, c]
+            J[i + 1, c] = d1 * normal + g11 * t1 + g12 * t2
+            if size == 3:
+                J[last, c] = d2 * normal + g12 * t1 + g22 * t2
+        J[i + 1, i] -= opens * mu[k] * d1 / h
+        J[i + 1, i + 1] += (1.0 - g11) / h
+        if size == 3:
+            J[i + 1, last] -= g12 / h
+            J[last, i] -= opens * mu[k] * d2 / h
+            J[last, i + 1] -= g12 / h
+            J[last, last] += (1.0 - g22) / h
+
+
+@njit(cache=True)
+def _velocities(W, b, r, u):
+    for j in range(len(r)):
+        u[j] = b[j] + inner(W[j], r, len(r))
+
+
+@njit(cache=True)
+def solve_cones(W, b, first, mu, low, high, tolerance, sweeps, r):
+    """Overwrite the impulses `r` (n,), a guess, by a solution; returns the residual, and the numbers of sweeps and of
+    Newton iterations.
+
+    `tolerance`: largest permitted entry of the natural map, a velocity. A residual above it is a failure; `r` is then
+    the best that was found. `sweeps`: sweeps in a round, at most; 0 leaves all to Newton's method, which from `r = 0`
+    finds forces close to those of least norm where `W` is singular.
+    """
+    n, blocks = len(b), len(mu)
+    u, best, f, J, rho = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((n, n)), np.zeros(blocks)
+    mean = 0.0
+    for j in range(n):
+        mean += W[j, j] / n
+    for k in range(blocks):
+        for j in range(first[k], first[k + 1]):
+            rho[k] += W[j, j] / (first[k + 1] - first[k])
+        rho[k] = 1.0 / max(rho[k], WEAK * mean, 1e-300)
+    _velocities(W, b, r, u)
+    residual = natural_map(first, mu, low, high, rho, u, r, f)
+    least, swept, iterated = residual, 0, 0
+    for j in range(n):
+        best[j] = r[j]
+    for k in range(ROUNDS):
+        for s in range(sweeps):
+            if residual <= tolerance:
+                break
+            _sweep(W, b, first, mu, low, high, r)
+            swept += 1
+            if s % CHECKS == CHECKS - 1 or swept <= FIRST_CHECKS:
+                _velocities(W, b, r, u)
+                residual = natural_map(first, mu, low, high, rho, u, r, f)
+        if residual < least:
+            least = residual
+            for j in range(n):
+                best[j] = r[j]
+        idle = 0
+        for _ in range(NEWTONS):
+            if residual <= tolerance:
+                break
+            _velocities(W, b, r, u)
+            _linearise(W, PROXIMAL[k % 3] * mean, first, mu, low, high, rho, u, r, J, f)
+            solve_small(J, f)
+            iterated += 1
+            for j in range(n):
+                r[j] -= f[j]
+            _velocities(W, b, r, u)
+            residual = natural_map(first, mu, low, high, rho, u, r, f)
+            idle += 1
+            if residual < least:
+                least, idle = residual, 0
+                for j in range(n):
+                    best[j] = r[j]
+            if idle > STAGNANT or not np.isfinite(residual):
+                break
+        for j in range(n):
+            r[j] = best[j]
+        residual = least
+        if least <= tolerance:
+            break
+    return least, swept, iterated

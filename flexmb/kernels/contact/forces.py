@@ -1,0 +1,100 @@
+"""Forces of continuous contact: a normal force as a function of the depth and its rate, and friction of the slip.
+
+Source of the law of friction: Brown and McPhee (2016).
+"""
+
+import math
+
+from numba import njit
+
+(
+    SHAPE_A,
+    SHAPE_B,
+    STIFFNESS,
+    EXPONENT,
+    DAMPING,
+    LINE,
+    FRICTION,
+    STATIC,
+    SLIP_SPEED,
+    DEEPEST,
+) = (0, 4, 8, 9, 10, 11, 12, 13, 14, 15)
+"""Entries of the parameters of a contact: the code and the dimensions of both shapes, the normal law, friction, and the
+depth beyond which the law has lost its meaning."""
+TURNS, SETTLED = 50, 1e-14
+"""Newton iterations for a line contact, and their relative accuracy."""
+
+
+@njit(cache=True)
+def elastic_force(depth, p):
+    """Force and energy of the elastic law at a depth > 0: `K depth^n`, or a line contact of cylinders."""
+    if p[LINE] > 0.0:
+        return _line_force(depth, p[STIFFNESS], p[LINE])
+    force = p[STIFFNESS] * depth ** p[EXPONENT]
+    return force, force * depth / (p[EXPONENT] + 1.0)
+
+
+@njit(cache=True)
+def _line_force(depth, stiffness, radius):
+    """The force `f` and the energy of `depth = f / k (log(4 k R / f) - 1)`, with the stiffness `k = pi E* L` and the
+    difference of radii `R` (Johnson). The law holds while the depth increases with the force."""
+    largest = 4.0 * stiffness * radius * math.exp(-2.0)
+    if depth >= largest / stiffness:
+        raise ValueError("the depth is beyond the range of the line contact of two cylinders")
+    f = stiffness * depth
+    low, high = 0.0, largest
+    for _ in range(TURNS):
+        logarithm = math.log(4.0 * stiffness * radius / f)
+        left = f / stiffness * (logarithm - 1.0) - depth
+        if left > 0.0:
+            high = f
+        else:
+            low = f
+        slope = (logarithm - 2.0) / stiffness
+        new = f - left / slope if slope > 0.0 else 0.5 * (low + high)
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        if abs(new - f) <= SETTLED * f:
+            f = new
+            break
+        f = new
+    logarithm = math.log(4.0 * stiffness * radius / f)
+    return f, f * depth - 0.5 * f * f / stiffness * (logarithm - 0.5)
+
+
+@njit(cache=True)
+def friction_ratio(slip, p):
+    """Friction over normal force and slip speed (Brown and McPhee): smooth, the static coefficient at the slip
+    speed `v` of the parameters, the dynamic one far above it."""
+    if p[STATIC] == 0.0:
+        return 0.0
+    x = slip / p[SLIP_SPEED]
+    steep = math.tanh(4.0 * x) / x if x > 1e-8 else 4.0
+    peak = 0.25 * x * x + 0.75
+    return (p[FRICTION] * steep + (p[STATIC] - p[FRICTION]) / (peak * peak)) / p[SLIP_SPEED]
+
+
+@njit(cache=True)
+def point_motion(point, d, v, omega):
+    """The velocity of `b` relative to `a` at a contact point: its rate of approach and slip velocity (3)."""
+    x, y, z = point[0] - d[0], point[1] - d[1], point[2] - d[2]
+    vx = v[0] + omega[1] * z - omega[2] * y
+    vy = v[1] + omega[2] * x - omega[0] * z
+    vz = v[2] + omega[0] * y - omega[1] * x
+    away = vx * point[3] + vy * point[4] + vz * point[5]
+    return -away, vx - away * point[3], vy - away * point[4], vz - away * point[5]
+
+
+@njit(cache=True)
+def push(point, d, v, omega, normal, p, wrench):
+    """Add the normal force `normal` at a contact point, with its friction, to the wrench (6,) on `b`."""
+    _, sx, sy, sz = point_motion(point, d, v, omega)
+    grip = normal * friction_ratio(math.sqrt(sx * sx + sy * sy + sz * sz), p)
+    fx, fy, fz = normal * point[3] - grip * sx, normal * point[4] - grip * sy, normal * point[5] - grip * sz
+    x, y, z = point[0] - d[0], point[1] - d[1], point[2] - d[2]
+    wrench[0] += fx
+    wrench[1] += fy
+    wrench[2] += fz
+    wrench[3] += y * fz - z * fy
+    wrench[4] += z * fx - x * fz
+    wrench[5] += x * fy - y * fx

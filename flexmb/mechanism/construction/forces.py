@@ -1,0 +1,328 @@
+"""Force elements and loads of a mechanism under construction."""
+
+import warnings
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem.renamed import renamed
+from flexmb.errors import MechanismError, PreloadWarning
+from flexmb.kernels.base.data import ANGLE, DISTANCE, GROUND, SPIN, TILT, TRANSLATION
+from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, vector
+from flexmb.mechanism.construction.bodies import COINCIDENT
+from flexmb.mechanism.construction.relations import WithRelations
+from flexmb.mechanism.force_law import ForceLaw
+from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
+from flexmb.mechanism.joints import JOINTS
+from flexmb.mechanism.mechanism import FrameForce, JointFriction, Load, Row
+from flexmb.mechanism.time_functions import TimeFunction
+from flexmb.spatial.lie import frame_with_axis
+
+Effort = Callable[[float, float, float], float]
+"""`effort(t, x, xdot)`."""
+
+
+class WithForces(WithRelations):
+    """Springs, bushings, laws between frames, motors, friction and loads."""
+
+    def spring_damper(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        length: float | None = None,
+        law: Effort | None = None,
+    ) -> None:
+        """Add a spring and damper along the line between two places.
+
+        - `length`: free length (default: the initial distance).
+        - `law(t, stretch, rate)`: an additional force, positive if it pushes the ends apart: `flexmb.expression`,
+          `flexmb.table`, a law of `flexmb.forces`, or a function, in Python or compiled with `numba.njit` (see
+          `flexmb.mechanism.force_law.ForceLaw`). The stretch is the distance minus `length`.
+
+        Raises `MechanismError` when an end is not a place, the ends coincide, or a constant is negative.
+        """
+        if not (isinstance(a, Attachment) and isinstance(b, Attachment)):
+            raise MechanismError(f"Spring {name!r} needs two places, such as body['interface'] or body.at(point).")
+        distance = float(np.linalg.norm(self._world(b) - self._world(a)))
+        if not distance > 0:
+            raise MechanismError(
+                f"Spring {name!r}: its ends coincide at {self._world(a)}, so that its direction is undefined. Use a "
+                "bushing."
+            )
+        pair = self._pair(name, a, b, None, np.eye(3))
+        self._forces[name] = [
+            Row(
+                DISTANCE,
+                pair,
+                stiffness=non_negative(stiffness, name),
+                damping=non_negative(damping, name),
+                offset=distance if length is None else float(length),
+                law=-1 if law is None else self._law(name, law),
+            )
+        ]
+
+    def bushing(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike = (0.0,) * 6,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike | None = None,
+        free: ArrayLike | Literal["drawn"] | None = None,
+    ) -> None:
+        """Add six springs and dampers: translations x, y, z and rotations x, y, z in the frame of `a` (z along `axis`).
+
+        `free` (3,): the translation of `b` relative to `a`, in the frame of `a`, at which the springs are relaxed;
+        "drawn" is that of the initial configuration. By default they are relaxed where the places coincide; a gap
+        between them then preloads the bushing, with a `PreloadWarning`.
+
+        `stiffness` (6,) and `damping` (6,) are in this order. Rotation z is the twist of `b` about its own z axis, a
+        continuous angle. Rotations x and y are the components, in the axes of `a`, of the tilt: the shortest rotation
+        that takes the z axis of `a` to that of `b`. Twist and tilt are independent of each other at any size; for small
+        rotations the three are the rotations about x, y and z. The z axes must not come within 0.1 rad of opposite
+        directions.
+
+        Raises `MechanismError` when a constant is negative.
+        """
+        k = [non_negative(s, name) for s in vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
+        c = [non_negative(s, name) for s in vector(damping, f"Bushing {name!r}, damping", 6)]
+        frame = frame_with_axis(vector(axis, f"Bushing {name!r}, axis"))
+        pair = self._pair(name, a, b, at, frame)
+        offsets = [*self._relaxed(name, pair, frame, k[:3], free), 0.0, 0.0, 0.0]
+        self._forces[name] = [
+            Row(kind, pair, (i % 3, 0), stiffness=k[i], damping=c[i], offset=offsets[i])
+            for i, kind in enumerate((TRANSLATION, TRANSLATION, TRANSLATION, TILT, TILT, ANGLE))
+        ]
+
+    def _relaxed(
+        self, name: str, pair: tuple[int, int], frame: np.ndarray, stiffness: list[float], free: ArrayLike | str | None
+    ) -> list[float]:
+        """The translation (3) at which a bushing is relaxed; warns of a gap that preloads it."""
+        a, b = (self._world(Attachment(m.body, m.point)) for m in (self._markers[k] for k in pair))
+        gap = frame.T @ (b - a)
+        if isinstance(free, str):
+            if free != "drawn":
+                raise MechanismError(f'Bushing {name!r}: free is a translation (3,) or "drawn"; found {free!r}.')
+            return list(gap)
+        if free is not None:
+            return list(vector(free, f"Bushing {name!r}, free"))
+        force = float(np.linalg.norm(np.array(stiffness) * gap))
+        if force > 0 and np.linalg.norm(gap) > COINCIDENT * (np.linalg.norm(a) + np.linalg.norm(b)):
+            warnings.warn(
+                f"Bushing {name!r} of {self.name!r} is preloaded: its places are drawn with a gap of {gap} in its "
+                f"axes, which its springs close with a force of {force:.4g}. If it is relaxed as drawn, write "
+                'free="drawn"; if the preload is meant, free=(0, 0, 0).',
+                PreloadWarning,
+                stacklevel=3,
+            )
+        return [0.0, 0.0, 0.0]
+
+    def force(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        law: BoundLaw | FrameLaw,
+        *,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike | None = None,
+    ) -> None:
+        """Add a force element between two frames: a force and a moment from their relative motion, time and own states.
+
+        `law` is a law of `flexmb.forces` or of the decorator `flexmb.law`, with values of its parameters:
+        `law=strut(stiffness=1e5)`. The frames are at the two places, with z along `axis`, a world direction in the
+        initial configuration; the law sees `b` from `a` (`flexmb.Relative`), in axes of `a`.
+
+        Raises `LawError` when parameters have no values, and `MechanismError` as all methods.
+        """
+        if isinstance(law, FrameLaw):
+            law = law()
+        if not isinstance(law, BoundLaw):
+            raise MechanismError(
+                f"Force {name!r}: law is a law of flexmb.forces or of the decorator flexmb.law; found "
+                f"{type(law).__name__}."
+            )
+        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Force {name!r}, axis")))
+        self._frame_force(name, pair, law)
+
+    def _frame_force(self, name: str, pair: tuple[int, int], law: BoundLaw) -> None:
+        self._forces[name] = [Row(kind, pair, (i, 0)) for kind in (TRANSLATION, SPIN) for i in range(3)]
+        self._frame_forces.append(FrameForce(name, FrameLawCall(law.law, name), law.parameters, law.initial))
+
+    @renamed(along="dof")
+    def joint_spring(
+        self,
+        name: str,
+        joint: str,
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        free: float = 0.0,
+        law: Effort | None = None,
+        dof: str | None = None,
+    ) -> None:
+        """Add a spring and damper in the free motion of a joint, for instance a torsion spring in a hinge.
+
+        - `free`: the coordinate at which the spring is relaxed. `dof` is as in `drive`.
+        - `law(t, x, xdot)`: an additional effort on the second body, a function of the coordinate `x` beyond `free` and
+          of its rate, as in `spring_damper`.
+        """
+        self._joint_force(name, joint, dof, stiffness, damping, free, law)
+
+    @renamed(along="dof", drag="damping")
+    def motor(
+        self,
+        name: str,
+        joint: str,
+        effort: TimeFunction | float | Effort,
+        *,
+        damping: float = 0.0,
+        dof: str | None = None,
+    ) -> None:
+        """Add a torque about (or a force along) the axis of a joint: `effort - damping * speed`, between its two
+        bodies.
+
+        `effort` is a number, a function of time, or a function `effort(t, x, xdot)` of time, joint coordinate (angles
+        are continuous) and its rate, such as a controller or a nonlinear spring: `flexmb.expression`, `flexmb.table`, a
+        law of `flexmb.forces`, or a function, in Python or compiled with `numba.njit` (see
+        `flexmb.mechanism.force_law.ForceLaw`). It must be smooth on the scale of a step. `dof` is as in `drive`.
+        """
+        self._joint_force(name, joint, dof, 0.0, damping, 0.0, effort)
+
+    def _joint_force(
+        self,
+        name: str,
+        joint: str,
+        dof: str | None,
+        stiffness: float,
+        damping: float,
+        free: float,
+        effort: TimeFunction | float | Effort | None,
+    ) -> None:
+        _, pair, dof = self._free_axis(joint, dof)
+        self._require_free(name)
+        function, law = -1, -1
+        if effort is None or isinstance(effort, TimeFunction | float | int):
+            function = self._function(effort, f"effort of {name!r}")
+        else:
+            law = self._law(name, effort)
+        kind, axis = (ANGLE, 0) if dof == "rotation" else (TRANSLATION, 2)
+        self._forces[name] = [
+            Row(
+                kind,
+                pair,
+                (axis, 0),
+                function,
+                non_negative(stiffness, name),
+                non_negative(damping, name),
+                number(free, f"{name!r}: free, the coordinate at which it is relaxed,"),
+                law,
+            )
+        ]
+
+    def _law(self, name: str, effort: Effort) -> int:
+        if not callable(effort):
+            raise MechanismError(
+                f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found "
+                f"{type(effort).__name__}."
+            )
+        self._laws.append(ForceLaw(effort, name))
+        return len(self._laws) - 1
+
+    def friction(
+        self,
+        name: str,
+        joint: str,
+        coefficient: float,
+        *,
+        radius: float | None = None,
+        axial_radius: float = 0.0,
+        span: float | None = None,
+        preload: float = 0.0,
+        static: float | None = None,
+    ) -> None:
+        """Add dry friction (Coulomb) to a joint with one free motion: a revolute or a prismatic joint.
+
+        A joint that slides resists with a moment `coefficient (radius |F_r| + axial_radius |F_a|) + preload`, from the
+        force of the joint across (r) and along (a) its axis; a prismatic joint with a force `coefficient |F_r| +
+        preload`. A joint that sticks transmits up to that effort times `static / coefficient`. Both are exact: nothing
+        is regularised, and the instants of sticking and sliding are located.
+
+        - `radius`, `axial_radius`: of the journal and of the mean circle of the thrust face (lengths; revolute joints).
+        - `span`: distance of two bearings along the axis that share the radial force and transmit the moment across the
+          axis; the sum of the magnitudes of their forces takes the place of `|F_r|`. By default these moments cause no
+          friction.
+        - `preload`: effort that does not depend on the reaction, for instance of a seal.
+        - `static`: coefficient of sticking joints (default: `coefficient`).
+
+        Impacts do not transmit impulses of friction. Raises `MechanismError` when the joint has not exactly one free
+        motion, about or along its axis, a value is negative or unknown for this joint, or `static` is below
+        `coefficient`.
+        """
+        kind, pair, dof = self._free_axis(joint, None)
+        self._require_free(name)
+        if len(JOINTS[kind].free_axes) != 1:
+            raise MechanismError(
+                f"Friction {name!r}: joint {joint!r} ({kind}) has several free motions, in which the direction of "
+                "sliding is not that of an axis. Give friction to a revolute or a prismatic joint."
+            )
+        if other := [f.name for f in self._frictions if f.joint == joint]:
+            raise MechanismError(
+                f"Friction {name!r}: joint {joint!r} has the friction {other[0]!r} already; the efforts of two that "
+                "stick are not determined. Add the second to the first, as preload= or a larger coefficient."
+            )
+        turning = dof == "rotation"
+        if turning == (radius is None) or (axial_radius and not turning):
+            raise MechanismError(
+                f"Friction {name!r} of {joint!r} ({kind}): a revolute joint needs the radius of its journal, a "
+                f"prismatic joint has none; found radius={radius}, axial_radius={axial_radius}."
+            )
+        mu = non_negative(coefficient, name)
+        arm = non_negative(radius, name) if radius is not None else 1.0
+        stick = mu if static is None else non_negative(static, name)
+        if stick < mu or (mu == 0 and stick > 0):
+            raise MechanismError(
+                f"Friction {name!r}: static={stick} must be at least the coefficient of sliding, {mu}, which is "
+                "positive if there is a static one."
+            )
+        if span is not None and not number(span, f"Friction {name!r}: span") > 0:
+            raise MechanismError(f"Friction {name!r}: span must be positive; found {span}.")
+        factors = (mu * arm, mu * non_negative(axial_radius, name), 1 / span if span else 0.0)
+        row = Row(ANGLE, pair) if turning else Row(TRANSLATION, pair, (2, 0))
+        self._forces[name] = [row]
+        self._frictions.append(
+            JointFriction(name, joint, dof, (*factors, non_negative(preload, name)), stick / mu if mu else 1.0)
+        )
+
+    @renamed(follows="follower")
+    def load(
+        self,
+        name: str,
+        place: Attachment,
+        *,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        moment: ArrayLike = (0.0, 0.0, 0.0),
+        factor: TimeFunction | None = None,
+        follower: bool = False,
+    ) -> None:
+        """Add a force (3,) and a moment (3,) at a place, multiplied by `factor(t)` (default: one).
+
+        They are given in world axes; with `follower=True` they rotate with the body.
+
+        Raises `MechanismError` when the place is not on a body, or the name is taken.
+        """
+        if not isinstance(place, Attachment) or place.body == GROUND:
+            raise MechanismError(f"Load {name!r} needs a place on a body, such as body['interface'] or body.at(point).")
+        self._require_free(name)
+        function = self._function(factor, f"factor of {name!r}")
+        wrench = np.concatenate([vector(force, f"Load {name!r}, force"), vector(moment, f"Load {name!r}, moment")])
+        self._loads[name] = Load(name, self._marker(name, place, np.eye(3)), wrench, follower, function)

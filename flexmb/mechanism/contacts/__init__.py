@@ -1,0 +1,1 @@
+"""Contacts between shapes on bodies as force elements between two frames."""

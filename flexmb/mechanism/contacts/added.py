@@ -1,0 +1,63 @@
+"""Contacts of a mechanism under construction: the law and the axes of both shapes as drawn."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexmb.contact.laws import NormalLaw
+from flexmb.contact.shapes import Surface
+from flexmb.errors import MechanismError
+from flexmb.kernels.base.data import GROUND
+from flexmb.mechanism.attachments import Attachment, vector
+from flexmb.mechanism.contacts.element import bound_contact, require_apart
+from flexmb.mechanism.frame_law import BoundLaw
+from flexmb.spatial.lie import frame_with_axis
+
+
+def drawn_contact(
+    name: str,
+    surfaces: tuple[Surface, Surface],
+    normal: NormalLaw,
+    friction: tuple[float, float | None, float | None],
+    frames: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> tuple[BoundLaw, tuple[np.ndarray, np.ndarray]]:
+    """The law of a contact and the world axes (3, 3) of both shapes, for `frames` of bodies as drawn (position,
+    attitude); `friction` holds the coefficients and the slip speed. Raises as `System.contact`."""
+    for surface in surfaces:
+        if not isinstance(surface, Surface):
+            raise MechanismError(
+                f"Contact {name!r}: expected a shape at a place, such as flexmb.contact.Sphere(0.1).on(body.at((0, 0, "
+                f"0))); found {type(surface).__name__} {surface!r}."
+            )
+        if not isinstance(surface.place, Attachment):
+            raise MechanismError(
+                f"Contact {name!r}: the {surface.shape.title} needs a place, such as body.at((0, 0, 0)) or "
+                f"body['interface']; found {type(surface.place).__name__} {surface.place!r}."
+            )
+    law = bound_contact(name, (surfaces[0].shape, surfaces[1].shape), normal, *friction)
+    (a, A), (b, B) = (_drawn(name, surface, frames) for surface in surfaces)
+    if surfaces[0].place.body != surfaces[1].place.body:
+        require_apart(name, law.parameters, A.T @ (b - a), A.T @ B)
+    return law, (A, B)
+
+
+def _drawn(
+    name: str, surface: Surface, frames: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The position (3,) and the axes (3, 3) of a shape in the world as drawn."""
+    place = surface.place
+    position, own = (np.zeros(3), np.eye(3)) if place.body == GROUND else frames[place.body]
+    there = position + own @ place.point
+    if surface.axis is None and surface.x_axis is None:
+        return there, own
+    axis, x = (
+        None if given is None else vector(given, f"Contact {name!r}, {what} of the {surface.shape.title}")
+        for given, what in ((surface.axis, "axis"), (surface.x_axis, "x_axis"))
+    )
+    z = own[:, 2] if axis is None else axis
+    if not np.linalg.norm(z) > 0 or (x is not None and not np.linalg.norm(np.cross(z, x)) > 0):
+        raise MechanismError(
+            f"Contact {name!r}: the axis of the {surface.shape.title} needs a direction, and x_axis another one; found "
+            f"{surface.axis!r} and {surface.x_axis!r}."
+        )
+    return there, frame_with_axis(z, x)

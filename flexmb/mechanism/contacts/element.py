@@ -1,0 +1,211 @@
+"""The force elements of continuous contacts: laws between two frames that see the shapes at both of them.
+
+All contacts share three laws, whose parameters hold the shapes and the numbers of the normal law and of friction: one
+without states, one that remembers the speed of approach of each impact, one that remembers the deepest indentation.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.contact.laws import NormalLaw
+from flexmb.contact.shapes import ContactShape, require_pair, shape_of_code
+from flexmb.errors import MechanismError
+from flexmb.kernels.calls import shape_points
+from flexmb.kernels.contact import forces, shapes
+from flexmb.kernels.contact.forces import DAMPING, DEEPEST, EXPONENT, SHAPE_A, SHAPE_B, STIFFNESS
+from flexmb.kernels.contact.shapes import MOST
+from flexmb.mechanism.attachments import non_negative
+from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, law
+from flexmb.mechanism.mechanism import FrameForce
+
+PARAMETERS = (
+    *("shape a", "a 1", "a 2", "a 3", "shape b", "b 1", "b 2", "b 3"),
+    *("stiffness", "exponent", "damping", "line", "friction", "static", "slip speed", "deepest"),
+)
+LEAST_SPEED = 16
+"""Further parameter of a contact that remembers the speed of approach: the least speed."""
+RESTITUTION = 16
+"""Further parameter of a contact with permanent indentation."""
+DEEP = 1.0
+"""Depth relative to the smaller size of two shapes at which their law has lost its meaning."""
+DRAWN_DEEP = 0.1
+"""Depth relative to the smaller size of two shapes that a drawing may have."""
+
+
+@numba.njit(cache=True)
+def seen_points(relative: Any, p: Any, points: Any) -> int:
+    """The contact points of the shapes of the parameters `p`."""
+    a, b = SHAPE_A, SHAPE_B
+    count = shapes.shape_points(
+        int(p[a]), p[a + 1], p[a + 2], p[a + 3], int(p[b]), p[b + 1], p[b + 2], p[b + 3], relative.d, relative.S, points
+    )
+    for k in range(count):
+        if points[k, 6] > p[DEEPEST]:
+            raise ValueError("the bodies overlap by more than their size: take smaller steps or a stiffer contact")
+    return count
+
+
+@law(parameters=PARAMETERS)
+@numba.njit
+def contact(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
+    """Elastic and damped contact with friction; the depth of every point has its own force."""
+    points = np.empty((MOST, 8))
+    energy = 0.0
+    for k in range(seen_points(relative, parameters, points)):
+        point = points[k]
+        if point[6] > 0.0:
+            force, stored = forces.elastic_force(point[6], parameters)
+            approach, _, _, _ = forces.point_motion(point, relative.d, relative.v, relative.omega)
+            normal = force * max(1.0 + parameters[DAMPING] * approach, 0.0)
+            energy += point[7] * stored
+            forces.push(point, relative.d, relative.v, relative.omega, point[7] * normal, parameters, wrench)
+    return energy
+
+
+@law(states=("approach",), parameters=(*PARAMETERS, "least speed"), updates=True)
+@numba.njit
+def contact_of_each_impact(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, new: Any) -> Any:
+    """As `contact`, at one point, with the damping of the speed of approach at the beginning of each impact."""
+    points = np.empty((MOST, 8))
+    if seen_points(relative, parameters, points) == 0:
+        return 0.0
+    point = points[0]
+    approach, _, _, _ = forces.point_motion(point, relative.d, relative.v, relative.omega)
+    if point[6] <= 0.0:
+        new[0] = max(approach, 0.0)
+        return 0.0
+    new[0] = states[0] if states[0] > 0.0 else max(approach, 0.0)  # the latter where a motion begins in contact
+    force, energy = forces.elastic_force(point[6], parameters)
+    speed = max(new[0], parameters[LEAST_SPEED])
+    normal = force * max(1.0 + parameters[DAMPING] * approach / speed, 0.0)
+    forces.push(point, relative.d, relative.v, relative.omega, normal, parameters, wrench)
+    return energy
+
+
+@law(states=("deepest",), parameters=(*PARAMETERS, "restitution"), updates=True)
+@numba.njit
+def contact_with_indentation(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, new: Any) -> Any:
+    """Loading along `K d^n`, unloading to a permanent indentation, at one point."""
+    points = np.empty((MOST, 8))
+    new[0] = states[0]
+    if seen_points(relative, parameters, points) == 0:
+        return 0.0
+    point, n = points[0], parameters[EXPONENT]
+    deepest = max(states[0], point[6])
+    new[0] = deepest
+    share = parameters[RESTITUTION] * parameters[RESTITUTION]
+    left = point[6] - deepest * (1.0 - share)
+    if deepest <= 0.0 or left <= 0.0:
+        return 0.0
+    normal = parameters[STIFFNESS] * deepest**n * (left / (share * deepest)) ** n
+    forces.push(point, relative.d, relative.v, relative.omega, normal, parameters, wrench)
+    return normal * left / (n + 1.0)
+
+
+CONTACT_LAWS: Mapping[str, FrameLaw] = MappingProxyType(
+    {
+        "contact": contact,
+        "contact-of-each-impact": contact_of_each_impact,
+        "contact-with-indentation": contact_with_indentation,
+    }
+)
+"""The laws of contacts by their names in result files."""
+
+
+def is_contact(force: FrameForce) -> bool:
+    """Whether an element between two frames is a contact."""
+    return any(force.call.law is known for known in CONTACT_LAWS.values())
+
+
+def bound_contact(
+    name: str,
+    pair: tuple[ContactShape, ContactShape],
+    normal: NormalLaw,
+    friction: float,
+    static: float | None,
+    slip_speed: float | None,
+) -> BoundLaw:
+    """The law of a contact. Raises `MechanismError` when the shapes or the coefficients cannot be."""
+    require_pair(*pair, name)
+    if not isinstance(normal, NormalLaw):
+        raise MechanismError(
+            f"Contact {name!r}: law is one of flexmb.contact, such as power_law(stiffness); found "
+            f"{type(normal).__name__} {normal!r}. Rigid contact is not available; take a stiff law."
+        )
+    titles = {shape.title for shape in pair}
+    if normal.line and titles != {"bore", "cylinder"}:
+        raise MechanismError(
+            f"Contact {name!r}: a line contact is that of a cylinder in a bore; found {' and '.join(titles)}."
+        )
+    memory = "permanent indentation" if normal.restitution is not None else "each_impact" if normal.each_impact else ""
+    several = titles in ({"plane", "box"}, {"plane", "cylinder"}, {"plane", "capsule"}, {"bore", "cylinder"})
+    if memory and several:
+        raise MechanismError(
+            f"Contact {name!r} of {pair[0].title} and {pair[1].title} has several points, and {memory} has the "
+            "memory of one. Give a law without memory, power_law(..., speed=...), or compose the shape of spheres."
+        )
+    mu, stick = _coefficients(name, friction, static, slip_speed)
+    a, b = ((float(shape.code), *shape.dimensions) for shape in pair)
+    deepest = DEEP * min(shape.size for shape in pair)
+    numbers = (normal.stiffness, normal.exponent, normal.damping, normal.line, mu, stick, slip_speed or 1.0, deepest)
+    values = tuple(float(x) for x in (*a, *b, *numbers))
+    if normal.each_impact:
+        return BoundLaw(contact_of_each_impact, (*values, normal.speed), (0.0,))
+    if normal.restitution is not None:
+        return BoundLaw(contact_with_indentation, (*values, normal.restitution), (0.0,))
+    return BoundLaw(contact, values, ())
+
+
+def _coefficients(name: str, friction: float, static: float | None, slip_speed: float | None) -> tuple[float, float]:
+    mu = non_negative(friction, f"friction of the contact {name}")
+    stick = mu if static is None else non_negative(static, f"static friction of the contact {name}")
+    if stick < mu:
+        raise MechanismError(
+            f"Contact {name!r}: static_friction={stick} must be at least the coefficient of sliding, {mu}."
+        )
+    if stick > 0.0 and not (slip_speed is not None and 0.0 < slip_speed < np.inf):
+        raise MechanismError(
+            f"Contact {name!r}: friction of a continuous contact needs slip_speed, the speed at which it reaches the "
+            f"static coefficient and below which it creeps (for instance a hundredth of the speeds of interest); found "
+            f"{slip_speed!r}."
+        )
+    return mu, stick
+
+
+class ContactShapes(NamedTuple):
+    """The shapes of a contact in the order of its places."""
+
+    a: ContactShape
+    b: ContactShape
+
+
+def contact_shapes(parameters: tuple[float, ...]) -> ContactShapes:
+    """The shapes in the parameters of a contact."""
+    return ContactShapes(*(shape_of_code(parameters[k], parameters[k + 1 : k + 4]) for k in (SHAPE_A, SHAPE_B)))
+
+
+def points_of(parameters: tuple[float, ...], d: np.ndarray, S: np.ndarray) -> Float[np.ndarray, "n 8"]:
+    """The contact points of a contact for the position `d` (3,) and the rotation `S` (3, 3) of `b`; see
+    flexmb/kernels/contact/shapes.py for their columns."""
+    points, p = np.empty((MOST, 8)), [float(x) for x in parameters]
+    a, b = (int(p[SHAPE_A]), *p[SHAPE_A + 1 : SHAPE_A + 4]), (int(p[SHAPE_B]), *p[SHAPE_B + 1 : SHAPE_B + 4])
+    count = shape_points(*a, *b, np.ascontiguousarray(d), np.ascontiguousarray(S), points)
+    return points[:count]
+
+
+def require_apart(name: str, parameters: tuple[float, ...], d: np.ndarray, S: np.ndarray) -> None:
+    """Raises `MechanismError` when the bodies of a contact are drawn inside each other."""
+    found = points_of(parameters, d, S)
+    depth, size = float(found[:, 6].max(initial=-np.inf)), parameters[DEEPEST] / DEEP
+    if depth > DRAWN_DEEP * size:
+        a, b = contact_shapes(parameters)
+        raise MechanismError(
+            f"Contact {name!r}: the {a.title} and the {b.title} are drawn inside each other, {depth:.6g} deep (length; "
+            f"at most {DRAWN_DEEP * size:.6g}, a tenth of the smaller one). Move them apart, or turn the axis of a "
+            "plane, which points away from its body."
+        )

@@ -1,0 +1,1 @@
+"""Controllers: laws with states that compute commands from measured signals."""

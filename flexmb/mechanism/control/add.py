@@ -1,0 +1,186 @@
+"""The controllers of a `System`: their connections, and the order in which they are evaluated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fem.errors import unknown_name
+from flexmb.errors import ControllerError
+from flexmb.kernels.base.data import ANGLE, TRANSLATION
+from flexmb.kernels.equations.controllers import COMMAND
+from flexmb.mechanism.control.controller import Controller
+from flexmb.mechanism.control.law import BoundController, ControlCall, ControlLaw
+from flexmb.mechanism.control.signals import Source, one_row, place_of, signal_of
+from flexmb.mechanism.joints import joint_dof
+from flexmb.mechanism.mechanism import Load, Row
+
+if TYPE_CHECKING:
+    from flexmb.mechanism.construction.forces import WithForces
+
+TARGETS = (
+    'A command acts as "effort:JOINT", "effort:JOINT:DOF", "effort:ELEMENT" (a spring_damper, joint_spring or motor), '
+    '"force:PLACE:AXIS", "moment:PLACE:AXIS" (PLACE "body.interface" or a body, AXIS x, y or z of the world) or '
+    '"load:LOAD" (its factor)'
+)
+
+
+@dataclass(frozen=True)
+class Added:
+    """A controller of a system, and the rows and loads on which its commands act: the name of a force element or load
+    for each command, "" for none."""
+
+    controller: Controller
+    elements: tuple[str, ...]
+    loads: tuple[str, ...]
+
+
+def added(
+    system: "WithForces",
+    others: Mapping[str, "Added"],
+    name: str,
+    law: BoundController | ControlLaw,
+    inputs: Mapping[str, Source],
+    outputs: Mapping[str, str],
+) -> Added:
+    """A controller with its connections; see `System.controller`. Force elements and loads for its commands are added
+    to the system."""
+    bound = law() if isinstance(law, ControlLaw) else law
+    if not isinstance(bound, BoundController):
+        raise ControllerError(
+            f"Controller {name!r}: law is one of flexmb.controllers, or of the decorator flexmb.control_law; "
+            f"found {type(law).__name__}."
+        )
+    if name in others or not name or ":" in name:
+        raise ControllerError(f"A controller needs a name of its own without a colon; found {name!r}.")
+    known = bound.law
+    for what, given, names in (("input", inputs, known.inputs), ("command", outputs, known.commands)):
+        for key in given:
+            if key not in names:
+                raise ControllerError(f"Controller {name!r}: {unknown_name(what, key, names)}")
+    if missing := [key for key in known.inputs if key not in inputs and key not in known.constants]:
+        raise ControllerError(
+            f"Controller {name!r}: the law {known.name!r} needs the inputs {', '.join(map(repr, missing))}; connect "
+            "them to a measure, a function of time or a number."
+        )
+    sources = {key: inputs[key] if key in inputs else known.constants[key] for key in known.inputs}
+    sampled = bound.sample_time is not None
+    signals = tuple(
+        signal_of(system, f"Controller {name!r}, input {key!r}", source, sampled) for key, source in sources.items()
+    )
+    targets = tuple(outputs.get(key, "") for key in known.commands)
+    found = [_target(system, others, name, key, target) for key, target in zip(known.commands, targets, strict=True)]
+    controller = Controller(
+        name, ControlCall(known, name), bound.parameters, bound.initial, signals, targets, bound.sample_time
+    )
+    return Added(controller, tuple(x[0] for x in found), tuple(x[1] for x in found))
+
+
+def _target(
+    system: "WithForces", others: Mapping[str, Added], controller: str, command: str, target: str
+) -> tuple[str, str]:
+    """The force element and the load on which a command acts, one of which is empty."""
+    what, own = f"Controller {controller!r}, command {command!r}", f"{controller}.{command}"
+    if not target:
+        return "", ""
+    kind, _, rest = str(target).partition(":")
+    if kind == "load":
+        if rest not in system._loads:
+            raise ControllerError(f"{what}: {unknown_name('load', rest, system._loads)}")
+        _require_unused(others, what, rest)
+        return "", rest
+    if kind in ("force", "moment"):
+        place, _, axis = rest.rpartition(":")
+        if axis not in ("x", "y", "z"):
+            raise ControllerError(f"{what}: {TARGETS}; found {target!r}.")
+        unit = {kind: np.eye(3)["xyz".index(axis)]}
+        system.load(own, place_of(system, what, place), **unit)
+        return "", own
+    if kind != "effort":
+        raise ControllerError(f"{what}: {TARGETS}; found {target!r}.")
+    name, _, dof = rest.partition(":")
+    if name in system._forces and not dof:
+        one_row(system, what, name)
+        _require_unused(others, what, name)
+        return name, ""
+    if name not in system._joints:
+        raise ControllerError(
+            f"{what}: {unknown_name('joint or force element', name, [*system._joints, *system._forces])}"
+        )
+    joint, pair, _ = system._joints[name]
+    row_kind, axis_number = (ANGLE, 0) if joint_dof(name, joint, dof or None) == "rotation" else (TRANSLATION, 2)
+    system._require_free(own)
+    system._forces[own] = [Row(row_kind, pair, (axis_number, 0))]
+    return own, ""
+
+
+def _require_unused(others: Mapping[str, Added], what: str, name: str) -> None:
+    for other in others.values():
+        if name in (*other.elements, *other.loads):
+            raise ControllerError(f"{what}: a command of {other.controller.name!r} acts on {name!r} already.")
+
+
+def connected(
+    parts: Sequence[Added], forces: dict[str, list[Row]], loads: dict[str, Load]
+) -> tuple[tuple[Controller, ...], dict[str, list[Row]], dict[str, Load]]:
+    """The controllers in the order of their evaluation, and the rows and loads with the numbers of their commands.
+
+    Sampled controllers come first, because they hold their commands. Raises `ControllerError` when a controller reads a
+    command that does not exist, and when continuous controllers read each other.
+    """
+    in_order = _sorted(parts)
+    numbers: dict[tuple[str, str], int] = {}
+    for part in in_order:
+        for command in part.controller.call.law.commands:
+            numbers[part.controller.name, command] = len(numbers)
+    forces, loads = dict(forces), dict(loads)
+    for part in in_order:
+        for command, element, load in zip(part.controller.call.law.commands, part.elements, part.loads, strict=True):
+            number = numbers[part.controller.name, command]
+            if element:
+                forces[element] = [replace(forces[element][0], command=number)]
+            if load:
+                loads[load] = replace(loads[load], command=number)
+    made = []
+    for part in in_order:
+        signals = []
+        for signal in part.controller.signals:
+            if signal.sort == COMMAND:
+                _, name, command = (*signal.source.split(":", 2), "", "")[:3]
+                signal = replace(signal, index=numbers[name, command])
+            signals.append(signal)
+        made.append(replace(part.controller, signals=tuple(signals)))
+    return tuple(made), forces, loads
+
+
+def _sorted(parts: Sequence[Added]) -> list[Added]:
+    by_name = {part.controller.name: part for part in parts}
+    reads: dict[str, set[str]] = {}
+    for part in parts:
+        own = part.controller
+        reads[own.name] = set()
+        for signal in own.signals:
+            if signal.sort == COMMAND:
+                _, name, command = (*signal.source.split(":", 2), "", "")[:3]
+                what = f"Controller {own.name!r} reads {signal.source!r}"
+                if name not in by_name:
+                    raise ControllerError(f"{what}: {unknown_name('controller', name, by_name)}")
+                commands = by_name[name].controller.call.law.commands
+                if command not in commands:
+                    raise ControllerError(f"{what}: {unknown_name('command', command, commands)}")
+                if own.sample_time is None and by_name[name].controller.sample_time is None:
+                    reads[own.name].add(name)
+    done = [part for part in parts if part.controller.sample_time is not None]
+    left = [part for part in parts if part.controller.sample_time is None]
+    while left:
+        names = {part.controller.name for part in left}
+        ready = [part for part in left if not reads[part.controller.name] & names]
+        if not ready:
+            raise ControllerError(
+                f"The continuous controllers {', '.join(map(repr, sorted(names)))} read each other's commands at the "
+                "same instant: an algebraic loop. Give one of them a sample_time, or join them to one law."
+            )
+        done += ready
+        left = [part for part in left if part not in ready]
+    return done

@@ -1,0 +1,345 @@
+"""Laws of controllers: commands as functions of time, inputs and own states, and their calls from compiled code."""
+
+import ctypes
+import importlib
+import inspect
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
+from typing import Any
+
+import numba
+import numpy as np
+
+from fem.errors import unknown_name
+from flexmb.errors import LawError
+from flexmb.kernels.base.law_call import LawCall, stored
+
+ARGUMENTS = ("t", "inputs", "states", "parameters", "commands", "rates")
+SIZES = 4
+"""Numbers before the parameters of a law in compiled code: of inputs, states, commands and parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class ControlLaw:
+    """The law of a controller; made by the decorator `flexmb.control_law`.
+
+    `function(t, inputs, states, parameters, commands, rates)` writes the `commands` (nu,) and the rates (nz,) of the
+    states; with a sample time it writes, in place of the rates, the states after the sample. `inputs` (ni,), `states`
+    (nz,) and `parameters` (np,) must not be changed.
+
+    - `inputs`: names of the inputs; those in `constants` have this value where nothing is connected to them.
+
+    Call the law with values of its `parameters`, by name, to bind them: `law(gain=3.0, sample_time=0.01)`.
+    """
+
+    function: Any
+    name: str
+    inputs: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    constants: Mapping[str, float] = field(default_factory=dict)
+    defaults: Mapping[str, float] = field(default_factory=dict)
+    sampled: bool | None = None
+
+    def __call__(
+        self,
+        *,
+        initial: Sequence[float] | Mapping[str, float] | None = None,
+        sample_time: float | None = None,
+        **values: float,
+    ) -> "BoundController":
+        """The law with values of its parameters, and initial values of its states (default: zeros).
+
+        With a `sample_time`, the law is evaluated at its multiples, and its commands are held in between; otherwise it
+        is continuous.
+
+        Raises `LawError` when a parameter or state is missing, unknown or not a finite number, or when the sample time
+        is not positive, or does not fit the law.
+        """
+        for name in values:
+            if name not in self.parameters:
+                raise LawError(unknown_name(f"parameter of the law {self.name!r}", name, self.parameters))
+        given = {**self.defaults, **values}
+        if missing := [name for name in self.parameters if name not in given]:
+            raise LawError(f"The law {self.name!r} needs values of {', '.join(map(repr, missing))}.")
+        numbers = tuple(finite(given[name], f"{name} of the law {self.name!r}") for name in self.parameters)
+        return BoundController(self, numbers, self._start(initial), self._checked(sample_time))
+
+    def _start(self, initial: Sequence[float] | Mapping[str, float] | None) -> tuple[float, ...]:
+        start = dict.fromkeys(self.states, 0.0)
+        if isinstance(initial, Mapping):
+            for name in initial:
+                if name not in start:
+                    raise LawError(unknown_name(f"state of the law {self.name!r}", name, self.states))
+            start |= dict(initial)
+        elif initial is not None:
+            if len(initial) != len(start):
+                raise LawError(f"The law {self.name!r} has {len(start)} states; found {len(initial)} initial values.")
+            start = dict(zip(self.states, initial, strict=True))
+        return tuple(finite(x, f"the initial value of {n!r} of the law {self.name!r}") for n, x in start.items())
+
+    def _checked(self, sample_time: float | None) -> float | None:
+        if sample_time is not None and not (
+            isinstance(sample_time, float | int | np.number) and np.isfinite(sample_time) and sample_time > 0
+        ):
+            raise LawError(f"The sample time of the law {self.name!r} must be positive; found {sample_time!r}.")
+        if self.sampled and sample_time is None:
+            raise LawError(f"The law {self.name!r} returns states after a sample: give it a sample_time.")
+        if self.sampled is False and sample_time is not None:
+            raise LawError(
+                f"The law {self.name!r} returns rates of its states and is continuous; found sample_time={sample_time}."
+                " A sampled law returns the states after a sample (updates=True)."
+            )
+        return None if sample_time is None else float(sample_time)
+
+    @property
+    def entry(self) -> Any:
+        """The compiled call of the law; None for a function that only Python can call.
+
+        Raises `LawError` when a function of `numba.njit` cannot be compiled for these arguments.
+        """
+        try:
+            return _compiled(self.function)
+        except numba.core.errors.NumbaError as error:
+            if hasattr(self.function, "py_func"):
+                raise LawError(f"The law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}") from None
+            return None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Laws of modules travel by their names: the decorator has taken the place of the function there."""
+        function = getattr(self.function, "py_func", self.function)
+        module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+        if module and _law_named(module, name) is self:
+            return _law_named, (module, name)
+        return ControlLaw, tuple(getattr(self, f.name) for f in fields(self))
+
+    def __str__(self) -> str:
+        states = f", states {', '.join(self.states)}" if self.states else ""
+        return (
+            f"law {self.name!r}: {', '.join(self.commands)} from {', '.join(self.inputs) or 'no inputs'}; parameters "
+            f"{', '.join(self.parameters) or 'none'}{states}"
+        )
+
+
+def _law_named(module: str, name: str) -> Any:
+    """The object of this name in a module; None if there is none."""
+    found: Any = sys.modules.get(module) or importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class BoundController:
+    """The law of a controller with values of its parameters (np,), initial states (nz,) and its sample time (None for
+    a continuous controller)."""
+
+    law: ControlLaw
+    parameters: tuple[float, ...]
+    initial: tuple[float, ...]
+    sample_time: float | None = None
+
+    def __str__(self) -> str:
+        how = "continuous" if self.sample_time is None else f"sampled every {self.sample_time:.6g}"
+        return f"{self.law}; {how}"
+
+
+def finite(value: Any, what: str) -> float:
+    """A finite number. Raises `LawError`, which names `what` must be one, otherwise."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if isinstance(value, bool) or not np.isfinite(number):
+        raise LawError(f"{what[0].upper()}{what[1:]} must be a finite number; found {value!r}.")
+    return number
+
+
+def control_law(
+    function: Any = None,
+    *,
+    inputs: Sequence[str] | Mapping[str, float | None],
+    commands: Sequence[str],
+    states: int | Sequence[str] = (),
+    parameters: Sequence[str] | Mapping[str, float | None] = (),
+    updates: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Decorator that makes the law of a controller of a function; see `ControlLaw`.
+
+        @flexmb.control_law(inputs=("angle", "rate"), commands=("torque",), parameters=("k", "c"))
+        def hold(t, inputs, states, parameters, commands, rates):
+            k, c = parameters
+            commands[0] = -k * inputs[0] - c * inputs[1]
+
+    - `inputs`: names of the inputs, or a mapping with the values of those that may remain unconnected (None: must be
+      connected).
+    - `commands`: names of the commands.
+    - `states`: names of the states, or their number.
+    - `parameters`: names of the parameters, or a mapping with default values (None: no default).
+    - `updates`: the function writes the states after a sample instead of their rates; the law needs a sample time.
+
+    The function is compiled with numba; if that is impossible, it is called in Python, which takes some microseconds.
+    A law without states may be continuous or sampled.
+
+    Raises `LawError` when the function does not have the six arguments, or names are missing or repeated.
+    """
+
+    def keep(function: Any) -> ControlLaw:
+        title = str(name or getattr(function, "__name__", "law"))
+        found = (
+            tuple(inspect.signature(getattr(function, "py_func", function)).parameters) if callable(function) else ()
+        )
+        if len(found) != len(ARGUMENTS):
+            raise LawError(
+                f"The law of a controller is a function of {', '.join(ARGUMENTS)}; {title!r} has "
+                f"{', '.join(found) or 'no arguments'}."
+            )
+        own = tuple(f"state {k + 1}" for k in range(states)) if isinstance(states, int) else tuple(states)
+        named = {"inputs": tuple(inputs), "commands": tuple(commands), "states": own, "parameters": tuple(parameters)}
+        for what, entries in named.items():
+            if len(set(entries)) != len(entries):
+                raise LawError(f"The {what} of the law {title!r} must have different names; found {entries}.")
+        if not named["commands"]:
+            raise LawError(f"The law {title!r} has no commands, so that it has no effect.")
+        return ControlLaw(
+            function,
+            title,
+            named["inputs"],
+            named["commands"],
+            named["states"],
+            named["parameters"],
+            _given(inputs),
+            _given(parameters),
+            updates if own else None,
+        )
+
+    return keep if function is None else keep(function)
+
+
+def _given(names: Sequence[str] | Mapping[str, float | None]) -> dict[str, float]:
+    return {k: v for k, v in names.items() if v is not None} if isinstance(names, Mapping) else {}
+
+
+class ControlCall(LawCall):
+    """The call of a control law by the controller `name`: compiled or in Python."""
+
+    def __init__(self, law: ControlLaw, name: str) -> None:
+        super().__init__(name, 1 + len(law.inputs) + len(law.states))
+        self.law, self._parameters = law, np.zeros(0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ControlCall, (self.law, self.name)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of inputs, states, commands and parameters."""
+        law = self.law
+        return len(law.inputs), len(law.states), len(law.commands), len(law.parameters)
+
+    def __call__(self, record: int, t: float, inputs: Any, states: Any, parameters: Any, out: Any) -> None:
+        """The call by compiled code, with the arguments of `ENTRY`; the sizes precede the parameters."""
+        ni, nz, nu, count = self.sizes
+        arrays = [
+            x[:n] if isinstance(x, np.ndarray) else np.ctypeslib.as_array(x, (n,)) if n else np.zeros(0)
+            for x, n in zip((inputs, states, parameters, out), (ni, nz, SIZES + count, nu + nz), strict=True)
+        ]
+        self.evaluate(t, arrays[0], arrays[1], arrays[2][SIZES:], arrays[3])
+
+    def evaluate(self, t: float, inputs: Any, states: Any, parameters: Any, out: Any) -> None:
+        """Evaluate the law in Python; `out` (nu + nz,) receives the commands, and the rates or new states."""
+        self._parameters, nu = parameters, len(self.law.commands)
+        out[:] = 0.0
+        if self.stopped is not None:
+            out[:] = np.nan
+            return
+        try:
+            self.law.function(t, inputs, states, parameters, out[:nu], out[nu:])
+        except Exception as error:
+            self._failure = LawError(
+                f"The law of {self.name!r} failed at {self._where(t, inputs, states)}: {type(error).__name__}: {error}."
+            )
+            self._failure.__cause__ = error
+            out[:] = np.nan
+            return
+        except BaseException as error:  # Ctrl-C, sys.exit()
+            self.stopped = error
+            out[:] = np.nan
+            return
+        if not np.isfinite(out).all() and np.isfinite(inputs).all() and np.isfinite(states).all():
+            law = self.law
+            wrong = [n for n, x in zip((*law.commands, *law.states), out, strict=True) if not np.isfinite(x)]
+            self._failure = LawError(
+                f"The law of {self.name!r} returned values of {', '.join(map(repr, wrong))} that are not finite, "
+                f"{out.tolist()}, at {self._where(t, inputs, states)}."
+            )
+            out[:] = np.nan
+
+    def _where(self, t: float, inputs: np.ndarray, states: np.ndarray) -> str:
+        seen = [f"{n} = {x:.6g}" for n, x in zip((*self.law.inputs, *self.law.states), (*inputs, *states), strict=True)]
+        return ", ".join([f"t = {t:.6g}", *seen])
+
+    def bind(self, parameters: Sequence[float]) -> None:
+        """Set the parameters of the evaluation that is repeated after a failure of compiled code."""
+        self._parameters = np.array(parameters, dtype=float)
+
+    def _repeat(self, arguments: np.ndarray) -> None:
+        ni, nz, nu, _ = self.sizes
+        inputs, states = np.split(arguments[1:], [ni])
+        self.evaluate(float(arguments[0]), inputs, states, self._parameters, np.zeros(nu + nz))
+
+    @cached_property
+    def _callback(self) -> Any:
+        if self.law.entry is not None:
+            return self.law.entry.ctypes
+        pointer = ctypes.POINTER(ctypes.c_double)
+        return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[pointer] * 4)(self)
+
+    @property
+    def address(self) -> int:
+        """Address of the function for compiled code, valid during the lifetime of this object."""
+        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+
+@cache
+def _compiled(function: Any) -> Any:
+    """A compiled call of `function` for compiled code (`call_frame_law`), for any numbers of inputs and states.
+
+    It returns NaN if `function` raises or writes a number that is not finite, and stores 1, the time, inputs and states
+    in the record at the address `record`.
+    """
+    compiled = function if hasattr(function, "py_func") else numba.njit(function)
+    array = numba.types.Array(numba.float64, 1, "C")
+    compiled.compile((numba.float64, array, array, array, array, array))
+
+    def call(record: Any, t: Any, inputs: Any, states: Any, parameters: Any, out: Any) -> None:
+        sizes = numba.carray(parameters, 4)
+        ni, nz, nu, count = int(sizes[0]), int(sizes[1]), int(sizes[2]), int(sizes[3])
+        y, z, p = numba.carray(inputs, ni), numba.carray(states, nz), numba.carray(parameters, 4 + count)[4:]
+        answer = numba.carray(out, nu + nz)
+        for k in range(nu + nz):
+            answer[k] = 0.0
+        try:
+            compiled(t, y, z, p, answer[:nu], answer[nu:])
+        except Exception:
+            answer[0] = np.nan
+        total = 0.0
+        for k in range(nu + nz):
+            total += answer[k]
+        if not np.isfinite(total):
+            answer[0] = np.nan
+            stored(record, 1.0)
+            stored(record + 8, t)
+            for k in range(ni):
+                stored(record + 16 + 8 * k, y[k])
+            for k in range(nz):
+                stored(record + 16 + 8 * ni + 8 * k, z[k])
+
+    return numba.cfunc(ENTRY)(call)
+
+
+ENTRY = numba.types.void(numba.int64, numba.float64, *[numba.types.CPointer(numba.float64)] * 4)
+"""The record of failures, the time, inputs, states, sizes and parameters, and the answer."""

@@ -1,0 +1,139 @@
+"""Contacts over a stored motion: gap, force, slip and the power of friction at the stored times."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from fem.errors import unknown_name
+from fem.shown import shown
+from flexmb.errors import MechanismError
+from flexmb.mechanism.contacts.element import is_contact, points_of
+from flexmb.mechanism.mechanism import FrameForce, Mechanism
+from flexmb.results.elements.frame import frame_answers, relative_motion
+from flexmb.results.elements.motion import marker_motion
+from flexmb.results.motion import Motion
+from flexmb.results.table import Column
+
+
+@shown
+@dataclass(frozen=True, eq=False)
+class ContactMotion:
+    """What a contact does at the stored times `t` (nt,).
+
+    - `gap` (nt,): the least distance of the surfaces (length), negative where they overlap; infinite where shapes have
+      no point in common reach, such as a cylinder outside its bore.
+    - `point` (nt, 3): the world position of the point of least gap, and `normal` (nt, 3), the world direction in which
+      the first body pushes the second one there.
+    - `force` (nt, 3): on the second body, in world axes; `moment` (nt, 3): about the place of its shape. `normal_force`
+      (nt,) and `friction_force` (nt,): along `normal`, and the size of the rest. The normals of several points of a
+      plane are the same.
+    - `slip` (nt,): speed (length/time) with which the second surface slides over the first at `point`; 0 while apart.
+    - `wear_power` (nt,): power that friction dissipates at `point` under the whole load, `friction_force * slip`.
+    """
+
+    name: str
+    t: Float[np.ndarray, "nt"]
+    gap: Float[np.ndarray, "nt"]
+    point: Float[np.ndarray, "nt 3"]
+    normal: Float[np.ndarray, "nt 3"]
+    force: Float[np.ndarray, "nt 3"]
+    moment: Float[np.ndarray, "nt 3"]
+    slip: Float[np.ndarray, "nt"]
+
+    @property
+    def normal_force(self) -> Float[np.ndarray, "nt"]:
+        """The force along the normal, which pushes."""
+        return np.asarray((self.force * self.normal).sum(axis=1))
+
+    @property
+    def friction_force(self) -> Float[np.ndarray, "nt"]:
+        """The size of the force across the normal."""
+        return np.asarray(np.linalg.norm(self.force - self.normal_force[:, None] * self.normal, axis=1))
+
+    @property
+    def wear_power(self) -> Float[np.ndarray, "nt"]:
+        """Friction force times slip."""
+        return self.friction_force * self.slip
+
+    @property
+    def touching(self) -> Float[np.ndarray, "nt"]:
+        """1 where the surfaces overlap, 0 where they are apart."""
+        return np.asarray((self.gap < 0).astype(float))
+
+    def columns(self) -> dict[str, Column]:
+        """Time, gap, forces, slip and wear power (nt,) as columns of a table."""
+        return {
+            "t": Column(self.t, "time"),
+            "gap": Column(self.gap, "length"),
+            "normal force": Column(self.normal_force, "force"),
+            "friction force": Column(self.friction_force, "force"),
+            "slip": Column(self.slip, "velocity"),
+            "wear power": Column(self.wear_power, "power"),
+        }
+
+    def __str__(self) -> str:
+        part = float(self.touching.mean())
+        return (
+            f"contact {self.name!r}: closed at {part:.0%} of {len(self.t)} stored times, least gap "
+            f"{self.gap.min():.6g}, largest normal force {self.normal_force.max():.6g}, largest slip "
+            f"{self.slip.max():.6g}"
+        )
+
+
+def contacts_of(mechanism: Mechanism) -> list[str]:
+    """The names of the contacts."""
+    return [force.name for force in mechanism.frame_forces if is_contact(force)]
+
+
+def one_of(mechanism: Mechanism, name: str | None, *, single: bool = False) -> list[str]:
+    """The contact `name`, or all; with `single`, there must be one only.
+
+    Raises `MechanismError` when there is none of this name, or several and none is named.
+    """
+    names = contacts_of(mechanism)
+    if (name is not None and name not in names) or not names:
+        raise MechanismError(unknown_name("contact", name or "", names))
+    if name is None and single and len(names) > 1:
+        raise MechanismError(f"There are several contacts; name one of: {', '.join(map(repr, names))}.")
+    return names if name is None else [name]
+
+
+def contact_motion(motion: Motion, name: str) -> ContactMotion:
+    """What the contact `name` does over a motion. Raises `MechanismError` when there is none of this name."""
+    mechanism = motion.mechanism
+    found: FrameForce | None = None
+    for force in mechanism.frame_forces:
+        if force.name == name and is_contact(force):
+            found = force
+    if found is None:
+        raise MechanismError(unknown_name("contact", name, contacts_of(mechanism)))
+    seen, answers, nt = relative_motion(motion, found), frame_answers(motion, found), len(motion.t)
+    first = mechanism.rows[mechanism.force_elements[name][0]]
+    a = marker_motion(motion, first.markers[0])
+    gap, slip = np.full(nt, np.inf), np.zeros(nt)
+    point, normal = np.full((nt, 3), np.nan), np.zeros((nt, 3))
+    for k in range(nt):
+        d, S = seen[k, :3], seen[k, 3:12].reshape(3, 3)
+        points = points_of(found.parameters, d, S)
+        if not len(points):
+            continue
+        deepest = points[points[:, 6].argmax()]
+        gap[k], point[k], normal[k] = -deepest[6], deepest[:3], deepest[3:6]
+        if answers[k, :3].any():
+            velocity = seen[k, 12:15] + np.cross(seen[k, 15:18], deepest[:3] - d)
+            slip[k] = np.linalg.norm(velocity - (velocity @ deepest[3:6]) * deepest[3:6])
+
+    def world(x: np.ndarray) -> np.ndarray:
+        return np.einsum("tij,tj->ti", a.axes, x)
+
+    return ContactMotion(
+        name,
+        np.asarray(motion.t),
+        gap,
+        a.position + world(point),
+        world(normal),
+        world(answers[:, :3]),
+        world(answers[:, 3:6]),
+        slip,
+    )

@@ -1,0 +1,190 @@
+"""Constraints of decks: what each keyword says, by its equations; omission by name; supports; materials of the file."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+from test_mesh_files import DECK, deck
+
+import fem
+import reduction
+from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning
+
+MODEL = DECK.split("*STEP")[0] + "*DENSITY\n7.85e-9\n*SOLID SECTION, ELSET=both, MATERIAL=STEEL\n"
+POINT = "*NODE\n900, 3., .5, .5\n901, 3., .5, .5\n"
+
+
+def read(tmp_path, text, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MeshWarning)
+        return fem.read_mesh(deck(tmp_path, MODEL + text), **options)
+
+
+def null_motions(mesh):
+    """A basis of the motions (n_all, k) that the constraints leave, and the rows of dofs by number of node in the
+    file."""
+    model = fem.Model(mesh)
+    where = {int(number): k for k, number in enumerate(mesh.node_ids)}
+    T = model.dof_map.T.toarray()
+    return (
+        model,
+        T,
+        lambda node, c: T[(model.dof_map.translations if c < 3 else model.dof_map.rotations)(where[node])[c % 3]],
+    )
+
+
+def test_equations_name_nodes_and_sets(tmp_path):
+    mesh = read(tmp_path, "*EQUATION\n3\n101, 1, 2., 103, 2, -1., 112, 3,\n 0.5\n2\nroot, 2, 1., tip, 2, -1.\n")
+    _, T, u = null_motions(mesh)
+    np.testing.assert_allclose(2 * u(101, 0) - u(103, 1) + 0.5 * u(112, 2), 0, atol=1e-14)
+    for a, b in zip((101, 104, 107, 110), (103, 106, 109, 112), strict=True):
+        np.testing.assert_allclose(u(a, 1), u(b, 1), atol=1e-14)
+    assert T.shape[1] == 3 * 12 - 5
+    assert mesh.constraints[0].source == "EQUATION, line 38 of part.inp"
+
+
+def test_equations_in_turned_axes(tmp_path):
+    """Radial about the line x = 2, y = z = 0 along z; and in skew rectangular axes."""
+    axes = "*TRANSFORM, NSET=root, TYPE=C\n2., 0., 0., 2., 0., 1.\n*TRANSFORM, NSET=of second\n0., 1., 0., 0., 0., 1.\n"
+    mesh = read(tmp_path, axes + "*EQUATION\n2\n104, 1, 1., 109, 1, -1.\n")
+    _, _, u = null_motions(mesh)
+    r = np.array([-2.0, 1.0]) / np.sqrt(5)
+    np.testing.assert_allclose(r[0] * u(104, 0) + r[1] * u(104, 1) - u(109, 1), 0, atol=1e-14)
+
+
+def test_plane_and_straight_keep_nodes_on_a_plane_and_a_line(tmp_path):
+    mesh = read(
+        tmp_path, "*MPC\nPLANE, tip\n*MPC\nSTRAIGHT, 101, 103, 102\n*MPC\nLINK, 104, 107\n*MPC\nPIN, 110, 111\n"
+    )
+    _, T, u = null_motions(mesh)
+    np.testing.assert_allclose(u(112, 0), u(106, 0) + u(109, 0) - u(103, 0), atol=1e-13)
+    for c in (1, 2):
+        np.testing.assert_allclose(u(102, c), (u(101, c) + u(103, c)) / 2, atol=1e-14)
+    np.testing.assert_allclose(u(104, 1) - u(107, 1), u(104, 2) - u(107, 2), atol=1e-14)
+    np.testing.assert_allclose([u(110, c) for c in range(3)], [u(111, c) for c in range(3)], atol=1e-14)
+    assert T.shape[1] == 36 - 1 - 2 - 1 - 3
+
+
+@pytest.mark.parametrize("spelling", ["*RIGID BODY, NSET=tip, REF NODE=900", "* RigidBody , NSET=tip, REFNODE=900"])
+def test_a_rigid_body_follows_its_reference_and_its_rotational_node(spelling, tmp_path):
+    mesh = read(tmp_path, POINT + spelling + ", ROT NODE=901\n*EQUATION\n2\n901, 3, 1., 101, 1, -1.\n")
+    _, _, u = null_motions(mesh)
+    for node, d in ((103, (-1, -0.5, -0.5)), (112, (-1, 0.5, 0.5))):
+        theta = np.stack([u(900, 3 + k) for k in range(3)])
+        moved = np.stack([u(900, k) for k in range(3)]) + np.cross(theta, d, axis=0)
+        np.testing.assert_allclose(np.stack([u(node, k) for k in range(3)]), moved, atol=1e-13)
+    np.testing.assert_allclose(u(101, 0), u(900, 5), atol=1e-14)
+
+
+def test_couplings_carry_a_reference_node(tmp_path):
+    """Distributing: the reference follows the mean of a surface and can be an interface; nothing is stiffer."""
+    plain = fem.Model(read(tmp_path, "")).with_interfaces(tip=fem.Interface("end face", "average", (3.0, 0.5, 0.5)))
+    coupling = "*COUPLING, REF NODE=900, SURFACE=end face, CONSTRAINT NAME=c\n*DISTRIBUTING\n1, 6\n"
+    mesh = read(tmp_path, POINT + coupling)
+    model = fem.Model(mesh)
+    model = model.with_interfaces(tip=fem.Interface([int(np.flatnonzero(mesh.node_ids == 900)[0])], "average"))
+    assert model.ndof == plain.ndof
+    B = [part.interfaces["tip"].interface_matrix(part).toarray() for part in (plain, model)]
+    np.testing.assert_allclose(B[1], B[0], atol=1e-12)
+    kinematic = read(tmp_path, POINT + coupling.replace("DISTRIBUTING\n1, 6", "KINEMATIC\n2"))
+    _, _, u = null_motions(kinematic)
+    np.testing.assert_allclose(u(103, 1), u(900, 1) - u(900, 5) - (-0.5) * u(900, 3), atol=1e-14)
+    assert kinematic.constraints[0].source.startswith("COUPLING, line")
+
+
+def test_couplings_turn_with_orientations(tmp_path):
+    text = "*ORIENTATION, NAME=o, SYSTEM=CYLINDRICAL\n3., .5, .5, 4., .5, .5\n"
+    text += "*COUPLING, REF NODE=900, SURFACE=end face, ORIENTATION=o, CONSTRAINT NAME=c\n*KINEMATIC\n1\n"
+    _, _, u = null_motions(read(tmp_path, POINT + text))
+    relative = [u(103, k) - u(900, k) for k in range(3)]
+    np.testing.assert_allclose(relative[1] + relative[2], (u(900, 3) * 0 + u(900, 5) * -1 + u(900, 4) * 1), atol=1e-13)
+
+
+def test_ties_join_meshes_that_do_not_match(tmp_path):
+    """A slave node inside a master's face follows its shape functions, and is moved onto it."""
+    nodes = "*NODE\n" + "".join(
+        f"{200 + k}, {2.01 + x}, {0.25 + 0.5 * y}, {0.25 + 0.5 * z}\n"
+        for k, (x, y, z) in enumerate(
+            [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+        )
+    )
+    cell = "*ELEMENT, TYPE=C3D8, ELSET=small\n9, 200, 201, 202, 203, 204, 205, 206, 207\n"
+    tie = "*SURFACE, NAME=slave\nsmall, S6\n*TIE, NAME=t\nslave, end of second\n*SURFACE, NAME=end of second\nsecond, S4\n"
+    section = "*SOLID SECTION, ELSET=small, MATERIAL=STEEL\n"
+    mesh = read(tmp_path, nodes + cell + tie + section)
+    model, _, u = null_motions(mesh)
+    np.testing.assert_allclose(
+        u(200, 2), [9, 3, 3, 1] @ np.stack([u(n, 2) for n in (103, 106, 109, 112)]) / 16, atol=1e-13
+    )
+    assert any("were moved onto 'end of second', by at most 0.01" in text for text in mesh.warnings)
+    values = sl.eigh(model.K.toarray(), model.M.toarray(), eigvals_only=True)
+    assert np.abs(values[:6]).max() < 1e-9 * values[-1] < values[6]
+    assert len(reduction.modal(model, 3).frequencies) == 3
+    text = MODEL + nodes + cell + tie.replace("NAME=t\n", "NAME=t, POSITION TOLERANCE=0.001\n")
+    with pytest.warns(MeshWarning, match=r"TIE, line .*no node of 'slave' is within 0.001"):
+        fem.read_mesh(deck(tmp_path, text))
+
+
+def test_what_is_obeyed_can_be_left_out_by_name(tmp_path):
+    text = POINT + "*RIGID BODY, NSET=tip, REF NODE=900\n"
+    mesh = read(tmp_path, text)
+    assert "constraint: RIGID BODY, line" in str(mesh)
+    with pytest.warns(MeshWarning, match="mesh files keep no constraints; lost: RIGID BODY, line"):
+        fem.write_mesh(mesh, tmp_path / "part.vtu")
+    plain = fem.read_mesh(deck(tmp_path, MODEL + text), ignore=["RIGID BODY"])
+    assert plain.constraints == ()
+    assert any("not obeyed, as accepted: RIGID BODY, line" in text for text in plain.warnings)
+
+
+def test_supports_are_kept_on_demand(tmp_path):
+    """With them the matrices are those of the held part, and no body can be made of it."""
+    text = "*BOUNDARY\nroot, ENCASTRE\n*STEP\n*FREQUENCY\n3\n*BOUNDARY\ntip, 3\n*END STEP\n*STEP\n*STATIC\n*END STEP\n"
+    with pytest.warns(MeshWarning, match="not obeyed: BOUNDARY, line"):
+        free = fem.read_mesh(deck(tmp_path, MODEL + text))
+    assert len(free.unread) == 2
+    assert fem.Model(free).ndof == 36
+    mesh = read(tmp_path, text, supports="keep")
+    model = fem.Model(mesh)
+    whole = fem.Model(fem.read_mesh(deck(tmp_path, MODEL)))
+    label = {int(number): k for k, number in enumerate(mesh.node_ids)}
+    held = [3 * label[n] + c for n in (101, 104, 107, 110) for c in range(3)]
+    held += [3 * label[n] + 2 for n in (103, 106, 109, 112)]
+    kept = np.setdiff1d(np.arange(36), held)
+    np.testing.assert_allclose(model.K.toarray(), whole.K[kept][:, kept].toarray(), rtol=1e-12)
+    with pytest.raises(MatrixError, match=r"held in space by 2 of its constraints .*BOUNDARY, line"):
+        reduction.modal(model, 2)
+    with pytest.raises(MeshError, match='supports is "keep", or nothing'):
+        fem.read_mesh(tmp_path / "part.inp", supports="fixed")
+
+
+def test_reference_points_of_an_assembly_are_its_own_nodes(tmp_path):
+    body = DECK.split("** two cubes\n*Heading\na *NODE in a comment line is no keyword\n")[1].split("*STEP")[0]
+    material = "*MATERIAL" + body.split("*MATERIAL")[1]
+    text = (
+        f"*PART, NAME=cubes\n{body.split('*MATERIAL')[0]}*END PART\n*ASSEMBLY, NAME=a\n*INSTANCE, NAME=c1, PART=cubes\n"
+        "5., 0., 0.\n*END INSTANCE\n*NODE\n101, 9., .5, .5\n*NSET, NSET=point\n101\n*NSET, NSET=hold, INSTANCE=c1\n"
+        "103, 106, 109, 112\n*RIGID BODY, REF NODE=point, TIE NSET=hold\n*END ASSEMBLY\n" + material
+    )
+    mesh = fem.read_mesh(deck(tmp_path, text))
+    link = mesh.constraints[0]
+    np.testing.assert_allclose(mesh.points[link.reference], [9, 0.5, 0.5])
+    assert mesh.points[link.nodes, 0].tolist() == [7.0] * 4
+
+
+def test_a_surface_may_have_the_name_of_its_elements(tmp_path):
+    mesh = read(tmp_path, "*SURFACE, NAME=second\nsecond, S4\n")
+    assert mesh.face_sets["second"].tolist() == mesh.face_sets["end face"][-1:].tolist()
+    assert mesh.cell_sets["second"].tolist() == [1]
+
+
+def test_a_model_takes_the_materials_of_its_file(tmp_path):
+    mesh = read(tmp_path, "")
+    model = fem.Model(mesh)
+    assert model.mass == pytest.approx(2 * 7.85e-9)
+    assert model.materials[0].name == "STEEL"
+    reduction.modal(model, 2)
+    with pytest.raises(MaterialError, match=r"gives no material to 2 of 2 cells"):
+        fem.Model(fem.read_mesh(deck(tmp_path, DECK)))
+    with pytest.raises(MaterialError, match="no isotropic elastic constants"):
+        fem.Model(fem.read_mesh(deck(tmp_path, MODEL.replace("MATERIAL=STEEL", "MATERIAL=OTHER"))))

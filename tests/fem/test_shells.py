@@ -1,0 +1,220 @@
+"""Shells: patches, obstacles, rigid motion, geometric stiffness, integrals, stresses, mixtures, refusals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+
+import fem
+import flexmb
+import reduction
+from fem.errors import MaterialError, MeshError
+from fem.mesh.structured_meshes import block, sheet
+from flexmb.bodies.dynamics import mass_matrix
+from flexmb.bodies.invariants import inertia_invariants
+from reduction.second_order import second_order
+from validation import shells
+
+STEEL = fem.Material.isotropic(2.0e11, 0.3, 7800.0)
+KINDS = ("quad", "triangle")
+
+
+def curved(kind, thickness=0.02, offset=0.0, drilling=1e-4, divisions=(4, 3)):
+    """A warped panel."""
+    mesh = sheet(kind, (1.0, 0.7), divisions)
+    x, y, _ = mesh.points.T
+    points = np.column_stack([x + 0.1 * y**2, y - 0.1 * x * y, 0.1 * np.sin(2 * x) * y + 0.05 * x**2])
+    return fem.Model(replace(mesh, points=points), fem.Shell(STEEL, thickness, offset, drilling=drilling))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_patches_are_exact(kind):
+    """The bubble of triangles moves where sections are held without their moments, as in constant shear."""
+    errors = shells.patch_errors(kind)
+    assert max(errors["membrane"], errors["bending"]) < 1e-10
+    assert errors["transverse shear"] < (1e-9 if kind == "quad" else 2e-2)
+
+
+@pytest.mark.parametrize(
+    ("case", "kind", "n", "ratio"),
+    [
+        (shells.pinched_cylinder, "quad", 16, 0.932),
+        (shells.pinched_cylinder, "triangle", 16, 0.891),
+        (shells.scordelis_lo, "quad", 8, 1.006),
+        (shells.scordelis_lo, "triangle", 16, 0.954),
+        (shells.hemisphere, "quad", 8, 0.996),
+        (shells.hemisphere, "triangle", 8, 0.986),
+    ],
+)
+def test_obstacles(case, kind, n, ratio):
+    """Values of an independent program with the same elements, which loops over cells."""
+    assert case(kind, n) == pytest.approx(ratio, abs=1.5e-3)
+
+
+@pytest.mark.parametrize("thickness", [0.32, 0.0032])
+def test_a_twisted_beam_does_not_lock(thickness):
+    assert shells.twisted_beam("quad", 1, thickness) == pytest.approx((1.0, 1.0), abs=0.015)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.03])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rigid_motion_is_free_and_has_the_mass_of_the_shell(kind, offset):
+    model = curved(kind, offset=offset)
+    R = model.rigid_body_modes(model.points.mean(axis=0))
+    assert np.abs(model.K @ R).max() < 1e-9 * abs(model.K).max()
+    values = sl.eigh(
+        model.K.toarray(), model.M.toarray() + 1e-9 * model.M.diagonal().max() * np.eye(model.ndof), eigvals_only=True
+    )
+    assert np.abs(values[5]) < 1e-6 * values[6]
+    flat = fem.Model(sheet(kind, (2.0, 1.0), (3, 2)), fem.Shell(STEEL, 0.1, offset))
+    m = 2.0 * 0.1 * 7800
+    assert flat.mass == pytest.approx(m, rel=1e-12)
+    np.testing.assert_allclose(flat.centre_of_mass, [1.0, 0.5, offset], atol=1e-12)
+    exact = m / 12 * np.diag([1 + 0.01, 4 + 0.01, 5])
+    exact[2, 2] = m / 12 * 5
+    np.testing.assert_allclose(flat.inertia(), exact, atol=1e-9 * m)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.03])
+@pytest.mark.parametrize("kind", KINDS)
+def test_geometric_stiffness_turns_with_the_part(kind, offset):
+    """`K_G(u) r = (a x f, a x m / 2)`, r a rigid rotation a and (f, m) the internal forces of u; the drilling stiffness
+    has no part in it."""
+    model = curved(kind, offset=offset, drilling=1e-12)
+    u = np.random.default_rng(0).standard_normal(model.ndof)
+    a, n = np.array([0.3, -0.5, 0.8]), 3 * len(model.points)
+    forces = model.K @ u
+    wanted = np.cross(a, forces.reshape(-1, 3)).ravel() * np.repeat([1.0, 0.5], n)
+    scale = np.abs(wanted).max()
+    got = model.geometric_stiffness(u) @ (model.rigid_body_modes()[:, 3:] @ a)
+    np.testing.assert_allclose(got / scale, wanted / scale, atol=1e-10 if kind == "quad" else 1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_forms_of_geometric_stiffness_agree(kind):
+    model = curved(kind, offset=0.01)
+    rng = np.random.default_rng(1)
+    U, V = rng.standard_normal((model.ndof, 2)), rng.standard_normal((model.ndof, 3))
+    projected = model.projected_geometric_stiffness(U, V)
+    for k in range(2):
+        np.testing.assert_allclose(projected[k], V.T @ model.geometric_stiffness(U[:, k]) @ V, rtol=1e-9)
+    pairs = np.array([[0, 1], [2, 2]])
+    work = U.T @ model.quadratic_strain_loads(V, pairs)
+    np.testing.assert_allclose(work, [[projected[k][i, j] for i, j in pairs] for k in range(2)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.03])
+def test_integrals_of_a_body_are_those_of_its_points(offset):
+    """The mass matrix of a moving body against one that has been summed over points of the deformed shell."""
+    model = curved("quad", offset=offset).with_interfaces(root="x0")
+    basis = reduction.craig_bampton(model, modes=4, reference_frame="root")
+    body = flexmb.flexible_body(model, basis, geometric_stiffness="none")
+    eta = 1e-3 * np.random.default_rng(3).standard_normal(4)
+    T = model.M.toarray()
+    R = model.rigid_body_modes()
+    whole = np.column_stack([R, basis.Psi])
+    expected = whole.T @ T @ whole
+    np.testing.assert_allclose(mass_matrix(body, 0 * eta), expected, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bent_strip_has_the_stress_of_beam_theory_at_top_middle_and_bottom(kind):
+    """Pure bending about y: sigma_x = E z / R; and a pull through an offset middle surface bends."""
+    mesh = sheet(kind, (1.0, 0.2), (8, 2))
+    material = fem.Material.isotropic(2e11, 0.0, 7800.0)
+    model = fem.Model(mesh, fem.Shell(material, 0.02))
+    x = mesh.points[:, 0]
+    u = np.zeros(model.ndof)
+    u[2 : 3 * len(x) : 3], u[3 * len(x) + 1 :: 3] = 0.01 * x**2 / 2, -0.01 * x  # w'' = 0.01
+    nodes, places, stress = model.stresses(u[:, None])
+    assert (nodes == -1).all()
+    np.testing.assert_allclose(sorted(set(np.round(places[:, 2], 9))), [-0.01, 0, 0.01], atol=1e-12)
+    exact = -2e11 * 0.01 * places[:, 2]
+    inside = (places[:, 0] > 0.2) & (places[:, 0] < 0.8)
+    np.testing.assert_allclose(stress[inside, 0, 0], exact[inside], atol=1e-6 * np.abs(exact).max())
+    points, H = (np.concatenate(a) for a in zip(*model.gradients(u[:, None]), strict=True))
+    np.testing.assert_allclose(H[:, 0, 0, 0], -0.01 * points[:, 2], atol=1e-9)
+    np.testing.assert_allclose(H[:, 0, 2, 0], -0.01 * points[:, 0], atol=2e-4)
+
+
+def test_the_second_order_field_is_that_of_a_solid():
+    """Foreshortening and turning lines across the shell, beside its nodes: integrals of hexahedra of the same plate."""
+    material = fem.Material.isotropic(7e10, 0.0, 2700.0)
+    plate = fem.Model(sheet("quad", (1.0, 0.31), (12, 4)), fem.Shell(material, 0.02, offset=0.05))
+    solid = block("hexahedron20", (1.0, 0.31, 0.02), (8, 2, 1))
+    solid = fem.Model(replace(solid, points=solid.points + np.array([0, 0, 0.04])), material)
+    found = []
+    for model in (plate, solid):
+        part = model.with_interfaces(root="x0")
+        basis = reduction.craig_bampton(part, modes=1, reference_frame="root")
+        second = second_order(part, basis)
+        invariants = inertia_invariants(part, basis, second)
+        found.append(np.array([*invariants.SG[:, 0, 0], *invariants.PG[..., 0, 0].ravel()]))
+    np.testing.assert_allclose(found[0], found[1], rtol=8e-3, atol=1e-8)
+
+
+def test_an_offset_is_a_rigid_lever():
+    """A shell beside its nodes is the shell on nodes that are moved there, linked rigidly: same frequencies."""
+    plain = fem.Model(sheet("quad", (1.0, 0.5), (6, 3)), fem.Shell(STEEL, 0.02))
+    beside = fem.Model(sheet("quad", (1.0, 0.5), (6, 3)), fem.Shell(STEEL, 0.02, offset=0.04))
+    np.testing.assert_allclose(reduction.modal(beside, 5).frequencies, reduction.modal(plain, 5).frequencies, rtol=1e-3)
+
+
+def test_folds_have_a_director_for_each_side():
+    mesh = sheet("quad", (2.0, 1.0), (2, 1))
+    points = mesh.points.copy()
+    points[points[:, 0] == 2] = [[1, 0, 1], [1, 1, 1]]
+    folded = replace(mesh, points=points)
+    assert len(folded.directors.vectors) == 8
+    assert len(mesh.directors.vectors) == 6
+    angle = fem.Model(folded, fem.Shell(STEEL, 0.01))
+    values = reduction.modal(angle, 3).frequencies
+    assert (values > 0).all()
+
+
+def test_a_plate_between_a_solid_and_a_beam_is_one_body():
+    """Six dofs are shared with the beam; the solid is linked to a row of nodes."""
+    solid, plate = block("hexahedron20", (0.2, 0.2, 0.2), (1, 2, 1)), sheet("quad", (0.5, 0.2), (5, 2))
+    n = len(solid.points)
+    points = np.vstack([solid.points, plate.points + np.array([0.2, 0, 0.1]), [[0.9, 0.1, 0.1]]])
+    tip = n + int(np.flatnonzero((plate.points == [0.5, 0.1, 0]).all(axis=1))[0])
+    blocks = (
+        *solid.cells,
+        fem.CellBlock("quad", plate.cells[0].connectivity + n),
+        fem.CellBlock("line", np.array([[tip, len(points) - 1]])),
+    )
+    sets = {"solid": np.arange(2), "plate": np.arange(2, 12), "beam": np.array([12])}
+    mesh = fem.Mesh(points, blocks, cell_sets=sets, node_sets={"edge": plate.nodes("x0") + n})
+    beam = fem.Beam(STEEL, fem.Section.circle(0.02))
+    model = fem.Model(mesh, {"solid": STEEL, "plate": fem.Shell(STEEL, 0.01), "beam": beam})
+    face = np.flatnonzero(np.isclose(mesh.points[:, 0], 0.2) & (np.arange(len(points)) < n))
+    edge = mesh.nodes("edge")
+    model = model.with_constraints(fem.RigidLink(np.setdiff1d(np.union1d(face, edge), edge[1]), int(edge[1])))
+    model = model.with_interfaces(root=np.flatnonzero(mesh.points[:, 0] == 0), tip=[len(points) - 1])
+    assert model.mass == pytest.approx(7800 * (0.2**3 + 0.5 * 0.2 * 0.01 + 0.2 * np.pi * 0.01**2), rel=1e-6)
+    basis = reduction.craig_bampton(model, modes=4, reference_frame="root")
+    body = flexmb.flexible_body(model, basis)
+    assert body.is_flexible
+    assert body.beams is not None
+
+
+def test_shells_are_refused_with_the_reason():
+    mesh = sheet("quad", (1.0, 1.0), (1, 1))
+    with pytest.raises(MaterialError, match=r"need a fem\.Shell"):
+        fem.Model(mesh, STEEL).K  # noqa: B018
+    with pytest.raises(MaterialError, match="thickness must be positive"):
+        fem.Shell(STEEL, 0.0)
+    with pytest.raises(MaterialError, match=r"hexahedron cells were given the section"):
+        fem.Model(block("hexahedron", (1, 1, 1), (1, 1, 1)), fem.Shell(STEEL, 0.1)).K  # noqa: B018
+    with pytest.raises(MeshError, match="A sheet has"):
+        sheet("hexahedron", (1.0, 1.0), (1, 1))
+    bad = fem.Mesh(mesh.points, (fem.CellBlock("quad", np.array([[0, 1, 2, 3]])),))
+    assert not fem.check_mesh(bad).usable
+    with pytest.raises(MeshError, match="collapsed, or folded"):
+        fem.Model(bad, fem.Shell(STEEL, 0.1)).K  # noqa: B018
+    two = sheet("quad", (2.0, 1.0), (2, 1))
+    cells = two.cells[0].connectivity.copy()
+    cells[1] = cells[1, ::-1]
+    turned = replace(two, cells=(fem.CellBlock("quad", cells),))
+    assert any("opposite normals" in finding.text for finding in fem.check_mesh(turned).findings)

@@ -1,0 +1,357 @@
+"""Continuous contact: tables of the laws, friction, several points, all methods, results, files, refusals."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad, solve_ivp
+from typer.testing import CliRunner
+
+import flexmb
+from flexmb.cli.main import app
+from flexmb.contact import (
+    FACTORS,
+    Bore,
+    Box,
+    Capsule,
+    Cylinder,
+    Plane,
+    Sphere,
+    effective_modulus,
+    elastic_foundation,
+    hertz_stiffness,
+    line_contact,
+    malca,
+    permanent_indentation,
+    power_law,
+    reached_restitution,
+)
+from flexmb.errors import JointError, LawError, MechanismError, ModelFileError
+from flexmb.kernels.contact.forces import elastic_force
+from flexmb.mechanism.contacts.element import bound_contact
+from validation.contact_laws import TABLE
+
+
+def falling(law, speed=1.0, gravity=0.0, height=10.0, tilt=0.0, **friction):
+    """A unit mass with a ball of radius 10, just above a plane."""
+    system = flexmb.System(gravity=(0, 0, -gravity))
+    ball = system.add(
+        flexmb.rigid_body("ball", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, height), velocity=(tilt, 0, -speed)
+    )
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("floor", floor, Sphere(10.0).on(ball.at((0, 0, 0))), law=law, **friction)
+    return system
+
+
+@pytest.mark.parametrize(("wanted", "factor"), [key for key in TABLE if key[0] in (0.9, 0.1)])
+def test_a_factor_of_damping_reaches_the_speed_of_the_table(wanted, factor):
+    c = FACTORS[factor](wanted)
+    assert reached_restitution(c) == pytest.approx(TABLE[wanted, factor][0], abs=1e-4)
+
+
+@pytest.mark.parametrize("e", [0.999, 0.7, 0.3, 0.05])
+def test_the_factor_of_gonthier_reaches_what_is_wanted(e):
+    assert reached_restitution(FACTORS["gonthier"](e)) == pytest.approx(e, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["generalised-alpha", "hht", "radau", "bdf", "explicit", "energy-momentum"])
+def test_every_method_bounces_alike(method):
+    options = {"step": 2e-3} if method in ("generalised-alpha", "hht", "energy-momentum") else {"tolerance": 1e-8}
+    law = power_law(1.0, restitution=0.7, speed=1.0)
+    result = flexmb.simulate(falling(law), 5.0, method=method, **options)
+    assert result.velocity("ball")[-1, 2] == pytest.approx(0.7, abs=2e-5)
+    lost = result.ledger.damper_heat[-1] - result.ledger.load_work[-1]  # energy-momentum books elements as work
+    assert lost == pytest.approx(0.5 * (1 - 0.49), abs=2e-5)
+    assert abs(result.ledger.residual[-1]) < 1e-6
+    depth = -result.contact("floor").gap.min()
+    assert depth == pytest.approx(
+        flexmb.simulate(falling(law), 2.0, step=1e-3).contact("floor").gap.min() * -1, rel=1e-4
+    )
+
+
+def test_each_impact_has_its_own_restitution():
+    """A fast and a slow fall against an integration that begins with the speed of the impact; first order in the step."""
+    g, K, e = 10.0, 1e6, 0.6
+    for fall, end in ((0.2, 0.25), (0.05, 0.15)):
+        speed = np.sqrt(2 * g * fall)
+
+        def rate(t, y, speed=speed):
+            depth = max(-y[0], 0.0)
+            return [y[1], K * depth**1.5 * max(1 - FACTORS["gonthier"](e) * y[1] / speed, 0.0) - g]
+
+        exact = solve_ivp(rate, (0, end - speed / g), [0, -speed], rtol=1e-10, atol=1e-12, max_step=1e-4).y[1, -1]
+        law = power_law(K, restitution=e, speed=1e-3, each_impact=True)
+        errors = [
+            abs(flexmb.simulate(falling(law, 0.0, g, height=10 + fall), end, step=h).velocity("ball")[-1, 2] - exact)
+            for h in (4e-4, 1e-4)
+        ]
+        assert errors[0] < 0.01 * speed
+        assert errors[1] < 0.4 * errors[0]
+
+
+def test_permanent_indentation_loses_the_same_part_at_every_speed_and_remains():
+    law = permanent_indentation(1.0, 0.7)
+    for speed in (0.1, 1.0):
+        result = flexmb.simulate(falling(law, speed), 8.0 if speed < 1 else 5.0, step=2e-3)
+        assert result.velocity("ball")[-1, 2] == pytest.approx(0.7 * speed, rel=1e-5)
+        deepest = result.element_states[-1, 0]
+        assert -result.contact("floor").gap.min() == pytest.approx(deepest, rel=1e-6)
+        leaves = np.flatnonzero(result.force("floor")[:, 2])[-1]
+        assert -result.contact("floor").gap[leaves] == pytest.approx((1 - 0.49) * deepest, rel=0.05)
+
+
+def test_a_free_fall_comes_to_rest_where_the_weight_is_carried():
+    law = power_law(4e3, restitution=0.3, speed=0.3)
+    result = flexmb.simulate(falling(law, 0.3, 9.81), 2.0, step=1e-3)
+    assert result.contact("floor").gap[-1] == pytest.approx(-((9.81 / 4e3) ** (2 / 3)), rel=1e-3)
+    assert result.contact("floor").normal_force[-1] == pytest.approx(9.81, rel=1e-3)
+    assert abs(result.ledger.residual[-1]) < 1e-4
+
+
+def sliding(mu, static, angle, shape, offset, duration=0.5):
+    g = 9.81
+    system = flexmb.System(gravity=(g * np.sin(angle), 0, -g * np.cos(angle)))
+    body = system.add(flexmb.rigid_body("body", mass=2.0, inertia=(0.1, 0.1, 0.1)), position=(0, 0, offset))
+    system.contact(
+        "slope",
+        Plane().on(system.ground.at((0, 0, 0))),
+        shape.on(body.at((0, 0, 0))),
+        law=power_law(1e6, restitution=0.1, speed=0.01),
+        friction=mu,
+        static_friction=static,
+        slip_speed=2e-2,
+    )
+    return flexmb.simulate(system, duration, step=1e-3)
+
+
+def test_a_box_slides_down_a_slope_with_the_friction_of_its_corners():
+    angle, mu = np.arctan(0.5), 0.3
+    depth = (2 * 9.81 * np.cos(angle) / 4 / 1e6) ** (2 / 3)  # that of a corner which carries a quarter
+    result = sliding(mu, None, angle, Box(0.4, 0.4, 0.1), 0.05 - depth)
+    expected = 9.81 * (np.sin(angle) - mu * np.cos(angle))
+    t, v = result.t, result.velocity("body")[:, 0]
+    assert (v[-1] - v[len(v) // 2]) / (t[-1] - t[len(v) // 2]) == pytest.approx(expected, rel=1e-4)
+    touch = result.contact("slope")
+    np.testing.assert_allclose(touch.friction_force[-1], mu * touch.normal_force[-1], rtol=1e-6)
+    assert touch.slip[-1] == pytest.approx(v[-1], rel=1e-3)
+    assert touch.wear_power[-1] == pytest.approx(touch.friction_force[-1] * touch.slip[-1])
+    heat = result.energy_by_element()["slope"]
+    assert heat.kind == "contact"
+    assert heat.heat[-1] == pytest.approx(mu * 2 * 9.81 * np.cos(angle) * result.position("body")[-1, 0], rel=2e-3)
+
+
+def test_below_the_static_coefficient_it_creeps_slower_than_the_slip_speed():
+    result = sliding(0.3, 0.6, np.arctan(0.5), Box(0.4, 0.4, 0.1), 0.05)
+    assert 0 < result.velocity("body")[-1, 0] < 2e-2
+
+
+def test_a_ball_that_slides_begins_to_roll():
+    """After rolling begins, five sevenths of the speed are left; friction has no say in it."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    inertia, depth = 0.4 * 0.1**2, (9.81 / 1e8) ** (2 / 3)
+    ball = system.add(
+        flexmb.rigid_body("ball", mass=1.0, inertia=(inertia,) * 3), position=(0, 0, 0.1 - depth), velocity=(1, 0.5, 0)
+    )
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    law = power_law(1e8, restitution=0.2, speed=0.01)
+    system.contact("floor", floor, Sphere(0.1).on(ball.at((0, 0, 0))), law=law, friction=0.3, slip_speed=1e-2)
+    result = flexmb.simulate(system, 0.3, step=5e-4)
+    np.testing.assert_allclose(result.velocity("ball")[-1, :2], [5 / 7, 5 / 14], rtol=1e-3)
+
+
+def test_a_capsule_a_cylinder_and_a_box_lie_on_their_sides_at_rest():
+    for shape, height in ((Capsule(0.1, 0.4), 0.1), (Cylinder(0.1, 0.4), 0.1)):
+        system = flexmb.System(gravity=(0, 0, -9.81))
+        body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(0.01, 0.01, 0.005)), position=(0, 0, height))
+        floor = Plane().on(system.ground.at((0, 0, 0)))
+        law = power_law(1e6, restitution=0.1, speed=0.01)
+        system.contact(
+            "floor", floor, shape.on(body.at((0, 0, 0)), axis=(1, 0, 0)), law=law, friction=0.2, slip_speed=1e-3
+        )
+        result = flexmb.simulate(system, 0.2, step=1e-3)
+        assert result.contact("floor").normal_force[-1] == pytest.approx(9.81, rel=1e-3)
+        assert abs(result.position("body")[-1, 2] - height) < 1e-3
+
+
+def test_momentum_is_conserved_when_spheres_collide_obliquely():
+    system = flexmb.System()
+    made = [
+        system.add(
+            flexmb.rigid_body(name, mass=m, inertia=(m * 0.004,) * 3), position=p, velocity=v, angular_velocity=w
+        )
+        for name, m, p, v, w in (
+            ("a", 1.0, (0, 0, 0), (1, 0, 0), (0, 0, 5)),
+            ("b", 2.0, (0.205, 0.05, 0.03), (-1, 0, 0), (3, 0, 0)),
+        )
+    ]
+    shapes = [Sphere(0.1).on(body.at((0, 0, 0))) for body in made]
+    system.contact("balls", *shapes, law=power_law(1e7, restitution=0.8, speed=2.0), friction=0.2, slip_speed=0.1)
+    result = flexmb.simulate(system, 0.03, step=2e-5)
+    assert result.contact("balls").touching.any()
+    assert result.contact("balls").gap[-1] > 0
+    momenta = result.velocity("a") + 2 * result.velocity("b")
+    np.testing.assert_allclose(momenta, np.tile([-1.0, 0, 0], (len(momenta), 1)), atol=1e-11)
+    spin = sum(
+        m * (np.cross(result.position(n), result.velocity(n)) + 0.004 * result.angular_velocity(n))
+        for n, m in (("a", 1.0), ("b", 2.0))
+    )
+    np.testing.assert_allclose(spin, np.tile(spin[0], (len(spin), 1)), atol=1e-7)
+
+
+def test_cylinders_follow_the_formulas():
+    """Malca's examples (mm, N, MPa), Johnson's logarithm, and the energy as the integral of the force."""
+    modulus = 207000 / (2 * (1 - 0.3**2))
+    for depth, force, internal, radius in (
+        (0.0005, 26.9, True, 0.05), (0.001, 62.5, True, 0.05), (0.002, 145.5, True, 0.05),
+        (0.001, 23.5, False, 140.0), (0.01, 292.2, False, 140.0),
+    ):  # fmt: skip
+        law = malca(modulus, 1.0, radius, internal=internal)
+        assert law.stiffness * depth**law.exponent == pytest.approx(force, abs=0.05)
+    shapes = (Bore(10.05, 10.0), Cylinder(10.0, 10.0))
+    p = np.array(bound_contact("bearing", shapes, line_contact(modulus, 1.0, 0.05), 0.0, None, None).parameters)
+    for force, depth in ((26.9, 0.000518), (62.5, 0.001057), (145.5, 0.002116)):
+        found, energy = elastic_force(depth, p)
+        assert found == pytest.approx(force, rel=2e-3)
+        assert depth == pytest.approx(
+            found / (np.pi * modulus) * (np.log(4 * np.pi * modulus * 0.05 / found) - 1), rel=1e-12
+        )
+        assert energy == pytest.approx(quad(lambda x: elastic_force(x, p)[0], 0, depth)[0], rel=1e-6)
+
+
+def test_the_foundation_under_a_sphere_is_the_integral_of_its_pressure():
+    law = elastic_foundation(10e6, 0.4, 0.003, 0.02)
+    k = 10e6 * 0.6 / (1.4 * 0.2 * 0.003)
+    depth = 1e-5
+    exact = quad(
+        lambda r: 2 * np.pi * r * k * (depth - (0.02 - np.sqrt(0.02**2 - r * r))),
+        0,
+        np.sqrt(2 * 0.02 * depth - depth**2),
+    )[0]
+    assert law.stiffness * depth**2 == pytest.approx(exact, rel=1e-3)
+    in_socket = elastic_foundation(10e6, 0.4, 0.003, 0.02, -0.025)
+    assert in_socket.stiffness == pytest.approx(5 * law.stiffness)
+
+
+def test_hertz_stiffness_of_materials():
+    modulus = effective_modulus(207e9, 0.3, 207e9, 0.3)
+    assert hertz_stiffness(modulus, 0.02, 0.02) == pytest.approx(
+        2 / 3 * 207e9 / (2 * (1 - 0.09)) * 2 * np.sqrt(0.01), rel=1e-12
+    )
+    assert hertz_stiffness(modulus, 0.02, -0.04) == pytest.approx(hertz_stiffness(modulus, 0.04))
+    with pytest.raises(LawError, match=r"does not fit into a socket of radius 0.02"):
+        hertz_stiffness(modulus, 0.03, -0.02)
+
+
+def test_a_result_file_keeps_the_contact(tmp_path):
+    for law in (power_law(1.0, restitution=0.5, speed=1.0), permanent_indentation(1.0, 0.7)):
+        result = flexmb.simulate(falling(law), 3.0, step=1e-2)
+        path = flexmb.files.save_result(result, tmp_path / "bounce.h5")
+        again = flexmb.files.load_result(path)
+        np.testing.assert_array_equal(again.contact("floor").gap, result.contact("floor").gap)
+        moved = flexmb.simulate(again.mechanism, 3.0, step=1e-2)
+        np.testing.assert_array_equal(moved.q, result.q)
+
+
+def test_measures_a_plot_and_a_verb_tell_of_contacts(tmp_path, monkeypatch):
+    result = flexmb.simulate(falling(power_law(1.0, restitution=0.5, speed=1.0)), 3.0, step=1e-2)
+    touch = result.contact("floor")
+    table = result.columns(
+        ["gap:floor", "normal-force:floor", "friction-force:floor", "slip:floor", "wear-power:floor"]
+    )
+    np.testing.assert_array_equal(table["gap:floor"].values, touch.gap)
+    assert table["wear-power:floor"].dimension == "power"
+    assert "contact 'floor': closed at" in str(touch)
+    with pytest.raises(MechanismError, match="contact named 'flor'"):
+        result.contact("flor")
+    monkeypatch.chdir(tmp_path)
+    flexmb.files.save_result(result, "bounce.h5")
+    done = CliRunner().invoke(app, ["contact", "bounce.h5", "--plot", "c.png", "--table", "c.csv"])
+    assert done.exit_code == 0, done.output
+    assert "closed at" in done.output
+    assert (tmp_path / "c.png").stat().st_size > 10_000
+    assert (tmp_path / "c.csv").read_text().startswith("t")
+    with pytest.raises(MechanismError, match="contact named 'roof'"):
+        CliRunner().invoke(app, ["contact", "bounce.h5", "--name", "roof"], catch_exceptions=False)
+
+
+MODEL = """
+[simulation]
+duration = 3.0
+step = 1e-2
+
+[bodies.ball]
+kind = "rigid"
+mass = 1.0
+inertia = [1.0, 1.0, 1.0]
+position = [0.0, 0.0, 10.0]
+velocity = [0.0, 0.0, -1.0]
+
+[[contacts]]
+name = "floor"
+a = { place = "ground", shape = "plane", axis = [0.0, 0.0, 1.0] }
+b = { place = "ball", shape = "sphere", radius = 10.0 }
+law = { kind = "power-law", stiffness = 1.0, restitution = 0.5, speed = 1.0 }
+"""
+
+
+def model(folder, old="", new=""):
+    assert old in MODEL
+    (folder / "model.toml").write_text(MODEL.replace(old, new))
+    return flexmb.files.load_model(folder / "model.toml")
+
+
+def test_a_model_file_makes_the_same_contact(tmp_path):
+    read = model(tmp_path)
+    here = flexmb.simulate(falling(power_law(1.0, restitution=0.5, speed=1.0)), 3.0, step=1e-2)
+    np.testing.assert_array_equal(flexmb.simulate(read.system, read.duration, **read.options).q, here.q)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('shape = "sphere", ', 'shape = "ball", ', "shape named 'ball'"),
+        ("radius = 10.0", "length = 10.0", r"a sphere has the dimensions \['radius'\]; found \['length'\]"),
+        ("restitution = 0.5", "restitution = 1.5", "restitution is above 0 and at most 1; found 1.5"),
+        (", speed = 1.0", "", "needs the speed of approach"),
+        ("[0.0, 0.0, 1.0] }", "[0.0, 0.0, -1.0] }", "drawn inside each other, 20 deep"),
+    ],
+)
+def test_a_model_file_names_what_is_wrong(old, new, said, tmp_path):
+    with pytest.raises(ModelFileError, match=said):
+        model(tmp_path, old, new)
+
+
+def test_contacts_that_cannot_be_are_refused():
+    system = flexmb.System()
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(1, 1, 1)))
+    floor, here = Plane().on(system.ground.at((0, 0, -1))), Sphere(1.0).on(ball.at((0, 0, 0)))
+    law = power_law(1.0)
+    with pytest.raises(MechanismError, match="not available; take a stiff law"):
+        system.contact("c", floor, here, law=None)
+    with pytest.raises(MechanismError, match=r"expected a shape at a place, .* found Sphere"):
+        system.contact("c", floor, Sphere(1.0), law=law)
+    with pytest.raises(JointError, match="'c' connects 'ball' to itself"):
+        system.contact("c", Sphere(0.2).on(ball.at((2, 0, 0))), here, law=law)
+    with pytest.raises(MechanismError, match=r"drawn inside each other, 0.5 deep \(length; at most 0.1"):
+        system.contact("c", Plane().on(system.ground.at((0, 0, -0.5))), here, law=law)
+    with pytest.raises(MechanismError, match="needs slip_speed"):
+        system.contact("c", floor, here, law=law, friction=0.3)
+    with pytest.raises(MechanismError, match=r"static_friction=0.1 must be at least .* 0.3"):
+        system.contact("c", floor, here, law=law, friction=0.3, static_friction=0.1, slip_speed=1e-3)
+    memory = power_law(1.0, restitution=0.5, speed=1e-3, each_impact=True)
+    with pytest.raises(MechanismError, match="has several points, and each_impact has the memory of one"):
+        system.contact("c", floor, Box(1, 1, 1).on(ball.at((0, 0, 0))), law=memory)
+    with pytest.raises(MechanismError, match="line contact is that of a cylinder in a bore"):
+        system.contact("c", floor, here, law=line_contact(1.0, 1.0, 0.1))
+    with pytest.raises(LawError, match=r"exponent of a contact law is at least 1; found 0.5"):
+        power_law(1.0, 0.5)
+    with pytest.raises(LawError, match=r"fitted for radii from 0.05 to 10.0 mm; found 20"):
+        malca(1e5, 1.0, 20.0)
+
+
+def test_a_body_that_runs_through_another_ends_the_simulation():
+    with pytest.raises(LawError, match=r"'floor' failed .* overlap by more than their size"):
+        flexmb.simulate(falling(power_law(1e-3), speed=1.0), 30.0, step=0.1)
+
+
+def test_states_of_contacts_are_refused_by_name_where_a_method_has_none():
+    with pytest.raises(MechanismError, match="does not include the states"):
+        flexmb.simulate(falling(permanent_indentation(1.0, 0.7)), 1.0, method="radau")

@@ -1,0 +1,414 @@
+"""Controllers in motion: against independent integrations, exact discrete-time solutions and measures of results."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.signal
+
+import fem
+import flexmb
+import reduction
+from flexmb import controllers, linear
+from flexmb.equations.evaluation import Equations
+from flexmb.errors import ControllerError, LawError
+from flexmb.results.measure import measure
+
+Z = (0.0, 0.0, 1.0)
+KP, KI, KD, TF = 40.0, 30.0, 8.0, 0.02
+
+
+def rotor(law, *, inputs=None, speed=0.0, inertia=0.5):
+    """A free rotor with a controller of its torque."""
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(1, 1, inertia)))
+    system.revolute("pivot", system.ground.at((0, 0, 0)), body, axis=Z)
+    if speed:
+        system.set_speed("pivot", speed)
+    inputs = {"measured": "coordinate:pivot", "reference": 1.0} if inputs is None else inputs
+    system.controller("servo", law, inputs=inputs, outputs={law.law.commands[0]: "effort:pivot"})
+    return system
+
+
+def pendulum(law):
+    """A rod on a pivot under gravity."""
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0, radius=0.01))
+    system.revolute("pivot", system.ground, rod["start"], axis=Z)
+    target = flexmb.time_functions.smooth_step(0.0, 0.5, 1.0)
+    inputs = {"measured": "coordinate:pivot", "reference": target}
+    system.controller("servo", law, inputs=inputs, outputs={"command": "effort:pivot"})
+    return system, target, rod.body.invariants.J0[2, 2]
+
+
+def test_a_continuous_pid_is_integrated_with_order_two_and_five():
+    system, target, J = pendulum(controllers.pid(KP, KI, KD, filter=TF))
+
+    def rates(t, x):
+        angle, speed, integral, filtered = x
+        error, change = target(t)[0] - angle, (-angle - filtered) / TF
+        return [speed, (KP * error + integral + KD * change - 9.81 * 0.5 * np.cos(angle)) / J, KI * error, change]
+
+    exact = scipy.integrate.solve_ivp(rates, (0, 1), np.zeros(4), rtol=1e-11, atol=1e-12, method="DOP853").y[:, -1]
+
+    def errors(**options):
+        r = flexmb.simulate(system, 1.0, output_step=0.1, **options)
+        assert r.verdict.ok if hasattr(r.verdict, "ok") else True
+        found = [r.coordinate("pivot")[-1], r.coordinate_rate("pivot")[-1], *r.element_states[-1]]
+        return np.abs(np.array(found) - exact), np.abs(r.ledger.residual).max()
+
+    (coarse, open_), (fine, closed) = errors(step=2e-3), errors(step=1e-3)
+    assert (np.log2(coarse / fine) > 1.95).all(), coarse / fine
+    assert open_ / closed > 3.8
+    assert errors(step=1e-3, coordinates="joint")[0].max() < 3e-6
+    for coordinates in ("absolute", "joint"):
+        assert errors(method="explicit", tolerance=1e-9, coordinates=coordinates)[0].max() < 2e-8
+
+
+def exact_samples(count, period, limit):
+    """Angles, rates and commands of a rotor with a sampled PID controller, by the exact motion between samples."""
+    angle = rate = integral = derivative = 0.0
+    last, rows = None, []
+    for _ in range(count):
+        error = 1.0 - angle
+        summed, seen = integral + period * KI * error, -angle
+        derivative = (TF * derivative + KD * (seen - (seen if last is None else last))) / (TF + period)
+        last = seen
+        wanted = KP * error + summed + derivative
+        command = min(max(wanted, -limit), limit)
+        integral = summed + (period * KI / KP * (command - wanted) if np.isfinite(limit) else 0.0)
+        rows.append((angle, rate, command))
+        angle, rate = angle + rate * period + command / 0.5 * period**2 / 2, rate + command / 0.5 * period
+    return np.array(rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ({"step": 0.004}, np.inf),
+        ({"step": 0.01}, 10.0),
+        ({}, 10.0),
+        ({"method": "radau"}, 10.0),
+        ({"method": "explicit", "tolerance": 1e-9}, 10.0),
+    ],
+)
+def test_a_sampled_pid_on_a_rotor_is_exact_to_round_off(options, limit):
+    law = controllers.pid(KP, KI, KD, filter=TF, sample_time=0.01, lower=-limit, upper=limit)
+    result = flexmb.simulate(rotor(law), 0.2, output_step=0.01, **options)
+    exact = exact_samples(21, 0.01, limit)
+    found = [result.coordinate("pivot"), result.coordinate_rate("pivot"), result.effort("servo.command")]
+    assert np.abs(np.array(found).T - exact).max() < 1e-11 * KP
+    work = result.energy_by_element()["servo.command"].work[-1]
+    assert abs(work - 0.25 * exact[-1, 1] ** 2) < 1e-10
+
+
+def test_a_sampled_controller_reads_reactions_and_accelerations_before_the_sample():
+    @flexmb.control_law(inputs=("force", "acceleration"), commands=("torque",), states=("seen", "felt"), updates=True)
+    def law(t, inputs, states, parameters, commands, rates):
+        rates[0], rates[1] = inputs
+        commands[0] = 2.0 * t + 1.0
+
+    system, _, _ = pendulum(controllers.pid(1.0))
+    inputs = {"force": "force:pivot:y", "acceleration": "acceleration:rod.end:y"}
+    system.controller("watch", law(sample_time=0.05), inputs=inputs, outputs={"torque": "moment:rod.end:z"})
+    result = flexmb.simulate(system, 0.2, step=1e-3, output_step=0.05)
+    watch, found = result.controller("watch"), result.columns(list(inputs.values()))
+    # the torque jumps by 0.1 at each sample: the reading is that of the torque before, by superposition
+    alone, jump = 1.0 / system.build().bodies[0].invariants.J0[2, 2], np.array([1.0, 0.1, 0.1, 0.1, 0.1])
+    lever = np.cos(result.coordinate("pivot"))
+    seen = found["acceleration:rod.end:y"].values - watch.states["felt"].values
+    assert np.allclose(seen, alone * jump * lever, rtol=1e-9)
+    assert np.allclose(watch.commands["torque"].values, 2.0 * result.t + 1.0)
+
+
+def arm(law=None, inputs=None, outputs=None):
+    """A flexible arm on a hub with a spring to the ground."""
+    part = fem.Model(fem.structured_meshes.block("hexahedron", (1.0, 0.02, 0.01), (8, 1, 1)), fem.Material.aluminium())
+    part = part.with_interfaces(root="x0", tip="x1")
+    body = flexmb.flexible_body(part, reduction.reduce(part, "craig-bampton", 4), name="arm")
+    system = flexmb.System()
+    handle = system.add(body, angular_velocity=(0, 0, 0.2))
+    system.revolute("hub", system.ground, handle["root"], axis=Z)
+    system.spring_damper("spring", system.ground.at((0.2, 1.0, 0.1)), handle["tip"], stiffness=3.0, damping=0.1)
+    system.load("gust", handle["tip"], force=(0, 0, 1.0), follower=True)
+    if law is not None:
+        system.controller("c", law, inputs=inputs, outputs=outputs or {law.law.commands[0]: "effort:hub"})
+    return system
+
+
+MEASURES = (
+    "coordinate:hub", "rate:hub", "position:arm.tip:x", "position:arm.tip:y", "velocity:arm.tip:y", "velocity:arm:y",
+    "rotation:arm.tip:z", "rotation:arm:z", "deflection:arm.tip:y", "elastic:arm:2", "elastic-rate:arm:3",
+    "stretch:spring", "stretch-rate:spring",
+)  # fmt: skip
+
+
+def test_signals_of_the_compiled_step_are_the_measures_of_results():
+    gains = np.linspace(0.1, 0.9, len(MEASURES))
+    law = controllers.linear((np.zeros((0, 0)), [], [], -0.1 * gains[None]), inputs=MEASURES)
+    system = arm(law, dict(zip(MEASURES, MEASURES, strict=True)))
+    result = flexmb.simulate(system, 0.1, step=1e-3, output_step=0.02)
+    mechanism = result.mechanism
+    for k, t in enumerate(result.t):
+        state = result.state(k)
+        e = Equations(mechanism, state.q, state.angles, state.element_states)
+        e.residual(mechanism.function_values(t), state.q, state.w, result.wdot[k], result.multipliers[k])
+        for i, text in enumerate(MEASURES):
+            expected = measure(text)(result)[k]
+            assert abs(e.workspace.signals[i] - expected) < 1e-12 * max(1.0, abs(expected)), text
+        assert abs(e.workspace.commands[0] - result.effort("c.command")[k]) < 1e-12
+    assert all(np.ptp(measure(text)(result)) > 0 for text in MEASURES)
+
+
+def test_newtons_iteration_knows_controllers_that_couple_distant_bodies():
+    law = controllers.state_feedback([[30.0, 10.0, 2.0]], ["tip", "speed", "bend"])
+    inputs = {"tip": "position:arm.tip:y", "speed": "rate:hub", "bend": "elastic:arm:1"}
+    system = arm(law, inputs)
+    exact = flexmb.simulate(system, 0.03, method="explicit", tolerance=1e-9, output_step=0.03).coordinate("hub")[-1]
+    result = flexmb.simulate(system, 0.03, step=1e-4, output_step=0.03)
+    assert result.statistics.iterations < 2.2 * result.statistics.steps
+    assert abs(result.coordinate("hub")[-1] - exact) < 1e-5 * abs(exact)
+
+
+def test_closed_loop_eigenvalues_are_those_of_the_open_loop_with_feedback():
+    K = np.array([[8.0, 0.7, -0.2, 30.0]])
+    inputs = {"a": "coordinate:hub", "b": "rate:hub", "c": "elastic-rate:arm:2", "d": "position:arm.tip:y"}
+    rest = linear.equilibrium(arm(controllers.state_feedback(K, list("abcd")), inputs))
+    closed = linear.linearise(rest)
+    lag = controllers.linear(([[-50.0]], K, [[-50.0]], np.zeros((1, 4))), inputs=list("abcd"))
+    lagging = linear.linearise(linear.equilibrium(arm(lag, inputs)))
+    # the open loop about the same equilibrium: a torque enters in the hub, the signals are measures of results
+    opened = arm()
+    opened.motor("torque", "hub", float(rest.result.effort("c.command")[0]))
+    opened = linear.linearise(opened.build(), rest.state)
+    plant = linear.state_space(opened, ["torque"], {key: measure(text) for key, text in inputs.items()})
+    A, B, C = (np.asarray(x) for x in (plant.A, plant.B, plant.C))
+    assert not np.asarray(plant.D).any()
+    for found, expected in (
+        (closed, A - B @ K @ C),
+        (lagging, np.block([[A, -50.0 * B], [K @ C, -50.0 * np.eye(1)]])),
+    ):
+        ours, theirs = (np.sort_complex(np.linalg.eigvals(x)) for x in (found.state_matrix(), expected))
+        assert np.abs(ours - theirs).max() < 1e-7 * np.abs(theirs).max()
+        assert np.abs(ours - theirs)[np.abs(theirs).argsort()[:4]].max() < 1e-5
+
+
+def test_commands_of_loads_and_of_other_controllers():
+    system = arm()
+    quarter = flexmb.time_functions.harmonic(2.0, 3.0)
+    names = {"inputs": ["input"], "commands": ["output"]}
+    system.controller("second", controllers.linear(([], [], [], [[3.0]]), **names), inputs={"input": "command:first:output"}, outputs={"output": "load:gust"})  # fmt: skip
+    system.controller(
+        "first", controllers.linear(([], [], [], [[0.5]]), **names), inputs={"input": quarter}, outputs={}
+    )
+    result = flexmb.simulate(system, 0.1, step=1e-3, output_step=0.01)
+    assert np.allclose(
+        result.controller("second").commands["output"].values, 1.5 * quarter.over(result.t)[:, 0], atol=1e-14
+    )
+    direct = flexmb.System()
+    handle = direct.add(system.build().bodies[0], angular_velocity=(0, 0, 0.2))
+    direct.revolute("hub", direct.ground, handle["root"], axis=Z)
+    direct.spring_damper("spring", direct.ground.at((0.2, 1.0, 0.1)), handle["tip"], stiffness=3.0, damping=0.1)
+    factor = flexmb.time_functions.harmonic(3.0, 3.0)
+    direct.load("gust", handle["tip"], force=(0, 0, 1.0), follower=True, factor=factor)
+    same = flexmb.simulate(direct, 0.1, step=1e-3, output_step=0.01)
+    assert np.allclose(result.q, same.q, rtol=0, atol=1e-12)
+    assert np.allclose(result.power("gust"), same.power("gust"), rtol=0, atol=1e-10)
+
+
+def test_a_simulation_continues_from_a_state_with_its_samples():
+    law = controllers.pid(KP, KI, KD, filter=TF, sample_time=0.03)
+    whole = flexmb.simulate(rotor(law), 0.2, step=5e-3, output_step=0.01)
+    for index in (7, 9):  # between two samples, and at one
+        half = flexmb.simulate(rotor(law), 0.01 * index, step=5e-3, output_step=0.01)
+        rest = flexmb.simulate(rotor(law), 0.2 - 0.01 * index, step=5e-3, output_step=0.01, initial_state=half)
+        assert np.allclose(rest.q[-1], whole.q[-1], rtol=0, atol=1e-13)
+        assert np.allclose(rest.element_states[-1], whole.element_states[-1], rtol=0, atol=1e-10)
+
+
+def test_events_and_samples_at_other_times():
+    """A rotor under a sampled torque that hits a stop: the exact motion between samples and impacts."""
+    law = controllers.curve([-1.0, 1.0], [5.0, 5.0], sample_time=0.03)
+    system = rotor(law, inputs={"input": "coordinate:pivot"})
+    stop = flexmb.simulation.events.stop("wall", "pivot", 0.2, restitution=0.5)
+    result = flexmb.simulate(system, 0.3, step=1e-2, events=[stop], output_step=0.01)
+    hit = np.sqrt(2 * 0.2 / 10.0)
+    assert abs(result.happened[0].t - hit) < 1e-12
+    after = 0.2 - 0.5 * 10 * hit * (0.27 - hit) + 5.0 * (0.27 - hit) ** 2
+    assert abs(result.coordinate("pivot")[27] - after) < 1e-12
+
+
+def test_events_watch_commands():
+    law = controllers.pid(KP, KI, KD, filter=TF, sample_time=0.02)
+    slack = flexmb.simulation.events.Event(
+        "slack",
+        lambda r: -r.controller_signal("command", "servo", "command").values,
+        flexmb.simulation.events.Terminate(),
+    )
+    result = flexmb.simulate(rotor(law), 0.5, step=5e-3, output_step=0.01, events=[slack])
+    commands = exact_samples(60, 0.02, np.inf)[:, 2]
+    first = int(np.argmax(commands < 0))
+    assert first > 0
+    assert abs(result.t[-1] - 0.02 * first) < 1e-9
+
+
+def test_systems_of_scipy_are_controllers():
+    lead = ([20.0, 30.0], [0.05, 1.0])
+    systems = (
+        lead,
+        scipy.signal.TransferFunction(*lead),
+        scipy.signal.StateSpace(*scipy.signal.tf2ss(*lead)),
+        scipy.signal.ZerosPolesGain([-1.5], [-20.0], 400.0),
+    )
+    ends = []
+    for system in systems:
+        made = rotor(controllers.linear(system), inputs={"input": "coordinate:pivot"}, speed=-1.0)
+        made.joint_spring("stop", "pivot", stiffness=200.0, damping=5.0)
+        ends.append(flexmb.simulate(made, 0.1, step=2e-3, output_step=0.1).coordinate("pivot")[-1])
+    assert np.ptp(ends) < 1e-12 * max(map(abs, ends)) + 1e-14
+    sampled = controllers.linear(scipy.signal.TransferFunction(*lead).to_discrete(0.02))
+    assert sampled.sample_time == 0.02
+    (a, b, c, d), (A, B, C, D) = (x.parameters[2:] for x in (sampled, controllers.linear(lead, sample_time=0.02)))
+    assert np.allclose([a, b * c, d], [A, B * C, D])
+
+
+def test_systems_of_python_control_are_controllers():
+    control = pytest.importorskip("control")
+    lead = ([20.0, 30.0], [0.05, 1.0])
+    expected = controllers.linear(lead)
+    for system in (control.TransferFunction(*lead), control.ss(control.TransferFunction(*lead))):
+        law = controllers.linear(system)
+        A, B, C, D = law.parameters[2:]
+        a, b, c, d = expected.parameters[2:]
+        assert np.allclose([A, B * C, D], [a, b * c, d])
+    assert controllers.linear(control.TransferFunction(*lead, 0.1)).sample_time == 0.1
+
+
+def test_back_calculation_and_clamping_end_a_windup_earlier():
+    over = {}
+    for anti_windup in (None, "back-calculation", "clamping"):
+        law = controllers.pid(4.0, 8.0, 3.0, upper=0.5, lower=-0.5, anti_windup=anti_windup)
+        inputs = {"measured": "coordinate:pivot", "reference": 1.0, "rate": "rate:pivot"}
+        result = flexmb.simulate(rotor(law, inputs=inputs), 12.0, step=5e-3, output_step=0.05)
+        assert np.abs(result.effort("servo.command")).max() <= 0.5
+        over[anti_windup] = result.coordinate("pivot").max() - 1.0
+    assert max(over["back-calculation"], over["clamping"]) < 0.7 * over[None]
+
+
+def test_gain_schedules_and_curves():
+    schedule = controllers.gain_schedule([0.0, 1.0], [[2.0], [4.0]], ["angle"])
+    system = rotor(schedule, inputs={"schedule": "coordinate:pivot", "angle": "coordinate:pivot"}, speed=1.0)
+    result = flexmb.simulate(system, 1.5, step=1e-2, output_step=0.1)
+    angle = result.coordinate("pivot")
+    expected = -(2.0 + 2.0 * np.clip(angle, 0, 1)) * angle
+    assert np.allclose(result.effort("servo.command"), expected, rtol=0, atol=1e-14)
+    x, y = [-1.0, 0.0, 2.0], [3.0, 0.0, -1.0]
+    system = rotor(controllers.curve(x, y), inputs={"input": "coordinate:pivot"}, speed=2.0)
+    result = flexmb.simulate(system, 2.0, step=1e-2, output_step=0.1)
+    drawn = scipy.interpolate.PchipInterpolator(x, y)(np.clip(result.coordinate("pivot"), -1, 2))
+    assert np.allclose(result.effort("servo.command"), drawn, rtol=0, atol=1e-13)
+
+
+def test_a_mechanism_with_controllers_can_be_pickled():
+    for law in (controllers.pid(3.0, kd=1.0, filter=0.1), controllers.pid(3.0, sample_time=0.1)):
+        mechanism = pickle.loads(pickle.dumps(rotor(law).build()))
+        a, b = (flexmb.simulate(m, 0.1, step=1e-2) for m in (mechanism, rotor(law)))
+        assert np.array_equal(a.q, b.q)
+
+
+def test_connections_that_do_not_exist_are_named():
+    pid = controllers.pid(1.0)
+    at = {"command": "effort:pivot"}
+    for inputs, outputs, message in (
+        ({"measured": "coordinate:pivt"}, at, "no joint named 'pivt'. Did you mean 'pivot'"),
+        ({"measured": "angle:pivot"}, at, "a continuous controller reads"),
+        ({"measured": "acceleration:rotor:x"}, at, "algebraic loop"),
+        ({"measured": "force:pivot:x"}, at, "algebraic loop. Give the law a sample_time"),
+        ({"measured": "elastic:rotor:1"}, at, "elastic coordinates 1 to 0"),
+        ({"measured": "position:rotr:x"}, at, "no place named 'rotr'"),
+        ({"mesured": "coordinate:pivot"}, at, "no input named 'mesured'. Did you mean 'measured'"),
+        ({}, at, "needs the inputs 'measured'"),
+        ({"measured": 0.0}, {"command": "effort:pvot"}, "no joint or force element named 'pvot'"),
+        ({"measured": 0.0}, {"command": "load:wind"}, "no load named 'wind'"),
+        ({"measured": 0.0}, {"command": "torque:pivot"}, 'A command acts as "effort:JOINT"'),
+        ({"measured": 0.0}, {"comand": "effort:pivot"}, "no command named 'comand'"),
+    ):
+        system = flexmb.System()
+        body = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(1, 1, 1)))
+        system.revolute("pivot", system.ground.at((0, 0, 0)), body, axis=Z)
+        with pytest.raises(ControllerError) as caught:
+            system.controller("servo", pid, inputs=inputs, outputs=outputs)
+        assert message in str(caught.value), caught.value
+
+
+def test_controllers_that_read_each_other_are_an_algebraic_loop():
+    def pair(sample_time):
+        system = rotor(controllers.pid(1.0))
+        law = controllers.linear(([], [], [], [[1.0]]), sample_time=sample_time)
+        system.controller("a", law, inputs={"input": "command:b:command"}, outputs={})
+        law = controllers.linear(([], [], [], [[1.0]]))
+        system.controller("b", law, inputs={"input": "command:a:command"}, outputs={})
+        return system
+
+    with pytest.raises(ControllerError, match="'a', 'b' read each other's commands at the same instant"):
+        pair(None).build()
+    pair(0.1).build()
+    system = rotor(controllers.pid(1.0))
+    law = controllers.linear(([], [], [], [[1.0]]))
+    system.controller("a", law, inputs={"input": "command:servo:comand"}, outputs={})
+    with pytest.raises(ControllerError, match="no command named 'comand'"):
+        system.build()
+
+
+def test_a_measure_of_a_sampled_controller_is_examined_at_the_start():
+    system = rotor(controllers.pid(1.0, sample_time=0.1), inputs={"measured": "coordinate:pivt"})
+    with pytest.raises(ControllerError, match=r"Controller 'servo', input 'measured': .*'pivt'"):
+        flexmb.simulate(system, 0.1, step=0.01)
+
+
+def test_values_that_cannot_be_are_refused():
+    for wrong, message in (
+        (lambda: controllers.pid(1.0, lower=1.0, upper=0.0), "lower < upper"),
+        (lambda: controllers.pid(np.nan), "must be a finite number"),
+        (lambda: controllers.pid(1.0, sample_time=0.0), "sample time .* must be positive"),
+        (lambda: controllers.pid(1.0, sample_time=-1.0), "sample time .* must be positive"),
+        (lambda: controllers.pid(1.0, -1.0, lower=-1.0, upper=1.0), "tracking time .* positive"),
+        (lambda: controllers.pid(1.0, anti_windup="conditional"), "anti_windup"),
+        (lambda: controllers.linear(([1.0, 0.0, 0.0], [1.0, 1.0])), "not a proper linear"),
+        (lambda: controllers.linear(([[0.0]], [[1.0, 1.0]], [[1.0]], [[0.0]])), r"Matrix B .* \(1, 1\)"),
+        (lambda: controllers.linear("1/s"), "found str"),
+        (lambda: controllers.state_feedback([[1.0, 2.0]], ["angle"]), r"needs gains \(1, 1\)"),
+        (lambda: controllers.curve([0.0, 0.0], [1.0, 2.0]), "increasing"),
+        (lambda: controllers.gain_schedule([0.0, 1.0], [[1.0]], ["angle"]), r"gains \(2, 1, 1\)"),
+    ):
+        with pytest.raises(LawError, match=message):
+            wrong()
+
+
+@pytest.mark.parametrize("sample_time", [None, 0.02])
+def test_a_law_that_fails_is_named_with_its_inputs(sample_time):
+    @flexmb.control_law(inputs=("angle",), commands=("torque",), parameters=("bad",))
+    def law(t, inputs, states, parameters, commands, rates):
+        if t > 0.05:
+            if parameters[0] == 1.0:
+                raise ValueError("out of range")
+            commands[0] = np.nan
+
+    for bad, message in ((1.0, "ValueError: out of range"), (0.0, "'torque' that are not finite")):
+        system = rotor(law(bad=bad, sample_time=sample_time), inputs={"angle": "coordinate:pivot"})
+        with pytest.raises(LawError, match=f"The law of 'servo' .*{message}"):
+            flexmb.simulate(system, 0.1, step=0.01)
+
+
+def test_what_does_not_include_controllers_refuses_them_by_name():
+    continuous, sampled = rotor(controllers.pid(1.0)), rotor(controllers.pid(1.0, sample_time=0.1))
+    for method in ("radau", "bdf", "energy-momentum"):
+        with pytest.raises(ControllerError, match=f"The method '{method}' does not include controllers.*'servo'"):
+            flexmb.simulate(continuous, 0.1, method=method, step=0.01)
+    with pytest.raises(ControllerError, match="energy-momentum"):
+        flexmb.simulate(sampled, 0.1, method="energy-momentum", step=0.01)
+    with pytest.raises(ControllerError, match="Linearisation does not include controllers that are sampled"):
+        linear.linearise(sampled)
+    with pytest.raises(ControllerError, match="periodic motion"):
+        linear.periodic_motion(continuous, 1.0)

@@ -1,0 +1,90 @@
+"""Controllers in model files, and in result files."""
+
+import numpy as np
+import pytest
+
+import flexmb
+from flexmb.errors import ModelFileError
+from flexmb.files import load_result, save_result
+from flexmb.files.models.model_file import load_model
+
+MODEL = """
+name = "servo"
+[simulation]
+duration = 0.2
+step = 0.005
+[bodies.rotor]
+kind = "rigid"
+mass = 1.0
+inertia = [1.0, 1.0, 0.5]
+[[joints]]
+kind = "revolute"
+name = "pivot"
+a = "ground"
+b = "rotor"
+at = [0, 0, 0]
+axis = [0, 0, 1]
+[[controllers]]
+name = "servo"
+law = {law}
+inputs = {{ measured = "coordinate:pivot", reference = {{ kind = "smooth-step", duration = 0.1, height = 1.0 }} }}
+outputs = {{ command = "effort:pivot" }}
+"""
+
+
+def read(tmp_path, law):
+    path = tmp_path / "servo.toml"
+    path.write_text(MODEL.format(law=law))
+    return load_model(path)
+
+
+@pytest.mark.parametrize("sampling", ["", ", sample_time = 0.01"])
+def test_a_model_file_gives_the_controller_of_python(tmp_path, sampling):
+    model = read(
+        tmp_path, '{ kind = "pid", kp = 40.0, ki = 5.0, kd = 8.0, filter = 0.02, upper = 9.0' + sampling + " }"
+    )
+    result = flexmb.simulate(model.system, model.duration, step=0.005, output_step=0.005)
+    system = flexmb.System()
+    rotor = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(1, 1, 0.5)))
+    system.revolute("pivot", system.ground.at((0, 0, 0)), rotor, axis=(0, 0, 1))
+    law = flexmb.controllers.pid(40.0, 5.0, 8.0, filter=0.02, upper=9.0, sample_time=0.01 if sampling else None)
+    target = flexmb.time_functions.smooth_step(0.0, 0.1, 1.0)
+    inputs = {"measured": "coordinate:pivot", "reference": target}
+    system.controller("servo", law, inputs=inputs, outputs={"command": "effort:pivot"})
+    same = flexmb.simulate(system, 0.2, step=0.005, output_step=0.005)
+    assert np.array_equal(result.q, same.q)
+    loaded = load_result(save_result(result, tmp_path / "servo.h5"))
+    assert np.allclose(loaded.effort("servo.command"), result.effort("servo.command"), rtol=0, atol=1e-12)
+    again = flexmb.simulate(loaded.mechanism, 0.2, step=0.005, output_step=0.005)
+    assert np.allclose(again.q, result.q, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        ('{ kind = "pid", kp = 1.0, lower = 2.0, upper = 1.0 }', "lower < upper"),
+        ('{ kind = "pid", kp = 1.0, sample_time = -0.1 }', "sample_time"),
+        ('{ kind = "linear", A = [[0.0]] }', "either A, B, C and D, or numerator"),
+        ('"mine"', "control law 'mine'"),
+    ],
+)
+def test_a_wrong_law_is_refused_by_its_key(tmp_path, law, message):
+    with pytest.raises(ModelFileError, match=message):
+        read(tmp_path, law)
+
+
+def test_a_file_keeps_the_commands_of_a_function_of_the_user(tmp_path):
+    @flexmb.control_law(inputs=("angle",), commands=("torque",), parameters=("gain",))
+    def law(t, inputs, states, parameters, commands, rates):
+        commands[0] = -parameters[0] * inputs[0]
+
+    system = flexmb.System()
+    rotor = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(1, 1, 0.5)))
+    system.revolute("pivot", system.ground.at((0, 0, 0)), rotor, axis=(0, 0, 1))
+    system.set_speed("pivot", 1.0)
+    system.controller("c", law(gain=3.0), inputs={"angle": "coordinate:pivot"}, outputs={"torque": "effort:pivot"})
+    result = flexmb.simulate(system, 0.1, step=0.01)
+    loaded = load_result(save_result(result, tmp_path / "own.h5"))
+    assert np.allclose(loaded.effort("c.torque"), -3.0 * result.coordinate("pivot"), rtol=1e-12, atol=1e-15)
+    with pytest.raises(flexmb.LawError, match="is not in the file"):
+        flexmb.simulate(loaded.mechanism, 0.1, step=0.003)

@@ -1,0 +1,147 @@
+"""Equilibria with states of force elements and with wheels that roll, against closed forms."""
+
+import numpy as np
+import pytest
+from scipy.optimize import fsolve
+
+import flexmb
+from flexmb.errors import EquilibriumError
+from flexmb.linear import equilibrium, linearise, steady_motion
+
+G, MASS = 9.81, 2.0
+
+
+@flexmb.law(states=("force",), parameters=("k", "tau"))
+def lagging(t, relative, states, parameters, wrench, rates):
+    """A spring along z whose force lags behind."""
+    wrench[2] = -states[0]
+    rates[0] = (parameters[0] * relative.d[2] - states[0]) / parameters[1]
+
+
+@flexmb.law(states=("integral",), parameters=("kp", "ki", "target"))
+def regulator(t, relative, states, parameters, wrench, rates):
+    """A regulator of the height, with an integral, and damping."""
+    kp, ki, target = parameters
+    rates[0] = target - relative.d[2]
+    wrench[2] = kp * (target - relative.d[2]) + ki * states[0] - 8.0 * relative.v[2]
+
+
+@flexmb.law(states=("deflection",), parameters=("k",))
+def tread(t, relative, states, parameters, wrench, rates):
+    """A tread that sticks while it rests: the deflection is what the frame has moved."""
+    rates[0] = relative.v[2] - abs(relative.v[0]) * states[0]
+    wrench[2] = -parameters[0] * states[0]
+
+
+@flexmb.law(states=("wear",), parameters=())
+def wearing(t, relative, states, parameters, wrench, rates):
+    rates[0] = 1.0
+    wrench[2] = -100.0 * relative.d[2]
+
+
+def weight(law, start=0.0):
+    """A mass that a law holds against gravity on a vertical guide."""
+    system = flexmb.System(gravity=(0, 0, -G), name="weight")
+    box = system.add(flexmb.rigid_body("box", mass=MASS, inertia=(1, 1, 1)), position=(0, 0, start))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), box, axis=(0, 0, 1))
+    system.force("element", system.ground.at((0, 0, 0)), box.at((0, 0, 0)), law)
+    return system
+
+
+@pytest.mark.parametrize(
+    ("law", "place", "state", "softest"),
+    [
+        (lagging(k=300.0, tau=0.1), -MASS * G / 300.0, -MASS * G, 300.0 / MASS),
+        (regulator(kp=50.0, ki=20.0, target=0.3), 0.3, MASS * G / 20.0, np.inf),
+        (tread(k=400.0), -MASS * G / 400.0, -MASS * G / 400.0, 400.0 / MASS),
+    ],
+)
+def test_states_are_stationary_at_an_equilibrium(law, place, state, softest):
+    """States that follow the displacement, that integrate a deviation, and that keep what has moved."""
+    rest = equilibrium(weight(law))
+    assert rest.state.q[2] == pytest.approx(place, rel=1e-9)
+    assert rest.state.element_states == pytest.approx([state], rel=1e-9)
+    assert rest.softest == pytest.approx(softest, rel=1e-8)
+    assert rest.stable
+    assert rest.result.force("element")[0, 2] == pytest.approx(MASS * G, rel=1e-9)
+    begun = flexmb.simulate(rest.mechanism, 0.2, step=1e-2, initial_state=rest.state)
+    np.testing.assert_allclose(begun.q[:, 2], place, rtol=1e-9)
+
+
+def test_a_regulator_has_the_eigenvalues_of_its_cubic():
+    """m s^3 + c s^2 + kp s + ki about its equilibrium."""
+    vibration = linearise(equilibrium(weight(regulator(kp=50.0, ki=20.0, target=0.3)))).modes()
+    exact = np.roots([MASS, 8.0, 50.0, 20.0])
+    np.testing.assert_allclose(
+        np.sort_complex(vibration.eigenvalues), np.sort_complex(exact[exact.imag >= 0]), rtol=1e-9
+    )
+
+
+def test_a_hydraulic_cylinder_finds_its_pressures():
+    values = dict(  # noqa: C408
+        area_a=2e-3, area_b=1.2e-3, stroke=0.5, bulk_modulus=1.2e9, supply=1.6e7, flow=1e-7, target=0.25, gain=20.0,
+        dead_volume=1e-4, leakage=2e-13, laminar=1e4,
+    )  # fmt: skip
+    law = flexmb.forces.hydraulic_cylinder(**values, initial={"pressure a": 5e6, "pressure b": 6e6})
+    system = flexmb.System(gravity=(0, 0, -G), name="press")
+    box = system.add(flexmb.rigid_body("box", mass=500.0, inertia=(1, 1, 1)), position=(0, 0, 0.25))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), box, axis=(0, 0, 1))
+    system.force("cylinder", system.ground.at((0, 0, 0)), box.at((0, 0, 0)), law)
+    rest = equilibrium(system)
+
+    def flows(unknown):
+        x, pa, pb = unknown[0], unknown[1] * 1e6, unknown[2] * 1e6
+        opening = 20.0 * (0.25 - x)
+        root = lambda p: p / np.sqrt(abs(p) + 1e4)  # noqa: E731
+        qa = 1e-7 * opening * (root(1.6e7 - pa) if opening >= 0 else root(pa))
+        qb = -1e-7 * opening * (root(pb) if opening >= 0 else root(1.6e7 - pb))
+        leak = 2e-13 * (pa - pb)
+        return [(qa - leak) * 1e9, (qb + leak) * 1e9, (pa * 2e-3 - pb * 1.2e-3 - 500.0 * G) / 1e3]
+
+    exact = fsolve(flows, [0.25, 5.0, 6.0], xtol=1e-13)
+    found = [rest.state.q[2], *(rest.state.element_states / 1e6)]
+    np.testing.assert_allclose(flows(found), 0.0, atol=1e-6)
+    np.testing.assert_allclose(found, exact, rtol=1e-6)
+
+
+def test_states_without_a_stationary_value_are_named():
+    with pytest.raises(EquilibriumError, match=r"'wear' of 'element' of 'weight' has no stationary value"):
+        equilibrium(weight(wearing()))
+
+
+def test_a_wheel_at_rest_is_held_by_static_friction():
+    """A wheel on a slope, with a torque, on a spring along the slope: the contact gives torque over radius."""
+    slope, radius, torque, stiffness = 0.2, 0.4, 3.0, 80.0
+    pull = MASS * G * np.sin(slope)
+    system = flexmb.System(gravity=(G * np.sin(slope), 0, -G * np.cos(slope)), name="wheel")
+    wheel = system.add(flexmb.rigid_body("wheel", mass=MASS, inertia=(0.1, 0.2, 0.1)), position=(0, 0, radius))
+    system.rolling("contact", system.ground, wheel, radius=radius, axis=(0, 1, 0), at=(0, 0, radius))
+    at = wheel.at((0, 0, 0))
+    bushing = {"stiffness": (stiffness, 500.0, 0, 0, 0, 0)}
+    system.bushing("spring", system.ground.at((0, 0, radius)), at, **bushing)
+    system.bushing(
+        "stand",
+        system.ground.at((0, 0, radius)),
+        wheel.at((0, 0, 0)),
+        axis=(0, 1, 0),
+        stiffness=(0, 0, 0, 50.0, 50.0, 0),
+    )
+    system.load("torque", at, moment=(0, torque, 0))
+    rest = equilibrium(system)
+    place = (pull + torque / radius) / stiffness
+    assert rest.state.q[0] == pytest.approx(place, rel=1e-9)
+    force = rest.result.reaction("contact")[0, :3]
+    np.testing.assert_allclose(force, [torque / radius, 0, MASS * G * np.cos(slope)], atol=1e-8 * MASS * G)
+    np.testing.assert_allclose(rest.softest, 50.0 / (MASS * radius**2), rtol=2.0)
+    kept = flexmb.simulate(rest.mechanism, 0.2, step=1e-2, initial_state=rest.state)
+    np.testing.assert_allclose(kept.q[:, 0], place, rtol=1e-9)
+
+
+def test_a_bearing_whose_cage_turns_has_no_stationary_state():
+    """The angle of a cage grows: no steady state is claimed."""
+    system = flexmb.System()
+    shaft = system.add(flexmb.rigid_body("shaft", mass=1.0, inertia=(0.1, 0.1, 0.1)), angular_velocity=(0, 0, 5.0))
+    law = flexmb.forces.rolling_bearing(elements=9, stiffness=1e6, damping=1.0)
+    system.force("bearing", system.ground.at((0, 0, 0)), shaft.at((0, 0, 0)), law)
+    with pytest.raises(EquilibriumError, match=r"'cage angle' of 'bearing'"):
+        steady_motion(system)

@@ -1,0 +1,91 @@
+"""Constraints of decks against CalculiX: natural frequencies of parts that equations, ties and couplings connect."""
+
+import shutil
+import subprocess
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+
+import fem
+from fem.mesh.structured_meshes import block
+
+needs_ccx = pytest.mark.skipif(
+    shutil.which("ccx") is None, reason="CalculiX (ccx, Debian calculix-ccx) is not installed"
+)
+MATERIAL = "*MATERIAL, NAME=STEEL\n*ELASTIC\n2.1e5, 0.3\n*DENSITY\n7.85e-9\n*SOLID SECTION, ELSET=E, MATERIAL=STEEL\n"
+STEP = "*STEP\n*FREQUENCY\n6\n*END STEP\n"
+
+
+def rows(values):
+    return [
+        ", ".join(map(str, values[i : i + 8])) + ("," if i + 8 < len(values) else "") for i in range(0, len(values), 8)
+    ]
+
+
+def deck(*meshes, extra=()):
+    """Nodes and elements of meshes, one after the other, the sets A_x0, ... of the first, B_x0, ... of the second, and
+    `extra` nodes (their numbers count on)."""
+    lines, first, cell = ["*NODE"], 1, 1
+    body, sets = ["*ELEMENT, TYPE=C3D20, ELSET=E"], []
+    for letter, mesh in zip("AB", meshes, strict=False):
+        lines += [f"{first + k}, " + ", ".join(f"{v:.9g}" for v in x) for k, x in enumerate(mesh.points)]
+        for name in mesh.face_sets:
+            sets += [f"*NSET, NSET={letter}_{name}", *rows((mesh.nodes(name) + first).tolist())]
+            faces = [(cell + c, abaqus_face(mesh, c, f)) for c, f in mesh.face_sets[name].tolist()]
+            sets += [f"*SURFACE, NAME=S{letter}_{name}", *(f"{c}, S{f}" for c, f in faces)]
+        for connectivity in mesh.cells[0].connectivity:
+            nodes = [cell, *(connectivity + first).tolist()]
+            body += [", ".join(map(str, nodes[:11])) + ",", ", ".join(map(str, nodes[11:]))]
+            cell += 1
+        first += len(mesh.points)
+    lines += [f"{first + k}, " + ", ".join(map(str, x)) for k, x in enumerate(extra)]
+    return "\n".join([*lines, *body, *sets]) + "\n" + MATERIAL, first
+
+
+def abaqus_face(mesh, cell, face):
+    shape = fem.elements.element("hexahedron20")
+    wanted = {k for k in shape.faces[face] if k < 8}
+    return 1 + next(k for k, corners in enumerate(shape.abaqus_faces) if set(corners) == wanted)
+
+
+def arm(size=(40.0, 10.0, 8.0), divisions=(3, 1, 1), shift=(0.0, 0.0, 0.0)):
+    mesh = block("hexahedron20", size, divisions)
+    return replace(mesh, points=np.round(mesh.points + shift, 9))
+
+
+ONE, FIRST = deck(arm(), extra=[(45.0, 5.0, 4.0), (45.0, 5.0, 4.0)])
+TWO, _ = deck(arm(), arm((30.0, 12.0, 9.0), (2, 2, 1), (40.0, -1.0, -0.5)))
+CASES = {
+    "equations": ONE + f"*BOUNDARY\nA_x0, 1, 3\n*EQUATION\n3\n{FIRST - 1}, 2, 1., {FIRST - 3}, 3, -2., 20, 1, .5\n",
+    "axes of nodes": ONE
+    + "*TRANSFORM, NSET=A_x1, TYPE=C\n0., 5., 4., 1., 5., 4.\n*TRANSFORM, NSET=A_x0, TYPE=R\n1., 1., 0., -1., 1., .5\n"
+    + f"*BOUNDARY\nA_x0, 1, 3\nA_x1, 2\n*EQUATION\n2\n{FIRST - 1}, 1, 1., {FIRST - 2}, 1, -1.\n",
+    "rigid body": ONE
+    + f"*RIGID BODY, NSET=A_x1, REF NODE={FIRST}, ROT NODE={FIRST + 1}\n*BOUNDARY\nA_x0, 1, 3\n{FIRST + 1}, 1, 2\n",
+    "kinematic coupling": ONE
+    + f"*COUPLING, REF NODE={FIRST}, SURFACE=SA_x1, CONSTRAINT NAME=c\n*KINEMATIC\n1, 3\n*BOUNDARY\nA_x0, 1, 3\n{FIRST}, 2, 2\n",
+    "tie": TWO + "*TIE, NAME=t, POSITION TOLERANCE=0.1\nSA_x1, SB_x0\n*BOUNDARY\nA_x0, 1, 3\n",
+}
+
+
+@pytest.mark.foreign
+@needs_ccx
+@pytest.mark.parametrize("case", CASES)
+def test_frequencies_are_those_of_calculix(case, tmp_path):
+    path = tmp_path / "job.inp"
+    path.write_text(CASES[case] + STEP)
+    done = subprocess.run(["ccx", "job"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert "Job finished" in done.stdout, done.stdout[-2000:]
+    text = (tmp_path / "job.dat").read_text().split("E I G E N V A L U E   O U T P U T")[1]
+    values = [
+        float(line.split()[1]) for line in text.splitlines() if len(line.split()) == 5 and line.split()[0].isdigit()
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fem.UnitWarning)
+        model = fem.Model(fem.read_mesh(path, supports="keep"))
+    ours = sl.eigh(model.K.toarray(), model.M.toarray(), eigvals_only=True, subset_by_index=[0, 5])
+    np.testing.assert_allclose(ours, values[:6], rtol=1e-5)
+    assert model.unread == ()

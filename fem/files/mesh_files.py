@@ -141,6 +141,11 @@ def _meshio_read(path: Path) -> meshio.Mesh:
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             return meshio.read(path)
+    except ImportError as error:
+        raise MeshError(
+            f"The mesh file {str(path)!r} cannot be read: files of the format {path.suffix} need the package "
+            f"{error.name or error}, which is not installed: pip install {error.name or 'it'}."
+        ) from None
     except (Exception, SystemExit) as error:  # meshio calls sys.exit on some files
         detail = said.getvalue().strip() if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
         raise MeshError(

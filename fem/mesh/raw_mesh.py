@@ -8,7 +8,7 @@ import numpy as np
 
 from fem.elements import ELEMENTS, LINE, SHELLS
 from fem.errors import MeshError, MeshWarning, unknown_name
-from fem.mesh.constraints import Constraint, renumbered
+from fem.mesh.constraints import Constraint, NodeMass, renumbered
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.unread import Declared, Stated, Unread, kept, listed
 
@@ -40,6 +40,7 @@ class RawMesh:
     - `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
     - `constraints`: those that the file states, between rows of `points`; `supports`: the same for dofs that it holds.
     - `shells`: rows of blocks of triangles and quadrilaterals that are structure, and the keyword that says so.
+    - `masses`: point masses at rows of `points`, and their keywords.
     """
 
     points: np.ndarray
@@ -57,6 +58,7 @@ class RawMesh:
     constraints: tuple[Stated, ...] = ()
     supports: tuple[Stated, ...] = ()
     shells: Mapping[int, tuple[np.ndarray, Unread]] = field(default_factory=dict)
+    masses: tuple[tuple[NodeMass, Unread], ...] = ()
 
 
 def solid_mesh(
@@ -116,7 +118,9 @@ def solid_mesh(
             "along"
         )
     stated, dropped = _obeyed(raw, name, ignore, supports)
-    members = [c.members for c in stated]
+    masses = tuple(m for m, source in raw.masses if not source.accepted(ignore))
+    dropped += tuple(source for _, source in raw.masses if source.accepted(ignore))
+    members = [*(c.members for c in stated), np.array([m.node for m in masses], dtype=np.int64)]
     used = np.unique(np.concatenate([*(rows.ravel() for _, rows in blocks), *members]))
     if used[0] < 0 or used[-1] >= len(raw.points):
         raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
@@ -146,6 +150,7 @@ def solid_mesh(
         unread,
         tuple(d for d in declared if len(d.cells)),
         tuple(renumbered(c, number) for c in stated),
+        tuple(replace(m, node=int(number[m.node])) for m in masses),
     )
 
 

@@ -90,6 +90,8 @@ class Deck:
     in_step: bool = False
     steps: int = 0
     statements: list[Statement] = field(default_factory=list)
+    masses: dict[int, tuple[int, Unread]] = field(default_factory=dict)  # number -> node, keyword
+    mass_values: list[tuple[str, float, Unread]] = field(default_factory=list)
     shells: dict[int, Unread] = field(default_factory=dict)  # element number -> its keyword
     shell_sections: list[tuple[str, str, float, float, Unread]] = field(default_factory=list)
     move: list[list[float]] = field(default_factory=list)  # translation, then axis points and angle of the instance
@@ -245,6 +247,9 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
                 )
     elif keyword in ("ENDPART", "ENDASSEMBLY", "ENDINSTANCE"):
         deck.level, deck.scope = "ASSEMBLY" if keyword == "ENDINSTANCE" else "", 0
+    elif keyword == "MASS" and set(options) == {"ELSET"} and rows and len(fields(rows[0][1])) == 1:
+        source = deck.not_obeyed(place, line, "MASS")
+        deck.mass_values.append((str(member(options["ELSET"])), number(fields(rows[0][1])[0]), source))
     elif keyword in STATEMENTS:
         source = deck.not_obeyed(place, line, _spelt(line))
         deck.statements.append(Statement(keyword, source, options, rows, deck.steps))
@@ -370,6 +375,14 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
 
 def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str], rows: Rows) -> None:
     given = options.get("TYPE", "").upper()
+    if given == "MASS":
+        first = ASSEMBLY_NODES if deck.level == "ASSEMBLY" else 0
+        source = deck.not_obeyed(place, line, "ELEMENT TYPE=MASS", group="ELEMENT")
+        found_masses = {first + row[0]: (first + row[1], source) for row in _element_rows(place, given, 2, rows)}
+        deck.masses |= found_masses
+        if options.get("ELSET"):
+            deck.sets.elements.setdefault(deck.named(options["ELSET"]), []).extend(found_masses)
+        return
     if deck.level == "ASSEMBLY":
         deck.passed_over += len(rows)
         return

@@ -9,6 +9,7 @@ from fem.errors import MeshError
 from fem.files.abaqus.constraints import Constraints
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, DeckMaterial
 from fem.files.abaqus.numbers import Numbers
+from fem.mesh.constraints import NodeMass
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
 
@@ -32,7 +33,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
     points[of_part] = _moved(points[of_part], deck.move)
     numbers = Numbers(deck, blocks, node_of)
     constraints = Constraints.of(numbers, points)
-    shells = _shells(deck, numbers)
+    shells, masses = _shells(deck, numbers), tuple(_masses(deck, numbers))
     groups: dict[str, list[np.ndarray]] = {}
     nodes: dict[str, np.ndarray] = {}
     faces: dict[str, np.ndarray] = {}
@@ -71,7 +72,20 @@ def raw_mesh(deck: Deck) -> RawMesh:
         constraints=tuple(constraints.stated),
         supports=tuple(constraints.supports),
         shells=shells,
+        masses=masses,
     )
+
+
+def _masses(deck: Deck, numbers: Numbers) -> Iterator[tuple[NodeMass, Unread]]:
+    """The point masses. Mass elements without a value are not obeyed."""
+    left = dict(deck.masses)
+    for elset, value, source in deck.mass_values:
+        level = next((level for level in ("part", "assembly") if elset in getattr(deck, level).elements), None)
+        for k in sorted(numbers.flat(elset, level, "elements") if level is not None else ()):
+            if k in deck.masses and deck.masses[k][0] in numbers.node_of:
+                left.pop(k, None)
+                yield NodeMass(numbers.node_of[deck.masses[k][0]], value, source.label), source
+    deck.unread += dict.fromkeys(source for _, source in left.values())
 
 
 def _shells(deck: Deck, numbers: Numbers) -> dict[int, tuple[np.ndarray, Unread]]:

@@ -67,6 +67,7 @@ class Radau(AdaptiveMethod):
 
     order: ClassVar[int] = 5
     integrates_states: ClassVar[bool] = True
+    controls: ClassVar[bool] = True
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "RadauRun":
         return RadauRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)

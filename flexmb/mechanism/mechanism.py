@@ -16,6 +16,7 @@ from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
 from flexmb.mechanism.control.controller import Controller
 from flexmb.mechanism.control.law import ControlCall
+from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import FrameLawCall
 from flexmb.mechanism.joints import turns
@@ -52,8 +53,8 @@ class Marker:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A further coordinate of a joint equation, times a factor: a displacement along `axis` of the first marker, or the
-    angle about its z axis."""
+    """A further coordinate of a joint equation or force element, times a factor: a displacement along `axis` of the
+    first marker, the angle about its z axis, or the distance of the markers."""
 
     kind: int
     markers: tuple[int, int]
@@ -67,8 +68,8 @@ class Row:
 
     A joint equation keeps its coordinate, plus the `terms` of a relation between joints, at the value of its function
     of time or, without one, at `offset`. A force element has stiffness, damping, a free length or angle
-    (`offset`), an effort as a function of time, a law and the command of a controller; `function`, `law` and `command`
-    are indices, -1 for none.
+    (`offset`), an effort as a function of time, a law and the command of a controller. `function`, `law`, `command`
+    and `curve`, that of a joint equation on a curve, are indices, -1 for none.
     """
 
     kind: int
@@ -81,6 +82,7 @@ class Row:
     law: int = -1
     terms: tuple[Term, ...] = ()
     command: int = -1
+    curve: int = -1
 
 
 def driver_row(markers: tuple[int, int], dof: str, function: int = -1) -> Row:
@@ -182,6 +184,7 @@ class Mechanism:
     frame_forces: tuple[FrameForce, ...] = ()
     frictions: tuple[JointFriction, ...] = ()
     controllers: tuple[Controller, ...] = ()
+    curves: tuple[Curve, ...] = ()
     units: str | None = None
 
     def __str__(self) -> str:

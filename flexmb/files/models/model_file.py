@@ -22,7 +22,7 @@ from flexmb.bodies.body import Body, flexible_body, rigid_body
 from flexmb.bodies.shape import Shape
 from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
-from flexmb.files.models import schema
+from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
@@ -123,6 +123,9 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("forces", keys.forces, _add_force),
         ("contacts", keys.contacts, _add_contact),
         ("joint_springs", keys.joint_springs, _add_joint_spring),
+        ("cables", keys.cables, element_keys.add_cable),
+        ("belts", keys.belts, element_keys.add_belt),
+        ("elastic_relations", keys.elastic_relations, element_keys.add_elastic_relation),
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
         ("loads", keys.loads, _add_load),
@@ -256,6 +259,9 @@ def _add_joint(site: _Site, joint: schema.OneJoint) -> None:
     if isinstance(joint, schema.Relation):
         keys = {key: value for key, value in joint.model_dump().items() if key != "kind"}
         getattr(site.system, joint.kind)(**keys)
+        return
+    if isinstance(joint, schema.OnCurveKeys):
+        element_keys.add_on_curve(site, joint)
         return
     if isinstance(joint, schema.DistanceKeys):
         ends = _ends(site, joint, "a rod")

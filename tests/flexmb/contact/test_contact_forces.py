@@ -14,6 +14,7 @@ from flexmb.contact import (
     Capsule,
     Cylinder,
     Plane,
+    Socket,
     Sphere,
     effective_modulus,
     elastic_foundation,
@@ -52,7 +53,10 @@ def test_the_factor_of_gonthier_reaches_what_is_wanted(e):
     assert reached_restitution(FACTORS["gonthier"](e)) == pytest.approx(e, abs=1e-12)
 
 
-@pytest.mark.parametrize("method", ["generalised-alpha", "hht", "radau", "bdf", "explicit", "energy-momentum"])
+@pytest.mark.parametrize(
+    "method",
+    ["generalised-alpha", "hht", "radau", "bdf", "explicit", pytest.param("energy-momentum", marks=pytest.mark.long)],
+)
 def test_every_method_bounces_alike(method):
     options = {"step": 2e-3} if method in ("generalised-alpha", "hht", "energy-momentum") else {"tolerance": 1e-8}
     law = power_law(1.0, restitution=0.7, speed=1.0)
@@ -104,6 +108,23 @@ def test_a_free_fall_comes_to_rest_where_the_weight_is_carried():
     assert result.contact("floor").gap[-1] == pytest.approx(-((9.81 / 4e3) ** (2 / 3)), rel=1e-3)
     assert result.contact("floor").normal_force[-1] == pytest.approx(9.81, rel=1e-3)
     assert abs(result.ledger.residual[-1]) < 1e-4
+
+
+def test_equilibrium_and_small_motions_include_the_contact():
+    """A ball in a socket, whose position is unique: the depth under its weight, and three frequencies about it."""
+    g, K, clearance = 9.81, 4e5, 0.1
+    system = flexmb.System(gravity=(0, 0, -g))
+    ball = system.add(
+        flexmb.rigid_body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)), position=(0.01, 0, -clearance - 1e-3)
+    )
+    cup = Socket(0.3).on(system.ground.at((0, 0, 0)))
+    system.contact("cup", cup, Sphere(0.3 - clearance).on(ball.at((0, 0, 0))), law=power_law(K))
+    system.bushing("turning", system.ground.at((0, 0, 0)), ball.at((0, 0, 0)), stiffness=(0, 0, 0, 1, 1, 1))
+    rest = flexmb.linear.equilibrium(system)
+    depth = (g / K) ** (2 / 3)
+    np.testing.assert_allclose(rest.state.q[:3], [0, 0, -clearance - depth], atol=1e-9)
+    rates = np.sort(2 * np.pi * np.asarray(flexmb.linear.linearise(rest).modes().frequencies))[-3:]
+    np.testing.assert_allclose(rates, [np.sqrt(g / (clearance + depth))] * 2 + [np.sqrt(1.5 * g / depth)], rtol=1e-4)
 
 
 def sliding(mu, static, angle, shape, offset, duration=0.5):

@@ -1,7 +1,7 @@
 """The square plate of the case rotating-plate as a body of shells: its first four vibrations while it turns, against plate theory.
 
-The same reference and the same mechanism; 24 x 24 quadrilaterals with six dofs a node, narrower towards the clamped edge. The bar beside it is the stiffening of the motion out of the plane by the centrifugal
-membrane force, which comes from the stress part of the element's own geometric stiffness.
+The same reference and the same mechanism; 24 x 24 quadrilaterals with six dofs a node, narrower towards the clamped edge. The centrifugal membrane force stiffens the motion out of the plane through the stress part of the
+element's own geometric stiffness.
 """
 
 from dataclasses import replace

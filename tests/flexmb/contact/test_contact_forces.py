@@ -28,6 +28,8 @@ from flexmb.contact import (
 from flexmb.errors import JointError, LawError, MechanismError, ModelFileError
 from flexmb.kernels.contact.forces import elastic_force
 from flexmb.mechanism.contacts.element import bound_contact
+from flexmb.results.measure import measure
+from flexmb.simulation.events import Event
 from validation.contact_laws import TABLE
 
 
@@ -291,6 +293,27 @@ def test_measures_a_plot_and_a_verb_tell_of_contacts(tmp_path, monkeypatch):
     assert (tmp_path / "c.csv").read_text().startswith("t")
     with pytest.raises(MechanismError, match="contact named 'roof'"):
         CliRunner().invoke(app, ["contact", "bounce.h5", "--name", "roof"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    "law", [power_law(1e4, restitution=0.5, speed=1.0), permanent_indentation(1e4, 0.7)], ids=["c", "dent"]
+)
+def test_an_event_finds_the_instant_at_which_bodies_touch(law):
+    """Also where the contact has a state; a free flight of a tenth."""
+    gap, force = measure("gap:floor"), measure("normal-force:floor")
+    events = [Event("touches", lambda r: -gap(r)), Event("pushes", lambda r: force(r) - 1.0)]
+    result = flexmb.simulate(falling(law, height=10.1), 0.2, step=1e-3, events=events)
+    touched, pushed = (next(h.t for h in result.happened if h.event == name) for name in ("touches", "pushes"))
+    assert touched == pytest.approx(0.1, abs=1e-11)
+    assert touched < pushed < touched + 4e-3
+
+
+def test_a_contact_with_a_dent_continues_from_a_stored_state():
+    system = falling(permanent_indentation(1e2, 0.7), height=10.1)
+    whole, half = flexmb.simulate(system, 0.6, step=1e-3), flexmb.simulate(system, 0.3, step=1e-3)
+    rest = flexmb.simulate(system, 0.3, step=1e-3, initial_state=half.state(-1))
+    np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-9)
+    assert rest.element_states[-1] == pytest.approx(whole.element_states[-1], rel=1e-9)
 
 
 MODEL = """

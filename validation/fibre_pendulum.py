@@ -71,7 +71,7 @@ def equation(t: float, s: np.ndarray, rate: float) -> list[float]:
 
 def run() -> list[Row | Plot]:
     """One frequency against the equation, the chain against the spring, and a sweep."""
-    exact = flexmb.simulate(pendulum(5.0), DURATION, method="radau", tolerance=1e-9, output_step=2e-3)
+    exact = flexmb.simulate(pendulum(5.0), DURATION, method="radau", tolerance=1e-10, output_step=2e-3)
     angle, t = exact.coordinate("pivot"), exact.t
     known = solve_ivp(
         equation, (0, DURATION), [0, 0], "DOP853", t, args=(5.0,), rtol=1e-10, atol=1e-12, max_step=1e-3

@@ -149,9 +149,21 @@ class _Builds:
         built = mechanism_of(self.model, {**self.values, self.name: self.values[self.name] + part * self.step})
         result = aligned(built, self.base, near_of(self.part))
         require_alike(result.mechanism, self.base)
+        self._require_same_curves(built)
         self.made[part] = built
         self.functions[part], self.laws[part] = _held(built)
         return result
+
+    def _require_same_curves(self, built: Mechanism) -> None:
+        """Raise `StudyError` when a curve of a joint depends on the parameter."""
+        for joint in built.joints:
+            for number in {built.rows[r].curve for r in joint.rows if built.rows[r].curve >= 0}:
+                if not np.array_equal(built.curves[number].data, self.base.curves[number].data):
+                    raise StudyError(
+                        f"The curve of joint {joint.name!r} depends on {self.name!r}; the direct and the adjoint "
+                        "method do not differentiate curves. Use flexmb.study.gradient, which takes differences of "
+                        "motions."
+                    )
 
     def require_own_values(self) -> None:
         """Raise `StudyError` when a function reads a variable that a later build changes, so that builds share it."""

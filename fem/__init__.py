@@ -28,7 +28,7 @@ from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
 from fem.mesh import structured_meshes
 from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
-from fem.mesh.constraints import Equation, MeanLink, RigidLink
+from fem.mesh.constraints import Equation, MeanLink, NodeMass, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.model import Model
@@ -57,6 +57,7 @@ __all__ = [
     "MeshError",
     "MeshWarning",
     "Model",
+    "NodeMass",
     "PointMass",
     "RigidLink",
     "Section",

@@ -1,6 +1,7 @@
 """Parts welded together: the full model of an assembly."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -76,9 +77,10 @@ def part_dofs(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
 
 
 def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: str) -> Model:
-    blocks, sets, materials, constraints, cell = [], {}, {}, [], 0
+    blocks, sets, materials, constraints, masses, cell = [], {}, {}, [], [], 0
     for part, model in parts.items():
         source = model.elements
+        masses += [replace(m, node=m.node + first[part]) for m in source.mesh.masses]
         constraints += [renumbered(c, first[part] + np.arange(len(model.points))) for c in source.mesh.constraints]
         blocks += [CellBlock(b.kind, b.connectivity + first[part]) for b in source.mesh.cells]
         for k in np.unique(source.material_of):
@@ -87,7 +89,15 @@ def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: s
         cell += source.mesh.cell_count
     points = np.concatenate([m.points for m in parts.values()])
     unread = tuple(u for model in parts.values() for u in model.unread)
-    mesh = Mesh(points, tuple(blocks), cell_sets=sets, name=name, unread=unread, constraints=tuple(constraints))
+    mesh = Mesh(
+        points,
+        tuple(blocks),
+        cell_sets=sets,
+        name=name,
+        unread=unread,
+        constraints=tuple(constraints),
+        masses=tuple(masses),
+    )
     return Model(mesh, materials, name)
 
 

@@ -72,6 +72,10 @@ class _Assembly:
     def solid_mass(self) -> sp.csr_matrix:
         M = assembly.mass(self.mesh, self.pattern, self.materials, self.material_of)
         self._forget_pattern_after("stiffness_of_all")
+        if self.mesh.masses:
+            lumps = np.zeros(len(self.mesh.points))
+            np.add.at(lumps, [m.node for m in self.mesh.masses], [m.mass for m in self.mesh.masses])
+            M = (M + sp.diags_array(np.repeat(lumps, 3))).tocsr()
         return M if self.added is None else (M + self.added[0][: M.shape[0], : M.shape[0]]).tocsr()
 
     @cached_property
@@ -240,7 +244,7 @@ class Model:
         for declared in source.mesh.declared:
             for number in np.unique(source.material_of[declared.cells]):
                 given = source.materials[number]
-                reason = declared.contradiction(given if isinstance(given, Material) else given.material)
+                reason = declared.contradiction(given)
                 reason = reason or declared.told_apart(first.setdefault(int(number), declared))
                 if reason is not None:
                     found.append(replace(declared.source, text=reason))

@@ -23,13 +23,13 @@ def split(model: Model, n_parts: int) -> list[Model]:
     materials and names of sets do not change.
 
     Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut crosses;
-    or a model with constraints; MatrixError for a model made from matrices.
+    or a model with constraints or point masses; MatrixError for a model made from matrices.
     """
     source = model.elements
     mesh = source.mesh
-    if mesh.constraints:
+    for what in (*mesh.constraints, *mesh.masses):
         raise MeshError(
-            f"Model {model.name!r} has constraints between its nodes ({mesh.constraints[0].source}), which a cut could "
+            f"Model {model.name!r} has constraints or point masses at its nodes ({what.source}), which a cut could "
             "part. Take it as one body."
         )
     if n_parts < 1:

@@ -39,6 +39,7 @@ from flexmb.errors import (
     ChangeError,
     CoarseOutputWarning,
     ControllerError,
+    CurveError,
     EnergyBalanceWarning,
     EquilibriumError,
     EventError,
@@ -85,7 +86,7 @@ from flexmb.integrators.explicit import Explicit
 from flexmb.integrators.generalised_alpha import HHT, GeneralisedAlpha
 from flexmb.integrators.method import Method
 from flexmb.integrators.radau import Radau
-from flexmb.mechanism import time_functions
+from flexmb.mechanism import curves, time_functions
 from flexmb.mechanism.control.law import ControlLaw, control_law
 from flexmb.mechanism.frame_law import FrameLaw, Relative, law
 from flexmb.mechanism.mechanism import Mechanism
@@ -114,6 +115,7 @@ __all__ = [
     "ControlLaw",
     "ControllerError",
     "ConvergenceError",
+    "CurveError",
     "EnergyBalanceWarning",
     "EnergyMomentum",
     "EquilibriumError",
@@ -185,6 +187,7 @@ __all__ = [
     "constraint_values",
     "control_law",
     "controllers",
+    "curves",
     "evaluate",
     "expression",
     "fem",

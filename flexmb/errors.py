@@ -36,6 +36,13 @@ class MotionError(FlexmbError, ValueError):
     """
 
 
+class CurveError(JointError):
+    """A curve for points or sliders cannot be made, or a point has left the end of an open one.
+
+    Raised when a curve is made, and in a run when a place on a curve would have to move beyond its end.
+    """
+
+
 class LawError(FlexmbError, RuntimeError):
     """A user's force law failed.
 

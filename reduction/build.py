@@ -142,7 +142,8 @@ def build(
         taken = sequence.shapes.shape[1] if spec.modes is None else spec.modes
         count = independent(model, sequence, taken)
     basis = basis_of_shapes(context, spec, method, sequence, count, reference_frame, **given)
-    context.body.release()
+    if context.reference is not None:
+        context.body.keep()
     return basis
 
 
@@ -158,7 +159,7 @@ def basis_of_shapes(
     """The basis of the first `count` shapes of a sequence."""
     model, body = context.model, context.body
     if context.reference is None:
-        body.release()  # nothing is left to solve
+        body.keep()  # nothing is left to solve
     V = sequence.columns(count)
     if V.shape[1] == 0:
         hint = "" if spec.band is None else f", or raise the band above {spec.band[1]:.4g}"

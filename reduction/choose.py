@@ -104,5 +104,5 @@ def choose(
     if best == "Krylov":
         sequence, count = smallest(context.required_reference, model, krylov_shape_generator(context, spec), tolerance)
     basis = basis_of_shapes(context, spec, best, sequence, count, reference_frame, candidates=rows)
-    context.body.release()
+    context.body.keep()
     return basis

@@ -1,7 +1,6 @@
 """An inverted pendulum held by two fibres, whose ends move up and down with a phase shift (Polach and Hajzman, Euromech 524, 2012).
 
 The fibres pull and never push. The fibre without mass is compared with an independent integration of the equation of the pendulum, through all instants at which a fibre slackens.
-There its damping makes the force jump, at which steps of any order have errors of first order; hence 2e-5 at a tolerance of 1e-10.
 The second model of the source is a chain of ten masses for each fibre, whose segments in series have the stiffness and the damping of the whole: at 1 Hz it moves the pendulum alike.
 The data of the source are lost; ours give its largest angle, at 5 Hz, for its phase shift of 30 degrees and amplitude of 0.02 m. As in the source, the largest angle at 10 Hz grows with the phase shift.
 """
@@ -61,17 +60,18 @@ def equation(t: float, s: np.ndarray, rate: float) -> list[float]:
         turn = 2 * np.pi * rate
         foot = np.array([side, AMPLITUDE * (np.sin(turn * t + k * SHIFT) - np.sin(k * SHIFT))])
         speed = np.array([0, AMPLITUDE * turn * np.cos(turn * t + k * SHIFT)])
-        length = np.linalg.norm(top - foot)
+        length = float(np.linalg.norm(top - foot))
         towards = (foot - top) / length
-        stretch, growth = length - FREE, towards @ (speed - along * s[1])
-        pull = max(STIFFNESS * stretch + DAMPING * growth, 0.0) if stretch > 0 else 0.0
+        stretch, growth = length - FREE, float(towards @ (speed - along * s[1]))
+        spring = STIFFNESS * max(stretch, 0.0)
+        pull = spring + max(min(DAMPING * growth, spring), -spring)
         moment += pull * towards @ along
     return [s[1], moment / (MASS * HEIGHT**2 / 3)]
 
 
 def run() -> list[Row | Plot]:
     """One frequency against the equation, the chain against the spring, and a sweep."""
-    exact = flexmb.simulate(pendulum(5.0), DURATION, method="radau", tolerance=1e-10, output_step=2e-3)
+    exact = flexmb.simulate(pendulum(5.0), DURATION, method="radau", tolerance=1e-9, output_step=2e-3)
     angle, t = exact.coordinate("pivot"), exact.t
     known = solve_ivp(
         equation, (0, DURATION), [0, 0], "DOP853", t, args=(5.0,), rtol=1e-10, atol=1e-12, max_step=1e-3
@@ -86,7 +86,7 @@ def run() -> list[Row | Plot]:
     fast = [float(np.abs(angle_of(10.0, np.radians(shift))).max()) for shift in (10, 20, 30, 40)]
     grows = int((np.diff(fast) > 0).all())
     return [
-        Row(CASE, "angle at 5 Hz against the equation, relative", 0.0, "recomputed", error, error, 2e-5),
+        Row(CASE, "angle at 5 Hz against the equation, relative", 0.0, "recomputed", error, error, 1e-6),
         Row(CASE, "the fibres slacken at 5 Hz (1: yes)", 1, "recomputed", int(slack < 0), int(slack >= 0), 0),
         Row(CASE, "chains of ten masses against springs at 1 Hz, relative", 0.0, "paper", apart, apart, 0.05),
         Row(CASE, "frequency of the largest angle (Hz)", 5.0, "paper", top, abs(top - 5.0), 0.25),

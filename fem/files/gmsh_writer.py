@@ -35,8 +35,12 @@ def write_gmsh(mesh: Mesh, path: Path) -> None:
             entity = entities[dimension(kind)].setdefault(groups, len(entities[dimension(kind)]) + 1)
             blocks.append((dimension(kind), entity, kind, rows[[k for k, t in enumerate(tags) if t == groups]]))
     low, high = (" ".join(f"{x:.17g}" for x in corner) for corner in (mesh.points.min(axis=0), mesh.points.max(axis=0)))
-    lines = ["$MeshFormat", "4.1 0 8", "$EndMeshFormat", "$PhysicalNames", str(len(names))]
-    lines += [f'{size} {tag} "{name}"' for (size, name), tag in names.items()]
+    named = [
+        f'{d} {tag} "{name}"'
+        for (size, name), tag in names.items()
+        for d in (_dimensions(mesh, mesh.cell_sets[name]) if size == 3 else (size,))
+    ]
+    lines = ["$MeshFormat", "4.1 0 8", "$EndMeshFormat", "$PhysicalNames", str(len(named)), *named]
     lines += ["$EndPhysicalNames", "$Entities", " ".join(str(len(entities[d])) for d in range(4))]
     for size, numbered in entities.items():
         box = f"{low} {high}" if size else low
@@ -55,6 +59,12 @@ def write_gmsh(mesh: Mesh, path: Path) -> None:
         lines += [f"{number + k} {' '.join(map(str, row))}" for k, row in enumerate((rows + 1).tolist())]
         number += len(rows)
     path.write_text("\n".join([*lines, "$EndElements", ""]), encoding="utf-8")
+
+
+def _dimensions(mesh: Mesh, cells: np.ndarray) -> list[int]:
+    """The dimensions of the cells of a set: 1 for beams, 2 for shells."""
+    of_cells = np.concatenate([np.full(len(b), dimension(element(b.kind).cell)) for b in mesh.cells])
+    return [int(d) for d in np.unique(of_cells[cells])] or [3]
 
 
 def _cells(mesh: Mesh, names: dict[tuple[int, str], int]) -> list[tuple[str, np.ndarray, list[tuple[int, ...]]]]:

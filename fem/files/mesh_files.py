@@ -72,6 +72,7 @@ def read_mesh(
     beams: Collection[str] | None = None,
     ignore: Collection[str] = (),
     supports: str | None = None,
+    shells: Collection[str] | None = None,
 ) -> Mesh:
     """Read the mesh in a file, with its named sets. Coordinates keep the units of the file.
 
@@ -79,7 +80,9 @@ def read_mesh(
     and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell sets, surface groups face
     sets (node sets when they are
     not on the skin), line and point groups node sets. Two-node lines are beams when they are in one of the groups
-    `beams`, or when the file has neither solid nor surface cells; their groups become cell sets. Nodes that no cell of
+    `beams`, or when the file has neither solid nor surface cells; their groups become cell sets. Linear triangles and
+    quadrilaterals are shells when they are in one of the groups `shells` (`shells="all"`: all of them), and in decks
+    where S3 and S4 elements have a section. Nodes that no cell of
     the part uses are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A
     `MeshWarning` names the contents of the file that were lost.
 
@@ -92,7 +95,7 @@ def read_mesh(
 
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
-    return solid_mesh(read_raw(path), Path(path).stem, beams, ignore, supports)
+    return solid_mesh(read_raw(path), Path(path).stem, beams, ignore, supports, shells)
 
 
 def read_raw(path: str | Path) -> RawMesh:
@@ -138,6 +141,11 @@ def _meshio_read(path: Path) -> meshio.Mesh:
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             return meshio.read(path)
+    except ImportError as error:
+        raise MeshError(
+            f"The mesh file {str(path)!r} cannot be read: files of the format {path.suffix} need the package "
+            f"{error.name or error}, which is not installed: pip install {error.name or 'it'}."
+        ) from None
     except (Exception, SystemExit) as error:  # meshio calls sys.exit on some files
         detail = said.getvalue().strip() if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
         raise MeshError(

@@ -126,7 +126,11 @@ def quadratic_strain_loads(
         cells = _cells(mesh, batch, tensors)
         H = cells.displacement_gradients(V[batch.connectivity])
         products = np.einsum("eqkap,eqkbp->eqabp", H[..., pairs[:, 0]], H[..., pairs[:, 1]])
-        np.add.at(total, batch.connectivity, strain_loads(cells, products))
+        nodes, place = np.unique(batch.connectivity, return_inverse=True)
+        gather = sp.csr_matrix(
+            (np.ones(place.size), place.ravel(), np.arange(place.size + 1)), (place.size, len(nodes))
+        )
+        total[nodes] += (gather.T @ strain_loads(cells, products).reshape(place.size, -1)).reshape(len(nodes), 3, -1)
     return total
 
 

@@ -86,7 +86,7 @@ class Cells:
     @cached_property
     def inner(self) -> np.ndarray | None:
         """Static response (e, 9, 3 nn) of the incompatible modes to the nodes, None where there are none."""
-        e, _, m, *_ = self.full_stiffness.shape
+        e, _, _, m = self.gradients.shape
         n = self.nodes
         if m == n:
             return None

@@ -302,6 +302,7 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
         node_sets={key: np.unique(number[nodes]) for key, nodes in mesh.node_sets.items()},
         node_ids=None if mesh.node_ids is None else mesh.node_ids[keep],
         constraints=tuple(renumbered(c, number) for c in mesh.constraints),
+        masses=tuple(replace(m, node=int(number[m.node])) for m in mesh.masses),
     )
 
 
@@ -343,4 +344,5 @@ def drop_unused_nodes(mesh: Mesh) -> Mesh:
         node_sets={key: number[nodes][number[nodes] >= 0] for key, nodes in mesh.node_sets.items()},
         node_ids=used if mesh.node_ids is None else mesh.node_ids[used],
         constraints=tuple(renumbered(c, number) for c in mesh.constraints),
+        masses=tuple(replace(m, node=int(number[m.node])) for m in mesh.masses),
     )

@@ -112,6 +112,22 @@ class MeanLink:
         return np.append(self.nodes, self.reference)
 
 
+@dataclass(frozen=True)
+class NodeMass:
+    """A point mass at a node, without rotary inertia. `source`: its name in messages.
+
+    Raises `MeshError` when the mass is not positive and finite.
+    """
+
+    node: int
+    mass: float
+    source: str = "a point mass"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.mass) and self.mass > 0):
+            raise MeshError(f"{self.source}: a point mass must be positive and finite; found {self.mass}.")
+
+
 Constraint = Equation | RigidLink | MeanLink
 
 

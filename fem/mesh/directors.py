@@ -20,7 +20,7 @@ class Directors:
 
     vectors: Float[np.ndarray, "v 3"]
     node: Int[np.ndarray, " v"]
-    of_cells: tuple[Int[np.ndarray, "e nn"], ...]
+    of_cells: tuple[Int[np.ndarray, "_ _"], ...]
 
 
 def directors(points: Float[np.ndarray, "n 3"], blocks: list[np.ndarray]) -> Directors:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fem.elements import ELEMENTS, LINE
+from fem.elements import ELEMENTS, LINE, SHELLS
 from fem.errors import MeshError, MeshWarning, unknown_name
-from fem.mesh.constraints import Constraint, renumbered
+from fem.mesh.constraints import Constraint, NodeMass, renumbered
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.unread import Declared, Stated, Unread, kept, listed
 
@@ -39,6 +39,8 @@ class RawMesh:
       obeyed where they are beams.
     - `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
     - `constraints`: those that the file states, between rows of `points`; `supports`: the same for dofs that it holds.
+    - `shells`: rows of blocks of triangles and quadrilaterals that are structure, and the keyword that says so.
+    - `masses`: point masses at rows of `points`, and their keywords.
     """
 
     points: np.ndarray
@@ -55,6 +57,8 @@ class RawMesh:
     declared: tuple[Declared, ...] = ()
     constraints: tuple[Stated, ...] = ()
     supports: tuple[Stated, ...] = ()
+    shells: Mapping[int, tuple[np.ndarray, Unread]] = field(default_factory=dict)
+    masses: tuple[tuple[NodeMass, Unread], ...] = ()
 
 
 def solid_mesh(
@@ -63,8 +67,10 @@ def solid_mesh(
     beams: Collection[str] | None = None,
     ignore: Collection[str] = (),
     supports: str | None = None,
+    shells: Collection[str] | None = None,
 ) -> Mesh:
-    """The mesh of the solid cells, and of the line cells in the groups `beams`, with every group as a set.
+    """The mesh of the solid cells, of the surface cells in the groups `shells` (or "all"), and of the line cells in the
+    groups `beams`, with every group as a set.
 
     Other cells of lower dimension only mark the places of sets. Without any solid or surface cell, all lines are beams.
     Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of
@@ -76,12 +82,14 @@ def solid_mesh(
     recorded, unsupported = list(raw.warnings), list(raw.unsupported)
     solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _element_of(kind) in ELEMENTS and len(rows)]
     lines = _beam_cells(raw, name, beams, bool(solid))
-    if not solid and not lines:
+    surfaces, flat = _shell_cells(raw, name, shells, ignore)
+    if not solid and not lines and not surfaces:
         there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
         raise MeshError(
             f"The mesh {name!r} has no solid cells that flexmb knows ({', '.join(ELEMENTS)}); it has {there}. Export "
             "the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any group at "
-            "all)."
+            "all). Linear triangles and quadrilaterals become shells by read_mesh(..., shells=[...]) with the names of "
+            'their groups, or shells="all".'
         )
     blocks: list[tuple[str, np.ndarray]] = []
     index: dict[int, np.ndarray] = {}
@@ -98,11 +106,11 @@ def solid_mesh(
                 )
         elif len(rows) and dimension(kind) == 3:
             unsupported.append(f"{len(rows)} {kind} cells, which are not supported")
-    for k, rows in lines.items():
+    for k, rows in (*surfaces.items(), *lines.items()):
         index[k] = np.full(len(raw.blocks[k][1]), -1)
         index[k][rows] = count + np.arange(len(rows))
         count += len(rows)
-        blocks.append((LINE, raw.blocks[k][1][rows]))
+        blocks.append((raw.blocks[k][0], raw.blocks[k][1][rows]))
     unused = sum(len(rows) for kind, rows in raw.blocks if kind == LINE) - sum(map(len, lines.values()))
     if raw.beams and unused:
         unsupported.append(
@@ -110,7 +118,9 @@ def solid_mesh(
             "along"
         )
     stated, dropped = _obeyed(raw, name, ignore, supports)
-    members = [c.members for c in stated]
+    masses = tuple(m for m, source in raw.masses if not source.accepted(ignore))
+    dropped += tuple(source for _, source in raw.masses if source.accepted(ignore))
+    members = [*(c.members for c in stated), np.array([m.node for m in masses], dtype=np.int64)]
     used = np.unique(np.concatenate([*(rows.ravel() for _, rows in blocks), *members]))
     if used[0] < 0 or used[-1] >= len(raw.points):
         raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
@@ -122,7 +132,8 @@ def solid_mesh(
     ids = None if np.array_equal(raw.node_ids, np.arange(len(used))) else raw.node_ids[used]
     plain = Mesh(raw.points[used], cells, node_ids=ids, name=name)
     sets = _sets(raw, index, number, plain, recorded)
-    unread, accepted = kept((*raw.unread, *dropped, *(raw.unread_lines if unused else ())), ignore)
+    said = (*raw.unread, *dropped, *flat, *(raw.unread_lines if unused else ()))
+    unread, accepted = kept(sorted(said, key=lambda u: u.line), ignore)
     told = [f"lost in reading: {text}" for text in unsupported] + [f"not obeyed: {text}" for text in listed(unread)]
     if told:
         warnings.warn(f"Mesh {name!r}: " + "; ".join(told) + ".", MeshWarning, stacklevel=3)
@@ -139,7 +150,36 @@ def solid_mesh(
         unread,
         tuple(d for d in declared if len(d.cells)),
         tuple(renumbered(c, number) for c in stated),
+        tuple(replace(m, node=int(number[m.node])) for m in masses),
     )
+
+
+def _shell_cells(
+    raw: RawMesh, name: str, shells: Collection[str] | None, ignore: Collection[str]
+) -> tuple[dict[int, np.ndarray], tuple[Unread, ...]]:
+    """Rows of the surface blocks that are shells: those that the file says, and those in the named groups; and the
+    keywords of shells that the user omits."""
+    found = {k: rows for k, (rows, source) in raw.shells.items() if not source.accepted(ignore)}
+    omitted = tuple(source for _, source in raw.shells.values() if source.accepted(ignore))
+    if shells is None:
+        return found, omitted
+    blocks = [k for k, (kind, rows) in enumerate(raw.blocks) if dimension(kind) == 2 and len(rows)]
+    there = [group for group, rows in raw.groups.items() if any(len(rows[k]) for k in blocks)]
+    for group in () if shells == "all" else shells:
+        if group not in there:
+            raise MeshError(f"Mesh {name!r}: " + unknown_name("group of surface cells", group, there))
+    for k in blocks:
+        every = shells == "all"
+        rows = [np.arange(len(raw.blocks[k][1]))] if every else [raw.groups[group][k] for group in shells]
+        chosen = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rows]))
+        if len(chosen) and raw.blocks[k][0] not in SHELLS:
+            raise MeshError(
+                f"Mesh {name!r}: {len(chosen)} cells of the shells are {raw.blocks[k][0]}; shells have "
+                f"{' and '.join(SHELLS)} cells. Mesh with linear cells."
+            )
+        if len(chosen):
+            found[k] = np.union1d(found.get(k, chosen), chosen)
+    return found, omitted
 
 
 def _obeyed(

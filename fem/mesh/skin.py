@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
 
-from fem.elements import element
+from fem.elements import SHELLS, element
 from fem.mesh.mesh import Mesh
 
 SHARP = np.cos(np.deg2rad(30.0))
@@ -29,6 +29,15 @@ def skin_triangles(mesh: Mesh) -> Int[np.ndarray, "nt 3"]:
             nodes = block.connectivity[faces[inside, 0] - first][:, list(local)]
             drawn += [nodes[:, list(part)] for part in FACE_TRIANGLES[len(local)]]
         first += len(block)
+    return np.concatenate(drawn)
+
+
+def shell_triangles(mesh: Mesh) -> Int[np.ndarray, "nt 3"]:
+    """The nodes of the triangles of shells, quadrilaterals in two."""
+    drawn = [np.zeros((0, 3), dtype=np.int64)]
+    for block in mesh.cells:
+        if block.kind in SHELLS:
+            drawn += [block.connectivity[:, [0, k, k + 1]] for k in range(1, block.connectivity.shape[1] - 1)]
     return np.concatenate(drawn)
 
 

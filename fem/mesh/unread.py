@@ -11,6 +11,7 @@ from jaxtyping import Int
 from fem.errors import MaterialError, MeshError
 from fem.material import Material
 from fem.mesh.constraints import Constraint
+from fem.shell import Shell
 
 SHOWN = 4
 """Places of one keyword that a message names one by one."""
@@ -55,7 +56,8 @@ class Declared:
     """A linear elastic isotropic material that a file assigns to `cells`; constants that are missing in the file are
     None.
 
-    `cells`: numbers of cells (k,), or (block, row) while a file is read.
+    `cells`: numbers of cells (k,), or (block, row) while a file is read; `thickness` and `offset` of shells, whose
+    thickness is None elsewhere.
     """
 
     name: str
@@ -64,9 +66,17 @@ class Declared:
     density: float | None
     source: Unread
     cells: Int[np.ndarray, "k ..."]
+    thickness: float | None = None
+    offset: float = 0.0
 
-    def contradiction(self, given: Material) -> str | None:
-        """How the constants differ from those of a material; None if they agree."""
+    def contradiction(self, section: Any) -> str | None:
+        """How the constants differ from those of a material, or of the material of a beam or shell, and the thickness
+        from that of a shell; None if they agree."""
+        given = section if isinstance(section, Material) else section.material
+        if isinstance(section, Shell) and self.thickness is not None:
+            theirs, ours = np.array([self.thickness, self.offset]), np.array([section.thickness, section.offset])
+            if np.abs(theirs - ours).max() > SAME * self.thickness:
+                return f"{self} is not the shell of the model, of thickness {ours[0]:g} and offset {ours[1]:g}"
         if self.youngs_modulus is not None and self.poissons_ratio is not None:
             try:
                 C = Material.isotropic(self.youngs_modulus, self.poissons_ratio).elasticity
@@ -89,6 +99,7 @@ class Declared:
 
     def __str__(self) -> str:
         values = {"E": self.youngs_modulus, "nu": self.poissons_ratio, "density": self.density}
+        values |= {} if self.thickness is None else {"thickness": self.thickness, "offset": self.offset}
         told = ", ".join(f"{key} = {value:g}" for key, value in values.items() if value is not None)
         return f"{self.name} of the file ({told or 'without constants'})"
 
@@ -133,12 +144,12 @@ def require_obeyed(name: str, unread: Sequence[Unread]) -> None:
     )
 
 
-def materials_of_file(mesh: Any) -> tuple[dict[str, Material], np.ndarray]:
+def materials_of_file(mesh: Any) -> tuple[dict[str, Material | Shell], np.ndarray]:
     """The materials that the file of a mesh gives to its cells, by name, and the index of the material of each cell.
 
     Raises `MaterialError` for cells without a material, or with one whose constants are missing.
     """
-    names: dict[str, Material] = {}
+    names: dict[str, Material | Shell] = {}
     index = np.full(mesh.cell_count, -1)
     for declared in mesh.declared:
         if declared.youngs_modulus is None or declared.poissons_ratio is None:
@@ -149,8 +160,12 @@ def materials_of_file(mesh: Any) -> tuple[dict[str, Material], np.ndarray]:
         made = Material.isotropic(
             declared.youngs_modulus, declared.poissons_ratio, declared.density, name=declared.name
         )
-        names.setdefault(declared.name, made)
-        index[declared.cells] = list(names).index(declared.name)
+        name = declared.name
+        if declared.thickness is not None:
+            name = f"{name}, thickness {declared.thickness:g}, offset {declared.offset:g}"
+        shell = None if declared.thickness is None else Shell(made, declared.thickness, declared.offset)
+        names.setdefault(name, shell or made)
+        index[declared.cells] = list(names).index(name)
     if (index < 0).any():
         there = ", ".join(map(repr, names)) or "none"
         raise MaterialError(

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from flexmb.equations.initial_conditions import assemble, row_jacobian
 from flexmb.equations.projection import DEPENDENT
-from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, FORCES, HEIGHT, SKATE, SLIP, TRANSLATION
+from flexmb.kernels.base.data import ALONG, ANGLE, CURVE, DISTANCE, DOT, FORCES, HEIGHT, SKATE, SLIP, TRANSLATION
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.locking import EVENT, at_state, require_no_events
 from flexmb.mechanism.mechanism import Mechanism
@@ -157,6 +157,10 @@ def _component(mechanism: Mechanism, r: int) -> str:
         return "effort"
     if row.kind in (HEIGHT, SLIP, SKATE):
         return "force y of the edge" if row.kind == SKATE else f"contact force {'xyz'[row.axes[0]]}"
+    if row.kind == CURVE:
+        return "force across the curve"
+    if row.kind == ALONG:
+        return "moment z"
     if row.kind == DISTANCE:
         return "force along the rod"
     if row.kind == TRANSLATION:

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Float32, Int
 
 from fem.elements import LINE
 from fem.matrices.stress import von_mises
-from fem.mesh.skin import skin_triangles, split_at_sharp_edges
+from fem.mesh.skin import shell_triangles, skin_triangles, split_at_sharp_edges
 from flexmb.bodies.body import Body
 from flexmb.drawn.simple_shapes import SIDES, SLENDER, Triangles, box, shape_of_inertia, together, tube
 from flexmb.kernels.base.data import GROUND
@@ -121,6 +121,8 @@ def body_surface(body: Body, markers: Sequence[Float[np.ndarray, "3"]] = ()) -> 
         return _rigid_surface(body, *shape_of_inertia(body, markers))
     mesh, m = body.mesh, body.modes
     triangles = skin_triangles(mesh)
+    if body.beams is None:  # shells without thickness, as a body that is rigid from the start has them
+        triangles = np.concatenate([triangles, shell_triangles(mesh)])
     nodes, numbered = np.unique(triangles, return_inverse=True)
     parts, follows, tubes = [(mesh.points[nodes], numbered.reshape(-1, 3))], [nodes], []
     if body.beams is not None:

@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from fem.errors import ConvergenceError, FlexmbError
 from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread, velocity_rows
 from flexmb.equations.snapshot import Snapshot
-from flexmb.errors import MassRatioWarning, MechanismError, TiltError
+from flexmb.errors import CurveError, MassRatioWarning, MechanismError, TiltError
 from flexmb.kernels.base.data import (
     ANGLE,
+    CURVE,
     SECOND_ORDER,
     TILT,
     CompiledModel,
@@ -61,8 +62,8 @@ class Equations:
 
     - `angles` (na,): continuous angles at the end of the last step (see `State`).
     - `expected` (na,): predicted angles at the next state, which select the turn of each angle there.
-    - `states` (nz,): states of the force elements between frames at the evaluated time; if none are given, the initial
-      ones.
+    - `states` (nz,): states of the force elements and controllers (see `State`) at the evaluated time; if none are
+      given, the initial ones.
     - `mistaken`: whether the elimination dropped joint equations that are independent geometrically, because masses are
       too far apart.
     """
@@ -358,6 +359,12 @@ class Equations:
         for law in self.mechanism.calls:
             if law.failure is not None:
                 return law.failure
+        if left := self._beyond_end():
+            return CurveError(
+                f"At t = {t:.6g} {', '.join(map(repr, left))} of {self.mechanism.name!r} reaches the end of its open "
+                "curve, beyond which it would have to move. Extend the curve, close it, or end the simulation before: "
+                "an event on the coordinate of another joint."
+            )
         if jumping := self._unsettled():
             return ConvergenceError(
                 f"At t = {t:.6g} the states of the controllers {', '.join(map(repr, jumping))} of "
@@ -378,6 +385,20 @@ class Equations:
             "driver jumps, "
             "or the mechanism passes a singular position in which its joints lock."
         )
+
+    def _beyond_end(self) -> list[str]:
+        """Joints on open curves that have no foot on their curve at the last evaluated state."""
+        values, position = self.workspace.values, self.kinematics.position
+        return [
+            joint.name
+            for joint in self.mechanism.joints
+            if any(
+                self.flat.row_kind[r] == CURVE
+                and np.isnan(values[r])
+                and np.isfinite(position[list(joint.markers)]).all()
+                for r in joint.rows
+            )
+        ]
 
     def _unsettled(self) -> list[str]:
         """Controllers whose commands are not numbers at the last state, although their inputs are."""

@@ -15,7 +15,7 @@ class Snapshot(NamedTuple):
     - `energies` (5,): kinetic, elastic, gravitational, of springs, and stored by force elements between frames.
     - `angles` (na,): continuous angles (radians).
     - `lost`: energy dissipated in impacts.
-    - `states` (nz,): states of the force elements between frames.
+    - `states` (nz,): states of the force elements and controllers (see `State`).
     """
 
     t: float

@@ -3,7 +3,8 @@
 Previous configurations are expressed in exponential coordinates relative to the last one, so that the formulas apply to
 vectors. These coordinates are unique within half a turn: configurations from which a body has rotated by more than
 `REACH` are not used, and no body rotates by more than `TURN` in a step. The joint equations are satisfied by the
-velocities at the end of every step; the positions are then projected onto them. Work is integrated from powers at the
+velocities at the end of every step; the positions are then projected onto them. The formulas apply to the states of
+force elements too. Work is integrated from powers at the
 Lobatto nodes of each step. Order and step size follow from the differences between predictors and corrector.
 
 Sources: Gear, Gupta, Leimkuhler, J. Comput. Appl. Math. 12 (1985) 77-90 (index 2, positions and velocities of order k);
@@ -59,6 +60,7 @@ class BDF(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
+    integrates_states: ClassVar[bool] = True
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "BDFRun":
         return BDFRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
@@ -80,6 +82,8 @@ class BDFRun:
         self.reactions, self.turns = [begin.multipliers.copy()], [0.0]
         self._before, self._nodes = self.work, [state.t]
         self._powers = [self._power(state.t, state.q, state.w)]
+        self.states, self._moving = [e.states.copy()], e.workspace.state_rates.copy()  # the last first; its rates
+        self._largest = np.abs(e.states)
         e.warn_far_apart()
         span = end - state.t
         self._size = (
@@ -102,6 +106,7 @@ class BDFRun:
     def now(self) -> Snapshot:
         """The motion at the end of the last step."""
         self.equations.expect()
+        self.equations.states[:] = self.states[0]
         return self.equations.snapshot(self.times[0], self.places[0], self.speeds[0], self.work)
 
     def statistics(self, cpu: float) -> Statistics:
@@ -121,12 +126,13 @@ class BDFRun:
 
     def _between(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Configuration and velocities at a time within the last step, from the polynomial of its order, projected onto
-        the joint equations."""
+        the joint equations; `equations.states` are those of this time."""
         count = self._within(self._last + 1)
         weights = _lagrange(self.times[:count], t)
         flown, theta, speeds = self._flown(count)
         turned = weights @ theta
         self.equations.expect(turned)
+        self.equations.states[:] = weights @ np.array(self.states[:count])
         q, w = self._on_joints(t, self.equations.displaced(self.places[0], turned), weights @ speeds)
         return self._travel.carried(flown, q, t - self.times[0]), w + self._travel.seen(flown, q)
 
@@ -172,8 +178,8 @@ class BDFRun:
                 failures, self._size, self._order = failures + 1, 0.25 * h, max(1, self._order - 1)
                 self._steps.rejected += 1
                 continue
-            moved, w, wdot, multipliers = solved
-            errors = self._errors(h, theta, speeds, moved, w)
+            moved, w, wdot, multipliers, states, moving = solved
+            errors = self._errors(h, theta, speeds, moved, w, states)
             if self.fixed is not None or errors[self._order] <= 1.0:
                 break
             self._steps.rejected += 1
@@ -182,13 +188,13 @@ class BDFRun:
             if failures > 2:
                 self._order = 1
         e, travel = self.equations, self._travel
-        self.wdot, self.multipliers = wdot, multipliers
+        self.wdot, self.multipliers, self._moving = wdot, multipliers, moving
         e.expect(moved)
         q, w = self._on_joints(t + h, e.displaced(self.places[0], moved), w)
         q, seen = travel.carried(flown, q, h), travel.seen(flown, q)
         w, wdot = w + seen, wdot + travel.turning(seen, w)
         angles = e.angles_there(e.mechanism.function_values(t + h))
-        self._keep(Snapshot(t + h, q, w, wdot, multipliers, self.work, np.zeros(4), angles), h)
+        self._keep(Snapshot(t + h, q, w, wdot, multipliers, self.work, np.zeros(4), angles, states=states), h)
         self._choose(h, errors)
 
     def _limited(self) -> float:
@@ -219,6 +225,7 @@ class BDFRun:
         self._nodes = [t0 + x * (t - t0) for x in LOBATTO]
         inner = [self._power(node, *self._between(node)) for node in self._nodes[1:-1]]
         self.equations.expect()
+        self.equations.states[:] = self.states[0]
         self._powers = [self._powers[-1], *inner, self._power(t, self.places[0], self.speeds[0])]
         self.work = self.work + _integral(self._nodes, t0, t) @ np.array(self._powers)
 
@@ -233,6 +240,9 @@ class BDFRun:
             [at.multipliers.copy(), *self.reactions][:kept],
         )
         self.wdot, self.multipliers = at.wdot.copy(), at.multipliers.copy()
+        self.states = [at.states.copy(), *self.states][:kept]
+        self._largest = np.maximum(self._largest, np.abs(at.states))
+        self.equations.states[:] = at.states
         self.equations.angles[:] = at.angles
         self.equations.expect()
         self._order = self._order if self._starter is None else min(HIGHEST, len(self.times))
@@ -259,7 +269,7 @@ class BDFRun:
             self._size = h * min(max(factor, 0.3), 2.0 if self._steps.taken > 3 else 10.0)
 
     def _errors(
-        self, h: float, theta: np.ndarray, speeds: np.ndarray, moved: np.ndarray, w: np.ndarray
+        self, h: float, theta: np.ndarray, speeds: np.ndarray, moved: np.ndarray, w: np.ndarray, states: np.ndarray
     ) -> dict[int, float]:
         """Local errors, relative to the tolerance, of the current order and of the orders next to it, as far as there
         are enough previous steps."""
@@ -272,12 +282,19 @@ class BDFRun:
             part = h / (t - self.times[count - 1])
             off, faster = moved - guess @ theta[:count], w - guess @ speeds[:count]
             size = max((np.abs(off) * weight).max(initial=0.0), h * (np.abs(faster) * weight).max(initial=0.0))
+            predicted = guess @ np.array(self.states[:count]) if count > 1 else self.states[0] + h * self._moving
+            size = max(size, self._relative(states - predicted, states))
             found[order] = float(part * size / self.tolerance)
         return found
 
+    def _relative(self, change: np.ndarray, states: np.ndarray) -> float:
+        """The largest change of the states, relative to their largest values so far."""
+        largest = np.maximum(self._largest, np.abs(states))
+        return float(np.divide(np.abs(change), largest, out=np.zeros_like(change), where=largest > 0).max(initial=0.0))
+
     def _solve(self, h: float, theta: np.ndarray, speeds: np.ndarray) -> tuple[np.ndarray, ...] | None:
-        """Exponential coordinates, velocities, accelerations and multipliers at the end of a step; None if the
-        iteration fails."""
+        """Exponential coordinates, velocities, accelerations, multipliers, states and their rates at the end of a step;
+        None if the iteration fails."""
         e, nv, k, weight = self.equations, len(self.wdot), self._order, self.flat.weight
         t = self.times[0] + h
         functions = e.mechanism.function_values(t)
@@ -290,11 +307,16 @@ class BDFRun:
         rate = self.wdot - self._travel.turning(seen, speeds[0])
         wdot = alpha[0] * (guess @ speeds[:count] + slower) if count > 1 else rate
         multipliers = guess @ np.array(self.reactions[:count])
+        past = np.array(self.states[:count])
+        kept = s * (alpha[1:] @ past[:k])
+        moving = alpha[0] * (guess @ past + kept) if count > 1 else self._moving
         if self._age >= TOO_OLD or abs(s - self._factored) > RESTEP * self._factored:
             e.expect()
+            e.states[:] = self.states[0]
             state = (self.times[0], self.places[0], speeds[0], rate, self.multipliers)
-            blocks = blocks_of(e, *state)
+            self._blocks = blocks = blocks_of(e, *state)
             self._factor, self._factored, self._age, self._kept = blocks.factor(s), s, 0, blocks.kept
+            self._following = blocks.following(s)
             self._most = max(self._most, int(blocks.kept.sum()))
         exact, previous = abs(s - self._factored) < 1e-9 * s, np.inf
         damp = 1.0 if exact else 2.0 / (1.0 + (s / self._factored) ** 2)  # the stiffness is proportional to its square
@@ -308,16 +330,22 @@ class BDFRun:
                 moved = s * e.exponential_rates(moved, w) - behind
             q = e.displaced(self.places[0], moved)
             e.expect(moved)
+            e.states[:] = states = s * moving - kept
             unbalanced, _ = e.residual(functions, q, w, wdot, multipliers)
+            settled = self._blocks.settled(self._factored, e.workspace.state_rates - moving)
+            unbalanced = unbalanced + self._blocks.pushed(self._factored, settled)
             force = np.concatenate([-unbalanced, np.where(self._kept, -e.broken_rates(functions, w) / s, 0.0)])
             if previous <= tolerance:
                 self._age = TOO_OLD if self._kept.sum() < self._most else self._age + 1
-                return moved, w, wdot, multipliers
+                return moved, w, wdot, multipliers, states, moving
             change = self._factor.solve(force)
+            rates = settled + self._following @ change[:nv]
             size = float((s * s * np.abs(change[:nv]) * weight).max(initial=0.0))
+            size = max(size, self._relative(s * rates, states))
             if not np.isfinite(size) or (iteration > 1 and size > 2.0 * previous and size > tolerance):
                 return None
             wdot, multipliers = wdot + damp * change[:nv], multipliers + change[nv:]
+            moving = moving + rates
             if 0.3 * previous < size < 1000 * LEAST:
                 size = min(size, tolerance)  # round-off
             elif exact and previous < np.inf and size * size <= tolerance * (previous - size):

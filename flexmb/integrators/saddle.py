@@ -1,4 +1,9 @@
-"""The saddle point matrix `[M + s D + s^2 K, G^T; G, 0]` of an implicit step, and its sparse factors."""
+"""The saddle point matrix `[M + s D + s^2 K, G^T; G, 0]` of an implicit step, and its sparse factors.
+
+The rates `r` of the states of force elements are eliminated. With the states `z = z0 + s r`, the velocities `s a` and
+the displacements `s^2 a` of accelerations `a`, `r - Zz s r = (s Zv + s^2 Zx) a + ...`, and their forces `F z` add
+`s F (1 - s Zz)^-1 (s Zv + s^2 Zx)` to the matrix.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +14,7 @@ import scipy.sparse.linalg as spla
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse, independent_rows
+from flexmb.equations.state_tangent import StateTangent, state_tangent
 from flexmb.kernels.calls import element_tangents
 
 REGULAR = 1e-13
@@ -33,10 +39,31 @@ class Blocks:
     K: sp.csr_matrix
     G: sp.csr_matrix
     kept: np.ndarray
+    states: StateTangent | None = None
+
+    def following(self, s: complex) -> np.ndarray:
+        """Rates (nz, nv) of the states for units of the accelerations, in a step of size `s`."""
+        own = self.states
+        if own is None:
+            return np.zeros((0, self.M.shape[0]))
+        return self.settled(s, s * own.by_speed + s * s * own.by_place)
+
+    def settled(self, s: complex, rates: np.ndarray) -> np.ndarray:
+        """The rates (nz, ...) of the states that follow from `rates` (nz, ...) at unchanged states."""
+        if self.states is None:
+            return rates
+        return np.asarray(np.linalg.solve(np.eye(len(rates)) - s * self.states.by_state, rates))
+
+    def pushed(self, s: complex, rates: np.ndarray) -> np.ndarray:
+        """The residual forces (nv, ...) of `rates` (nz, ...) of the states over a step of size `s`."""
+        own = self.states
+        return np.zeros(self.M.shape[0]) if own is None else np.asarray(s * (own.force @ rates))
 
     def factor(self, s: complex) -> Any:
         """Sparse factors of the matrix for a step of (complex) size `s`."""
         P = self.M + s * self.D + s * s * self.K
+        if self.states is not None:
+            P = sp.csr_matrix(P + sp.csr_matrix(self.pushed(s, self.following(s))))
         if not self.G.shape[0]:
             return spla.splu(P.tocsc())
         G = sp.csr_matrix(sp.diags(self.kept.astype(float)) @ self.G)
@@ -71,7 +98,11 @@ def blocks_of(
         K += elements.T @ sp.block_diag(stiff) @ elements
         D += elements.T @ sp.block_diag(damped) @ elements
     M, kept = e.mass(), independent_rows(G[:nj], flat)
-    return Blocks(M, (D + _gyroscopic(e, t, q, w, D)).tocsr(), K.tocsr(), G[:nj], kept)
+    D = (D + _gyroscopic(e, t, q, w, D)).tocsr()
+    if not len(e.states):
+        return Blocks(M, D, K.tocsr(), G[:nj], kept)
+    states = state_tangent(e, e.mechanism.function_values(t), q, w, wdot, multipliers)[0]
+    return Blocks(M, D, K.tocsr(), G[:nj], kept, states)
 
 
 def _gyroscopic(e: Equations, t: float, q: np.ndarray, w: np.ndarray, D: sp.csr_matrix) -> sp.csr_matrix:

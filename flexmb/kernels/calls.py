@@ -75,12 +75,13 @@ _record(
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes",
     d4="marker_second",
     i="follows joint_rows velocity_rows incident_size incident_most",
-    i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind row_function "
-    "row_law row_angle term_row term_start term_kind term_axis term_angle element_row element_law element_record "
-    "element_updates element_state element_parameter element_last friction_row angle_driver incident_start "
-    "incident_term incident_side row_place envelope_start envelope_first load_marker load_follower load_function "
-    "row_command load_command control_law control_record control_sampled control_signal control_command control_state "
-    "control_parameter signal_sort signal_kind signal_angle signal_index signal_rate",
+    i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
+    "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
+    "element_law element_record element_updates element_state element_parameter element_last friction_row "
+    "angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
+    "load_marker load_follower load_function row_command load_command control_law control_record "
+    "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
+    "signal_angle signal_index signal_rate",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes",
     b1="marker_moves marker_used",
 )

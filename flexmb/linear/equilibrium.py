@@ -148,7 +148,7 @@ def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilib
     mechanism whose shape changes as it rotates, or drivers that accelerate.
     """
     mechanism = system.build() if isinstance(system, System) else system
-    refuse_velocity_rows(mechanism, "A steady motion with bodies of constant velocity")
+    refuse_velocity_rows(mechanism, "steady_motion (bodies of constant velocity; steady_running is for vehicles)")
     return _in_steps(_at_speed(mechanism, t), None, moving=True)
 
 

@@ -19,7 +19,6 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
     refuse_controllers,
-    refuse_element_states,
     refuse_friction,
     refuse_velocity_rows,
 )
@@ -51,7 +50,8 @@ class Periodic:
     - `result`: one `period` of the motion.
     - `closure_error`: difference of the end from the start, in lengths of the mechanism or radians, and in these per
       period for velocities.
-    - `monodromy` (2 nf, 2 nf): the linear map of independent deviations and their velocities over a period.
+    - `monodromy` (2 nf + nz, 2 nf + nz): the linear map over a period of independent deviations, their velocities, and
+      deviations of the states of force elements.
     """
 
     period: float
@@ -61,7 +61,7 @@ class Periodic:
 
     @property
     def multipliers(self) -> np.ndarray:
-        """Floquet multipliers (2 nf,), complex, by descending magnitude: growth factors of small deviations."""
+        """Floquet multipliers (2 nf + nz,), complex, by descending magnitude: growth factors of small deviations."""
         values = np.linalg.eigvals(self.monodromy)
         return np.asarray(values[np.argsort(-np.abs(values), kind="stable")])
 
@@ -99,8 +99,8 @@ def periodic_motion(
     - `steps`: number of steps of a period; `options`: those of `simulate` (`method="radau", tolerance=1e-9` for high
       accuracy).
 
-    Rotations by whole revolutions count as periodic. Cost: four simulations of a period for each degree of freedom and
-    iteration.
+    Rotations by whole revolutions count as periodic. States of force elements are periodic too, relative to their
+    largest values. Cost: four simulations of a period for each degree of freedom, two for each state, and iteration.
 
     Raises `LinearError` when the period is not positive, or not that of drivers, loads and laws; `ConvergenceError`
     when no periodic motion is found near the initial state.
@@ -110,7 +110,6 @@ def periodic_motion(
     if not (np.isfinite(period) and period > 0):
         raise LinearError(f"period must be positive and finite; found {period}.")
     mechanism = system.build() if isinstance(system, System) else system
-    refuse_element_states(mechanism, "The search for a periodic motion")
     refuse_friction(mechanism, "The search for a periodic motion")
     refuse_controllers(mechanism, "The search for a periodic motion")
     refuse_velocity_rows(mechanism, "The search for a periodic motion")
@@ -168,7 +167,8 @@ def _efforts(result: Result, asked: Callable[[float], np.ndarray]) -> np.ndarray
     owners = _owners(mechanism)
     found = np.zeros((len(owners), SAMPLES, len(asked(times[0]))))
     for i, k in enumerate(np.linspace(0, len(times) - 1, SAMPLES).astype(int)) if owners else ():
-        e = Equations(mechanism, result.q[k], result.state(int(k)).angles)
+        state = result.state(int(k))
+        e = Equations(mechanism, state.q, state.angles, state.element_states)
         e.residual(mechanism.function_values(times[k]), result.q[k], result.w[k], result.wdot[k], result.multipliers[k])
         for j, (r, row) in enumerate(ruled):
             law, x, rate = (
@@ -225,7 +225,7 @@ def _refuse_period(mechanism: Mechanism, period: float, what: str) -> None:
 class _Shot:
     """One period from an initial state, and deviations from it in independent coordinates.
 
-    Deviations (2 nf,) are displacements and, per period, velocities.
+    Deviations (2 nf + nz,) are displacements, velocities per period, and states over their largest values.
     """
 
     def __init__(self, mechanism: Mechanism, period: float, options: dict[str, Any]) -> None:
@@ -240,42 +240,49 @@ class _Shot:
         self._N = allowed_motions(G, self._flat.weight)
         self._carried = carrying(self._flat, state.w)
         self.result = self._run(mechanism)
+        largest = np.abs(self.result.element_states).max(axis=0, initial=0.0)
+        self._scale = np.where(largest > 0, largest, largest.max(initial=0.0) or 1.0)
 
     def _run(self, mechanism: Mechanism) -> Result:
         return simulate(mechanism, self._period, **{"output_step": self._period / 200} | self._options)
 
     def deviation(self, result: Result) -> np.ndarray:
-        """Deviation (2 nf,) of the end of a run from its start."""
+        """Deviation (2 nf + nz,) of the end of a run from its start."""
         start = self._mechanism.initial
         q, w = result.q[-1], result.w[-1]
         x = difference(self._flat, start.q, q)
         rates = w - start.w - self._carried @ x
-        return self._independent(x, rates)
+        return self._independent(x, rates, result.element_states[-1] - self._mechanism.initial_states)
 
-    def _independent(self, x: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    def _independent(self, x: np.ndarray, rates: np.ndarray, states: np.ndarray) -> np.ndarray:
         square = self._flat.weight**2
-        return np.concatenate([self._N.T @ (square * x), self._N.T @ (square * rates) * self._period])
+        parts = [self._N.T @ (square * x), self._N.T @ (square * rates) * self._period, states / self._scale]
+        return np.concatenate(parts)
 
     def moved(self, deviation: np.ndarray) -> Mechanism:
-        """The mechanism with an initial state that deviates by `deviation` (2 nf,)."""
+        """The mechanism with an initial state that deviates by `deviation` (2 nf + nz,)."""
         state, nf = self._mechanism.initial, self._N.shape[1]
         x = self._N @ deviation[:nf]
         q = np.empty_like(state.q)
         displace(self._flat, state.q, x, q)
-        w = state.w + self._N @ deviation[nf:] / self._period + self._carried @ x
-        return replace(
-            self._mechanism,
-            initial=State(state.t, q, w, followed_angles(self._mechanism, q[None], state.angles[None])[0]),
-        )
+        w = state.w + self._N @ deviation[nf : 2 * nf] / self._period + self._carried @ x
+        states = self._mechanism.initial_states + self._scale * deviation[2 * nf :]
+        angles = followed_angles(self._mechanism, q[None], state.angles[None])[0]
+        return replace(self._mechanism, initial=State(state.t, q, w, angles, element_states=states))
 
     def monodromy(self) -> np.ndarray:
-        """The derivative (2 nf, 2 nf) of the end with respect to the start, in the coordinates of deviations."""
-        columns = []
-        for direction in np.eye(2 * self._N.shape[1]):
+        """The derivative (2 nf + nz, 2 nf + nz) of the end with respect to the start, in the coordinates of
+        deviations."""
+        columns, count = [], 2 * self._N.shape[1] + len(self._scale)
+        for direction in np.eye(count):
             ahead, behind = (self.deviation(self._run(self.moved(sign * PERTURBATION * direction))) for sign in (1, -1))
             columns.append((ahead - behind) / (2 * PERTURBATION))
-        return np.array(columns).T.reshape(2 * self._N.shape[1], 2 * self._N.shape[1])
+        return np.array(columns).T.reshape(count, count)
 
     def rate(self) -> np.ndarray:
-        """The rate (2 nf,) of the deviation at the end of the period."""
-        return self._independent(self.result.w[-1], self.result.wdot[-1])
+        """The rate (2 nf + nz,) of the deviation at the end of the period."""
+        end, m = self.result.state(-1), self._mechanism
+        e = Equations(m, end.q, end.angles, end.element_states)
+        wdot = self.result.wdot[-1]
+        e.residual(m.function_values(end.t), end.q, end.w, wdot, self.result.multipliers[-1])
+        return self._independent(end.w, wdot, e.workspace.state_rates)

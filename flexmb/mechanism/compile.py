@@ -21,7 +21,7 @@ from flexmb.kernels.base.data import (
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE
 from flexmb.mechanism.control.controller import Signal
-from flexmb.mechanism.mechanism import FrameForce, Mechanism
+from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
 from flexmb.mechanism.scales import rate_of
 from flexmb.spatial.elimination import elimination_of
 from flexmb.spatial.layout import starts_of
@@ -144,7 +144,10 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             row_function=np.array([r.function for r in rows], dtype=np.int64),
             row_stiffness=np.array([r.stiffness for r in rows], dtype=float),
             row_damping=np.array([r.damping for r in rows], dtype=float),
-            row_law=np.array([mechanism.laws[r.law].address if r.law >= 0 else 0 for r in rows], dtype=np.int64),
+            row_law=np.array([_address(mechanism, row) for row in rows], dtype=np.int64),
+            row_store=np.array(
+                [mechanism.laws[r.law].store_address if r.law >= 0 else 0 for r in rows], dtype=np.int64
+            ),
             row_offset=np.array([r.offset for r in rows], dtype=float),
             element_row=np.array(first, dtype=np.int64),
             element_law=np.array([force.call.address for force in elements], dtype=np.int64),
@@ -168,6 +171,13 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             load_command=np.array([x.command for x in loads], dtype=np.int64),
         )
     )
+
+
+def _address(mechanism: Mechanism, row: Row) -> int:
+    """The address of the law of a row, or of the data of its curve; 0 for none."""
+    if row.curve >= 0:
+        return mechanism.curves[row.curve].address
+    return mechanism.laws[row.law].address if row.law >= 0 else 0
 
 
 def _starts(sizes: list[int]) -> np.ndarray:
@@ -301,6 +311,7 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
         "row_stiffness",
         "row_damping",
         "row_law",
+        "row_store",
         "row_offset",
         "row_angle",
         "row_command",

@@ -66,7 +66,8 @@ class ForceLaw(LawCall):
 
     Records of laws, such as `flexmb.expression` returns, are functions with a property `compiled`, the function that
     numba compiled, and a method `over(t, x, xdot)` for arrays. An `interpreted` law is called as a Python function in
-    any case, which saves the time of its compilation where it is rarely called.
+    any case, which saves the time of its compilation where it is rarely called. A law with a property `stored`, an
+    expression, tells the energy that it stores.
     """
 
     def __init__(
@@ -138,6 +139,17 @@ class ForceLaw(LawCall):
     def address(self) -> int:
         """Address of the function for compiled code, valid during the lifetime of this object."""
         return self._known(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+
+    @cached_property
+    def stored(self) -> "ForceLaw | None":
+        """The energy that the law stores, as a law; None if it does not tell it."""
+        energy = getattr(self.function, "stored", None)
+        return None if energy is None else ForceLaw(energy, self.name, interpreted=self.interpreted)
+
+    @property
+    def store_address(self) -> int:
+        """Address of the function of the stored energy, 0 if the law does not tell it."""
+        return 0 if self.stored is None else self.stored.address
 
 
 def _law(function: Callable[[float, float, float], float], name: str, interpreted: bool) -> ForceLaw:

@@ -124,6 +124,8 @@ _TAKEN = {
     "distance": "a rod without mass",
     "rolling": "a wheel that rolls without slip",
     "knife-edge": "a place that moves along its heading",
+    "point-on-curve": "a place on a curve",
+    "slider-on-curve": "a slider on a curve",
 } | dict.fromkeys(("gear", "rack", "screw", "differential", "relation"), "a relation between joints")
 _REGISTERED: dict[str, JointKind] = {}
 JOINTS: Mapping[str, JointKind] = MappingProxyType(_REGISTERED)

@@ -16,6 +16,7 @@ from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
 from flexmb.mechanism.control.controller import Controller
 from flexmb.mechanism.control.law import ControlCall
+from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import FrameLawCall
 from flexmb.mechanism.joints import turns
@@ -52,8 +53,8 @@ class Marker:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A further coordinate of a joint equation, times a factor: a displacement along `axis` of the first marker, or the
-    angle about its z axis."""
+    """A further coordinate of a joint equation or force element, times a factor: a displacement along `axis` of the
+    first marker, the angle about its z axis, or the distance of the markers."""
 
     kind: int
     markers: tuple[int, int]
@@ -67,8 +68,8 @@ class Row:
 
     A joint equation keeps its coordinate, plus the `terms` of a relation between joints, at the value of its function
     of time or, without one, at `offset`. A force element has stiffness, damping, a free length or angle
-    (`offset`), an effort as a function of time, a law and the command of a controller; `function`, `law` and `command`
-    are indices, -1 for none.
+    (`offset`), an effort as a function of time, a law and the command of a controller. `function`, `law`, `command`
+    and `curve`, that of a joint equation on a curve, are indices, -1 for none.
     """
 
     kind: int
@@ -81,6 +82,7 @@ class Row:
     law: int = -1
     terms: tuple[Term, ...] = ()
     command: int = -1
+    curve: int = -1
 
 
 def driver_row(markers: tuple[int, int], dof: str, function: int = -1) -> Row:
@@ -182,6 +184,7 @@ class Mechanism:
     frame_forces: tuple[FrameForce, ...] = ()
     frictions: tuple[JointFriction, ...] = ()
     controllers: tuple[Controller, ...] = ()
+    curves: tuple[Curve, ...] = ()
     units: str | None = None
 
     def __str__(self) -> str:
@@ -190,12 +193,13 @@ class Mechanism:
 
         unit = "length/time^2" if self.units is None else unit_of("acceleration", self.units)
         joints = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in self.joints) or "none"
+        own = f"\n  controllers: {named(c.name for c in self.controllers)}" if self.controllers else ""
         bodies = [f"{b.name!r} ({b.modes} elastic coordinates)" if b.modes else repr(b.name) for b in self.bodies]
         return (
             f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, "
             f"{self.joint_rows} joint equations\n  bodies: {', '.join(bodies)}\n  joints: {joints}\n"
             f"  force elements: {named(self.force_elements)}\n  loads: {named(load.name for load in self.loads)}\n"
-            f"  gravity {self.gravity} ({unit})"
+            f"  gravity {self.gravity} ({unit}){own}"
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -380,8 +384,8 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
         raise MechanismError(
             f"{what} does not include the states of force elements, and {', '.join(map(repr, named))} of "
             f"{mechanism.name!r} have states ({', '.join(dict.fromkeys(_state_names(mechanism)))}). "
-            "simulate(method='generalised-alpha') integrates them; for this analysis replace them by elements without "
-            "states."
+            "All methods of simulate but energy-momentum integrate them; for this analysis replace them by elements "
+            "without states."
         )
 
 
@@ -438,7 +442,7 @@ def refuse_state_updates(mechanism: Mechanism, method: str) -> None:
     if named := [f.name for f in mechanism.frame_forces if f.initial and f.call.law.updates]:
         raise MechanismError(
             f"The laws of {', '.join(map(repr, named))} of {mechanism.name!r} return the states at the end of a step, "
-            f"and the stages of the method {method!r} need their rates. Use method='generalised-alpha'."
+            f"and the method {method!r} needs their rates. Use method='generalised-alpha'."
         )
 
 

@@ -46,8 +46,9 @@ class State:
     - `angles` (na,): continuous angles (radians), measured from the initial configuration, of the joints that rotate
       about their axis and then of the bushings (`Mechanism.turning`). An empty array stands for angles within half a
       turn.
-    - `element_states` (nz,): the states of the force elements between frames (`System.force`), in their order. An empty
-      array stands for their initial values.
+    - `element_states` (nz,): the states of the force elements between frames (`System.force`), in their order, then
+      those of the controllers (`System.controller`), with the commands that sampled ones hold. An empty array stands
+      for their initial values.
     - `topology`: the changes by events up to this time. A simulation that starts from this state adopts them and needs
       the same events.
 

@@ -74,6 +74,7 @@ class System(WithControllers):
             frame_forces=tuple(self._frame_forces),
             frictions=tuple(self._frictions),
             controllers=controllers,
+            curves=tuple(self._curves),
             units=self.units,
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyvista as pv
 from vtkmodules.vtkCommonCore import vtkLogger
 
-from fem.elements import LINE, element
+from fem.elements import LINE, SHELLS, element
 from fem.mesh.mesh import Mesh
 from fem.renamed import refuse_old_names
 from flexmb.bodies.body import Body
@@ -58,7 +58,7 @@ def polygons(mesh: Mesh, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
-    """The skin of a mesh, mid-side nodes included, with its line cells, and the node number (n,) of each point."""
+    """The skin of a mesh, mid-side nodes included, its shells and lines, and the node number (n,) of each point."""
     nodes = mesh.skin_nodes
     lookup = np.full(len(mesh.points), -1)
     lookup[nodes] = np.arange(len(nodes))
@@ -67,15 +67,24 @@ def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
     if lines:
         cells = np.concatenate(lines)
         drawn["lines"] = np.column_stack([np.full(len(cells), 2), lookup[cells]]).ravel()
-    if mesh.solids:
-        faces, _ = polygons(mesh, mesh.boundary_faces)
-        place = 0
-        while place < len(faces):
-            count = faces[place]
-            faces[place + 1 : place + 1 + count] = lookup[faces[place + 1 : place + 1 + count]]
-            place += count + 1
-        drawn["faces"] = faces
+    faces = [polygons(mesh, mesh.boundary_faces)[0]] if mesh.solids else []
+    for block in mesh.cells:
+        if block.kind in SHELLS:
+            count = block.connectivity.shape[1]
+            faces.append(np.column_stack([np.full(len(block), count), block.connectivity]).ravel())
+    if faces:
+        drawn["faces"] = _renumbered(np.concatenate(faces), lookup)
     return pv.PolyData(mesh.points[nodes], **drawn), nodes
+
+
+def _renumbered(faces: np.ndarray, lookup: np.ndarray) -> np.ndarray:
+    """A VTK list of polygons with `lookup[k]` in the place of point k."""
+    place = 0
+    while place < len(faces):
+        count = faces[place]
+        faces[place + 1 : place + 1 + count] = lookup[faces[place + 1 : place + 1 + count]]
+        place += count + 1
+    return faces
 
 
 # meshes and modes -------------------------------------------------------------------------------------------------

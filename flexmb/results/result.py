@@ -86,7 +86,7 @@ class Result:
     - `q` (nt, nq), `w` (nt, nv), `wdot` (nt, nv): configurations, velocities and accelerations (see `State`).
     - `multipliers` (nt, nj): of the joints.
     - `angles` (nt, na): joint angles with all revolutions counted (see `State`).
-    - `element_states` (nt, nz): states of the force elements between frames (see `State`).
+    - `element_states` (nt, nz): states of the force elements between frames and of the controllers (see `State`).
     - `ledger`, `statistics`: the energies, and the effort of the integration.
     - `happened`: the events that occurred.
     - `topologies`: times from which on other joints act, with the joints locked and released.

@@ -253,9 +253,7 @@ class EventDetection:
             states.append((s.t + shift, q, s.w + shift * s.wdot, s.wdot, s.multipliers))
         columns = [np.array(x) for x in zip(*states, strict=True)]
         angles = followed_angles(self.mechanism, columns[1], np.tile(s.angles, (3, 1)))
-        seen = result_of_states(self.mechanism, *columns, angles=angles)
-        if len(s.states):
-            seen = replace(seen, element_states=np.tile(s.states, (3, 1)))
+        seen = result_of_states(self.mechanism, *columns, angles=angles, element_states=np.tile(s.states, (3, 1)))
         values, rates = np.full(len(self._events), np.nan), np.full(len(self._events), np.nan)
         pulls, efforts, sliding = self._pulls(leg, s), self._efforts(leg, s), self._rates(leg, s, seen)
         for k, event in enumerate(self._events):

@@ -16,7 +16,7 @@ import numpy as np
 
 from fem.errors import FlexmbError
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.initial_conditions import Start, consistent_state
+from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import ControllerError
@@ -24,9 +24,9 @@ from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method
 from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.equations.controllers import COMMAND, CONSTANT, FUNCTION
-from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.control.controller import Controller, Signal
 from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
 from flexmb.results.measure import measure
 from flexmb.results.result import Result, Statistics, result_of_states
 
@@ -203,13 +203,24 @@ class SampledRun:
             self._run.to(target)
         return self.now()
 
+    def _start(self, state: State, states: np.ndarray) -> Start:
+        """Initial conditions with other states of elements; velocities are projected, because those of a method may
+        violate the joint equations by its own error."""
+        e, mechanism, w = self._run.equations, self._mechanism, state.w
+        functions = mechanism.function_values(state.t)
+        e.states[:] = states
+        e.expect()
+        if mechanism.joint_rows:
+            e.residual(functions, state.q, w, np.zeros_like(w), np.zeros(mechanism.joint_rows))
+            w = w - e.mass_weighted_projection(e.broken_rates(functions, w))
+        wdot, multipliers = e.accelerations(functions, state.q, w)
+        return Start(replace(state, w=w, element_states=states), wdot, multipliers, 0.0, ())
+
     def _sample(self, s: Snapshot, due: float) -> None:
         """Take the samples due at the end of an integration, and begin the next one."""
         states = sample(self._mechanism, s._replace(t=due))
         self._work = self._work + s.work
         self._statistics.append(self._run.statistics(0.0))
-        variant = replace(self._mechanism, initial=replace(s.state, element_states=states), start_rows=())
-        variant.__dict__["_compiled"] = compiled(self._mechanism)
-        self._run = self._begun(consistent_state(variant))
+        self._run = self._begun(self._start(s.state, states))
         if s.t < self._end:
             self._run.prepare()

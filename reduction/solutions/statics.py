@@ -14,7 +14,7 @@ Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319; Farhat and Geradin, Int.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from time import perf_counter
 
 import numpy as np
@@ -24,6 +24,7 @@ from scipy.linalg import qr, solve_triangular
 from fem.errors import FactorisationError, InterfaceError, MatrixError
 from fem.linear_algebra.factor import Factor, factor
 from fem.model import Model
+from reduction.solutions import kept
 from reduction.solutions.connectivity import require_one_part
 
 
@@ -50,6 +51,12 @@ class Statics:
     MR: Float[np.ndarray, "ndof 6"]
     seconds: float
     shared: bool = False
+
+    def keep(self) -> None:
+        """Keep the factor for the next function that needs it, if it takes little memory; otherwise release it."""
+        rest = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "model"}
+        if self.inverse is None or self.shared or not kept.keep(self.model, self.inverse, rest):
+            self.release()
 
     def release(self) -> None:
         """Release the memory of the factor, unless it is shared."""
@@ -117,7 +124,8 @@ def statics(model: Model) -> Statics:
     """
     entry = _entry_of(model)
     if entry is None:
-        return _statics(model, shared=False)
+        found = kept.take(model)
+        return _statics(model, shared=False) if found is None else Statics(model, **found)
     if entry.body is None:
         entry.body = _statics(model, shared=True)
     return entry.body

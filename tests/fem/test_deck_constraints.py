@@ -8,6 +8,7 @@ import scipy.linalg as sl
 from test_mesh_files import DECK, deck
 
 import fem
+import flexmb
 import reduction
 from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning
 
@@ -188,3 +189,29 @@ def test_a_model_takes_the_materials_of_its_file(tmp_path):
         fem.Model(fem.read_mesh(deck(tmp_path, DECK)))
     with pytest.raises(MaterialError, match="no isotropic elastic constants"):
         fem.Model(fem.read_mesh(deck(tmp_path, MODEL.replace("MATERIAL=STEEL", "MATERIAL=OTHER"))))
+
+
+def test_point_masses_are_added_at_their_nodes(tmp_path):
+    """Also at a reference node of a rigid body: mass, centre and inertia of the whole; left out by name."""
+    masses = "*ELEMENT, TYPE=MASS, ELSET=lumps\n91, 900\n92, 101\n*MASS, ELSET=lumps\n1e-9,\n"
+    mesh = read(tmp_path, POINT + "*RIGID BODY, NSET=tip, REF NODE=900\n" + masses)
+    model = fem.Model(mesh).with_interfaces(root="root")
+    plain = fem.Model(read(tmp_path, "")).with_interfaces(root="root")
+    x = np.array([[3, 0.5, 0.5], [0, 0, 0]])
+    mass = plain.mass + 2e-9
+    assert model.mass == pytest.approx(mass)
+    centre = (plain.mass * plain.centre_of_mass + 1e-9 * x.sum(axis=0)) / mass
+    np.testing.assert_allclose(model.centre_of_mass, centre, rtol=1e-12)
+    about = plain.inertia((0, 0, 0)) + 1e-9 * sum(p @ p * np.eye(3) - np.outer(p, p) for p in x)
+    np.testing.assert_allclose(model.inertia((0, 0, 0)), about, rtol=1e-9)
+    basis = reduction.craig_bampton(model, modes=3)
+    body = flexmb.flexible_body(model, basis)
+    assert body.invariants.mass == pytest.approx(mass)
+    np.testing.assert_allclose(body.invariants.J0, about, rtol=1e-9)
+    assert "point mass: 1e-09 at node" in str(mesh)
+    bare = fem.read_mesh(deck(tmp_path, MODEL + masses.replace("900", "103")), ignore=["MASS"])
+    assert bare.masses == ()
+    with pytest.raises(MeshError, match=r"MASS, line .*must be positive"):
+        fem.read_mesh(deck(tmp_path, MODEL + masses.replace("900", "103").replace("1e-9", "-1.")))
+    with pytest.raises(MeshError, match="constraints or point masses"):
+        fem.split(model, 2)

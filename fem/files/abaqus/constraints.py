@@ -73,6 +73,8 @@ class Constraints:
     def of(numbers: Numbers, points: np.ndarray) -> "Constraints":
         """Read all statements of a deck. Those that are not understood are added to its unread keywords."""
         lines = [rows for kind, rows in numbers.blocks if kind == LINE]
+        shells = [numbers.element_of[k] for k in numbers.deck.shells]
+        lines += [numbers.blocks[block][1][row] for block, row in shells]
         turning = {int(n) for rows in lines for n in rows.ravel()}
         found = Constraints(numbers, points.copy(), turning, [], [], [])
         statements = numbers.deck.statements

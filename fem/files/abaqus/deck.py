@@ -25,6 +25,9 @@ REFUSED = ("SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
 """Keywords that make or move nodes and elements: a deck read without them would be another mesh."""
 STATEMENTS = ("EQUATION", "MPC", "RIGIDBODY", "TIE", "COUPLING", "TRANSFORM", "ORIENTATION", "BOUNDARY")
 """Keywords that connect or hold nodes, which `fem.files.abaqus.constraints` reads."""
+SHELL_TYPES = ("S3", "S3R", "S4", "S4R")
+"""Elements that are shells where a `*SHELL SECTION` gives them a thickness; those with reduced integration are not
+integrated so."""
 ASSEMBLY_NODES = 10**9
 """Added to the numbers of nodes of an assembly, which are numbered apart from those of its part."""
 Place = str
@@ -87,6 +90,10 @@ class Deck:
     in_step: bool = False
     steps: int = 0
     statements: list[Statement] = field(default_factory=list)
+    masses: dict[int, tuple[int, Unread]] = field(default_factory=dict)  # number -> node, keyword
+    mass_values: list[tuple[str, float, Unread]] = field(default_factory=list)
+    shells: dict[int, Unread] = field(default_factory=dict)  # element number -> its keyword
+    shell_sections: list[tuple[str, str, float, float, Unread]] = field(default_factory=list)
     move: list[list[float]] = field(default_factory=list)  # translation, then axis points and angle of the instance
     level: str = ""  # where the reading is: "", PART, ASSEMBLY, INSTANCE
     scope: int = 0  # which part or instance that is, 0 outside of them
@@ -240,6 +247,9 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
                 )
     elif keyword in ("ENDPART", "ENDASSEMBLY", "ENDINSTANCE"):
         deck.level, deck.scope = "ASSEMBLY" if keyword == "ENDINSTANCE" else "", 0
+    elif keyword == "MASS" and set(options) == {"ELSET"} and rows and len(fields(rows[0][1])) == 1:
+        source = deck.not_obeyed(place, line, "MASS")
+        deck.mass_values.append((str(member(options["ELSET"])), number(fields(rows[0][1])[0]), source))
     elif keyword in STATEMENTS:
         source = deck.not_obeyed(place, line, _spelt(line))
         deck.statements.append(Statement(keyword, source, options, rows, deck.steps))
@@ -268,6 +278,19 @@ def _take_material(deck: Deck, place: Place, line: str, keyword: str, options: d
     ):
         source = deck.not_obeyed(place, line, "SOLID SECTION")
         deck.sections.append((str(member(options["ELSET"])), options["MATERIAL"].upper(), source))
+    elif (
+        keyword == "SHELLSECTION"
+        and not {"ORIENTATION", "COMPOSITE", "NODALTHICKNESS"} & set(options)
+        and options.get("MATERIAL")
+        and options.get("ELSET")
+        and values
+    ):
+        thickness = number(values[0][0])
+        shift = {"SPOS": 0.5, "SNEG": -0.5}.get(options.get("OFFSET", "0").upper())
+        shift = number(options["OFFSET"]) if shift is None and options.get("OFFSET") else shift or 0.0
+        source = deck.not_obeyed(place, line, "SHELL SECTION")
+        where = (str(member(options["ELSET"])), options["MATERIAL"].upper())
+        deck.shell_sections.append((*where, thickness, -shift * thickness, source))
     elif (
         keyword == "ELASTIC" and deck.material and options.get("TYPE", "ISO").upper()[:3] == "ISO" and len(values) == 1
     ):
@@ -342,7 +365,7 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
         entries = fields(line)
         try:
             x = [number(f) if f else 0.0 for f in entries[1:4]]
-            deck.nodes[first + int(entries[0])] = (x[0], *x[1:], *[0.0] * (3 - len(x)))
+            deck.nodes[first + int(entries[0])] = (*x, *[0.0] * (3 - len(x)))
         except (ValueError, IndexError):
             raise MeshError(f"{place}: a node needs a number and coordinates; found {line!r}.") from None
         numbers.append(first + int(entries[0]))
@@ -352,14 +375,23 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
 
 def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str], rows: Rows) -> None:
     given = options.get("TYPE", "").upper()
+    if given == "MASS":
+        first = ASSEMBLY_NODES if deck.level == "ASSEMBLY" else 0
+        source = deck.not_obeyed(place, line, "ELEMENT TYPE=MASS", group="ELEMENT")
+        found_masses = {first + row[0]: (first + row[1], source) for row in _element_rows(place, given, 2, rows)}
+        deck.masses |= found_masses
+        if options.get("ELSET"):
+            deck.sets.elements.setdefault(deck.named(options["ELSET"]), []).extend(found_masses)
+        return
     if deck.level == "ASSEMBLY":
         deck.passed_over += len(rows)
         return
     members = deck.sets.elements.setdefault(deck.named(options["ELSET"]), []) if options.get("ELSET") else []
     found = kind_of(given)
-    if found is None or not (found[2] or found[0] == LINE):
+    if found is None or not (found[2] or found[0] == LINE or given in SHELL_TYPES):
         deck.not_solid[given or "(without TYPE)"] += len(rows)
-    if (found is None or not found[2]) and not given.startswith("CPS"):
+    shell = found is not None and given in SHELL_TYPES
+    if (found is None or not found[2]) and not given.startswith("CPS") and not shell:
         unread = deck.unread_lines if found is not None and found[0] == LINE else deck.unread
         unread.append(deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT"))
     if found is not None and found[2] and given.rstrip("HI").endswith("R"):
@@ -367,6 +399,9 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
     if found is not None:
         table = _element_rows(place, given, found[1] + 1, rows)
         members += [row[0] for row in table]
+        if shell:
+            source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
+            deck.shells |= dict.fromkeys((row[0] for row in table), source)
         deck.elements.setdefault(found[0], []).extend(row for row in table if _is_new(deck, place, found[0], row))
 
 

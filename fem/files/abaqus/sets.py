@@ -9,8 +9,9 @@ from fem.errors import MeshError
 from fem.files.abaqus.constraints import Constraints
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, DeckMaterial
 from fem.files.abaqus.numbers import Numbers
+from fem.mesh.constraints import NodeMass
 from fem.mesh.raw_mesh import RawMesh
-from fem.mesh.unread import Declared
+from fem.mesh.unread import Declared, Unread
 
 
 def raw_mesh(deck: Deck) -> RawMesh:
@@ -32,6 +33,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
     points[of_part] = _moved(points[of_part], deck.move)
     numbers = Numbers(deck, blocks, node_of)
     constraints = Constraints.of(numbers, points)
+    shells, masses = _shells(deck, numbers), tuple(_masses(deck, numbers))
     groups: dict[str, list[np.ndarray]] = {}
     nodes: dict[str, np.ndarray] = {}
     faces: dict[str, np.ndarray] = {}
@@ -69,19 +71,51 @@ def raw_mesh(deck: Deck) -> RawMesh:
         declared=tuple(_declared(deck, numbers)),
         constraints=tuple(constraints.stated),
         supports=tuple(constraints.supports),
+        shells=shells,
+        masses=masses,
     )
+
+
+def _masses(deck: Deck, numbers: Numbers) -> Iterator[tuple[NodeMass, Unread]]:
+    """The point masses. Mass elements without a value are not obeyed."""
+    left = dict(deck.masses)
+    for elset, value, source in deck.mass_values:
+        level = next((level for level in ("part", "assembly") if elset in getattr(deck, level).elements), None)
+        for k in sorted(numbers.flat(elset, level, "elements") if level is not None else ()):
+            if k in deck.masses and deck.masses[k][0] in numbers.node_of:
+                left.pop(k, None)
+                yield NodeMass(numbers.node_of[deck.masses[k][0]], value, source.label), source
+    deck.unread += dict.fromkeys(source for _, source in left.values())
+
+
+def _shells(deck: Deck, numbers: Numbers) -> dict[int, tuple[np.ndarray, Unread]]:
+    """Rows of the blocks of triangles and quadrilaterals that are shells, and their keyword. Shells without a section
+    are not obeyed."""
+    sized: set[int] = set()
+    for elset, *_ in deck.shell_sections:
+        for level in ("part", "assembly"):
+            if elset in getattr(deck, level).elements:
+                sized |= numbers.flat(elset, level, "elements")
+    deck.unread += dict.fromkeys(source for k, source in deck.shells.items() if k not in sized)
+    found = {}
+    for block in range(len(numbers.blocks)):
+        rows = [(r, k) for k, (b, r) in numbers.element_of.items() if b == block and k in deck.shells and k in sized]
+        if rows:
+            found[block] = np.array(sorted(r for r, _ in rows)), deck.shells[rows[0][1]]
+    return found
 
 
 def _declared(deck: Deck, numbers: Numbers) -> Iterator[Declared]:
     """The materials that sections give to elements; without constants those that the deck does not define."""
-    for elset, name, section in deck.sections:
+    solid = [(elset, name, None, 0.0, section) for elset, name, section in deck.sections]
+    for elset, name, thickness, offset, section in (*solid, *deck.shell_sections):
         level = next((level for level in ("part", "assembly") if elset in getattr(deck, level).elements), None)
         if level is None:
             continue  # of no elements
         cells = np.array(numbers.cells(numbers.flat(elset, level, "elements")), dtype=np.int64).reshape(-1, 2)
         material = deck.materials.get(name, DeckMaterial(replace(section, keyword="MATERIAL")))
         constants = (material.youngs_modulus, material.poissons_ratio, material.density)
-        yield Declared(deck.spelling.get(name, name), *constants, material.source, cells)
+        yield Declared(deck.spelling.get(name, name), *constants, material.source, cells, thickness, offset)
 
 
 def _free(deck: Deck, name: str, taken: dict) -> str:

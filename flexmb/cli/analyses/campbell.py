@@ -1,5 +1,6 @@
 """`flexmb campbell`: natural vibrations over speed, or over any other value of a model file."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,9 @@ def command(
         bool,
         typer.Option("--moving/--rest", help="Linearise about the steady motion at the initial speeds, or at rest."),
     ] = True,
+    running: Annotated[
+        bool, typer.Option("--running", help="Linearise about steady running: of a car on tyres, for instance.")
+    ] = False,
     count: Annotated[int, typer.Option(min=1, help="Number of vibrations to follow.")] = 10,
     order: Annotated[
         list[int] | None, typer.Option(help="Draw the line of ORDER excitations per revolution. Repeat for several.")
@@ -58,7 +62,7 @@ def command(
             found: object = chart
         else:
             key, values = varied[0]
-            follow = campbell if moving else root_locus
+            follow = partial(campbell, running=running or None) if moving else root_locus
             loci = follow(
                 lambda value: load_model(model, {key: value}).mechanism(),
                 values,

@@ -13,6 +13,9 @@ def command(
     start: Annotated[
         bool, typer.Option("--start", help="Linearise about the initial motion, not about the equilibrium.")
     ] = False,
+    running: Annotated[
+        bool, typer.Option("--running", help="Linearise about the steady running near the initial motion (vehicles).")
+    ] = False,
     along: Annotated[
         int | None, typer.Option(min=2, help="Also linearise at this many times of the simulated motion, frozen there.")
     ] = None,
@@ -21,21 +24,27 @@ def command(
 ) -> None:
     """Find the equilibrium of a mechanism near its initial state; print and plot frequencies, damping and stability."""
     from flexmb.cli.screen import bars, say_text, yellow_warnings
+    from flexmb.errors import LinearError
     from flexmb.files.models.model_file import load_model
-    from flexmb.linear import along_motion, equilibrium, linearise
+    from flexmb.linear import along_motion, equilibrium, linearise, steady_running
     from flexmb.plots.linear_plots import plot_eigenvalue_loci, plot_eigenvalues
     from flexmb.simulation.simulate import simulate
 
+    if start and running:
+        raise LinearError("--start and --running are two states to linearise about. Omit one of them.")
     with yellow_warnings():
         loaded = load_model(model)
         mechanism = loaded.mechanism()
         state = None
         if not start:
-            rest = equilibrium(mechanism)
+            rest = (steady_running if running else equilibrium)(mechanism)
             say_text(rest)
             state = rest.state
-        vibration = linearise(mechanism, state).modes()
+        linear = linearise(mechanism, state)
+        vibration = linear.modes()
     say_text(vibration)
+    if linear.ignorable:
+        say_text(f"ignorable: {', '.join(linear.ignorable)}")
     path = plot or Path(f"{model.stem}.modes.png")
     plot_eigenvalues(vibration, path, unit=unit)
     say_text(f"plot: {path}")

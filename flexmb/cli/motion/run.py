@@ -1,5 +1,6 @@
 """`flexmb run`: simulate a model file."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -21,13 +22,13 @@ def command(
     ] = None,
     unit: Unit = None,
 ) -> None:
-    """Simulate a mechanism; write its result and a plot of its energies."""
+    """Simulate a mechanism; write its result and plots of its energies and controllers."""
     import flexmb
     from flexmb.cli.screen import bars, say_text
     from flexmb.files.models.model_file import load_model
     from flexmb.files.results.result_file import save_result
     from flexmb.files.storage.tree import require_own
-    from flexmb.plots.result_plots import plot_energy
+    from flexmb.plots.result_plots import plot_controller, plot_energy
 
     target = output or Path(f"{model.stem}.result.h5")
     require_own(target, "result")
@@ -44,3 +45,8 @@ def command(
     plot = Path(f"{model.stem}.energy.png") if output is None else path.with_suffix(".energy.png")
     plot_energy(result, plot, unit=unit)
     say_text(f"result: {path}\nenergies: {plot}")
+    for controller in result.mechanism.controllers:
+        word = re.sub(r"[^-.\w]+", "-", controller.name)
+        drawn = plot.with_name(plot.name.replace(".energy.", f".{word}."))
+        plot_controller(result, controller.name, drawn)
+        say_text(f"{result.controller(controller.name)}\ndrawn: {drawn}")

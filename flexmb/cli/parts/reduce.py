@@ -27,7 +27,11 @@ def _list_methods(asked: bool) -> None:
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file.")],
     material: Annotated[
-        str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')
+        str,
+        typer.Option(
+            help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units; "file": materials of a '
+            "deck."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
     interface: Annotated[
@@ -114,7 +118,9 @@ def command(
         interfaces[name] = fem.Interface(from_text(set_name), kind=kind or "rigid")
     with at_work("reducing"):
         part = fem.Model(
-            fem.read_mesh(mesh, ignore=ignore or ()), material_from(material), name=mesh.stem
+            fem.read_mesh(mesh, ignore=ignore or ()),
+            None if material == "file" else material_from(material),
+            name=mesh.stem,
         ).with_interfaces(**interfaces)
         part = part.with_solver(memory, checkpoint=checkpoint)
     reach = None if band is None else (0.0, band)

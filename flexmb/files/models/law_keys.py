@@ -182,12 +182,14 @@ _EITHER = 'the element needs either effort = (such as "-k*x") or law = (a table,
 
 
 class WithLaw(Keys):
-    """A force element with a law: `effort`, an expression of t, x, xdot and the `parameters`, or `law`."""
+    """A force element with a law: `effort`, an expression of t, x, xdot and the `parameters`, with the energy
+    `stored`, or `law`."""
 
     needs: ClassVar[tuple[str, ...]] = ()
     """Keys of which one is required beside `effort` and `law`."""
     effort: Any = None
     parameters: dict[str, float] = Field({})
+    stored: str | None = None
     law: Law | None = None
 
     @model_validator(mode="after")
@@ -199,13 +201,16 @@ class WithLaw(Keys):
             raise refusal(f"{_EITHER}{linear}; found none of them")
         if isinstance(self.effort, str):
             self._expression(self.effort)
-        elif self.parameters:
-            raise refusal('parameters are those of an expression, effort = "..."; none is given')
+        elif self.parameters or self.stored is not None:
+            key = "parameters are" if self.parameters else "stored is"
+            raise refusal(
+                f'{key} that of an expression, effort = "..."; none is given'.replace("are that", "are those")
+            )
         return self
 
     def _expression(self, text: str) -> Expression:
         try:
-            return expression(text, **self.parameters)
+            return expression(text, stored=self.stored, **self.parameters)
         except ExpressionError as error:
             raise refusal(f"effort: {str(error).rstrip('.')}") from None
 

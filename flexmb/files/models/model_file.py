@@ -22,7 +22,7 @@ from flexmb.bodies.body import Body, flexible_body, rigid_body
 from flexmb.bodies.shape import Shape
 from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
-from flexmb.files.models import schema
+from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
@@ -123,6 +123,9 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("forces", keys.forces, _add_force),
         ("contacts", keys.contacts, _add_contact),
         ("joint_springs", keys.joint_springs, _add_joint_spring),
+        ("cables", keys.cables, element_keys.add_cable),
+        ("belts", keys.belts, element_keys.add_belt),
+        ("elastic_relations", keys.elastic_relations, element_keys.add_elastic_relation),
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
         ("loads", keys.loads, _add_load),
@@ -200,12 +203,12 @@ def _shape(keys: Any, folder: Path, name: str) -> Shape:
 def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     """The flexible body of a mesh file with the modification time `changed_at`; `text`: all its keys, as JSON."""
     keys = schema.FlexibleBody.model_validate_json(text)
-    mesh = fem.read_mesh(path, ignore=keys.ignore)
-    material = (
-        {k: _material(m) for k, m in keys.material.items()}
-        if isinstance(keys.material, dict)
-        else _material(keys.material)
-    )
+    mesh = fem.read_mesh(path, ignore=keys.ignore, shells=keys.shells)
+    material: Any = None  # "file": that of the file
+    if isinstance(keys.material, dict):
+        material = {k: _material(m) for k, m in keys.material.items()}
+    elif keys.material != "file":
+        material = _material(keys.material)
     interfaces = {
         key: from_text(spec) if isinstance(spec, str) else fem.Interface(from_text(spec.set), spec.kind, spec.point)
         for key, spec in keys.interfaces.items()
@@ -237,9 +240,10 @@ def _mesh_path(text: str, folder: Path) -> Path:
         raise MechanismError(str(error)) from None
 
 
-def _material(keys: str | schema.MaterialKeys | None) -> fem.Material:
+def _material(keys: str | schema.MaterialKeys | None) -> fem.Material | fem.Shell:
     if isinstance(keys, schema.MaterialKeys):
-        return fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
+        made = fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
+        return made if keys.thickness is None else fem.Shell(made, keys.thickness, keys.offset)
     name, _, units = str(keys).partition(":")
     makers = {"steel": fem.Material.steel, "aluminium": fem.Material.aluminium}
     if name not in makers:
@@ -255,6 +259,9 @@ def _add_joint(site: _Site, joint: schema.OneJoint) -> None:
     if isinstance(joint, schema.Relation):
         keys = {key: value for key, value in joint.model_dump().items() if key != "kind"}
         getattr(site.system, joint.kind)(**keys)
+        return
+    if isinstance(joint, schema.OnCurveKeys):
+        element_keys.add_on_curve(site, joint)
         return
     if isinstance(joint, schema.DistanceKeys):
         ends = _ends(site, joint, "a rod")

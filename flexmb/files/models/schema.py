@@ -10,6 +10,7 @@ from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError, LawError, UnitError
 from flexmb.files.models.contact_keys import ContactKeys
 from flexmb.files.models.control_keys import ControllerKeys
+from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelationKeys, OnCurveKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
 from flexmb.files.models.motion_keys import MotionKeys
@@ -22,11 +23,19 @@ from reduction.registry import METHODS
 
 
 class MaterialKeys(Keys):
-    """An isotropic material."""
+    """An isotropic material, of a shell where it has a thickness."""
 
     youngs_modulus: Positive
     poissons_ratio: float
     density: Positive
+    thickness: Positive | None = None
+    offset: float = 0.0
+
+    @model_validator(mode="after")
+    def _offset_of_a_shell(self) -> Self:
+        if self.offset and self.thickness is None:
+            raise refusal(f"offset = {self.offset} is that of a shell, and its thickness is missing")
+        return self
 
 
 def _sort_of_material(value: Any) -> str:
@@ -216,6 +225,7 @@ class FlexibleBody(_Body):
     file: str | None = None
     mesh: str | None = None
     ignore: list[str] = Field([])
+    shells: list[str] | Literal["all"] | None = None
     material: Materials | None = None
     interfaces: dict[str, Interface] = Field({})
     reduction: ReductionKeys = ReductionKeys()
@@ -369,13 +379,16 @@ class RelationKeys(Keys):
 Relation = GearKeys | RackKeys | ScrewKeys | DifferentialKeys | RelationKeys
 
 
-OneJoint = JointKeys | PrescribedKeys | DistanceKeys | RollingKeys | KnifeEdgeKeys | Relation
+OneJoint = JointKeys | PrescribedKeys | DistanceKeys | RollingKeys | KnifeEdgeKeys | OnCurveKeys | Relation
+_ON_CURVE = ("point-on-curve", "slider-on-curve")
 _OTHERS = ("prescribed", "distance", "rolling", "knife-edge")
 """Kinds of joints with keys of their own."""
 
 
 def _sort_of_joint(value: Any) -> str:
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    if kind in _ON_CURVE:
+        return "<on-curve>"
     return f"<{kind}>" if kind in (*RELATIONS, *_OTHERS) else "<joint>"
 
 
@@ -385,6 +398,7 @@ AnyJoint = Annotated[
     | Annotated[DistanceKeys, Tag("<distance>")]
     | Annotated[RollingKeys, Tag("<rolling>")]
     | Annotated[KnifeEdgeKeys, Tag("<knife-edge>")]
+    | Annotated[OnCurveKeys, Tag("<on-curve>")]
     | Annotated[GearKeys, Tag("<gear>")]
     | Annotated[RackKeys, Tag("<rack>")]
     | Annotated[ScrewKeys, Tag("<screw>")]
@@ -601,6 +615,9 @@ class ModelKeys(Keys):
     forces: list[ForceKeys] = Field([])
     contacts: list[ContactKeys] = Field([])
     joint_springs: list[JointSpringKeys] = Field([])
+    cables: list[CableKeys] = Field([])
+    belts: list[BeltKeys] = Field([])
+    elastic_relations: list[ElasticRelationKeys] = Field([])
     frictions: list[FrictionKeys] = Field([])
     motors: list[MotorKeys] = Field([])
     loads: list[LoadKeys] = Field([])

@@ -40,7 +40,13 @@ def law_tree(motion: Motion, index: int) -> Tree:
     """A law of the mechanism of a motion as a tree."""
     law = motion.mechanism.laws[index].function
     if isinstance(law, Expression):
-        return {"kind": "expression", "text": law.text, "parameters": json.dumps(dict(law.parameters))}
+        stored = "" if law.stored is None else law.stored.text
+        return {
+            "kind": "expression",
+            "text": law.text,
+            "parameters": json.dumps(dict(law.parameters)),
+            "stored": stored,
+        }
     if isinstance(law, Table):
         return {"kind": "table", "x": law.x, "y": law.y, "options": _options(law, over=law.argument)}
     if isinstance(law, ForceMap):
@@ -71,7 +77,9 @@ def law_from_tree(tree: Tree | None, name: str, t: np.ndarray) -> ForceLaw:
     kind = "function" if tree is None else str(tree["kind"])
     law: Any
     if tree is not None and kind == "expression":
-        law = expression(str(tree["text"]), **json.loads(tree["parameters"]))
+        law = expression(
+            str(tree["text"]), stored=str(tree.get("stored", "")) or None, **json.loads(tree["parameters"])
+        )
     elif tree is not None and kind == "table":
         law = table(tree["x"], tree["y"], **json.loads(tree["options"]))
     elif tree is not None and kind == "map":

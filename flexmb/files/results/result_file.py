@@ -19,6 +19,7 @@ from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.contacts.element import CONTACT_LAWS
+from flexmb.mechanism.curves.plane import Curve, spline
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
 from flexmb.mechanism.state import State, Topology
@@ -136,6 +137,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "start_rows": _columns([row for row, _ in m.start_rows], Row),
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
         "laws": [law.name for law in m.laws],
+        "curves": [{"parameters": c.parameters, "points": c.points, "closed": c.closed} for c in m.curves],
         "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
     }
 
@@ -161,8 +163,16 @@ def _mechanism_from_tree(
         frame_forces=tuple(_frame_force(force, t) for force in tree.get("frame_forces", [])),
         controllers=tuple(controller_from_tree(c, t) for c in tree.get("controllers", [])),
         frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
+        curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
         units=require_units(tree.get("units")),
     )
+
+
+def _curve(tree: Tree) -> Curve:
+    parameters, points = np.asarray(tree["parameters"]), np.asarray(tree["points"])
+    require_numbers(parameters, parameters.shape[:1], "the parameters of a curve")
+    require_numbers(points, (len(parameters), 2), "the points of a curve")
+    return spline(parameters, points, bool(tree["closed"]))
 
 
 def _friction(tree: Tree) -> JointFriction:

@@ -11,7 +11,20 @@ import numpy as np
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import rigid_mass
 from flexmb.errors import UnsoundError
-from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, HEIGHT, SKATE, SLIP, SPIN, TILT, TRANSLATION
+from flexmb.kernels.base.data import (
+    ALONG,
+    ANGLE,
+    CURVE,
+    DISTANCE,
+    DOT,
+    GROUND,
+    HEIGHT,
+    SKATE,
+    SLIP,
+    SPIN,
+    TILT,
+    TRANSLATION,
+)
 from flexmb.mechanism.mechanism import Load, Marker, Mechanism, Row
 from flexmb.mechanism.state import State
 from flexmb.results.ledger import Ledger
@@ -20,7 +33,7 @@ UNIT = 1e-6
 """Largest deviation of quaternions and axes from unit length."""
 DEFINITE = 1e-6
 """Smallest part of the rigid-body mass matrix that must remain besides the elastic motion."""
-KINDS = (TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN, HEIGHT, SLIP, SKATE)
+KINDS = (TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN, HEIGHT, SLIP, SKATE, CURVE, ALONG)
 
 
 def require(holds: Any, text: str) -> None:
@@ -166,7 +179,7 @@ def _require_row(m: Mechanism, row: Row) -> None:
         for index in pair:
             _index(index, 0, high, what)
     for term in row.terms:
-        require(term.kind in (ANGLE, TRANSLATION), f"a term of a row is of kind {term.kind!r}")
+        require(term.kind in (ANGLE, TRANSLATION, DISTANCE), f"a term of a row is of kind {term.kind!r}")
         require(len(term.markers) == 2, f"a term of a row has {len(term.markers)} markers")
         for index in term.markers:
             _index(index, 0, len(m.markers), "a marker of a term")
@@ -174,6 +187,8 @@ def _require_row(m: Mechanism, row: Row) -> None:
         _number(term.factor, "the factor of a term")
     _index(row.function, -1, len(m.functions), "the function of a row")
     _index(row.law, -1, len(m.laws), "the law of a row")
+    _index(row.curve, -1, len(m.curves), "the curve of a row")
+    require((row.curve >= 0) == (row.kind in (CURVE, ALONG)), "a row on a curve has none, or another row has one")
     for name in ("stiffness", "damping", "offset"):
         _number(getattr(row, name), f"the {name} of a row")
 

@@ -2,6 +2,7 @@
 
 import keyword
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -27,6 +28,7 @@ class Expression:
     """A force law given by a formula of `t`, `x`, `xdot` and parameters; `expression` makes it.
 
     - `text`: the formula. `parameters`: the values of its other names.
+    - `stored`: the formula of the energy that the law stores, or None.
     - `program`: the steps of its value; `slopes_program`: those of its derivatives with respect to t, x and xdot, too.
     """
 
@@ -34,13 +36,14 @@ class Expression:
     parameters: Mapping[str, float]
     program: Program = field(repr=False)
     slopes_program: Program = field(repr=False)
+    stored: "Expression | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name, program in (("_value", self.program), ("_slopes", self.slopes_program)):
             object.__setattr__(self, name, array_function(program, VARIABLES, self.parameters))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.text, dict(self.parameters))
+        return _again, (self.text, dict(self.parameters), None if self.stored is None else self.stored.text)
 
     def __str__(self) -> str:
         given = ", ".join(f"{name} = {value:g}" for name, value in self.parameters.items())
@@ -72,7 +75,7 @@ class Expression:
         return compiled_function(self.slopes_program, VARIABLES, self.parameters)
 
 
-def expression(text: str, /, **parameters: float) -> Expression:
+def expression(text: str, /, *, stored: str | None = None, **parameters: float) -> Expression:
     """A force law as a formula of the time `t`, the coordinate `x` of its element, its rate `xdot` and parameters.
 
         law = flexmb.expression("-k*x - k3*x**3 - c*max(xdot, 0)", k=100.0, k3=2e4, c=5.0)
@@ -88,16 +91,33 @@ def expression(text: str, /, **parameters: float) -> Expression:
     exp, log, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, min and max. Exponents are numbers or
     parameters. It is compiled and costs some nanoseconds a call; the text is never executed. Units: consistent.
 
+    `stored`: the formula of the energy that the law stores, of `x` and some of the parameters, such as `"k*x**2/2"`.
+    The ledger then counts what the law takes and does not store as heat; otherwise all that it gives is work.
+
     Raises `ExpressionError`, which states the column, what was expected and what was found, when the text is anything
     else, when a parameter is not used, not a finite number or has the name of something else.
     """
     values = _checked(parameters)
     program, slopes = _programs(text, tuple(values)) if isinstance(text, str) else _read(text, tuple(values))
-    return Expression(text, MappingProxyType(values), program, slopes)
+    return Expression(text, MappingProxyType(values), program, slopes, _energy(stored, values))
 
 
-def _again(text: str, parameters: Mapping[str, float]) -> Expression:
-    return expression(text, **parameters)
+def _energy(text: str | None, values: Mapping[str, float]) -> Expression | None:
+    """The formula of a stored energy, a function of `x` alone."""
+    if text is None:
+        return None
+    names = set(re.findall(r"[A-Za-z_]\w*", text))
+    if moving := sorted(names & {"t", "xdot"}):
+        raise ExpressionError(
+            f"Expression {text!r}: expected a stored energy that depends on x alone; found {moving[0]!r}. What depends "
+            "on the rate or the time is no stored energy: omit stored=."
+        )
+    used = {name: value for name, value in values.items() if name in names}
+    return expression(text, stored=None, **used)
+
+
+def _again(text: str, parameters: Mapping[str, float], stored: str | None = None) -> Expression:
+    return expression(text, stored=stored, **parameters)
 
 
 def _checked(parameters: Mapping[str, float]) -> dict[str, float]:

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from fem.shown import shown
 from flexmb.errors import TableError
-from flexmb.forces.scalar.memory import interval_of, number_at, repeated
 from flexmb.forces.scalar.points import OUTSIDE, checked_axis, read_columns, require_choice, require_finite
 from flexmb.forces.scalar.table import closed
+from flexmb.kernels.base.memory import interval_of, number_at, repeated
 
 _HERMITE = np.array([[2.0, -2.0, 1.0, 1.0], [-3.0, 3.0, -2.0, -1.0], [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]])
 """Coefficients of a cubic on 0 to 1, highest first, for its values at both ends and its slopes there."""

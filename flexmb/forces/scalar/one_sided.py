@@ -5,6 +5,9 @@ import math
 from flexmb.errors import LawError
 from flexmb.forces.scalar.expression import Expression, expression
 
+_SLACK = "stiffness*max(x, 0)**2/2"
+"""The energy of a spring that only pulls."""
+
 
 def gap_spring(
     stiffness: float, gap: float = 0.0, *, damping: float = 0.0, exponent: float = 1.0, opening: bool = False
@@ -36,22 +39,31 @@ def gap_spring(
     if damping:
         text, given = f"{text}*max(1 + damping*({rate}), 0)", given | {"damping": float(damping)}
     given |= {"gap": float(gap)} if gap else {}
-    return expression(text, **given, **({"exponent": float(exponent)} if power else {}))
+    energy = (
+        f"stiffness*max({depth}, 0)**2/2"
+        if exponent == 1
+        else f"stiffness*max({depth}, 0)**(exponent + 1)/(exponent + 1)"
+    )
+    return expression(text, stored=energy, **given, **({"exponent": float(exponent)} if power else {}))
 
 
 def cable(stiffness: float, *, damping: float = 0.0) -> Expression:
-    """A cable: pulls with `max(0, stiffness x + damping xdot)` where it is longer than its free length, else nothing.
+    """A cable: pulls with `stiffness x + damping xdot` where it is longer than its free length, else not at all.
 
-    It never pushes. `stiffness`: force per length; `damping`: force per velocity. For a `spring_damper`, whose `length`
-    is that of the slack cable.
+    The damping is at most the force of the spring, `|damping xdot| <= stiffness x`: the cable never pushes, and it
+    becomes taut and slack without a jump of its force. `stiffness`: force per length; `damping`: force per velocity.
+    For a `spring_damper`, whose `length` is that of the slack cable; `System.cable` runs over pulleys.
 
     Raises `LawError` when a number is negative or not finite.
     """
     _require(stiffness=stiffness, damping=damping)
     if not damping:
-        return expression("-stiffness*max(x, 0)", stiffness=float(stiffness))
+        return expression("-stiffness*max(x, 0)", stored=_SLACK, stiffness=float(stiffness))
     return expression(
-        "-max(stiffness*x + damping*xdot, 0) if x > 0 else 0", stiffness=float(stiffness), damping=float(damping)
+        "-(stiffness*x + max(min(damping*xdot, stiffness*x), -stiffness*x)) if x > 0 else 0",
+        stored=_SLACK,
+        stiffness=float(stiffness),
+        damping=float(damping),
     )
 
 
@@ -73,6 +85,8 @@ def preloaded_spring(stiffness: float, preload: float, *, seat: float) -> Expres
         raise LawError(f"The seat of a preloaded spring must be stiffer than the spring, {stiffness}; found {seat!r}.")
     return expression(
         "-stiffness*x - (seat - stiffness)*max(min(x, preload/seat), -preload/seat)",
+        stored="stiffness*x**2/2 + (seat - stiffness)*(min(abs(x), preload/seat)**2/2"
+        " + preload/seat*max(abs(x) - preload/seat, 0))",
         stiffness=float(stiffness),
         preload=float(preload),
         seat=float(seat),

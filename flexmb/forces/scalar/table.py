@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from fem.shown import shown
 from flexmb.errors import TableError
-from flexmb.forces.scalar.memory import interval_of, number_at, repeated
 from flexmb.forces.scalar.points import (
     OUTSIDE,
     SAME,
@@ -23,6 +22,7 @@ from flexmb.forces.scalar.points import (
     require_choice,
     require_finite,
 )
+from flexmb.kernels.base.memory import interval_of, number_at, repeated
 
 OVER = ("x", "xdot", "t")
 """The argument of a table: the coordinate of the element, its rate, or the time."""

@@ -12,8 +12,9 @@ FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 # kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files
 HEIGHT, SLIP, SKATE = 8, 9, 10  # rows of rolling bodies
+CURVE, ALONG = 11, 12  # distance from a curve, and direction across it
 VELOCITY_KINDS = (SLIP, SKATE)  # joint equations that hold for velocities only
-FORCES = (TRANSLATION, DISTANCE, HEIGHT, SLIP, SKATE)  # kinds of joint equations whose multipliers are forces
+FORCES = (TRANSLATION, DISTANCE, HEIGHT, SLIP, SKATE, CURVE)  # kinds of joint equations whose multipliers are forces
 
 
 class CompiledModel(NamedTuple):
@@ -61,7 +62,8 @@ class CompiledModel(NamedTuple):
     row_function: np.ndarray  # (nr,) index of the function of time, -1 for none
     row_stiffness: np.ndarray  # (nr,)
     row_damping: np.ndarray  # (nr,)
-    row_law: np.ndarray  # (nr,) address of a force law, 0 for none
+    row_law: np.ndarray  # (nr,) address of a force law, or of the curve of a joint equation, 0 for none
+    row_store: np.ndarray  # (nr,) address of the energy that a force law stores, 0 if it does not tell it
     row_offset: np.ndarray  # (nr,) free length or angle; of a joint equation, the value at which it holds
     row_angle: np.ndarray  # (nr,) index of the angle that the row measures, -1 for none
     term_row: np.ndarray  # (nt,) row of each term; the first nr terms are the rows' own coordinates

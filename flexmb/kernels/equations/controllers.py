@@ -43,6 +43,7 @@ def _sense(flat, q, w, functions, angles, kinematics, workspace):
                 flat.signal_axes[i, 1],
                 flat.signal_given[i],
                 angles[flat.signal_angle[i]] if flat.signal_angle[i] >= 0 else 0.0,
+                0,
                 vector(kinematics.position, a),
                 matrix(kinematics.axes, a),
                 vector(kinematics.position, b),

@@ -62,6 +62,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
         if flat.row_law[r] != 0:
             workspace.laws[r] = call_law(flat.row_law[r], functions[len(functions) - 1, 0], stretch, rates[r])
             effort += workspace.laws[r]
+            if flat.row_store[r] != 0:
+                energies[ELEMENT] += call_law(flat.row_store[r], functions[len(functions) - 1, 0], stretch, rates[r])
         if flat.row_command[r] >= 0:
             effort += workspace.commands[flat.row_command[r]]
         efforts[r] = effort - flat.row_stiffness[r] * stretch - flat.row_damping[r] * rates[r]
@@ -134,8 +136,8 @@ def powers_of(flat, functions, multipliers, w, workspace, powers):
     """Powers (4,) of drivers and loads and dissipated powers, at velocities `w` (nv,) and the configuration of
     `workspace`.
 
-    What frame forces take from the bodies counts as heat if their laws tell the energy that they store, which the
-    ledger subtracts; what other frame forces give is work of loads.
+    What laws take from the bodies counts as heat if they tell the energy that they store, which the ledger subtracts;
+    what other laws give is work of loads.
     """
     powers[:] = 0.0
     nj, nr = flat.joint_rows, len(flat.row_kind)
@@ -150,7 +152,11 @@ def powers_of(flat, functions, multipliers, w, workspace, powers):
         if flat.row_command[r] >= 0:
             effort += workspace.commands[flat.row_command[r]]
         powers[DAMPER_HEAT] += flat.row_damping[r] * workspace.rates[r] * workspace.rates[r]
-        powers[LOAD] += (effort + workspace.laws[r]) * workspace.rates[r]
+        powers[LOAD] += effort * workspace.rates[r]
+        if flat.row_store[r] != 0:
+            powers[DAMPER_HEAT] -= workspace.laws[r] * workspace.rates[r]
+        else:
+            powers[LOAD] += workspace.laws[r] * workspace.rates[r]
     if len(flat.friction_row) > 0:
         powers[DAMPER_HEAT] += friction_heat(flat, multipliers, workspace.rates)
     for e in range(len(flat.element_row)):

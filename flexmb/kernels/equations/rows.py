@@ -32,7 +32,21 @@ from flexmb.kernels.base.algebra import (
     sub,
     vector,
 )
-from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, HEIGHT, SKATE, SLIP, SPIN, TILT, TRANSLATION
+from flexmb.kernels.base.data import (
+    ALONG,
+    ANGLE,
+    CURVE,
+    DISTANCE,
+    DOT,
+    GROUND,
+    HEIGHT,
+    SKATE,
+    SLIP,
+    SPIN,
+    TILT,
+    TRANSLATION,
+)
+from flexmb.kernels.equations.curves import distance_from_curve
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
@@ -169,10 +183,26 @@ def _contact(radius, round_, S):
 
 
 @njit(cache=True)
-def row_geometry(kind, i, j, given, near, xa, A, xb, B):
+def _on_curve(kind, curve, given, xa, A, xb, B):
+    """Value and covector of a row on the curve with data at an address: the distance of the place on `b` from it in the
+    plane of x and y of `a`, minus the `given` one, or, for `ALONG`, the component of the x axis of `b` across it."""
+    d = rotate_inv(A, sub(xb, xa))
+    distance, nx, ny, curvature = distance_from_curve(curve, d[0], d[1])
+    normal, tangent = (nx, ny, 0.0), (ny, -nx, 0.0)
+    if kind == CURVE:
+        return distance - given, normal, NOTHING
+    S = relative(A, B)
+    ahead = (S[0], S[3], S[6])
+    turn = -curvature / (1.0 - curvature * distance) * dot(ahead, tangent)
+    return dot(ahead, normal), scale(turn, tangent), cross(ahead, normal)
+
+
+@njit(cache=True)
+def row_geometry(kind, i, j, given, near, curve, xa, A, xb, B):
     """The value of a row, its coordinate minus the `given` value, and its covector `nv`, `nw`.
 
-    In rows of rolling bodies, `given` is the radius, and rows for velocities have no value. The markers are at `xa`,
+    In rows of rolling bodies, `given` is the radius, and rows for velocities have no value; `curve` is the address of
+    the curve of a row that has one. The markers are at `xa`,
     `xb` with axes `A`, `B` (tuples). An angle is the twist of `b` about the z axes: the
     rotation that remains after the shortest rotation that takes one z axis to the other. It is within half a turn of
     `near`.
@@ -191,6 +221,8 @@ def row_geometry(kind, i, j, given, near, xa, A, xb, B):
         arm, reach = _contact(given, j, S)
         height = rotate_inv(A, sub(xb, xa))[2] - reach if kind == HEIGHT else 0.0
         return height, _axis(i), cross(arm, _axis(i))
+    if kind in (CURVE, ALONG):
+        return _on_curve(kind, curve, given, xa, A, xb, B)
     if kind == SKATE:
         return 0.0, (S[j], S[3 + j], S[6 + j]), NOTHING
     if kind == DOT:
@@ -274,6 +306,7 @@ def rows_from(flat, first, q, functions, angles, kinematics, values, G):
             flat.row_axes[r, 1],
             given,
             near,
+            flat.row_law[r],
             xa,
             A,
             xb,
@@ -312,6 +345,7 @@ def term_geometry(flat, x, kinematics, angles):
         0,
         0.0,
         near,
+        0,
         vector(kinematics.position, a),
         matrix(kinematics.axes, a),
         vector(kinematics.position, b),

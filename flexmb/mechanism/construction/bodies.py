@@ -9,6 +9,7 @@ from flexmb.bodies.body import Body
 from flexmb.errors import JointError, MechanismError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, BodyHandle, rotation_matrix, vector
+from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import FrameForce, JointFriction, Load, Marker, Row
 from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
@@ -41,6 +42,7 @@ class WithBodies:
         self._laws: list[ForceLaw] = []
         self._frame_forces: list[FrameForce] = []
         self._frictions: list[JointFriction] = []
+        self._curves: list[Curve] = []
 
     def add(
         self,

@@ -2,11 +2,11 @@
 
 from flexmb.contact.laws import NormalLaw
 from flexmb.contact.shapes import Surface
-from flexmb.mechanism.construction.forces import WithForces
+from flexmb.mechanism.construction.elastic import WithElasticRelations
 from flexmb.mechanism.contacts.added import drawn_contact
 
 
-class WithContacts(WithForces):
+class WithContacts(WithElasticRelations):
     """Surfaces that touch."""
 
     def contact(

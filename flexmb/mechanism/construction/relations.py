@@ -7,11 +7,11 @@ import numpy as np
 from flexmb.errors import JointError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, number
-from flexmb.mechanism.construction.rolling import WithRolling
+from flexmb.mechanism.construction.curves import WithCurves
 from flexmb.mechanism.relations.linear import Coordinate, relation_row
 
 
-class WithRelations(WithRolling):
+class WithRelations(WithCurves):
     """Linear relations between joint coordinates: gears, racks, screws and differentials."""
 
     def relation(self, name: str, factors: Mapping[str, float], *, kind: str = "relation") -> None:

@@ -150,6 +150,10 @@ def _element(system: "WithForces", what: str, source: str, rest: str, sort: int)
 def one_row(system: "WithForces", what: str, element: str) -> Row:
     """The row of a force element with one coordinate. Raises `ControllerError` when it has several."""
     rows = system._forces[element]
+    if element in [friction.name for friction in system._frictions]:
+        raise ControllerError(
+            f"{what}: {element!r} is dry friction, whose effort follows from the reaction of its joint."
+        )
     if len(rows) != 1 or rows[0].kind not in (ANGLE, TRANSLATION, DISTANCE):
         raise ControllerError(
             f"{what}: {element!r} has {len(rows)} coordinates; a continuous controller needs an element with one: a "

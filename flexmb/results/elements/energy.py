@@ -13,9 +13,9 @@ from fem.shown import shown
 from flexmb.errors import CoarseOutputWarning, MechanismError
 from flexmb.kernels.base.data import DISTANCE
 from flexmb.mechanism.contacts.element import is_contact
-from flexmb.mechanism.mechanism import FrameForce, Mechanism
+from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
 from flexmb.results.elements.control import command_over, is_held
-from flexmb.results.elements.forces import driver_power, load_power, row_effort
+from flexmb.results.elements.forces import RowEffort, driver_power, load_power, row_effort
 from flexmb.results.elements.frame import frame_answers, frame_force_of, relative_motion
 from flexmb.results.elements.friction import friction_of
 from flexmb.results.ledger import Ledger
@@ -31,10 +31,10 @@ COARSE = 1e-2
 class ElementEnergy:
     """What one element stores, dissipates and does, all (nt,).
 
-    - `name`, `kind`: "spring", "bushing", "joint force" (joint springs and motors), "friction", "actuator" (commands of
-      controllers), "frame force", "contact", "load", "driver" or "body".
-    - `stored`: the energy of its springs, that which its law between frames tells, or the strain energy of a body.
-    - `heat_power`: dissipated by its dampers or friction, or by a law between frames that tells its stored energy
+    - `name`, `kind`: "spring", "cable", "bushing", "joint force" (joint springs and motors), "elastic relation",
+      "friction", "actuator" (commands of controllers), "frame force", "contact", "load", "driver" or "body".
+    - `stored`: the energy of its springs, that which its law tells, or the strain energy of a body.
+    - `heat_power`: dissipated by its dampers or friction, or by a law that tells its stored energy
       (negative where such a law supplies energy); `work_power`: delivered by its function of time, its law, a load or
       a driver.
     - `heat`, `work`: their integrals since the start.
@@ -172,7 +172,28 @@ def _of_element(motion: Motion, name: str) -> ElementEnergy:
         held, times = command_over(motion, row.command), np.asarray(motion.t)
         other = _integral(times, (effort.applied - held) * effort.motion.rate)
         made = replace(made, work=other + _held_work(held, effort.motion.stretch))
+    for row, effort in efforts:
+        made = _with_store(motion, made, row, effort)
     return made
+
+
+def _with_store(motion: Motion, made: ElementEnergy, row: Row, effort: RowEffort) -> ElementEnergy:
+    """The energies with what the law of a row stores: what it takes and does not store is then heat, not work."""
+    law = motion.mechanism.laws[row.law] if row.law >= 0 else None
+    if law is None or law.stored is None:
+        return made
+    times, moved = np.asarray(motion.t), effort.motion
+    power = law.over(times, moved.stretch, moved.rate) * moved.rate
+    energy, _, slope, _ = law.stored.function.slopes(times, moved.stretch, moved.rate)
+    heat, work = made.heat_power - power - slope * moved.rate, made.work_power - power
+    return _made(motion, made.name, made.kind, made.stored + energy, heat, work)
+
+
+def _rate(times: np.ndarray, energy: np.ndarray) -> np.ndarray:
+    """The rate (nt,) of an energy (nt,)."""
+    if len(times) < 2:
+        return np.zeros(len(times))
+    return np.asarray(scipy.interpolate.PchipInterpolator(times, energy).derivative()(times))
 
 
 def _of_frame_force(motion: Motion, force: FrameForce) -> ElementEnergy:
@@ -185,12 +206,14 @@ def _of_frame_force(motion: Motion, force: FrameForce) -> ElementEnergy:
     if np.isnan(stored).any():
         return _made(motion, force.name, kind, none, none, given)
     heat = _integral(times, -given) - (stored - stored[0])
-    rate = scipy.interpolate.PchipInterpolator(times, stored).derivative()(times) if len(times) > 1 else none
-    return ElementEnergy(force.name, kind, stored, -given - rate, none, heat, none)
+    return ElementEnergy(force.name, kind, stored, -given - _rate(times, stored), none, heat, none)
 
 
 def _kind(mechanism: Mechanism, rows: Sequence[int]) -> str:
-    if mechanism.rows[rows[0]].kind == DISTANCE:
+    first = mechanism.rows[rows[0]]
+    if first.terms:
+        return "cable" if first.kind == DISTANCE else "elastic relation"
+    if first.kind == DISTANCE:
         return "spring"
     if friction_of(mechanism, rows[0]) is not None:
         return "friction"

@@ -95,7 +95,16 @@ def marker_motion(motion: Motion, marker: int) -> MarkerMotion:
 
 
 def row_motion(motion: Motion, row: Row) -> RowMotion:
-    """The relative motion of a row of a force element."""
+    """The relative motion of a row of a force element; force and moment are those of its own coordinate."""
+    found = _own_motion(motion, row)
+    for term in row.terms:
+        further = _own_motion(motion, Row(term.kind, term.markers, (term.axis, 0)))
+        stretch, rate = found.stretch + term.factor * further.stretch, found.rate + term.factor * further.rate
+        found = found._replace(stretch=stretch, rate=rate)
+    return found
+
+
+def _own_motion(motion: Motion, row: Row) -> RowMotion:
     a, b = (marker_motion(motion, k) for k in row.markers)
     A = a.axes
     distance, turning = b.position - a.position, b.angular_velocity - a.angular_velocity

@@ -91,7 +91,8 @@ class Rates:
         for name, rate in self.arrays.items():
             fields[name] = fields[name] + size * rate
         if len(self.laws):
-            fields["row_law"] = compiled(self.high if size > 0 else self.low).row_law
+            changed = compiled(self.high if size > 0 else self.low)
+            fields["row_law"], fields["row_store"] = changed.row_law, changed.row_store
         if self.functions:
             table = table.copy()
             for k, rate in self.functions.items():

@@ -84,9 +84,15 @@ def exact_samples(count, period, limit):
 
 
 @pytest.mark.parametrize(
-    "options", [{"step": 0.004}, {"step": 0.01}, {}, {"method": "radau"}, {"method": "explicit", "tolerance": 1e-9}]
+    ("options", "limit"),
+    [
+        ({"step": 0.004}, np.inf),
+        ({"step": 0.01}, 10.0),
+        ({}, 10.0),
+        ({"method": "radau"}, 10.0),
+        ({"method": "explicit", "tolerance": 1e-9}, 10.0),
+    ],
 )
-@pytest.mark.parametrize("limit", [np.inf, 10.0])
 def test_a_sampled_pid_on_a_rotor_is_exact_to_round_off(options, limit):
     law = controllers.pid(KP, KI, KD, filter=TF, sample_time=0.01, lower=-limit, upper=limit)
     result = flexmb.simulate(rotor(law), 0.2, output_step=0.01, **options)
@@ -231,6 +237,20 @@ def test_events_and_samples_at_other_times():
     assert abs(result.happened[0].t - hit) < 1e-12
     after = 0.2 - 0.5 * 10 * hit * (0.27 - hit) + 5.0 * (0.27 - hit) ** 2
     assert abs(result.coordinate("pivot")[27] - after) < 1e-12
+
+
+def test_events_watch_commands():
+    law = controllers.pid(KP, KI, KD, filter=TF, sample_time=0.02)
+    slack = flexmb.simulation.events.Event(
+        "slack",
+        lambda r: -r.controller_signal("command", "servo", "command").values,
+        flexmb.simulation.events.Terminate(),
+    )
+    result = flexmb.simulate(rotor(law), 0.5, step=5e-3, output_step=0.01, events=[slack])
+    commands = exact_samples(60, 0.02, np.inf)[:, 2]
+    first = int(np.argmax(commands < 0))
+    assert first > 0
+    assert abs(result.t[-1] - 0.02 * first) < 1e-9
 
 
 def test_systems_of_scipy_are_controllers():

@@ -1,5 +1,6 @@
 """Controllers in model files, and in result files."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -7,6 +8,7 @@ import flexmb
 from flexmb.errors import ModelFileError
 from flexmb.files import load_result, save_result
 from flexmb.files.models.model_file import load_model
+from flexmb.plots.result_plots import plot_controller
 
 MODEL = """
 name = "servo"
@@ -57,6 +59,19 @@ def test_a_model_file_gives_the_controller_of_python(tmp_path, sampling):
     assert np.allclose(loaded.effort("servo.command"), result.effort("servo.command"), rtol=0, atol=1e-12)
     again = flexmb.simulate(loaded.mechanism, 0.2, step=0.005, output_step=0.005)
     assert np.allclose(again.q, result.q, rtol=0, atol=1e-12)
+
+
+def test_a_run_draws_its_controllers_and_lists_their_signals(tmp_path, monkeypatch, capsys):
+    from flexmb.cli.motion.run import command
+
+    monkeypatch.chdir(tmp_path)
+    read(tmp_path, '{ kind = "pid", kp = 40.0, kd = 8.0, filter = 0.02, sample_time = 0.01 }')
+    command(tmp_path / "servo.toml")
+    assert (tmp_path / "servo.servo.png").stat().st_size > 10_000
+    assert "input reference" in capsys.readouterr().out
+    _, axes = plot_controller(load_result(tmp_path / "servo.result.h5"), "servo")
+    assert [axis.get_ylabel() for axis in axes] == ["moment", "angle (rad)", "state"]
+    plt.close("all")
 
 
 @pytest.mark.parametrize(

@@ -450,13 +450,13 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
 
 def test_the_manual_names_every_key_of_the_format():
     """Each key of the schema stands between backquotes or in an example; `tomllib` reads the examples."""
-    from flexmb.files.models import law_keys, motion_keys, schema
+    from flexmb.files.models import element_keys, law_keys, motion_keys, schema
     from flexmb.files.models.key_types import Keys
 
     text = (DOCS / "model-files.md").read_text(encoding="utf-8")
     assert tomllib.loads(EXAMPLE)["name"] == "pendulum on a cart"
     words = set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
-    for module in (schema, motion_keys, law_keys):
+    for module in (schema, motion_keys, law_keys, element_keys):
         for table in vars(module).values():
             if isinstance(table, type) and issubclass(table, Keys):
                 assert set(table.model_fields) <= words, table.__name__

@@ -140,3 +140,32 @@ def test_a_table_of_one_period_is_enough():
     assert periodic_motion(system, 1.5, steps=100).stable
     with pytest.raises(LinearError, match="does not repeat itself"):
         periodic_motion(system, 1.4, steps=100)
+
+
+def test_a_state_is_periodic_with_the_motion():
+    """A mass on a spring and a Maxwell element, pushed harmonically: amplitude, state and Floquet multipliers."""
+
+    @flexmb.law(states=("force",), parameters=("k", "tau"))
+    def maxwell(t, relative, states, parameters, wrench, rates):
+        wrench[0] = -states[0]
+        rates[0] = parameters[0] * relative.v[0] - states[0] / parameters[1]
+
+    m, k, series, tau, frequency = 2.0, 50.0, 40.0, 0.2, 1.1
+    system = flexmb.System()
+    box = system.add(flexmb.rigid_body("box", mass=m, inertia=(1, 1, 1)))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), box, axis=(1, 0, 0))
+    system.joint_spring("spring", "guide", stiffness=k)
+    system.force("mount", system.ground.at((0, 0, 0)), box.at((0, 0, 0)), maxwell(k=series, tau=tau))
+    system.load("push", box.at((0, 0, 0)), force=(3, 0, 0), factor=flexmb.time_functions.harmonic(1.0, frequency))
+    step = 0.05 / frequency
+    found = periodic_motion(system, 1 / frequency, method="radau", step=step, output_step=step)
+    s = 2j * np.pi * frequency
+    element = series * s / (s + 1 / tau)
+    amplitude = abs(3 / (m * s * s + k + element))
+    place, force = found.result.q[:-1, 0], found.result.element_states[:-1, 0]
+    assert np.sqrt(2) * place.std() == pytest.approx(amplitude, rel=1e-5)
+    assert np.sqrt(2) * force.std() == pytest.approx(amplitude * abs(element), rel=1e-5)
+    roots = np.roots(np.polyadd(np.polymul([1, 1 / tau], [m, 0, k]), [series, 0]))
+    exact = np.exp(roots / frequency)
+    np.testing.assert_allclose(np.sort_complex(found.multipliers), np.sort_complex(exact), atol=1e-6)
+    assert found.stable

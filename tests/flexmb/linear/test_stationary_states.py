@@ -6,7 +6,7 @@ from scipy.optimize import fsolve
 
 import flexmb
 from flexmb.errors import EquilibriumError
-from flexmb.linear import equilibrium, linearise, steady_motion
+from flexmb.linear import equilibrium, linearise
 
 G, MASS = 9.81, 2.0
 
@@ -135,13 +135,3 @@ def test_a_wheel_at_rest_is_held_by_static_friction():
     np.testing.assert_allclose(rest.softest, 50.0 / (MASS * radius**2), rtol=2.0)
     kept = flexmb.simulate(rest.mechanism, 0.2, step=1e-2, initial_state=rest.state)
     np.testing.assert_allclose(kept.q[:, 0], place, rtol=1e-9)
-
-
-def test_a_bearing_whose_cage_turns_has_no_stationary_state():
-    """The angle of a cage grows: no steady state is claimed."""
-    system = flexmb.System()
-    shaft = system.add(flexmb.rigid_body("shaft", mass=1.0, inertia=(0.1, 0.1, 0.1)), angular_velocity=(0, 0, 5.0))
-    law = flexmb.forces.rolling_bearing(elements=9, stiffness=1e6, damping=1.0)
-    system.force("bearing", system.ground.at((0, 0, 0)), shaft.at((0, 0, 0)), law)
-    with pytest.raises(EquilibriumError, match=r"'cage angle' of 'bearing'"):
-        steady_motion(system)

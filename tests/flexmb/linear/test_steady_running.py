@@ -1,10 +1,14 @@
 """Steady running with constant joint rates: a disc on its circle, a car with tyres, and what is not steady."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from test_rolling import RADIUS, G, disc, steady
+from typer.testing import CliRunner
 
 import flexmb
+from flexmb.cli.main import app
 from flexmb.errors import EquilibriumError
 from flexmb.forces import linear_tyre
 from flexmb.linear import campbell, linearise, steady_running
@@ -31,17 +35,20 @@ def single_track(speed, steer):
     moves = (speed, 0, 0)
     body = system.add(flexmb.rigid_body("body", mass=60.0, inertia=(5, 5, 9)), position=(0, 0, 0.3), velocity=moves)
     system.planar("road", system.ground, body, normal=(0, 0, 1), at=(0, 0, 0.3))
-    for name, x, angle in (("front", 0.6, steer), ("rear", -0.5, 0.0)):
-        fork = system.add(flexmb.rigid_body(f"{name} fork", mass=1.0, inertia=(1e-2,) * 3), position=(x, 0, 0.3), velocity=moves)  # fmt: skip
-        system.revolute(f"{name} steering", body, fork, axis=(0, 0, 1), at=(x, 0, 0.3))
-        system.drive(f"{name} steering", flexmb.time_functions.constant(angle))
+    for name, x in (("front", 0.6), ("rear", -0.5)):
+        carrier = body
+        if name == "front":
+            fork = flexmb.rigid_body("fork", mass=1.0, inertia=(1e-2,) * 3)
+            carrier = system.add(fork, position=(x, 0, 0.3), velocity=moves)
+            system.revolute("steering", body, carrier, axis=(0, 0, 1), at=(x, 0, 0.3))
+            system.drive("steering", flexmb.time_functions.constant(steer))
         wheel = system.add(
             flexmb.rigid_body(f"{name} wheel", mass=2.0, inertia=(0.05, 0.1, 0.05)),
             position=(x, 0, 0.3),
             velocity=moves,
             angular_velocity=(0, speed / 0.3, 0),
         )
-        system.revolute(f"{name} axle", fork, wheel, axis=(0, 1, 0), at=(x, 0, 0.3))
+        system.revolute(f"{name} axle", carrier, wheel, axis=(0, 1, 0), at=(x, 0, 0.3))
         tyre = linear_tyre(
             radius=0.31, vertical_stiffness=3e4, slip_stiffness=4e3, cornering_stiffness=3e3, relaxation=0.1
         )
@@ -55,14 +62,14 @@ def test_a_car_with_tyres_turns_as_its_single_track_model():
     found = steady_running(single_track(8.0, steer))
     speed = np.linalg.norm(found.result.velocity("body")[0, :2])
     turning = found.result.angular_velocity("body")[0, 2]
-    mass, centre = 66.0, (0.6 * 3.0 - 0.5 * 3.0) / 66.0
+    mass, centre = 65.0, (0.6 * 3.0 - 0.5 * 2.0) / 65.0
     front, rear = 0.6 - centre, 0.5 + centre
     understeer = mass * (rear - front) / (1.1 * 3e3)
     assert turning / steer == pytest.approx(speed / (1.1 + understeer * speed**2), rel=1e-5)
     vibration = linearise(found).modes()
     assert vibration.stable
     assert vibration.ignorable.any()
-    kept = flexmb.simulate(found.mechanism, 0.1, step=1e-3, initial_state=found.state)
+    kept = flexmb.simulate(found.mechanism, 0.02, step=1e-3, initial_state=found)
     np.testing.assert_allclose(kept.angular_velocity("body")[:, 2], turning, rtol=1e-5)
 
 
@@ -73,6 +80,43 @@ def test_a_diagram_over_the_speed_of_a_disc():
     wobble = np.sqrt(2.4 * (speeds / RADIUS) ** 2 - 0.8 * G / RADIUS) / (2 * np.pi)
     np.testing.assert_allclose(diagram.frequencies.max(axis=1), wobble, rtol=1e-8)
     assert diagram.stable.all()
+
+
+DISC = """
+name = "disc"
+gravity = [0, 0, -9.81]
+
+[simulation]
+duration = 1.0
+
+[bodies.disc]
+kind = "rigid"
+mass = 1.0
+inertia = [0.0625, 0.125, 0.0625]
+position = [0, 0, 0.5]
+velocity = [3.0, 0, 0]
+angular_velocity = [0, 6.0, 0]
+
+[[joints]]
+kind = "rolling"
+name = "contact"
+a = "ground"
+b = "disc"
+at = [0, 0, 0.5]
+axis = [0, 1, 0]
+radius = 0.5
+"""
+
+
+def test_the_command_line_linearises_about_steady_running(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("disc.toml").write_text(DISC)
+    found = CliRunner().invoke(app, ["modes", "disc.toml", "--running"])
+    assert found.exit_code == 0, found.output
+    assert f"{np.sqrt(2.4 * 36 - 0.8 * G / RADIUS) / (2 * np.pi):.6g}" in found.output
+    assert "ignorable: disc x, disc y" in found.output
+    both = CliRunner().invoke(app, ["modes", "disc.toml", "--running", "--start"])
+    assert both.exit_code != 0
 
 
 def test_a_mechanism_that_changes_its_shape_does_not_run_steadily():

@@ -242,17 +242,39 @@ def test_explicit_steps_take_states_with_order_five(options):
         flexmb.simulate(mass_on(plastic_hinge(slope=1.0, limit=1.0)), 0.1, method="explicit", **options)
 
 
-@pytest.mark.parametrize("method", ["radau", "bdf", "energy-momentum"])
-def test_methods_without_states_refuse_them(method):
-    options = {"step": 1e-3} if method == "energy-momentum" else {}
-    with pytest.raises(MechanismError, match=f"{method}' does not include the states .*'element'"):
-        flexmb.simulate(mass_on(maxwell(k=1.0, tau=1.0)), 0.1, method=method, **options)
+@pytest.mark.parametrize("method", ["radau", "bdf"])
+@pytest.mark.parametrize(("k", "tau"), [(500.0, 0.03), (1e6, 1e-5)])
+def test_implicit_steps_take_states_with_order_five(method, k, tau):
+    """Also where the state is far faster than the step."""
+    m = 2.0
+    system = mass_on(maxwell(k=k, tau=tau, initial=(5.0,)), m, velocity=(1.0, 0, 0), position=(0, 0, 0))
+    A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1 / m], [0.0, k, -1 / tau]])
+    exact = expm(0.4 * A) @ [0.0, 1.0, 5.0]
+
+    def error_of(**given):
+        result = flexmb.simulate(system, 0.4, method=method, output_step=0.4, **given)
+        found = np.array([result.q[-1, 0], result.w[-1, 0], result.element_states[-1, 0]])
+        return np.abs((found - exact) / [0.1, 1.0, 10.0]).max()
+
+    coarse = 0.04 if method == "radau" else 0.01
+    errors = [error_of(step=step) for step in (coarse, coarse / 2)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(5.0, abs=0.3)
+    assert error_of(tolerance=1e-7) < 1e-7
 
 
-def test_analyses_without_states_refuse_them():
-    system = mass_on(maxwell(k=1.0, tau=1.0))
-    with pytest.raises(MechanismError, match="does not include the states"):
-        flexmb.linear.periodic_motion(system, 1.0)
+@pytest.mark.parametrize("method", ["radau", "bdf"])
+def test_states_between_steps_are_those_of_the_steps(method):
+    """Interpolated states, and states on which forces of six components depend, agree with the explicit method."""
+    system = mass_on(maxwell(k=500.0, tau=0.03), 2.0, velocity=(1.0, 0, 0), position=(0, 0, 0))
+    exact = flexmb.simulate(system, 0.2, method="explicit", tolerance=1e-10, output_step=0.005)
+    found = flexmb.simulate(system, 0.2, method=method, tolerance=1e-8, output_step=0.005)
+    np.testing.assert_allclose(found.element_states, exact.element_states, atol=1e-6)
+    np.testing.assert_allclose(found.ledger.load_work, exact.ledger.load_work, atol=1e-6)
+
+
+def test_energy_momentum_refuses_states_by_name():
+    with pytest.raises(MechanismError, match=r"energy-momentum' does not include the states .*'element'"):
+        flexmb.simulate(mass_on(maxwell(k=1.0, tau=1.0)), 0.1, method="energy-momentum", step=1e-3)
 
 
 def test_the_linearised_film_is_its_own_law():

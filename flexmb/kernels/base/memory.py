@@ -1,9 +1,10 @@
 """Numbers of arrays that compiled functions read by address."""
 
+import ctypes
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import config, njit, types
 from numba.extending import intrinsic
 
 
@@ -18,7 +19,12 @@ def _loaded(typingctx: Any, address: Any, index: Any) -> Any:
     return types.float64(types.int64, types.int64), make
 
 
-number_at: Any = _loaded
+def _read(address: int, index: int) -> float:
+    return ctypes.c_double.from_address(int(address) + 8 * int(index)).value
+
+
+number_at: Any = _read if config.DISABLE_JIT else _loaded  # type: ignore[attr-defined]
+"""`number_at(address, index)`: the number at `index` of the array of floats at an address."""
 
 
 @njit(cache=True)

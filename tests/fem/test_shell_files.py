@@ -1,0 +1,133 @@
+"""Shells in files: groups of triangles and quadrilaterals, decks with shell sections, omission by name."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import fem
+import reduction
+from fem.errors import MeshError, MeshWarning
+from fem.mesh.structured_meshes import sheet
+from flexmb.files.models.model_file import load_model
+from validation.shells import held
+
+DECK = """*NODE
+1, 0, 0, 0
+2, 1, 0, 0
+3, 1, 1, 0
+4, 0, 1, 0
+5, 2, 0, 0
+6, 2, 1, 0
+*ELEMENT, TYPE=S4R, ELSET=plate
+1, 1, 2, 3, 4
+*ELEMENT, TYPE=S3, ELSET=end
+2, 2, 5, 3
+3, 5, 6, 3
+*NSET, NSET=root
+1, 4
+*MATERIAL, NAME=alu
+*ELASTIC
+7e10, 0.3
+*DENSITY
+2700
+*SHELL SECTION, ELSET=plate, MATERIAL=alu, OFFSET=SPOS
+0.02
+*SHELL SECTION, ELSET=end, MATERIAL=alu
+0.01
+"""
+
+
+def written(folder, text):
+    path = folder / "plate.inp"
+    path.write_text(text)
+    return path
+
+
+def test_a_deck_gives_cells_thickness_and_material(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MeshWarning)
+        mesh = fem.read_mesh(written(tmp_path, DECK + "*BOUNDARY\nroot, 1, 6\n"), supports="keep")
+    assert mesh.kinds == {"quad": 1, "triangle": 2}
+    model = fem.Model(mesh)
+    assert [(s.thickness, s.offset) for s in model.materials] == [(0.02, -0.01), (0.01, 0.0)]
+    assert model.mass == pytest.approx(2700 * 0.03)
+    assert model.ndof == 24
+    plain = fem.Model(fem.read_mesh(written(tmp_path, DECK)))
+    fixed = held(plain, "root", range(6))
+    kept = np.setdiff1d(np.arange(plain.ndof), fixed)
+    np.testing.assert_allclose(model.K.toarray(), plain.K[kept][:, kept].toarray(), rtol=1e-12)
+    assert len(reduction.modal(plain, 3).frequencies) == 3
+
+
+def test_another_thickness_than_that_of_the_deck_is_refused(tmp_path):
+    mesh = fem.read_mesh(written(tmp_path, DECK))
+    alu = fem.Material.isotropic(7e10, 0.3, 2700.0)
+    model = fem.Model(mesh, fem.Shell(alu, 0.01))
+    with pytest.raises(MeshError, match=r"thickness = 0.02, offset = -0.01\) is not the shell of the model"):
+        model.require_obeyed()
+    fem.Model(mesh, {"plate": fem.Shell(alu, 0.02, -0.01), "end": fem.Shell(alu, 0.01)}).require_obeyed()
+
+
+@pytest.mark.parametrize(
+    ("change", "keyword"),
+    [
+        (("*SHELL SECTION, ELSET=end, MATERIAL=alu\n0.01\n", ""), "ELEMENT TYPE=S3"),
+        (("ELSET=end, MATERIAL=alu\n", "ELSET=end, MATERIAL=alu, ORIENTATION=o\n"), "SHELL SECTION"),
+        (("ELSET=end, MATERIAL=alu\n", "ELSET=end, COMPOSITE\n"), "SHELL SECTION"),
+    ],
+)
+def test_shells_without_a_section_that_is_read_are_named(change, keyword, tmp_path):
+    with pytest.warns(MeshWarning, match=f"not obeyed: .*{keyword}, line"):
+        mesh = fem.read_mesh(written(tmp_path, DECK.replace(*change)))
+    assert mesh.kinds == {"quad": 1}
+
+
+def test_shells_of_a_deck_can_be_left_out(tmp_path):
+    with pytest.raises(MeshError, match=r'no solid cells .*shells="all"'):
+        fem.read_mesh(written(tmp_path, DECK), ignore=["ELEMENT"])
+
+
+def test_groups_of_surface_cells_become_shells(tmp_path):
+    mesh = sheet("triangle", (2.0, 1.0), (4, 2))
+    path = fem.write_mesh(mesh, tmp_path / "sheet.msh")
+    again = fem.read_mesh(path, shells=["all"])
+    assert again.kinds == mesh.kinds
+    np.testing.assert_array_equal(again.cell_sets["all"], mesh.cell_sets["all"])
+    assert fem.read_mesh(path, shells="all").kinds == mesh.kinds
+    with pytest.raises(MeshError, match="no group of surface cells named 'skin'"):
+        fem.read_mesh(path, shells=["skin"])
+    with pytest.raises(MeshError, match=r'shells="all"'):
+        fem.read_mesh(path)
+
+
+def test_a_model_file_makes_bodies_of_shells(tmp_path):
+    """From the deck's own section, and from a mesh with a thickness: as in Python."""
+    deck = written(tmp_path, DECK)
+    fem.write_mesh(sheet("quad", (1.0, 0.5), (4, 2)), tmp_path / "sheet.msh")
+    text = """simulation = { duration = 1 }
+[bodies.a]
+kind = "flexible"
+mesh = "plate.inp"
+material = "file"
+interfaces = { root = "root" }
+reduction = { modes = 2 }
+[bodies.b]
+kind = "flexible"
+mesh = "sheet.msh"
+shells = ["all"]
+material = { youngs_modulus = 7e10, poissons_ratio = 0.3, density = 2700, thickness = 0.01, offset = 0.002 }
+reduction = { method = "modal", modes = 2 }
+"""
+    (tmp_path / "model.toml").write_text(text)
+    a, b = load_model(tmp_path / "model.toml").system.build().bodies
+    part = fem.Model(fem.read_mesh(deck)).with_interfaces(root="root")
+    np.testing.assert_allclose(a.stiffness, reduction.craig_bampton(part, modes=2).eigenvalues, rtol=1e-9)
+    assert b.invariants.mass == pytest.approx(2700 * 0.005)
+    assert b.invariants.s0[2] == pytest.approx(2700 * 0.005 * 0.002)
+
+
+def test_quadratic_surface_cells_are_no_shells(tmp_path):
+    text = DECK.split("*ELEMENT")[0] + "*ELEMENT, TYPE=S6, ELSET=six\n1, 1, 2, 3, 4, 5, 6\n"
+    with pytest.raises(MeshError, match="are triangle6; shells have triangle and quad cells"):
+        fem.read_mesh(written(tmp_path, text), shells=["six"])

@@ -186,9 +186,9 @@ def renamed(**names: str) -> Callable[[T], T]:
 
     def mark(thing: T) -> T:
         if not isinstance(thing, type):
-            return _refusing(thing, names, thing.__qualname__)
+            return _refusing(thing, names)
         made: Any = thing
-        made.__init__ = _refusing(made.__init__, names, made.__name__)
+        made.__init__ = _refusing(made.__init__, names)
 
         def missing(self: Any, name: str) -> Any:
             if name in names:
@@ -202,10 +202,11 @@ def renamed(**names: str) -> Callable[[T], T]:
     return mark
 
 
-def _refusing(function: Any, names: Mapping[str, str], called: str) -> Any:
+def _refusing(function: Any, names: Mapping[str, str]) -> Any:
     @wraps(function)
     def checked(*values: Any, **given: Any) -> Any:
         for old in names.keys() & given.keys():
+            called = checked.__qualname__.removesuffix(".__init__")
             raise TypeError(f"{called}(): the argument {old}= is now {names[old]}=.")
         return function(*values, **given)
 

@@ -35,10 +35,11 @@ def members(label, value, module=None):
         yield label, value, None
     elif inspect.isclass(value) and not issubclass(value, BaseException):
         yield label, value, None
-        for name, member in vars(value).items():
+        makers = [c for c in value.__mro__ if c is value or "construction" in c.__module__]  # those of System
+        for part, name, member in ((c, name, member) for c in makers for name, member in vars(c).items()):
             function = getattr(member, "__func__", getattr(member, "fget", getattr(member, "func", member)))
             function = inspect.unwrap(function) if inspect.isfunction(function) else function
-            own = inspect.isfunction(function) and function.__code__.co_filename == inspect.getsourcefile(value)
+            own = inspect.isfunction(function) and function.__code__.co_filename == inspect.getsourcefile(part)
             if own and (not name.startswith("_") or name in {"__init__", "__post_init__"}):
                 yield f"{label}.{name}", function, value
 

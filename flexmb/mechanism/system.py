@@ -4,6 +4,8 @@ All positions, orientations, points and axes are given in world coordinates of t
 returns an immutable `Mechanism`.
 """
 
+import inspect
+
 import numpy as np
 
 from fem.shown import shown
@@ -83,3 +85,9 @@ class System(WithControllers):
             f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, "
             f"force elements {list(self._forces)}, loads {list(self._loads)}"
         )
+
+
+for _part in System.__mro__[1:-1]:  # messages of Python name the methods as the user calls them
+    for _name, _member in vars(_part).items():
+        if inspect.isfunction(_member):
+            _member.__qualname__ = f"System.{_name}"

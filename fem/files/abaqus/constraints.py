@@ -31,10 +31,6 @@ NAMED_SUPPORTS = {
 }
 
 
-class NotObeyedError(Exception):
-    """Why a keyword is not obeyed."""
-
-
 @dataclass(frozen=True)
 class Axes:
     """Local axes: rectangular, or cylindrical about the line through two points."""
@@ -53,7 +49,7 @@ class Axes:
             first = r - (r @ third) / (third @ third) * third
         for v in (first, third):
             if not np.linalg.norm(v) > 0:
-                raise NotObeyedError(f"its axes are not defined at {x}")
+                raise MeshError(f"its axes are not defined at {x}")
         first, third = first / np.linalg.norm(first), third / np.linalg.norm(third)
         return np.stack([first, np.cross(third, first), third])
 
@@ -89,7 +85,7 @@ class Constraints:
         to = self.supports if s.keyword == "BOUNDARY" else self.stated
         try:
             made = [replace(c, source=s.source.label) for c in _READERS[s.keyword](self, s)]
-        except (NotObeyedError, MeshError, ValueError, KeyError) as error:
+        except (MeshError, ValueError, KeyError) as error:
             reason = f"{s.source.text} (not obeyed: {error})"
             self.numbers.deck.unread.append(replace(s.source, text=reason))
             return
@@ -106,17 +102,17 @@ class Constraints:
             if who in getattr(self.numbers.deck, level).nodes:
                 found = self.numbers.flat(who, level, "nodes")
                 return sorted(self.numbers.node_of[n] for n in found if n in self.numbers.node_of)
-        raise NotObeyedError(f"the deck has no set of nodes {text!r}")
+        raise MeshError(f"the deck has no set of nodes {text!r}")
 
     def _node(self, text: str) -> int:
         who = member(text)
         if isinstance(who, int):
             if who not in self.numbers.node_of:
-                raise NotObeyedError(f"the deck has no node {who}")
+                raise MeshError(f"the deck has no node {who}")
             return self.numbers.node_of[who]
         rows = self._nodes(text)
         if len(rows) != 1:
-            raise NotObeyedError(f"one node is needed, and the set {text!r} has {len(rows)}")
+            raise MeshError(f"one node is needed, and the set {text!r} has {len(rows)}")
         return rows[0]
 
     def _faces(self, text: str) -> np.ndarray | None:
@@ -137,14 +133,14 @@ class Constraints:
     def _terms(self, row: int, dof: int, coefficient: float) -> tuple[list[int], list[int], list[float]]:
         """Nodes, components and coefficients of a dof (1 to 6) of a node, in the axes of the mesh."""
         if not 1 <= dof <= 6:
-            raise NotObeyedError(f"there is no dof {dof} of a node")
+            raise MeshError(f"there is no dof {dof} of a node")
         component = dof - 1
         if row in self._rotation_nodes:
             row, component = self._rotation_nodes[row], component + 3
             if dof > 3:
-                raise NotObeyedError("a rotational node of a rigid body has dofs 1 to 3")
+                raise MeshError("a rotational node of a rigid body has dofs 1 to 3")
         if component >= 3 and row not in self.turning:
-            raise NotObeyedError(f"node {self.numbers.label(row)} has no rotations")
+            raise MeshError(f"node {self.numbers.label(row)} has no rotations")
         axes = self._transforms.get(row)
         if axes is None:
             return [row], [component], [coefficient]
@@ -174,15 +170,15 @@ class Constraints:
         for s in self.numbers.deck.statements:
             if s.keyword == "ORIENTATION" and s.options.get("NAME", "").upper() == name.upper():
                 if len(s.rows) > 1 and float(fields(s.rows[1][1])[-1] or 0) != 0:
-                    raise NotObeyedError(f"the orientation {name!r} is turned by an angle")
+                    raise MeshError(f"the orientation {name!r} is turned by an angle")
                 return _axes(s, s.options.get("SYSTEM", "R"))
-        raise NotObeyedError(f"the deck has no orientation {name!r}")
+        raise MeshError(f"the deck has no orientation {name!r}")
 
 
 def _axes(s: Statement, kind: str) -> Axes:
     values = [number(f) for f in fields(s.rows[0][1])[:6] if f]
     if len(values) != 6 or kind[:1].upper() not in "RC":
-        raise NotObeyedError(
+        raise MeshError(
             f"*{s.keyword} of type {kind!r} with {len(values)} numbers; rectangular and cylindrical axes of 6"
         )
     return Axes(kind[:1].upper() == "C", np.array(values[:3]), np.array(values[3:]))
@@ -194,17 +190,17 @@ def _axes(s: Statement, kind: str) -> Axes:
 def _equations(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*EQUATION`: the number of terms, then node or set, dof, coefficient of each."""
     if "REMOVE" in s.options or "INPUT" in s.options:
-        raise NotObeyedError("its options REMOVE and INPUT are not supported")
+        raise MeshError("its options REMOVE and INPUT are not supported")
     entries = [f for _, row in s.rows for f in fields(row) if f]
     while entries:
         count = int(entries[0])
         part, entries = entries[1 : 1 + 3 * count], entries[1 + 3 * count :]
         if len(part) < 3 * count or count < 1:
-            raise NotObeyedError(f"{count} terms were announced, and {len(part) // 3} follow")
+            raise MeshError(f"{count} terms were announced, and {len(part) // 3} follow")
         groups = [c._nodes(part[k]) for k in range(0, 3 * count, 3)]
         longest = max(map(len, groups))
         if {len(g) for g in groups} - {1, longest}:
-            raise NotObeyedError("its sets have different numbers of nodes")
+            raise MeshError("its sets have different numbers of nodes")
         for k in range(longest):
             nodes: list[int] = []
             components: list[int] = []
@@ -232,7 +228,7 @@ def _rigid_body(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*RIGID BODY`, with a set of nodes or elements and a reference node."""
     unknown = set(s.options) - {"NSET", "ELSET", "REFNODE", "ROTNODE", "PINNSET", "TIENSET", "POSITION"}
     if unknown or not s.options.get("REFNODE") or s.options.get("POSITION", "INPUT").upper() != "INPUT":
-        raise NotObeyedError(f"options {', '.join(sorted(set(s.options)))}; a set and REF NODE are supported")
+        raise MeshError(f"options {', '.join(sorted(set(s.options)))}; a set and REF NODE are supported")
     reference = c._node(s.options["REFNODE"])
     nodes, pinned = set(), set(c._nodes(s.options["PINNSET"])) if s.options.get("PINNSET") else set()
     for key in ("NSET", "TIENSET"):
@@ -249,12 +245,12 @@ def _rigid_body(c: Constraints, s: Statement) -> Iterator[Constraint]:
 def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*COUPLING` with `*KINEMATIC` or `*DISTRIBUTING`."""
     if not s.kind:
-        raise NotObeyedError("neither *KINEMATIC nor *DISTRIBUTING follows it")
+        raise MeshError("neither *KINEMATIC nor *DISTRIBUTING follows it")
     reference = c._node(s.options["REFNODE"])
     axes = c._orientation(s.options.get("ORIENTATION", ""))
     nodes = np.array([n for n in c._surface_nodes(s.options["SURFACE"]) if n != reference])
     if s.options.get("INFLUENCERADIUS"):
-        raise NotObeyedError("its option INFLUENCE RADIUS is not supported")
+        raise MeshError("its option INFLUENCE RADIUS is not supported")
     dofs: set[int] = set()
     for _, row in s.rows:
         ends = [int(f) for f in fields(row)[:2] if f]
@@ -263,7 +259,7 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
     whole = {0, 1, 2} <= set(components)
     if s.kind == "DISTRIBUTING":
         if axes is not None and not whole:
-            raise NotObeyedError("some dofs of a distributing coupling in the axes of an orientation")
+            raise MeshError("some dofs of a distributing coupling in the axes of an orientation")
         yield MeanLink(nodes, reference, c.numbers.areas(c._faces(s.options["SURFACE"]), nodes, c.points), components)
     elif whole:
         yield RigidLink(nodes, reference, components)
@@ -295,7 +291,7 @@ def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
         aside = np.linalg.norm(np.cross(x - x[0], x[far] - x[0]), axis=1)
         corners = [0, far, int(aside.argmax())]
         if not aside.max() > 0:
-            raise NotObeyedError("its nodes lie on one line")
+            raise MeshError("its nodes lie on one line")
         sides = x[corners[1:]] - x[0]
         normal = np.cross(*sides)
         for k in set(range(len(rows))) - set(corners):
@@ -318,7 +314,7 @@ def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
         yield _weighted(rows[0], rows[1:], np.ones(1), e)
     else:
         hint = "; in Abaqus BEAM is a rigid link, in CalculiX it keeps a distance" if kind == "BEAM" else ""
-        raise NotObeyedError(f"{kind} with {len(rows)} nodes; PLANE, STRAIGHT, PIN, TIE and LINK are read{hint}")
+        raise MeshError(f"{kind} with {len(rows)} nodes; PLANE, STRAIGHT, PIN, TIE and LINK are read{hint}")
 
 
 def _weighted(node: int, others: list[int], weights: np.ndarray, e: np.ndarray) -> Equation:
@@ -335,13 +331,13 @@ def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*TIE`: the slave's nodes within the tolerance follow the master's faces, onto which they are moved."""
     unknown = set(s.options) - {"NAME", "POSITIONTOLERANCE", "ADJUST", "TYPE", "NOROTATION"}
     if unknown or s.options.get("TYPE", "SURFACE TO SURFACE").upper() not in ("SURFACE TO SURFACE", "NODE TO SURFACE"):
-        raise NotObeyedError(
+        raise MeshError(
             f"options {', '.join(sorted(s.options))} (cyclic symmetry and multistage ties are not read)"
         )
     slave, master = fields(s.rows[0][1])[:2]
     faces = c._faces(master)
     if faces is None or not len(faces):
-        raise NotObeyedError(f"the master {master!r} is no surface of element faces that were read")
+        raise MeshError(f"the master {master!r} is no surface of element faces that were read")
     own = {n for b, r, f in faces.tolist() for n in c.numbers.face_nodes(b, r, f)}
     nodes = np.array([n for n in c._surface_nodes(slave) if n not in own], dtype=np.int64)
     if not len(nodes):
@@ -350,7 +346,7 @@ def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
     tolerance = number(s.options["POSITIONTOLERANCE"]) if s.options.get("POSITIONTOLERANCE") else TOLERANCE * size
     near = distances <= tolerance
     if not near.any():
-        raise NotObeyedError(
+        raise MeshError(
             f"no node of {slave!r} is within {tolerance:g} of {master!r}; the nearest is {distances.min():g} away"
         )
     if not near.all():
@@ -375,7 +371,7 @@ def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
 def _supports(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*BOUNDARY`: dofs that are held at zero."""
     if set(s.options) - {"OP"} or s.step > 1:
-        raise NotObeyedError(f"options {', '.join(s.options) or 'none'} in step {s.step}")
+        raise MeshError(f"options {', '.join(s.options) or 'none'} in step {s.step}")
     for _, row in s.rows:
         entries = fields(row)
         nodes = c._nodes(entries[0])
@@ -385,7 +381,7 @@ def _supports(c: Constraints, s: Statement) -> Iterator[Constraint]:
             first = int(entries[1])
             dofs = list(range(first, (int(entries[2]) if entries[2:] and entries[2] else first) + 1))
         if len(entries) > 3 and entries[3] and number(entries[3]) != 0:
-            raise NotObeyedError(f"a dof is held at {entries[3]}, not at zero")
+            raise MeshError(f"a dof is held at {entries[3]}, not at zero")
         for n in nodes:
             turns = n in c.turning or n in c._rotation_nodes
             for dof in dofs:

@@ -22,6 +22,7 @@ from flexmb.analyses.inverse_dynamics import Inverse
 from flexmb.analyses.kinematics import joint_sweep
 from flexmb.analyses.work_precision import Precision
 from flexmb.cli.main import app
+from flexmb.contact import Plane, Sphere, power_law
 from flexmb.errors import PictureError, StudyError, UnitError
 from flexmb.files import save_result
 from flexmb.linear import campbell
@@ -131,6 +132,16 @@ def arguments(result, bent, bar, basis):
     mass = sprung.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, -1))
     sprung.spring_damper("spring", sprung.ground.at((0, 0, 0)), mass.at((0, 0, 0)), stiffness=50.0, damping=1.0)
     swung = flexmb.simulate(sprung, 0.5, step=1e-3)
+    held = double_pendulum()
+    signals = {"measured": "coordinate:hinge", "reference": 0.1}
+    held.controller("servo", flexmb.controllers.pid(3.0, 1.0), inputs=signals, outputs={"command": "effort:hinge"})
+    held = flexmb.simulate(held, 0.05, step=1e-3)
+    falling = flexmb.System(gravity=(0, 0, -9.81))
+    ball = falling.add(flexmb.rigid_body("ball", mass=0.1, inertia=(1e-5,) * 3), position=(0, 0, 0.0101))
+    falling.contact(
+        "floor", Plane().on(falling.ground.at((0, 0, 0))), Sphere(0.01).on(ball.at((0, 0, 0))), law=power_law(1e6)
+    )
+    bounced = flexmb.simulate(falling, 0.01, step=1e-5).contact("floor")
     errors = [reduction.response_error(bar, basis, (0, 1000.0))]
     gramian = SimpleNamespace(options={"singular_values": 10.0 ** -np.arange(9)}, n_modes=4, method="Gramian")
     pushed = Inverse(("push",), result.t, np.sin(result.t)[:, None], result, 3)
@@ -149,6 +160,8 @@ def arguments(result, bent, bar, basis):
         "plot_measures": [result],
         "plot_energy": [result],
         "plot_energy_by_element": [swung.energy_by_element()],
+        "plot_controller": [held, "servo"],
+        "plot_contact": [bounced],
         "plot_comparison": [Comparison({"rigid": result, "flexible": result})],
         "plot_stress": [largest_stress(bent, "bar")],
         "plot_study": [STUDY],

@@ -2,6 +2,7 @@
 
 import gc
 
+import numpy as np
 import pytest
 
 import fem
@@ -48,7 +49,7 @@ def test_the_reduction_of_another_part_releases_it(made):
     factor = kept._kept[0].factor
     reduction.craig_bampton(other, 2)
     with pytest.raises(fem.FactorisationError, match="released"):
-        factor.solve([0.0])
+        factor.solve(np.zeros(1))
     assert [k.model() for k in kept._kept] == [other]
 
 

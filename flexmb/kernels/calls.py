@@ -24,6 +24,7 @@ from flexmb.kernels.contact import cone, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.equations import (
     articulated,
+    curves,
     displacement,
     elements,
     friction,
@@ -145,6 +146,9 @@ joint_poses = _entry(tree.joint_poses, "CompiledModel Tree MarkerKinematics d1 d
 tree_accelerations = _entry(articulated.tree_accelerations, "CompiledModel Tree d2 d1 Articulated d1")
 moved_joints = _entry(articulated.moved_joints, "Tree d2 d1 d2")
 joint_exponential_rates = _entry(articulated.joint_exponential_rates, "Tree d1 d1 d1")
+
+# curves
+distance_from_curve = _entry(curves.distance_from_curve, "i d d")
 
 # contacts
 solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")

@@ -12,6 +12,7 @@ import flexmb.linear
 from flexmb import demo
 from flexmb.analyses.kinematics import joint_sweep
 from flexmb.analyses.mobility import mobility
+from flexmb.contact import Coulomb, Plane, Sphere, power_law, solve_contacts
 from flexmb.kernels import calls
 from flexmb.simulation.events import stop
 from flexmb.study import adjoint_gradient, direct_gradient
@@ -91,6 +92,17 @@ def bouncing():
     return flexmb.simulate(system, 0.3, step=1e-3, events=[stop("floor", "guide", -0.1, upper=False)])
 
 
+def touching():
+    """A ball drawn above a plane, beside a bent wire, and a contact that sticks; nothing moves, since laws of contacts
+    are compiled like those of users."""
+    system = flexmb.System()
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)), position=(0, 0, 0.2))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("floor", floor, Sphere(0.1).on(ball.at((0, 0, 0))), law=power_law(1e6))
+    assert flexmb.curves.through([(x, 0.1 * x * x) for x in range(6)]).distance((1, 1)) > 0
+    solve_contacts(np.eye(3), np.array([-1.0, 0.1, 0.0]), [Coulomb(0.5)])
+
+
 def sliding():
     """A rotor that comes to rest on its journal, and drives another one by a pair of gears."""
     system = flexmb.System(gravity=(0, 0, -9.81))
@@ -140,6 +152,7 @@ def every_way():
     flexmb.simulate(arm(2.0, 1.0, law=maxwell(k=50.0, tau=0.1)), 0.01, step=1e-3)
     bouncing()
     sliding()
+    touching()
 
     def model(mass, length):
         return arm(mass, length)

@@ -331,9 +331,7 @@ def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*TIE`: the slave's nodes within the tolerance follow the master's faces, onto which they are moved."""
     unknown = set(s.options) - {"NAME", "POSITIONTOLERANCE", "ADJUST", "TYPE", "NOROTATION"}
     if unknown or s.options.get("TYPE", "SURFACE TO SURFACE").upper() not in ("SURFACE TO SURFACE", "NODE TO SURFACE"):
-        raise MeshError(
-            f"options {', '.join(sorted(s.options))} (cyclic symmetry and multistage ties are not read)"
-        )
+        raise MeshError(f"options {', '.join(sorted(s.options))} (cyclic symmetry and multistage ties are not read)")
     slave, master = fields(s.rows[0][1])[:2]
     faces = c._faces(master)
     if faces is None or not len(faces):

@@ -191,10 +191,19 @@ def contact_shapes(parameters: tuple[float, ...]) -> ContactShapes:
 
 def points_of(parameters: tuple[float, ...], d: np.ndarray, S: np.ndarray) -> Float[np.ndarray, "n 8"]:
     """The contact points of a contact for the position `d` (3,) and the rotation `S` (3, 3) of `b`; see
-    flexmb/kernels/contact/shapes.py for their columns."""
+    flexmb/kernels/contact/shapes.py for their columns.
+
+    Raises `MechanismError` when the centres of round shapes coincide.
+    """
     points, p = np.empty((MOST, 8)), [float(x) for x in parameters]
     a, b = (int(p[SHAPE_A]), *p[SHAPE_A + 1 : SHAPE_A + 4]), (int(p[SHAPE_B]), *p[SHAPE_B + 1 : SHAPE_B + 4])
-    count = shape_points(*a, *b, np.ascontiguousarray(d), np.ascontiguousarray(S), points)
+    try:
+        count = shape_points(*a, *b, np.ascontiguousarray(d), np.ascontiguousarray(S), points)
+    except (ValueError, RuntimeError):
+        raise MechanismError(
+            "The centres of two round shapes coincide, so that the direction of their contact is undefined. Move them "
+            "apart, as drawn or by a stiffer law."
+        ) from None
     return points[:count]
 
 

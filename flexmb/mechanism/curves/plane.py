@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from fem.shown import shown
 from flexmb.errors import CurveError
-from flexmb.kernels.equations.curves import distance_from_curve
+from flexmb.kernels.calls import distance_from_curve
 
 SAME = 1e-9
 """Distance of two points, relative to the size of the curve, below which they coincide."""

@@ -93,7 +93,7 @@ def test_the_other_order_is_the_same_contact(pair):
 
 
 def test_spheres_of_one_centre_have_no_direction():
-    with pytest.raises(ValueError, match="direction of contact is undefined"):
+    with pytest.raises(MechanismError, match="direction of their contact is undefined"):
         points(Sphere(0.1), Sphere(0.2), (0, 0, 0))
 
 

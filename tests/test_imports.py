@@ -11,6 +11,7 @@ ROOMS = (
     "fem.errors",
     "fem.renamed",
     "fem.shown",
+    "fem.user_files",
     "fem.material",
     "fem.beam",
     "fem.shell",

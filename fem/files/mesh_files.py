@@ -13,8 +13,7 @@ import numpy as np
 
 from fem.elements import ELEMENTS, file_cell
 from fem.errors import FlexmbError, MeshError, MeshWarning
-from fem.files.abaqus.deck import read_deck
-from fem.files.abaqus.sets import raw_mesh
+from fem.files.abaqus.sets import read_abaqus_mesh
 from fem.files.gmsh_reader import read_gmsh
 from fem.files.gmsh_writer import write_gmsh
 from fem.files.nastran.mesh import read_nastran_mesh
@@ -108,9 +107,11 @@ def read_raw(path: str | Path) -> RawMesh:
         raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
     try:
         raw = _READERS.get(path.suffix.lower(), _read_by_meshio)(path)
-    except FlexmbError:
-        raise
-    except (LookupError, ValueError, ArithmeticError, OSError) as error:
+    except FlexmbError as error:
+        if path.name in str(error):
+            raise
+        raise MeshError(f"The mesh file {str(path)!r}: {error}") from None
+    except (LookupError, ValueError, TypeError, ArithmeticError, RecursionError, OSError) as error:
         raise MeshError(f"The mesh file {str(path)!r} cannot be read: {type(error).__name__}: {error}.") from error
     if not isinstance(raw, RawMesh):
         raise MeshError(f"The reader of {path.suffix.lower()!r} files gives a RawMesh; found {type(raw).__name__}.")
@@ -325,7 +326,7 @@ def _write_vtk(mesh: Mesh, path: Path) -> None:
     write_vtk(path, VtkFields(mesh.points, blocks, *_as_fields(mesh)))
 
 
-register_reader([".inp"], lambda path: raw_mesh(read_deck(path)))
+register_reader([".inp"], read_abaqus_mesh)
 register_reader([".msh"], read_gmsh)
 register_reader([".bdf", ".nas", ".fem"], read_nastran_mesh)
 register_reader([".vtu", ".vtk", ".vtp", ".stl"], lambda path: _raw_from_vtk(read_vtk(path)))

@@ -11,6 +11,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from fem.user_files import text_of
 from flexmb.errors import StudyError
 from flexmb.study.parameters import Parameters, key_of
 from flexmb.study.readings import unchanged
@@ -26,15 +27,15 @@ class KeptOutcomes:
     def __init__(self, path: str | Path, identity: dict[str, str]) -> None:
         self._path = Path(path)
         self._known: dict[str, dict[str, float]] = {}
-        try:
-            lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
-            if not lines:
+        lines = text_of(self._path, StudyError, "checkpoint").splitlines() if self._path.exists() else []
+        if not lines:
+            try:
                 self._append(json.dumps(identity, sort_keys=True), "w")
-                return
-        except (OSError, UnicodeDecodeError) as error:
-            raise StudyError(
-                f"Outcomes cannot be stored in {self._path}: {error}. Name another file: checkpoint=..."
-            ) from None
+            except OSError as error:
+                raise StudyError(
+                    f"Outcomes cannot be stored in {self._path}: {error.strerror}. Name another file: checkpoint=..."
+                ) from None
+            return
         if differing := _differing(lines[0], identity):
             raise StudyError(
                 f"{self._path} contains the outcomes of another study: {differing}. Outcomes of both in one table "
@@ -46,7 +47,7 @@ class KeptOutcomes:
                 row = json.loads(line)
                 if row.pop("check") == _check(row) and unchanged(row["files"], found):
                     self._known[row["variant"]] = row["outcome"]
-            except (json.JSONDecodeError, LookupError, TypeError, AttributeError):
+            except (ValueError, RecursionError, LookupError, TypeError, AttributeError, OSError):
                 continue  # incomplete or damaged
 
     def get(self, variant: Parameters) -> dict[str, float] | None:

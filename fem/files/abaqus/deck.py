@@ -20,6 +20,7 @@ from fem.errors import MeshError
 from fem.files.abaqus.element_types import kind_of
 from fem.files.abaqus.keywords import HARMLESS
 from fem.mesh.unread import Unread, canonical
+from fem.user_files import IncludedFiles, text_of
 
 REFUSED = ("SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
 """Keywords that make or move nodes and elements: a deck read without them would be another mesh."""
@@ -30,6 +31,8 @@ SHELL_TYPES = ("S3", "S3R", "S4", "S4R")
 integrated so."""
 ASSEMBLY_NODES = 10**9
 """Added to the numbers of nodes of an assembly, which are numbered apart from those of its part."""
+MOST_GENERATED = 10_000_000
+"""Largest number of members that the GENERATE of a deck may add to its sets."""
 Place = str
 Rows = list[tuple[Place, str]]
 
@@ -73,6 +76,7 @@ class Deck:
     """The contents of a deck, in the numbers of the file. A flat deck consists of `part` only."""
 
     path: Path
+    included: IncludedFiles
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
     elements: dict[str, list[list[int]]] = field(default_factory=dict)  # kind -> rows of element number and nodes
     given: dict[int, tuple[str, list[int]]] = field(default_factory=dict)  # element number -> kind and row
@@ -101,6 +105,7 @@ class Deck:
     scopes_so_far: int = 0
     instances: int = 0
     passed_over: int = 0  # nodes and elements of the assembly: reference points
+    generated: int = 0  # members of sets by GENERATE
 
     @property
     def sets(self) -> Sets:
@@ -118,10 +123,10 @@ class Deck:
         return name.upper()
 
 
-def read_deck(path: Path) -> Deck:
+def read_deck(path: Path, included: IncludedFiles) -> Deck:
     """The contents of an input deck. Raises `MeshError`, which names file and line."""
-    deck = Deck(path)
-    for place, line, options, rows in _blocks(path):
+    deck = Deck(path, included)
+    for place, line, options, rows in _blocks(path, deck.included):
         keyword = canonical(line.split(",")[0])
         try:
             _take(deck, place, line, keyword, options, rows)
@@ -135,14 +140,10 @@ def read_deck(path: Path) -> Deck:
 # lines and keywords -------------------------------------------------------------------------------------------------
 
 
-def _lines(path: Path, inside: tuple[Path, ...] = ()) -> Iterator[tuple[Place, str]]:
+def _lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) -> Iterator[tuple[Place, str]]:
     """Lines without comments, with their place, included files spliced in."""
-    if path.resolve() in inside:
-        raise MeshError(f"{path}: the file includes itself.")
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise MeshError(f"The input deck {path} cannot be read: {error.strerror}.") from None
+    chain = included.entered(path, inside)
+    text = text_of(path, MeshError, "input deck", errors="replace")
     including = ""
     for number, line in enumerate(text.splitlines(), start=1):
         line = line.strip()
@@ -158,7 +159,7 @@ def _lines(path: Path, inside: tuple[Path, ...] = ()) -> Iterator[tuple[Place, s
             including = line
         else:
             other = _beside(path, place, _options(line).get("INPUT", ""), (*inside, path)[0])
-            yield from _lines(other, (*inside, path.resolve()))
+            yield from _lines(other, included, chain)
 
 
 def _beside(path: Path, place: Place, name: str, deck: Path) -> Path:
@@ -179,11 +180,11 @@ def _options(line: str) -> dict[str, str]:
     return options
 
 
-def _blocks(path: Path) -> Iterator[tuple[Place, str, dict[str, str], Rows]]:
+def _blocks(path: Path, included: IncludedFiles) -> Iterator[tuple[Place, str, dict[str, str], Rows]]:
     """Place, line, options and data lines of every keyword."""
     current: tuple[Place, str, dict[str, str], Rows] | None = None
     pending = ""
-    for place, line in _lines(path):
+    for place, line in _lines(path, included):
         if pending and line[0].isalpha():  # a keyword that ends with a comma goes on, where a name of an option follows
             current = (current[0], pending + line, _options(pending + line), []) if current is not None else None
             pending = pending + line if line.endswith(",") else ""
@@ -215,7 +216,7 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         raise MeshError(f"{place}: *{keyword} is not supported. Write a flat deck, with every node and element in it.")
     if keyword in ("NODE", "ELEMENT", "NSET", "ELSET") and options.get("INPUT"):
         path = Path(place.rpartition(", line ")[0])
-        rows = [*rows, *_lines(_beside(path, place, options["INPUT"], deck.path))]
+        rows = [*rows, *_lines(_beside(path, place, options["INPUT"], deck.path), deck.included)]
     if keyword == "NODE":
         _take_nodes(deck, options, rows)
     elif keyword == "ELEMENT":
@@ -329,7 +330,7 @@ def _take_set(deck: Deck, place: Place, keyword: str, options: dict[str, str], r
     members = (deck.sets.nodes if keyword == "NSET" else deck.sets.elements).setdefault(name, [])
     found: list[str | int] = []
     for row_place, line in rows:
-        found += _generated(row_place, line) if "GENERATE" in options else [member(f) for f in fields(line) if f]
+        found += _generated(deck, row_place, line) if "GENERATE" in options else [member(f) for f in fields(line) if f]
     if deck.level == "ASSEMBLY" and "INSTANCE" not in options:  # numbers of reference points
         nodes = keyword == "NSET"
         found = [m + ASSEMBLY_NODES if isinstance(m, int) else m for m in found if nodes or isinstance(m, str)]
@@ -338,11 +339,18 @@ def _take_set(deck: Deck, place: Place, keyword: str, options: dict[str, str], r
         members.append(f"elset:{options['ELSET'].upper()}")
 
 
-def _generated(place: Place, line: str) -> list[str | int]:
+def _generated(deck: Deck, place: Place, line: str) -> list[str | int]:
     numbers = [int(f) for f in fields(line)]
     if len(numbers) not in (2, 3) or (len(numbers) == 3 and numbers[2] <= 0):
         raise MeshError(f"{place}: GENERATE needs first, last and a positive increment; found {line!r}.")
-    return list(range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) == 3 else 1))
+    members = range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) == 3 else 1)
+    deck.generated += max(numbers[1] - numbers[0] + 1, 0) // members.step
+    if deck.generated > MOST_GENERATED:
+        raise MeshError(
+            f"{place}: GENERATE adds more than {MOST_GENERATED} members to the sets of the deck; found {line!r}. Name "
+            "the numbers that exist."
+        )
+    return list(members)
 
 
 def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:

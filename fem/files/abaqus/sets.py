@@ -2,16 +2,27 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Constraints
-from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, DeckMaterial
+from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, DeckMaterial, read_deck
 from fem.files.abaqus.numbers import Numbers
 from fem.mesh.constraints import NodeMass
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
+from fem.user_files import IncludedFiles
+
+
+def read_abaqus_mesh(path: Path) -> RawMesh:
+    """The contents of an input deck as a raw mesh. Raises `MeshError`, which names file and line."""
+    included = IncludedFiles(path, MeshError)
+    try:
+        return raw_mesh(read_deck(path, included))
+    except MeshError as error:
+        raise included.without_quotes(error) from None
 
 
 def raw_mesh(deck: Deck) -> RawMesh:

@@ -1,5 +1,6 @@
 """Mechanisms in TOML: read, validated against the schema, and built. Loading a model file executes no code from it."""
 
+import copy
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import meshes
 import reduction
 from fem.errors import FlexmbError, unknown_name
 from fem.mesh.selection import from_text
+from fem.user_files import LARGEST_MODEL, text_of
 from flexmb.analyses.inverse_dynamics import Servo
 from flexmb.bodies import solids
 from flexmb.bodies.body import Body, flexible_body, rigid_body
@@ -65,14 +67,7 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
     not valid.
     """
     path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise ModelFileError(f"There is no model file {str(path)!r} (looked in {path.resolve().parent}).") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelFileError(f"The model file {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ModelFileError(f"{path} is not valid TOML: {error}.") from None
+    data = read_toml(path)
     with _naming(path, ""):
         data = changed(data, changes or {})
     try:
@@ -87,6 +82,19 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
         options["initial_state"] = keys.initial_state
     servos = tuple(Servo(s.marker, s.axis, s.motion.motion(path.parent)) for s in keys.servos)
     return ModelFile(_build(keys, path), options.pop("duration"), options, servos)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a model file. Raises `ModelFileError` for what is no file, or no valid TOML."""
+    text = text_of(path, ModelFileError, "model file", LARGEST_MODEL)
+    try:
+        data = tomllib.loads(text)
+        copy.deepcopy(data)  # to the depth that the rest needs
+    except RecursionError:
+        raise ModelFileError(f"{path}: its tables and lists are inside each other too deep. Flatten them.") from None
+    except ValueError as error:  # also a number of thousands of digits
+        raise ModelFileError(f"{path} is not valid TOML: {str(error).rstrip('.')}.") from None
+    return data
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ ROOMS = (
     "flexmb.errors",
     "flexmb.version",
     "flexmb.units",
+    "flexmb.numba_cache",
     "flexmb.kernels.base",
     "flexmb.kernels.contact",
     "flexmb.kernels.equations",

@@ -21,12 +21,15 @@ from fem.files.vtk_files import VtkFields, read_vtk, write_vtk
 from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import Mesh
 from fem.mesh.raw_mesh import RawMesh, solid_mesh
+from fem.user_files import written_whole
 
 _REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref"}
 """Cell data of meshio that hold a number of a group, and how a group without a name is called."""
 _MARK = " set "
 """How sets are kept in formats that have none: as fields "node set NAME" (0/1), "cell set NAME" (0/1), "face set NAME"
 (bit k: face k)."""
+_ONE_FILE = (".msh", ".inp", ".vtu", ".vtk", ".med", ".mesh", ".bdf", ".nas", ".fem", ".stl")
+"""Formats in one file, which is there whole or not at all."""
 _FIELDS_IN = (".vtu", ".vtk", ".xdmf")
 
 Reader = Callable[[Path], RawMesh]
@@ -261,7 +264,11 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
     write, keeps_sets = _WRITERS.get(ending, (_write_by_meshio, False))
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            write(mesh, path)
+            if ending in _ONE_FILE:
+                with written_whole(path, ending) as part:
+                    write(mesh, part)
+            else:
+                write(mesh, path)
     except MeshError:
         raise
     except (Exception, SystemExit) as error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -125,7 +126,22 @@ def write_vtk(path: Path, fields: VtkFields) -> None:
         grid.point_data[name] = values
     for name, lists in fields.cell_data.items():
         grid.cell_data[name] = np.concatenate(lists)
-    path.write_bytes(b"")  # VTK says nothing of a path that it cannot write
-    grid.save(path)
-    if not path.stat().st_size:
-        raise OSError(f"VTK wrote nothing to {path}; is the disk full?")
+    path.write_bytes(_as_file(grid, path.suffix.lower()))
+
+
+def _as_file(grid: Any, ending: str) -> bytes:
+    """The content of the file of an unstructured grid: VTK itself crashes, or says nothing, when a disk is full."""
+    from vtkmodules.vtkIOLegacy import vtkUnstructuredGridWriter
+    from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridWriter
+
+    writer = vtkUnstructuredGridWriter() if ending == ".vtk" else vtkXMLUnstructuredGridWriter()
+    writer.SetInputData(grid)
+    writer.WriteToOutputStringOn()
+    if ending == ".vtk":
+        writer.SetFileTypeToBinary()
+        writer.Write()
+        content = writer.GetOutputStdString()  # a text where the bytes happen to be one
+        return content if isinstance(content, bytes) else str(content).encode()
+    writer.SetDataModeToBinary()
+    writer.Write()
+    return str(writer.GetOutputString()).encode()

@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import h5py
 import numpy as np
 import psutil
 
-from fem.user_files import DEEPEST, require_file, require_size
+from fem.user_files import DEEPEST, require_file, require_size, written_whole
 from flexmb.errors import FileError
 from flexmb.version import __version__
 
@@ -91,25 +90,16 @@ def write_whole(path: Path, kind: str, content: bytes) -> Path:
 
     Returns the path. Raises `FileError` when the file cannot be written.
     """
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        with os.fdopen(handle, "wb") as file:
+        with written_whole(path) as part, part.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # temporary files are private; the result has the usual permissions
-        os.replace(temporary, path)
     except OSError as error:
         raise FileError(
             f"Cannot write {kind} file {path}: {error.strerror}. It needs {len(content) / 1e6:.2g} MB in folder "
             f"{path.parent}; nothing was changed. Free disk space or choose another place."
         ) from None
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
     return path
 
 
@@ -209,7 +199,7 @@ def _write(parent: h5py.Group, label: str, value: Any) -> None:
 
 def _inside(group: h5py.Group, label: str) -> h5py.Group | h5py.Dataset:
     """What a group holds. Raises `FileError` for a link to another place or file, which flexmb never writes."""
-    if not isinstance(group.get(label, getlink=True), h5py.HardLink):
+    if label in group and not isinstance(group.get(label, getlink=True), h5py.HardLink):
         raise FileError(f"{group.file.filename} contains a link ({label!r}) to another place; links are not read.")
     return group[label]
 

@@ -1,19 +1,12 @@
-"""Files that a user names: what may be read, how much of it, and the names of files that are still being written.
+"""Files that a user names: what may be read, and how much of it.
 
-A device, a pipe or a file that does not fit the memory must not be read to its end, and a process that is killed must
-not leave files for ever: unfinished files carry the name of their process, and the next one removes them.
+A device, a pipe or a file that does not fit the memory must not be read to its end.
 """
 
-import hashlib
-import os
 import re
-import secrets
-import shutil
-import socket
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 import psutil
@@ -118,55 +111,3 @@ def quotes_inside(path: Path, folder: Path, error: type[Exception]) -> Iterator[
             f"The table {path}{f', {line[0]}' if line else ''}: it cannot be used. It is outside the folder "
             f"{folder.resolve()}, and messages quote nothing of such files: copy it there to see what is wrong."
         ) from None
-
-
-# files that are being written ------------------------------------------------------------------------------------------
-
-
-@cache
-def machine() -> str:
-    """Eight digits that distinguish this host, and on Linux this container, from others that share a folder."""
-    parts = [socket.gethostname()]
-    for name in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
-        try:
-            parts.append(os.readlink(name) if name.endswith("pid") else Path(name).read_text())
-        except OSError:
-            continue
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
-
-
-def owner() -> str:
-    """The mark of this process in the names of its files: machine and process."""
-    return f"{machine()}-{os.getpid()}"
-
-
-def is_orphan(mark: str) -> bool:
-    """Whether a mark of `owner` belongs to a process of this machine that is no more."""
-    host, _, process = mark.partition("-")
-    return host == machine() and process.isdigit() and not psutil.pid_exists(int(process))
-
-
-def unfinished(path: Path) -> Path:
-    """A new name beside `path` for a file that is being written; those that killed processes left are removed."""
-    for other in orphans(path.parent, f".{path.name}.", ".part"):
-        other.unlink(missing_ok=True)
-    return path.with_name(f".{path.name}.{owner()}-{secrets.token_hex(4)}.part")
-
-
-def orphans(folder: Path, prefix: str, ending: str = "") -> Iterator[Path]:
-    """Files named prefix, mark of a process, ending, whose process was one of this machine and is no more."""
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return
-    pattern = re.compile(re.escape(prefix) + r"([0-9a-f]{8}-\d+)-.*" + re.escape(ending))
-    for name in names:
-        found = pattern.fullmatch(name)
-        if found and is_orphan(found[1]):
-            yield folder / name
-
-
-def remove_orphaned_folders(folder: Path, prefix: str) -> None:
-    """Remove the folders of processes of this machine that are no more."""
-    for directory in orphans(folder, prefix):
-        shutil.rmtree(directory, ignore_errors=True)

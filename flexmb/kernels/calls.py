@@ -33,8 +33,7 @@ from flexmb.kernels.equations import (
     tree,
 )
 from flexmb.kernels.equations import residual as equations
-from flexmb.kernels.steps import mean_rows as means
-from flexmb.kernels.steps import solve, step
+from flexmb.kernels.steps import conserving, solve, step, stored
 
 
 class Layout(NamedTuple):
@@ -101,6 +100,11 @@ _record(
     d4="inertia",
     i1="parent",
 )
+_record(
+    conserving.ConservingState,
+    d2="flown moment end_moment row vectors there_Mrr there_Mre nodes weights P P_slow back",
+    d3="Mrr Lrr Mre G moved_G",
+)
 _record(step.IntegratorState, d2="pose next_pose powers past")
 _record(adjoint.Track, d2="q w wdot a multipliers angles")
 _record(adjoint.Costates)
@@ -156,7 +160,15 @@ shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")
 
 # steps
 advance = _entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")
-mean_rows = _entry(means.mean_rows, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKinematics d1 d1 d1 d3 d3")
+advance_stored = _entry(
+    stored.advance_stored,
+    "CompiledModel Tree d1 Scheme d1 d4 IntegratorState MarkerKinematics Workspace d2 d2 d2 d2 d2 d2 d2 d2",
+)
+_CONSERVING = "ConservingState MarkerKinematics MarkerKinematics Workspace"
+begin_step = _entry(conserving.begin_step, "CompiledModel d ConservingState Workspace")
+balance_step = _entry(conserving.balance_step, f"CompiledModel d d2 d2 d2 {_CONSERVING}")
+accept_step = _entry(conserving.accept_step, "CompiledModel d ConservingState Workspace")
+conserve = _entry(conserving.conserve, f"CompiledModel d d3 {_CONSERVING}")
 
 # stored motions
 marker_paths = _entry(postprocess.marker_paths, "CompiledModel i d2 MarkerKinematics d2 d3")

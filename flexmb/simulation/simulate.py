@@ -134,12 +134,17 @@ def simulate(
             stored.store(run.now())
             run.prepare()
         clock = process_time()
-        for k, target in enumerate(times[1:]):
-            stored.store(run.to(target))
-            if progress is not None and (k * 100) // count != ((k + 1) * 100) // count:
-                progress((k + 1) / count)
-            if watches and watched.ended:
-                break
+        several = getattr(run, "several", lambda targets: None)
+        k = 0
+        while k < count and not (watches and watched.ended):
+            before, rows = k, several(times[k + 1 :])
+            if rows is None:
+                stored.store(run.to(times[k + 1]))
+            else:
+                stored.store_all(rows)
+            k += 1 if rows is None else len(rows.t)
+            if progress is not None and (before * 100) // count != (k * 100) // count:
+                progress(k / count)
         result = replace(
             stored.result(run.statistics(process_time() - clock), happened),
             unresolved=unresolved,

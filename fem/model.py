@@ -508,7 +508,7 @@ class Model:
             source.mesh, source.materials, source.material_of, v[:n].reshape(-1, 3, v.shape[1]), pairs
         ).reshape(n, -1)
         for cells, dofs in source.turning:
-            np.add.at(loads, dofs, cells.quadratic_strain_loads(v[dofs], pairs))
+            loads += assembly.gathered(cells.quadratic_strain_loads(v[dofs], pairs), dofs, len(v))
         if self.dof_map.T is not None:
             loads += self.stiffness_of_all @ self.dof_map.link_motion(V, pairs)
         return self.dof_map.gather(loads)

@@ -33,6 +33,8 @@ from fem.shell import Shell
 BATCH = 512
 """Cells a batch: enough to hide the cost of Python, few enough to stay in the processor's cache."""
 
+FEW = 128
+"""The same where each cell has a strain for each of many pairs of fields."""
 COLLAPSED = 1e-14
 """A determinant below this fraction of the cube of the cell's extent is taken for zero."""
 
@@ -122,16 +124,21 @@ def quadratic_strain_loads(
     """Loads (n, 3, p) whose work on u is `v_i^T K_G(u) v_j` for each pair (i, j) of shapes `V` (n, 3, m)."""
     tensors = _tensors(materials)
     total = np.zeros((len(mesh.points), 3, len(pairs)))
-    for batch in _batches(mesh, material_of):
+    for batch in _batches(mesh, material_of, FEW):
         cells = _cells(mesh, batch, tensors)
         H = cells.displacement_gradients(V[batch.connectivity])
         products = np.einsum("eqkap,eqkbp->eqabp", H[..., pairs[:, 0]], H[..., pairs[:, 1]])
         nodes, place = np.unique(batch.connectivity, return_inverse=True)
-        gather = sp.csr_matrix(
-            (np.ones(place.size), place.ravel(), np.arange(place.size + 1)), (place.size, len(nodes))
-        )
-        total[nodes] += (gather.T @ strain_loads(cells, products).reshape(place.size, -1)).reshape(len(nodes), 3, -1)
+        found = strain_loads(cells, products).reshape(*batch.connectivity.shape, -1)
+        total[nodes] += gathered(found, place.reshape(batch.connectivity.shape), len(nodes)).reshape(len(nodes), 3, -1)
     return total
+
+
+def gathered(values: np.ndarray, places: np.ndarray, size: int) -> np.ndarray:
+    """Sums (size, k) of rows `values` (e, r, k) with the same place in `places` (e, r)."""
+    count = places.size
+    gather = sp.csr_matrix((np.ones(count), places.ravel(), np.arange(count + 1)), (count, size))
+    return np.asarray(gather.T @ values.reshape(count, -1))
 
 
 def gradients(
@@ -253,7 +260,7 @@ def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | Shel
     return index
 
 
-def _batches(mesh: Mesh, material_of: np.ndarray) -> Iterator[_Batch]:
+def _batches(mesh: Mesh, material_of: np.ndarray, size: int = BATCH) -> Iterator[_Batch]:
     first, number = 0, -1
     for block in mesh.cells:
         of_block = material_of[first : first + len(block)]
@@ -263,8 +270,8 @@ def _batches(mesh: Mesh, material_of: np.ndarray) -> Iterator[_Batch]:
         number += 1
         for material in np.unique(of_block):
             same = np.flatnonzero(of_block == material)
-            for start in range(0, len(same), BATCH):
-                rows = same[start : start + BATCH]
+            for start in range(0, len(same), size):
+                rows = same[start : start + size]
                 nodes = block.connectivity[rows]
                 yield _Batch(number, first, rows, element(block.kind), nodes, mesh.points[nodes], int(material))
         first += len(block)

@@ -69,4 +69,4 @@ def _combined(quadratic: SecondOrderModes, T: np.ndarray) -> SecondOrderModes:
     weight = 0.5 * (T[i][:, a] * T[j][:, b] + T[j][:, a] * T[i][:, b])  # weight of pair (i, j) in (a, b)
     weight *= np.where(i == j, 1.0, 2.0)[:, None]
     kept = np.abs(weight).max(axis=0) > 0
-    return SecondOrderModes(pairs[kept], (quadratic.shapes @ weight[:, kept]).astype(quadratic.shapes.dtype))
+    return SecondOrderModes(pairs[kept], lambda: (quadratic.shapes @ weight[:, kept]).astype(np.float32))

@@ -220,7 +220,7 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     with reduction.prepared(part):
         basis = reduction.reduce(part, how.method, how.modes, how.reference_frame, band=band, tolerance=how.tolerance)
         rayleigh = (keys.rayleigh[0], keys.rayleigh[1])
-        return flexible_body(
+        body = flexible_body(
             part,
             basis,
             name=name,
@@ -228,6 +228,9 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
             rayleigh=rayleigh,
             geometric_stiffness=keys.geometric_stiffness,
         )
+        if body.quadratic is not None:
+            body.quadratic.shapes  # noqa: B018  the file of the result needs them, and here the factor is present
+        return body
 
 
 def _mesh_path(text: str, folder: Path) -> Path:

@@ -84,7 +84,7 @@ def run() -> list[Row | Plot]:
             found.append((f"straight beam of {shape}, {name}", STRAIGHT[name][1], ratio, 0.02))
     for name, ratio in curved("quad").items():
         found.append((f"curved beam, {name}", CURVED[name][1], ratio, 0.02))
-    for kind, n in (("quad", 4), ("triangle", 8)):
+    for kind, n in (("quad", 4), ("quad9", 2), ("triangle", 8)):
         for thickness, names in ((0.32, (5.424e-3, 1.754e-3)), (0.0032, (5256.0, 1294.0))):
             for what, value, ratio in zip(
                 ("width", "thickness"), names, shells.twisted_beam(kind, n, thickness), strict=True
@@ -99,7 +99,7 @@ def run() -> list[Row | Plot]:
                     (
                         f"{support} plate 1 : {sides:g}, {load} load, {kind}",
                         value,
-                        plate(kind, support, load, sides),
+                        plate(kind, support, load, sides, 8 if kind == "quad9" else 16),
                         0.02,
                     )
                 )

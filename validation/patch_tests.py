@@ -26,7 +26,7 @@ def folded(kind: str) -> float:
 
 
 def run() -> list[Row | Plot]:
-    """Quadrilaterals and triangles."""
+    """Quadrilaterals of four and nine nodes, and triangles."""
     rows: list[Row | Plot] = []
     for kind in shells.KINDS:
         for name, error in shells.patch_errors(kind).items():

@@ -27,6 +27,7 @@ from fem.matrices.geometric_stiffness import (
 )
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.sparsity import COMPONENTS, Pattern
+from fem.mesh.directors import inside
 from fem.mesh.mesh import Mesh
 from fem.shell import Shell
 
@@ -208,8 +209,10 @@ def shell_groups(
                 )
             chosen = of_block == index
             cells, vertex = block.connectivity[chosen], mesh.directors.of_cells[number][chosen]
-            shells = Shells(shell, mesh.points[cells], mesh.directors.vectors[vertex], vertex)
-            groups.append((shells, dofs.of_cells(cells)))
+            x, V = mesh.points[cells], mesh.directors.vectors[vertex]
+            if block.kind == "quad8":
+                x, V = (np.concatenate([a, b[:, None]], axis=1) for a, b in zip((x, V), inside(x), strict=True))
+            groups.append((Shells(shell, x, V, vertex), dofs.of_cells(cells)))
     return groups
 
 

@@ -95,6 +95,9 @@ def test_groups_of_surface_cells_become_shells(tmp_path):
     assert again.kinds == mesh.kinds
     np.testing.assert_array_equal(again.cell_sets["all"], mesh.cell_sets["all"])
     assert fem.read_mesh(path, shells="all").kinds == mesh.kinds
+    nine = sheet("quad9", (2.0, 1.0), (2, 1))
+    curved = fem.read_mesh(fem.write_mesh(nine, tmp_path / "nine.msh"), shells="all")
+    np.testing.assert_array_equal(curved.cells[0].connectivity, nine.cells[0].connectivity)
     with pytest.raises(MeshError, match="no group of surface cells named 'skin'"):
         fem.read_mesh(path, shells=["skin"])
     with pytest.raises(MeshError, match=r'shells="all"'):
@@ -129,5 +132,5 @@ reduction = { method = "modal", modes = 2 }
 
 def test_quadratic_surface_cells_are_no_shells(tmp_path):
     text = DECK.split("*ELEMENT")[0] + "*ELEMENT, TYPE=S6, ELSET=six\n1, 1, 2, 3, 4, 5, 6\n"
-    with pytest.raises(MeshError, match="are triangle6; shells have triangle and quad cells"):
+    with pytest.raises(MeshError, match="are triangle6; shells have triangle and quad and quad9 cells"):
         fem.read_mesh(written(tmp_path, text), shells=["six"])

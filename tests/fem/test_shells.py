@@ -17,7 +17,7 @@ from reduction.second_order import second_order
 from validation import shells
 
 STEEL = fem.Material.isotropic(2.0e11, 0.3, 7800.0)
-KINDS = ("quad", "triangle")
+KINDS = ("quad", "quad9", "triangle")
 
 
 def curved(kind, thickness=0.02, offset=0.0, drilling=1e-4, divisions=(4, 3)):
@@ -33,7 +33,7 @@ def test_patches_are_exact(kind):
     """The bubble of triangles moves where sections are held without their moments, as in constant shear."""
     errors = shells.patch_errors(kind)
     assert max(errors["membrane"], errors["bending"]) < 1e-10
-    assert errors["transverse shear"] < (1e-9 if kind == "quad" else 2e-2)
+    assert errors["transverse shear"] < (2e-2 if kind == "triangle" else 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,9 @@ def test_patches_are_exact(kind):
         (shells.scordelis_lo, "triangle", 16, 0.954),
         (shells.hemisphere, "quad", 8, 0.996),
         (shells.hemisphere, "triangle", 8, 0.986),
+        (shells.pinched_cylinder, "quad9", 4, 0.964),
+        (shells.scordelis_lo, "quad9", 2, 0.959),
+        (shells.hemisphere, "quad9", 4, 0.985),
     ],
 )
 def test_obstacles(case, kind, n, ratio):
@@ -55,6 +58,7 @@ def test_obstacles(case, kind, n, ratio):
 @pytest.mark.parametrize("thickness", [0.32, 0.0032])
 def test_a_twisted_beam_does_not_lock(thickness):
     assert shells.twisted_beam("quad", 1, thickness) == pytest.approx((1.0, 1.0), abs=0.015)
+    assert shells.twisted_beam("quad9", 1, thickness) == pytest.approx((1.0, 1.0), abs=0.003)
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.03])
@@ -88,7 +92,7 @@ def test_geometric_stiffness_turns_with_the_part(kind, offset):
     wanted = np.cross(a, forces.reshape(-1, 3)).ravel() * np.repeat([1.0, 0.5], n)
     scale = np.abs(wanted).max()
     got = model.geometric_stiffness(u) @ (model.rigid_body_modes()[:, 3:] @ a)
-    np.testing.assert_allclose(got / scale, wanted / scale, atol=1e-10 if kind == "quad" else 1e-5)
+    np.testing.assert_allclose(got / scale, wanted / scale, atol=1e-5 if kind == "triangle" else 1e-10)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from fem.errors import MaterialError
-from fem.layup import Layup, Ply
 from fem.material import Material
+from fem.sections.layup import Layup, Ply
 from fem.shown import shown
 
 DRILLING = 1e-4
@@ -65,6 +65,11 @@ class Shell:
                 f"{what} is not isotropic in the plane of the shell: give x_axis=(...), the direction of its first "
                 "axis."
             )
+
+    def __str__(self) -> str:
+        own = ", ".join(f"{p.thickness:.6g} {p.material.name} {p.angle:g} deg" for p in self.plies)
+        what = f"layup of {len(self.plies)} plies ({own})" if self.plies else f"shell of {self.material.name}"
+        return f"{what}, thickness {self.thickness:.6g}, offset {self.offset:.6g}"
 
     @staticmethod
     def layup(

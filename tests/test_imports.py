@@ -13,7 +13,7 @@ ROOMS = (
     "fem.shown",
     "fem.material",
     "fem.beam",
-    "fem.layup",
+    "fem.sections",
     "fem.shell",
     "fem.elements",
     "fem.mesh",

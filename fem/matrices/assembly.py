@@ -224,10 +224,11 @@ def with_turning_cells(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np
         (solid.data, solid.indices, np.concatenate([solid.indptr, np.full(rotations, solid.indptr[-1])])), shape=(n, n)
     )
     for values, dofs in matrices:
-        d = dofs.shape[1]
-        rows, columns = np.repeat(dofs, d, axis=1).ravel(), np.tile(dofs, (1, d)).ravel()
-        grown = grown + sp.coo_matrix((values.ravel(), (rows, columns)), shape=(n, n)).tocsr()
-    grown = (grown + grown.T) / 2 if matrices else grown
+        i, j = np.triu_indices(dofs.shape[1])  # the other half is its transpose
+        halves = values[:, i, j] * np.where(i == j, 0.5, 1.0)
+        rows, columns = (dofs.astype(np.int32)[:, k].ravel() for k in (i, j))
+        half = sp.coo_matrix((halves.ravel(), (rows, columns)), shape=(n, n)).tocsr()
+        grown = grown + half + half.T
     return sp.csr_matrix(grown)
 
 

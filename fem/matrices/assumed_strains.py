@@ -14,7 +14,8 @@ with constant tables H, G, F.
   does work on constant stresses in distorted cells; the rows of `Tables.lost` give its mean back, which makes patches
   exact.
 - Triangles of three nodes: MITC3+, with a bubble of two rotations; the membrane strain is that of the linear triangle.
-- Of six nodes: in-plane strains of MITC6, transverse shear of MITC7, whose bubble is condensed.
+- Of six nodes: membrane strains of MITC6, which do not lock on curved cells, and transverse shear of MITC7, with a
+  bubble of two rotations.
 
 Sources: Dvorkin and Bathe, "A continuum mechanics based four-node shell element for general nonlinear analysis", Eng.
 Comput. 1 (1984) 77-88; Ko, Lee and Bathe, "A new MITC4+ shell element", Comput. Struct. 182 (2017) 404-418; Lee, Lee
@@ -47,8 +48,8 @@ Tie = tuple[int, np.ndarray, int, Point]
 
 @cache
 def shapes(n: int, r: float, s: float) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-    """Shape functions (n,) and derivatives (2, n) of cells of n nodes, and the bubble of the directors of triangles with
-    its derivatives (2,)."""
+    """Shape functions (n,) and derivatives (2, n) of cells of n nodes, and the bubble of the directors of triangles
+    with its derivatives (2,)."""
     xi, element = np.array([[r, s, 0.0]]), SHELLS[_KIND[n]]
     N, dN = element.shape(xi)[0], element.gradient(xi)[0, :, :2].T
     if n in (4, 9):
@@ -62,7 +63,9 @@ def plane_rule(n: int) -> tuple[tuple[Point, ...], np.ndarray]:
     """Points r, s and weights (q,) on the reference cell."""
     if n in (4, 9):
         places = {4: ((-_GAUSS, 1.0), (_GAUSS, 1.0)), 9: ((-_WIDE, 5 / 9), (0.0, 8 / 9), (_WIDE, 5 / 9))}[n]
-        return tuple((r, s) for r, _ in places for s, _ in places), np.array([a * b for _, a in places for _, b in places])
+        return tuple((r, s) for r, _ in places for s, _ in places), np.array(
+            [a * b for _, a in places for _, b in places]
+        )
     a, b = (0.101286507323456338, 0.470142064105115090), (0.797426985353087322, 0.059715871789769820)
     w = (0.125939180544827153, 0.132394152788506181)
     outer = [((p, q), k / 2) for u, v, k in zip(a, b, w, strict=True) for p, q in ((u, u), (v, u), (u, v))]
@@ -108,11 +111,11 @@ def tables(n: int, points: tuple[Point, ...]) -> Tables:
     W = np.zeros((6 if n == 4 else 1, 8 * len(points), len(places)))
     for row, column, weight in entries:
         W[:, row, column] += weight
-    lost = np.zeros((2 * len(plane_rule(n)[0]), len(places))) if missing else None
+    lost = np.zeros((2 * len(plane_rule(n)[0]), len(places)))
     for row, column, value in missing:
-        lost[row, column] += value  # type: ignore[index]
+        lost[row, column] += value
     H, G, F = (np.array(form) for form in zip(*(_forms(n, k, at) for k, at in places), strict=True))
-    return Tables(W, lost, H, G, F)
+    return Tables(W, lost if missing else None, H, G, F)
 
 
 def _forms(n: int, row: int, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -206,14 +209,13 @@ def _quadratic_triangle(r: float, s: float) -> list[Tie]:
     rr, ss = [*_SIDES[0], (_LOW, _IN)], [*_SIDES[1], (_IN, _LOW)]
     qq = [*_SIDES[2], (_LOW, _LOW)]
     ties: list[Tie] = []
-    for first in (0, 3):
-        along_r = [(w, first, p) for w, p in zip(linear(r, s), rr, strict=True)]
-        along_s = [(w, first + 1, p) for w, p in zip(linear(s, r), ss, strict=True)]
-        third = [(w, p) for w, p in zip(linear(s, 1 - r - s), qq, strict=True)]
-        along_q = [(w * sign, first + k, p) for w, p in third for k, sign in ((0, 1), (1, 1), (2, -1))]
-        shear = [*along_r, *along_s, *((-w, k, p) for w, k, p in along_q)]  # 2 rs = rr + ss - qq
-        for row, parts in ((first, along_r), (first + 1, along_s), (first + 2, shear)):
-            ties += [(row, w * one, k, p) for w, k, p in parts]
+    along_r = [(w, 0, p) for w, p in zip(linear(r, s), rr, strict=True)]
+    along_s = [(w, 1, p) for w, p in zip(linear(s, r), ss, strict=True)]
+    along_q = [(w, p) for w, p in zip(linear(s, 1 - r - s), qq, strict=True)]  # rr + ss - 2 rs
+    shear = [*along_r, *along_s, *((w * sign, k, p) for w, p in along_q for k, sign in ((0, -1), (1, -1), (2, 1)))]
+    for row, parts in enumerate((along_r, along_s, shear)):
+        ties += [(row, w * one, k, p) for w, k, p in parts]
+    ties += [(k, one, k, (r, s)) for k in (3, 4, 5)]
     powers = np.array([[1, r, s, 0, 0, 0, s * r, s * s], [0, 0, 0, 1, r, s, -r * r, -r * s]])
     for row, weights in zip((6, 7), powers @ _tangential_fit(), strict=True):
         ties += [(row, w * one, k, p) for w, (k, p) in zip(weights, _tangential()[0], strict=True)]

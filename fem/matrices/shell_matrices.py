@@ -7,9 +7,9 @@ the middle surface moves by
 
 with the directors V_i of its nodes. Strains are kept up to first order in z: those of the middle surface, its
 curvature, and the transverse shear, so that the stiffness through the thickness is that of the section
-(`fem.layup.Layup`). Every strain is a quadratic form of positions and directors (`fem.matrices.assumed_strains`), and
-the geometric stiffness is the exact stress part of the element. Inner dofs, a middle node, bubble and enhanced strains,
-are condensed in each cell.
+(`fem.sections.layup.Layup`). Every strain is a quadratic form of positions and directors
+(`fem.matrices.assumed_strains`), and the geometric stiffness is the exact stress part of the element. Inner dofs, a
+middle node, bubble and enhanced strains, are condensed in each cell.
 
 The rotation about the normal has no stiffness in a flat shell; a small one couples it to the rotation of the surface,
 (theta - curl u / 2) . n. The mass has the rotary inertia of the directors, and none about them.
@@ -157,10 +157,10 @@ class Shells(ShellCells):
             values = np.zeros((len(force), self.n, 6, 3, 3))
             values[:, :, :3] = np.einsum("eia,bc->eicab", force, np.eye(3))
             values[:, :, 3:] = np.einsum("eik,cbk,eia->eicab", self.V[chunk], SPIN, lever)
-            values = values.reshape(len(force), 6 * self.n, 9)
-            own = values[:, :m]
+            forces = values.reshape(len(force), 6 * self.n, 9)
+            own = forces[:, :m]
             if self.n > self.count:
-                own = own + self._condensed[1][chunk][:, : 6 * self.n - m].swapaxes(1, 2) @ values[:, m:]
+                own = own + self._condensed[1][chunk][:, : 6 * self.n - m].swapaxes(1, 2) @ forces[:, m:]
             np.add.at(total, dofs[chunk], own)
         return total
 
@@ -305,7 +305,9 @@ class Shells(ShellCells):
         u = nodal[:, :, :3] + z * d
         i, j = pairs.T
         a, b = theta[..., i], theta[..., j]
-        second = 0.5 * (a * (b * V[..., None]).sum(axis=2, keepdims=True) + b * (a * V[..., None]).sum(axis=2)[:, :, None])
+        second = 0.5 * (
+            a * (b * V[..., None]).sum(axis=2, keepdims=True) + b * (a * V[..., None]).sum(axis=2)[:, :, None]
+        )
         second -= V[..., None] * (a * b).sum(axis=2, keepdims=True)  # of the directors
         forces = (table.H.reshape(-1, n) @ x + table.G.reshape(-1, n) @ V).reshape(e, -1, 3 * n)
         levers = (table.G.transpose(0, 2, 1).reshape(-1, n) @ x).reshape(e, -1, 3 * n)
@@ -313,7 +315,9 @@ class Shells(ShellCells):
         uu = np.einsum("eixp,ekxp->eikp", u[..., i], u[..., j], optimize=True)
         ud = np.einsum("eixp,ekxp->eikp", u[..., i], d[..., j], optimize=True)
         ud += np.einsum("eixp,ekxp->eikp", u[..., j], d[..., i], optimize=True)
-        out += table.H.reshape(-1, n * n) @ uu.reshape(e, n * n, -1) + table.G.reshape(-1, n * n) @ ud.reshape(e, n * n, -1)
+        out += table.H.reshape(-1, n * n) @ uu.reshape(e, n * n, -1) + table.G.reshape(-1, n * n) @ ud.reshape(
+            e, n * n, -1
+        )
         if self.bubbles:
             middle, A = self.bubble(chunk)
             q = everything[:, 6 * n : 6 * n + 2]
@@ -321,6 +325,8 @@ class Shells(ShellCells):
             turn = theta.mean(axis=1)
             moved = np.cross(turn[..., i], bubble[..., j], axis=1) + np.cross(turn[..., j], bubble[..., i], axis=1)
             moved -= middle[..., None] * (q[..., i] * q[..., j]).sum(axis=1, keepdims=True)
-            ub = np.einsum("eixp,exp->eip", u[..., i], bubble[..., j]) + np.einsum("eixp,exp->eip", u[..., j], bubble[..., i])
+            ub = np.einsum("eixp,exp->eip", u[..., i], bubble[..., j]) + np.einsum(
+                "eixp,exp->eip", u[..., j], bubble[..., i]
+            )
             out += (table.F @ x) @ moved + table.F @ ub
         return out

@@ -97,7 +97,7 @@ class ShellCells:
             )
 
     def bubble(self, chunk: slice) -> tuple[np.ndarray, np.ndarray]:
-        """The director (e, 3) in the middle of triangles, and two directions across it (e, 3, 2): those of the bubble."""
+        """The director (e, 3) in the middle of triangles, and the two directions (e, 3, 2) of its bubble."""
         N = shapes(self.n, *CENTRE[self.n])[0]
         V = np.einsum("i,eix->ex", N, self.V[chunk])
         V /= np.linalg.norm(V, axis=1, keepdims=True)
@@ -156,8 +156,8 @@ class ShellCells:
 
 
 def cartesian(g: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """From covariant rows to local axes (e, p, 8, 8), the first close to `along`; areas (e, p), as thickness is measured
-    along the directors; and the axes (e, p, 3, 3) in rows."""
+    """From covariant rows to local axes (e, p, 8, 8), the first close to `along`; areas (e, p), as thickness is
+    measured along the directors; and the axes (e, p, 3, 3) in rows."""
     cross = np.cross(g[:, :, 0], g[:, :, 1])
     n = cross / np.maximum(np.linalg.norm(cross, axis=2, keepdims=True), np.finfo(float).tiny)
     area = np.einsum("epx,epx->ep", cross, g[:, :, 2])

@@ -6,13 +6,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fem.elements import SHELLS
-from fem.layup import Layup
 from fem.matrices.assumed_strains import CENTRE, Point, plane_rule
 from fem.matrices.beam_surface import BeamSurface
 from fem.matrices.cell_matrices import VOIGT
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.shell_strains import cartesian
 from fem.mesh.directors import SIDES, drawn_triangles
+from fem.sections.layup import Layup
 
 
 def layers(

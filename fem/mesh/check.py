@@ -170,7 +170,7 @@ def _lengths(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 
 
 def _areas(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
-    x = mesh.points[block.connectivity[:, :4]]
+    x = mesh.points[block.connectivity[:, : element(block.kind).corners]]
     corner = np.cross(np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x)
     area = (corner * corner.sum(axis=1, keepdims=True)).sum(axis=2).min(axis=1)
     bad = np.flatnonzero(area <= COINCIDENT * np.ptp(x, axis=1).max(axis=1) ** 4)

@@ -57,7 +57,7 @@ class Directors:
 
 
 def directors(points: Float[np.ndarray, "n 3"], blocks: list[np.ndarray]) -> Directors:
-    """Directors at the nodes of `blocks` of triangles (e, 3 or 6) and quadrilaterals (e, 4, 8 or 9) between `points`."""
+    """Directors at the nodes of `blocks` of triangles (e, 3 or 6) and quadrilaterals (e, 4, 8 or 9)."""
     sizes = [b.size for b in blocks]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
     node = np.concatenate([b.ravel() for b in blocks])

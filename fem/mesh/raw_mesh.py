@@ -173,10 +173,9 @@ def _shell_cells(
         rows = [np.arange(len(raw.blocks[k][1]))] if every else [raw.groups[group][k] for group in shells]
         chosen = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rows]))
         if len(chosen) and raw.blocks[k][0] not in SHELLS:
-            kinds = " and ".join(SHELLS)
             raise MeshError(
                 f"Mesh {name!r}: {len(chosen)} cells of the shells are {raw.blocks[k][0]}; shells have "
-                f"{' and '.join(SHELLS)} cells. Mesh with linear cells, or with complete quadratic quadrilaterals."
+                f"{', '.join(SHELLS)} cells. Mesh with these."
             )
         if len(chosen):
             found[k] = np.union1d(found.get(k, chosen), chosen)

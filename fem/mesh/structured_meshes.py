@@ -80,11 +80,12 @@ def line(start: Sequence[float], end: Sequence[float], divisions: int) -> Mesh:
 
 
 _NINE = ((0, 0), (2, 0), (2, 2), (0, 2), (1, 0), (2, 1), (1, 2), (0, 1), (1, 1))
-"""Places of the nodes of a quadrilateral of nine nodes on the grid of all nodes."""
+"""Places of the nodes of a quadrilateral of nine nodes on the grid of all nodes; two triangles share its diagonal."""
 
 
 def sheet(kind: str, size: tuple[float, float], divisions: tuple[int, int]) -> Mesh:
-    """A rectangle in the plane z = 0 of "quad", "quad9" or "triangle" cells for shells, with normals along z.
+    """A rectangle in the plane z = 0 of cells for shells, "quad", "quad8", "quad9", "triangle" or
+    "triangle6", with normals along z.
 
     Node sets "x0", "x1", "y0", "y1" and the cell set "all". Units: the user's.
 

@@ -77,7 +77,7 @@ class Layup:
     plies: tuple[Ply, ...]
 
     @cached_property
-    def heights(self) -> Float[np.ndarray, " p+1"]:
+    def heights(self) -> Float[np.ndarray, " faces"]:
         """Heights of the bottom, of the faces between plies, and of the top."""
         z = np.concatenate([[0.0], np.cumsum([ply.thickness for ply in self.plies])])
         return np.asarray(z - z[-1] / 2)

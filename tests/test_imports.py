@@ -13,6 +13,7 @@ ROOMS = (
     "fem.shown",
     "fem.material",
     "fem.beam",
+    "fem.sections",
     "fem.shell",
     "fem.elements",
     "fem.mesh",

@@ -5,7 +5,7 @@ from fem.elements.element import Element
 from fem.elements.hexahedron import HEX8, HEX20
 from fem.elements.line import LINE2
 from fem.elements.pyramid import PYRAMID5, PYRAMID13
-from fem.elements.surface import QUAD4, TRIANGLE3
+from fem.elements.surface import QUAD4, QUAD8, QUAD9, TRIANGLE3, TRIANGLE6
 from fem.elements.tetrahedron import TET4, TET10
 from fem.elements.wedge import WEDGE6, WEDGE15
 from fem.errors import MeshError, unknown_name
@@ -13,7 +13,7 @@ from fem.errors import MeshError, unknown_name
 ELEMENTS: dict[str, Element] = {e.kind: e for e in (TET4, TET10, HEX8, HEX20, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13)}
 
 LINE = LINE2.kind
-SHELLS: dict[str, Element] = {e.kind: e for e in (TRIANGLE3, QUAD4)}
+SHELLS: dict[str, Element] = {e.kind: e for e in (TRIANGLE3, TRIANGLE6, QUAD4, QUAD8, QUAD9)}
 CELLS: dict[str, Element] = {**ELEMENTS, **SHELLS, LINE: LINE2}
 
 

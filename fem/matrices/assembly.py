@@ -27,6 +27,7 @@ from fem.matrices.geometric_stiffness import (
 )
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.sparsity import COMPONENTS, Pattern
+from fem.mesh.directors import inside
 from fem.mesh.mesh import Mesh
 from fem.shell import Shell
 
@@ -215,8 +216,10 @@ def shell_groups(
                 )
             chosen = of_block == index
             cells, vertex = block.connectivity[chosen], mesh.directors.of_cells[number][chosen]
-            shells = Shells(shell, mesh.points[cells], mesh.directors.vectors[vertex], vertex)
-            groups.append((shells, dofs.of_cells(cells)))
+            x, V = mesh.points[cells], mesh.directors.vectors[vertex]
+            if block.kind == "quad8":
+                x, V = (np.concatenate([a, b[:, None]], axis=1) for a, b in zip((x, V), inside(x), strict=True))
+            groups.append((Shells(shell, x, V, vertex), dofs.of_cells(cells)))
     return groups
 
 
@@ -228,10 +231,11 @@ def with_turning_cells(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np
         (solid.data, solid.indices, np.concatenate([solid.indptr, np.full(rotations, solid.indptr[-1])])), shape=(n, n)
     )
     for values, dofs in matrices:
-        d = dofs.shape[1]
-        rows, columns = np.repeat(dofs, d, axis=1).ravel(), np.tile(dofs, (1, d)).ravel()
-        grown = grown + sp.coo_matrix((values.ravel(), (rows, columns)), shape=(n, n)).tocsr()
-    grown = (grown + grown.T) / 2 if matrices else grown
+        i, j = np.triu_indices(dofs.shape[1])  # the other half is its transpose
+        halves = values[:, i, j] * np.where(i == j, 0.5, 1.0)
+        rows, columns = (dofs.astype(np.int32)[:, k].ravel() for k in (i, j))
+        half = sp.coo_matrix((halves.ravel(), (rows, columns)), shape=(n, n)).tocsr()
+        grown = grown + half + half.T
     return sp.csr_matrix(grown)
 
 

@@ -25,7 +25,7 @@ REFUSED = ("SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
 """Keywords that make or move nodes and elements: a deck read without them would be another mesh."""
 STATEMENTS = ("EQUATION", "MPC", "RIGIDBODY", "TIE", "COUPLING", "TRANSFORM", "ORIENTATION", "BOUNDARY")
 """Keywords that connect or hold nodes, which `fem.files.abaqus.constraints` reads."""
-SHELL_TYPES = ("S3", "S3R", "S4", "S4R")
+SHELL_TYPES = ("S3", "S3R", "S4", "S4R", "S6", "S8", "S8R")
 """Elements that are shells where a `*SHELL SECTION` gives them a thickness; those with reduced integration are not
 integrated so."""
 ASSEMBLY_NODES = 10**9

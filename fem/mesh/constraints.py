@@ -51,6 +51,10 @@ class Equation:
         """The nodes that it connects."""
         return np.unique(self.nodes)
 
+    def renumbered(self, number: Int[np.ndarray, " n"]) -> "Equation":
+        """The equation with node `number[k]` in the place of node k."""
+        return replace(self, nodes=number[self.nodes])
+
 
 @dataclass(frozen=True, eq=False)
 class RigidLink:
@@ -143,7 +147,7 @@ def turning_nodes(constraints: tuple[Constraint, ...]) -> Int[np.ndarray, " k"]:
 def renumbered(constraint: Constraint, number: Int[np.ndarray, " n"]) -> Constraint:
     """The constraint with node `number[k]` in the place of node k."""
     if isinstance(constraint, Equation):
-        return replace(constraint, nodes=number[constraint.nodes])
+        return constraint.renumbered(number)
     return replace(constraint, nodes=number[constraint.nodes], reference=int(number[constraint.reference]))
 
 

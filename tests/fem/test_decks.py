@@ -40,7 +40,7 @@ CHANGING = {
     "mass of no value": ("*ELEMENT, TYPE=MASS, ELSET=lump\n9, 101\n", "ELEMENT TYPE=MASS"),
     "mass by direction": ("*ELEMENT, TYPE=MASS, ELSET=lump\n9, 101\n*MASS, ELSET=lump, TYPE=ANISOTROPIC\n1., 2., 3.\n", "MASS"),
     "spring": ("*ELEMENT, TYPE=SPRINGA, ELSET=s\n9, 101, 103\n*SPRING, ELSET=s\n\n10.\n", "ELEMENT TYPE=SPRINGA"),
-    "orthotropic": (ISO.replace("*ELASTIC\n210000., 0.3", "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n1., 1., 1., .3, .3, .3, 1., 1.\n1."), "ELASTIC"),
+    "orthotropic": (ISO.replace("*ELASTIC\n210000., 0.3", "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n1., 1., 1., .3, .3, .3, 1., 1.\n1."), "MATERIAL"),
     "hot": (ISO.replace("210000., 0.3", "210000., 0.3, 20.\n180000., 0.3, 300."), "ELASTIC"),
     "plastic": (ISO.replace("*DENSITY", "*PLASTIC\n200., 0.\n*DENSITY"), "PLASTIC"),
     "oriented section": (ISO.replace("MATERIAL=m\n", "MATERIAL=m, ORIENTATION=o\n"), "SOLID SECTION"),

@@ -29,7 +29,7 @@ from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
 from fem.mesh import structured_meshes
 from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
-from fem.mesh.constraints import Equation, MeanLink, NodeMass, RigidLink
+from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.mesh.steps import Step
@@ -60,6 +60,7 @@ __all__ = [
     "MeshWarning",
     "Model",
     "NodeMass",
+    "NodeSpring",
     "PointMass",
     "RigidLink",
     "Section",

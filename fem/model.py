@@ -91,7 +91,15 @@ class _Assembly:
         self._forget_pattern_after("solid_mass")
         turning = [(b.stiffness(), dofs) for b, dofs in self.turning]
         K = assembly.with_turning_cells(solid, turning, self.dofs.size_of_all)
+        if self.mesh.springs:
+            K = (K + self._springs).tocsr()
         return K if self.added is None else (K + self.added[1]).tocsr()
+
+    @property
+    def _springs(self) -> sp.csr_matrix:
+        rows = [self.dofs.row(s.nodes, s.components, s.coefficients, s.source) for s in self.mesh.springs]
+        C = sp.vstack([row * s.stiffness**0.5 for row, s in zip(rows, self.mesh.springs, strict=True)], format="csr")
+        return sp.csr_matrix(C.T @ C)
 
     @cached_property
     def M(self) -> sp.csr_matrix:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fem.elements import ELEMENTS, LINE, SHELLS
 from fem.errors import MeshError, MeshWarning, unknown_name
-from fem.mesh.constraints import Constraint, NodeMass, renumbered
+from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, renumbered
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.steps import Step
 from fem.mesh.unread import Declared, Stated, Unread, kept, listed
@@ -42,7 +42,7 @@ class RawMesh:
     - `constraints`: those that the file states, between rows of `points`; `supports`: the same for dofs that it holds.
     - `shells`: rows of blocks of triangles, quadrilaterals and lines that are shells and beams, and the keyword that
       says so.
-    - `masses`: point masses at rows of `points`, and their keywords.
+    - `masses`, `springs`: point masses and springs at rows of `points`, and their keywords.
     - `steps`: analysis steps, in rows of `points` and (block, row) of cells.
     """
 
@@ -62,6 +62,7 @@ class RawMesh:
     supports: tuple[Stated, ...] = ()
     shells: Mapping[int, tuple[np.ndarray, Unread]] = field(default_factory=dict)
     masses: tuple[tuple[NodeMass, Unread], ...] = ()
+    springs: tuple[tuple[NodeSpring, Unread], ...] = ()
     steps: tuple[Step, ...] = ()
 
 
@@ -135,8 +136,10 @@ def mesh_and_steps(
         )
     stated, dropped = _obeyed(raw, name, ignore, supports)
     masses = tuple(m for m, source in raw.masses if not source.accepted(ignore))
-    dropped += tuple(source for _, source in raw.masses if source.accepted(ignore))
-    members = [*(c.members for c in stated), np.array([m.node for m in masses], dtype=np.int64)]
+    springs = tuple(s for s, source in raw.springs if not source.accepted(ignore))
+    lumped = [source for _, source in (*raw.masses, *raw.springs)]
+    dropped += tuple(source for source in dict.fromkeys(lumped) if source.accepted(ignore))
+    members = [*(c.members for c in (*stated, *springs)), np.array([m.node for m in masses], dtype=np.int64)]
     used = np.unique(np.concatenate([*(rows.ravel() for _, rows in blocks), *members]))
     if used[0] < 0 or used[-1] >= len(raw.points):
         raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
@@ -167,6 +170,7 @@ def mesh_and_steps(
         tuple(d for d in declared if len(d.cells)),
         tuple(renumbered(c, number) for c in stated),
         tuple(replace(m, node=int(number[m.node])) for m in masses),
+        tuple(s.renumbered(number) for s in springs),
     )
     return mesh, tuple(step.renumbered(number, index) for step in raw.steps)
 

@@ -31,6 +31,10 @@ SHELL_TYPES = ("S3", "S3R", "S4", "S4R")
 integrated so."""
 BEAM_TYPES = {"B31": 2, "B31R": 2, "B32": 3, "B32R": 3}
 """Beams, where a section is given, and their number of nodes; those of three nodes are two beams."""
+LUMPED = {"MASS": 1, "SPRING1": 1, "SPRING2": 2, "SPRINGA": 2, "DCOUP3D": 1}
+"""Elements without extent and their number of nodes, which `fem.files.abaqus.lumped` reads."""
+LUMPED_VALUES = ("MASS", "SPRING", "DISTRIBUTINGCOUPLING")
+"""Keywords that say what these are."""
 ASSEMBLY_NODES = 10**9
 """Added to the numbers of nodes of an assembly, which are numbered apart from those of its part."""
 
@@ -60,6 +64,15 @@ class Statement:
 
 
 @dataclass
+class Lumped:
+    """An element of nodes without extent: its type, the numbers of its nodes, and its keyword."""
+
+    kind: str
+    nodes: list[int]
+    source: Unread
+
+
+@dataclass
 class Deck:
     """The contents of a deck, in the numbers of the file. A flat deck consists of `part` only."""
 
@@ -80,8 +93,8 @@ class Deck:
     in_step: bool = False
     steps: int = 0
     statements: list[Statement] = field(default_factory=list)
-    masses: dict[int, tuple[int, Unread]] = field(default_factory=dict)  # number -> node, keyword
-    mass_values: list[tuple[str, float, Unread]] = field(default_factory=list)
+    lumped: dict[int, Lumped] = field(default_factory=dict)  # masses, springs: by number
+    lumped_values: list[Statement] = field(default_factory=list)  # *MASS, *SPRING, *DISTRIBUTING COUPLING
     shells: dict[int, Unread] = field(default_factory=dict)  # number of a shell or beam -> its keyword
     history: list[Statement] = field(default_factory=list)  # what is in steps, and states before them
     move: list[list[float]] = field(default_factory=list)  # translation, then axis points and angle of the instance
@@ -168,9 +181,8 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
                 )
     elif keyword in ("ENDPART", "ENDASSEMBLY", "ENDINSTANCE"):
         deck.level, deck.scope = "ASSEMBLY" if keyword == "ENDINSTANCE" else "", 0
-    elif keyword == "MASS" and set(options) == {"ELSET"} and rows and len(fields(rows[0][1])) == 1:
-        source = deck.not_obeyed(place, line, "MASS")
-        deck.mass_values.append((str(member(options["ELSET"])), number(fields(rows[0][1])[0]), source))
+    elif keyword in LUMPED_VALUES:
+        deck.lumped_values.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in STATEMENTS:
         source = deck.not_obeyed(place, line, _spelt(line))
         deck.statements.append(Statement(keyword, source, options, rows, deck.steps))
@@ -241,13 +253,13 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
 
 def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str], rows: Rows) -> None:
     given = options.get("TYPE", "").upper()
-    if given == "MASS":
+    if given in LUMPED:
         first = ASSEMBLY_NODES if deck.level == "ASSEMBLY" else 0
-        source = deck.not_obeyed(place, line, "ELEMENT TYPE=MASS", group="ELEMENT")
-        found_masses = {first + row[0]: (first + row[1], source) for row in _element_rows(place, given, 2, rows)}
-        deck.masses |= found_masses
+        source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
+        table = _element_rows(place, given, LUMPED[given] + 1, rows)
+        deck.lumped |= {first + row[0]: Lumped(given, [first + n for n in row[1:]], source) for row in table}
         if options.get("ELSET"):
-            deck.sets.elements.setdefault(deck.named(options["ELSET"]), []).extend(found_masses)
+            deck.sets.elements.setdefault(deck.named(options["ELSET"]), []).extend(first + row[0] for row in table)
         return
     if deck.level == "ASSEMBLY":
         deck.passed_over += len(rows)

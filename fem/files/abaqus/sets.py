@@ -9,11 +9,11 @@ from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Axes, Constraints
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck
+from fem.files.abaqus.lumped import lumped_elements
 from fem.files.abaqus.materials import DeckMaterial
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.steps import read_steps
 from fem.matrices.cell_matrices import VOIGT, elasticity_tensor
-from fem.mesh.constraints import NodeMass
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
 
@@ -37,7 +37,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
     points[of_part] = _moved(points[of_part], deck.move)
     numbers = Numbers(deck, blocks, node_of)
     constraints = Constraints.of(numbers, points)
-    shells, masses = _shells(deck, numbers), tuple(_masses(deck, numbers))
+    shells, lumped = _shells(deck, numbers), lumped_elements(constraints)
     declared = tuple(_declared(deck, numbers, constraints))
     groups: dict[str, list[np.ndarray]] = {}
     nodes: dict[str, np.ndarray] = {}
@@ -74,24 +74,13 @@ def raw_mesh(deck: Deck) -> RawMesh:
         unread=tuple(deck.unread),
         unread_lines=tuple(deck.unread_lines),
         declared=declared,
-        constraints=tuple(constraints.stated),
+        constraints=tuple(constraints.stated) + lumped.couplings,
         supports=tuple(constraints.supports),
         shells=shells,
-        masses=masses,
+        masses=lumped.masses,
+        springs=lumped.springs,
         steps=read_steps(constraints),
     )
-
-
-def _masses(deck: Deck, numbers: Numbers) -> Iterator[tuple[NodeMass, Unread]]:
-    """The point masses. Mass elements without a value are not obeyed."""
-    left = dict(deck.masses)
-    for elset, value, source in deck.mass_values:
-        level = next((level for level in ("part", "assembly") if elset in getattr(deck, level).elements), None)
-        for k in sorted(numbers.flat(elset, level, "elements") if level is not None else ()):
-            if k in deck.masses and deck.masses[k][0] in numbers.node_of:
-                left.pop(k, None)
-                yield NodeMass(numbers.node_of[deck.masses[k][0]], value, source.label), source
-    deck.unread += dict.fromkeys(source for _, source in left.values())
 
 
 def _shells(deck: Deck, numbers: Numbers) -> dict[int, tuple[np.ndarray, Unread]]:

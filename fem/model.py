@@ -91,7 +91,15 @@ class _Assembly:
         self._forget_pattern_after("solid_mass")
         turning = [(b.stiffness(), dofs) for b, dofs in self.turning]
         K = assembly.with_turning_cells(solid, turning, self.dofs.size_of_all)
+        if self.mesh.springs:
+            K = (K + self._springs).tocsr()
         return K if self.added is None else (K + self.added[1]).tocsr()
+
+    @property
+    def _springs(self) -> sp.csr_matrix:
+        rows = [self.dofs.row(s.nodes, s.components, s.coefficients, s.source) for s in self.mesh.springs]
+        C = sp.vstack([row * s.stiffness**0.5 for row, s in zip(rows, self.mesh.springs, strict=True)], format="csr")
+        return sp.csr_matrix(C.T @ C)
 
     @cached_property
     def M(self) -> sp.csr_matrix:
@@ -102,8 +110,9 @@ class _Assembly:
         return self.dofs.condense(self.stiffness_of_all)
 
 
-def _dofs_of(mesh: Mesh) -> DofMap:
-    bare = mesh.bare_nodes if mesh.constraints else None
+def _dofs_of(mesh: Mesh, bare: np.ndarray | None = None) -> DofMap:
+    if bare is None:
+        bare = mesh.bare_nodes if mesh.constraints else None
     return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare)
 
 
@@ -338,8 +347,14 @@ class Model:
         source = self.elements
         if source.added is not None:
             raise MatrixError(f"Model {self.name!r}: give constraints before point masses and springs are added.")
-        mesh = replace(source.mesh, constraints=(*source.mesh.constraints, *constraints))
-        dofs = _dofs_of(mesh)
+        return self.on_mesh(replace(source.mesh, constraints=(*source.mesh.constraints, *constraints)))
+
+    def on_mesh(self, mesh: Mesh, bare: Int[np.ndarray, " b"] | None = None) -> "Model":
+        """The same part on a mesh with the same cells and other constraints, which may have more nodes.
+
+        `bare`: nodes without cells whose dofs are held at zero where nothing depends on them; default: all.
+        """
+        source = self.elements
         copy = Model.__new__(Model)
         copy._set(
             points=mesh.points,
@@ -348,7 +363,7 @@ class Model:
             materials=self.materials,
             name=self.name,
             solver=self.solver,
-            _matrices=_Assembly(mesh, source.materials, source.material_of, dofs),
+            _matrices=_Assembly(mesh, source.materials, source.material_of, _dofs_of(mesh, bare)),
         )
         kept = {key: replace(i, rotation_dofs=()) for key, i in self.interfaces.items()}
         return copy.with_interfaces(**kept) if kept else copy

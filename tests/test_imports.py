@@ -28,6 +28,7 @@ ROOMS = (
     "fem.files",
     "fem.model",
     "fem.loads",
+    "fem.analysis",
     "fem.join",
     "fem.split",
     "fem",

@@ -31,6 +31,7 @@ from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge
 from fem.mesh.constraints import Equation, MeanLink, NodeMass, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
+from fem.mesh.surface import Surface
 from fem.model import Model
 from fem.renamed import refuse_old_names
 from fem.shell import Shell
@@ -65,6 +66,7 @@ __all__ = [
     "SlowSolverWarning",
     "SolverOptions",
     "Spring",
+    "Surface",
     "UnitWarning",
     "check_mesh",
     "drop_unused_nodes",

@@ -14,6 +14,7 @@ from reduction.methods.irka import irka
 from reduction.methods.krylov import krylov
 from reduction.methods.modal import modal
 from reduction.registry import METHODS, reduce
+from reduction.residual import ResidualCompliance, residual_compliance
 from reduction.second_order import SecondOrder, second_order
 from reduction.solutions.statics import prepared
 from reduction.solutions.vibration import count_modes
@@ -25,6 +26,7 @@ __all__ = [
     "Basis",
     "FrequencyResponse",
     "ModeComparison",
+    "ResidualCompliance",
     "ResponseError",
     "SecondOrder",
     "balanced_truncation",
@@ -44,6 +46,7 @@ __all__ = [
     "prepared",
     "reanalyse",
     "reduce",
+    "residual_compliance",
     "response_error",
     "second_order",
     "strain_modes",

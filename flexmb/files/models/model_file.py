@@ -214,6 +214,8 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
         for key, spec in keys.interfaces.items()
     }
     part = fem.Model(mesh, material, name=name).with_interfaces(**interfaces)
+    if keys.surfaces:
+        part = part.with_surfaces(**{key: from_text(text) for key, text in keys.surfaces.items()})
     how = keys.reduction
     part = part if how.memory is None else part.with_solver(how.memory)
     band = None if how.band is None else (0.0, how.band)

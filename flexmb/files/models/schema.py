@@ -228,6 +228,7 @@ class FlexibleBody(_Body):
     shells: list[str] | Literal["all"] | None = None
     material: Materials | None = None
     interfaces: dict[str, Interface] = Field({})
+    surfaces: dict[str, str] = Field({})
     reduction: ReductionKeys = ReductionKeys()
     modal_damping: NotNegative = 0.0
     rayleigh: Annotated[list[NotNegative], Field(min_length=2, max_length=2)] = Field([0.0, 0.0])

@@ -7,6 +7,7 @@ from reduction.error.mode_comparison import ModeComparison, compare_modes
 from reduction.error.response_error import ResponseError, response_error
 from reduction.frequency_response import FrequencyResponse, frequency_response
 from reduction.methods.balanced_truncation import balanced_truncation
+from reduction.methods.contact_basis import contact_basis
 from reduction.methods.craig_bampton import craig_bampton, guyan
 from reduction.methods.free_interface import craig_chang, herting
 from reduction.methods.gramian import gramian
@@ -33,6 +34,7 @@ __all__ = [
     "check",
     "choose",
     "compare_modes",
+    "contact_basis",
     "count_modes",
     "craig_bampton",
     "craig_chang",

@@ -87,7 +87,7 @@ def test_static_deflection_of_the_body_is_that_of_the_full_model(frame):
     basis = reduction.craig_bampton(part, 6, frame)
     body = flexmb.flexible_body(part, basis)
     force = np.random.default_rng(1).standard_normal(3 * len(body.compliance.nodes))
-    N, full = compliance(part, body.compliance.nodes)
+    _, full = compliance(part, body.compliance.nodes)
     exact = full @ force
     T = np.linalg.qr(np.random.default_rng(2).standard_normal((body.modes, 4)))[0]
     for one in (body, in_subspace(body, T)):

@@ -94,6 +94,7 @@ class ReductionKeys(Keys):
     tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
     reference_frame: str | None = None
     memory: str | None = None
+    frictionless: bool | None = None
 
     @model_validator(mode="after")
     def _has_these(self) -> Self:

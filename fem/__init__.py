@@ -33,6 +33,7 @@ from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, Rigid
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.mesh.steps import Step
+from fem.mesh.surface import Surface
 from fem.model import Model
 from fem.renamed import refuse_old_names
 from fem.shell import Shell
@@ -70,6 +71,7 @@ __all__ = [
     "Spring",
     "Step",
     "StepResult",
+    "Surface",
     "UnitWarning",
     "check_mesh",
     "drop_unused_nodes",

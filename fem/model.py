@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from fem.beam import Beam
 from fem.dof_map import DofMap
-from fem.errors import MaterialError, MatrixError, UnitWarning
+from fem.errors import MaterialError, MatrixError, MeshError, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
 from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
@@ -27,6 +27,7 @@ from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
+from fem.mesh.surface import Surface, require_distinct, surface_of
 from fem.mesh.unread import Declared, Unread, materials_of_file, require_obeyed
 from fem.renamed import renamed
 from fem.shell import Shell
@@ -141,7 +142,7 @@ class _Imported:
 @renamed(with_added="with_point_masses with_springs", rigid_modes="rigid_body_modes")
 @dataclass(frozen=True, eq=False, init=False)
 class Model:
-    """A part: nodes, mass and stiffness matrix, interfaces. Units: consistent.
+    """A part: nodes, mass and stiffness matrix, interfaces, surfaces. Units: consistent.
 
         part = fem.Model(mesh, fem.Material.steel()).with_interfaces(big="BIG_END", small="SMALL_END")
 
@@ -158,6 +159,7 @@ class Model:
 
     points: Float[np.ndarray, "n 3"]
     interfaces: Mapping[str, Interface]
+    surfaces: Mapping[str, Surface]
     mesh: Mesh | None
     materials: assembly.Materials
     name: str
@@ -199,6 +201,7 @@ class Model:
         self._set(
             points=mesh.points,
             interfaces={},
+            surfaces={},
             mesh=mesh,
             materials=materials,
             name=name or mesh.name,
@@ -227,7 +230,14 @@ class Model:
         matrices = _Imported(*checked_free_matrices(M, K, points, name), dofs)
         model = Model.__new__(Model)
         model._set(
-            points=points, interfaces={}, mesh=None, materials=(), name=name, solver=SolverOptions(), _matrices=matrices
+            points=points,
+            interfaces={},
+            surfaces={},
+            mesh=None,
+            materials=(),
+            name=name,
+            solver=SolverOptions(),
+            _matrices=matrices,
         )
         return model
 
@@ -359,6 +369,7 @@ class Model:
         copy._set(
             points=mesh.points,
             interfaces={},
+            surfaces=self.surfaces,
             mesh=mesh,
             materials=self.materials,
             name=self.name,
@@ -385,6 +396,28 @@ class Model:
         require_disjoint(made)
         copy = Model.__new__(Model)
         copy._set(**{**self.__dict__, "interfaces": made})
+        return copy
+
+    def with_surfaces(self, **surfaces: Any) -> "Model":
+        """The same part with named surfaces where other bodies may touch it: `part.with_surfaces(teeth="TEETH")`.
+
+        Each is the name of a set of faces (such as a surface of a deck), of nodes or of cells; a selection or node
+        numbers (k,), for the faces of the skin all of whose nodes are among them; or faces (nf, 2), as (cell, face of
+        the cell). They change no matrix: a reduction makes shapes for them (`reduction.contact_basis`), and a body has
+        their static compliance (docs/flexible-contact.md).
+
+        Raises `MeshError` for unknown sets, surfaces without a face of a solid cell, faces between two cells or in two
+        surfaces, and for a model made from matrices.
+        """
+        if self.mesh is None:
+            raise MeshError(
+                f"Model {self.name!r} was made from matrices and has no faces, of which surfaces consist. Import the "
+                "mesh."
+            )
+        made = {key: surface_of(self.mesh, key, where, self.name) for key, where in surfaces.items()}
+        require_distinct([*made.values()], self.name)
+        copy = Model.__new__(Model)
+        copy._set(**{**self.__dict__, "surfaces": made})
         return copy
 
     @renamed(resume="checkpoint")
@@ -607,4 +640,5 @@ class Model:
 
     def __str__(self) -> str:
         lines = [f"model {self.name!r}: {len(self.points)} nodes, {self.ndof} dofs"]
-        return "\n".join(lines + [f"  {i}" for i in self.interfaces.values()])
+        parts = [*self.interfaces.values(), *(str(s).partition("\n")[0] for s in self.surfaces.values())]
+        return "\n".join(lines + [f"  {part}" for part in parts])

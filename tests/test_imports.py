@@ -36,6 +36,7 @@ ROOMS = (
     "reduction.solutions",
     "reduction.basis",
     "reduction.error",
+    "reduction.residual",
     "reduction.strain",
     "reduction.second_order_modes",
     "reduction.second_order",

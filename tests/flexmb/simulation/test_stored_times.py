@@ -5,7 +5,7 @@ import pytest
 from mechanisms import flexible_pendulum, slider_crank
 
 import flexmb
-from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun
+from flexmb.integrators.alpha_run import GeneralisedAlphaRun
 
 FIELDS = ("t", "q", "w", "wdot", "multipliers", "angles", "element_states")
 

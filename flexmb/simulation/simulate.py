@@ -16,6 +16,7 @@ from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
+    refuse_contact_groups,
     refuse_controllers,
     refuse_element_states,
     refuse_friction,
@@ -97,6 +98,8 @@ def simulate(
         refuse_friction(mechanism, f"The method {method.name!r}")
     if not method.controls:
         refuse_controllers(mechanism, f"The method {method.name!r}", only="continuous")
+    if not method.collides:
+        refuse_contact_groups(mechanism, f"The method {method.name!r}")
     if not method.samples:
         refuse_controllers(mechanism, f"The method {method.name!r}")
     watches = bool(events or mechanism.frictions)

@@ -17,6 +17,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
     refuse_contact_groups,
+    refuse_contacts,
     refuse_controllers,
     refuse_element_states,
     refuse_friction,
@@ -96,6 +97,8 @@ def simulate(
         refuse_element_states(mechanism, f"The method {method.name!r}")
     if not method.holds_friction:
         refuse_friction(mechanism, f"The method {method.name!r}")
+    if not method.holds_contacts:
+        refuse_contacts(mechanism, f"The method {method.name!r}")
     if not method.controls:
         refuse_controllers(mechanism, f"The method {method.name!r}", only="continuous")
     if not method.collides:

@@ -16,6 +16,7 @@ from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
+    refuse_contact_groups,
     refuse_contacts,
     refuse_controllers,
     refuse_element_states,
@@ -100,6 +101,8 @@ def simulate(
         refuse_contacts(mechanism, f"The method {method.name!r}")
     if not method.controls:
         refuse_controllers(mechanism, f"The method {method.name!r}", only="continuous")
+    if not method.collides:
+        refuse_contact_groups(mechanism, f"The method {method.name!r}")
     if not method.samples:
         refuse_controllers(mechanism, f"The method {method.name!r}")
     watches = bool(events or mechanism.frictions)

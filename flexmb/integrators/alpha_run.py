@@ -29,10 +29,10 @@ from flexmb.kernels.steps.step import (
     NO_MASS,
     ORDER,
     RATE,
-    RUBBING,
     SIZE,
     TOO_LARGE,
     UNSUITED,
+    USUAL,
     IntegratorState,
     Scheme,
 )
@@ -132,7 +132,7 @@ class GeneralisedAlphaRun:
                 powers=np.zeros((2, 4)),
                 work=np.zeros(4),
                 past=np.zeros((DEGREE, ny)),
-                last=np.zeros(RUBBING + 1),
+                last=np.zeros(USUAL + 1),
             )
         )
 

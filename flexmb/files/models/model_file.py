@@ -373,8 +373,10 @@ def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
     site.system.contact(
         keys.name,
         *surfaces,
-        law=keys.law.law(),
+        law=None if keys.law is None else keys.law.law(),
         friction=keys.friction,
+        restitution=keys.restitution,
+        impact=keys.impact,
         static_friction=keys.static_friction,
         slip_speed=keys.slip_speed,
     )

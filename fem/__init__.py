@@ -33,6 +33,7 @@ from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.model import Model
 from fem.renamed import refuse_old_names
+from fem.sections.layup import Ply
 from fem.shell import Shell
 from fem.split import split
 
@@ -58,6 +59,7 @@ __all__ = [
     "MeshWarning",
     "Model",
     "NodeMass",
+    "Ply",
     "PointMass",
     "RigidLink",
     "Section",

@@ -22,7 +22,7 @@ from fem.matrices.beam_matrices import Beams, LineMass
 from fem.matrices.beam_surface import BeamSurface, beam_surface
 from fem.matrices.matrix_check import checked_free_matrices
 from fem.matrices.shell_matrices import Shells
-from fem.matrices.shell_surface import layers, shell_surface
+from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.constraints import Constraint
@@ -543,6 +543,12 @@ class Model:
             x, _, stress, _ = layers(shells, u[dofs], (-1.0, 0.0, 1.0))
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
         return np.concatenate(owners), np.concatenate(places), np.concatenate(found)
+
+    def ply_stresses(self, U: Float[np.ndarray, "ndof k"]) -> list[PlyStresses]:
+        """Stresses of the displacement fields `U` in every ply of shells, at its bottom and its top, in the axes of its
+        material: a record for each group of cells of one shell."""
+        source, u = self.elements, self.dof_map.expand(U)
+        return [ply_stresses(shells, dofs[:, ::6] // 3, u[dofs]) for shells, dofs in source.shells]
 
     def beam_surfaces(self, U: Float[np.ndarray, "ndof k"]) -> list[BeamSurface]:
         """The surfaces of beams and shells, with the displacements and stresses of the fields `U` there: a record for

@@ -187,27 +187,29 @@ def beam_groups(
 
 
 def shell_groups(
-    mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap, only: np.ndarray | None = None
 ) -> list[tuple[Shells, np.ndarray]]:
-    """The cells of shells, a group for each shell and kind of cell, and their dofs (e, 6 n).
+    """The cells of shells (`only`: those with these numbers), a group for each shell and kind of cell, and their dofs
+    (e, 6 n).
 
     Refuses triangles and quadrilaterals that were given no `fem.Shell`.
     """
     groups, first, number = [], 0, -1
+    wanted = np.ones(mesh.cell_count, dtype=bool) if only is None else np.isin(np.arange(mesh.cell_count), only)
     for block in mesh.cells:
-        of_block = material_of[first : first + len(block)]
+        of_block, of_wanted = material_of[first : first + len(block)], wanted[first : first + len(block)]
         first += len(block)
         if block.kind not in SHELLS:
             continue
         number += 1
-        for index in np.unique(of_block):
+        for index in np.unique(of_block[of_wanted]):
             shell = materials[index]
             if not isinstance(shell, Shell):
                 raise MaterialError(
                     f"Mesh {mesh.name!r}: {block.kind} cells need a fem.Shell (a material and a thickness); found "
                     f"{type(shell).__name__} {shell.name!r}."
                 )
-            chosen = of_block == index
+            chosen = (of_block == index) & of_wanted
             cells, vertex = block.connectivity[chosen], mesh.directors.of_cells[number][chosen]
             x, V = mesh.points[cells], mesh.directors.vectors[vertex]
             if block.kind == "quad8":

@@ -33,12 +33,14 @@ from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.model import Model
 from fem.renamed import refuse_old_names
+from fem.sections.beam_table import BeamTable, beam_mass, beam_stiffness
 from fem.sections.layup import Ply
 from fem.shell import Shell
 from fem.split import split
 
 __all__ = [
     "Beam",
+    "BeamTable",
     "CellBlock",
     "ConvergenceError",
     "DofMap",
@@ -68,6 +70,8 @@ __all__ = [
     "SolverOptions",
     "Spring",
     "UnitWarning",
+    "beam_mass",
+    "beam_stiffness",
     "check_mesh",
     "drop_unused_nodes",
     "fix_orientation",

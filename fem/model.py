@@ -29,10 +29,11 @@ from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
 from fem.mesh.unread import Declared, Unread, materials_of_file, require_obeyed
 from fem.renamed import renamed
+from fem.sections.beam_table import BeamTable
 from fem.shell import Shell
 from fem.shown import shown
 
-_MATERIALS = (Material, Beam, Shell)
+_MATERIALS = (Material, Beam, BeamTable, Shell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,7 @@ class Model:
     - `solver`: options of the factorisations.
     - For a model made from matrices `mesh` is None and `materials` is empty.
 
-    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam` or `fem.Shell`.
+    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam`, `fem.BeamTable` or `fem.Shell`.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -158,13 +159,13 @@ class Model:
     def __init__(
         self,
         mesh: Mesh,
-        material: Material | Beam | Shell | Mapping[str, Material | Beam | Shell] | None = None,
+        material: Any = None,
         name: str | None = None,
     ) -> None:
         """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one); a
-        `fem.Beam` (material and section) for line cells, a `fem.Shell` (material and thickness) for triangles and
-        quadrilaterals. Default: the materials that the file of the mesh gives to its
-        cells (`mesh.declared`).
+        `fem.Beam` (material and section) or a `fem.BeamTable` (section matrices) for line cells, a `fem.Shell`
+        (material and thickness) for triangles and quadrilaterals. Default: the materials that the file of the mesh
+        gives to its cells (`mesh.declared`).
 
         Raises MaterialError for cells without a material or with two. Issues a UnitWarning when modulus, density and
         size do not belong to one system of units. The matrices are assembled on first use.
@@ -173,8 +174,8 @@ class Model:
         wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, _MATERIALS)]
         if wrong:
             raise MaterialError(
-                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam or fem.Shell records; found "
-                f"{', '.join(wrong)}."
+                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam, fem.BeamTable or fem.Shell records; "
+                f"found {', '.join(wrong)}."
             )
         if material is None:
             by_set, material_of = materials_of_file(mesh)
@@ -184,6 +185,8 @@ class Model:
             material_of = np.zeros(mesh.cell_count, dtype=int)
         materials = tuple(by_set.values())
         for m in materials:
+            if isinstance(m, BeamTable):
+                continue  # no material, whose units could be checked
             hint = check_units(m if isinstance(m, Material) else m.material, mesh.size)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)

@@ -27,8 +27,10 @@ from fem.matrices.geometric_stiffness import (
 )
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.sparsity import COMPONENTS, Pattern
+from fem.matrices.table_beams import TableBeams
 from fem.mesh.directors import inside
 from fem.mesh.mesh import Mesh
+from fem.sections.beam_table import BeamTable
 from fem.shell import Shell
 
 BATCH = 512
@@ -38,7 +40,7 @@ COLLAPSED = 1e-14
 """A determinant below this fraction of the cube of the cell's extent is taken for zero."""
 
 
-Materials = tuple[Material | Beam | Shell, ...]
+Materials = tuple[Material | Beam | BeamTable | Shell, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,13 +178,15 @@ def beam_groups(
             continue
         for index in np.unique(of_block):
             beam = materials[index]
-            if not isinstance(beam, Beam):
+            if not isinstance(beam, Beam | BeamTable):
                 raise MaterialError(
-                    f"Mesh {mesh.name!r}: line cells need a fem.Beam (a material and a section); found the material "
-                    f"{beam.name!r}."
+                    f"Mesh {mesh.name!r}: line cells need a fem.Beam (a material and a section) or a fem.BeamTable; "
+                    f"found the material {beam.name!r}."
                 )
             cells = block.connectivity[of_block == index]
-            groups.append((Beams.of(beam, mesh.points[cells]), dofs.of_cells(cells)))
+            x = mesh.points[cells]
+            made = Beams.of(beam, x) if isinstance(beam, Beam) else TableBeams.of(beam, x)
+            groups.append((made, dofs.of_cells(cells)))
     return groups
 
 
@@ -234,7 +238,7 @@ def with_turning_cells(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np
     return sp.csr_matrix(grown)
 
 
-def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | Shell]) -> np.ndarray:
+def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | BeamTable | Shell]) -> np.ndarray:
     """Index of the material of every cell; every cell must belong to exactly one of the sets that carry a material."""
     index = np.full(mesh.cell_count, -1)
     for k, name in enumerate(materials):
@@ -299,7 +303,7 @@ def _add(total: np.ndarray, pattern: Pattern, batch: _Batch, K: np.ndarray) -> N
         np.add.at(row, places, K[:, i, :, k].ravel())
 
 
-def _density(material: Material | Beam | Shell) -> float:
+def _density(material: Material | Beam | BeamTable | Shell) -> float:
     if material.density is None:
         raise MaterialError(
             f"Material {material.name!r} has no density, and a mass matrix needs one. Give density=... when making it."

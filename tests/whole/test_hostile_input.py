@@ -193,7 +193,7 @@ def test_a_motion_beyond_the_memory_is_refused(tmp_path, monkeypatch):
 
 def test_many_steps_between_stored_times_are_those_of_few(tmp_path, monkeypatch):
     """Functions of time are tabulated in blocks; the bits do not depend on them."""
-    monkeypatch.setattr("flexmb.integrators.generalised_alpha.LONGEST_RUN", 7)
+    monkeypatch.setattr("flexmb.integrators.alpha_run.LONGEST_RUN", 7)
     system = load_model(MODELS / "rotor.toml").system
     few = flexmb.simulate(system, 0.05, step=1e-3, output_step=0.05)
     monkeypatch.undo()

@@ -126,3 +126,15 @@ def _lines(path: Path, inside: tuple[Path, ...] = ()) -> Iterator[tuple[str, int
                 f"{path.name}, line {number}: the file {found[1]!r} that the deck includes does not exist beside it."
             )
         yield from _lines(other, (*inside, path.resolve()))
+
+
+def selections(path: Path) -> dict[str, set[int]]:
+    """The numbers of sets that the case control of a deck selects, by command (SPC, MPC)."""
+    found: dict[str, set[int]] = {}
+    for _, _, line in _lines(path):
+        if re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE):
+            return found
+        command = re.match(r"\s*(SPC|MPC)\s*=\s*(\d+)", line, re.IGNORECASE)
+        if command:
+            found.setdefault(command[1].upper(), set()).add(int(command[2]))
+    return {}

@@ -19,6 +19,14 @@ OPEN, SLIDES, STICKS = 0, 1, 2
 """Modes of a point: apart, or touching with or without slip."""
 SINGLE = ("sphere", "socket")
 """Shapes that touch every other one at a single point."""
+POINTS = {
+    frozenset(("plane", "capsule")): 2,
+    frozenset(("plane", "cylinder")): 8,
+    frozenset(("plane", "box")): 8,
+    frozenset(("bore", "cylinder")): 2,
+    frozenset(("bore", "capsule")): 2,
+}
+"""The most points of other pairs, where they are fewer than those of a pair of boxes."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,7 @@ def _reach(shape: ContactShape) -> float:
 
 def points_of_pair(a: ContactShape, b: ContactShape) -> int:
     """The most points at which two shapes touch."""
-    return 1 if a.title in SINGLE or b.title in SINGLE else MOST
+    return 1 if a.title in SINGLE or b.title in SINGLE else POINTS.get(frozenset((a.title, b.title)), MOST)
 
 
 def coefficients(name: str, friction: float | tuple[float, float]) -> tuple[float, float]:

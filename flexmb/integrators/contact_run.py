@@ -122,6 +122,9 @@ class ContactRun(GeneralisedAlphaRun):
         self.fixed(target, self.step)
         return self.now()
 
+    def several(self, targets: np.ndarray) -> None:
+        """None: impacts are located between stored times."""
+
     def _go(self, h: float, functions: np.ndarray, end: int) -> tuple[int, int]:
         e = self.equations
         out: tuple[int, int] = advance_touching(

@@ -17,6 +17,7 @@ from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
+    refuse_contact_groups,
     refuse_contacts,
     refuse_controllers,
     refuse_element_states,
@@ -107,6 +108,8 @@ def simulate(
         )
     if not method.controls:
         refuse_controllers(mechanism, f"The method {method.name!r}", only="continuous")
+    if not method.collides:
+        refuse_contact_groups(mechanism, f"The method {method.name!r}")
     if not method.samples:
         refuse_controllers(mechanism, f"The method {method.name!r}")
     watches = bool(events or mechanism.frictions)
@@ -145,12 +148,17 @@ def simulate(
             stored.store(run.now())
             run.prepare()
         clock = process_time()
-        for k, target in enumerate(times[1:]):
-            stored.store(run.to(target))
-            if progress is not None and (k * 100) // count != ((k + 1) * 100) // count:
-                progress((k + 1) / count)
-            if watches and watched.ended:
-                break
+        several = getattr(run, "several", lambda targets: None)
+        k = 0
+        while k < count and not (watches and watched.ended):
+            before, rows = k, several(times[k + 1 :])
+            if rows is None:
+                stored.store(run.to(times[k + 1]))
+            else:
+                stored.store_all(rows)
+            k += 1 if rows is None else len(rows.t)
+            if progress is not None and (before * 100) // count != (k * 100) // count:
+                progress(k / count)
         result = replace(
             stored.result(run.statistics(process_time() - clock), happened),
             unresolved=unresolved,

@@ -128,6 +128,17 @@ ContactLawKeys = Annotated[
 ]
 
 
+class ContactGroupKeys(Keys):
+    """Contact among all shapes of a group."""
+
+    name: str
+    shapes: Annotated[list[SurfaceKeys], Field(min_length=2)]
+    law: ContactLawKeys
+    friction: NotNegative = 0.0
+    static_friction: NotNegative | None = None
+    slip_speed: Positive | None = None
+
+
 class ContactKeys(Keys):
     """A contact of two shapes: continuous with a `law`, else exact."""
 

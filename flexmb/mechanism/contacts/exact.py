@@ -17,12 +17,12 @@ STATES = 4
 """States of each point of an exact contact: its mode, and its force along the normal and in two directions across."""
 OPEN, SLIDES, STICKS = 0, 1, 2
 """Modes of a point: apart, or touching with or without slip."""
+CORNERS = 8
+"""Most points at which a shape touches a plane."""
 SINGLE = ("sphere", "socket")
 """Shapes that touch every other one at a single point."""
 POINTS = {
     frozenset(("plane", "capsule")): 2,
-    frozenset(("plane", "cylinder")): 8,
-    frozenset(("plane", "box")): 8,
     frozenset(("bore", "cylinder")): 2,
     frozenset(("bore", "capsule")): 2,
 }
@@ -103,7 +103,9 @@ def _reach(shape: ContactShape) -> float:
 
 def points_of_pair(a: ContactShape, b: ContactShape) -> int:
     """The most points at which two shapes touch."""
-    return 1 if a.title in SINGLE or b.title in SINGLE else POINTS.get(frozenset((a.title, b.title)), MOST)
+    if a.title in SINGLE or b.title in SINGLE:
+        return 1
+    return POINTS.get(frozenset((a.title, b.title)), CORNERS if "plane" in (a.title, b.title) else MOST)
 
 
 def coefficients(name: str, friction: float | tuple[float, float]) -> tuple[float, float]:

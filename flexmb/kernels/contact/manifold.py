@@ -295,6 +295,12 @@ def convex_points(a, A, b, B, d, S, points):
         if count > 0:
             return count
     count = _single(a, A, b, B, d, S, n, depth, radius_a, radius_b, points)
-    if depth > -CLOSE * min(A[0], B[0]) and a != BOX and b != BOX and abs(n[2]) < ACROSS and abs(dot(n, axis_of(b, 2, S))) < ACROSS:
+    if (
+        depth > -CLOSE * min(A[0], B[0])
+        and a != BOX
+        and b != BOX
+        and abs(n[2]) < ACROSS
+        and abs(dot(n, axis_of(b, 2, S))) < ACROSS
+    ):
         return _second_end(A, B, d, S, A[0], B[0], points)
     return count

@@ -62,7 +62,8 @@ def triangles_of(shape: ContactShape) -> Triangles:
         case Box(x, y, z):
             return box(np.zeros(3), np.array([x, y, z]), np.eye(3))
         case Sphere(r):
-            return _revolved(r * np.sin(2 * quarter), -r * np.cos(2 * quarter))
+            half = np.linspace(0.0, np.pi, 2 * ARC - 1)
+            return _revolved(r * np.sin(half), -r * np.cos(half))
         case Capsule(r, length):
             low, rim = -r * np.cos(quarter) - 0.5 * length, r * np.sin(quarter)
             return _revolved(np.r_[rim, rim[::-1]], np.r_[low, -low[::-1]])
@@ -113,6 +114,6 @@ def _plate(mechanism: Mechanism, point: np.ndarray, axes: np.ndarray) -> Triangl
     places = np.array([mechanism.initial.q[s : s + 3] for s in starts[:-1]])
     across = (places - point) @ axes[:, :2]
     low, high = across.min(axis=0, initial=0.0), across.max(axis=0, initial=0.0)
-    half = BEYOND * 0.5 * (high - low).max() + 2.0 * mechanism.length
+    half = BEYOND * 0.5 * (high - low).max() + mechanism.length
     edges = np.array([2 * half, 2 * half, THIN * half])
     return box(np.array([*(0.5 * (low + high)), -0.5 * edges[2]]), edges, np.eye(3))

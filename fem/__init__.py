@@ -36,11 +36,14 @@ from fem.mesh.steps import Step
 from fem.mesh.surface import Surface
 from fem.model import Model
 from fem.renamed import refuse_old_names
+from fem.sections.beam_table import BeamTable, beam_mass, beam_stiffness
+from fem.sections.layup import Ply
 from fem.shell import Shell
 from fem.split import split
 
 __all__ = [
     "Beam",
+    "BeamTable",
     "CellBlock",
     "ConvergenceError",
     "DofMap",
@@ -62,6 +65,7 @@ __all__ = [
     "Model",
     "NodeMass",
     "NodeSpring",
+    "Ply",
     "PointMass",
     "RigidLink",
     "Section",
@@ -73,6 +77,8 @@ __all__ = [
     "StepResult",
     "Surface",
     "UnitWarning",
+    "beam_mass",
+    "beam_stiffness",
     "check_mesh",
     "drop_unused_nodes",
     "fix_orientation",

@@ -34,8 +34,7 @@ from flexmb.kernels.equations import (
     tree,
 )
 from flexmb.kernels.equations import residual as equations
-from flexmb.kernels.steps import contact_step, solve, step, touching
-from flexmb.kernels.steps import mean_rows as means
+from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching
 
 
 class Layout(NamedTuple):
@@ -107,6 +106,11 @@ _record(
     d4="inertia",
     i1="parent",
 )
+_record(
+    conserving.ConservingState,
+    d2="flown moment end_moment row vectors there_Mrr there_Mre nodes weights P P_slow back",
+    d3="Mrr Lrr Mre G moved_G",
+)
 _record(step.IntegratorState, d2="pose next_pose powers past")
 _record(adjoint.Track, d2="q w wdot a multipliers angles")
 _record(adjoint.Costates)
@@ -168,11 +172,19 @@ touch = _entry(touching.touch, "CompiledModel MarkerKinematics Workspace")
 
 # steps
 advance = _entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")
+advance_stored = _entry(
+    stored.advance_stored,
+    "CompiledModel Tree d1 Scheme d1 d4 IntegratorState MarkerKinematics Workspace d2 d2 d2 d2 d2 d2 d2 d2",
+)
+_CONSERVING = "ConservingState MarkerKinematics MarkerKinematics Workspace"
+begin_step = _entry(conserving.begin_step, "CompiledModel d ConservingState Workspace")
+balance_step = _entry(conserving.balance_step, f"CompiledModel d d2 d2 d2 {_CONSERVING}")
+accept_step = _entry(conserving.accept_step, "CompiledModel d ConservingState Workspace")
+conserve = _entry(conserving.conserve, f"CompiledModel d d3 {_CONSERVING}")
 advance_touching = _entry(
     contact_step.advance_touching,
     "CompiledModel Tree d1 Scheme Scheme d i i d3 IntegratorState MarkerKinematics Workspace",
 )
-mean_rows = _entry(means.mean_rows, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKinematics d1 d1 d1 d3 d3")
 
 # stored motions
 marker_paths = _entry(postprocess.marker_paths, "CompiledModel i d2 MarkerKinematics d2 d3")

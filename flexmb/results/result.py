@@ -89,7 +89,7 @@ class Result:
     - `angles` (nt, na): joint angles with all revolutions counted (see `State`).
     - `element_states` (nt, nz): states of the force elements between frames and of the controllers (see `State`).
     - `ledger`, `statistics`: the energies, and the effort of the integration.
-    - `happened`: the events that occurred.
+    - `happened`: the events that occurred, and the impacts of exact contacts by the names of the contacts.
     - `topologies`: times from which on other joints act, with the joints locked and released.
     - `unresolved`: descriptions of functions of time that vary faster than the fixed steps resolve.
     """

@@ -26,6 +26,7 @@ from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.contact_keys import SurfaceKeys
+from flexmb.files.models.material_keys import material_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
 from flexmb.mechanism.attachments import Attachment, BodyHandle
@@ -209,9 +210,9 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     mesh = fem.read_mesh(path, ignore=keys.ignore, shells=keys.shells)
     material: Any = None  # "file": that of the file
     if isinstance(keys.material, dict):
-        material = {k: _material(m) for k, m in keys.material.items()}
+        material = {k: material_of(m) for k, m in keys.material.items()}
     elif keys.material != "file":
-        material = _material(keys.material)
+        material = material_of(keys.material)
     interfaces = {
         key: from_text(spec) if isinstance(spec, str) else fem.Interface(from_text(spec.set), spec.kind, spec.point)
         for key, spec in keys.interfaces.items()
@@ -249,18 +250,6 @@ def _mesh_path(text: str, folder: Path) -> Path:
         return meshes.path(text.removeprefix("flexmb:"))
     except FileNotFoundError as error:
         raise MechanismError(str(error)) from None
-
-
-def _material(keys: str | schema.MaterialKeys | None) -> fem.Material | fem.Shell:
-    if isinstance(keys, schema.MaterialKeys):
-        made = fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
-        return made if keys.thickness is None else fem.Shell(made, keys.thickness, keys.offset)
-    name, _, units = str(keys).partition(":")
-    makers = {"steel": fem.Material.steel, "aluminium": fem.Material.aluminium}
-    if name not in makers:
-        constants = "{ youngs_modulus = ..., poissons_ratio = ..., density = ... }"
-        raise MechanismError(f"{unknown_name('material', name, makers)} Or write its constants: {constants}.")
-    return makers[name](units=units or "m")
 
 
 # joints and forces --------------------------------------------------------------------------------------------------
@@ -373,8 +362,10 @@ def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
     site.system.contact(
         keys.name,
         *surfaces,
-        law=keys.law.law(),
+        law=None if keys.law is None else keys.law.law(),
         friction=keys.friction,
+        restitution=keys.restitution,
+        impact=keys.impact,
         static_friction=keys.static_friction,
         slip_speed=keys.slip_speed,
     )

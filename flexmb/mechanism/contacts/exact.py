@@ -11,7 +11,7 @@ from flexmb.contact.shapes import ContactShape, shape_of_code
 from flexmb.errors import MechanismError
 from flexmb.kernels.contact.shapes import MOST
 
-ImpactLaw = Literal["newton", "poisson", "stronge"]
+ImpactLaw = Literal["newton", "poisson", "stronge", "algebraic"]
 IMPACT_LAWS: tuple[str, ...] = get_args(ImpactLaw)
 STATES = 4
 """States of each point of an exact contact: its mode, and its force along the normal and in two directions across."""
@@ -32,7 +32,8 @@ class ExactContact:
     - `markers`: the places and axes of the shapes.
     - `shapes` (8): the codes and the dimensions of both (flexmb/kernels/contact/shapes.py).
     - `friction`, `static`: coefficients of points that slide and that stick.
-    - `restitution`: of impacts, by the law `impact`: of velocities (Newton), impulses (Poisson) or energies (Stronge).
+    - `restitution`: of impacts, by the law `impact`: of velocities (Newton), impulses (Poisson), energies (Stronge), or
+      the algebraic law of Pereira and Nikravesh (flexmb/contact/impacts.py).
     - `points`: the most points at which the shapes touch.
 
     Raises `MechanismError` when a coefficient is out of range or the law is unknown.

@@ -56,7 +56,7 @@ from flexmb.kernels.calls import (
 from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.mean_rows import quadrature
 from flexmb.kernels.steps.solve import INACTIVE
-from flexmb.mechanism.mechanism import Mechanism, refuse_velocity_rows
+from flexmb.mechanism.mechanism import Mechanism, refuse_lines, refuse_velocity_rows
 from flexmb.results.result import Statistics
 from flexmb.spatial.layout import elastic_places, pose
 from flexmb.spatial.lie import skew
@@ -143,6 +143,7 @@ class EnergyMomentum(Method):
     ) -> "EnergyMomentumRun":
         assert self.step is not None
         refuse_velocity_rows(mechanism, "The energy-momentum scheme")
+        refuse_lines(mechanism, "The energy-momentum scheme")
         return EnergyMomentumRun(mechanism, start, self.step)
 
 

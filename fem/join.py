@@ -88,10 +88,11 @@ def part_dofs(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
 
 
 def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: str) -> Model:
-    blocks, sets, materials, constraints, masses, cell = [], {}, {}, [], [], 0
+    blocks, sets, materials, constraints, masses, springs, cell = [], {}, {}, [], [], [], 0
     for part, model in parts.items():
         source = model.elements
         masses += [replace(m, node=m.node + first[part]) for m in source.mesh.masses]
+        springs += [s.renumbered(first[part] + np.arange(len(model.points))) for s in source.mesh.springs]
         constraints += [renumbered(c, first[part] + np.arange(len(model.points))) for c in source.mesh.constraints]
         blocks += [CellBlock(b.kind, b.connectivity + first[part]) for b in source.mesh.cells]
         for k in np.unique(source.material_of):
@@ -108,6 +109,7 @@ def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: s
         unread=unread,
         constraints=tuple(constraints),
         masses=tuple(masses),
+        springs=tuple(springs),
     )
     return Model(mesh, materials, name)
 

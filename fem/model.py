@@ -22,7 +22,7 @@ from fem.matrices.beam_matrices import Beams, LineMass
 from fem.matrices.beam_surface import BeamSurface, beam_surface
 from fem.matrices.matrix_check import checked_free_matrices
 from fem.matrices.shell_matrices import Shells
-from fem.matrices.shell_surface import layers, shell_surface
+from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.constraints import Constraint
@@ -30,10 +30,11 @@ from fem.mesh.mesh import Mesh
 from fem.mesh.surface import Surface, require_distinct, surface_of
 from fem.mesh.unread import Declared, Unread, materials_of_file, require_obeyed
 from fem.renamed import renamed
+from fem.sections.beam_table import BeamTable
 from fem.shell import Shell
 from fem.shown import shown
 
-_MATERIALS = (Material, Beam, Shell)
+_MATERIALS = (Material, Beam, BeamTable, Shell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,15 @@ class _Assembly:
         self._forget_pattern_after("solid_mass")
         turning = [(b.stiffness(), dofs) for b, dofs in self.turning]
         K = assembly.with_turning_cells(solid, turning, self.dofs.size_of_all)
+        if self.mesh.springs:
+            K = (K + self._springs).tocsr()
         return K if self.added is None else (K + self.added[1]).tocsr()
+
+    @property
+    def _springs(self) -> sp.csr_matrix:
+        rows = [self.dofs.row(s.nodes, s.components, s.coefficients, s.source) for s in self.mesh.springs]
+        C = sp.vstack([row * s.stiffness**0.5 for row, s in zip(rows, self.mesh.springs, strict=True)], format="csr")
+        return sp.csr_matrix(C.T @ C)
 
     @cached_property
     def M(self) -> sp.csr_matrix:
@@ -103,8 +112,9 @@ class _Assembly:
         return self.dofs.condense(self.stiffness_of_all)
 
 
-def _dofs_of(mesh: Mesh) -> DofMap:
-    bare = mesh.bare_nodes if mesh.constraints else None
+def _dofs_of(mesh: Mesh, bare: np.ndarray | None = None) -> DofMap:
+    if bare is None:
+        bare = mesh.bare_nodes if mesh.constraints else None
     return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare)
 
 
@@ -145,7 +155,7 @@ class Model:
     - `solver`: options of the factorisations.
     - For a model made from matrices `mesh` is None and `materials` is empty.
 
-    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam` or `fem.Shell`.
+    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam`, `fem.BeamTable` or `fem.Shell`.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -160,13 +170,13 @@ class Model:
     def __init__(
         self,
         mesh: Mesh,
-        material: Material | Beam | Shell | Mapping[str, Material | Beam | Shell] | None = None,
+        material: Any = None,
         name: str | None = None,
     ) -> None:
         """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one); a
-        `fem.Beam` (material and section) for line cells, a `fem.Shell` (material and thickness) for triangles and
-        quadrilaterals. Default: the materials that the file of the mesh gives to its
-        cells (`mesh.declared`).
+        `fem.Beam` (material and section) or a `fem.BeamTable` (section matrices) for line cells, a `fem.Shell`
+        (material and thickness) for triangles and quadrilaterals. Default: the materials that the file of the mesh
+        gives to its cells (`mesh.declared`).
 
         Raises MaterialError for cells without a material or with two. Issues a UnitWarning when modulus, density and
         size do not belong to one system of units. The matrices are assembled on first use.
@@ -175,8 +185,8 @@ class Model:
         wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, _MATERIALS)]
         if wrong:
             raise MaterialError(
-                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam or fem.Shell records; found "
-                f"{', '.join(wrong)}."
+                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam, fem.BeamTable or fem.Shell records; "
+                f"found {', '.join(wrong)}."
             )
         if material is None:
             by_set, material_of = materials_of_file(mesh)
@@ -186,6 +196,8 @@ class Model:
             material_of = np.zeros(mesh.cell_count, dtype=int)
         materials = tuple(by_set.values())
         for m in materials:
+            if isinstance(m, BeamTable):
+                continue  # no material, whose units could be checked
             hint = check_units(m if isinstance(m, Material) else m.material, mesh.size)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)
@@ -348,8 +360,14 @@ class Model:
         source = self.elements
         if source.added is not None:
             raise MatrixError(f"Model {self.name!r}: give constraints before point masses and springs are added.")
-        mesh = replace(source.mesh, constraints=(*source.mesh.constraints, *constraints))
-        dofs = _dofs_of(mesh)
+        return self.on_mesh(replace(source.mesh, constraints=(*source.mesh.constraints, *constraints)))
+
+    def on_mesh(self, mesh: Mesh, bare: Int[np.ndarray, " b"] | None = None) -> "Model":
+        """The same part on a mesh with the same cells and other constraints, which may have more nodes.
+
+        `bare`: nodes without cells whose dofs are held at zero where nothing depends on them; default: all.
+        """
+        source = self.elements
         copy = Model.__new__(Model)
         copy._set(
             points=mesh.points,
@@ -359,7 +377,7 @@ class Model:
             materials=self.materials,
             name=self.name,
             solver=self.solver,
-            _matrices=_Assembly(mesh, source.materials, source.material_of, dofs),
+            _matrices=_Assembly(mesh, source.materials, source.material_of, _dofs_of(mesh, bare)),
         )
         kept = {key: replace(i, rotation_dofs=()) for key, i in self.interfaces.items()}
         return copy.with_interfaces(**kept) if kept else copy
@@ -541,7 +559,7 @@ class Model:
             source.mesh, source.materials, source.material_of, v[:n].reshape(-1, 3, v.shape[1]), pairs
         ).reshape(n, -1)
         for cells, dofs in source.turning:
-            np.add.at(loads, dofs, cells.quadratic_strain_loads(v[dofs], pairs))
+            loads += assembly.gathered(cells.quadratic_strain_loads(v[dofs], pairs), dofs, len(v))
         if self.dof_map.T is not None:
             loads += self.stiffness_of_all @ self.dof_map.link_motion(V, pairs)
         return self.dof_map.gather(loads)
@@ -576,6 +594,12 @@ class Model:
             x, _, stress, _ = layers(shells, u[dofs], (-1.0, 0.0, 1.0))
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
         return np.concatenate(owners), np.concatenate(places), np.concatenate(found)
+
+    def ply_stresses(self, U: Float[np.ndarray, "ndof k"]) -> list[PlyStresses]:
+        """Stresses of the displacement fields `U` in every ply of shells, at its bottom and its top, in the axes of its
+        material: a record for each group of cells of one shell."""
+        source, u = self.elements, self.dof_map.expand(U)
+        return [ply_stresses(shells, dofs[:, ::6] // 3, u[dofs]) for shells, dofs in source.shells]
 
     def beam_surfaces(self, U: Float[np.ndarray, "ndof k"]) -> list[BeamSurface]:
         """The surfaces of beams and shells, with the displacements and stresses of the fields `U` there: a record for

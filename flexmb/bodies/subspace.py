@@ -74,7 +74,7 @@ def _deflection(Psi: np.ndarray | None, before: np.ndarray, T: np.ndarray) -> np
 def _combined(quadratic: SecondOrderModes, T: np.ndarray) -> SecondOrderModes:
     """The same second-order field in the new coordinates."""
     pairs, weight = _combination(quadratic.pairs, T)
-    return SecondOrderModes(pairs, (quadratic.shapes @ weight).astype(quadratic.shapes.dtype))
+    return SecondOrderModes(pairs, lambda: (quadratic.shapes @ weight).astype(np.float32))
 
 
 def _combination(before: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

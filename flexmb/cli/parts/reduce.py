@@ -151,8 +151,8 @@ def command(
             error = reduction.response_error(part, basis, reach)
             plot_response_errors([error], plot, tolerance, unit=unit, units=units)
             say_text(f"plot: {plot}")
-    say_text(body)
-    say_text(f"body: {save_body(body, output)}")
+        say_text(body)
+        say_text(f"body: {save_body(body, output)}")
     if checkpoint is not None:
         clear_cache(checkpoint)
     if picture is not None:

@@ -303,6 +303,7 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
         node_ids=None if mesh.node_ids is None else mesh.node_ids[keep],
         constraints=tuple(renumbered(c, number) for c in mesh.constraints),
         masses=tuple(replace(m, node=int(number[m.node])) for m in mesh.masses),
+        springs=tuple(s.renumbered(number) for s in mesh.springs),
     )
 
 
@@ -345,4 +346,5 @@ def drop_unused_nodes(mesh: Mesh) -> Mesh:
         node_ids=used if mesh.node_ids is None else mesh.node_ids[used],
         constraints=tuple(renumbered(c, number) for c in mesh.constraints),
         masses=tuple(replace(m, node=int(number[m.node])) for m in mesh.masses),
+        springs=tuple(s.renumbered(number) for s in mesh.springs),
     )

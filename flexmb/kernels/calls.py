@@ -33,8 +33,8 @@ from flexmb.kernels.equations import (
     tree,
 )
 from flexmb.kernels.equations import residual as equations
+from flexmb.kernels.steps import contact_step, solve, step, touching
 from flexmb.kernels.steps import mean_rows as means
-from flexmb.kernels.steps import solve, step
 
 
 class Layout(NamedTuple):
@@ -72,26 +72,28 @@ def _entry(function: Any, text: str) -> Callable[..., Any]:
 
 _record(
     CompiledModel,
-    d2="s0 marker_point load_wrench friction_factors",
+    d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes",
     d4="marker_second",
-    i="follows joint_rows velocity_rows incident_size incident_most",
+    i="follows joint_rows velocity_rows incident_size incident_most contact_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
     "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
     "element_law element_record element_updates element_state element_parameter element_last friction_row "
     "angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
-    "signal_angle signal_index signal_rate",
-    i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes",
+    "signal_angle signal_index signal_rate contact_point point_contact body_group",
+    i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
     b1="marker_moves marker_used",
 )
 _record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude rows")
 _record(
     Workspace,
     d2="wrenches sliding_x sliding_change answer settling control_answer control_settling command_slopes command_force "
-    "command_x command_change Lrr six sixes",
+    "command_x command_change Lrr six sixes touch_force touch_rate near near_S",
     d3="Mrr Mre G tangents signal_G chol chol0",
+    d4="touch_G",
+    i1="touch_count touch_point",
 )
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
 _record(
@@ -154,8 +156,15 @@ distance_from_curve = _entry(curves.distance_from_curve, "i d d")
 solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
 shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")
 
+all_gaps = _entry(touching.all_gaps, "CompiledModel MarkerKinematics Workspace")
+touch = _entry(touching.touch, "CompiledModel MarkerKinematics Workspace")
+
 # steps
 advance = _entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")
+advance_touching = _entry(
+    contact_step.advance_touching,
+    "CompiledModel Tree d1 Scheme Scheme d i i d3 IntegratorState MarkerKinematics Workspace",
+)
 mean_rows = _entry(means.mean_rows, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKinematics d1 d1 d1 d3 d3")
 
 # stored motions

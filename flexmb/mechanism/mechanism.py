@@ -14,6 +14,7 @@ from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
+from flexmb.mechanism.contacts.exact import STATES, ExactContact
 from flexmb.mechanism.control.controller import Controller
 from flexmb.mechanism.control.law import ControlCall
 from flexmb.mechanism.curves.plane import Curve
@@ -167,6 +168,7 @@ class Mechanism:
     - `joints` and `force_elements` refer to `rows` by index, `loads` and rows to `functions` and `laws`.
     - `start_rows`: free motions of joints with their initial speeds.
     - `units`: the names of the units of length, mass (or force) and time, such as "mm-t-s", for tables and plots.
+    - `contacts`: the exact contacts; continuous ones are force elements.
     """
 
     name: str
@@ -186,6 +188,7 @@ class Mechanism:
     controllers: tuple[Controller, ...] = ()
     curves: tuple[Curve, ...] = ()
     units: str | None = None
+    contacts: tuple[ExactContact, ...] = ()
 
     def __str__(self) -> str:
         def named(names: Iterable[str]) -> str:
@@ -214,15 +217,17 @@ class Mechanism:
 
     @property
     def initial_states(self) -> Float[np.ndarray, "nz"]:
-        """The states (nz,) of all force elements between frames, then of all controllers, at the beginning."""
+        """The states (nz,) of all force elements between frames, then of all controllers and of exact contacts, at the
+        beginning."""
         if len(self.initial.element_states):
             return self.initial.element_states
         return np.array(self._own_states(), dtype=float)
 
     def _own_states(self) -> list[float]:
-        """The initial states that the laws of force elements and controllers give."""
+        """The initial states that the laws of force elements and controllers give, and those of open contacts."""
         frames = [x for force in self.frame_forces for x in force.initial]
-        return frames + [x for controller in self.controllers for x in controller.initial]
+        controllers = [x for controller in self.controllers for x in controller.initial]
+        return frames + controllers + [0.0] * (STATES * sum(contact.points for contact in self.contacts))
 
     @property
     def joint_rows(self) -> int:
@@ -281,6 +286,16 @@ class Mechanism:
                 return slice(begin, begin + len(controller.initial))
             begin += len(controller.initial)
         raise ControllerError(unknown_name("controller", name, [c.name for c in self.controllers]))
+
+    def contact_state(self, name: str) -> int:
+        """The first of the states of an exact contact in `State.element_states`. Raises `MechanismError` when there is
+        none of this name."""
+        begin = len(self._own_states()) - STATES * sum(contact.points for contact in self.contacts)
+        for contact in self.contacts:
+            if contact.name == name:
+                return begin
+            begin += STATES * contact.points
+        raise MechanismError(unknown_name("contact", name, [contact.name for contact in self.contacts]))
 
     def joint(self, name: str) -> Joint:
         """The joint called `name`. Raises `MechanismError` when there is none."""
@@ -389,8 +404,20 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
         )
 
 
+def refuse_contacts(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when there are exact contacts; `what` is the analysis that does not include them."""
+    if named := [contact.name for contact in mechanism.contacts]:
+        raise MechanismError(
+            f"{what} does not include exact contacts, whose forces do not follow from the positions, and "
+            f"{mechanism.name!r} has {', '.join(map(repr, named[:6]))}. simulate(method='generalised-alpha', step=...) "
+            "does; elsewhere give the contacts a law= of the normal force."
+        )
+
+
 def refuse_friction(mechanism: Mechanism, what: str) -> None:
-    """Raise `MechanismError` when joints have dry friction; `what` is the analysis that does not include it."""
+    """Raise `MechanismError` when joints have dry friction, or there are exact contacts; `what` is the analysis that
+    does not include them."""
+    refuse_contacts(mechanism, what)
     if named := [friction.name for friction in mechanism.frictions]:
         raise MechanismError(
             f"{what} does not include dry friction, and {mechanism.name!r} has {', '.join(map(repr, named))}. "

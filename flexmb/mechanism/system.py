@@ -77,6 +77,7 @@ class System(WithControllers):
             frictions=tuple(self._frictions),
             controllers=controllers,
             curves=tuple(self._curves),
+            contacts=tuple(self._contacts.values()),
             units=self.units,
         )
 

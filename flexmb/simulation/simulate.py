@@ -16,6 +16,7 @@ from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
+    refuse_contacts,
     refuse_controllers,
     refuse_element_states,
     refuse_friction,
@@ -95,6 +96,8 @@ def simulate(
         refuse_element_states(mechanism, f"The method {method.name!r}")
     if not method.holds_friction:
         refuse_friction(mechanism, f"The method {method.name!r}")
+    if not method.holds_contacts:
+        refuse_contacts(mechanism, f"The method {method.name!r}")
     if not method.controls:
         refuse_controllers(mechanism, f"The method {method.name!r}", only="continuous")
     if not method.samples:

@@ -215,13 +215,18 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
         for key, spec in keys.interfaces.items()
     }
     part = fem.Model(mesh, material, name=name).with_interfaces(**interfaces)
+    if keys.surfaces:
+        part = part.with_surfaces(**{key: from_text(text) for key, text in keys.surfaces.items()})
     how = keys.reduction
     part = part if how.memory is None else part.with_solver(how.memory)
     band = None if how.band is None else (0.0, how.band)
     with reduction.prepared(part):
-        basis = reduction.reduce(part, how.method, how.modes, how.reference_frame, band=band, tolerance=how.tolerance)
+        further: dict[str, Any] = {} if how.frictionless is None else {"frictionless": how.frictionless}
+        basis = reduction.reduce(
+            part, how.method, how.modes, how.reference_frame, band=band, tolerance=how.tolerance, **further
+        )
         rayleigh = (keys.rayleigh[0], keys.rayleigh[1])
-        return flexible_body(
+        body = flexible_body(
             part,
             basis,
             name=name,
@@ -229,6 +234,9 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
             rayleigh=rayleigh,
             geometric_stiffness=keys.geometric_stiffness,
         )
+        if body.quadratic is not None:
+            body.quadratic.shapes  # noqa: B018  the file of the result needs them, and here the factor is present
+        return body
 
 
 def _mesh_path(text: str, folder: Path) -> Path:

@@ -54,6 +54,7 @@ class ReductionKeys(Keys):
     tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
     reference_frame: str | None = None
     memory: str | None = None
+    frictionless: bool | None = None
 
     @model_validator(mode="after")
     def _has_these(self) -> Self:
@@ -188,6 +189,7 @@ class FlexibleBody(_Body):
     shells: list[str] | Literal["all"] | None = None
     material: Materials | None = None
     interfaces: dict[str, Interface] = Field({})
+    surfaces: dict[str, str] = Field({})
     reduction: ReductionKeys = ReductionKeys()
     modal_damping: NotNegative = 0.0
     rayleigh: Annotated[list[NotNegative], Field(min_length=2, max_length=2)] = Field([0.0, 0.0])

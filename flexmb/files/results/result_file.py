@@ -19,6 +19,7 @@ from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.contacts.element import CONTACT_LAWS
+from flexmb.mechanism.contacts.exact import contact_from_tree, contact_tree
 from flexmb.mechanism.curves.plane import Curve, spline
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
@@ -139,6 +140,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "laws": [law.name for law in m.laws],
         "curves": [{"parameters": c.parameters, "points": c.points, "closed": c.closed} for c in m.curves],
         "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
+        "contacts": [contact_tree(contact) for contact in m.contacts],
     }
 
 
@@ -164,6 +166,7 @@ def _mechanism_from_tree(
         controllers=tuple(controller_from_tree(c, t) for c in tree.get("controllers", [])),
         frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
         curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
+        contacts=tuple(contact_from_tree(contact) for contact in tree.get("contacts", [])),
         units=require_units(tree.get("units")),
     )
 

@@ -8,6 +8,7 @@ from flexmb.kernels.base.pointed import pointed
 
 GROUND = -1
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
+NEAR = 16  # room for the contact points of one pair of shapes
 
 # kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files
@@ -122,6 +123,14 @@ class CompiledModel(NamedTuple):
     load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: constant factor of one
+    contact_markers: np.ndarray  # (nk, 2) markers of the shapes of each exact contact; see kernels/steps/touching.py
+    contact_shapes: np.ndarray  # (nk, 8) code and dimensions of both shapes
+    contact_friction: np.ndarray  # (nk, 2) coefficients of sliding and of sticking points
+    contact_reach: np.ndarray  # (nk, 2) radius of the ball about each marker that contains its shape, inf for none
+    contact_point: np.ndarray  # (nk+1,) first of the points of each contact
+    point_contact: np.ndarray  # (np,) contact of each point
+    contact_state: int  # first of the states of contacts: mode and force (3) of each point
+    body_group: np.ndarray  # (nb,) number of the group of bodies that rows connect; of a body alone, -1 - b
 
 
 class Workspace(NamedTuple):
@@ -187,6 +196,16 @@ class Workspace(NamedTuple):
     row_rhs: np.ndarray  # (nr,)
     compliance: np.ndarray  # (nr,)
     energies: np.ndarray  # (5,)
+    point_gap: np.ndarray  # (np,) gap at each point of exact contacts, or a lower bound of it; inf for none
+    touch_count: np.ndarray  # (2,) number of touching points, and the number of the point at which a solution failed
+    touch_point: np.ndarray  # (np,) numbers of the points that touch
+    touch_friction: np.ndarray  # (np,) coefficient of each touching point
+    touch_force: np.ndarray  # (np, 3) forces of touching points: along the normal and across it
+    touch_rate: np.ndarray  # (np, 3) rates of separation and slip
+    touch_G: np.ndarray  # (np, 3, 2, 6+mmax) derivatives of these with respect to the motions of both bodies
+    near: np.ndarray  # (NEAR, 8) contact points of one pair of shapes; see kernels/contact/shapes.py
+    near_d: np.ndarray  # (3,) position and
+    near_S: np.ndarray  # (3, 3) rotation of the second shape of a pair
 
 
 def scratch_size(m: int) -> int:
@@ -228,6 +247,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     nt = len(flat.term_row)
     ne, most = len(flat.element_row), int(np.diff(flat.element_state).max(initial=0))
     ni, nu, nz = len(flat.signal_sort), int(flat.control_command[-1]), int(flat.control_state[-1])
+    points = len(flat.point_contact)
+    nz += 4 * points
     own = int(np.diff(flat.control_state).max(initial=0))
     returned = own + int(np.diff(flat.control_command).max(initial=0))
     shapes = {
@@ -246,8 +267,11 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
-        "energies": 5,
+        "energies": 5, "point_gap": points, "touch_friction": points, "touch_force": (points, 3),
+        "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax), "near": (NEAR, 8), "near_d": 3,
+        "near_S": (3, 3),
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
+    arrays["touch_count"], arrays["touch_point"] = np.zeros(2, dtype=np.int64), np.zeros(points, dtype=np.int64)
     arrays["coupled"][flat.row_place[np.add.outer(flat.element_row, np.arange(6))]] = 1.0
     return pointed(Workspace(**arrays))

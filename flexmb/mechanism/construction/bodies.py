@@ -9,6 +9,7 @@ from flexmb.bodies.body import Body
 from flexmb.errors import JointError, MechanismError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, BodyHandle, rotation_matrix, vector
+from flexmb.mechanism.contacts.exact import ExactContact
 from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import FrameForce, JointFriction, Load, Marker, Row
@@ -43,6 +44,7 @@ class WithBodies:
         self._frame_forces: list[FrameForce] = []
         self._frictions: list[JointFriction] = []
         self._curves: list[Curve] = []
+        self._contacts: dict[str, ExactContact] = {}
 
     def add(
         self,
@@ -131,7 +133,7 @@ class WithBodies:
 
     def _require_free(self, name: str) -> None:
         """Raises `MechanismError` when a joint, force element or load has this name."""
-        if name in {*self._joints, *self._forces, *self._loads}:
+        if name in {*self._joints, *self._forces, *self._loads, *self._contacts}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
 
     def _pair(

@@ -143,8 +143,7 @@ def bound_contact(
             f"Contact {name!r}: a line contact is that of a cylinder in a bore; found {' and '.join(titles)}."
         )
     memory = "permanent indentation" if normal.restitution is not None else "each_impact" if normal.each_impact else ""
-    several = titles in ({"plane", "box"}, {"plane", "cylinder"}, {"plane", "capsule"}, {"bore", "cylinder"})
-    if memory and several:
+    if memory and "sphere" not in titles:
         raise MechanismError(
             f"Contact {name!r} of {pair[0].title} and {pair[1].title} has several points, and {memory} has the "
             "memory of one. Give a law without memory, power_law(..., speed=...), or compose the shape of spheres."

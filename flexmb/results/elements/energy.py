@@ -15,6 +15,7 @@ from flexmb.kernels.base.data import DISTANCE
 from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
 from flexmb.results.elements.control import command_over, is_held
+from flexmb.results.elements.exact import exact_contact_power
 from flexmb.results.elements.forces import RowEffort, driver_power, load_power, row_effort
 from flexmb.results.elements.frame import frame_answers, frame_force_of, relative_motion
 from flexmb.results.elements.friction import friction_of
@@ -32,7 +33,8 @@ class ElementEnergy:
     """What one element stores, dissipates and does, all (nt,).
 
     - `name`, `kind`: "spring", "cable", "bushing", "joint force" (joint springs and motors), "elastic relation",
-      "friction", "actuator" (commands of controllers), "frame force", "contact", "load", "driver" or "body".
+      "friction", "actuator" (commands of controllers), "frame force", "contact", "exact contact" (its friction; what
+      impacts lose is `Ledger.impacts`), "load", "driver" or "body".
     - `stored`: the energy of its springs, that which its law tells, or the strain energy of a body.
     - `heat_power`: dissipated by its dampers or friction, or by a law that tells its stored energy
       (negative where such a law supplies energy); `work_power`: delivered by its function of time, its law, a load or
@@ -107,6 +109,9 @@ def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], l
     mechanism = motion.mechanism
     found = [_of_element(motion, name) for name in mechanism.force_elements]
     none = np.zeros(len(motion.t))
+    for contact in mechanism.contacts:
+        heat = -exact_contact_power(motion, contact)
+        found.append(_made(motion, contact.name, "exact contact", none, heat, none))
     for load in mechanism.loads:
         made = _made(motion, load.name, "load", none, none, load_power(motion, load))
         if is_held(mechanism, load.command):

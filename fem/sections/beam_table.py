@@ -98,7 +98,8 @@ class BeamTable:
         return 1.0
 
     def at(self, x: Float[np.ndarray, "*p 3"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Stiffness and mass (..., 6, 6) in the axes of the section, and vectors y (..., 3), at points `x` (..., 3).
+        """Stiffness and mass (..., 6, 6) in the axes of the section, and the vectors y (..., 3), at points `x`
+        (..., 3).
 
         Raises `MaterialError` outside the stations.
         """

@@ -9,15 +9,16 @@ from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start, consistent_state, row_jacobian
 from flexmb.equations.projection import as_sparse, mass_weighted_projection, velocity_rows
-from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.snapshot import Snapshot, Snapshots
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
 from flexmb.errors import RingingReactionsWarning
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.integrators.integrator import Steps, first_step
 from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.base.pointed import pointed
-from flexmb.kernels.calls import advance, joint_poses, joint_velocities, place_bodies, place_markers
+from flexmb.kernels.calls import advance, advance_stored, joint_poses, joint_velocities, place_bodies, place_markers
 from flexmb.kernels.steps.step import (
     CONVERGED,
     DEGREE,
@@ -28,10 +29,10 @@ from flexmb.kernels.steps.step import (
     NO_MASS,
     ORDER,
     RATE,
-    RUBBING,
     SIZE,
     TOO_LARGE,
     UNSUITED,
+    USUAL,
     IntegratorState,
     Scheme,
 )
@@ -131,7 +132,7 @@ class GeneralisedAlphaRun:
                 powers=np.zeros((2, 4)),
                 work=np.zeros(4),
                 past=np.zeros((DEGREE, ny)),
-                last=np.zeros(RUBBING + 1),
+                last=np.zeros(USUAL + 1),
             )
         )
 
@@ -269,6 +270,52 @@ class GeneralisedAlphaRun:
             while self.t < target:
                 self._adaptive(target)
         return self.now()
+
+    def several(self, targets: np.ndarray) -> Snapshots | None:
+        """Integrate to as many of the `targets` (nt,), the next times, as one call of the compiled loop takes, and
+        return the motion there; None if `to` is needed."""
+        if self.step is None or self.project or self._undamped:
+            return None
+        ends = np.concatenate([[self.t], targets[:LONGEST_BLOCK]])
+        spans = np.diff(ends)
+        steps = np.maximum(1, np.ceil(spans / self.step * (1 - 1e-9)))
+        sizes, last = spans / steps, self.motion.last[SIZE]
+        alike = (steps == steps[0]) & (np.abs(sizes - last) <= 1e-9 * sizes) & (spans >= self._brief)
+        count = min(int(np.argmin(np.append(alike, False))), max(1, LONGEST_BLOCK // int(steps[0])))
+        if count < 2:
+            return None
+        h, e = sizes[:count], self.equations
+        times = ends[:count, None] + h[:, None] * np.arange(1, int(steps[0]) + 1)
+        functions = e.mechanism.function_table(times.ravel())
+        rows = Snapshots.empty(ends[1 : count + 1], self.motion, len(e.angles))
+        outcome, stored, done = advance_stored(
+            self.flat,
+            self.tree,
+            self.weight,
+            self.scheme,
+            h,
+            functions.reshape(*times.shape, *functions.shape[1:]),
+            self.motion,
+            e.kinematics,
+            e.workspace,
+            rows.q,
+            rows.w,
+            rows.wdot,
+            rows.multipliers,
+            rows.work,
+            rows.energies,
+            rows.angles,
+            rows.states,
+        )
+        require_sound(e.mechanism.calls)
+        complete = stored * int(steps[0]) + done
+        self._steps.take(complete, float(h.max()))
+        if complete:
+            self._at_end = functions[complete - 1]
+        self.t = float(ends[stored]) + done * float(h[0])
+        if outcome != CONVERGED:
+            self._fail(outcome, self.step)
+        return rows
 
     def statistics(self, cpu: float) -> Statistics:
         """The numbers of steps and iterations, for a computing time of `cpu` seconds."""

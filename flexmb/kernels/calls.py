@@ -24,6 +24,7 @@ from flexmb.kernels.contact import cone, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.equations import (
     articulated,
+    contact_groups,
     curves,
     displacement,
     elements,
@@ -33,8 +34,7 @@ from flexmb.kernels.equations import (
     tree,
 )
 from flexmb.kernels.equations import residual as equations
-from flexmb.kernels.steps import contact_step, solve, step, touching
-from flexmb.kernels.steps import mean_rows as means
+from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching
 
 
 class Layout(NamedTuple):
@@ -72,7 +72,8 @@ def _entry(function: Any, text: str) -> Callable[..., Any]:
 
 _record(
     CompiledModel,
-    d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach",
+    d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach group_law "
+    "group_shape",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes",
     d4="marker_second",
     i="follows joint_rows velocity_rows incident_size incident_most contact_state",
@@ -82,7 +83,8 @@ _record(
     "angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
-    "signal_angle signal_index signal_rate contact_point point_contact body_group",
+    "signal_angle signal_index signal_rate contact_point point_contact body_group group_start group_pair "
+    "group_record group_marker",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
     b1="marker_moves marker_used",
 )
@@ -90,7 +92,8 @@ _record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude ro
 _record(
     Workspace,
     d2="wrenches sliding_x sliding_change answer settling control_answer control_settling command_slopes command_force "
-    "command_x command_change Lrr six sixes touch_force touch_rate near near_S",
+    "command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
+    "sixes touch_force touch_rate near near_S",
     d3="Mrr Mre G tangents signal_G chol chol0",
     d4="touch_G",
     i1="touch_count touch_point",
@@ -102,6 +105,11 @@ _record(
     d3="place back attitude",
     d4="inertia",
     i1="parent",
+)
+_record(
+    conserving.ConservingState,
+    d2="flown moment end_moment row vectors there_Mrr there_Mre nodes weights P P_slow back",
+    d3="Mrr Lrr Mre G moved_G",
 )
 _record(step.IntegratorState, d2="pose next_pose powers past")
 _record(adjoint.Track, d2="q w wdot a multipliers angles")
@@ -154,6 +162,9 @@ distance_from_curve = _entry(curves.distance_from_curve, "i d d")
 
 # contacts
 solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
+list_pairs = _entry(contact_groups.list_pairs, "CompiledModel i MarkerKinematics d Workspace")
+pair_force = _entry(contact_groups.pair_force, "CompiledModel i i i MarkerKinematics d2 d2 d1")
+group_wrenches = _entry(contact_groups.group_wrenches, "CompiledModel d1 MarkerKinematics Workspace")
 shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")
 
 all_gaps = _entry(touching.all_gaps, "CompiledModel MarkerKinematics Workspace")
@@ -161,11 +172,19 @@ touch = _entry(touching.touch, "CompiledModel MarkerKinematics Workspace")
 
 # steps
 advance = _entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")
+advance_stored = _entry(
+    stored.advance_stored,
+    "CompiledModel Tree d1 Scheme d1 d4 IntegratorState MarkerKinematics Workspace d2 d2 d2 d2 d2 d2 d2 d2",
+)
+_CONSERVING = "ConservingState MarkerKinematics MarkerKinematics Workspace"
+begin_step = _entry(conserving.begin_step, "CompiledModel d ConservingState Workspace")
+balance_step = _entry(conserving.balance_step, f"CompiledModel d d2 d2 d2 {_CONSERVING}")
+accept_step = _entry(conserving.accept_step, "CompiledModel d ConservingState Workspace")
+conserve = _entry(conserving.conserve, f"CompiledModel d d3 {_CONSERVING}")
 advance_touching = _entry(
     contact_step.advance_touching,
     "CompiledModel Tree d1 Scheme Scheme d i i d3 IntegratorState MarkerKinematics Workspace",
 )
-mean_rows = _entry(means.mean_rows, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKinematics d1 d1 d1 d3 d3")
 
 # stored motions
 marker_paths = _entry(postprocess.marker_paths, "CompiledModel i d2 MarkerKinematics d2 d3")

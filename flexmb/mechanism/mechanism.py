@@ -12,6 +12,7 @@ from fem.errors import unknown_name
 from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
+from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
 from flexmb.mechanism.contacts.exact import STATES, ExactContact
@@ -184,6 +185,7 @@ class Mechanism:
     start_rows: tuple[tuple[Row, float], ...] = ()
     laws: tuple[ForceLaw, ...] = ()
     frame_forces: tuple[FrameForce, ...] = ()
+    contact_groups: tuple[ContactGroup, ...] = ()
     frictions: tuple[JointFriction, ...] = ()
     controllers: tuple[Controller, ...] = ()
     curves: tuple[Curve, ...] = ()
@@ -210,10 +212,10 @@ class Mechanism:
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
     @property
-    def calls(self) -> tuple[ForceLaw | FrameLawCall | ControlCall, ...]:
+    def calls(self) -> tuple[ForceLaw | FrameLawCall | ControlCall | GroupCall, ...]:
         """All calls of laws, which record their failures."""
         frames, controllers = (f.call for f in self.frame_forces), (c.call for c in self.controllers)
-        return (*self.laws, *frames, *controllers)
+        return (*self.laws, *frames, *controllers, *(group.call for group in self.contact_groups))
 
     @property
     def initial_states(self) -> Float[np.ndarray, "nz"]:
@@ -401,6 +403,17 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
             f"{mechanism.name!r} have states ({', '.join(dict.fromkeys(_state_names(mechanism)))}). "
             "All methods of simulate but energy-momentum integrate them; for this analysis replace them by elements "
             "without states."
+        )
+
+
+def refuse_contact_groups(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when a mechanism has groups of contacts; `what` is the analysis that does not include
+    them."""
+    if named := [group.name for group in mechanism.contact_groups]:
+        raise MechanismError(
+            f"{what} does not include contacts of groups, and {mechanism.name!r} has {', '.join(map(repr, named))}. "
+            "simulate with generalised-alpha, HHT or the explicit method does; for this analysis give each pair to "
+            "System.contact."
         )
 
 

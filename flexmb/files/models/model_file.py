@@ -20,10 +20,12 @@ from flexmb.analyses.inverse_dynamics import Servo
 from flexmb.bodies import solids
 from flexmb.bodies.body import Body, flexible_body, rigid_body
 from flexmb.bodies.shape import Shape
+from flexmb.contact.shapes import Surface
 from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
+from flexmb.files.models.contact_keys import SurfaceKeys
 from flexmb.files.models.material_keys import material_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
@@ -123,6 +125,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("bushings", keys.bushings, _add_bushing),
         ("forces", keys.forces, _add_force),
         ("contacts", keys.contacts, _add_contact),
+        ("contact_groups", keys.contact_groups, _add_contact_group),
         ("joint_springs", keys.joint_springs, _add_joint_spring),
         ("cables", keys.cables, element_keys.add_cable),
         ("belts", keys.belts, element_keys.add_belt),
@@ -332,22 +335,37 @@ def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
     site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(), axis=keys.axis)
 
 
+def _surface(site: _Site, keys: SurfaceKeys) -> Surface:
+    place = site.place(keys.place)
+    if isinstance(place, BodyHandle):
+        place = place.at((0.0, 0.0, 0.0) if keys.at is None else keys.at)
+    elif keys.at is not None:
+        raise MechanismError(
+            f"at = [x, y, z] is a point of a body or of the ground; {keys.place!r} is a point already."
+        )
+    return keys.contact_shape().on(place, keys.axis, keys.x_axis)
+
+
+def _add_contact_group(site: _Site, keys: schema.ContactGroupKeys) -> None:
+    site.system.contact_group(
+        keys.name,
+        [_surface(site, each) for each in keys.shapes],
+        law=keys.law.law(),
+        friction=keys.friction,
+        static_friction=keys.static_friction,
+        slip_speed=keys.slip_speed,
+    )
+
+
 def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
-    surfaces = []
-    for side in (keys.a, keys.b):
-        place = site.place(side.place)
-        if isinstance(place, BodyHandle):
-            place = place.at((0.0, 0.0, 0.0) if side.at is None else side.at)
-        elif side.at is not None:
-            raise MechanismError(
-                f"at = [x, y, z] is a point of a body or of the ground; {side.place!r} is a point already."
-            )
-        surfaces.append(side.contact_shape().on(place, side.axis, side.x_axis))
+    surfaces = [_surface(site, side) for side in (keys.a, keys.b)]
     site.system.contact(
         keys.name,
         *surfaces,
-        law=keys.law.law(),
+        law=None if keys.law is None else keys.law.law(),
         friction=keys.friction,
+        restitution=keys.restitution,
+        impact=keys.impact,
         static_friction=keys.static_friction,
         slip_speed=keys.slip_speed,
     )

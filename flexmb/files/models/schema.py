@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 
 from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError, LawError, UnitError
-from flexmb.files.models.contact_keys import ContactKeys
+from flexmb.files.models.contact_keys import ContactGroupKeys, ContactKeys
 from flexmb.files.models.control_keys import ControllerKeys
 from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelationKeys, OnCurveKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
@@ -576,6 +576,7 @@ class ModelKeys(Keys):
     bushings: list[BushingKeys] = Field([])
     forces: list[ForceKeys] = Field([])
     contacts: list[ContactKeys] = Field([])
+    contact_groups: list[ContactGroupKeys] = Field([])
     joint_springs: list[JointSpringKeys] = Field([])
     cables: list[CableKeys] = Field([])
     belts: list[BeltKeys] = Field([])

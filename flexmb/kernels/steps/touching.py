@@ -17,8 +17,8 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import cross, dot, load3, matrix, relative, rotate_inv, sub, vector
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER
-from flexmb.kernels.base.dense import inner
-from flexmb.kernels.contact.cone import solve_cones
+from flexmb.kernels.base.dense import copy, inner
+from flexmb.kernels.contact.cone import solve_cones, stick_or_slip
 from flexmb.kernels.contact.shapes import PLANE, shape_points
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.rows import place_markers, to_bodies
@@ -172,35 +172,23 @@ def respond_to_touch(flat, workspace, null_rows, beta, compliance):
     with the factors of the step."""
     n, nv, nr = workspace.touch_count[0], flat.v_start[len(flat.modes)], len(flat.row_kind)
     X, change = np.zeros((3 * n, nv)), np.zeros((3 * n, nr))
-    none, force = np.zeros(nr), np.zeros(nv)
+    none, force, sixes = np.zeros(nr), np.empty(nv), np.empty((3, 6))
     workspace.previous_multipliers[:] = 0.0
     for j in range(n):
-        k = workspace.touch_point[j]
+        k, own = workspace.touch_point[j], 3 * j
         alone = True
         for side in range(2):
             b = _body(flat, k, side)
             alone = alone and (b == GROUND or flat.body_group[b] < 0)
-        for c in range(3):
-            target = X[3 * j + c] if alone else force
-            for side in range(2):
-                b = _body(flat, k, side)
-                if b == GROUND:
-                    continue
-                s, m = flat.v_start[b], flat.modes[b]
-                for i in range(6 + m):
-                    target[s + i] += workspace.touch_G[j, c, side, i]
-            if not alone:
-                solve_again(flat, workspace, null_rows, beta, compliance, force, none, X[3 * j + c], change[3 * j + c])
-                for side in range(2):
-                    b = _body(flat, k, side)
-                    if b != GROUND:
-                        force[flat.v_start[b] : flat.v_start[b + 1]] = 0.0
+        for side in range(2):
+            b = _body(flat, k, side)
+            if b == GROUND:
                 continue
-            for side in range(2):
-                b = _body(flat, k, side)
-                if b == GROUND:
-                    continue
-                s, m = flat.v_start[b], flat.modes[b]
+            s, m = flat.v_start[b], flat.modes[b]
+            for c in range(3):
+                for i in range(6 + m):
+                    X[own + c, s + i] += workspace.touch_G[j, c, side, i]
+            if alone:
                 solve_body(
                     m,
                     flat.slices[b] == SECOND_ORDER,
@@ -210,9 +198,13 @@ def respond_to_touch(flat, workspace, null_rows, beta, compliance):
                     workspace.E[s + 6 : s + 6 + m],
                     workspace.chol[b],
                     workspace.chol0[b],
-                    workspace.sixes[:1],
-                    X[3 * j + c : 3 * j + c + 1, s : s + 6 + m],
+                    sixes,
+                    X[own : own + 3, s : s + 6 + m],
                 )
+        if not alone:
+            for c in range(3):
+                copy(X[own + c], force)
+                solve_again(flat, workspace, null_rows, beta, compliance, force, none, X[own + c], change[own + c])
     return X, change
 
 
@@ -250,7 +242,14 @@ def _islands(flat, workspace):
 @njit(cache=True)
 def _solve_island(W, b, first, mu, scale, r):
     """Solve the cone problem of one island for `r` (n,), a guess; returns whether a solution was found."""
-    low, high, n = np.zeros(len(mu)), np.full(len(mu), np.inf), len(b)
+    n = len(b)
+    if n <= 3 and len(mu) == 1 and (n == 1 or mu[0] > 0.0):
+        if n == 1:
+            r[0] = max(-b[0] / W[0, 0], 0.0)
+        else:
+            stick_or_slip(W, 0, n, b[0], b[1], b[2], mu[0], r)
+        return np.isfinite(r[0])
+    low, high = np.zeros(len(mu)), np.full(len(mu), np.inf)
     target = CONES * scale
     residual, _, _ = solve_cones(W, b, first, mu, low, high, target, 0 if n <= SMALL else SWEEPS, r)
     if residual > target:
@@ -377,14 +376,14 @@ def loosen(flat, workspace, quiet):
     for j in range(workspace.touch_count[0]):
         k = workspace.touch_point[j]
         sliding = flat.contact_friction[flat.point_contact[k], 0]
-        if workspace.touch_friction[j] > sliding and _mode(workspace, j, quiet) == SLIDES:
+        if workspace.touch_friction[j] > sliding and mode_of(workspace, j, quiet) == SLIDES:
             workspace.touch_friction[j] = sliding
             count += 1
     return count
 
 
 @njit(cache=True)
-def _mode(workspace, j, quiet):
+def mode_of(workspace, j, quiet):
     """The mode of touching point `j` at the end of a step; `quiet` is a rate at rest."""
     normal, s, t = workspace.touch_force[j, 0], workspace.touch_force[j, 1], workspace.touch_force[j, 2]
     slip = math.hypot(workspace.touch_rate[j, 1], workspace.touch_rate[j, 2])
@@ -402,7 +401,7 @@ def keep_touch(flat, workspace, quiet, states):
     changed = 0
     for j in range(workspace.touch_count[0]):
         at = flat.contact_state + 4 * workspace.touch_point[j]
-        mode = _mode(workspace, j, quiet)
+        mode = mode_of(workspace, j, quiet)
         if mode != states[at]:
             changed += 1
         states[at] = mode

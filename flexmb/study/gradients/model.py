@@ -6,7 +6,7 @@ import numpy as np
 
 from flexmb.errors import StudyError
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_controllers, refuse_friction
+from flexmb.mechanism.mechanism import Mechanism, refuse_contact_groups, refuse_controllers, refuse_friction
 from flexmb.mechanism.system import System
 
 Model = Callable[..., System | Mechanism]
@@ -29,6 +29,7 @@ def refuse_frame_forces(mechanism: Mechanism) -> None:
             "flexmb.study.gradient, which takes differences."
         )
     refuse_friction(mechanism, "The adjoint or direct method")
+    refuse_contact_groups(mechanism, "The adjoint or direct method")
     refuse_controllers(mechanism, "The adjoint or direct method")
 
 

@@ -33,13 +33,17 @@ from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, Rigid
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
 from fem.mesh.steps import Step
+from fem.mesh.surface import Surface
 from fem.model import Model
 from fem.renamed import refuse_old_names
+from fem.sections.beam_table import BeamTable, beam_mass, beam_stiffness
+from fem.sections.layup import Ply
 from fem.shell import Shell
 from fem.split import split
 
 __all__ = [
     "Beam",
+    "BeamTable",
     "CellBlock",
     "ConvergenceError",
     "DofMap",
@@ -61,6 +65,7 @@ __all__ = [
     "Model",
     "NodeMass",
     "NodeSpring",
+    "Ply",
     "PointMass",
     "RigidLink",
     "Section",
@@ -70,7 +75,10 @@ __all__ = [
     "Spring",
     "Step",
     "StepResult",
+    "Surface",
     "UnitWarning",
+    "beam_mass",
+    "beam_stiffness",
     "check_mesh",
     "drop_unused_nodes",
     "fix_orientation",

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from fem.beam import Beam
 from fem.dof_map import DofMap
-from fem.errors import MaterialError, MatrixError, UnitWarning
+from fem.errors import MaterialError, MatrixError, MeshError, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
 from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
@@ -22,17 +22,19 @@ from fem.matrices.beam_matrices import Beams, LineMass
 from fem.matrices.beam_surface import BeamSurface, beam_surface
 from fem.matrices.matrix_check import checked_free_matrices
 from fem.matrices.shell_matrices import Shells
-from fem.matrices.shell_surface import layers, shell_surface
+from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
+from fem.mesh.surface import Surface, require_distinct, surface_of
 from fem.mesh.unread import Declared, Unread, materials_of_file, require_obeyed
 from fem.renamed import renamed
+from fem.sections.beam_table import BeamTable
 from fem.shell import Shell
 from fem.shown import shown
 
-_MATERIALS = (Material, Beam, Shell)
+_MATERIALS = (Material, Beam, BeamTable, Shell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +143,7 @@ class _Imported:
 @renamed(with_added="with_point_masses with_springs", rigid_modes="rigid_body_modes")
 @dataclass(frozen=True, eq=False, init=False)
 class Model:
-    """A part: nodes, mass and stiffness matrix, interfaces. Units: consistent.
+    """A part: nodes, mass and stiffness matrix, interfaces, surfaces. Units: consistent.
 
         part = fem.Model(mesh, fem.Material.steel()).with_interfaces(big="BIG_END", small="SMALL_END")
 
@@ -153,11 +155,12 @@ class Model:
     - `solver`: options of the factorisations.
     - For a model made from matrices `mesh` is None and `materials` is empty.
 
-    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam` or `fem.Shell`.
+    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam`, `fem.BeamTable` or `fem.Shell`.
     """
 
     points: Float[np.ndarray, "n 3"]
     interfaces: Mapping[str, Interface]
+    surfaces: Mapping[str, Surface]
     mesh: Mesh | None
     materials: assembly.Materials
     name: str
@@ -167,13 +170,13 @@ class Model:
     def __init__(
         self,
         mesh: Mesh,
-        material: Material | Beam | Shell | Mapping[str, Material | Beam | Shell] | None = None,
+        material: Any = None,
         name: str | None = None,
     ) -> None:
         """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one); a
-        `fem.Beam` (material and section) for line cells, a `fem.Shell` (material and thickness) for triangles and
-        quadrilaterals. Default: the materials that the file of the mesh gives to its
-        cells (`mesh.declared`).
+        `fem.Beam` (material and section) or a `fem.BeamTable` (section matrices) for line cells, a `fem.Shell`
+        (material and thickness) for triangles and quadrilaterals. Default: the materials that the file of the mesh
+        gives to its cells (`mesh.declared`).
 
         Raises MaterialError for cells without a material or with two. Issues a UnitWarning when modulus, density and
         size do not belong to one system of units. The matrices are assembled on first use.
@@ -182,8 +185,8 @@ class Model:
         wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, _MATERIALS)]
         if wrong:
             raise MaterialError(
-                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam or fem.Shell records; found "
-                f"{', '.join(wrong)}."
+                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam, fem.BeamTable or fem.Shell records; "
+                f"found {', '.join(wrong)}."
             )
         if material is None:
             by_set, material_of = materials_of_file(mesh)
@@ -193,12 +196,15 @@ class Model:
             material_of = np.zeros(mesh.cell_count, dtype=int)
         materials = tuple(by_set.values())
         for m in materials:
+            if isinstance(m, BeamTable):
+                continue  # no material, whose units could be checked
             hint = check_units(m if isinstance(m, Material) else m.material, mesh.size)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)
         self._set(
             points=mesh.points,
             interfaces={},
+            surfaces={},
             mesh=mesh,
             materials=materials,
             name=name or mesh.name,
@@ -227,7 +233,14 @@ class Model:
         matrices = _Imported(*checked_free_matrices(M, K, points, name), dofs)
         model = Model.__new__(Model)
         model._set(
-            points=points, interfaces={}, mesh=None, materials=(), name=name, solver=SolverOptions(), _matrices=matrices
+            points=points,
+            interfaces={},
+            surfaces={},
+            mesh=None,
+            materials=(),
+            name=name,
+            solver=SolverOptions(),
+            _matrices=matrices,
         )
         return model
 
@@ -359,6 +372,7 @@ class Model:
         copy._set(
             points=mesh.points,
             interfaces={},
+            surfaces=self.surfaces,
             mesh=mesh,
             materials=self.materials,
             name=self.name,
@@ -385,6 +399,28 @@ class Model:
         require_disjoint(made)
         copy = Model.__new__(Model)
         copy._set(**{**self.__dict__, "interfaces": made})
+        return copy
+
+    def with_surfaces(self, **surfaces: Any) -> "Model":
+        """The same part with named surfaces where other bodies may touch it: `part.with_surfaces(teeth="TEETH")`.
+
+        Each is the name of a set of faces (such as a surface of a deck), of nodes or of cells; a selection or node
+        numbers (k,), for the faces of the skin all of whose nodes are among them; or faces (nf, 2), as (cell, face of
+        the cell). They change no matrix: a reduction makes shapes for them (`reduction.contact_basis`), and a body has
+        their static compliance (docs/flexible-contact.md).
+
+        Raises `MeshError` for unknown sets, surfaces without a face of a solid cell, faces between two cells or in two
+        surfaces, and for a model made from matrices.
+        """
+        if self.mesh is None:
+            raise MeshError(
+                f"Model {self.name!r} was made from matrices and has no faces, of which surfaces consist. Import the "
+                "mesh."
+            )
+        made = {key: surface_of(self.mesh, key, where, self.name) for key, where in surfaces.items()}
+        require_distinct([*made.values()], self.name)
+        copy = Model.__new__(Model)
+        copy._set(**{**self.__dict__, "surfaces": made})
         return copy
 
     @renamed(resume="checkpoint")
@@ -523,7 +559,7 @@ class Model:
             source.mesh, source.materials, source.material_of, v[:n].reshape(-1, 3, v.shape[1]), pairs
         ).reshape(n, -1)
         for cells, dofs in source.turning:
-            np.add.at(loads, dofs, cells.quadratic_strain_loads(v[dofs], pairs))
+            loads += assembly.gathered(cells.quadratic_strain_loads(v[dofs], pairs), dofs, len(v))
         if self.dof_map.T is not None:
             loads += self.stiffness_of_all @ self.dof_map.link_motion(V, pairs)
         return self.dof_map.gather(loads)
@@ -558,6 +594,12 @@ class Model:
             x, _, stress, _ = layers(shells, u[dofs], (-1.0, 0.0, 1.0))
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
         return np.concatenate(owners), np.concatenate(places), np.concatenate(found)
+
+    def ply_stresses(self, U: Float[np.ndarray, "ndof k"]) -> list[PlyStresses]:
+        """Stresses of the displacement fields `U` in every ply of shells, at its bottom and its top, in the axes of its
+        material: a record for each group of cells of one shell."""
+        source, u = self.elements, self.dof_map.expand(U)
+        return [ply_stresses(shells, dofs[:, ::6] // 3, u[dofs]) for shells, dofs in source.shells]
 
     def beam_surfaces(self, U: Float[np.ndarray, "ndof k"]) -> list[BeamSurface]:
         """The surfaces of beams and shells, with the displacements and stresses of the fields `U` there: a record for
@@ -607,4 +649,5 @@ class Model:
 
     def __str__(self) -> str:
         lines = [f"model {self.name!r}: {len(self.points)} nodes, {self.ndof} dofs"]
-        return "\n".join(lines + [f"  {i}" for i in self.interfaces.values()])
+        parts = [*self.interfaces.values(), *(str(s).partition("\n")[0] for s in self.surfaces.values())]
+        return "\n".join(lines + [f"  {part}" for part in parts])

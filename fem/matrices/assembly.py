@@ -27,17 +27,22 @@ from fem.matrices.geometric_stiffness import (
 )
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.sparsity import COMPONENTS, Pattern, sparsity
+from fem.matrices.table_beams import TableBeams
+from fem.mesh.directors import inside
 from fem.mesh.mesh import Mesh
+from fem.sections.beam_table import BeamTable
 from fem.shell import Shell
 
 BATCH = 512
 """Cells a batch: enough to hide the cost of Python, few enough to stay in the processor's cache."""
 
+FEW = 128
+"""The same where each cell has a strain for each of many pairs of fields."""
 COLLAPSED = 1e-14
 """A determinant below this fraction of the cube of the cell's extent is taken for zero."""
 
 
-Materials = tuple[Material | Beam | Shell, ...]
+Materials = tuple[Material | Beam | BeamTable | Shell, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +77,8 @@ def mass(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.nda
             _, determinant = jacobian(batch.shape, batch.x, xi)
             _insist_on_positive(mesh, batch, determinant)
             N = batch.shape.shape(xi)
+            if batch.shape.hourglass:
+                N = np.full_like(N, 1 / N.shape[1])
             products = (N[:, :, None] * N[:, None, :]).reshape(len(xi), -1)
             matrices = (determinant * weights * _density(materials[batch.material])) @ products
             np.add.at(total, pattern.places[batch.number][batch.rows].ravel(), matrices.ravel())
@@ -153,16 +160,21 @@ def quadratic_strain_loads(
     """Loads (n, 3, p) whose work on u is `v_i^T K_G(u) v_j` for each pair (i, j) of shapes `V` (n, 3, m)."""
     tensors = _tensors(materials)
     total = np.zeros((len(mesh.points), 3, len(pairs)))
-    for batch in _batches(mesh, material_of):
+    for batch in _batches(mesh, material_of, FEW):
         cells = _cells(mesh, batch, tensors)
         H = cells.displacement_gradients(V[batch.connectivity])
         products = np.einsum("eqkap,eqkbp->eqabp", H[..., pairs[:, 0]], H[..., pairs[:, 1]])
         nodes, place = np.unique(batch.connectivity, return_inverse=True)
-        gather = sp.csr_matrix(
-            (np.ones(place.size), place.ravel(), np.arange(place.size + 1)), (place.size, len(nodes))
-        )
-        total[nodes] += (gather.T @ strain_loads(cells, products).reshape(place.size, -1)).reshape(len(nodes), 3, -1)
+        found = strain_loads(cells, products).reshape(*batch.connectivity.shape, -1)
+        total[nodes] += gathered(found, place.reshape(batch.connectivity.shape), len(nodes)).reshape(len(nodes), 3, -1)
     return total
+
+
+def gathered(values: np.ndarray, places: np.ndarray, size: int) -> np.ndarray:
+    """Sums (size, k) of rows `values` (e, r, k) with the same place in `places` (e, r)."""
+    count = places.size
+    gather = sp.csr_matrix((np.ones(count), places.ravel(), np.arange(count + 1)), (count, size))
+    return np.asarray(gather.T @ values.reshape(count, -1))
 
 
 def gradients(
@@ -206,41 +218,47 @@ def beam_groups(
             continue
         for index in np.unique(of_block[of_block >= 0]):
             beam = materials[index]
-            if not isinstance(beam, Beam):
+            if not isinstance(beam, Beam | BeamTable):
                 raise MaterialError(
-                    f"Mesh {mesh.name!r}: line cells need a fem.Beam (a material and a section); found the material "
-                    f"{beam.name!r}."
+                    f"Mesh {mesh.name!r}: line cells need a fem.Beam (a material and a section) or a fem.BeamTable; "
+                    f"found the material {beam.name!r}."
                 )
             cells = block.connectivity[of_block == index]
-            groups.append((Beams.of(beam, mesh.points[cells]), dofs.of_cells(cells)))
+            x = mesh.points[cells]
+            made = Beams.of(beam, x) if isinstance(beam, Beam) else TableBeams.of(beam, x)
+            groups.append((made, dofs.of_cells(cells)))
     return groups
 
 
 def shell_groups(
-    mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap, only: np.ndarray | None = None
 ) -> list[tuple[Shells, np.ndarray]]:
-    """The cells of shells, a group for each shell and kind of cell, and their dofs (e, 6 n).
+    """The cells of shells (`only`: those with these numbers), a group for each shell and kind of cell, and their dofs
+    (e, 6 n).
 
     Refuses triangles and quadrilaterals that were given no `fem.Shell`.
     """
     groups, first, number = [], 0, -1
+    wanted = np.ones(mesh.cell_count, dtype=bool) if only is None else np.isin(np.arange(mesh.cell_count), only)
     for block in mesh.cells:
-        of_block = material_of[first : first + len(block)]
+        of_block, of_wanted = material_of[first : first + len(block)], wanted[first : first + len(block)]
         first += len(block)
         if block.kind not in SHELLS:
             continue
         number += 1
-        for index in np.unique(of_block[of_block >= 0]):
+        for index in np.unique(of_block[of_wanted & (of_block >= 0)]):
             shell = materials[index]
             if not isinstance(shell, Shell):
                 raise MaterialError(
                     f"Mesh {mesh.name!r}: {block.kind} cells need a fem.Shell (a material and a thickness); found "
                     f"{type(shell).__name__} {shell.name!r}."
                 )
-            chosen = of_block == index
+            chosen = (of_block == index) & of_wanted
             cells, vertex = block.connectivity[chosen], mesh.directors.of_cells[number][chosen]
-            shells = Shells(shell, mesh.points[cells], mesh.directors.vectors[vertex], vertex)
-            groups.append((shells, dofs.of_cells(cells)))
+            x, V = mesh.points[cells], mesh.directors.vectors[vertex]
+            if block.kind == "quad8":
+                x, V = (np.concatenate([a, b[:, None]], axis=1) for a, b in zip((x, V), inside(x), strict=True))
+            groups.append((Shells(shell, x, V, vertex), dofs.of_cells(cells)))
     return groups
 
 
@@ -252,14 +270,15 @@ def with_turning_cells(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np
         (solid.data, solid.indices, np.concatenate([solid.indptr, np.full(rotations, solid.indptr[-1])])), shape=(n, n)
     )
     for values, dofs in matrices:
-        d = dofs.shape[1]
-        rows, columns = np.repeat(dofs, d, axis=1).ravel(), np.tile(dofs, (1, d)).ravel()
-        grown = grown + sp.coo_matrix((values.ravel(), (rows, columns)), shape=(n, n)).tocsr()
-    grown = (grown + grown.T) / 2 if matrices else grown
+        i, j = np.triu_indices(dofs.shape[1])  # the other half is its transpose
+        halves = values[:, i, j] * np.where(i == j, 0.5, 1.0)
+        rows, columns = (dofs.astype(np.int32)[:, k].ravel() for k in (i, j))
+        half = sp.coo_matrix((halves.ravel(), (rows, columns)), shape=(n, n)).tocsr()
+        grown = grown + half + half.T
     return sp.csr_matrix(grown)
 
 
-def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | Shell]) -> np.ndarray:
+def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | BeamTable | Shell]) -> np.ndarray:
     """Index of the material of every cell; every cell must belong to exactly one of the sets that carry a material."""
     index = np.full(mesh.cell_count, -1)
     for k, name in enumerate(materials):
@@ -284,7 +303,7 @@ def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | Shel
     return index
 
 
-def _batches(mesh: Mesh, material_of: np.ndarray) -> Iterator[_Batch]:
+def _batches(mesh: Mesh, material_of: np.ndarray, size: int = BATCH) -> Iterator[_Batch]:
     first, number = 0, -1
     for block in mesh.cells:
         of_block = material_of[first : first + len(block)]
@@ -294,8 +313,8 @@ def _batches(mesh: Mesh, material_of: np.ndarray) -> Iterator[_Batch]:
         number += 1
         for material in np.unique(of_block[of_block >= 0]):
             same = np.flatnonzero(of_block == material)
-            for start in range(0, len(same), BATCH):
-                rows = same[start : start + BATCH]
+            for start in range(0, len(same), size):
+                rows = same[start : start + size]
                 nodes = block.connectivity[rows]
                 yield _Batch(number, first, rows, element(block.kind), nodes, mesh.points[nodes], int(material))
         first += len(block)
@@ -324,7 +343,7 @@ def _add(total: np.ndarray, pattern: Pattern, batch: _Batch, K: np.ndarray) -> N
         np.add.at(row, places, K[:, i, :, k].ravel())
 
 
-def _density(material: Material | Beam | Shell) -> float:
+def _density(material: Material | Beam | BeamTable | Shell) -> float:
     if material.density is None:
         raise MaterialError(
             f"Material {material.name!r} has no density, and a mass matrix needs one. Give density=... when making it."

@@ -17,6 +17,7 @@ doubly symmetric in the stresses of second order (no Wagner term of the moments)
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -61,7 +62,7 @@ class Beams:
     - `axes` (e, 3, 3): local axes in rows; `x` (e, q, 3): Gauss points.
     """
 
-    beam: Beam
+    beam: Any
     u: np.ndarray
     theta: np.ndarray
     du: np.ndarray
@@ -228,23 +229,30 @@ class Beams:
         zero = np.zeros_like(N)
         m = np.stack([zero, -E * s.Iz * curve[..., 2], E * s.Iy * curve[..., 1]], axis=-1)  # int sigma_xx y dA
         V = np.stack([zero, -E * s.Iz * change[..., 2], E * s.Iy * change[..., 1]], axis=-1)
-        Q = N[..., None, None] / s.area * np.diag([0.0, s.Iz, s.Iy])
-        spread = np.trace(Q, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - Q
-        cross_m, cross_V = (np.einsum("kab,eqk->eqab", _SPIN, a) for a in (m, V))  # a x
-        ex = np.array([1.0, 0.0, 0.0])
-        along_x = T[..., None, None] / 2 * np.array([[0.0, 0, 0], [0, 0, 1], [0, -1, 0]])
-        pairs = (
-            (self.du, N[..., None, None] / 2 * np.eye(3), self.du),
-            (self.du, -cross_m, self.dtheta),
-            (self.dtheta, spread / 2, self.dtheta),
-            (self.du, -cross_V, self.theta),
-            (self.dtheta, along_x, self.theta),
-            (self.dtheta, 0.5 * ex[:, None] * m[..., None, :], self.theta),
-            (self.theta, 0.5 * ex[:, None] * m[..., None, :], self.dtheta),
-            (self.theta, 0.5 * ex[:, None] * V[..., None, :], self.theta),
-        )
-        half = sum(np.einsum("eqia,eqij,eqjb,eq->eab", a, A, b, self.dV, optimize=True) for a, A, b in pairs)
-        return half + half.transpose(0, 2, 1)
+        return stress_work(self, N, T, m, V, N[..., None, None] / s.area * np.diag([0.0, s.Iz, s.Iy]))
+
+
+def stress_work(
+    beams: Beams, N: np.ndarray, T: np.ndarray, m: np.ndarray, V: np.ndarray, Q: np.ndarray
+) -> Float[np.ndarray, "e 12 12"]:
+    """Geometric stiffness of normal forces and torques (e, q), first moments of the normal stress `int sigma y dA` and
+    shear forces (e, q, 3), and second moments `int sigma y y^T dA` (e, q, 3, 3), in local axes."""
+    spread = np.trace(Q, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - Q
+    cross_m, cross_V = (np.einsum("kab,eqk->eqab", _SPIN, a) for a in (m, V))  # a x
+    ex = np.array([1.0, 0.0, 0.0])
+    along_x = T[..., None, None] / 2 * np.array([[0.0, 0, 0], [0, 0, 1], [0, -1, 0]])
+    pairs = (
+        (beams.du, N[..., None, None] / 2 * np.eye(3), beams.du),
+        (beams.du, -cross_m, beams.dtheta),
+        (beams.dtheta, spread / 2, beams.dtheta),
+        (beams.du, -cross_V, beams.theta),
+        (beams.dtheta, along_x, beams.theta),
+        (beams.dtheta, 0.5 * ex[:, None] * m[..., None, :], beams.theta),
+        (beams.theta, 0.5 * ex[:, None] * m[..., None, :], beams.dtheta),
+        (beams.theta, 0.5 * ex[:, None] * V[..., None, :], beams.theta),
+    )
+    half = sum(np.einsum("eqia,eqij,eqjb,eq->eab", a, A, b, beams.dV, optimize=True) for a, A, b in pairs)
+    return np.asarray(half + np.swapaxes(half, 1, 2))
 
 
 def _bending(length: np.ndarray, phi: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -170,7 +170,7 @@ def _lengths(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 
 
 def _areas(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
-    x = mesh.points[block.connectivity]
+    x = mesh.points[block.connectivity[:, : element(block.kind).corners]]
     corner = np.cross(np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x)
     area = (corner * corner.sum(axis=1, keepdims=True)).sum(axis=2).min(axis=1)
     bad = np.flatnonzero(area <= COINCIDENT * np.ptp(x, axis=1).max(axis=1) ** 4)
@@ -183,10 +183,10 @@ def _areas(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 def _turned_over(mesh: Mesh) -> list[Finding]:
     """Neighbouring shell cells with opposite normals."""
     ends = [
-        b.connectivity[:, [k, (k + 1) % b.connectivity.shape[1]]]
+        b.connectivity[:, [k, (k + 1) % element(b.kind).corners]]
         for b in mesh.cells
         if b.kind in SHELLS
-        for k in range(b.connectivity.shape[1])
+        for k in range(element(b.kind).corners)
     ]
     if not ends:
         return []

@@ -17,6 +17,9 @@ from fem.mesh.unread import Declared, Unread, listed
 from fem.renamed import renamed
 from fem.shown import shown
 
+LARGEST = 1e100
+"""Largest coordinate: volumes, products of three, must be finite."""
+
 
 @dataclass(frozen=True, eq=False)
 class CellBlock:
@@ -89,6 +92,12 @@ class Mesh:
             raise MeshError(
                 f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; all must be "
                 "finite. Look for NaN or an overflow in the file or the program that made the mesh."
+            )
+        if np.abs(points).max(initial=0.0) > LARGEST:
+            bad = int(np.argmax(np.abs(points).max(axis=1)))
+            raise MeshError(
+                f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; volumes need "
+                f"coordinates of at most {LARGEST:.0e}. Look for an overflow in the file, or use other units."
             )
         points.setflags(write=False)
         object.__setattr__(self, "points", points)
@@ -224,7 +233,7 @@ class Mesh:
 
     def nodes_of_faces(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, " k"]:
         """Sorted node numbers of `faces`: number of the cell, number of the face in the cell."""
-        found = [block.connectivity[rows][:, list(local)].ravel() for block, local, rows, _ in self._by_face(faces)]
+        found = [block.connectivity[rows][:, list(local)].ravel() for block, local, rows, _ in self.by_face(faces)]
         return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
     def nodes_of_cells(self, cells: Int[np.ndarray, " nc"]) -> Int[np.ndarray, " k"]:
@@ -238,13 +247,16 @@ class Mesh:
     def corner_keys(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, "nf 4"]:
         """Sorted corner nodes of each face, -1 before those of a triangle: faces with equal keys coincide."""
         keys = np.full((len(faces), 4), -1, dtype=np.int64)
-        for block, local, rows, places in self._by_face(faces):
+        for block, local, rows, places in self.by_face(faces):
             corners = [k for k in local if k < element(block.kind).corners]
             keys[places, 4 - len(corners) :] = np.sort(block.connectivity[rows][:, corners], axis=1)
         return keys
 
-    def _by_face(self, faces: np.ndarray) -> Iterator[tuple[CellBlock, tuple[int, ...], np.ndarray, np.ndarray]]:
-        """Faces sorted by block and face number: block, local nodes, rows in the block, places in `faces`."""
+    def by_face(
+        self, faces: Int[np.ndarray, "nf 2"]
+    ) -> Iterator[tuple[CellBlock, tuple[int, ...], np.ndarray, np.ndarray]]:
+        """Faces in groups of one block and one face of its cells: block, local nodes of the face, rows in the block,
+        places in `faces`."""
         first = 0
         for block in self.cells:
             inside = np.flatnonzero((faces[:, 0] >= first) & (faces[:, 0] < first + len(block)))

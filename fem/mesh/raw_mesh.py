@@ -200,7 +200,7 @@ def _shell_cells(
         if len(chosen) and raw.blocks[k][0] not in SHELLS:
             raise MeshError(
                 f"Mesh {name!r}: {len(chosen)} cells of the shells are {raw.blocks[k][0]}; shells have "
-                f"{' and '.join(SHELLS)} cells. Mesh with linear cells."
+                f"{', '.join(SHELLS)} cells. Mesh with these."
             )
         if len(chosen):
             found[k] = np.union1d(found.get(k, chosen), chosen)

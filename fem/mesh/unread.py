@@ -12,6 +12,7 @@ from fem.beam import Beam, Section
 from fem.errors import MaterialError, MeshError
 from fem.material import Material
 from fem.mesh.constraints import Constraint
+from fem.sections.beam_table import BeamTable
 from fem.shell import Shell
 
 SHOWN = 4
@@ -77,6 +78,8 @@ class Declared:
     def contradiction(self, section: Any) -> str | None:
         """How the constants differ from those of a material, or of the material of a beam or shell, and the section
         from that of a shell or beam; None if they agree."""
+        if isinstance(section, BeamTable):
+            return None  # its matrices are beside the constants of any material
         given = section if isinstance(section, Material) else section.material
         if isinstance(section, Shell) and self.thickness is not None:
             theirs, ours = np.array([self.thickness, self.offset]), np.array([section.thickness, section.offset])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.interpolate
+import scipy
 from numpy.typing import ArrayLike
 
 from flexmb.controllers.linear import REFERENCE

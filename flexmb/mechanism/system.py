@@ -74,16 +74,19 @@ class System(WithControllers):
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
             frame_forces=tuple(self._frame_forces),
+            contact_groups=tuple(self._contact_groups),
             frictions=tuple(self._frictions),
             controllers=controllers,
             curves=tuple(self._curves),
+            contacts=tuple(self._contacts.values()),
+            lines=tuple(self._lines.values()),
             units=self.units,
         )
 
     def __str__(self) -> str:
         return (
             f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, "
-            f"force elements {list(self._forces)}, loads {list(self._loads)}"
+            f"force elements {list(self._forces)}, loads {[*self._loads, *self._lines]}"
         )
 
 

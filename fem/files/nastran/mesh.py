@@ -22,6 +22,7 @@ from fem.files.nastran.sections import BEAM_PROPERTIES, Constants, beam, constan
 from fem.files.nastran.systems import KINDS, Systems
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
+from fem.user_files import IncludedFiles
 
 SURFACES = {"CTRIA3": ("triangle", 3), "CTRIAR": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4),
 "CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8)}  # fmt: skip
@@ -73,8 +74,16 @@ class _Deck:
 
 def read_nastran_mesh(path: Path) -> RawMesh:
     """The contents of a Nastran deck as a raw mesh. Raises `MeshError`, which names file and line."""
+    included = IncludedFiles(path, MeshError)
+    try:
+        return _read(path, included)
+    except MeshError as error:
+        raise included.without_quotes(error) from None
+
+
+def _read(path: Path, included: IncludedFiles) -> RawMesh:
     deck = _Deck()
-    for card in cards(path):
+    for card in cards(path, included):
         _take(deck, card)
     return _raw(deck, path)
 

@@ -77,6 +77,8 @@ def mass(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.nda
             _, determinant = jacobian(batch.shape, batch.x, xi)
             _insist_on_positive(mesh, batch, determinant)
             N = batch.shape.shape(xi)
+            if batch.shape.hourglass:
+                N = np.full_like(N, 1 / N.shape[1])
             products = (N[:, :, None] * N[:, None, :]).reshape(len(xi), -1)
             matrices = (determinant * weights * _density(materials[batch.material])) @ products
             np.add.at(total, pattern.places[batch.number][batch.rows].ravel(), matrices.ravel())

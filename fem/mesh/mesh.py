@@ -17,6 +17,9 @@ from fem.mesh.unread import Declared, Unread, listed
 from fem.renamed import renamed
 from fem.shown import shown
 
+LARGEST = 1e100
+"""Largest coordinate: volumes, products of three, must be finite."""
+
 
 @dataclass(frozen=True, eq=False)
 class CellBlock:
@@ -89,6 +92,12 @@ class Mesh:
             raise MeshError(
                 f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; all must be "
                 "finite. Look for NaN or an overflow in the file or the program that made the mesh."
+            )
+        if np.abs(points).max(initial=0.0) > LARGEST:
+            bad = int(np.argmax(np.abs(points).max(axis=1)))
+            raise MeshError(
+                f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; volumes need "
+                f"coordinates of at most {LARGEST:.0e}. Look for an overflow in the file, or use other units."
             )
         points.setflags(write=False)
         object.__setattr__(self, "points", points)

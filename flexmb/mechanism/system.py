@@ -79,13 +79,14 @@ class System(WithControllers):
             controllers=controllers,
             curves=tuple(self._curves),
             contacts=tuple(self._contacts.values()),
+            lines=tuple(self._lines.values()),
             units=self.units,
         )
 
     def __str__(self) -> str:
         return (
             f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, "
-            f"force elements {list(self._forces)}, loads {list(self._loads)}"
+            f"force elements {list(self._forces)}, loads {[*self._loads, *self._lines]}"
         )
 
 

@@ -139,6 +139,16 @@ class CompiledModel(NamedTuple):
     point_contact: np.ndarray  # (np,) contact of each point
     contact_state: int  # first of the states of contacts: mode and force (3) of each point
     body_group: np.ndarray  # (nb,) number of the group of bodies that rows connect; of a body alone, -1 - b
+    line_kind: np.ndarray  # (nk,) loads along lines of bodies; see kernels/equations/lines.py
+    line_body: np.ndarray  # (nk,)
+    line_function: np.ndarray  # (nk,) -1: constant factor of one
+    line_numbers: np.ndarray  # (nk, 6)
+    line_station: np.ndarray  # (nk+1,) start of the stations of each line
+    station_point: np.ndarray  # (ns, 3)
+    station_tangent: np.ndarray  # (ns, 3)
+    station_length: np.ndarray  # (ns,)
+    station_rows: np.ndarray  # (ns, 3, mmax) elastic displacements of the stations
+    station_slopes: np.ndarray  # (ns, 3, mmax) and their slopes along the line
 
 
 class Workspace(NamedTuple):

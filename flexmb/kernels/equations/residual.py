@@ -11,6 +11,7 @@ from flexmb.kernels.equations.contact_groups import POWER, add_group_forces
 from flexmb.kernels.equations.controllers import control
 from flexmb.kernels.equations.elements import act
 from flexmb.kernels.equations.friction import add_friction, friction_heat
+from flexmb.kernels.equations.lines import add_lines
 from flexmb.kernels.equations.rows import (
     add_row_forces,
     add_wrenches,
@@ -53,6 +54,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
     workspace.loads[:] = 0.0
     load_wrenches(flat, functions, workspace.commands, kinematics, workspace.wrenches)
     add_wrenches(flat, workspace.wrenches, kinematics, workspace.bias, workspace.loads)
+    if len(flat.line_kind) > 0:
+        add_lines(flat, q, w, functions, kinematics, workspace.loads)
     copy(workspace.loads, out)
     nj = flat.joint_rows
     if len(values) > nj:

@@ -402,6 +402,29 @@ def test_a_law_that_fails_is_named_with_its_inputs(sample_time):
             flexmb.simulate(system, 0.1, step=0.01)
 
 
+@pytest.mark.parametrize("sample_time", [None, 0.02])
+def test_a_law_that_writes_to_its_inputs_or_beyond_its_arrays_is_named(sample_time):
+    def writes(t, inputs, states, parameters, commands, rates):
+        inputs[0] = min(inputs[0], 1.0)
+        commands[0] = -inputs[0]
+
+    def beyond(t, inputs, states, parameters, commands, rates):
+        commands[0] = -parameters[1] * inputs[0]
+
+    for function, message in ((writes, "read-only"), (beyond, "IndexError")):
+        law = flexmb.control_law(function, inputs=("angle",), commands=("torque",), parameters=("k",))
+        system = rotor(law(k=1.0, sample_time=sample_time), inputs={"angle": "coordinate:pivot"})
+        with pytest.raises(LawError, match=f"The law of 'servo' failed at t = 0, angle = .*{message}"):
+            flexmb.simulate(system, 0.1, step=0.01)
+
+
+def test_a_sampled_controller_does_not_track_its_limits_faster_than_its_samples():
+    fast = controllers.pid(1.0, 200.0, lower=-1.0, upper=1.0, sample_time=0.01)
+    assert fast.parameters[fast.law.parameters.index("tracking_time")] == 0.01
+    with pytest.raises(LawError, match="at least its sample time"):
+        controllers.pid(1.0, 1.0, lower=-1.0, upper=1.0, sample_time=0.01, tracking_time=0.002)
+
+
 def test_what_does_not_include_controllers_refuses_them_by_name():
     continuous, sampled = rotor(controllers.pid(1.0)), rotor(controllers.pid(1.0, sample_time=0.1))
     for method in ("bdf", "energy-momentum"):

@@ -30,7 +30,7 @@ def finger():
 
 PARTS = {
     "plate on two surfaces": partial(solid, partial(block, "hexahedron20", (0.3, 0.2, 0.02), (5, 4, 1)), {"below": "z0", "edge": "x1"}, a=soft("x0")),
-    "ring, outside": partial(solid, partial(tube, "hexahedron", (0.08, 0.1), 0.03, (1, 16, 2)), {"outside": "outer"}, ALUMINIUM, a="inner"),
+    "thick ring, outside": partial(solid, partial(tube, "hexahedron20", (0.05, 0.1), 0.03, (2, 10, 1)), {"outside": "outer"}, ALUMINIUM, a="inner"),
     "free lump": partial(solid, partial(block, "tetra10", (0.2, 0.15, 0.1), (3, 2, 2)), {"face": "z0"}),
     "slender, end": partial(solid, partial(block, "wedge15", (0.6, 0.04, 0.03), (10, 1, 1)), {"end": "x1"}, a="x0", b=soft("z1")),
     "pyramids": partial(solid, partial(block, "pyramid", (0.5, 0.1, 0.1), (6, 2, 2)), {"flank": fem.in_box((0.1, -1, 0.099), (0.41, 1, 1))}, a="x0", b="x1"),

@@ -20,7 +20,7 @@ def run() -> list[Row]:
         Row(f"step-law: {name} / joint spring", cost(pendulum(effort), steps=10_000)[0], spring, goal, "us CPU a step", COMMAND)
         for name, effort, goal in (("compiled law", numba.njit(law), 1.1), ("plain law", law, 2.0))
     ]  # fmt: skip
-    return [*rows, Row("step-law: a stored time / a step", stored(), spring, 50.0, "us CPU", COMMAND)]
+    return [*rows, Row("step-law: a stored time", stored(), 5.0, 1.0, "us CPU", COMMAND)]
 
 
 def stored() -> float:
@@ -29,10 +29,10 @@ def stored() -> float:
 
     mechanism = pendulum(None)
     each, none = (
-        min(flexmb.simulate(mechanism, 1.0, step=1e-3, output_step=o).statistics.cpu_seconds for _ in range(3))
-        for o in (1e-3, 1.0)
+        min(flexmb.simulate(mechanism, 10.0, step=1e-3, output_step=o).statistics.cpu_seconds for _ in range(5))
+        for o in (1e-3, 10.0)
     )
-    return 1e3 * (each - none)
+    return 1e2 * (each - none)
 
 
 def pendulum(effort: Any) -> object:

@@ -1,5 +1,6 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
+from fem.analysis.steps import StepResult, solve_step
 from fem.beam import Beam, Section
 from fem.dof_map import DofMap
 from fem.errors import (
@@ -18,7 +19,7 @@ from fem.errors import (
 )
 from fem.files.ansys_matrices import read_ansys
 from fem.files.matrix_files import ImportedMatrices, read_abaqus, read_calculix, read_matrix_market
-from fem.files.mesh_files import read_mesh, write_mesh
+from fem.files.mesh_files import read_mesh, read_steps, write_mesh
 from fem.files.nastran_matrices import read_nastran
 from fem.interface import Interface
 from fem.join import join
@@ -28,9 +29,11 @@ from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
 from fem.mesh import structured_meshes
 from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
-from fem.mesh.constraints import Equation, MeanLink, NodeMass, RigidLink
+from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
+from fem.mesh.steps import Step
+from fem.mesh.surface import Surface
 from fem.model import Model
 from fem.renamed import refuse_old_names
 from fem.shell import Shell
@@ -58,6 +61,7 @@ __all__ = [
     "MeshWarning",
     "Model",
     "NodeMass",
+    "NodeSpring",
     "PointMass",
     "RigidLink",
     "Section",
@@ -65,6 +69,9 @@ __all__ = [
     "SlowSolverWarning",
     "SolverOptions",
     "Spring",
+    "Step",
+    "StepResult",
+    "Surface",
     "UnitWarning",
     "check_mesh",
     "drop_unused_nodes",
@@ -85,6 +92,8 @@ __all__ = [
     "read_matrix_market",
     "read_mesh",
     "read_nastran",
+    "read_steps",
+    "solve_step",
     "split",
     "structured_meshes",
     "write_mesh",

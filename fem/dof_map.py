@@ -98,6 +98,19 @@ class DofMap:
         both = np.concatenate([self.translations(connectivity), self.rotations(connectivity)], axis=2)
         return np.asarray(both.reshape(len(connectivity), -1))
 
+    def row(self, nodes: Any, components: Any, coefficients: Any, source: str) -> sp.csr_matrix:
+        """The row (1, n_all) of coefficients of components (0 to 5) of nodes, among the dofs of all nodes.
+
+        Raises `MeshError` for rotations that nodes do not have."""
+        nodes, components = np.asarray(nodes), np.asarray(components)
+        if not self.has_rotations(nodes[components >= 3]).all():
+            raise MeshError(f"{source}: acts on rotations of nodes that have none.")
+        dofs = np.where(
+            components < 3, 3 * nodes + components, 3 * self.nodes + 3 * self._rotation_of[nodes] + components - 3
+        )
+        shape = (1, self.size_of_all)
+        return sp.csr_matrix((np.asarray(coefficients, dtype=float), (np.zeros(len(dofs), dtype=int), dofs)), shape)
+
     @cached_property
     def _place(self) -> np.ndarray:
         place = np.full(self.size_of_all, -1)

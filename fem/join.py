@@ -18,7 +18,8 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
 
     - `welds`: from the name of a weld to the interfaces that it joins, as "PART INTERFACE"; all of them rigid. Their
       nodes move as one set.
-    - The other interfaces remain, with the names "PART INTERFACE"; each weld is an interface too.
+    - The other interfaces remain, with the names "PART INTERFACE"; each weld is an interface too. Surfaces remain as
+      "PART SURFACE".
 
     Nodes and dofs are those of the parts, one part after the other (rotations of beams last). If one part was imported
     as matrices, the assembly is made from matrices; otherwise its matrices are assembled on first use.
@@ -58,7 +59,17 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
         members = [there[end] for end in ends]
         nodes = np.concatenate([i.nodes + first[part] for part, i in members])
         interfaces[weld] = Interface(nodes, "rigid", members[0][1].point)
-    return whole.with_interfaces(**interfaces)
+    whole = whole.with_interfaces(**interfaces)
+    if not any(model.surfaces for model in parts.values()):
+        return whole
+    cells = [0 if model.mesh is None else model.mesh.cell_count for model in parts.values()]
+    before = dict(zip(parts, np.cumsum([0, *cells]).tolist(), strict=False))
+    surfaces = {
+        f"{part} {key}": surface.faces + np.array([before[part], 0])
+        for part, model in parts.items()
+        for key, surface in model.surfaces.items()
+    }
+    return whole.with_surfaces(**surfaces)
 
 
 def part_dofs(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
@@ -77,10 +88,11 @@ def part_dofs(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
 
 
 def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: str) -> Model:
-    blocks, sets, materials, constraints, masses, cell = [], {}, {}, [], [], 0
+    blocks, sets, materials, constraints, masses, springs, cell = [], {}, {}, [], [], [], 0
     for part, model in parts.items():
         source = model.elements
         masses += [replace(m, node=m.node + first[part]) for m in source.mesh.masses]
+        springs += [s.renumbered(first[part] + np.arange(len(model.points))) for s in source.mesh.springs]
         constraints += [renumbered(c, first[part] + np.arange(len(model.points))) for c in source.mesh.constraints]
         blocks += [CellBlock(b.kind, b.connectivity + first[part]) for b in source.mesh.cells]
         for k in np.unique(source.material_of):
@@ -97,6 +109,7 @@ def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: s
         unread=unread,
         constraints=tuple(constraints),
         masses=tuple(masses),
+        springs=tuple(springs),
     )
     return Model(mesh, materials, name)
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from fem.beam import Beam
 from fem.dof_map import DofMap
-from fem.errors import MaterialError, MatrixError, UnitWarning
+from fem.errors import MaterialError, MatrixError, MeshError, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
 from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
@@ -27,6 +27,7 @@ from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
+from fem.mesh.surface import Surface, require_distinct, surface_of
 from fem.mesh.unread import Declared, Unread, materials_of_file, require_obeyed
 from fem.renamed import renamed
 from fem.shell import Shell
@@ -91,7 +92,15 @@ class _Assembly:
         self._forget_pattern_after("solid_mass")
         turning = [(b.stiffness(), dofs) for b, dofs in self.turning]
         K = assembly.with_turning_cells(solid, turning, self.dofs.size_of_all)
+        if self.mesh.springs:
+            K = (K + self._springs).tocsr()
         return K if self.added is None else (K + self.added[1]).tocsr()
+
+    @property
+    def _springs(self) -> sp.csr_matrix:
+        rows = [self.dofs.row(s.nodes, s.components, s.coefficients, s.source) for s in self.mesh.springs]
+        C = sp.vstack([row * s.stiffness**0.5 for row, s in zip(rows, self.mesh.springs, strict=True)], format="csr")
+        return sp.csr_matrix(C.T @ C)
 
     @cached_property
     def M(self) -> sp.csr_matrix:
@@ -102,8 +111,9 @@ class _Assembly:
         return self.dofs.condense(self.stiffness_of_all)
 
 
-def _dofs_of(mesh: Mesh) -> DofMap:
-    bare = mesh.bare_nodes if mesh.constraints else None
+def _dofs_of(mesh: Mesh, bare: np.ndarray | None = None) -> DofMap:
+    if bare is None:
+        bare = mesh.bare_nodes if mesh.constraints else None
     return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare)
 
 
@@ -132,7 +142,7 @@ class _Imported:
 @renamed(with_added="with_point_masses with_springs", rigid_modes="rigid_body_modes")
 @dataclass(frozen=True, eq=False, init=False)
 class Model:
-    """A part: nodes, mass and stiffness matrix, interfaces. Units: consistent.
+    """A part: nodes, mass and stiffness matrix, interfaces, surfaces. Units: consistent.
 
         part = fem.Model(mesh, fem.Material.steel()).with_interfaces(big="BIG_END", small="SMALL_END")
 
@@ -149,6 +159,7 @@ class Model:
 
     points: Float[np.ndarray, "n 3"]
     interfaces: Mapping[str, Interface]
+    surfaces: Mapping[str, Surface]
     mesh: Mesh | None
     materials: assembly.Materials
     name: str
@@ -190,6 +201,7 @@ class Model:
         self._set(
             points=mesh.points,
             interfaces={},
+            surfaces={},
             mesh=mesh,
             materials=materials,
             name=name or mesh.name,
@@ -218,7 +230,14 @@ class Model:
         matrices = _Imported(*checked_free_matrices(M, K, points, name), dofs)
         model = Model.__new__(Model)
         model._set(
-            points=points, interfaces={}, mesh=None, materials=(), name=name, solver=SolverOptions(), _matrices=matrices
+            points=points,
+            interfaces={},
+            surfaces={},
+            mesh=None,
+            materials=(),
+            name=name,
+            solver=SolverOptions(),
+            _matrices=matrices,
         )
         return model
 
@@ -338,17 +357,24 @@ class Model:
         source = self.elements
         if source.added is not None:
             raise MatrixError(f"Model {self.name!r}: give constraints before point masses and springs are added.")
-        mesh = replace(source.mesh, constraints=(*source.mesh.constraints, *constraints))
-        dofs = _dofs_of(mesh)
+        return self.on_mesh(replace(source.mesh, constraints=(*source.mesh.constraints, *constraints)))
+
+    def on_mesh(self, mesh: Mesh, bare: Int[np.ndarray, " b"] | None = None) -> "Model":
+        """The same part on a mesh with the same cells and other constraints, which may have more nodes.
+
+        `bare`: nodes without cells whose dofs are held at zero where nothing depends on them; default: all.
+        """
+        source = self.elements
         copy = Model.__new__(Model)
         copy._set(
             points=mesh.points,
             interfaces={},
+            surfaces=self.surfaces,
             mesh=mesh,
             materials=self.materials,
             name=self.name,
             solver=self.solver,
-            _matrices=_Assembly(mesh, source.materials, source.material_of, dofs),
+            _matrices=_Assembly(mesh, source.materials, source.material_of, _dofs_of(mesh, bare)),
         )
         kept = {key: replace(i, rotation_dofs=()) for key, i in self.interfaces.items()}
         return copy.with_interfaces(**kept) if kept else copy
@@ -370,6 +396,28 @@ class Model:
         require_disjoint(made)
         copy = Model.__new__(Model)
         copy._set(**{**self.__dict__, "interfaces": made})
+        return copy
+
+    def with_surfaces(self, **surfaces: Any) -> "Model":
+        """The same part with named surfaces where other bodies may touch it: `part.with_surfaces(teeth="TEETH")`.
+
+        Each is the name of a set of faces (such as a surface of a deck), of nodes or of cells; a selection or node
+        numbers (k,), for the faces of the skin all of whose nodes are among them; or faces (nf, 2), as (cell, face of
+        the cell). They change no matrix: a reduction makes shapes for them (`reduction.contact_basis`), and a body has
+        their static compliance (docs/flexible-contact.md).
+
+        Raises `MeshError` for unknown sets, surfaces without a face of a solid cell, faces between two cells or in two
+        surfaces, and for a model made from matrices.
+        """
+        if self.mesh is None:
+            raise MeshError(
+                f"Model {self.name!r} was made from matrices and has no faces, of which surfaces consist. Import the "
+                "mesh."
+            )
+        made = {key: surface_of(self.mesh, key, where, self.name) for key, where in surfaces.items()}
+        require_distinct([*made.values()], self.name)
+        copy = Model.__new__(Model)
+        copy._set(**{**self.__dict__, "surfaces": made})
         return copy
 
     @renamed(resume="checkpoint")
@@ -508,7 +556,7 @@ class Model:
             source.mesh, source.materials, source.material_of, v[:n].reshape(-1, 3, v.shape[1]), pairs
         ).reshape(n, -1)
         for cells, dofs in source.turning:
-            np.add.at(loads, dofs, cells.quadratic_strain_loads(v[dofs], pairs))
+            loads += assembly.gathered(cells.quadratic_strain_loads(v[dofs], pairs), dofs, len(v))
         if self.dof_map.T is not None:
             loads += self.stiffness_of_all @ self.dof_map.link_motion(V, pairs)
         return self.dof_map.gather(loads)
@@ -592,4 +640,5 @@ class Model:
 
     def __str__(self) -> str:
         lines = [f"model {self.name!r}: {len(self.points)} nodes, {self.ndof} dofs"]
-        return "\n".join(lines + [f"  {i}" for i in self.interfaces.values()])
+        parts = [*self.interfaces.values(), *(str(s).partition("\n")[0] for s in self.surfaces.values())]
+        return "\n".join(lines + [f"  {part}" for part in parts])

@@ -1,18 +1,18 @@
-"""Shells: a material with a thickness, for triangles and quadrilaterals."""
+"""Shells: materials with thicknesses, for triangles and quadrilaterals."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
 
 from fem.errors import MaterialError
 from fem.material import Material
+from fem.sections.layup import Layup, Ply
 from fem.shown import shown
 
 DRILLING = 1e-4
 """Default stiffness against rotation about the normal, relative to that of shear in the plane."""
-_ROWS = [0, 1, 3, 5, 4]
-_SHEAR_FACTOR = 5 / 6
 
 
 @shown
@@ -27,6 +27,7 @@ class Shell:
     - `drilling`: stiffness against rotation of the nodes about the normal relative to that of the surface, as a part of
       the shear stiffness G h. It is a number of the discretisation: without it this rotation is free in flat shells;
       from 1e-6 to 1e-3 results hardly depend on it.
+    - `plies`: layers of a shell made by `Shell.layup`.
 
     Nodes of shells have six dofs. A shell that ends at a node of solid cells is hinged there: connect it by a rigid
     link or an average interface, or let it extend along the solid.
@@ -39,6 +40,7 @@ class Shell:
     offset: float = 0.0
     x_axis: tuple[float, float, float] | None = None
     drilling: float = DRILLING
+    plies: tuple[Ply, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.material, Material):
@@ -48,38 +50,70 @@ class Shell:
                 raise MaterialError(f"A shell's {name} must be positive and finite; found {value}.")
         if not np.isfinite(self.offset):
             raise MaterialError(f"A shell's offset must be finite; found {self.offset}.")
+        if self.plies and abs(sum(ply.thickness for ply in self.plies) - self.thickness) > 1e-9 * self.thickness:
+            raise MaterialError(
+                f"A shell's thickness {self.thickness} is not that of its plies, "
+                f"{sum(ply.thickness for ply in self.plies):.9g}; fem.Shell.layup(plies) adds them."
+            )
         if self.x_axis is not None:
             x = np.asarray(self.x_axis, dtype=float)
             if x.shape != (3,) or not np.isfinite(x).all() or not np.linalg.norm(x) > 0:
                 raise MaterialError(f"A shell's x_axis needs three finite numbers, not all zero; found {self.x_axis}.")
         elif not self._isotropic:
+            what = "The layup" if self.plies else f"Material {self.material.name!r}"
             raise MaterialError(
-                f"Material {self.material.name!r} is not isotropic in the plane of the shell: give x_axis=(...), the "
-                "direction of its first axis."
+                f"{what} is not isotropic in the plane of the shell: give x_axis=(...), the direction of its first "
+                "axis."
             )
+
+    def __str__(self) -> str:
+        own = ", ".join(f"{p.thickness:.6g} {p.material.name} {p.angle:g} deg" for p in self.plies)
+        what = f"layup of {len(self.plies)} plies ({own})" if self.plies else f"shell of {self.material.name}"
+        return f"{what}, thickness {self.thickness:.6g}, offset {self.offset:.6g}"
+
+    @staticmethod
+    def layup(
+        plies: Sequence[Ply],
+        x_axis: tuple[float, float, float] | None = None,
+        offset: float = 0.0,
+        drilling: float = DRILLING,
+    ) -> "Shell":
+        """A shell of `fem.Ply` layers, from the bottom to the top along the normal.
+
+            fem.Shell.layup([fem.Ply(carbon, 1e-3, 0), fem.Ply(carbon, 1e-3, 90)], x_axis=(1, 0, 0))
+
+        Angles are from `x_axis`; see `Shell` for `offset` (of the middle of the layup) and `drilling`. Raises
+        `MaterialError` without plies, and when a number or an axis is not usable.
+        """
+        plies = tuple(plies)
+        wrong = [type(p).__name__ for p in plies if not isinstance(p, Ply)]
+        if wrong or not plies:
+            raise MaterialError(f"A layup needs fem.Ply records; found {', '.join(wrong) or 'none'}.")
+        return Shell(plies[0].material, sum(ply.thickness for ply in plies), offset, x_axis, drilling, plies)
 
     @property
     def name(self) -> str:
-        """Name of the material."""
+        """Name of the material, for a layup that of its first ply."""
         return self.material.name
 
     @property
     def density(self) -> float | None:
-        """Density of the material."""
-        return self.material.density
+        """Density of the material, for a layup the mean one."""
+        if any(ply.material.density is None for ply in self.section.plies):
+            return None
+        return self.section.inertia[0] / self.thickness
 
-    @property
-    def elasticity(self) -> Float[np.ndarray, "5 5"]:
-        """Stresses xx, yy, xy, xz, yz per (engineering) strain, without normal stress zz; shear factor included."""
-        C = self.material.elasticity
-        plane = C - np.outer(C[:, 2], C[2]) / C[2, 2]
-        D = plane[np.ix_(_ROWS, _ROWS)].copy()
-        D[3:] *= _SHEAR_FACTOR
-        return D
+    @cached_property
+    def section(self) -> Layup:
+        """The plies through the thickness, with their stiffness; a shell of one material is a layup of one."""
+        return Layup(self.plies or (Ply(self.material, self.thickness),))
 
     @property
     def _isotropic(self) -> bool:
-        D = self.elasticity
-        scale = D[0, 0]
-        same = abs(D[1, 1] - scale) + abs(D[2, 2] - (scale - D[0, 1]) / 2) + abs(D[3, 3] - D[4, 4])
-        return bool(same < 1e-9 * scale and np.abs(D[:2, 2]).max() < 1e-9 * scale and abs(D[3, 4]) < 1e-9 * scale)
+        C, h = self.section.stiffness, self.thickness
+        C = C * np.outer(*2 * (np.repeat([1.0, 1 / h, 1.0], [3, 3, 2]),))
+        scale = C[0, 0]
+        blocks = (C[:3, :3], C[:3, 3:6], C[3:6, 3:6])
+        same = sum(abs(K[0, 0] - K[1, 1]) + abs(K[2, 2] - (K[0, 0] - K[0, 1]) / 2) for K in blocks)
+        same += sum(float(np.abs(K[:2, 2]).max()) for K in blocks) + abs(C[6, 6] - C[7, 7]) + abs(C[6, 7])
+        return bool(same < 1e-9 * scale)

@@ -23,14 +23,20 @@ def split(model: Model, n_parts: int) -> list[Model]:
     materials and names of sets do not change.
 
     Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut crosses;
-    or a model with constraints or point masses; MatrixError for a model made from matrices.
+    or a model with constraints, point masses, springs at nodes, or surfaces; MatrixError for a model made from
+    matrices.
     """
     source = model.elements
     mesh = source.mesh
-    for what in (*mesh.constraints, *mesh.masses):
+    for what in (*mesh.constraints, *mesh.masses, *mesh.springs):
         raise MeshError(
-            f"Model {model.name!r} has constraints or point masses at its nodes ({what.source}), which a cut could "
-            "part. Take it as one body."
+            f"Model {model.name!r} has constraints, point masses or springs at its nodes ({what.source}), which a cut "
+            "could part. Take it as one body."
+        )
+    if model.surfaces:
+        raise MeshError(
+            f"Model {model.name!r} has surfaces ({', '.join(model.surfaces)}), which a cut could part. Cut it without "
+            "them, and give the pieces their own by `with_surfaces`."
         )
     if n_parts < 1:
         raise MeshError(f"Model {model.name!r} can be cut into one piece or more; found {n_parts}.")

@@ -113,7 +113,8 @@ def run(
     pictures.animate(
         comparison.flexible,
         directory / "animation.gif",
-        frames=80,
+        frames=40,
+        frames_per_second=20,
         magnification=200.0,
         labels=True,
         progress=lambda done: say("drawing", done),

@@ -7,6 +7,7 @@ from reduction.error.mode_comparison import ModeComparison, compare_modes
 from reduction.error.response_error import ResponseError, response_error
 from reduction.frequency_response import FrequencyResponse, frequency_response
 from reduction.methods.balanced_truncation import balanced_truncation
+from reduction.methods.contact_basis import contact_basis
 from reduction.methods.craig_bampton import craig_bampton, guyan
 from reduction.methods.free_interface import craig_chang, herting
 from reduction.methods.gramian import gramian
@@ -14,6 +15,7 @@ from reduction.methods.irka import irka
 from reduction.methods.krylov import krylov
 from reduction.methods.modal import modal
 from reduction.registry import METHODS, reduce
+from reduction.residual import ResidualCompliance, residual_compliance
 from reduction.second_order import SecondOrder, second_order
 from reduction.solutions.statics import prepared
 from reduction.solutions.vibration import count_modes
@@ -25,12 +27,14 @@ __all__ = [
     "Basis",
     "FrequencyResponse",
     "ModeComparison",
+    "ResidualCompliance",
     "ResponseError",
     "SecondOrder",
     "balanced_truncation",
     "check",
     "choose",
     "compare_modes",
+    "contact_basis",
     "count_modes",
     "craig_bampton",
     "craig_chang",
@@ -44,6 +48,7 @@ __all__ = [
     "prepared",
     "reanalyse",
     "reduce",
+    "residual_compliance",
     "response_error",
     "second_order",
     "strain_modes",

@@ -36,7 +36,7 @@ from jaxtyping import Float
 
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.second_order_modes import SecondOrderModes, leading_pairs, second_order_modes
+from reduction.second_order_modes import SecondOrderModes, second_order_modes
 from reduction.solutions.statics import Statics, inertia_relief_solution, statics
 
 
@@ -48,7 +48,7 @@ class SecondOrder:
       mesh's origin.
     - `interfaces`: for each interface (6, m, m), the second-order translation of its point and rotation: with the rows
       of the basis, `t = rows[:3] eta + 1/2 second[:3](eta, eta)`, and the rotation vector likewise.
-    - `shapes`: the field itself, of the softest pairs of coordinates, for pictures.
+    - `shapes`: the field itself, of the softest pairs of coordinates, for pictures; computed when it is first used.
     """
 
     first: Float[np.ndarray, "3 m m"]
@@ -60,9 +60,9 @@ class SecondOrder:
 def second_order(model: Model, basis: Basis) -> SecondOrder:
     """Compute the integrals of the second-order field of `basis`, which any method may have made, on `model`.
 
-    Cost: one factorisation of K (none in a `prepared` block), 12 static solves, 6 for each interface and at most 2 m
-    for the pictures, and about 18 m^2 (12 + 6 ni) flops for each quadrature point. The step of a simulation costs no
-    more.
+    Cost: one factorisation of K (none in a `prepared` block, or while the factor of the reduction is kept), 12 static
+    solves and 6 for each interface, and about 18 m^2 (12 + 6 ni) flops for each quadrature point. The field itself
+    costs at most 2 m further solves, at its first use. The step of a simulation costs no more.
 
     Raises MatrixError for a model made from matrices (K_G needs elements).
     """
@@ -77,9 +77,8 @@ def second_order(model: Model, basis: Basis) -> SecondOrder:
         turned = _particular_work(model, name, basis, rows[k])
         interfaces[name] = values[12 + 6 * k : 18 + 6 * k] - turned
     moments = values[3:12].reshape(3, 3, basis.n_modes, basis.n_modes)
-    shapes = second_order_modes(body, basis, leading_pairs(basis.eigenvalues))
-    body.release()
-    return SecondOrder(values[:3], moments, interfaces, shapes)
+    body.keep(long=True)
+    return SecondOrder(values[:3], moments, interfaces, second_order_modes(model, basis))
 
 
 def _works(body: Statics, basis: Basis, loads: np.ndarray) -> np.ndarray:

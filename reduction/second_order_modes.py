@@ -1,17 +1,18 @@
 """The second-order displacement field itself, for pictures and displacement files.
 
 Dynamics needs only its integrals (`reduction.second_order`), which cost 12 solves. The field is a shape for each pair
-of elastic coordinates; those of the softest pairs are kept.
+of elastic coordinates; those of the softest pairs are computed when a picture or a file asks for them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from fem.model import Model
 from reduction.basis import Basis
-from reduction.solutions.statics import Statics, inertia_relief_solution
+from reduction.solutions.statics import Statics, inertia_relief_solution, statics
 
 SMALLEST = 1e-2
 """Pairs that displace, at equal strain energy, less than about this fraction of the softest pair are left out ..."""
@@ -20,16 +21,32 @@ PER_MODE = 2
 memory of Psi."""
 
 
-@dataclass(frozen=True, eq=False)
 class SecondOrderModes:
     """Nodal displacements of second order: `1/2 sum_p weight_p shapes_p eta_i eta_j` over `pairs` (i, j), i <= j;
     weight 2 for i < j.
 
-    `shapes` (n, 3, p), in the frame of the basis. Units: consistent.
+    - `pairs` (p, 2): the pairs of elastic coordinates.
+    - `shapes` (n, 3, p), in the frame of the basis; or a function without arguments that returns them, which is called
+      when they are first used. Copies in other processes contain the shapes themselves.
+
+    Units: consistent.
     """
 
-    pairs: Int[np.ndarray, "p 2"]
-    shapes: Float32[np.ndarray, "n 3 p"]
+    def __init__(
+        self, pairs: Int[np.ndarray, "p 2"], shapes: Float32[np.ndarray, "n 3 p"] | Callable[[], np.ndarray]
+    ) -> None:
+        self.pairs = pairs
+        self._shapes = shapes
+
+    @property
+    def shapes(self) -> Float32[np.ndarray, "n 3 p"]:
+        """Displacements of all nodes, a column for each pair."""
+        if callable(self._shapes):
+            self._shapes = self._shapes()
+        return self._shapes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SecondOrderModes, (self.pairs, self.shapes)
 
     def displacements(self, eta: Float[np.ndarray, " m"], nodes: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k 3"]:
         """Displacements of second order of `nodes`."""
@@ -46,8 +63,25 @@ def leading_pairs(eigenvalues: Float[np.ndarray, " m"]) -> Int[np.ndarray, "p 2"
     return pairs[order[weight[order] >= SMALLEST]]
 
 
-def second_order_modes(body: Statics, basis: Basis, pairs: Int[np.ndarray, "p 2"]) -> SecondOrderModes:
-    """Solve equation (1) of `reduction.second_order` for each of `pairs`. Cost: one static solve each, in one block."""
+def second_order_modes(model: Model, basis: Basis) -> SecondOrderModes:
+    """The field of the softest pairs of coordinates of `basis`, computed when it is first used.
+
+    Cost of that use: a static solution for each pair, in one block, and a factorisation of K unless the factor of this
+    part is still kept. The record refers to the model until then.
+    """
+    pairs = leading_pairs(basis.eigenvalues)
+
+    def shapes() -> np.ndarray:
+        body = statics(model)
+        found = _shapes(body, basis, pairs)
+        body.release()
+        return found
+
+    return SecondOrderModes(pairs, shapes)
+
+
+def _shapes(body: Statics, basis: Basis, pairs: Int[np.ndarray, "p 2"]) -> Float32[np.ndarray, "n 3 p"]:
+    """Solve equation (1) of `reduction.second_order` for each of `pairs`."""
     model = body.model
     particular = _particular(model, basis, pairs)
     loads = model.quadratic_strain_loads(np.asarray(basis.Psi), pairs) + model.K @ particular
@@ -61,7 +95,7 @@ def second_order_modes(body: Statics, basis: Basis, pairs: Int[np.ndarray, "p 2"
         interface = model.interfaces[basis.reference_frame]
         whole -= model.rigid_body_modes_of_all(interface.point) @ (interface.nodal_matrix(model).T @ whole)
     n = 3 * len(model.points)
-    return SecondOrderModes(pairs, whole[:n].reshape(-1, 3, len(pairs)).astype(np.float32))
+    return whole[:n].reshape(-1, 3, len(pairs)).astype(np.float32)
 
 
 def _particular(model: Model, basis: Basis, pairs: np.ndarray) -> np.ndarray:

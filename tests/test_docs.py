@@ -279,6 +279,10 @@ def test_the_ball_of_the_manual_bounces():
     assert "0.0199 deep (length; at most 0.002" in names["message"]
     np.testing.assert_allclose(names["held"].velocities, 0, atol=1e-8)
     assert names["slips"].velocities[1] > 0
+    np.testing.assert_allclose(names["carried"], 1.5 * 9.81, rtol=1e-2)
+    assert names["dropped"].touching.any()
+    assert names["grains"].count[-1] >= 9
+    assert "does not include contacts of groups" in names["refused_group"]
     assert "block 1 closes with 1" in names["message_of_cones"]
 
 

@@ -1,12 +1,13 @@
 """Beams and plates of shells under unit loads: straight with distorted cells, curved, twisted; rectangular plates.
 
 MacNeal and Harder, "A proposed standard set of problems to test finite element accuracy", Finite Elem. Anal. Des. 1 (1985) 3-20; the thin twisted beam is that of Simo, Fox and Rifai, "On a stress
-resultant geometrically exact shell model. Part II", Comput. Methods Appl. Mech. Eng. 73 (1989) 53-92. Sixteen cells a side of a plate; eight across a straight or curved beam.
+resultant geometrically exact shell model. Part II", Comput. Methods Appl. Mech. Eng. 73 (1989) 53-92. Sixteen cells a side of a plate, eight of quadratic cells; eight across a straight or curved beam.
 """
 
 import numpy as np
 
 import fem
+from fem.elements import element
 from validation import shells
 from validation.plot import Plot
 from validation.row import Row
@@ -77,14 +78,14 @@ def plate(kind: str, support: str, load: str, ratio: float, n: int = 16) -> floa
 
 
 def run() -> list[Row | Plot]:
-    """All of them with quadrilaterals, the plates and the twisted beam with triangles too."""
+    """All of them with quadrilaterals, the plates and the twisted beam with all kinds of cells."""
     found: list[tuple[str, float, float, float]] = []
     for shape in ("rectangles", "parallelograms", "trapezoids"):
         for name, ratio in straight("quad", shape).items():
             found.append((f"straight beam of {shape}, {name}", STRAIGHT[name][1], ratio, 0.02))
     for name, ratio in curved("quad").items():
         found.append((f"curved beam, {name}", CURVED[name][1], ratio, 0.02))
-    for kind, n in (("quad", 4), ("triangle", 8)):
+    for kind, n in (("quad", 4), ("quad8", 2), ("quad9", 2), ("triangle", 8), ("triangle6", 4)):
         for thickness, names in ((0.32, (5.424e-3, 1.754e-3)), (0.0032, (5256.0, 1294.0))):
             for what, value, ratio in zip(
                 ("width", "thickness"), names, shells.twisted_beam(kind, n, thickness), strict=True
@@ -99,7 +100,7 @@ def run() -> list[Row | Plot]:
                     (
                         f"{support} plate 1 : {sides:g}, {load} load, {kind}",
                         value,
-                        plate(kind, support, load, sides),
+                        plate(kind, support, load, sides, 8 if len(element(kind).edges) else 16),
                         0.02,
                     )
                 )

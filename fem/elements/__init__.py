@@ -2,18 +2,19 @@
 line of beams and the surfaces of shells. `register_element` adds others."""
 
 from fem.elements.element import Element
-from fem.elements.hexahedron import HEX8, HEX20
+from fem.elements.hexahedron import HEX8, HEX8_COMPATIBLE, HEX20, HEX20_REDUCED
 from fem.elements.line import LINE2
 from fem.elements.pyramid import PYRAMID5, PYRAMID13
-from fem.elements.surface import QUAD4, TRIANGLE3
+from fem.elements.surface import QUAD4, QUAD8, QUAD9, TRIANGLE3, TRIANGLE6
 from fem.elements.tetrahedron import TET4, TET10
 from fem.elements.wedge import WEDGE6, WEDGE15
 from fem.errors import MeshError, unknown_name
 
-ELEMENTS: dict[str, Element] = {e.kind: e for e in (TET4, TET10, HEX8, HEX20, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13)}
+_SOLIDS = (TET4, TET10, HEX8, HEX20, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13, HEX8_COMPATIBLE, HEX20_REDUCED)
+ELEMENTS: dict[str, Element] = {e.kind: e for e in _SOLIDS}
 
 LINE = LINE2.kind
-SHELLS: dict[str, Element] = {e.kind: e for e in (TRIANGLE3, QUAD4)}
+SHELLS: dict[str, Element] = {e.kind: e for e in (TRIANGLE3, TRIANGLE6, QUAD4, QUAD8, QUAD9)}
 CELLS: dict[str, Element] = {**ELEMENTS, **SHELLS, LINE: LINE2}
 
 

@@ -19,7 +19,14 @@ become stiffer again, so keep them near rectangular along a bent part, or use he
 
 hex20 is the serendipity element with full (3 x 3 x 3) integration: no shear locking, and only mild volume locking near
 Poisson's ratio 1/2.
+
+Two elements exist to repeat the results of other programs (`read_mesh(..., elements="file")`): hex8 without the
+incompatible modes, which locks in bending (C3D8 of CalculiX), and hex20 with 2 x 2 x 2 points for stiffness and mass
+(C3D20R of CalculiX). The latter has six motions without strain energy in a single cell, which no two cells share; its
+moments of inertia are exact on parallelepipeds only.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -96,4 +103,15 @@ HEX20 = Element(
     abaqus_faces=_ABAQUS_FACES,
     nastran=("CHEXA",),
     nastran_order=(*range(12), 16, 17, 18, 19, 12, 13, 14, 15),
+)
+
+HEX8_COMPATIBLE = replace(HEX8, kind="hexahedron-compatible", cell="hexahedron", incompatible=False, abaqus=())
+HEX20_REDUCED = replace(
+    HEX20,
+    kind="hexahedron20-reduced",
+    cell="hexahedron20",
+    stiffness_rule=gauss_box(2),
+    mass_rule=gauss_box(2),
+    larger=(),
+    abaqus=(),
 )

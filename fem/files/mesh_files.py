@@ -21,7 +21,8 @@ from fem.files.nastran.mesh import read_nastran_mesh
 from fem.files.vtk_files import VtkFields, read_vtk, write_vtk
 from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import Mesh
-from fem.mesh.raw_mesh import RawMesh, solid_mesh
+from fem.mesh.raw_mesh import RawMesh, mesh_and_steps, solid_mesh
+from fem.mesh.steps import Step
 
 _REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref"}
 """Cell data of meshio that hold a number of a group, and how a group without a name is called."""
@@ -73,6 +74,7 @@ def read_mesh(
     ignore: Collection[str] = (),
     supports: str | None = None,
     shells: Collection[str] | None = None,
+    elements: str | None = None,
 ) -> Mesh:
     """Read the mesh in a file, with its named sets. Coordinates keep the units of the file.
 
@@ -93,20 +95,47 @@ def read_mesh(
     part until `ignore` names the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: everything in analysis steps).
     The materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` omits the comparison.
 
+    Hexahedra of decks are full: C3D8 has incompatible modes, C3D20R all points of integration; `mesh.warnings` says so.
+    `elements="file"` takes them as CalculiX does, to compare results: C3D8 without these modes, C3D20R with eight
+    points.
+
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
-    return solid_mesh(read_raw(path), Path(path).stem, beams, ignore, supports, shells)
+    return solid_mesh(read_raw(path, elements), Path(path).stem, beams, ignore, supports, shells)
 
 
-def read_raw(path: str | Path) -> RawMesh:
-    """The contents of a mesh file: cells of every dimension, groups.
+def read_steps(path: str | Path, ignore: Collection[str] = ()) -> tuple[Mesh, tuple[Step, ...]]:
+    """Read a deck of Abaqus or CalculiX with its analysis steps, to compare the part with the results of the solver.
+
+        mesh, steps = fem.read_steps("part.inp")
+        u = fem.solve_step(fem.Model(mesh), steps[0]).displacements
+
+    Returns the mesh, as `read_mesh(path, elements="file")` without supports, and a `fem.Step` for each analysis step.
+    Only decks of Abaqus and CalculiX have steps that are read.
+
+    Raises `MeshError` as `read_mesh`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)  # what is in steps is not obeyed by the mesh, but by the steps
+        return mesh_and_steps(read_raw(path, "file"), Path(path).stem, ignore=ignore)
+
+
+def read_raw(path: str | Path, elements: str | None = None) -> RawMesh:
+    """The contents of a mesh file: cells of every dimension, groups. `elements`: see `read_mesh`.
 
     Raises `MeshError` for a missing or damaged file, or an unknown format.
     """
     path = Path(path)
+    if elements is not None and (elements != "file" or path.suffix.lower() != ".inp"):
+        raise MeshError(
+            f'elements is "file", for decks of Abaqus and CalculiX (.inp), or nothing; found {elements!r} for '
+            f"{path.name!r}."
+        )
     if not path.is_file():
         raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
     try:
+        if elements == "file":
+            return raw_mesh(read_deck(path, as_named=True))
         raw = _READERS.get(path.suffix.lower(), _read_by_meshio)(path)
     except FlexmbError:
         raise

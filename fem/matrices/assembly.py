@@ -26,13 +26,16 @@ from fem.matrices.geometric_stiffness import (
     with_stress,
 )
 from fem.matrices.shell_matrices import Shells
-from fem.matrices.sparsity import COMPONENTS, Pattern
+from fem.matrices.sparsity import COMPONENTS, Pattern, sparsity
+from fem.mesh.directors import inside
 from fem.mesh.mesh import Mesh
 from fem.shell import Shell
 
 BATCH = 512
 """Cells a batch: enough to hide the cost of Python, few enough to stay in the processor's cache."""
 
+FEW = 128
+"""The same where each cell has a strain for each of many pairs of fields."""
 COLLAPSED = 1e-14
 """A determinant below this fraction of the cube of the cell's extent is taken for zero."""
 
@@ -76,6 +79,37 @@ def mass(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.nda
             matrices = (determinant * weights * _density(materials[batch.material])) @ products
             np.add.at(total, pattern.places[batch.number][batch.rows].ravel(), matrices.ravel())
     return pattern.scalar_matrix(total)
+
+
+def mass_of_all(mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap) -> sp.csr_matrix:
+    """Consistent mass matrix of solids, beams and shells over the dofs of all nodes; of cells whose material is not
+    -1."""
+    turning: list[tuple[Beams | Shells, np.ndarray]] = []
+    turning += [*beam_groups(mesh, materials, material_of, dofs), *shell_groups(mesh, materials, material_of, dofs)]
+    solid = mass(mesh, sparsity(mesh), materials, material_of)
+    return with_turning_cells(solid, [(cells.mass(), places) for cells, places in turning], dofs.size_of_all)
+
+
+def thermal_loads(
+    mesh: Mesh,
+    materials: Materials,
+    material_of: np.ndarray,
+    cells: np.ndarray,
+    change: np.ndarray,
+    expansion: np.ndarray,
+) -> np.ndarray:
+    """Nodal forces (n, 3) that the strains `expansion` (3, 3) per temperature of solid `cells` need to be free of
+    stress under a `change` (n,) of temperature."""
+    tensors = _tensors(materials)
+    total = np.zeros((len(mesh.points), 3))
+    for batch in _batches(mesh, material_of):
+        xi = batch.shape.stiffness_rule[0]
+        inside = np.isin(batch.first + batch.rows, cells)
+        T = np.where(inside[:, None], change[batch.connectivity] @ batch.shape.shape(xi).T, 0.0)
+        strains = T[..., None, None, None] * expansion[:, :, None]
+        loads = strain_loads(_cells(mesh, batch, tensors), strains)
+        np.add.at(total, batch.connectivity, loads[..., 0])
+    return total
 
 
 def geometric_stiffness(
@@ -122,16 +156,21 @@ def quadratic_strain_loads(
     """Loads (n, 3, p) whose work on u is `v_i^T K_G(u) v_j` for each pair (i, j) of shapes `V` (n, 3, m)."""
     tensors = _tensors(materials)
     total = np.zeros((len(mesh.points), 3, len(pairs)))
-    for batch in _batches(mesh, material_of):
+    for batch in _batches(mesh, material_of, FEW):
         cells = _cells(mesh, batch, tensors)
         H = cells.displacement_gradients(V[batch.connectivity])
         products = np.einsum("eqkap,eqkbp->eqabp", H[..., pairs[:, 0]], H[..., pairs[:, 1]])
         nodes, place = np.unique(batch.connectivity, return_inverse=True)
-        gather = sp.csr_matrix(
-            (np.ones(place.size), place.ravel(), np.arange(place.size + 1)), (place.size, len(nodes))
-        )
-        total[nodes] += (gather.T @ strain_loads(cells, products).reshape(place.size, -1)).reshape(len(nodes), 3, -1)
+        found = strain_loads(cells, products).reshape(*batch.connectivity.shape, -1)
+        total[nodes] += gathered(found, place.reshape(batch.connectivity.shape), len(nodes)).reshape(len(nodes), 3, -1)
     return total
+
+
+def gathered(values: np.ndarray, places: np.ndarray, size: int) -> np.ndarray:
+    """Sums (size, k) of rows `values` (e, r, k) with the same place in `places` (e, r)."""
+    count = places.size
+    gather = sp.csr_matrix((np.ones(count), places.ravel(), np.arange(count + 1)), (count, size))
+    return np.asarray(gather.T @ values.reshape(count, -1))
 
 
 def gradients(
@@ -173,7 +212,7 @@ def beam_groups(
         first += len(block)
         if block.kind != LINE:
             continue
-        for index in np.unique(of_block):
+        for index in np.unique(of_block[of_block >= 0]):
             beam = materials[index]
             if not isinstance(beam, Beam):
                 raise MaterialError(
@@ -199,7 +238,7 @@ def shell_groups(
         if block.kind not in SHELLS:
             continue
         number += 1
-        for index in np.unique(of_block):
+        for index in np.unique(of_block[of_block >= 0]):
             shell = materials[index]
             if not isinstance(shell, Shell):
                 raise MaterialError(
@@ -208,8 +247,10 @@ def shell_groups(
                 )
             chosen = of_block == index
             cells, vertex = block.connectivity[chosen], mesh.directors.of_cells[number][chosen]
-            shells = Shells(shell, mesh.points[cells], mesh.directors.vectors[vertex], vertex)
-            groups.append((shells, dofs.of_cells(cells)))
+            x, V = mesh.points[cells], mesh.directors.vectors[vertex]
+            if block.kind == "quad8":
+                x, V = (np.concatenate([a, b[:, None]], axis=1) for a, b in zip((x, V), inside(x), strict=True))
+            groups.append((Shells(shell, x, V, vertex), dofs.of_cells(cells)))
     return groups
 
 
@@ -221,10 +262,11 @@ def with_turning_cells(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np
         (solid.data, solid.indices, np.concatenate([solid.indptr, np.full(rotations, solid.indptr[-1])])), shape=(n, n)
     )
     for values, dofs in matrices:
-        d = dofs.shape[1]
-        rows, columns = np.repeat(dofs, d, axis=1).ravel(), np.tile(dofs, (1, d)).ravel()
-        grown = grown + sp.coo_matrix((values.ravel(), (rows, columns)), shape=(n, n)).tocsr()
-    grown = (grown + grown.T) / 2 if matrices else grown
+        i, j = np.triu_indices(dofs.shape[1])  # the other half is its transpose
+        halves = values[:, i, j] * np.where(i == j, 0.5, 1.0)
+        rows, columns = (dofs.astype(np.int32)[:, k].ravel() for k in (i, j))
+        half = sp.coo_matrix((halves.ravel(), (rows, columns)), shape=(n, n)).tocsr()
+        grown = grown + half + half.T
     return sp.csr_matrix(grown)
 
 
@@ -253,7 +295,7 @@ def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | Shel
     return index
 
 
-def _batches(mesh: Mesh, material_of: np.ndarray) -> Iterator[_Batch]:
+def _batches(mesh: Mesh, material_of: np.ndarray, size: int = BATCH) -> Iterator[_Batch]:
     first, number = 0, -1
     for block in mesh.cells:
         of_block = material_of[first : first + len(block)]
@@ -261,10 +303,10 @@ def _batches(mesh: Mesh, material_of: np.ndarray) -> Iterator[_Batch]:
             first += len(block)
             continue
         number += 1
-        for material in np.unique(of_block):
+        for material in np.unique(of_block[of_block >= 0]):
             same = np.flatnonzero(of_block == material)
-            for start in range(0, len(same), BATCH):
-                rows = same[start : start + BATCH]
+            for start in range(0, len(same), size):
+                rows = same[start : start + size]
                 nodes = block.connectivity[rows]
                 yield _Batch(number, first, rows, element(block.kind), nodes, mesh.points[nodes], int(material))
         first += len(block)

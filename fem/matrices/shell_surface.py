@@ -1,14 +1,18 @@
 """Stresses of shells through their thickness, and their surface as pictures show it: bottom, top and edges."""
 
+from functools import cache
+
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.matrices.assumed_strains import shapes
+from fem.elements import SHELLS
+from fem.matrices.assumed_strains import CENTRE, Point, plane_rule
 from fem.matrices.beam_surface import BeamSurface
 from fem.matrices.cell_matrices import VOIGT
-from fem.matrices.shell_matrices import CHUNK, Shells, cartesian
-
-_GAUSS = 1 / np.sqrt(3)
+from fem.matrices.shell_matrices import Shells
+from fem.matrices.shell_strains import cartesian
+from fem.mesh.directors import SIDES, drawn_triangles
+from fem.sections.layup import Layup
 
 
 def layers(
@@ -23,17 +27,17 @@ def layers(
     """
     vertices, local = np.unique(shells.vertex, return_inverse=True)
     local = local.reshape(shells.vertex.shape)
-    count, n, k = len(vertices), shells.corners, fields.shape[2]
+    count, n, k = len(vertices), shells.count, fields.shape[2]
     places, moved, stresses = [], [], []
     for t in heights:
         z = shells.shell.offset + t * shells.shell.thickness / 2
         x = np.zeros((count, 3))
-        x[local] = shells.x + z * shells.V
+        x[local] = shells.x[:, :n] + z * shells.V[:, :n]
         nodal = fields.reshape(len(shells.x), n, 6, k)
         u = np.zeros((count, 3, k))
-        u[local] = nodal[:, :, :3] + z * np.cross(nodal[:, :, 3:], shells.V[..., None], axis=2)
+        u[local] = nodal[:, :, :3] + z * np.cross(nodal[:, :, 3:], shells.V[:, :n, :, None], axis=2)
         total, weights = np.zeros((count, 6, k)), np.zeros(count)
-        for chunk in (slice(i, i + CHUNK) for i in range(0, len(shells.x), CHUNK)):
+        for chunk in shells.chunks():
             stress, area = corner_stresses(shells, chunk, fields[chunk], t)
             np.add.at(total, local[chunk], stress * area[:, None, None, None])
             np.add.at(weights, local[chunk], np.broadcast_to(area[:, None], local[chunk].shape))
@@ -44,35 +48,66 @@ def layers(
 
 
 def corner_stresses(shells: Shells, chunk: slice, fields: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Stresses (e, n, 6, k) at the corners of cells at the height t, in the axes of the mesh, and areas (e,)."""
-    quadrilateral = shells.corners == 4
-    plane = [(r, s) for r in (-_GAUSS, _GAUSS) for s in (-_GAUSS, _GAUSS)] if quadrilateral else [(1 / 3, 1 / 3)]
-    points = tuple((r, s, t) for r, s in plane)
-    B, det = shells.strains(chunk, points)
-    strain = B @ (shells.follow(chunk) @ fields)[:, None]
-    S = shells.shell.elasticity @ strain  # e, q, 5, k
-    g, axis = shells.bases(chunk, points), shells.first_axis(chunk)
-    _, _, axes = cartesian(g, axis[:, None])
-    tensor = np.zeros((*S.shape[:2], 3, 3, S.shape[3]))
+    """Stresses (e, count, 6, k) at the nodes of cells at the height t, in the axes of the mesh, and areas (e,)."""
+    local, axes, area = _stresses_at_points(shells, chunk, fields, *_ply_at(shells.shell.section, t))
+    tensor = np.zeros((*local.shape[:2], 3, 3, local.shape[3]))
     for row, (i, j) in enumerate(((0, 0), (1, 1), (0, 1), (0, 2), (1, 2))):
-        tensor[:, :, i, j] = tensor[:, :, j, i] = S[:, :, row]
+        tensor[:, :, i, j] = tensor[:, :, j, i] = local[:, :, row]
     world = np.einsum("eqai,eqabk,eqbj->eqijk", axes, tensor, axes, optimize=True)
     at = np.stack([world[:, :, i, j] for i, j in VOIGT], axis=2)
-    if not quadrilateral:
-        return np.repeat(at, 3, axis=1), det[:, 0]
-    spread = np.stack([shapes(4, np.sqrt(3) * r, np.sqrt(3) * s)[0] for r, s in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
-    return np.einsum("cq,eqik->ecik", spread[:, [0, 3, 1, 2]], at), det.sum(axis=1)
+    return np.einsum("cq,eqik->ecik", _spread(shells.n)[: shells.count], at), area
+
+
+def _ply_at(section: Layup, t: float) -> tuple[int, float]:
+    """The ply, and the height, at t from -1 (bottom) to 1 (top)."""
+    z = float(np.clip((t + 1) / 2, 0.0, 1.0) * (section.heights[-1] - section.heights[0]) + section.heights[0])
+    return int(np.clip(np.searchsorted(section.heights, z, side="left") - 1, 0, len(section.plies) - 1)), z
+
+
+def _stresses_at_points(
+    shells: Shells, chunk: slice, fields: np.ndarray, ply: int, z: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Stresses (e, q, 5, k; xx, yy, xy, xz, yz) in a ply at the height z, in the local axes (e, q, 3, 3), where they
+    are most accurate in a cell; areas (e,)."""
+    points = _accurate(shells.n)
+    B, area = shells.strains(chunk, points)
+    strain = B @ shells.follow(chunk, fields)[:, None]
+    section = shells.shell.section
+    plane = section.plies[ply].turned[0] @ (strain[:, :, :3] + z * strain[:, :, 3:6])
+    across = section.shear_stress(ply, z) @ section.shear_stiffness @ strain[:, :, 6:]
+    _, _, axes = cartesian(shells.bases(chunk, points), shells.first_axis(chunk)[:, None])
+    return np.concatenate([plane, across], axis=2), axes, area.sum(axis=1)
+
+
+def _accurate(n: int) -> tuple[Point, ...]:
+    """The points of a cell whose strains are most accurate."""
+    if n == 3:
+        return (CENTRE[3],)
+    return plane_rule(4)[0] if n != 6 else ((1 / 6, 1 / 6), (2 / 3, 1 / 6), (1 / 6, 2 / 3))
+
+
+@cache
+def _spread(n: int) -> np.ndarray:
+    """Values at the nodes of cells (n, q) from those at the accurate points, linear or bilinear between them."""
+    kind = {3: "triangle", 4: "quad", 6: "triangle6", 9: "quad9"}[n]
+    nodes, points = SHELLS[kind].coordinates, np.array(_accurate(n))
+    if n == 3:
+        return np.ones((3, 1))
+
+    def terms(x: np.ndarray) -> np.ndarray:
+        columns = [np.ones(len(x)), x[:, 0], x[:, 1]]
+        return np.column_stack(columns if n == 6 else [*columns, x[:, 0] * x[:, 1]])
+
+    return np.asarray(terms(nodes) @ np.linalg.inv(terms(points)))
 
 
 def shell_surface(shells: Shells, nodes: Int[np.ndarray, "e n"], fields: Float[np.ndarray, "e d k"]) -> BeamSurface:
     """The surface of shells with the `nodes` of their cells, for the values of `fields` at their dofs."""
     x, u, stress, local = layers(shells, fields, (-1.0, 1.0))
     count = len(x) // 2
-    n = shells.corners
-    fans = [local[:, [0, k, k + 1]] for k in range(1, n - 1)]
-    top = np.concatenate(fans) + count
-    bottom = np.concatenate(fans)[:, ::-1]
-    ends = np.concatenate([local[:, [k, (k + 1) % n]] for k in range(n)])
+    fans = drawn_triangles(local)
+    top, bottom, ring = fans + count, fans[:, ::-1], SIDES[shells.count]
+    ends = np.concatenate([local[:, [a, b]] for a, b in zip(ring, (*ring[1:], ring[0]), strict=True)])
     _, first, times = np.unique(np.sort(ends, axis=1), axis=0, return_index=True, return_counts=True)
     rim = ends[first[times == 1]]
     sides = np.concatenate(

@@ -170,7 +170,7 @@ def _lengths(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 
 
 def _areas(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
-    x = mesh.points[block.connectivity]
+    x = mesh.points[block.connectivity[:, : element(block.kind).corners]]
     corner = np.cross(np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x)
     area = (corner * corner.sum(axis=1, keepdims=True)).sum(axis=2).min(axis=1)
     bad = np.flatnonzero(area <= COINCIDENT * np.ptp(x, axis=1).max(axis=1) ** 4)
@@ -183,10 +183,10 @@ def _areas(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 def _turned_over(mesh: Mesh) -> list[Finding]:
     """Neighbouring shell cells with opposite normals."""
     ends = [
-        b.connectivity[:, [k, (k + 1) % b.connectivity.shape[1]]]
+        b.connectivity[:, [k, (k + 1) % element(b.kind).corners]]
         for b in mesh.cells
         if b.kind in SHELLS
-        for k in range(b.connectivity.shape[1])
+        for k in range(element(b.kind).corners)
     ]
     if not ends:
         return []
@@ -303,6 +303,7 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
         node_ids=None if mesh.node_ids is None else mesh.node_ids[keep],
         constraints=tuple(renumbered(c, number) for c in mesh.constraints),
         masses=tuple(replace(m, node=int(number[m.node])) for m in mesh.masses),
+        springs=tuple(s.renumbered(number) for s in mesh.springs),
     )
 
 
@@ -345,4 +346,5 @@ def drop_unused_nodes(mesh: Mesh) -> Mesh:
         node_ids=used if mesh.node_ids is None else mesh.node_ids[used],
         constraints=tuple(renumbered(c, number) for c in mesh.constraints),
         masses=tuple(replace(m, node=int(number[m.node])) for m in mesh.masses),
+        springs=tuple(s.renumbered(number) for s in mesh.springs),
     )

@@ -51,6 +51,10 @@ class Equation:
         """The nodes that it connects."""
         return np.unique(self.nodes)
 
+    def renumbered(self, number: Int[np.ndarray, " n"]) -> "Equation":
+        """The equation with node `number[k]` in the place of node k."""
+        return replace(self, nodes=number[self.nodes])
+
 
 @dataclass(frozen=True, eq=False)
 class RigidLink:
@@ -128,6 +132,43 @@ class NodeMass:
             raise MeshError(f"{self.source}: a point mass must be positive and finite; found {self.mass}.")
 
 
+@dataclass(frozen=True, eq=False)
+class NodeSpring:
+    """A spring between dofs of nodes: energy `stiffness * (sum_k coefficients[k] u[nodes[k], components[k]])^2 / 2`.
+
+    - `nodes`, `components` (0 to 5: translations, rotations) and `coefficients`: lists of t terms; `stiffness`: force
+      or moment per motion. `source`: its name in messages.
+
+        fem.NodeSpring([3, 8], [0, 0], [1.0, -1.0], stiffness=2e5)  # along x, between nodes 3 and 8
+
+    It turns with the part only in the first order: geometric stiffness does not include it.
+
+    Raises `MeshError` when the lists do not fit together, or the stiffness is not positive and finite.
+    """
+
+    nodes: Any
+    components: Any
+    coefficients: Any
+    stiffness: float
+    source: str = "a spring"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.stiffness) and self.stiffness > 0):
+            raise MeshError(f"{self.source}: the stiffness must be positive and finite; found {self.stiffness}.")
+        row = Equation(self.nodes, self.components, self.coefficients, self.source)
+        for name in ("nodes", "components", "coefficients"):
+            object.__setattr__(self, name, getattr(row, name))
+
+    @property
+    def members(self) -> Int[np.ndarray, " k"]:
+        """The nodes that it connects."""
+        return np.unique(self.nodes)
+
+    def renumbered(self, number: Int[np.ndarray, " n"]) -> "NodeSpring":
+        """The spring with node `number[k]` in the place of node k."""
+        return replace(self, nodes=number[self.nodes])
+
+
 Constraint = Equation | RigidLink | MeanLink
 
 
@@ -143,7 +184,7 @@ def turning_nodes(constraints: tuple[Constraint, ...]) -> Int[np.ndarray, " k"]:
 def renumbered(constraint: Constraint, number: Int[np.ndarray, " n"]) -> Constraint:
     """The constraint with node `number[k]` in the place of node k."""
     if isinstance(constraint, Equation):
-        return replace(constraint, nodes=number[constraint.nodes])
+        return constraint.renumbered(number)
     return replace(constraint, nodes=number[constraint.nodes], reference=int(number[constraint.reference]))
 
 

@@ -1,4 +1,4 @@
-"""Directors of shells: unit vectors through the thickness at the corners of their cells."""
+"""Directors of shells: unit vectors through the thickness at the nodes of their cells."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,41 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
 
+from fem.elements import SHELLS
+
 FOLD = np.cos(np.deg2rad(30.0))
 """Cosine of the angle between neighbouring cells from which on their common edge is a fold."""
+
+
+SIDES = {3: (0, 1, 2), 4: (0, 1, 2, 3), 6: (0, 3, 1, 4, 2, 5), 8: (0, 4, 1, 5, 2, 6, 3, 7), 9: (0, 4, 1, 5, 2, 6, 3, 7)}
+"""The nodes around a cell by its number of nodes."""
+_PARTS = {
+    6: ((0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)),
+    8: ((0, 4, 7), (4, 1, 5), (5, 2, 6), (6, 3, 7), (4, 5, 7), (5, 6, 7)),
+    9: ((0, 4, 8, 7), (4, 1, 5, 8), (8, 5, 2, 6), (7, 8, 6, 3)),
+}
+"""Triangles or quadrilaterals that make up a quadratic cell."""
+
+
+def drawn_cells(cells: Int[np.ndarray, "e nn"]) -> Int[np.ndarray, "k n"]:
+    """Cells of three or four nodes that draw cells of shells."""
+    parts = _PARTS.get(cells.shape[1])
+    return cells if parts is None else np.concatenate([cells[:, list(part)] for part in parts])
+
+
+def drawn_triangles(cells: Int[np.ndarray, "e nn"]) -> Int[np.ndarray, "k 3"]:
+    """Triangles that draw cells of shells."""
+    cells = drawn_cells(cells)
+    return np.concatenate([cells[:, [0, k, k + 1]] for k in range(1, cells.shape[1] - 1)])
+
+
+def inside(x: Float[np.ndarray, "e 8 3"]) -> tuple[np.ndarray, np.ndarray]:
+    """Places and directors (e, 3) in the middle of cells of eight nodes at these places."""
+    N = SHELLS["quad8"].shape(np.zeros((1, 3)))[0]
+    slopes = SHELLS["quad8"].gradient(np.zeros((1, 3)))[0]
+    n = np.cross(*(np.einsum("i,eix->ex", slopes[:, c], x) for c in (0, 1)))
+    middle = n / np.maximum(np.linalg.norm(n, axis=1, keepdims=True), np.finfo(float).tiny)
+    return np.einsum("i,eix->ex", N, x), middle
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +57,7 @@ class Directors:
 
 
 def directors(points: Float[np.ndarray, "n 3"], blocks: list[np.ndarray]) -> Directors:
-    """Directors at the corners of `blocks` of triangles (e, 3) and quadrilaterals (e, 4) between `points`."""
+    """Directors at the nodes of `blocks` of triangles (e, 3 or 6) and quadrilaterals (e, 4, 8 or 9)."""
     sizes = [b.size for b in blocks]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
     node = np.concatenate([b.ravel() for b in blocks])
@@ -32,12 +65,17 @@ def directors(points: Float[np.ndarray, "n 3"], blocks: list[np.ndarray]) -> Dir
     for block, start in zip(blocks, starts, strict=False):
         x, count = points[block], block.shape[1]
         place = start + np.arange(block.size).reshape(block.shape)
-        after, before = np.roll(x, -1, axis=1), np.roll(x, 1, axis=1)
-        n = np.cross(after - x, before - x)
+        if count > 4:
+            shape = next(s for s in SHELLS.values() if s.nodes == count)
+            slopes = shape.gradient(shape.coordinates)
+            n = np.cross(*(np.einsum("ki,eix->ekx", slopes[:, :, c], x) for c in (0, 1)))
+        else:
+            n = np.cross(np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x)
         normal.append((n / np.maximum(np.linalg.norm(n, axis=2, keepdims=True), np.finfo(float).tiny)).reshape(-1, 3))
-        for k in range(count):
-            ends.append(block[:, [k, (k + 1) % count]])
-            corners.append(place[:, [k, (k + 1) % count]])
+        ring = SIDES[count]
+        for side in zip(ring, (*ring[1:], ring[0]), strict=True):
+            ends.append(block[:, list(side)])
+            corners.append(place[:, list(side)])
     normals = np.concatenate(normal)
     edge, of_edge = np.concatenate(ends), np.concatenate(corners)
     swapped = edge[:, 0] > edge[:, 1]

@@ -31,14 +31,15 @@ def lumped_area(mesh: Mesh, nodes: Int[np.ndarray, " n"]) -> Float[np.ndarray, "
             local = np.asarray(corners)
             whole = block.connectivity[chosen[member[block.connectivity[chosen][:, local]].all(axis=1)]]
             if len(whole):
-                np.add.at(area, whole[:, local], _shares(shape, number, mesh.points[whole]))
+                np.add.at(area, whole[:, local], face_shares(shape, number, mesh.points[whole]))
         first += len(block.connectivity)
     area = area[nodes]
     return area if (area > 0).all() else None
 
 
-def _shares(shape: Element, number: int, x: Float[np.ndarray, "nf nn 3"]) -> np.ndarray:
-    """Area shares (nf, face nodes) of one face of cells with node positions x."""
+def face_shares(shape: Element, number: int, x: Float[np.ndarray, "nf nn 3"]) -> Float[np.ndarray, "nf k"]:
+    """The parts (nf, face nodes) of the area of face `number` of cells, with node positions x, that its nodes stand
+    for."""
     local = np.asarray(shape.faces[number])
     xi, tangents, weights = _face_points(shape, number)
     N = shape.shape(xi)[:, local]  # points, face nodes

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from fem.elements import ELEMENTS, LINE, SHELLS, element
 from fem.errors import MeshError, unknown_name
-from fem.mesh.constraints import Constraint, NodeMass, turning_nodes
+from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, turning_nodes
 from fem.mesh.directors import Directors, directors
 from fem.mesh.unread import Declared, Unread, listed
 from fem.renamed import renamed
@@ -55,7 +55,8 @@ class Mesh:
       the part until `read_mesh(..., ignore=...)` accepts them.
     - `declared`: materials of the file, which a `Model` compares with its own.
     - `constraints`: linear constraints between nodes, which a `Model` eliminates (`fem.Equation`, `fem.RigidLink`,
-      `fem.MeanLink`); `masses`: point masses at nodes (`fem.NodeMass`), which a `Model` adds.
+      `fem.MeanLink`); `masses`: point masses at nodes (`fem.NodeMass`), and `springs` between
+      them (`fem.NodeSpring`), which a `Model` adds.
 
     Raises `MeshError` when points are not (n, 3) finite numbers, or `node_ids`, cells or sets do not fit them.
     """
@@ -72,6 +73,7 @@ class Mesh:
     declared: tuple[Declared, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     masses: tuple[NodeMass, ...] = ()
+    springs: tuple[NodeSpring, ...] = ()
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=float)
@@ -93,11 +95,11 @@ class Mesh:
         object.__setattr__(self, "cells", tuple(self.cells))
         self._check_cells()
         self._check_sets()
-        wrong = [m for m in self.masses if not 0 <= m.node < len(points)]
+        placed = [(m.source, m.node) for m in self.masses] + [(s.source, n) for s in self.springs for n in s.members]
+        wrong = [(source, node) for source, node in placed if not 0 <= node < len(points)]
         if wrong:
             raise MeshError(
-                f"Mesh {self.name!r}: {wrong[0].source} is at node {wrong[0].node}; nodes run from 0 to "
-                f"{len(points) - 1}."
+                f"Mesh {self.name!r}: {wrong[0][0]} is at node {wrong[0][1]}; nodes run from 0 to {len(points) - 1}."
             )
 
     def _check_cells(self) -> None:
@@ -222,7 +224,7 @@ class Mesh:
 
     def nodes_of_faces(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, " k"]:
         """Sorted node numbers of `faces`: number of the cell, number of the face in the cell."""
-        found = [block.connectivity[rows][:, list(local)].ravel() for block, local, rows, _ in self._by_face(faces)]
+        found = [block.connectivity[rows][:, list(local)].ravel() for block, local, rows, _ in self.by_face(faces)]
         return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
     def nodes_of_cells(self, cells: Int[np.ndarray, " nc"]) -> Int[np.ndarray, " k"]:
@@ -236,13 +238,16 @@ class Mesh:
     def corner_keys(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, "nf 4"]:
         """Sorted corner nodes of each face, -1 before those of a triangle: faces with equal keys coincide."""
         keys = np.full((len(faces), 4), -1, dtype=np.int64)
-        for block, local, rows, places in self._by_face(faces):
+        for block, local, rows, places in self.by_face(faces):
             corners = [k for k in local if k < element(block.kind).corners]
             keys[places, 4 - len(corners) :] = np.sort(block.connectivity[rows][:, corners], axis=1)
         return keys
 
-    def _by_face(self, faces: np.ndarray) -> Iterator[tuple[CellBlock, tuple[int, ...], np.ndarray, np.ndarray]]:
-        """Faces sorted by block and face number: block, local nodes, rows in the block, places in `faces`."""
+    def by_face(
+        self, faces: Int[np.ndarray, "nf 2"]
+    ) -> Iterator[tuple[CellBlock, tuple[int, ...], np.ndarray, np.ndarray]]:
+        """Faces in groups of one block and one face of its cells: block, local nodes of the face, rows in the block,
+        places in `faces`."""
         first = 0
         for block in self.cells:
             inside = np.flatnonzero((faces[:, 0] >= first) & (faces[:, 0] < first + len(block)))
@@ -295,15 +300,16 @@ class Mesh:
 
     @cached_property
     def linked_nodes(self) -> Int[np.ndarray, " k"]:
-        """Sorted numbers of the nodes of constraints and of point masses."""
+        """Sorted numbers of the nodes of constraints, point masses and springs."""
         masses = np.array([m.node for m in self.masses], dtype=np.int64)
-        return np.unique(np.concatenate([masses, *(c.members for c in self.constraints)]))
+        return np.unique(np.concatenate([masses, *(c.members for c in (*self.constraints, *self.springs))]))
 
     @cached_property
     def bare_nodes(self) -> Int[np.ndarray, " k"]:
-        """Sorted numbers of the nodes of no cell and without a point mass."""
+        """Sorted numbers of the nodes of no cell, without a point mass and a spring."""
         used = self.nodes_of_cells(np.arange(self.cell_count))
-        return np.setdiff1d(np.arange(len(self.points)), [*used, *(m.node for m in self.masses)])
+        lumped = [*(m.node for m in self.masses), *(n for s in self.springs for n in s.members)]
+        return np.setdiff1d(np.arange(len(self.points)), [*used, *lumped])
 
     @property
     def solids(self) -> tuple[CellBlock, ...]:
@@ -325,6 +331,7 @@ class Mesh:
         for title, sets in (("node", self.node_sets), ("face", self.face_sets), ("cell", self.cell_sets)):
             lines += [f"  {title} set {key!r}: {len(value)} {title}s" for key, value in sets.items()]
         lines += [f"  note: {note}" for note in self.warnings]
+        lines += [f"  spring: {s.stiffness:g}, {s.source}" for s in self.springs]
         lines += [f"  point mass: {m.mass:g} at node {self.node_label(m.node)}" for m in self.masses]
         lines += [f"  constraint: {text}" for text in dict.fromkeys(c.source for c in self.constraints)]
         lines += [f"  material of the file: {declared}, {len(declared.cells)} cells" for declared in self.declared]

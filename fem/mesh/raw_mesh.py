@@ -8,8 +8,9 @@ import numpy as np
 
 from fem.elements import ELEMENTS, LINE, SHELLS
 from fem.errors import MeshError, MeshWarning, unknown_name
-from fem.mesh.constraints import Constraint, NodeMass, renumbered
+from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, renumbered
 from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.steps import Step
 from fem.mesh.unread import Declared, Stated, Unread, kept, listed
 
 _LOWER = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
@@ -39,8 +40,10 @@ class RawMesh:
       obeyed where they are beams.
     - `declared`: materials of the file, each with the (block, row), (k, 2), of its cells.
     - `constraints`: those that the file states, between rows of `points`; `supports`: the same for dofs that it holds.
-    - `shells`: rows of blocks of triangles and quadrilaterals that are structure, and the keyword that says so.
-    - `masses`: point masses at rows of `points`, and their keywords.
+    - `shells`: rows of blocks of triangles, quadrilaterals and lines that are shells and beams, and the keyword that
+      says so.
+    - `masses`, `springs`: point masses and springs at rows of `points`, and their keywords.
+    - `steps`: analysis steps, in rows of `points` and (block, row) of cells.
     """
 
     points: np.ndarray
@@ -59,6 +62,8 @@ class RawMesh:
     supports: tuple[Stated, ...] = ()
     shells: Mapping[int, tuple[np.ndarray, Unread]] = field(default_factory=dict)
     masses: tuple[tuple[NodeMass, Unread], ...] = ()
+    springs: tuple[tuple[NodeSpring, Unread], ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 def solid_mesh(
@@ -69,8 +74,20 @@ def solid_mesh(
     supports: str | None = None,
     shells: Collection[str] | None = None,
 ) -> Mesh:
+    """`mesh_and_steps` without the steps."""
+    return mesh_and_steps(raw, name, beams, ignore, supports, shells)[0]
+
+
+def mesh_and_steps(
+    raw: RawMesh,
+    name: str,
+    beams: Collection[str] | None = None,
+    ignore: Collection[str] = (),
+    supports: str | None = None,
+    shells: Collection[str] | None = None,
+) -> tuple[Mesh, tuple[Step, ...]]:
     """The mesh of the solid cells, of the surface cells in the groups `shells` (or "all"), and of the line cells in the
-    groups `beams`, with every group as a set.
+    groups `beams`, with every group as a set; and the analysis steps in its numbers.
 
     Other cells of lower dimension only mark the places of sets. Without any solid or surface cell, all lines are beams.
     Groups of solid cells become cell sets, of surface cells face sets (node sets when they are not on the skin), of
@@ -81,7 +98,7 @@ def solid_mesh(
     """
     recorded, unsupported = list(raw.warnings), list(raw.unsupported)
     solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _element_of(kind) in ELEMENTS and len(rows)]
-    lines = _beam_cells(raw, name, beams, bool(solid))
+    lines = _beam_cells(raw, name, beams, bool(solid), ignore)
     surfaces, flat = _shell_cells(raw, name, shells, ignore)
     if not solid and not lines and not surfaces:
         there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
@@ -119,8 +136,10 @@ def solid_mesh(
         )
     stated, dropped = _obeyed(raw, name, ignore, supports)
     masses = tuple(m for m, source in raw.masses if not source.accepted(ignore))
-    dropped += tuple(source for _, source in raw.masses if source.accepted(ignore))
-    members = [*(c.members for c in stated), np.array([m.node for m in masses], dtype=np.int64)]
+    springs = tuple(s for s, source in raw.springs if not source.accepted(ignore))
+    lumped = [source for _, source in (*raw.masses, *raw.springs)]
+    dropped += tuple(source for source in dict.fromkeys(lumped) if source.accepted(ignore))
+    members = [*(c.members for c in (*stated, *springs)), np.array([m.node for m in masses], dtype=np.int64)]
     used = np.unique(np.concatenate([*(rows.ravel() for _, rows in blocks), *members]))
     if used[0] < 0 or used[-1] >= len(raw.points):
         raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
@@ -140,7 +159,7 @@ def solid_mesh(
     recorded += [f"lost in reading: {text}" for text in unsupported]
     recorded += [f"not obeyed, as accepted: {text}" for text in listed(accepted)]
     declared = tuple(_placed(d, index) for d in raw.declared if not d.source.accepted(ignore))
-    return Mesh(
+    mesh = Mesh(
         plain.points,
         cells,
         *sets,
@@ -151,7 +170,9 @@ def solid_mesh(
         tuple(d for d in declared if len(d.cells)),
         tuple(renumbered(c, number) for c in stated),
         tuple(replace(m, node=int(number[m.node])) for m in masses),
+        tuple(s.renumbered(number) for s in springs),
     )
+    return mesh, tuple(step.renumbered(number, index) for step in raw.steps)
 
 
 def _shell_cells(
@@ -159,7 +180,9 @@ def _shell_cells(
 ) -> tuple[dict[int, np.ndarray], tuple[Unread, ...]]:
     """Rows of the surface blocks that are shells: those that the file says, and those in the named groups; and the
     keywords of shells that the user omits."""
-    found = {k: rows for k, (rows, source) in raw.shells.items() if not source.accepted(ignore)}
+    found = {
+        k: rows for k, (rows, source) in raw.shells.items() if not source.accepted(ignore) and raw.blocks[k][0] != LINE
+    }
     omitted = tuple(source for _, source in raw.shells.values() if source.accepted(ignore))
     if shells is None:
         return found, omitted
@@ -175,7 +198,7 @@ def _shell_cells(
         if len(chosen) and raw.blocks[k][0] not in SHELLS:
             raise MeshError(
                 f"Mesh {name!r}: {len(chosen)} cells of the shells are {raw.blocks[k][0]}; shells have "
-                f"{' and '.join(SHELLS)} cells. Mesh with linear cells."
+                f"{', '.join(SHELLS)} cells. Mesh with these."
             )
         if len(chosen):
             found[k] = np.union1d(found.get(k, chosen), chosen)
@@ -201,18 +224,26 @@ def _placed(declared: Declared, index: dict[int, np.ndarray]) -> Declared:
     return replace(declared, cells=np.array([cell for cell in cells if cell >= 0], dtype=np.int64))
 
 
-def _beam_cells(raw: RawMesh, name: str, beams: Collection[str] | None, solids: bool) -> dict[int, np.ndarray]:
-    """Rows of the line blocks that are beams: those in the named groups, or all when there is nothing but lines."""
+def _beam_cells(
+    raw: RawMesh, name: str, beams: Collection[str] | None, solids: bool, ignore: Collection[str]
+) -> dict[int, np.ndarray]:
+    """Rows of the line blocks that are beams: those that the file says, and those in the named groups; or all when
+    there is nothing but lines."""
     blocks = [k for k, (kind, rows) in enumerate(raw.blocks) if kind == LINE and len(rows)]
+    said = {k: raw.shells[k][0] for k in blocks if k in raw.shells and not raw.shells[k][1].accepted(ignore)}
     if beams is None:
         surfaces = any(dimension(kind) == 2 and len(rows) for kind, rows in raw.blocks)
-        return {} if solids or surfaces else {k: np.arange(len(raw.blocks[k][1])) for k in blocks}
+        every = {} if solids or surfaces or raw.shells else {k: np.arange(len(raw.blocks[k][1])) for k in blocks}
+        return said or every
     there = [group for group, rows in raw.groups.items() if any(len(rows[k]) for k in blocks)]
     for group in beams:
         if group not in there:
             raise MeshError(f"Mesh {name!r}: " + unknown_name("group of two-node lines", group, there))
-    chosen = {k: np.unique(np.concatenate([raw.groups[group][k] for group in beams])) for k in blocks}
-    return {k: rows for k, rows in chosen.items() if len(rows)}
+    found = {}
+    for k in blocks:
+        rows = [said.get(k, np.zeros(0, dtype=np.int64)), *(raw.groups[group][k] for group in beams)]
+        found[k] = np.unique(np.concatenate(rows))
+    return {k: rows for k, rows in found.items() if len(rows)}
 
 
 def _sets(

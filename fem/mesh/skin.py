@@ -6,6 +6,7 @@ from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
 
 from fem.elements import SHELLS, element
+from fem.mesh.directors import drawn_triangles
 from fem.mesh.mesh import Mesh
 
 SHARP = np.cos(np.deg2rad(30.0))
@@ -37,7 +38,7 @@ def shell_triangles(mesh: Mesh) -> Int[np.ndarray, "nt 3"]:
     drawn = [np.zeros((0, 3), dtype=np.int64)]
     for block in mesh.cells:
         if block.kind in SHELLS:
-            drawn += [block.connectivity[:, [0, k, k + 1]] for k in range(1, block.connectivity.shape[1] - 1)]
+            drawn.append(drawn_triangles(block.connectivity))
     return np.concatenate(drawn)
 
 

@@ -79,8 +79,13 @@ def line(start: Sequence[float], end: Sequence[float], divisions: int) -> Mesh:
     return Mesh(points, (CellBlock(LINE, cells),), node_sets=ends, cell_sets=sets, name="line")
 
 
+_NINE = ((0, 0), (2, 0), (2, 2), (0, 2), (1, 0), (2, 1), (1, 2), (0, 1), (1, 1))
+"""Places of the nodes of a quadrilateral of nine nodes on the grid of all nodes; two triangles share its diagonal."""
+
+
 def sheet(kind: str, size: tuple[float, float], divisions: tuple[int, int]) -> Mesh:
-    """A rectangle in the plane z = 0 of "quad" or "triangle" cells for shells, with normals along z.
+    """A rectangle in the plane z = 0 of cells for shells, "quad", "quad8", "quad9", "triangle" or
+    "triangle6", with normals along z.
 
     Node sets "x0", "x1", "y0", "y1" and the cell set "all". Units: the user's.
 
@@ -91,13 +96,22 @@ def sheet(kind: str, size: tuple[float, float], divisions: tuple[int, int]) -> M
             f"A sheet has {' or '.join(map(repr, SHELLS))} cells, two lengths and divisions; found {kind!r}, {size}, "
             f"{divisions}."
         )
-    n, m = divisions
+    quadratic = len(SHELLS[kind].edges) > 0
+    n, m = (2 * d for d in divisions) if quadratic else divisions
     x, y = (k.ravel() for k in np.meshgrid(np.arange(n + 1), np.arange(m + 1), indexing="ij"))
     number = np.arange((n + 1) * (m + 1)).reshape(n + 1, m + 1)
     corners = (number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:])
     cells = np.stack(corners, axis=-1).reshape(-1, 4)
-    if kind == "triangle":
-        cells = np.stack([cells[:, [0, 1, 2]], cells[:, [0, 2, 3]]], axis=1).reshape(-1, 3)
+    if quadratic:
+        own = [number[a::2, b::2][: n // 2, : m // 2] for a, b in _NINE]
+        cells = np.stack(own, axis=-1).reshape(-1, 9)
+    if SHELLS[kind].corners == 3:
+        halves = ([0, 1, 2], [0, 2, 3]) if not quadratic else ([0, 1, 2, 4, 5, 8], [0, 2, 3, 8, 6, 7])
+        cells = np.stack([cells[:, half] for half in halves], axis=1).reshape(-1, len(halves[0]))
+    if kind == "quad8":
+        cells = cells[:, :8]
+        kept, cells = np.unique(cells, return_inverse=True)
+        x, y, cells = x[kept], y[kept], cells.reshape(-1, 8)
     points = np.column_stack([size[0] * x / n, size[1] * y / m, 0 * x])
     ends = {"x0": x == 0, "x1": x == n, "y0": y == 0, "y1": y == m}
     sets = {name: np.flatnonzero(there) for name, there in ends.items()}

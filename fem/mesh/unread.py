@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
+from fem.beam import Beam, Section
 from fem.errors import MaterialError, MeshError
 from fem.material import Material
 from fem.mesh.constraints import Constraint
@@ -53,37 +54,42 @@ class Stated:
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """A linear elastic isotropic material that a file assigns to `cells`; constants that are missing in the file are
-    None.
+    """A linear elastic material that a file assigns to `cells`, with the section of shells and beams.
 
-    `cells`: numbers of cells (k,), or (block, row) while a file is read; `thickness` and `offset` of shells, whose
-    thickness is None elsewhere.
+    - `elasticity` (6, 6), in the axes of the mesh, and `density`; None where the file has no usable constants, with the
+      reason in `wrong`.
+    - `cells`: numbers of cells (k,), or (block, row) while a file is read.
+    - `thickness` and `offset` of shells, whose thickness is None elsewhere; `beam`: section of beams and direction of
+      their y axis, None elsewhere.
     """
 
     name: str
-    youngs_modulus: float | None
-    poissons_ratio: float | None
+    elasticity: Float[np.ndarray, "6 6"] | None
     density: float | None
     source: Unread
     cells: Int[np.ndarray, "k ..."]
     thickness: float | None = None
     offset: float = 0.0
+    beam: tuple[Section, tuple[float, float, float] | None] | None = None
+    wrong: str = ""
 
     def contradiction(self, section: Any) -> str | None:
-        """How the constants differ from those of a material, or of the material of a beam or shell, and the thickness
-        from that of a shell; None if they agree."""
+        """How the constants differ from those of a material, or of the material of a beam or shell, and the section
+        from that of a shell or beam; None if they agree."""
         given = section if isinstance(section, Material) else section.material
         if isinstance(section, Shell) and self.thickness is not None:
             theirs, ours = np.array([self.thickness, self.offset]), np.array([section.thickness, section.offset])
             if np.abs(theirs - ours).max() > SAME * self.thickness:
                 return f"{self} is not the shell of the model, of thickness {ours[0]:g} and offset {ours[1]:g}"
-        if self.youngs_modulus is not None and self.poissons_ratio is not None:
-            try:
-                C = Material.isotropic(self.youngs_modulus, self.poissons_ratio).elasticity
-            except MaterialError as error:
-                return f"{self}: {error}"
-            if np.abs(C - given.elasticity).max() > SAME * np.abs(C).max():
-                return f"{self} is not the material {given.name!r} of the model: their elastic constants differ"
+        if isinstance(section, Beam) and self.beam is not None:
+            theirs, ours = (np.array([s.area, s.Iy, s.Iz, s.J]) for s in (self.beam[0], section.section))
+            if (np.abs(theirs - ours) > SAME * theirs).any():
+                return f"{self} is not the beam of the model, of {section.section}"
+        if self.wrong:
+            return f"{self}: {self.wrong}"
+        C = self.elasticity
+        if C is not None and np.abs(C - given.elasticity).max() > SAME * np.abs(C).max():
+            return f"{self} is not the material {given.name!r} of the model: their elastic constants differ"
         known = self.density is not None and given.density is not None
         if known and not np.isclose(float(given.density or 0.0), float(self.density or 0.0), rtol=SAME, atol=0.0):
             return f"{self} is not the material {given.name!r} of the model: its density is {given.density:g}"
@@ -92,16 +98,46 @@ class Declared:
     def told_apart(self, other: "Declared") -> str | None:
         """The reason why this material and `other` may differ although one material of the model represents both; None
         where the file shows no difference."""
-        unknown = self.youngs_modulus is None or other.youngs_modulus is None
+        unknown = self.elasticity is None or other.elasticity is None
         if self.name.upper() == other.name.upper() or not unknown:
             return None
         return f"{self} and {other} are two, and one material of the model stands for both"
 
+    def made(self) -> Material | Shell | Beam:
+        """What the file makes of the cells. Raises `MaterialError` where it does not say enough."""
+        if self.elasticity is None:
+            reason = self.wrong or "has no elastic constants that flexmb reads"
+            raise MaterialError(f"{self} ({self.source.label}) {reason}. Give materials: fem.Model(mesh, material).")
+        material = Material(self.name, self.elasticity, self.density)
+        if self.beam is not None:
+            return Beam(material, *self.beam)
+        return material if self.thickness is None else Shell(material, self.thickness, self.offset)
+
+    @property
+    def section_name(self) -> str:
+        """Name of the material with what tells sections of it apart."""
+        if self.beam is not None:
+            return f"{self.name}, {self.beam[0]}, y axis {self.beam[1]}"
+        shell = f", thickness {self.thickness:g}, offset {self.offset:g}" if self.thickness is not None else ""
+        return self.name + shell
+
     def __str__(self) -> str:
-        values = {"E": self.youngs_modulus, "nu": self.poissons_ratio, "density": self.density}
+        values = _constants(self.elasticity) | {"density": self.density}
         values |= {} if self.thickness is None else {"thickness": self.thickness, "offset": self.offset}
+        values |= {} if self.beam is None else {"area": self.beam[0].area}
         told = ", ".join(f"{key} = {value:g}" for key, value in values.items() if value is not None)
         return f"{self.name} of the file ({told or 'without constants'})"
+
+
+def _constants(C: np.ndarray | None) -> dict[str, float | None]:
+    """Young's modulus and Poisson's ratio of an isotropic elasticity, three moduli of others."""
+    if C is None:
+        return {}
+    S = np.linalg.inv(C)
+    E, nu = 1 / S[0, 0], -S[0, 1] / S[0, 0]
+    if np.abs(Material.isotropic(E, nu).elasticity - C).max() < SAME * np.abs(C).max() if -1 < nu < 0.5 else False:
+        return {"E": float(E), "nu": float(round(nu, 12))}
+    return {f"E{k + 1}": float(1 / S[k, k]) for k in range(3)}
 
 
 def canonical(keyword: str) -> str:
@@ -144,27 +180,20 @@ def require_obeyed(name: str, unread: Sequence[Unread]) -> None:
     )
 
 
-def materials_of_file(mesh: Any) -> tuple[dict[str, Material | Shell], np.ndarray]:
+def materials_of_file(mesh: Any) -> tuple[dict[str, Material | Shell | Beam], np.ndarray]:
     """The materials that the file of a mesh gives to its cells, by name, and the index of the material of each cell.
 
     Raises `MaterialError` for cells without a material, or with one whose constants are missing.
     """
-    names: dict[str, Material | Shell] = {}
+    names: dict[str, Material | Shell | Beam] = {}
     index = np.full(mesh.cell_count, -1)
     for declared in mesh.declared:
-        if declared.youngs_modulus is None or declared.poissons_ratio is None:
-            raise MaterialError(
-                f"Mesh {mesh.name!r}: {declared} ({declared.source.label}) has no isotropic elastic constants that "
-                "flexmb reads. Give the materials: fem.Model(mesh, material)."
-            )
-        made = Material.isotropic(
-            declared.youngs_modulus, declared.poissons_ratio, declared.density, name=declared.name
-        )
-        name = declared.name
-        if declared.thickness is not None:
-            name = f"{name}, thickness {declared.thickness:g}, offset {declared.offset:g}"
-        shell = None if declared.thickness is None else Shell(made, declared.thickness, declared.offset)
-        names.setdefault(name, shell or made)
+        try:
+            made = declared.made()
+        except MaterialError as error:
+            raise MaterialError(f"Mesh {mesh.name!r}: {error}") from None
+        name = declared.section_name
+        names.setdefault(name, made)
         index[declared.cells] = list(names).index(name)
     if (index < 0).any():
         there = ", ".join(map(repr, names)) or "none"

@@ -17,8 +17,10 @@ from flexmb.bodies.invariants import InertiaInvariants, inertia_invariants, rigi
 from flexmb.bodies.shape import Shape
 from flexmb.bodies.solids import cylinder, shape_of
 from flexmb.bodies.stress_modes import StressShapes, stress_shapes
+from flexmb.bodies.surfaces import BodySurface, body_surfaces, without_shapes
 from flexmb.bodies.validity import Validity, validity
 from reduction.basis import Basis
+from reduction.residual import ResidualCompliance, residual_compliance
 from reduction.second_order import second_order
 from reduction.second_order_modes import SecondOrderModes
 
@@ -94,6 +96,8 @@ class Body:
       of its expansion; None for a body without elements.
     - `beams`: the drawn surface of beams with their displacements and stresses; None for a body without beams.
     - `shape`: what pictures show of a rigid body; None for one that is drawn as the box of its inertia, or by its mesh.
+    - `surfaces`: where other bodies touch it; `compliance`: what the elastic coordinates lack of the static response of
+      the nodes of all surfaces (`reduction.residual`); None for a rigid body and for one without surfaces.
 
     Units: consistent.
 
@@ -115,6 +119,8 @@ class Body:
     stress: StressShapes | None = None
     beams: BeamShapes | None = None
     shape: Shape | None = None
+    surfaces: Mapping[str, BodySurface] = field(default_factory=dict)
+    compliance: ResidualCompliance | None = None
 
     def __post_init__(self) -> None:
         m = self.invariants.modes
@@ -151,6 +157,13 @@ class Body:
                 raise InterfaceError(
                     f"Body {self.name!r}, interface {name!r}: second has shape {interface.second.shape}, expected (6, "
                     f"{m}, {m})."
+                )
+
+        for name, surface in self.surfaces.items():
+            if surface.rows.shape[-1] != m:
+                raise MatrixError(
+                    f"Body {self.name!r}, surface {name!r}: rows have shape {surface.rows.shape}, expected the last "
+                    f"dimension {m}."
                 )
 
     @property
@@ -207,6 +220,7 @@ class Body:
             Psi=None if self.Psi is None else np.zeros((len(self.Psi), 0), dtype=self.Psi.dtype),
             beams=None if self.beams is None else self.beams.transformed(np.zeros((self.modes, 0))),
             shape=self.shape,
+            surfaces={k: without_shapes(s) for k, s in self.surfaces.items()},
         )
 
     def __str__(self) -> str:
@@ -220,6 +234,7 @@ class Body:
             lines.append(f"  {self.modes} elastic coordinates, {f[0]:.5g} to {f[-1]:.5g} cycles per unit of time")
             lines.append(f"  geometric stiffness: {SECOND_ORDER if inv.second_order else NO_SECOND_ORDER}")
         lines += [f"  interface {k!r} at {np.round(i.point, 9)}" for k, i in self.interfaces.items()]
+        lines += [f"  surface {k!r}: {len(s.nodes)} nodes, area {s.areas.sum():.6g}" for k, s in self.surfaces.items()]
         return "\n".join(lines)
 
 
@@ -338,6 +353,9 @@ def flexible_body(
     second-order field adds 24 m^2 + O(m) flops to a time step of the body, and 12 m^2 for each joint or load on it; the
     slider-crank of the demo, with m = 16, costs a quarter more.
 
+    Surfaces of the model become those of the body, with their residual compliance (`reduction.residual_compliance`):
+    three more solves for each of their nodes.
+
     Reference: Wallrapp, "Standardization of flexible body modeling in MBS codes" (1994), for the data set.
 
     Raises `MatrixError` when the damping ratios do not match the elastic coordinates or are not finite, or the
@@ -354,6 +372,7 @@ def flexible_body(
     chosen = geometric_stiffness or (SECOND_ORDER if model.has_elements else NO_SECOND_ORDER)
     if chosen not in (SECOND_ORDER, NO_SECOND_ORDER):
         raise MatrixError(unknown_name("geometric stiffness", chosen, (SECOND_ORDER, NO_SECOND_ORDER)))
+    compliance = residual_compliance(model, basis) if model.surfaces else None
     second = second_order(model, basis) if chosen == SECOND_ORDER else None
     nodal = model.displacements(basis.Psi)
     Psi = np.ascontiguousarray(nodal.reshape(-1, basis.n_modes), dtype=np.float32)
@@ -373,4 +392,8 @@ def flexible_body(
         quadratic=None if second is None else second.shapes,
         stress=stress_shapes(model, basis) if model.has_elements else None,
         beams=beam_shapes(model, basis) if model.has_elements else None,
+        surfaces={}
+        if compliance is None
+        else body_surfaces(model, basis, None if second is None else second.shapes, compliance.nodes),
+        compliance=compliance,
     )

@@ -7,6 +7,7 @@ import scipy.linalg
 from jaxtyping import Float
 
 from flexmb.bodies.body import Body
+from flexmb.bodies.surfaces import confined_compliance, transformed_surface
 from reduction.second_order_modes import SecondOrderModes
 
 
@@ -24,6 +25,10 @@ def transformed(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
     """The body with elastic coordinates z, `eta = T z`, for orthonormal `T` (m, k); it keeps the diagonals of the
     stiffness and the damping matrix in these coordinates."""
     Psi = None if body.Psi is None else (body.Psi @ T).astype(body.Psi.dtype)
+    compliance = body.compliance
+    if compliance is not None:
+        how = (body.surfaces, body.invariants, body.stiffness, T, body.name)
+        compliance = confined_compliance(compliance, *how)
     return replace(
         body,
         invariants=body.invariants.transformed(T),
@@ -33,6 +38,11 @@ def transformed(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
         interfaces={name: interface.transformed(T) for name, interface in body.interfaces.items()},
         Psi=Psi,
         quadratic=None if body.quadratic is None else _combined(body.quadratic, T),
+        surfaces={
+            name: transformed_surface(surface, T, *_combination(surface.pairs, T))
+            for name, surface in body.surfaces.items()
+        },
+        compliance=compliance,
         validity=None
         if body.validity is None
         else replace(body.validity, rotation=body.validity.rotation @ T, strain=body.validity.strain @ T),
@@ -63,10 +73,16 @@ def _deflection(Psi: np.ndarray | None, before: np.ndarray, T: np.ndarray) -> np
 
 def _combined(quadratic: SecondOrderModes, T: np.ndarray) -> SecondOrderModes:
     """The same second-order field in the new coordinates."""
-    i, j = quadratic.pairs.T
+    pairs, weight = _combination(quadratic.pairs, T)
+    return SecondOrderModes(pairs, lambda: (quadratic.shapes @ weight).astype(np.float32))
+
+
+def _combination(before: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs (q, 2) of new coordinates, and the weights (p, q) of the shapes of the old ones in theirs."""
+    i, j = before.T
     pairs = np.column_stack(np.triu_indices(T.shape[1]))
     a, b = pairs.T
     weight = 0.5 * (T[i][:, a] * T[j][:, b] + T[j][:, a] * T[i][:, b])  # weight of pair (i, j) in (a, b)
     weight *= np.where(i == j, 1.0, 2.0)[:, None]
     kept = np.abs(weight).max(axis=0) > 0
-    return SecondOrderModes(pairs[kept], (quadratic.shapes @ weight[:, kept]).astype(quadratic.shapes.dtype))
+    return pairs[kept], weight[:, kept]

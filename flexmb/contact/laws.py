@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scipy.optimize import brentq
+import scipy
 
 from fem.errors import unknown_name
 from flexmb.errors import LawError
@@ -36,7 +36,7 @@ def reached_restitution(factor: float) -> float:
     def left(r: float) -> float:
         return log - math.log1p(-factor * r) - factor * (1.0 + r)
 
-    return float(brentq(left, 0.0, highest * (1 - 1e-15), xtol=1e-15))
+    return float(scipy.optimize.brentq(left, 0.0, highest * (1 - 1e-15), xtol=1e-15))
 
 
 def _gonthier(e: float) -> float:
@@ -48,7 +48,7 @@ def _gonthier(e: float) -> float:
     high = 1.0
     while off(high) > 0.0:
         high *= 2.0
-    return float(brentq(off, 0.0, high, xtol=1e-15, rtol=1e-14))
+    return float(scipy.optimize.brentq(off, 0.0, high, xtol=1e-15, rtol=1e-14))
 
 
 FACTORS: dict[str, Callable[[float], float]] = {

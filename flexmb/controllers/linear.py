@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.signal
+import scipy
 from numpy.typing import ArrayLike
 
 from flexmb.errors import LawError

@@ -1,6 +1,6 @@
-"""The output of an integrator at one time."""
+"""The output of an integrator at one time, or at several."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,3 +33,23 @@ class Snapshot(NamedTuple):
     def state(self) -> State:
         """The state of this motion, without the changes by events."""
         return State(self.t, self.q, self.w, self.angles, element_states=self.states)
+
+
+class Snapshots(NamedTuple):
+    """The motion at several times: the fields of `Snapshot` without `lost`, with a row for each time."""
+
+    t: np.ndarray
+    q: np.ndarray
+    w: np.ndarray
+    wdot: np.ndarray
+    multipliers: np.ndarray
+    work: np.ndarray
+    energies: np.ndarray
+    angles: np.ndarray
+    states: np.ndarray
+
+    @staticmethod
+    def empty(t: np.ndarray, motion: Any, angles: int) -> "Snapshots":
+        """Rows to be filled at the times `t` (nt,), for the `motion` of an integrator and a number of angles."""
+        widths = [len(x) for x in (motion.q, motion.w, motion.w, motion.multipliers)]
+        return Snapshots(t, *(np.empty((len(t), n)) for n in (*widths, 4, 5, angles, len(motion.states))))

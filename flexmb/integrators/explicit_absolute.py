@@ -10,7 +10,7 @@ High order Runge-Kutta methods on manifolds (1999).
 """
 
 import numpy as np
-from scipy.integrate import RK45
+import scipy
 
 from fem.errors import FlexmbError
 from flexmb.equations.evaluation import Equations
@@ -21,9 +21,6 @@ from flexmb.integrators.integrator import Steps, first_step
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 
-A, B, C, E = RK45.A, RK45.B, RK45.C, RK45.E
-"""The tableau of Dormand and Prince: stages, weights, nodes, and weights of the error estimate, the last of which
-belongs to the end of the step."""
 FARTHEST = 10.0
 """Rotation, elastic motion or deviation from uniform motion in a step, in lengths of the mechanism or radians, beyond
 which the step has diverged."""
@@ -96,6 +93,8 @@ class ExplicitAbsoluteRun:
         errors of the states of elements are relative to their largest values so far.
         """
         nv, weight, states = len(self.v), self.weight, self.equations.states
+        tableau = scipy.integrate.RK45  # of Dormand and Prince; the last error weight belongs to the end of the step
+        A, B, C, E = tableau.A, tableau.B, tableau.C, tableau.E
         theta, velocity, work = np.zeros((7, nv)), np.zeros((7, nv)), np.zeros((7, 4))
         changing = np.zeros((7, len(states)))
         for stage in range(6):

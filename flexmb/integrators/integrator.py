@@ -11,7 +11,11 @@ from flexmb.results.result import Statistics
 
 
 class Integrator(Protocol):
-    """A running integration."""
+    """A running integration.
+
+    It may have a method `several(targets)` too, which integrates to as many of the next stored times as it likes and
+    returns the motion there (`Snapshots`), or None if `to` is to be called for the next one.
+    """
 
     @property
     def equations(self) -> Equations:

@@ -47,8 +47,12 @@ class Method:
     """Whether forces may depend on the reactions of the joints (`System.friction`); otherwise they are refused."""
     controls: ClassVar[bool] = False
     """Whether continuous controllers (`System.controller`) are integrated; otherwise they are refused."""
+    collides: ClassVar[bool] = False
+    """Whether contacts of groups (`System.contact_group`) are included; otherwise they are refused."""
     samples: ClassVar[bool] = True
     """Whether the commands of sampled controllers may act; otherwise they are refused."""
+    holds_contacts: ClassVar[bool] = False
+    """Whether exact contacts (`System.contact` without a law) are included; otherwise they are refused."""
     updates_states: ClassVar[bool] = False
     """Whether this includes laws that return new states instead of rates."""
     step: float | None = None

@@ -24,18 +24,18 @@ from flexmb.kernels.contact import cone, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.equations import (
     articulated,
+    contact_groups,
     curves,
     displacement,
     elements,
     friction,
-    lines,
     postprocess,
     rows,
     tree,
 )
 from flexmb.kernels.equations import residual as equations
-from flexmb.kernels.steps import mean_rows as means
-from flexmb.kernels.steps import solve, step
+from flexmb.kernels.loads import lines
+from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching
 
 
 class Layout(NamedTuple):
@@ -73,26 +73,31 @@ def _entry(function: Any, text: str) -> Callable[..., Any]:
 
 _record(
     CompiledModel,
-    d2="s0 marker_point load_wrench friction_factors line_numbers station_point station_tangent",
+    d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach group_law "
+    "group_shape line_numbers station_point station_tangent",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes",
     d4="marker_second",
-    i="follows joint_rows velocity_rows incident_size incident_most",
+    i="follows joint_rows velocity_rows incident_size incident_most contact_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
     "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
     "element_law element_record element_updates element_state element_parameter element_last friction_row "
     "angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
-    "signal_angle signal_index signal_rate line_kind line_body line_function line_station",
-    i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes",
+    "signal_angle signal_index signal_rate contact_point point_contact body_group group_start group_pair "
+    "group_record group_marker line_kind line_body line_function line_station",
+    i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
     b1="marker_moves marker_used",
 )
 _record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude rows")
 _record(
     Workspace,
     d2="wrenches sliding_x sliding_change answer settling control_answer control_settling command_slopes command_force "
-    "command_x command_change Lrr six sixes",
+    "command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
+    "sixes touch_force touch_rate near near_S",
     d3="Mrr Mre G tangents signal_G chol chol0",
+    d4="touch_G",
+    i1="touch_count touch_point",
 )
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
 _record(
@@ -101,6 +106,11 @@ _record(
     d3="place back attitude",
     d4="inertia",
     i1="parent",
+)
+_record(
+    conserving.ConservingState,
+    d2="flown moment end_moment row vectors there_Mrr there_Mre nodes weights P P_slow back",
+    d3="Mrr Lrr Mre G moved_G",
 )
 _record(step.IntegratorState, d2="pose next_pose powers past")
 _record(adjoint.Track, d2="q w wdot a multipliers angles")
@@ -154,11 +164,29 @@ distance_from_curve = _entry(curves.distance_from_curve, "i d d")
 
 # contacts
 solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
+list_pairs = _entry(contact_groups.list_pairs, "CompiledModel i MarkerKinematics d Workspace")
+pair_force = _entry(contact_groups.pair_force, "CompiledModel i i i MarkerKinematics d2 d2 d1")
+group_wrenches = _entry(contact_groups.group_wrenches, "CompiledModel d1 MarkerKinematics Workspace")
 shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")
+
+all_gaps = _entry(touching.all_gaps, "CompiledModel MarkerKinematics Workspace")
+touch = _entry(touching.touch, "CompiledModel MarkerKinematics Workspace")
 
 # steps
 advance = _entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")
-mean_rows = _entry(means.mean_rows, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKinematics d1 d1 d1 d3 d3")
+advance_stored = _entry(
+    stored.advance_stored,
+    "CompiledModel Tree d1 Scheme d1 d4 IntegratorState MarkerKinematics Workspace d2 d2 d2 d2 d2 d2 d2 d2",
+)
+_CONSERVING = "ConservingState MarkerKinematics MarkerKinematics Workspace"
+begin_step = _entry(conserving.begin_step, "CompiledModel d ConservingState Workspace")
+balance_step = _entry(conserving.balance_step, f"CompiledModel d d2 d2 d2 {_CONSERVING}")
+accept_step = _entry(conserving.accept_step, "CompiledModel d ConservingState Workspace")
+conserve = _entry(conserving.conserve, f"CompiledModel d d3 {_CONSERVING}")
+advance_touching = _entry(
+    contact_step.advance_touching,
+    "CompiledModel Tree d1 Scheme Scheme d i i d3 IntegratorState MarkerKinematics Workspace",
+)
 
 # stored motions
 marker_paths = _entry(postprocess.marker_paths, "CompiledModel i d2 MarkerKinematics d2 d3")

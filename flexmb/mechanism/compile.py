@@ -3,6 +3,8 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from fem.renamed import refuse_old_names
 from flexmb.bodies.body import Body
@@ -20,6 +22,8 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE
+from flexmb.mechanism.contacts.exact import contact_arrays
+from flexmb.mechanism.contacts.group import group_arrays
 from flexmb.mechanism.control.controller import Signal
 from flexmb.mechanism.lines.line import compiled_lines
 from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
@@ -134,7 +138,13 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             marker_moves=marker_rows.any(axis=(1, 2)) | (second_of >= 0),
             marker_used=np.isin(
                 np.arange(len(markers)),
-                [*terms["term_markers"].ravel(), *(x.marker for x in loads), *_measured_markers(mechanism)],
+                [
+                    *terms["term_markers"].ravel(),
+                    *(x.marker for x in loads),
+                    *_measured_markers(mechanism),
+                    *(k for x in mechanism.contacts for k in x.markers),
+                    *(k for group in mechanism.contact_groups for k in group.markers),
+                ],
             ),
             marker_rows=marker_rows,
             marker_second_of=second_of,
@@ -157,6 +167,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_state=_starts([len(force.initial) for force in elements]),
             element_parameter=_starts([len(force.parameters) for force in elements]),
             element_parameters=np.array([x for force in elements for x in force.parameters], dtype=float),
+            **group_arrays(mechanism.contact_groups),
             joint_rows=mechanism.joint_rows,
             **_frictions(mechanism),
             **_controllers(mechanism, elements, qs, vs, weight),
@@ -171,8 +182,26 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             load_function=np.array([x.function for x in loads], dtype=np.int64),
             row_command=np.array([r.command for r in rows], dtype=np.int64),
             load_command=np.array([x.command for x in loads], dtype=np.int64),
+            **contact_arrays(mechanism.contacts, _first_contact_state(mechanism)),
+            body_group=_groups(pairs, len(bodies)),
         )
     )
+
+
+def _first_contact_state(mechanism: Mechanism) -> int:
+    return mechanism.contact_state(mechanism.contacts[0].name) if mechanism.contacts else len(mechanism._own_states())
+
+
+def _groups(pairs: list[list[int]], bodies: int) -> np.ndarray:
+    """The number of the group of each body (nb,): bodies in one group are connected by rows; -1 - b for a body without
+    rows."""
+    there = [[b for b in pair if b != GROUND] * 2 for pair in pairs if max(pair) != GROUND]
+    links = np.array([[x[0], x[1]] for x in there], dtype=np.int64).reshape(-1, 2)
+    graph = sp.csr_matrix((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(bodies, bodies))
+    groups = connected_components(graph, directed=False)[1].astype(np.int64)
+    alone = np.setdiff1d(np.arange(bodies), links.ravel())
+    groups[alone] = -1 - alone
+    return groups
 
 
 def _address(mechanism: Mechanism, row: Row) -> int:
@@ -339,7 +368,7 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
     values["friction_row"] = flat.friction_row[:0]  # sliding joints are evaluated together with their reactions
     used = np.zeros(len(flat.marker_body), dtype=bool)
     used[values["term_markers"].ravel()] = used[values["load_marker"]] = True
-    used[flat.signal_markers[flat.signal_markers >= 0]] = True
+    used[flat.signal_markers[flat.signal_markers >= 0]] = used[flat.group_marker] = True
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)
     values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
     values["velocity_rows"] = int(np.isin(values["row_kind"], VELOCITY_KINDS).sum())

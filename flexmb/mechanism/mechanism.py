@@ -12,8 +12,10 @@ from fem.errors import unknown_name
 from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
+from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
+from flexmb.mechanism.contacts.exact import STATES, ExactContact
 from flexmb.mechanism.control.controller import Controller
 from flexmb.mechanism.control.law import ControlCall
 from flexmb.mechanism.curves.plane import Curve
@@ -168,6 +170,7 @@ class Mechanism:
     - `joints` and `force_elements` refer to `rows` by index, `loads` and rows to `functions` and `laws`.
     - `start_rows`: free motions of joints with their initial speeds.
     - `units`: the names of the units of length, mass (or force) and time, such as "mm-t-s", for tables and plots.
+    - `contacts`: the exact contacts; continuous ones are force elements.
     """
 
     name: str
@@ -183,11 +186,13 @@ class Mechanism:
     start_rows: tuple[tuple[Row, float], ...] = ()
     laws: tuple[ForceLaw, ...] = ()
     frame_forces: tuple[FrameForce, ...] = ()
+    contact_groups: tuple[ContactGroup, ...] = ()
     frictions: tuple[JointFriction, ...] = ()
     controllers: tuple[Controller, ...] = ()
     curves: tuple[Curve, ...] = ()
     lines: tuple[Line, ...] = ()
     units: str | None = None
+    contacts: tuple[ExactContact, ...] = ()
 
     def __str__(self) -> str:
         def named(names: Iterable[str]) -> str:
@@ -210,22 +215,24 @@ class Mechanism:
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
     @property
-    def calls(self) -> tuple[ForceLaw | FrameLawCall | ControlCall, ...]:
+    def calls(self) -> tuple[ForceLaw | FrameLawCall | ControlCall | GroupCall, ...]:
         """All calls of laws, which record their failures."""
         frames, controllers = (f.call for f in self.frame_forces), (c.call for c in self.controllers)
-        return (*self.laws, *frames, *controllers)
+        return (*self.laws, *frames, *controllers, *(group.call for group in self.contact_groups))
 
     @property
     def initial_states(self) -> Float[np.ndarray, "nz"]:
-        """The states (nz,) of all force elements between frames, then of all controllers, at the beginning."""
+        """The states (nz,) of all force elements between frames, then of all controllers and of exact contacts, at the
+        beginning."""
         if len(self.initial.element_states):
             return self.initial.element_states
         return np.array(self._own_states(), dtype=float)
 
     def _own_states(self) -> list[float]:
-        """The initial states that the laws of force elements and controllers give."""
+        """The initial states that the laws of force elements and controllers give, and those of open contacts."""
         frames = [x for force in self.frame_forces for x in force.initial]
-        return frames + [x for controller in self.controllers for x in controller.initial]
+        controllers = [x for controller in self.controllers for x in controller.initial]
+        return frames + controllers + [0.0] * (STATES * sum(contact.points for contact in self.contacts))
 
     @property
     def joint_rows(self) -> int:
@@ -284,6 +291,16 @@ class Mechanism:
                 return slice(begin, begin + len(controller.initial))
             begin += len(controller.initial)
         raise ControllerError(unknown_name("controller", name, [c.name for c in self.controllers]))
+
+    def contact_state(self, name: str) -> int:
+        """The first of the states of an exact contact in `State.element_states`. Raises `MechanismError` when there is
+        none of this name."""
+        begin = len(self._own_states()) - STATES * sum(contact.points for contact in self.contacts)
+        for contact in self.contacts:
+            if contact.name == name:
+                return begin
+            begin += STATES * contact.points
+        raise MechanismError(unknown_name("contact", name, [contact.name for contact in self.contacts]))
 
     def joint(self, name: str) -> Joint:
         """The joint called `name`. Raises `MechanismError` when there is none."""
@@ -403,8 +420,31 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
         )
 
 
+def refuse_contact_groups(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when a mechanism has groups of contacts; `what` is the analysis that does not include
+    them."""
+    if named := [group.name for group in mechanism.contact_groups]:
+        raise MechanismError(
+            f"{what} does not include contacts of groups, and {mechanism.name!r} has {', '.join(map(repr, named))}. "
+            "simulate with generalised-alpha, HHT or the explicit method does; for this analysis give each pair to "
+            "System.contact."
+        )
+
+
+def refuse_contacts(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when there are exact contacts; `what` is the analysis that does not include them."""
+    if named := [contact.name for contact in mechanism.contacts]:
+        raise MechanismError(
+            f"{what} does not include exact contacts, whose forces do not follow from the positions, and "
+            f"{mechanism.name!r} has {', '.join(map(repr, named[:6]))}. simulate(method='generalised-alpha', step=...) "
+            "does; elsewhere give the contacts a law= of the normal force."
+        )
+
+
 def refuse_friction(mechanism: Mechanism, what: str) -> None:
-    """Raise `MechanismError` when joints have dry friction; `what` is the analysis that does not include it."""
+    """Raise `MechanismError` when joints have dry friction, or there are exact contacts; `what` is the analysis that
+    does not include them."""
+    refuse_contacts(mechanism, what)
     if named := [friction.name for friction in mechanism.frictions]:
         raise MechanismError(
             f"{what} does not include dry friction, and {mechanism.name!r} has {', '.join(map(repr, named))}. "

@@ -74,10 +74,12 @@ class System(WithControllers):
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
             frame_forces=tuple(self._frame_forces),
+            contact_groups=tuple(self._contact_groups),
             frictions=tuple(self._frictions),
             controllers=controllers,
             curves=tuple(self._curves),
             lines=tuple(self._lines.values()),
+            contacts=tuple(self._contacts.values()),
             units=self.units,
         )
 

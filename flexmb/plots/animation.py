@@ -13,7 +13,7 @@ from flexmb.errors import PictureError
 ENDINGS = (".gif", ".webp", ".mp4", ".html")
 COLOURS = 256
 """Number of colours of a GIF."""
-SEEN = 24
+SEEN = 12
 """Number of pictures from which the colours of a GIF are taken."""
 
 

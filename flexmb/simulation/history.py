@@ -14,7 +14,7 @@ from types import TracebackType
 
 import numpy as np
 
-from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.snapshot import Snapshot, Snapshots
 from flexmb.errors import HistoryError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.ledger import ledger_of
@@ -61,6 +61,17 @@ class History:
         for table, value in zip(self._tables, snapshot, strict=True):
             table[self._filled] = value
         self._filled += 1
+
+    def store_all(self, snapshots: Snapshots) -> None:
+        """Append several snapshots, without impacts between them, to the tables."""
+        reached = self._filled + len(snapshots.t)
+        for name, table in zip(Snapshot._fields, self._tables, strict=True):
+            if name == "lost":
+                table[self._filled : reached] = 0.0
+            else:
+                rows = getattr(snapshots, name)
+                table[self._filled : reached] = rows[:, None] if rows.ndim == 1 else rows
+        self._filled = reached
 
     def result(self, statistics: Statistics, happened: Sequence[EventRecord] = ()) -> Result:
         """The result, whose arrays are the tables. A file is given its final name."""

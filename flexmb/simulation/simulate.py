@@ -10,12 +10,15 @@ from typing import Any
 from flexmb.equations.initial_conditions import consistent_state, start
 from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
 from flexmb.errors import EventError, UnresolvedWarning
+from flexmb.integrators.contact_run import ContactRun
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
+    refuse_contact_groups,
+    refuse_contacts,
     refuse_controllers,
     refuse_element_states,
     refuse_friction,
@@ -95,8 +98,18 @@ def simulate(
         refuse_element_states(mechanism, f"The method {method.name!r}")
     if not method.holds_friction:
         refuse_friction(mechanism, f"The method {method.name!r}")
+    if not method.holds_contacts:
+        refuse_contacts(mechanism, f"The method {method.name!r}")
+    if mechanism.contacts and (events or mechanism.frictions):
+        what = "Events" if events else f"Friction in joints ({mechanism.frictions[0].name!r})"
+        raise EventError(
+            f"{what} and exact contacts cannot act in one simulation, and {mechanism.name!r} has the contact "
+            f"{mechanism.contacts[0].name!r}. Give the contacts a law=, or omit the others."
+        )
     if not method.controls:
         refuse_controllers(mechanism, f"The method {method.name!r}", only="continuous")
+    if not method.collides:
+        refuse_contact_groups(mechanism, f"The method {method.name!r}")
     if not method.samples:
         refuse_controllers(mechanism, f"The method {method.name!r}")
     watches = bool(events or mechanism.frictions)
@@ -129,17 +142,23 @@ def simulate(
                 watched = EventDetection(mechanism, begin, events, method, pace, times[-1], longest)
                 run, mechanism, happened = watched, watched.mechanism, watched.happened
             elif begin is not None:
-                run, happened = method.begin(mechanism, begin, end=times[-1], longest=longest, pace=pace), []
+                run = method.begin(mechanism, begin, end=times[-1], longest=longest, pace=pace)
+                happened = run.happened if isinstance(run, ContactRun) else []
             stored = open_files.enter_context(History(mechanism, count + 1, history))
             stored.store(run.now())
             run.prepare()
         clock = process_time()
-        for k, target in enumerate(times[1:]):
-            stored.store(run.to(target))
-            if progress is not None and (k * 100) // count != ((k + 1) * 100) // count:
-                progress((k + 1) / count)
-            if watches and watched.ended:
-                break
+        several = getattr(run, "several", lambda targets: None)
+        k = 0
+        while k < count and not (watches and watched.ended):
+            before, rows = k, several(times[k + 1 :])
+            if rows is None:
+                stored.store(run.to(times[k + 1]))
+            else:
+                stored.store_all(rows)
+            k += 1 if rows is None else len(rows.t)
+            if progress is not None and (before * 100) // count != (k * 100) // count:
+                progress(k / count)
         result = replace(
             stored.result(run.statistics(process_time() - clock), happened),
             unresolved=unresolved,

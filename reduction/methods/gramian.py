@@ -21,8 +21,8 @@ Stykel, "Balanced truncation model reduction of second-order systems", Math. Com
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.integrate import quad_vec
 from scipy.linalg import eigh
 
 from fem.errors import MatrixError
@@ -108,7 +108,9 @@ def position_gramian(reference: ReferenceResponse) -> Float[np.ndarray, "N N"]:
 
     natural = np.sqrt(eigenvalues[eigenvalues < (2 * np.pi * reference.band) ** 2]) / (2 * np.pi)
     points = np.unique(natural)
-    mean, _ = quad_vec(integrand, 0.0, reference.band, epsrel=QUADRATURE, norm="max", points=points, limit=10000)
+    mean, _ = scipy.integrate.quad_vec(
+        integrand, 0.0, reference.band, epsrel=QUADRATURE, norm="max", points=points, limit=10000
+    )
     return (rows.T @ rows) * mean / reference.band
 
 

@@ -52,10 +52,11 @@ class Statics:
     seconds: float
     shared: bool = False
 
-    def keep(self) -> None:
-        """Keep the factor for the next function that needs it, if it takes little memory; otherwise release it."""
+    def keep(self, long: bool = False) -> None:
+        """Keep the factor for the next function that needs it, which may follow at once or `long` afterwards, if there
+        is memory for it (`reduction.solutions.kept`); otherwise release it."""
         rest = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "model"}
-        if self.inverse is None or self.shared or not kept.keep(self.model, self.inverse, rest):
+        if self.inverse is None or self.shared or not kept.keep(self.model, self.inverse, rest, long):
             self.release()
 
     def release(self) -> None:

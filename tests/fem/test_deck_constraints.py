@@ -1,6 +1,7 @@
 """Constraints of decks: what each keyword says, by its equations; omission by name; supports; materials of the file."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -187,7 +188,7 @@ def test_a_model_takes_the_materials_of_its_file(tmp_path):
     reduction.modal(model, 2)
     with pytest.raises(MaterialError, match=r"gives no material to 2 of 2 cells"):
         fem.Model(fem.read_mesh(deck(tmp_path, DECK)))
-    with pytest.raises(MaterialError, match="no isotropic elastic constants"):
+    with pytest.raises(MaterialError, match="has no elastic constants that flexmb reads"):
         fem.Model(fem.read_mesh(deck(tmp_path, MODEL.replace("MATERIAL=STEEL", "MATERIAL=OTHER"))))
 
 
@@ -213,5 +214,55 @@ def test_point_masses_are_added_at_their_nodes(tmp_path):
     assert bare.masses == ()
     with pytest.raises(MeshError, match=r"MASS, line .*must be positive"):
         fem.read_mesh(deck(tmp_path, MODEL + masses.replace("900", "103").replace("1e-9", "-1.")))
-    with pytest.raises(MeshError, match="constraints or point masses"):
+    with pytest.raises(MeshError, match="constraints, point masses or springs"):
         fem.split(model, 2)
+
+
+SPRINGS = {
+    "SPRINGA": ("9, 101, 900", "\n3e5\n", [("101", (-1, 0, 0)), ("900", (1, 0, 0))]),
+    "SPRING1": ("9, 103", "2\n3e5\n", [("103", (0, 1, 0))]),
+    "SPRING2": ("9, 101, 103", "3, 1\n3e5\n", [("101", (0, 0, 1)), ("103", (-1, 0, 0))]),
+}
+
+
+@pytest.mark.parametrize("kind", SPRINGS)
+def test_springs_between_nodes(kind, tmp_path):
+    """Their stiffness on the dofs that they say, along the line of their nodes, or in turned axes; left out by name."""
+    nodes, data, terms = SPRINGS[kind]
+    text = f"*NODE\n900, 9., 0., 0.\n*ELEMENT, TYPE={kind}, ELSET=s\n{nodes}\n*SPRING, ELSET=s\n{data}"
+    mesh, plain = read(tmp_path, text), fem.Model(read(tmp_path, ""))
+    label = {int(number): k for k, number in enumerate(mesh.node_ids)}
+    row = np.zeros(3 * len(mesh.points))
+    for node, direction in terms:
+        row[3 * label[int(node)] : 3 * label[int(node)] + 3] = direction
+    model = fem.Model(mesh)
+    whole = np.zeros((len(row),) * 2)
+    whole[: plain.ndof, : plain.ndof] = plain.K.toarray()
+    np.testing.assert_allclose(model.K.toarray(), whole + 3e5 * np.outer(row, row), atol=1e-9 * whole.max())
+    assert "spring: 300000, SPRING, line" in str(mesh)
+    assert fem.read_mesh(deck(tmp_path, MODEL + text), ignore=["SPRING"]).springs == ()
+    if kind == "SPRING2":
+        joined = fem.join(
+            {"a": model.with_interfaces(r="root"), "b": plain.with_interfaces(t="tip")}, {"w": ("a r", "b t")}
+        )
+        assert len(joined.mesh.springs) == 1
+        with pytest.raises(MeshError, match="springs at its nodes"):
+            fem.split(model, 2)
+
+
+def test_a_distributing_coupling_of_calculix_is_a_mean_without_rotation(tmp_path):
+    text = POINT + "*ELEMENT, TYPE=DCOUP3D, ELSET=d\n9, 900\n*DISTRIBUTING COUPLING, ELSET=d\n103, 1.\n106, 3.\n"
+    _, _, u = null_motions(read(tmp_path, text))
+    for k in range(3):
+        np.testing.assert_allclose(u(900, k), (u(103, k) + 3 * u(106, k)) / 4, atol=1e-12)
+
+
+def test_springs_are_refused_where_they_cannot_be():
+    mesh = fem.structured_meshes.block("tetra", (1, 1, 1), (1, 1, 1))
+    with pytest.raises(MeshError, match="stiffness must be positive"):
+        fem.NodeSpring([0], [0], [1.0], -2.0)
+    with pytest.raises(MeshError, match="a spring is at node 99"):
+        replace(mesh, springs=(fem.NodeSpring([99], [0], [1.0], 2.0),))
+    turned = fem.Model(replace(mesh, springs=(fem.NodeSpring([0], [4], [1.0], 2.0),)), fem.Material.steel())
+    with pytest.raises(MeshError, match="rotations of nodes that have none"):
+        turned.K  # noqa: B018

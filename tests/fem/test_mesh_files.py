@@ -44,7 +44,7 @@ def same(found, mesh):
 
 
 @pytest.mark.parametrize("ending", ["msh", "vtu", "vtk", "xdmf"])
-@pytest.mark.parametrize("kind", ELEMENTS)
+@pytest.mark.parametrize("kind", [e.kind for e in ELEMENTS.values() if e.own_cell])
 def test_formats_with_sets_return_the_mesh(kind, ending, tmp_path):
     mesh = with_sets(kind)
     if ending == "xdmf" and kind in ("wedge15", "pyramid13"):

@@ -95,6 +95,9 @@ def test_groups_of_surface_cells_become_shells(tmp_path):
     assert again.kinds == mesh.kinds
     np.testing.assert_array_equal(again.cell_sets["all"], mesh.cell_sets["all"])
     assert fem.read_mesh(path, shells="all").kinds == mesh.kinds
+    nine = sheet("quad9", (2.0, 1.0), (2, 1))
+    curved = fem.read_mesh(fem.write_mesh(nine, tmp_path / "nine.msh"), shells="all")
+    np.testing.assert_array_equal(curved.cells[0].connectivity, nine.cells[0].connectivity)
     with pytest.raises(MeshError, match="no group of surface cells named 'skin'"):
         fem.read_mesh(path, shells=["skin"])
     with pytest.raises(MeshError, match=r'shells="all"'):
@@ -127,7 +130,16 @@ reduction = { method = "modal", modes = 2 }
     assert b.invariants.s0[2] == pytest.approx(2700 * 0.005 * 0.002)
 
 
-def test_quadratic_surface_cells_are_no_shells(tmp_path):
-    text = DECK.split("*ELEMENT")[0] + "*ELEMENT, TYPE=S6, ELSET=six\n1, 1, 2, 3, 4, 5, 6\n"
-    with pytest.raises(MeshError, match="are triangle6; shells have triangle and quad cells"):
-        fem.read_mesh(written(tmp_path, text), shells=["six"])
+@pytest.mark.parametrize(("given", "kind"), [("S6", "triangle6"), ("S8", "quad8"), ("S8R", "quad8")])
+def test_quadratic_shells_of_decks(tmp_path, given, kind):
+    mesh = sheet(kind, (2.0, 1.0), (2, 1))
+    rows = [f"{k + 1}, {x:.17g}, {y:.17g}, {z:.17g}" for k, (x, y, z) in enumerate(mesh.points)]
+    cells = [", ".join(map(str, [k + 1, *(c + 1)])) for k, c in enumerate(mesh.cells[0].connectivity)]
+    text = "\n".join(["*NODE", *rows, f"*ELEMENT, TYPE={given}, ELSET=all", *cells, ""])
+    text += "*MATERIAL, NAME=alu\n*ELASTIC\n7e10, 0.3\n*DENSITY\n2700\n"
+    text += "*SHELL SECTION, ELSET=all, MATERIAL=alu\n0.01\n"
+    model = fem.Model(fem.read_mesh(written(tmp_path, text)))
+    assert model.mesh.cells[0].kind == kind
+    assert model.mass == pytest.approx(2.0 * 0.01 * 2700)
+    ours = fem.Model(mesh, fem.Shell(fem.Material.isotropic(7e10, 0.3, 2700.0), 0.01))
+    assert abs(model.K - ours.K).max() < 1e-9 * abs(ours.K).max()

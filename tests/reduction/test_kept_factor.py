@@ -1,6 +1,7 @@
 """The factor that a reduction leaves for the body made next of the same part."""
 
 import gc
+import pickle
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import fem
 import flexmb
 import reduction
+from flexmb.bodies.subspace import in_subspace
 from reduction.solutions import kept, statics
 
 
@@ -32,15 +34,40 @@ def made(monkeypatch):
     kept.drop()
 
 
-def test_a_body_uses_the_factor_of_its_reduction_and_releases_it(made):
+def test_a_body_and_its_pictures_use_the_factor_of_its_reduction_and_release_it(made):
     model = part()
     basis = reduction.craig_bampton(model, 3)
     first = flexmb.flexible_body(model, basis)
+    shapes = first.quadratic.shapes
     assert made == [model]
     assert not kept._kept
     again = flexmb.flexible_body(model, basis)
     assert made == [model, model]
     assert (first.invariants.SG == again.invariants.SG).all()
+    assert (again.quadratic.shapes == shapes).all()
+
+
+def test_the_second_order_shapes_are_computed_when_something_is_drawn(made, tmp_path):
+    model = part()
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 3))
+    kept.drop()
+    made.clear()
+    system = flexmb.System()
+    arm = system.add(body, name="arm")
+    system.revolute("hinge", system.ground.at((0, 0.1, 0.05)), arm["a"], axis=(0, 0, 1))
+    result = flexmb.simulate(system, 1e-3, step=1e-4)
+    assert made == []
+    file = flexmb.files.save_result(result, tmp_path / "result.h5")
+    assert made == [model]
+    again = flexmb.files.load_result(file).mechanism.bodies[0]
+    eta = 1e-3 * np.arange(1.0, body.modes + 1)
+    moved = pickle.loads(pickle.dumps(body)).displacements(eta)
+    assert (moved == body.displacements(eta)).all()
+    assert (moved == again.displacements(eta)).all()
+    assert made == [model]
+    few = in_subspace(body, np.eye(body.modes)[:, :2]).displacements(eta[:2])
+    expected = body.displacements(np.where(np.arange(body.modes) < 2, eta, 0.0))
+    np.testing.assert_allclose(few, expected, atol=1e-6 * np.abs(expected).max())
 
 
 def test_the_reduction_of_another_part_releases_it(made):
@@ -64,8 +91,13 @@ def test_it_is_released_with_its_model(made):
 
 
 def test_a_factor_that_takes_much_memory_is_not_kept(made, monkeypatch):
-    monkeypatch.setattr(kept, "SHARE", 0.0)
-    reduction.craig_bampton(part(), 2)
+    model = part()
+    monkeypatch.setattr(kept, "LONG", 0.0)
+    flexmb.flexible_body(model, reduction.craig_bampton(model, 2))
+    assert made == [model]
+    assert not kept._kept
+    monkeypatch.setattr(kept, "BRIEFLY", 0.0)
+    reduction.craig_bampton(model, 2)
     assert not kept._kept
 
 

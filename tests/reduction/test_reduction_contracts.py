@@ -6,7 +6,8 @@ from pathlib import Path
 import dense
 import numpy as np
 import pytest
-from test_reduction import interface_loads, part
+from test_reduction import interface_loads
+from test_reduction import part as without_surfaces
 
 import reduction
 from fem.errors import MatrixError
@@ -14,6 +15,12 @@ from reduction import METHODS
 from reduction.method import register_reduction
 
 SIZE, TOLERANCE = 7, 0.05
+
+
+@cache
+def part():
+    """With a surface, which a basis for contact needs."""
+    return without_surfaces().with_surfaces(side="y0")
 
 
 @cache
@@ -79,7 +86,9 @@ def test_options_that_a_method_does_not_have_are_refused_by_name(name):
 
 
 def test_an_option_of_another_method_says_whose_it_is():
-    with pytest.raises(MatrixError, match=r"'choose' has no option 'modes'.*belongs to balanced-truncation, craig-"):
+    with pytest.raises(
+        MatrixError, match=r"'choose' has no option 'modes'.*belongs to balanced-truncation, contact, craig-"
+    ):
         reduction.reduce(part(), "choose", 5, band=(0, 1))
     with pytest.raises(MatrixError, match=r"'irka' has no option 'tolerance'"):
         reduction.reduce(part(), "irka", 5, band=(0, 1), tolerance=0.1)

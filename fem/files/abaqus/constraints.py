@@ -13,7 +13,8 @@ import numpy as np
 
 from fem.elements import LINE
 from fem.errors import MeshError
-from fem.files.abaqus.deck import Statement, fields, member, number
+from fem.files.abaqus.deck import Statement
+from fem.files.abaqus.lines import fields, member, number
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.ties import TOLERANCE, closest_points
 from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink
@@ -69,8 +70,7 @@ class Constraints:
     def of(numbers: Numbers, points: np.ndarray) -> "Constraints":
         """Read all statements of a deck. Those that are not understood are added to its unread keywords."""
         lines = [rows for kind, rows in numbers.blocks if kind == LINE]
-        shells = [numbers.element_of[k] for k in numbers.deck.shells]
-        lines += [numbers.blocks[block][1][row] for block, row in shells]
+        lines += [numbers.blocks[block][1][row] for block, row in numbers.cells(numbers.deck.shells)]
         turning = {int(n) for rows in lines for n in rows.ravel()}
         found = Constraints(numbers, points.copy(), turning, [], [], [])
         statements = numbers.deck.statements
@@ -93,7 +93,7 @@ class Constraints:
 
     # names of the deck
 
-    def _nodes(self, text: str) -> list[int]:
+    def nodes(self, text: str) -> list[int]:
         """Rows of a node or of a set of nodes."""
         who = member(text)
         if isinstance(who, int):
@@ -110,12 +110,13 @@ class Constraints:
             if who not in self.numbers.node_of:
                 raise MeshError(f"the deck has no node {who}")
             return self.numbers.node_of[who]
-        rows = self._nodes(text)
+        rows = self.nodes(text)
         if len(rows) != 1:
             raise MeshError(f"one node is needed, and the set {text!r} has {len(rows)}")
         return rows[0]
 
-    def _faces(self, text: str) -> np.ndarray | None:
+    def faces(self, text: str) -> np.ndarray | None:
+        """(block, row, face) of the faces of a surface; None for an unknown one."""
         who = str(member(text))
         for level in ("assembly", "part"):
             if who in getattr(self.numbers.deck, level).surfaces:
@@ -123,14 +124,14 @@ class Constraints:
         return None
 
     def _surface_nodes(self, text: str) -> list[int]:
-        faces = self._faces(text)
+        faces = self.faces(text)
         if faces is None:
-            return self._nodes(text)
+            return self.nodes(text)
         return sorted({n for b, r, f in faces.tolist() for n in self.numbers.face_nodes(b, r, f)})
 
     # components in the axes of nodes
 
-    def _terms(self, row: int, dof: int, coefficient: float) -> tuple[list[int], list[int], list[float]]:
+    def terms(self, row: int, dof: int, coefficient: float) -> tuple[list[int], list[int], list[float]]:
         """Nodes, components and coefficients of a dof (1 to 6) of a node, in the axes of the mesh."""
         if not 1 <= dof <= 6:
             raise MeshError(f"there is no dof {dof} of a node")
@@ -147,6 +148,25 @@ class Constraints:
         local = axes.at(self.points[row])[component % 3] * coefficient
         return [row] * 3, [component // 3 * 3 + k for k in range(3)], local.tolist()
 
+    def held(self, s: Statement) -> Iterator[tuple[int, int, float]]:
+        """Row, dof (1 to 6) and value of every dof of a `*BOUNDARY`; dofs that nodes do not have are passed over."""
+        for _, row in s.rows:
+            entries = fields(row)
+            if len(entries) > 1 and entries[1].upper() in NAMED_SUPPORTS:
+                dofs = [d + 1 for d in NAMED_SUPPORTS[entries[1].upper()]]
+            else:
+                first = int(entries[1])
+                dofs = list(range(first, (int(entries[2]) if entries[2:] and entries[2] else first) + 1))
+            value = number(entries[3]) if len(entries) > 3 and entries[3] else 0.0
+            for node in self.nodes(entries[0]):
+                turns = node in self.turning or node in self._rotation_nodes
+                yield from ((node, dof, value) for dof in dofs if dof <= 3 or turns)
+
+    def equation(self, terms: tuple[list[int], list[int], list[float]], source: str) -> Equation:
+        """The equation of the terms of one dof, which may be in turned axes."""
+        made = _equation(terms, _dependent_first(terms[2], len(terms[2])))
+        return replace(made, source=source)
+
     @cached_property
     def _rotation_nodes(self) -> dict[int, int]:
         found = {}
@@ -161,10 +181,11 @@ class Constraints:
         for s in self.numbers.deck.statements:
             if s.keyword == "TRANSFORM":
                 axes = _axes(s, s.options.get("TYPE", "R"))
-                found |= dict.fromkeys(self._nodes(s.options["NSET"]), axes)
+                found |= dict.fromkeys(self.nodes(s.options["NSET"]), axes)
         return found
 
-    def _orientation(self, name: str) -> Axes | None:
+    def orientation(self, name: str) -> Axes | None:
+        """The axes of an `*ORIENTATION`; None without a name. Raises `MeshError` for an unknown one."""
         if not name:
             return None
         for s in self.numbers.deck.statements:
@@ -197,7 +218,7 @@ def _equations(c: Constraints, s: Statement) -> Iterator[Constraint]:
         part, entries = entries[1 : 1 + 3 * count], entries[1 + 3 * count :]
         if len(part) < 3 * count or count < 1:
             raise MeshError(f"{count} terms were announced, and {len(part) // 3} follow")
-        groups = [c._nodes(part[k]) for k in range(0, 3 * count, 3)]
+        groups = [c.nodes(part[k]) for k in range(0, 3 * count, 3)]
         longest = max(map(len, groups))
         if {len(g) for g in groups} - {1, longest}:
             raise MeshError("its sets have different numbers of nodes")
@@ -207,9 +228,9 @@ def _equations(c: Constraints, s: Statement) -> Iterator[Constraint]:
             coefficients: list[float] = []
             for t, group in enumerate(groups):
                 row = group[k if len(group) > 1 else 0]
-                n, m, v = c._terms(row, int(part[3 * t + 1]), number(part[3 * t + 2]))
+                n, m, v = c.terms(row, int(part[3 * t + 1]), number(part[3 * t + 2]))
                 nodes, components, coefficients = nodes + n, components + m, coefficients + v
-            order = _dependent_first(coefficients, len(c._terms(groups[0][0], int(part[1]), 1.0)[0]))
+            order = _dependent_first(coefficients, len(c.terms(groups[0][0], int(part[1]), 1.0)[0]))
             yield _equation((nodes, components, coefficients), order)
 
 
@@ -230,9 +251,9 @@ def _rigid_body(c: Constraints, s: Statement) -> Iterator[Constraint]:
     if unknown or not s.options.get("REFNODE") or s.options.get("POSITION", "INPUT").upper() != "INPUT":
         raise MeshError(f"options {', '.join(sorted(set(s.options)))}; a set and REF NODE are supported")
     reference = c._node(s.options["REFNODE"])
-    nodes, pinned = set(), set(c._nodes(s.options["PINNSET"])) if s.options.get("PINNSET") else set()
+    nodes, pinned = set(), set(c.nodes(s.options["PINNSET"])) if s.options.get("PINNSET") else set()
     for key in ("NSET", "TIENSET"):
-        nodes |= set(c._nodes(s.options[key])) if s.options.get(key) else set()
+        nodes |= set(c.nodes(s.options[key])) if s.options.get(key) else set()
     if s.options.get("ELSET"):
         nodes |= set(c.numbers.nodes_of_elements(str(member(s.options["ELSET"]))))
     nodes -= {reference, *c._rotation_nodes} | pinned
@@ -247,7 +268,7 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
     if not s.kind:
         raise MeshError("neither *KINEMATIC nor *DISTRIBUTING follows it")
     reference = c._node(s.options["REFNODE"])
-    axes = c._orientation(s.options.get("ORIENTATION", ""))
+    axes = c.orientation(s.options.get("ORIENTATION", ""))
     nodes = np.array([n for n in c._surface_nodes(s.options["SURFACE"]) if n != reference])
     if s.options.get("INFLUENCERADIUS"):
         raise MeshError("its option INFLUENCE RADIUS is not supported")
@@ -260,7 +281,7 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
     if s.kind == "DISTRIBUTING":
         if axes is not None and not whole:
             raise MeshError("some dofs of a distributing coupling in the axes of an orientation")
-        yield MeanLink(nodes, reference, c.numbers.areas(c._faces(s.options["SURFACE"]), nodes, c.points), components)
+        yield MeanLink(nodes, reference, c.numbers.areas(c.faces(s.options["SURFACE"]), nodes, c.points), components)
     elif whole:
         yield RigidLink(nodes, reference, components)
     else:
@@ -284,7 +305,7 @@ def _follows(node: int, reference: int, e: np.ndarray, d: np.ndarray) -> Equatio
 def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*MPC`: PLANE and STRAIGHT (CalculiX), PIN, TIE and LINK (Abaqus), linear."""
     entries = [f for _, row in s.rows for f in fields(row) if f]
-    kind, rows = entries[0].upper(), [n for text in entries[1:] for n in c._nodes(text)]
+    kind, rows = entries[0].upper(), [n for text in entries[1:] for n in c.nodes(text)]
     x = c.points[rows]
     if kind == "PLANE" and len(rows) > 3:
         far = int(np.linalg.norm(x - x[0], axis=1).argmax())
@@ -333,7 +354,7 @@ def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
     if unknown or s.options.get("TYPE", "SURFACE TO SURFACE").upper() not in ("SURFACE TO SURFACE", "NODE TO SURFACE"):
         raise MeshError(f"options {', '.join(sorted(s.options))} (cyclic symmetry and multistage ties are not read)")
     slave, master = fields(s.rows[0][1])[:2]
-    faces = c._faces(master)
+    faces = c.faces(master)
     if faces is None or not len(faces):
         raise MeshError(f"the master {master!r} is no surface of element faces that were read")
     own = {n for b, r, f in faces.tolist() for n in c.numbers.face_nodes(b, r, f)}
@@ -370,23 +391,10 @@ def _supports(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*BOUNDARY`: dofs that are held at zero."""
     if set(s.options) - {"OP"} or s.step > 1:
         raise MeshError(f"options {', '.join(s.options) or 'none'} in step {s.step}")
-    for _, row in s.rows:
-        entries = fields(row)
-        nodes = c._nodes(entries[0])
-        if len(entries) > 1 and entries[1].upper() in NAMED_SUPPORTS:
-            dofs = [d + 1 for d in NAMED_SUPPORTS[entries[1].upper()]]
-        else:
-            first = int(entries[1])
-            dofs = list(range(first, (int(entries[2]) if entries[2:] and entries[2] else first) + 1))
-        if len(entries) > 3 and entries[3] and number(entries[3]) != 0:
-            raise MeshError(f"a dof is held at {entries[3]}, not at zero")
-        for n in nodes:
-            turns = n in c.turning or n in c._rotation_nodes
-            for dof in dofs:
-                if dof <= 3 or turns:
-                    terms = c._terms(n, dof, 1.0)
-                    order = _dependent_first(terms[2], len(terms[2]))
-                    yield _equation(terms, order)
+    for node, dof, value in c.held(s):
+        if value:
+            raise MeshError(f"a dof is held at {value:g}, not at zero")
+        yield c.equation(c.terms(node, dof, 1.0), s.source.label)
 
 
 _READERS = {

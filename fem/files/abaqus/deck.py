@@ -2,36 +2,41 @@
 
 Read: `*NODE` (NSET), `*ELEMENT` (TYPE, ELSET), `*NSET` and `*ELSET` (GENERATE, names of other sets), `*SURFACE`
 (TYPE=ELEMENT with S1..S6 or whole element sets, TYPE=NODE), `*INCLUDE`, INPUT=, one `*PART` with one `*INSTANCE`, moved
-or not. Keywords that generate or transform nodes are refused. `*MATERIAL` with `*ELASTIC` and `*DENSITY`, and
-`*SOLID SECTION`, are kept for comparison with the materials of the model; constraints and supports are read by
-`fem.files.abaqus.constraints`. Output and kinds of analysis are passed over
-(fem/files/abaqus/keywords.py); every other keyword is kept with its line as not obeyed. Abaqus numbers the nodes of its
-solid elements as VTK does. Names keep the spelling of their first use; the case of letters does not matter, nor do
-blanks in keywords.
+or not. Keywords that generate or transform nodes are refused. `fem.files.abaqus.materials` reads materials and
+sections, `constraints` constraints and supports, `steps` the loads of analysis steps. Output and kinds of analysis are
+passed over (fem/files/abaqus/keywords.py); every other keyword is kept with its line as not obeyed. Abaqus numbers the
+nodes of its solid elements as VTK does. Names keep the spelling of their first use; the case of letters does not
+matter, nor do blanks in keywords.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from fem.elements import LINE
 from fem.errors import MeshError
-from fem.files.abaqus.element_types import kind_of
+from fem.files.abaqus.element_types import AS_NAMED, kind_of
 from fem.files.abaqus.keywords import HARMLESS
+from fem.files.abaqus.lines import Place, Rows, beside, blocks, fields, lines, member, number, required
+from fem.files.abaqus.materials import Materials, take_material
 from fem.mesh.unread import Unread, canonical
 
 REFUSED = ("SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
 """Keywords that make or move nodes and elements: a deck read without them would be another mesh."""
 STATEMENTS = ("EQUATION", "MPC", "RIGIDBODY", "TIE", "COUPLING", "TRANSFORM", "ORIENTATION", "BOUNDARY")
 """Keywords that connect or hold nodes, which `fem.files.abaqus.constraints` reads."""
-SHELL_TYPES = ("S3", "S3R", "S4", "S4R")
+SHELL_TYPES = ("S3", "S3R", "S4", "S4R", "S6", "S8", "S8R")
 """Elements that are shells where a `*SHELL SECTION` gives them a thickness; those with reduced integration are not
 integrated so."""
+BEAM_TYPES = {"B31": 2, "B31R": 2, "B32": 3, "B32R": 3}
+"""Beams, where a section is given, and their number of nodes; those of three nodes are two beams."""
+LUMPED = {"MASS": 1, "SPRING1": 1, "SPRING2": 2, "SPRINGA": 2, "DCOUP3D": 1}
+"""Elements without extent and their number of nodes, which `fem.files.abaqus.lumped` reads."""
+LUMPED_VALUES = ("MASS", "SPRING", "DISTRIBUTINGCOUPLING")
+"""Keywords that say what these are."""
 ASSEMBLY_NODES = 10**9
 """Added to the numbers of nodes of an assembly, which are numbered apart from those of its part."""
-Place = str
-Rows = list[tuple[Place, str]]
 
 
 @dataclass
@@ -44,18 +49,8 @@ class Sets:
 
 
 @dataclass
-class DeckMaterial:
-    """The constants of a `*MATERIAL`; None for a constant that is missing or not a number."""
-
-    source: Unread
-    youngs_modulus: float | None = None
-    poissons_ratio: float | None = None
-    density: float | None = None
-
-
-@dataclass
 class Statement:
-    """A keyword that connects or holds nodes, with its data lines.
+    """A keyword that connects, holds or loads nodes, with its data lines.
 
     `kind`: the keyword that completes a coupling; `step`: number of the analysis step, 0 before the first.
     """
@@ -69,10 +64,20 @@ class Statement:
 
 
 @dataclass
+class Lumped:
+    """An element of nodes without extent: its type, the numbers of its nodes, and its keyword."""
+
+    kind: str
+    nodes: list[int]
+    source: Unread
+
+
+@dataclass
 class Deck:
     """The contents of a deck, in the numbers of the file. A flat deck consists of `part` only."""
 
     path: Path
+    as_named: bool = False
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
     elements: dict[str, list[list[int]]] = field(default_factory=dict)  # kind -> rows of element number and nodes
     given: dict[int, tuple[str, list[int]]] = field(default_factory=dict)  # element number -> kind and row
@@ -80,20 +85,18 @@ class Deck:
     assembly: Sets = field(default_factory=Sets)
     spelling: dict[str, str] = field(default_factory=dict)
     internal: set[str] = field(default_factory=set)
-    reduced: Counter[str] = field(default_factory=Counter)  # types whose integration is full here
+    otherwise: dict[str, str] = field(default_factory=dict)  # types that are integrated otherwise -> how
     not_solid: Counter[str] = field(default_factory=Counter)
     unread: list[Unread] = field(default_factory=list)
     unread_lines: list[Unread] = field(default_factory=list)
-    materials: dict[str, DeckMaterial] = field(default_factory=dict)
-    sections: list[tuple[str, str, Unread]] = field(default_factory=list)  # element set, material, place
-    material: str = ""  # whose constants are being read
+    materials: Materials = field(default_factory=Materials)
     in_step: bool = False
     steps: int = 0
     statements: list[Statement] = field(default_factory=list)
-    masses: dict[int, tuple[int, Unread]] = field(default_factory=dict)  # number -> node, keyword
-    mass_values: list[tuple[str, float, Unread]] = field(default_factory=list)
-    shells: dict[int, Unread] = field(default_factory=dict)  # element number -> its keyword
-    shell_sections: list[tuple[str, str, float, float, Unread]] = field(default_factory=list)
+    lumped: dict[int, Lumped] = field(default_factory=dict)  # masses, springs: by number
+    lumped_values: list[Statement] = field(default_factory=list)  # *MASS, *SPRING, *DISTRIBUTING COUPLING
+    shells: dict[int, Unread] = field(default_factory=dict)  # number of a shell or beam -> its keyword
+    history: list[Statement] = field(default_factory=list)  # what is in steps, and states before them
     move: list[list[float]] = field(default_factory=list)  # translation, then axis points and angle of the instance
     level: str = ""  # where the reading is: "", PART, ASSEMBLY, INSTANCE
     scope: int = 0  # which part or instance that is, 0 outside of them
@@ -118,10 +121,11 @@ class Deck:
         return name.upper()
 
 
-def read_deck(path: Path) -> Deck:
-    """The contents of an input deck. Raises `MeshError`, which names file and line."""
-    deck = Deck(path)
-    for place, line, options, rows in _blocks(path):
+def read_deck(path: Path, as_named: bool = False) -> Deck:
+    """The contents of an input deck; `as_named`: elements with the integration and modes of their types in CalculiX.
+    Raises `MeshError`, which names file and line."""
+    deck = Deck(path, as_named)
+    for place, line, options, rows in blocks(path):
         keyword = canonical(line.split(",")[0])
         try:
             _take(deck, place, line, keyword, options, rows)
@@ -132,78 +136,6 @@ def read_deck(path: Path) -> Deck:
     return deck
 
 
-# lines and keywords -------------------------------------------------------------------------------------------------
-
-
-def _lines(path: Path, inside: tuple[Path, ...] = ()) -> Iterator[tuple[Place, str]]:
-    """Lines without comments, with their place, included files spliced in."""
-    if path.resolve() in inside:
-        raise MeshError(f"{path}: the file includes itself.")
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise MeshError(f"The input deck {path} cannot be read: {error.strerror}.") from None
-    including = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        line = line.strip()
-        if not line or line.startswith("**"):
-            continue
-        place = f"{path}, line {number}"
-        if including and line[0].isalpha():
-            line = including + line
-        including = ""
-        if canonical(line.split(",")[0]) != "INCLUDE":
-            yield place, line
-        elif line.endswith(","):  # goes on in the next line
-            including = line
-        else:
-            other = _beside(path, place, _options(line).get("INPUT", ""), (*inside, path)[0])
-            yield from _lines(other, (*inside, path.resolve()))
-
-
-def _beside(path: Path, place: Place, name: str, deck: Path) -> Path:
-    """A file that is named relative to the file that names it, or to the deck."""
-    found = [folder / name for folder in (path.parent, deck.parent) if name and (folder / name).is_file()]
-    if not found:
-        raise MeshError(
-            f"{place}: the file {name!r} that the deck refers to does not exist beside it ({path.parent.resolve()})."
-        )
-    return found[0]
-
-
-def _options(line: str) -> dict[str, str]:
-    options = {}
-    for part in line.split(",")[1:]:
-        key, _, value = part.partition("=")
-        options["".join(key.upper().split())] = value.strip().strip('"')
-    return options
-
-
-def _blocks(path: Path) -> Iterator[tuple[Place, str, dict[str, str], Rows]]:
-    """Place, line, options and data lines of every keyword."""
-    current: tuple[Place, str, dict[str, str], Rows] | None = None
-    pending = ""
-    for place, line in _lines(path):
-        if pending and line[0].isalpha():  # a keyword that ends with a comma goes on, where a name of an option follows
-            current = (current[0], pending + line, _options(pending + line), []) if current is not None else None
-            pending = pending + line if line.endswith(",") else ""
-            continue
-        pending = line if line.startswith("*") and line.endswith(",") else ""
-        if line.startswith("*"):
-            if current is not None:
-                yield current
-            current = (place, line, _options(line), [])
-        elif current is not None:
-            current[3].append((place, line))
-    if current is not None:
-        yield current
-
-
-def fields(line: str) -> list[str]:
-    """The entries of a data line."""
-    return [f.strip() for f in line.rstrip(",").split(",")]
-
-
 # one keyword --------------------------------------------------------------------------------------------------------
 
 
@@ -211,11 +143,13 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
     """Add one keyword to the deck."""
     deck.in_step = (deck.in_step or keyword == "STEP") and keyword != "ENDSTEP"
     deck.steps += keyword == "STEP"
+    if deck.in_step or keyword in ("BOUNDARY", "INITIALCONDITIONS", "ENDSTEP"):
+        deck.history.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows, deck.steps))
     if keyword in REFUSED:
         raise MeshError(f"{place}: *{keyword} is not supported. Write a flat deck, with every node and element in it.")
     if keyword in ("NODE", "ELEMENT", "NSET", "ELSET") and options.get("INPUT"):
         path = Path(place.rpartition(", line ")[0])
-        rows = [*rows, *_lines(_beside(path, place, options["INPUT"], deck.path))]
+        rows = [*rows, *lines(beside(path, place, options["INPUT"], deck.path))]
     if keyword == "NODE":
         _take_nodes(deck, options, rows)
     elif keyword == "ELEMENT":
@@ -223,7 +157,7 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
     elif keyword in ("NSET", "ELSET"):
         _take_set(deck, place, keyword, options, rows)
     elif keyword == "SURFACE":
-        name = deck.named(_required(place, options, "NAME"))
+        name = deck.named(required(place, options, "NAME"))
         if options.get("TYPE", "ELEMENT").upper() == "NODE":
             deck.sets.nodes[name] = [member(fields(line)[0]) for _, line in rows]
         else:
@@ -247,15 +181,18 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
                 )
     elif keyword in ("ENDPART", "ENDASSEMBLY", "ENDINSTANCE"):
         deck.level, deck.scope = "ASSEMBLY" if keyword == "ENDINSTANCE" else "", 0
-    elif keyword == "MASS" and set(options) == {"ELSET"} and rows and len(fields(rows[0][1])) == 1:
-        source = deck.not_obeyed(place, line, "MASS")
-        deck.mass_values.append((str(member(options["ELSET"])), number(fields(rows[0][1])[0]), source))
+    elif keyword in LUMPED_VALUES:
+        deck.lumped_values.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in STATEMENTS:
         source = deck.not_obeyed(place, line, _spelt(line))
         deck.statements.append(Statement(keyword, source, options, rows, deck.steps))
     elif keyword in ("KINEMATIC", "DISTRIBUTING") and deck.statements and deck.statements[-1].keyword == "COUPLING":
         deck.statements[-1].kind, deck.statements[-1].rows = keyword, rows
-    elif not _take_material(deck, place, line, keyword, options, rows) and keyword not in HARMLESS:
+    elif keyword == "MATERIAL":
+        deck.materials.begin(deck.named(required(place, options, "NAME")), deck.not_obeyed(place, line, "MATERIAL"))
+    elif not take_material(deck.materials, deck.not_obeyed(place, line, _spelt(line)), keyword, options, rows) and (
+        keyword not in HARMLESS
+    ):
         deck.unread.append(deck.not_obeyed(place, line, _spelt(line)))
 
 
@@ -263,67 +200,8 @@ def _spelt(line: str) -> str:
     return " ".join(line[1:].split(",")[0].upper().split())
 
 
-def _take_material(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, str], rows: Rows) -> bool:
-    """Whether the keyword is one of a linear elastic isotropic material, and of where it is; those that say more are
-    not obeyed."""
-    values = [fields(row) for _, row in rows]
-    if keyword == "MATERIAL":
-        deck.material = deck.named(_required(place, options, "NAME"))
-        deck.materials[deck.material] = DeckMaterial(deck.not_obeyed(place, line, "MATERIAL"))
-    elif (
-        keyword == "SOLIDSECTION"
-        and not {"ORIENTATION", "COMPOSITE"} & set(options)
-        and options.get("MATERIAL")
-        and options.get("ELSET")
-    ):
-        source = deck.not_obeyed(place, line, "SOLID SECTION")
-        deck.sections.append((str(member(options["ELSET"])), options["MATERIAL"].upper(), source))
-    elif (
-        keyword == "SHELLSECTION"
-        and not {"ORIENTATION", "COMPOSITE", "NODALTHICKNESS"} & set(options)
-        and options.get("MATERIAL")
-        and options.get("ELSET")
-        and values
-    ):
-        thickness = number(values[0][0])
-        shift = {"SPOS": 0.5, "SNEG": -0.5}.get(options.get("OFFSET", "0").upper())
-        shift = number(options["OFFSET"]) if shift is None and options.get("OFFSET") else shift or 0.0
-        source = deck.not_obeyed(place, line, "SHELL SECTION")
-        where = (str(member(options["ELSET"])), options["MATERIAL"].upper())
-        deck.shell_sections.append((*where, thickness, -shift * thickness, source))
-    elif (
-        keyword == "ELASTIC" and deck.material and options.get("TYPE", "ISO").upper()[:3] == "ISO" and len(values) == 1
-    ):
-        material = deck.materials[deck.material]
-        material.youngs_modulus, material.poissons_ratio = (
-            number(values[0][0]),
-            number(values[0][1]) if values[0][1:] else 0.0,
-        )
-    elif keyword == "DENSITY" and deck.material and len({row[0] for row in values}) == 1:
-        deck.materials[deck.material].density = number(values[0][0])
-    else:
-        return False
-    return True
-
-
-def number(text: str) -> float:
-    """A number as Fortran writes it."""
-    return float(text.upper().replace("D", "E"))
-
-
-def _required(place: Place, options: dict[str, str], key: str) -> str:
-    if not options.get(key):
-        raise MeshError(f"{place}: the name is missing, {key}=... is needed.")
-    return options[key]
-
-
-def member(text: str) -> str | int:
-    """A number, or the upper-case name of a set (without its instance)."""
-    return int(text) if text.lstrip("+-").isdigit() else text.strip('"').rpartition(".")[2].upper()
-
-
 def _take_set(deck: Deck, place: Place, keyword: str, options: dict[str, str], rows: Rows) -> None:
-    name = deck.named(_required(place, options, keyword))
+    name = deck.named(required(place, options, keyword))
     if "INTERNAL" in options:
         deck.internal.add(name)
     members = (deck.sets.nodes if keyword == "NSET" else deck.sets.elements).setdefault(name, [])
@@ -375,27 +253,33 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
 
 def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str], rows: Rows) -> None:
     given = options.get("TYPE", "").upper()
-    if given == "MASS":
+    if given in LUMPED:
         first = ASSEMBLY_NODES if deck.level == "ASSEMBLY" else 0
-        source = deck.not_obeyed(place, line, "ELEMENT TYPE=MASS", group="ELEMENT")
-        found_masses = {first + row[0]: (first + row[1], source) for row in _element_rows(place, given, 2, rows)}
-        deck.masses |= found_masses
+        source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
+        table = _element_rows(place, given, LUMPED[given] + 1, rows)
+        deck.lumped |= {first + row[0]: Lumped(given, [first + n for n in row[1:]], source) for row in table}
         if options.get("ELSET"):
-            deck.sets.elements.setdefault(deck.named(options["ELSET"]), []).extend(found_masses)
+            deck.sets.elements.setdefault(deck.named(options["ELSET"]), []).extend(first + row[0] for row in table)
         return
     if deck.level == "ASSEMBLY":
         deck.passed_over += len(rows)
         return
     members = deck.sets.elements.setdefault(deck.named(options["ELSET"]), []) if options.get("ELSET") else []
-    found = kind_of(given)
-    if found is None or not (found[2] or found[0] == LINE or given in SHELL_TYPES):
-        deck.not_solid[given or "(without TYPE)"] += len(rows)
+    if given in BEAM_TYPES:
+        _take_beams(deck, place, line, given, rows, members)
+        return
+    found = kind_of(given, deck.as_named)
     shell = found is not None and given in SHELL_TYPES
+    if found is None or not (found[2] or found[0] == LINE or shell):
+        deck.not_solid[given or "(without TYPE)"] += len(rows)
     if (found is None or not found[2]) and not given.startswith("CPS") and not shell:
         unread = deck.unread_lines if found is not None and found[0] == LINE else deck.unread
         unread.append(deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT"))
-    if found is not None and found[2] and given.rstrip("HI").endswith("R"):
-        deck.reduced[given] += len(rows)
+    if found is not None and found[2] and AS_NAMED.get(given) != found[0]:
+        if given.rstrip("HI").endswith("R"):
+            deck.otherwise[given] = "integrated in full, not reduced"
+        elif given in AS_NAMED:
+            deck.otherwise[given] = "given incompatible modes, as C3D8I has"
     if found is not None:
         table = _element_rows(place, given, found[1] + 1, rows)
         members += [row[0] for row in table]
@@ -403,6 +287,17 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
             source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
             deck.shells |= dict.fromkeys((row[0] for row in table), source)
         deck.elements.setdefault(found[0], []).extend(row for row in table if _is_new(deck, place, found[0], row))
+
+
+def _take_beams(deck: Deck, place: Place, line: str, given: str, rows: Rows, members: list[str | int]) -> None:
+    """Beams of two nodes; of three nodes (end, middle, end) two of them."""
+    table = _element_rows(place, given, BEAM_TYPES[given] + 1, rows)
+    source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
+    members += [row[0] for row in table]
+    for row in table:
+        if _is_new(deck, place, LINE, row):
+            deck.shells[row[0]] = source
+            deck.elements.setdefault(LINE, []).extend([row[0], a, b] for a, b in pairwise(row[1:]))
 
 
 def _is_new(deck: Deck, place: Place, kind: str, row: list[int]) -> bool:

@@ -6,7 +6,8 @@ import numpy as np
 
 from fem.elements import ELEMENTS, element
 from fem.errors import MeshError, unknown_name
-from fem.files.abaqus.deck import Deck, member
+from fem.files.abaqus.deck import Deck
+from fem.files.abaqus.lines import member
 from fem.mesh.face_area import lumped_area
 from fem.mesh.mesh import CellBlock, Mesh
 
@@ -17,7 +18,10 @@ class Numbers:
     def __init__(self, deck: Deck, blocks: list[tuple[str, np.ndarray]], node_of: dict[int, int]) -> None:
         self.deck, self.blocks, self.node_of = deck, blocks, node_of
         tables = deck.elements.values()
-        self.element_of = {row[0]: (k, r) for k, table in enumerate(tables) for r, row in enumerate(table)}
+        self.element_of: dict[int, list[tuple[int, int]]] = {}
+        for k, table in enumerate(tables):
+            for r, row in enumerate(table):
+                self.element_of.setdefault(row[0], []).append((k, r))
         self.skin: dict[tuple[int, int], list[int]] | None = None
 
     def flat(self, name: str, level: str, kind: str, inside: tuple[str, ...] = ()) -> set[int]:
@@ -50,7 +54,7 @@ class Numbers:
 
     def cells(self, numbers: Iterable[int]) -> list[tuple[int, int]]:
         """(block, row) of elements; numbers of elements that were not read are passed over."""
-        return sorted(self.element_of[n] for n in numbers if n in self.element_of)
+        return sorted(place for n in numbers for place in self.element_of.get(n, ()))
 
     def surface(self, name: str, level: str) -> np.ndarray:
         """(block, row, face) of an element surface; a line without a face means the outer faces of its elements."""
@@ -58,7 +62,7 @@ class Numbers:
         for row in getattr(self.deck, level).surfaces[name]:
             who = member(row[0]) if row and row[0] else None
             if who is None:
-                cells = sorted(self.element_of.values())
+                cells = self.cells(self.element_of)
             elif isinstance(who, int):
                 cells = self.cells([who])
             else:
@@ -66,10 +70,11 @@ class Numbers:
             side = row[1].upper() if len(row) > 1 and row[1] else None
             for k, r in cells:
                 if self.blocks[k][0] in ELEMENTS:
-                    faces |= {(k, r, f) for f in (self._outer(k, r) if side is None else [self._face(k, side, name)])}
+                    faces |= {(k, r, f) for f in (self._outer(k, r) if side is None else [self.face(k, side, name)])}
         return np.array(sorted(faces), dtype=np.int64).reshape(-1, 3)
 
-    def _face(self, block: int, side: str, name: str) -> int:
+    def face(self, block: int, side: str, name: str) -> int:
+        """The face of the elements of a block that a deck calls S1, S2, ... Raises `MeshError` for another name."""
         shape = element(self.blocks[block][0])
         table = shape.abaqus_faces
         if not (side.startswith("S") and side[1:].isdigit() and 1 <= int(side[1:]) <= len(table)):
@@ -90,6 +95,11 @@ class Numbers:
                 place = int(np.searchsorted(starts, cell, side="right")) - 1
                 self.skin.setdefault((solid[place], cell - int(starts[place])), []).append(face)
         return self.skin.get((block, row), [])
+
+    def of_elements(self, name: str) -> set[int]:
+        """Numbers of the elements of a set, of the part or of the assembly; none for an unknown set."""
+        level = next((level for level in ("part", "assembly") if name in getattr(self.deck, level).elements), None)
+        return set() if level is None else self.flat(name, level, "elements")
 
     def nodes_of_elements(self, name: str) -> list[int]:
         """Rows of the nodes of an element set. Raises `MeshError` for an unknown set."""

@@ -5,11 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from fem.elements import LINE
 from fem.errors import MeshError
-from fem.files.abaqus.constraints import Constraints
-from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, DeckMaterial
+from fem.files.abaqus.constraints import Axes, Constraints
+from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck
+from fem.files.abaqus.lumped import lumped_elements
+from fem.files.abaqus.materials import DeckMaterial
 from fem.files.abaqus.numbers import Numbers
-from fem.mesh.constraints import NodeMass
+from fem.files.abaqus.steps import read_steps
+from fem.matrices.cell_matrices import VOIGT, elasticity_tensor
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
 
@@ -33,7 +37,8 @@ def raw_mesh(deck: Deck) -> RawMesh:
     points[of_part] = _moved(points[of_part], deck.move)
     numbers = Numbers(deck, blocks, node_of)
     constraints = Constraints.of(numbers, points)
-    shells, masses = _shells(deck, numbers), tuple(_masses(deck, numbers))
+    shells, lumped = _shells(deck, numbers), lumped_elements(constraints)
+    declared = tuple(_declared(deck, numbers, constraints))
     groups: dict[str, list[np.ndarray]] = {}
     nodes: dict[str, np.ndarray] = {}
     faces: dict[str, np.ndarray] = {}
@@ -50,7 +55,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         for name in sets.surfaces:
             faces[_free(deck, name, faces)] = numbers.surface(name, level)
     warnings = [f"{deck.passed_over} elements of the assembly were left out"] if deck.passed_over else []
-    warnings += [f"elements of type {kind} are integrated in full, not reduced" for kind in deck.reduced]
+    warnings += [f"elements of type {kind} are {how}" for kind, how in deck.otherwise.items()]
     unsupported = [
         f"{n} elements of type {kind}, which are no solids"
         for kind, n in deck.not_solid.items()
@@ -68,54 +73,74 @@ def raw_mesh(deck: Deck) -> RawMesh:
         beams=True,
         unread=tuple(deck.unread),
         unread_lines=tuple(deck.unread_lines),
-        declared=tuple(_declared(deck, numbers)),
-        constraints=tuple(constraints.stated),
+        declared=declared,
+        constraints=tuple(constraints.stated) + lumped.couplings,
         supports=tuple(constraints.supports),
         shells=shells,
-        masses=masses,
+        masses=lumped.masses,
+        springs=lumped.springs,
+        steps=read_steps(constraints),
     )
 
 
-def _masses(deck: Deck, numbers: Numbers) -> Iterator[tuple[NodeMass, Unread]]:
-    """The point masses. Mass elements without a value are not obeyed."""
-    left = dict(deck.masses)
-    for elset, value, source in deck.mass_values:
-        level = next((level for level in ("part", "assembly") if elset in getattr(deck, level).elements), None)
-        for k in sorted(numbers.flat(elset, level, "elements") if level is not None else ()):
-            if k in deck.masses and deck.masses[k][0] in numbers.node_of:
-                left.pop(k, None)
-                yield NodeMass(numbers.node_of[deck.masses[k][0]], value, source.label), source
-    deck.unread += dict.fromkeys(source for _, source in left.values())
-
-
 def _shells(deck: Deck, numbers: Numbers) -> dict[int, tuple[np.ndarray, Unread]]:
-    """Rows of the blocks of triangles and quadrilaterals that are shells, and their keyword. Shells without a section
-    are not obeyed."""
+    """Rows of the blocks of triangles, quadrilaterals and lines that are shells and beams, and their keyword. Those
+    without a section are not obeyed."""
     sized: set[int] = set()
-    for elset, *_ in deck.shell_sections:
-        for level in ("part", "assembly"):
-            if elset in getattr(deck, level).elements:
-                sized |= numbers.flat(elset, level, "elements")
-    deck.unread += dict.fromkeys(source for k, source in deck.shells.items() if k not in sized)
-    found = {}
-    for block in range(len(numbers.blocks)):
-        rows = [(r, k) for k, (b, r) in numbers.element_of.items() if b == block and k in deck.shells and k in sized]
-        if rows:
-            found[block] = np.array(sorted(r for r, _ in rows)), deck.shells[rows[0][1]]
+    for section in deck.materials.sections:
+        sized |= numbers.of_elements(section.elset) if section.thickness or section.beam else set()
+    for k, source in deck.shells.items():
+        beam = numbers.blocks[numbers.element_of[k][0][0]][0] == LINE
+        unread = deck.unread_lines if beam else deck.unread
+        unread += [source] if k not in sized and source not in unread else []
+    found: dict[int, tuple[np.ndarray, Unread]] = {}
+    for k in deck.shells:
+        for block, row in numbers.element_of[k] if k in sized else ():
+            rows = found[block][0] if block in found else np.zeros(0, dtype=np.int64)
+            found[block] = np.union1d(rows, row), deck.shells[k]
     return found
 
 
-def _declared(deck: Deck, numbers: Numbers) -> Iterator[Declared]:
+def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterator[Declared]:
     """The materials that sections give to elements; without constants those that the deck does not define."""
-    solid = [(elset, name, None, 0.0, section) for elset, name, section in deck.sections]
-    for elset, name, thickness, offset, section in (*solid, *deck.shell_sections):
-        level = next((level for level in ("part", "assembly") if elset in getattr(deck, level).elements), None)
-        if level is None:
-            continue  # of no elements
-        cells = np.array(numbers.cells(numbers.flat(elset, level, "elements")), dtype=np.int64).reshape(-1, 2)
-        material = deck.materials.get(name, DeckMaterial(replace(section, keyword="MATERIAL")))
-        constants = (material.youngs_modulus, material.poissons_ratio, material.density)
-        yield Declared(deck.spelling.get(name, name), *constants, material.source, cells, thickness, offset)
+    for section in deck.materials.sections:
+        cells = np.array(numbers.cells(numbers.of_elements(section.elset)), dtype=np.int64).reshape(-1, 2)
+        known = deck.materials.records.get(section.material)
+        source = replace(section.source, keyword="MATERIAL") if known is None else known.source
+        material = known or DeckMaterial(source)
+        name, C, wrong = deck.spelling.get(section.material, section.material), material.elasticity, material.wrong
+        try:
+            axes = constraints.orientation(section.orientation)
+            if axes is not None and C is not None:
+                C, name = _turned(C, axes), f"{name}, orientation {section.orientation}"
+        except MeshError as error:
+            deck.unread.append(replace(section.source, text=f"{section.source.text} (not obeyed: {error})"))
+        beam = None if section.beam is None else (section.beam, section.y_axis)
+        yield Declared(name, C, material.density, source, cells, section.thickness, section.offset, beam, wrong)
+
+
+def _turned(C: np.ndarray, axes: Axes) -> np.ndarray:
+    """The elasticity in the axes of the mesh of a material with axes of its own. Refuses axes that vary in space, where
+    that matters."""
+    c = elasticity_tensor(C)
+    R = axes.at(axes.a + axes.b)
+    if axes.cylindrical:
+        turned = _rotated(c, _turn_about_z(1.0))
+        if np.abs(turned - c).max() > 1e-9 * np.abs(c).max():
+            raise MeshError("cylindrical axes of a material that is not the same in all directions across the axis")
+        R = axes.at(axes.a + np.linalg.svd((axes.b - axes.a)[None])[2][1])
+    t = _rotated(c, R)
+    return np.array([[t[i, j, k, l] for k, l in VOIGT] for i, j in VOIGT])
+
+
+def _rotated(c: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """A tensor whose components are along the rows of `R`, along the axes of the mesh."""
+    return np.asarray(np.einsum("abcd,ai,bj,ck,dl->ijkl", c, R, R, R, R, optimize=True))
+
+
+def _turn_about_z(angle: float) -> np.ndarray:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
 
 
 def _free(deck: Deck, name: str, taken: dict) -> str:

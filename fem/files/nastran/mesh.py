@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from fem.elements import ELEMENTS
-from fem.errors import MeshError
+from fem.errors import MaterialError, MeshError
 from fem.files.nastran.cards import Card, cards
+from fem.material import Material
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
 
@@ -184,20 +185,16 @@ def _declared(card: Card | None, solid: Card, members: list[np.ndarray]) -> Decl
     cells = [np.column_stack([np.full(len(rows), block), rows]) for block, rows in enumerate(members)]
     places = np.vstack([np.zeros((0, 2), dtype=np.int64), *cells])
     if card is None:
-        return Declared(f"material {solid.whole(2)}", None, None, None, _not_obeyed(solid), places)
+        return Declared(f"material {solid.whole(2)}", None, None, _not_obeyed(solid), places)
     E, G, nu = (card.real(k, np.nan) for k in (2, 3, 4))
     if np.isnan(nu) and G:
         nu = E / (2 * G) - 1
     if np.isnan(E):
         E = 2 * G * (1 + nu)
-    constants = [None if np.isnan(x) else float(x) for x in (E, nu)]
+    elasticity, wrong = None, ""
+    try:
+        elasticity = None if np.isnan([E, nu]).any() else Material.isotropic(float(E), float(nu)).elasticity
+    except MaterialError as error:
+        wrong = str(error)
     density = card.real(5, 0.0) or None
-    source = _not_obeyed(card)
-    return Declared(
-        f"MAT1 {card.text_at(1)}",
-        constants[0],
-        constants[1],
-        density,
-        source,
-        places,
-    )
+    return Declared(f"MAT1 {card.text_at(1)}", elasticity, density, _not_obeyed(card), places, wrong=wrong)

@@ -11,6 +11,13 @@ def command(
     material: Annotated[
         str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')
     ] = "",
+    surface: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="SET, or a selection such as plane/POINT/NORMAL: area, node spacing and curvature of the surface "
+            "where other bodies touch. Repeat for several."
+        ),
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="Picture of the mesh to write (.png).")] = None,
 ) -> None:
     """Show elements, sets, quality and mass properties of a mesh file, and draw it."""
@@ -18,6 +25,8 @@ def command(
 
     import fem
     from fem.mesh.check import check_mesh
+    from fem.mesh.selection import from_text
+    from fem.mesh.surface import surface_of
     from flexmb.cli.parts.materials import material_from
     from flexmb.cli.screen import say_text, yellow_warnings
 
@@ -25,6 +34,8 @@ def command(
         loaded = fem.read_mesh(mesh)
         say_text(loaded)
         say_text(check_mesh(loaded))
+        for text in surface or []:
+            say_text(surface_of(loaded, text, from_text(text), loaded.name))
         if material:
             part = fem.Model(loaded, material_from(material))
             centre = np.round(part.centre_of_mass, 9)

@@ -41,6 +41,13 @@ def command(
             "sphere/CENTRE/RADIUS, box/LOW/HIGH, nearest/POINT with points as x,y,z. Repeat for each interface."
         ),
     ] = None,
+    surface: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=SET where other bodies touch the part; for SET also a selection, as for interfaces. Repeat for "
+            "each surface."
+        ),
+    ] = None,
     ignore: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,7 +106,7 @@ def command(
     import fem
     import flexmb
     import reduction
-    from fem.errors import InterfaceError, MatrixError
+    from fem.errors import InterfaceError, MatrixError, MeshError
     from fem.linear_algebra.factorisations.solution_cache import clear_cache
     from fem.mesh.selection import from_text
     from flexmb.cli.parts.materials import material_from
@@ -116,6 +123,12 @@ def command(
         if not equals or not set_name:
             raise InterfaceError(f"--interface expects NAME=SET or NAME=SET:average; found {text!r}.")
         interfaces[name] = fem.Interface(from_text(set_name), kind=kind or "rigid")
+    surfaces = {}
+    for text in surface or []:
+        name, equals, place = text.partition("=")
+        if not equals or not place:
+            raise MeshError(f"--surface expects NAME=SET; found {text!r}.")
+        surfaces[name] = from_text(place)
     with at_work("reducing"):
         part = fem.Model(
             fem.read_mesh(mesh, ignore=ignore or ()),
@@ -123,6 +136,7 @@ def command(
             name=mesh.stem,
         ).with_interfaces(**interfaces)
         part = part.with_solver(memory, checkpoint=checkpoint)
+        part = part.with_surfaces(**surfaces) if surfaces else part
     reach = None if band is None else (0.0, band)
     with reduction.prepared(part):
         with at_work("reducing"):
@@ -137,8 +151,8 @@ def command(
             error = reduction.response_error(part, basis, reach)
             plot_response_errors([error], plot, tolerance, unit=unit, units=units)
             say_text(f"plot: {plot}")
-    say_text(body)
-    say_text(f"body: {save_body(body, output)}")
+        say_text(body)
+        say_text(f"body: {save_body(body, output)}")
     if checkpoint is not None:
         clear_cache(checkpoint)
     if picture is not None:

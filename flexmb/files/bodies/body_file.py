@@ -3,7 +3,7 @@
 | ending | format | content |
 |---|---|---|
 | `.h5` | flexmb | everything |
-| `.npz`, `.mat` | numpy, MATLAB | everything but mesh, shapes and stresses |
+| `.npz`, `.mat` | numpy, MATLAB | everything but mesh, shapes, stresses and surfaces |
 | `.sid`, `.SID_FEM` | Standard Input Data (Wallrapp 1994) | mass integrals, geometric stiffness, interfaces |
 | `.fem` | MBDyn modal element | mass integrals, interfaces |
 

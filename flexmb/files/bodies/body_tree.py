@@ -12,10 +12,12 @@ from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants
 from flexmb.bodies.shape import Shape
 from flexmb.bodies.stress_modes import StressShapes
+from flexmb.bodies.surfaces import BodySurface
 from flexmb.bodies.validity import Validity
 from flexmb.errors import FileError
 from flexmb.files.storage.sound import require_sound_body
 from flexmb.files.storage.tree import Tree
+from reduction.residual import ResidualCompliance
 from reduction.second_order_modes import SecondOrderModes
 
 
@@ -41,6 +43,10 @@ def body_tree(body: Body) -> Tree:
         "shape": None
         if body.shape is None
         else {"points": body.shape.points, "triangles": body.shape.triangles.astype(np.int32)},
+        "surfaces": {key: {f.name: getattr(s, f.name) for f in fields(s)} for key, s in body.surfaces.items()},
+        "compliance": None
+        if body.compliance is None
+        else {f.name: getattr(body.compliance, f.name) for f in fields(body.compliance)},
         "gauge": None
         if body.validity is None
         else {f.name: getattr(body.validity, f.name) for f in fields(body.validity)},
@@ -68,6 +74,8 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             stress=None if tree.get("stress") is None else StressShapes(**tree["stress"]),
             beams=None if tree.get("beams") is None else BeamShapes(**tree["beams"]),
             shape=None if tree.get("shape") is None else Shape(**tree["shape"]),
+            surfaces={key: BodySurface(**s) for key, s in tree.get("surfaces", {}).items()},
+            compliance=None if tree.get("compliance") is None else ResidualCompliance(**tree["compliance"]),
             validity=None if tree["gauge"] is None else Validity(**tree["gauge"]),
         )
         require_sound_body(body)

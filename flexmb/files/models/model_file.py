@@ -20,10 +20,12 @@ from flexmb.analyses.inverse_dynamics import Servo
 from flexmb.bodies import solids
 from flexmb.bodies.body import Body, flexible_body, rigid_body
 from flexmb.bodies.shape import Shape
+from flexmb.contact.shapes import Surface
 from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
+from flexmb.files.models.contact_keys import SurfaceKeys
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
 from flexmb.mechanism.attachments import Attachment, BodyHandle
@@ -128,6 +130,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("bushings", keys.bushings, _add_bushing),
         ("forces", keys.forces, _add_force),
         ("contacts", keys.contacts, _add_contact),
+        ("contact_groups", keys.contact_groups, _add_contact_group),
         ("joint_springs", keys.joint_springs, _add_joint_spring),
         ("cables", keys.cables, element_keys.add_cable),
         ("belts", keys.belts, element_keys.add_belt),
@@ -222,13 +225,18 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
         for key, spec in keys.interfaces.items()
     }
     part = fem.Model(mesh, material, name=name).with_interfaces(**interfaces)
+    if keys.surfaces:
+        part = part.with_surfaces(**{key: from_text(text) for key, text in keys.surfaces.items()})
     how = keys.reduction
     part = part if how.memory is None else part.with_solver(how.memory)
     band = None if how.band is None else (0.0, how.band)
     with reduction.prepared(part):
-        basis = reduction.reduce(part, how.method, how.modes, how.reference_frame, band=band, tolerance=how.tolerance)
+        further: dict[str, Any] = {} if how.frictionless is None else {"frictionless": how.frictionless}
+        basis = reduction.reduce(
+            part, how.method, how.modes, how.reference_frame, band=band, tolerance=how.tolerance, **further
+        )
         rayleigh = (keys.rayleigh[0], keys.rayleigh[1])
-        return flexible_body(
+        body = flexible_body(
             part,
             basis,
             name=name,
@@ -236,6 +244,9 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
             rayleigh=rayleigh,
             geometric_stiffness=keys.geometric_stiffness,
         )
+        if body.quadratic is not None:
+            body.quadratic.shapes  # noqa: B018  the file of the result needs them, and here the factor is present
+        return body
 
 
 def _mesh_path(text: str, folder: Path) -> Path:
@@ -343,22 +354,37 @@ def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
     site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(), axis=keys.axis)
 
 
+def _surface(site: _Site, keys: SurfaceKeys) -> Surface:
+    place = site.place(keys.place)
+    if isinstance(place, BodyHandle):
+        place = place.at((0.0, 0.0, 0.0) if keys.at is None else keys.at)
+    elif keys.at is not None:
+        raise MechanismError(
+            f"at = [x, y, z] is a point of a body or of the ground; {keys.place!r} is a point already."
+        )
+    return keys.contact_shape().on(place, keys.axis, keys.x_axis)
+
+
+def _add_contact_group(site: _Site, keys: schema.ContactGroupKeys) -> None:
+    site.system.contact_group(
+        keys.name,
+        [_surface(site, each) for each in keys.shapes],
+        law=keys.law.law(),
+        friction=keys.friction,
+        static_friction=keys.static_friction,
+        slip_speed=keys.slip_speed,
+    )
+
+
 def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
-    surfaces = []
-    for side in (keys.a, keys.b):
-        place = site.place(side.place)
-        if isinstance(place, BodyHandle):
-            place = place.at((0.0, 0.0, 0.0) if side.at is None else side.at)
-        elif side.at is not None:
-            raise MechanismError(
-                f"at = [x, y, z] is a point of a body or of the ground; {side.place!r} is a point already."
-            )
-        surfaces.append(side.contact_shape().on(place, side.axis, side.x_axis))
+    surfaces = [_surface(site, side) for side in (keys.a, keys.b)]
     site.system.contact(
         keys.name,
         *surfaces,
-        law=keys.law.law(),
+        law=None if keys.law is None else keys.law.law(),
         friction=keys.friction,
+        restitution=keys.restitution,
+        impact=keys.impact,
         static_friction=keys.static_friction,
         slip_speed=keys.slip_speed,
     )

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 
 from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError, LawError, UnitError
-from flexmb.files.models.contact_keys import ContactKeys
+from flexmb.files.models.contact_keys import ContactGroupKeys, ContactKeys
 from flexmb.files.models.control_keys import ControllerKeys
 from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelationKeys, OnCurveKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
@@ -94,6 +94,7 @@ class ReductionKeys(Keys):
     tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
     reference_frame: str | None = None
     memory: str | None = None
+    frictionless: bool | None = None
 
     @model_validator(mode="after")
     def _has_these(self) -> Self:
@@ -228,6 +229,7 @@ class FlexibleBody(_Body):
     shells: list[str] | Literal["all"] | None = None
     material: Materials | None = None
     interfaces: dict[str, Interface] = Field({})
+    surfaces: dict[str, str] = Field({})
     reduction: ReductionKeys = ReductionKeys()
     modal_damping: NotNegative = 0.0
     rayleigh: Annotated[list[NotNegative], Field(min_length=2, max_length=2)] = Field([0.0, 0.0])
@@ -640,6 +642,7 @@ class ModelKeys(Keys):
     bushings: list[BushingKeys] = Field([])
     forces: list[ForceKeys] = Field([])
     contacts: list[ContactKeys] = Field([])
+    contact_groups: list[ContactGroupKeys] = Field([])
     joint_springs: list[JointSpringKeys] = Field([])
     cables: list[CableKeys] = Field([])
     belts: list[BeltKeys] = Field([])

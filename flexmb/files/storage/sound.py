@@ -117,10 +117,27 @@ def require_sound_body(body: Body) -> None:
         require_numbers(drawn.along, (count,), f"the places along the beams of {body.name!r}")
         require_numbers(drawn.shapes, (3 * count, m), f"the shapes of the beams of {body.name!r}")
         require_numbers(drawn.rows, (6 * count, m), f"the stresses of the beams of {body.name!r}")
+    _require_surfaces(body, nodes)
     if body.validity is not None:
         count = len(body.validity.x)
         for key, shape in (("x", (count, 3)), ("rotation", (count, 3, m)), ("strain", (count, 6, m))):
             require_numbers(getattr(body.validity, key), shape, f"the validity ({key}) of {body.name!r}")
+
+
+def _require_surfaces(body: Body, nodes: int | None) -> None:
+    there = 0 if body.compliance is None else len(body.compliance.nodes)
+    if body.compliance is not None:
+        what = f"the residual compliance of {body.name!r}"
+        require_numbers(body.compliance.matrix, (3 * there, 3 * there), what)
+        C = body.compliance.matrix
+        require(np.abs(C - C.T).max(initial=0.0) <= UNIT * np.abs(C).max(initial=0.0), f"{what} is not symmetric")
+    for name, surface in body.surfaces.items():
+        what, n = f"surface {name!r} of {body.name!r}", len(surface.nodes)
+        require_places(surface.nodes, (n,), 0, n if nodes is None else nodes, f"the nodes of {what}")
+        require_places(surface.triangles, (len(surface.triangles), 3), 0, n, f"the triangles of {what}")
+        require_places(surface.pairs, (len(surface.pairs), 2), 0, body.modes, f"the pairs of shapes of {what}")
+        if body.compliance is not None:
+            require_places(surface.places, (n,), 0, there, f"the places of {what}")
 
 
 # mechanisms -----------------------------------------------------------------------------------------------------------

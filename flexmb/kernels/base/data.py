@@ -8,6 +8,7 @@ from flexmb.kernels.base.pointed import pointed
 
 GROUND = -1
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
+NEAR = 16  # room for the contact points of one pair of shapes
 
 # kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files
@@ -105,6 +106,14 @@ class CompiledModel(NamedTuple):
     signal_index: np.ndarray  # (ni,) entry of q or w, function of time or command, -1 for none
     signal_rate: np.ndarray  # (ni,) entry of w of an elastic coordinate, -1 for none
     signal_scale: np.ndarray  # (ni,) magnitude of the signal for displacements of the size of the mechanism
+    group_start: np.ndarray  # (ng+1,) start of the shapes of each contact group (kernels/equations/contact_groups.py)
+    group_pair: np.ndarray  # (ng+1,) start of the pairs of each group, with the room for them
+    group_record: np.ndarray  # (ng,) address of the record of failures
+    group_law: np.ndarray  # (ng, 16) parameters of the law and of friction; see kernels/contact/forces.py
+    group_marker: np.ndarray  # (ns,) marker of each shape of a group
+    group_shape: np.ndarray  # (ns, 4) its code and dimensions
+    group_reach: np.ndarray  # (ns,) radius of the sphere about the marker that holds the shape
+    group_size: np.ndarray  # (ns,) depth beyond which contact has no meaning
     angle_markers: np.ndarray  # (na, 2) markers between which the angle about their z axes is measured
     angle_driver: np.ndarray  # (na,) joint equation that prescribes the angle, -1 for none
     angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
@@ -122,7 +131,7 @@ class CompiledModel(NamedTuple):
     load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: constant factor of one
-    line_kind: np.ndarray  # (nk,) loads along lines of bodies; see kernels/equations/lines.py
+    line_kind: np.ndarray  # (nk,) loads along lines of bodies; see kernels/loads/lines.py
     line_body: np.ndarray  # (nk,)
     line_function: np.ndarray  # (nk,) -1: constant factor of one
     line_numbers: np.ndarray  # (nk, 6)
@@ -132,6 +141,14 @@ class CompiledModel(NamedTuple):
     station_length: np.ndarray  # (ns,)
     station_rows: np.ndarray  # (ns, 3, mmax) elastic displacements of the stations
     station_slopes: np.ndarray  # (ns, 3, mmax) and their slopes along the line
+    contact_markers: np.ndarray  # (nk, 2) markers of the shapes of each exact contact; see kernels/steps/touching.py
+    contact_shapes: np.ndarray  # (nk, 8) code and dimensions of both shapes
+    contact_friction: np.ndarray  # (nk, 2) coefficients of sliding and of sticking points
+    contact_reach: np.ndarray  # (nk, 2) radius of the ball about each marker that contains its shape, inf for none
+    contact_point: np.ndarray  # (nk+1,) first of the points of each contact
+    point_contact: np.ndarray  # (np,) contact of each point
+    contact_state: int  # first of the states of contacts: mode and force (3) of each point
+    body_group: np.ndarray  # (nb,) number of the group of bodies that rows connect; of a body alone, -1 - b
 
 
 class Workspace(NamedTuple):
@@ -173,6 +190,12 @@ class Workspace(NamedTuple):
     sliding_none: np.ndarray  # (nr,) zeros, for
     sliding_x: np.ndarray  # (nf, nv) responses to unit efforts in sliding joints: displacements
     sliding_change: np.ndarray  # (nf, nr) and multipliers; see kernels/steps/sliding.py
+    group_motion: np.ndarray  # (ns, 6) velocity and angular velocity of the shapes of contact groups, in world axes
+    group_wrench: np.ndarray  # (ns, 6) force and moment on them
+    group_energy: np.ndarray  # (2,) energy that all groups store, and the power that they give
+    group_listed: np.ndarray  # (ns, 3) positions for which the pairs are listed
+    group_pairs: np.ndarray  # (np, 2) listed pairs
+    group_count: np.ndarray  # (ng,) 1 + number of listed pairs, 0 if none are listed yet
     bias: np.ndarray  # (6+mmax,)
     Lrr: np.ndarray  # (6, 6)
     six: np.ndarray  # (2, 6)
@@ -197,6 +220,16 @@ class Workspace(NamedTuple):
     row_rhs: np.ndarray  # (nr,)
     compliance: np.ndarray  # (nr,)
     energies: np.ndarray  # (5,)
+    point_gap: np.ndarray  # (np,) gap at each point of exact contacts, or a lower bound of it; inf for none
+    touch_count: np.ndarray  # (2,) number of touching points, and the number of the point at which a solution failed
+    touch_point: np.ndarray  # (np,) numbers of the points that touch
+    touch_friction: np.ndarray  # (np,) coefficient of each touching point
+    touch_force: np.ndarray  # (np, 3) forces of touching points: along the normal and across it
+    touch_rate: np.ndarray  # (np, 3) rates of separation and slip
+    touch_G: np.ndarray  # (np, 3, 2, 6+mmax) derivatives of these with respect to the motions of both bodies
+    near: np.ndarray  # (NEAR, 8) contact points of one pair of shapes; see kernels/contact/shapes.py
+    near_d: np.ndarray  # (3,) position and
+    near_S: np.ndarray  # (3, 3) rotation of the second shape of a pair
 
 
 def scratch_size(m: int) -> int:
@@ -238,6 +271,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     nt = len(flat.term_row)
     ne, most = len(flat.element_row), int(np.diff(flat.element_state).max(initial=0))
     ni, nu, nz = len(flat.signal_sort), int(flat.control_command[-1]), int(flat.control_state[-1])
+    points = len(flat.point_contact)
+    nz += 4 * points
     own = int(np.diff(flat.control_state).max(initial=0))
     returned = own + int(np.diff(flat.control_command).max(initial=0))
     shapes = {
@@ -251,13 +286,19 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "sliding_change": (nf, nr), "seen": 18, "answer": (4, 7 + most), "stored": ne,
         "settling": (most + 1, most), "tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
+        "group_motion": (len(flat.group_marker), 6), "group_wrench": (len(flat.group_marker), 6), "group_energy": 2,
+        "group_listed": (len(flat.group_marker), 3), "group_pairs": (int(flat.group_pair[-1]), 2),
+        "group_count": len(flat.group_start) - 1,
         "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
         "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
-        "energies": 5,
+        "energies": 5, "point_gap": points, "touch_friction": points, "touch_force": (points, 3),
+        "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax), "near": (NEAR, 8), "near_d": 3,
+        "near_S": (3, 3),
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
+    arrays["touch_count"], arrays["touch_point"] = np.zeros(2, dtype=np.int64), np.zeros(points, dtype=np.int64)
     arrays["coupled"][flat.row_place[np.add.outer(flat.element_row, np.arange(6))]] = 1.0
     return pointed(Workspace(**arrays))

@@ -7,12 +7,15 @@ the overlap, negative for a gap; and its share of the load of a line contact. Al
 A plane is z = 0, with the other shape above; a cylinder, a bore and a capsule have z as their axis; all others are
 centred at the origin. The point of a smooth pair always exists, with a gap if the shapes are apart. Edges that touch a
 plane are represented by points: the corners of a box, and four of each rim of a cylinder, the lowest one among them.
+Other pairs of capsules, cylinders and boxes are those of flexmb/kernels/contact/manifold.py.
 """
 
 import math
 
 import numpy as np
 from numba import njit
+
+from flexmb.kernels.contact.manifold import convex_points
 
 PLANE, SPHERE, SOCKET, CAPSULE, CYLINDER, BORE, BOX = range(7)
 PAIRS = (
@@ -26,9 +29,17 @@ PAIRS = (
     (CYLINDER, SPHERE),
     (BOX, SPHERE),
     (BORE, CYLINDER),
+    (BORE, CAPSULE),
+    (BORE, SPHERE),
+    (CAPSULE, CAPSULE),
+    (CAPSULE, CYLINDER),
+    (CAPSULE, BOX),
+    (CYLINDER, CYLINDER),
+    (CYLINDER, BOX),
+    (BOX, BOX),
 )
 """The pairs of shapes in the order of `_points`; the other order is the same contact."""
-MOST = 8
+MOST = 16
 """Most points of a pair."""
 GAUSS = 0.5 / math.sqrt(3.0)
 """Distance of the two points of a line contact from its middle, relative to its length."""
@@ -163,10 +174,67 @@ def _line(radius, length, r, size, d, S, points):
 
 
 @njit(cache=True)
+def _mouth(points, k, x, y, z, u, radius, r, half):
+    """A ball of radius `r`, or a shaft with the direction `u` of its axis, at (x, y, z) in a bore: on the wall, or on
+    the rim of the mouth of the bore, where the normal is across the axis of a shaft."""
+    rho = math.hypot(x, y)
+    if rho == 0.0:
+        return 0
+    mx, my, beyond = x / rho, y / rho, abs(z) - half
+    nx, ny, nz = -mx, -my, 0.0
+    depth = rho + r - radius
+    if beyond > 0.0:  # a ball outside: the nearest point of the rim
+        gap = radius - rho
+        length = math.hypot(gap, beyond)
+        depth = r - length
+        nx, ny, nz = -mx * gap / length, -my * gap / length, math.copysign(beyond / length, z)
+    elif beyond == 0.0:  # a shaft that passes through the mouth
+        lean = mx * u[0] + my * u[1]
+        nx, ny, nz = -(mx - lean * u[0]), -(my - lean * u[1]), lean * u[2]
+        length = math.sqrt(nx * nx + ny * ny + nz * nz)
+        nx, ny, nz = nx / length, ny / length, nz / length
+        depth = r - (radius - rho) * length
+    reach = r - 0.5 * depth
+    _put(points, k, x - reach * nx, y - reach * ny, z - reach * nz, nx, ny, nz, depth, 1.0)
+    return 1
+
+
+@njit(cache=True)
+def _tube(radius, length, b, r, size, d, S, points):
+    """A sphere or a capsule in a bore: a capsule at both ends of the length that is inside."""
+    half = 0.5 * length
+    if b == SPHERE:
+        return _mouth(points, 0, d[0], d[1], d[2], (0.0, 0.0, 1.0), radius, r, half)
+    ux, uy, uz = S[0, 2], S[1, 2], S[2, 2]
+    low, high = -0.5 * size, 0.5 * size
+    if uz != 0.0:
+        one, other = (-half - d[2]) / uz, (half - d[2]) / uz
+        low, high = max(low, min(one, other)), min(high, max(one, other))
+    elif abs(d[2]) > half:
+        return 0
+    if low > high:  # outside: the end that is nearest to the mouth
+        low = high = -0.5 * size if (d[2] > 0.0) == (uz > 0.0) else 0.5 * size
+    count = 0
+    for k in range(2):
+        h = low if k == 0 else high
+        z = d[2] + h * uz
+        if abs(h) < 0.5 * size:
+            z = math.copysign(half, z)
+        if k == 0 or high > low:
+            count += _mouth(points, count, d[0] + h * ux, d[1] + h * uy, z, (ux, uy, uz), radius, r, half)
+    return count
+
+
+@njit(cache=True)
 def _points(a, a0, a1, a2, b, b0, b1, b2, d, S, points):
     """The points of a pair in the order of `PAIRS`; returns their number."""
     if a == PLANE:
         return _plane(b, b0, b1, b2, d, S, points)
+    if a == BORE:
+        return _line(a0, a1, b0, b1, d, S, points) if b == CYLINDER else _tube(a0, a1, b, b0, b1, d, S, points)
+    if b != SPHERE:
+        axes = (S[0, 0], S[0, 1], S[0, 2], S[1, 0], S[1, 1], S[1, 2], S[2, 0], S[2, 1], S[2, 2])
+        return convex_points(a, (a0, a1, a2), b, (b0, b1, b2), (d[0], d[1], d[2]), axes, points)
     if a == SPHERE:
         _apart(points, d[0], d[1], d[2], 0.0, a0, b0)
     elif a == CAPSULE:
@@ -182,15 +250,13 @@ def _points(a, a0, a1, a2, b, b0, b1, b2, d, S, points):
         _round(a0, 0.5 * a1, b0, d, points)
     elif a == BOX:
         _edged(a0, a1, a2, b0, d, points)
-    else:
-        return _line(a0, a1, b0, b1, d, S, points)
     return 1
 
 
 @njit(cache=True)
 def shape_points(a, a0, a1, a2, b, b0, b1, b2, d, S, points):
-    """Write the contact points of shape `b` at `d` (3,), `S` (3, 3), with shape `a` to `points` (8, 8); returns their
-    number. The three numbers of each shape are its dimensions (flexmb/contact/shapes.py)."""
+    """Write the contact points of shape `b` at `d` (3,), `S` (3, 3), with shape `a` to `points` (`MOST`, 8); returns
+    their number. The three numbers of each shape are its dimensions (flexmb/contact/shapes.py)."""
     ordered = a == b
     for pair in PAIRS:
         if pair[0] == a and pair[1] == b:

@@ -155,7 +155,7 @@ def _add_gradient(second, m, Mre, dJ, a, ua, Ra, b, ub, Rb, factor, out):
 @njit(cache=True)
 def _configure(flat, b, eta, P, forms, dJ, Mrr, Mre, Lrr):
     """Inertia of body `b` at `eta` (m,), with products `P`."""
-    s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre)
+    s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre, True)
     rigid_block(flat.mass[b], s, J, Mrr)
     if flat.slices[b] == SECOND_ORDER:
         lower_factor(Mrr, Lrr)

@@ -79,9 +79,9 @@ def _inertia_from_moments(P):
 
 
 @njit(cache=True, fastmath=FAST)
-def _affine_part(mass, s0, inverse, S1, Sf, P, forms, eta, s, J, dJ):
-    """The inertia (9) with the second-order field g, from the inertia `J` of the linear field; updates its derivatives
-    `dJ` (6, m) in place.
+def _affine_part(mass, s0, inverse, S1, Sf, P, forms, eta, s, J, dJ, derivatives):
+    """The inertia (9) with the second-order field g, from the inertia `J` of the linear field; with `derivatives`,
+    updates those of the inertia, `dJ` (6, m), in place.
 
     About the mass centre, `P` becomes `F P F^T` with `F = I + beta / 2` (see `flexmb.bodies.dynamics`). `inverse` is
     that of the undeformed second moments; `S1` and `Sf` are the derivatives of the first moment without and with g; `s`
@@ -113,7 +113,7 @@ def _affine_part(mass, s0, inverse, S1, Sf, P, forms, eta, s, J, dJ):
     moved = product(F, W)
     follow = product(inverse, W)
     x0, x1, x2 = s[0] * over, s[1] * over, s[2] * over
-    for i in range(m):
+    for i in range(m if derivatives else 0):
         d0, d1, d2, d3, d4, d5 = dJ[0, i], dJ[1, i], dJ[2, i], dJ[3, i], dJ[4, i], dJ[5, i]
         q = 0.5 * (d0 + d1 + d2)
         u0, u1, u2 = S1[0, i] * over, S1[1, i] * over, S1[2, i] * over
@@ -194,11 +194,11 @@ def products_of(flat, b, first, eta, etadot, P, R):
 
 
 @njit(cache=True, inline="always")
-def inertia_at(flat, b, eta, P, forms, dJ, Mre):
+def inertia_at(flat, b, eta, P, forms, dJ, Mre, derivatives):
     """First moment (3) and inertia (9) of body `b` about the origin of its frame, at `eta` (m,) with products `P`.
 
-    Fills the derivatives `dJ` (6, m) and the coupling block `Mre = [S_f; H_f]` (6, m); `forms` (slices,) is a work
-    array.
+    Fills the coupling block `Mre = [S_f; H_f]` (6, m) and, with `derivatives`, those of the inertia, `dJ` (6, m);
+    `forms` (slices,) is a work array.
     """
     m, s0, J0 = flat.modes[b], vector(flat.s0, b), matrix(flat.J0, b)
     if m == 0:
@@ -218,7 +218,9 @@ def inertia_at(flat, b, eta, P, forms, dJ, Mre):
     s = add(s0, three_rows(linear, 0, eta, m))
     if second:
         s = add(s, scale(0.5, (forms[9], forms[10], forms[11])))
-        J = _affine_part(flat.mass[b], s0, matrix(flat.rest_moments, b), linear, Mre, P, forms, eta, s, J, dJ)
+        J = _affine_part(
+            flat.mass[b], s0, matrix(flat.rest_moments, b), linear, Mre, P, forms, eta, s, J, dJ, derivatives
+        )
     return s, J
 
 
@@ -256,6 +258,15 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     `M wdot + bias = forces`, where `M_ee = I` or, with a second-order field, the matrix of `add_elastic_inertia`.
     `scratch` (see `scratch_size`) and `sixes` (2, 6) are work arrays.
     """
+    length = flat.slices[b] * flat.modes[b]
+    if length > 0:
+        products_of(flat, b, 6, eta, w[6 : 6 + flat.modes[b]], scratch[:length], scratch[length : 2 * length])
+    return terms_of_products(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias)
+
+
+@njit(cache=True)
+def terms_of_products(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
+    """`body_terms` with the products of `products_of` at the beginning of `scratch`, those with eta and with etadot."""
     m, mass = flat.modes[b], flat.mass[b]
     v, omega = load3(w, 0), load3(w, 3)
     momentum, angular = scale(mass, v), NOTHING
@@ -265,9 +276,7 @@ def body_terms(flat, b, eta, w, scratch, Mrr, Lrr, Mre, sixes, bias):
     length = flat.slices[b] * m
     etadot, P, R = w[6 : 6 + m], scratch[:length], scratch[length : 2 * length]
     forms, dJ = scratch[2 * length + 6 * m :], scratch[2 * length : 2 * length + 6 * m].reshape(6, m)
-    if m > 0:
-        products_of(flat, b, 6, eta, etadot, P, R)
-    s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre)
+    s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre, True)
     if m > 0:
         sdot = three_rows(Mre, 0, etadot, m)
         momentum, angular = add(momentum, sdot), three_rows(Mre, 3, etadot, m)

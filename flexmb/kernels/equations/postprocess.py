@@ -91,7 +91,7 @@ def momenta_along(flat, b, q, w, kinematics, scratch, Mre, centre, linear, angul
         eta, rate = q[t, qs + 7 : qs + 7 + m], w[t, vs + 6 : vs + 6 + m]
         if m > 0:
             products_of(flat, b, 6, eta, rate, P, R)
-        s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre)
+        s, J = inertia_at(flat, b, eta, P, forms, dJ, Mre, True)
         momentum = add(scale(mass, v), cross(omega, s))
         swing = add(cross(s, v), rotate(J, omega))
         if m > 0:

@@ -16,27 +16,26 @@ from flexmb.kernels.equations.rows import all_rows
 
 ENOUGH = 1e-17
 """Relative error of the quadrature."""
-MOST = 12
-"""Largest number of quadrature points, sufficient for four turns in a step."""
+FEWEST, MOST = 3, 12
+"""Smallest and largest number of quadrature points; the largest is sufficient for four turns in a step."""
 
 
-def quadrature(angle: float) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss points in [0, 1] and weights that integrate trigonometric functions over an `angle` (rad) to round-off."""
-    bound, n = 1.0, 1
-    while n < MOST:
-        n += 1  # (angle/2)^(2n) / (2n)! is a bound of the error of n points
-        bound = (0.5 * angle) ** (2 * n) / float(np.prod(np.arange(1.0, 2 * n + 1)))
-        if n >= 3 and bound < ENOUGH:
-            break
-    x, weights = np.polynomial.legendre.leggauss(n)
-    return 0.5 * (1 + x), 0.5 * weights
+def gauss_points() -> tuple[np.ndarray, np.ndarray]:
+    """Gauss points in [0, 1] and their weights, both (MOST + 1, MOST); row n contains those of the rule of n points."""
+    nodes, weights = np.zeros((MOST + 1, MOST)), np.zeros((MOST + 1, MOST))
+    for n in range(FEWEST, MOST + 1):
+        x, weights[n, :n] = np.polynomial.legendre.leggauss(n)
+        nodes[n, :n] = 0.5 * (1 + x)
+    return nodes, 0.5 * weights
 
 
 @njit(cache=True)
-def mean_rows(flat, q0, D, nodes, weights, functions, angle_memory, kinematics, values, q, moved, G, mean):
+def mean_rows(
+    flat, q0, D, nodes, weights, functions, angle_memory, kinematics, values, q, moved, back, G, mean
+):  # fmt: skip
     """Fill the `mean` Jacobian (nt, 2, 6+mmax) of the terms of all rows over the step by `D` (nv,) from `q0` (nq,).
 
-    `values` (nr,), `q` (nq,), `moved` (nv,) and `G` (nt, 2, 6+mmax) are work arrays.
+    `values` (nr,), `q` (nq,), `moved` (nv,), `back` (nb, 12) and `G` (nt, 2, 6+mmax) are work arrays.
     """
     mean[:] = 0.0
     for p in range(len(nodes)):
@@ -44,16 +43,21 @@ def mean_rows(flat, q0, D, nodes, weights, functions, angle_memory, kinematics, 
             moved[i] = nodes[p] * D[i]
         displace(flat, q0, moved, q)
         all_rows(flat, q, functions, angle_memory, kinematics, values, G)
+        for b in range(len(flat.modes)):  # the motion from this place to the middle of the step
+            s, part = flat.v_start[b], 0.5 - nodes[p]
+            theta = scale(part, load3(D, s + 3))
+            store(back[b], 0, rotate(left_jacobian(theta), scale(part, load3(D, s))))
+            R = rotation_exp(theta)
+            for i in range(9):
+                back[b, 3 + i] = R[i]
         for r in range(len(flat.term_row)):
             for side in range(2):
                 b = flat.marker_body[flat.term_markers[r, side]]
                 if b == GROUND:
                     continue
-                s, row, out = flat.v_start[b], G[r, side], mean[r, side]
-                back = 0.5 - nodes[p]
-                theta = scale(back, load3(D, s + 3))
-                shift = rotate(left_jacobian(theta), scale(back, load3(D, s)))
-                force, R = load3(row, 0), rotation_exp(theta)
+                row, out, own = G[r, side], mean[r, side], back[b]
+                R = (own[3], own[4], own[5], own[6], own[7], own[8], own[9], own[10], own[11])
+                force, shift = load3(row, 0), load3(own, 0)
                 moment = rotate_inv(R, add(load3(row, 3), cross(force, shift)))
                 store(out, 0, add(load3(out, 0), scale(weights[p], rotate_inv(R, force))))
                 store(out, 3, add(load3(out, 3), scale(weights[p], moment)))

@@ -33,6 +33,7 @@ from flexmb.kernels.steps.coupled import COUPLED, factor_coupled, joints_alone, 
 
 DEPENDENT = 1e-11  # relative size of a pivot below which a row is dependent
 CLOSED, CORRECTIONS = 1e-14, 5  # residual of a joint equation, relative to its terms, and corrections to reach it
+NEGLIGIBLE = 1e-10  # size of an entry of a combination of equations without effect, relative to the largest
 INACTIVE = -1.0  # compliance of an inactive row
 
 
@@ -166,49 +167,96 @@ def _solve_envelope(start, first, L, t):
 
 
 @njit(cache=True)
-def _combinations_without_effect(start, first, S, L, scale, count):
-    """An orthonormal basis (count, n) of the null space of the scaled matrix, one vector for each dropped row of its
-    factor, by Gram-Schmidt orthogonalisation."""
+def _combinations_without_effect(start, first, L, count):
+    """A basis of the null space of the scaled matrix, a vector for each dropped row of its factor, and the factor of
+    its Gram matrix, in the form of `_project`.
+
+    The vector of a dropped row is the combination of earlier rows that is equal to this row. It consists of equations
+    of the same loops, which are neighbours in the order of elimination; beyond them its entries are round-off.
+    """
     n, k = len(first), 0
-    Q = np.zeros((count, n))
+    basis = np.empty((count, n + 3 + count))
     for r in range(n):
         if L[start[r + 1] - 1] != 0.0:
             continue
-        q = Q[k]
-        for c in range(first[r], r):
-            q[c] = S[start[r] + c - first[r]] * scale[r] * scale[c]
-        for c in range(r + 1, n):
-            if first[c] <= r:
-                q[c] = S[start[c] + r - first[c]] * scale[r] * scale[c]
-        _solve_envelope(start, first, L, q)
+        q = basis[k]
+        low, bound = first[r], 0.0
+        for c in range(low, r):
+            q[c] = L[start[r] + c - low]
+            bound = max(bound, abs(q[c]))
+        c = r - 1
+        while c >= low:
+            q[c] *= L[start[c + 1] - 1]
+            bound = max(bound, abs(q[c]))
+            if abs(q[c]) > NEGLIGIBLE * bound:
+                while low > first[c]:
+                    low -= 1
+                    q[low] = 0.0
+                for i in range(first[c], c):
+                    q[i] -= L[start[c] + i - first[c]] * q[c]
+            else:
+                q[c] = 0.0
+            c -= 1
         q[r] = -1.0
-        for _ in range(2):
-            for i in range(k):
-                _subtract_part(Q[i], q)
-        length = 1.0 / np.sqrt(inner(q, q, n))
-        for c in range(n):
-            q[c] *= length
+        while low < r and q[low] == 0.0:
+            low += 1
+        q[n], q[n + 1] = low, r
         k += 1
-    return Q
+    _factor_gram(basis, n)
+    return basis
 
 
 @njit(cache=True)
-def _subtract_part(unit, x):
-    """Subtract from `x` its component along a unit vector."""
-    along = inner(unit, x, len(x))
-    for i in range(len(x)):
-        x[i] -= along * unit[i]
+def _factor_gram(basis, n):
+    """Write the Cholesky factor, with inverted diagonal, of the Gram matrix of the vectors behind them.
+
+    Column j of row k of the factor is entry `n + 3 + j` of row k of `basis`. Entry `n + 2` is the first column: the
+    first vector that reaches beyond the beginning of vector k.
+    """
+    for k in range(len(basis)):
+        low, from_ = int(basis[k, n]), k
+        while from_ > 0 and basis[from_ - 1, n + 1] >= low:
+            from_ -= 1
+        basis[k, n + 2] = from_
+        for j in range(from_, k + 1):
+            begin, end = max(low, int(basis[j, n])), int(basis[j, n + 1]) + 1
+            total = inner(basis[k, begin:], basis[j, begin:], end - begin) if end > begin else 0.0
+            column = n + 3 + max(from_, int(basis[j, n + 2]))
+            total -= inner(basis[k, column:], basis[j, column:], n + 3 + j - column)
+            basis[k, n + 3 + j] = 1.0 / np.sqrt(total) if j == k else total * basis[j, n + 3 + j]
+
+
+@njit(cache=True)
+def _project(basis, x):
+    """Subtract from `x` (n,) its component in the space of a basis (d, n + 3 + d).
+
+    Row k contains vector k between its first and its last entry, their indices at `n` and `n + 1`, and row k of the
+    factor of the Gram matrix (`_factor_gram`).
+    """
+    n, d = len(x), len(basis)
+    along = np.empty(d)
+    for k in range(d):
+        low, count, from_ = int(basis[k, n]), int(basis[k, n + 1] - basis[k, n]) + 1, int(basis[k, n + 2])
+        total = inner(basis[k, low:], x[low:], count)
+        total -= inner(basis[k, n + 3 + from_ :], along[from_:], k - from_)
+        along[k] = total * basis[k, n + 3 + k]
+    for k in range(d - 1, -1, -1):
+        along[k] *= basis[k, n + 3 + k]
+        for j in range(int(basis[k, n + 2]), k):
+            along[j] -= basis[k, n + 3 + j] * along[k]
+        for i in range(int(basis[k, n]), int(basis[k, n + 1]) + 1):
+            x[i] -= along[k] * basis[k, i]
 
 
 @njit(cache=True, inline="always")
 def _factor_symmetric(start, first, S, L, scale):
-    """Factorise the symmetric positive semi-definite matrix `S` within its envelope into `L`; returns a basis (d, n) of
-    its null space."""
+    """Factorise the symmetric positive semi-definite matrix `S` within its envelope into `L`; returns a basis of its
+    null space (`_project`)."""
     copy(S, L)
     dependent = _factor_envelope(start, first, L, scale)
     if dependent < 0:
         L[:] = np.nan
-    return _combinations_without_effect(start, first, S, L, scale, max(dependent, 0))
+    return _combinations_without_effect(start, first, L, max(dependent, 0))
 
 
 @njit(cache=True, inline="always")
@@ -222,14 +270,12 @@ def _solve_symmetric(start, first, L, scale, null_rows, previous_multipliers, t)
     n, dependent = len(t), len(null_rows)
     for r in range(n):
         t[r] *= scale[r]
-    for k in range(dependent):
-        _subtract_part(null_rows[k], t)
+    _project(null_rows, t)
     _solve_envelope(start, first, L, t)
     if dependent > 0:
         for r in range(n):
             t[r] += previous_multipliers[r] / scale[r]
-        for k in range(dependent):
-            _subtract_part(null_rows[k], t)
+        _project(null_rows, t)
         for r in range(n):
             t[r] -= previous_multipliers[r] / scale[r]
     for r in range(n):
@@ -266,16 +312,14 @@ def _solve_with_elements(flat, workspace, null_rows, t):
     if dependent > 0:
         for r in range(n):
             t[r] *= scale[r]
-        for k in range(dependent):
-            _subtract_part(null_rows[k], t)
+        _project(null_rows, t)
         for r in range(n):
             t[r] /= scale[r]
     solve_coupled(flat.envelope_start, flat.envelope_first, workspace.L, workspace.U, t)
     if dependent > 0:
         for r in range(n):
             t[r] = (t[r] + previous[r]) / scale[r]
-        for k in range(dependent):
-            _subtract_part(null_rows[k], t)
+        _project(null_rows, t)
         for r in range(n):
             t[r] = t[r] * scale[r] - previous[r]
 

@@ -18,6 +18,7 @@ from flexmb.kernels.steps.commanded import follow_commands, respond_to_commands
 from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.sliding import respond, slide
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
+from flexmb.kernels.steps.touching import add_touch_forces, press, respond_to_touch, touch
 
 BELOW_ERROR = 3e4
 """Scale of the Newton tolerance over the local error: with a tolerance of 1e-8 the last correction is at most 3e-4 of
@@ -28,7 +29,7 @@ STALLED = 1e-8
 """The same for almost dependent joint equations (a mechanism that passes a singular configuration), when corrections no
 longer decrease: the equations hardly depend on the remaining motion."""
 
-CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED = 0, 1, 2, 3, 4
+CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED, JAMMED, CHANGES = range(7)
 """Outcomes of `advance`:
 
 - `CONVERGED`: all steps are complete.
@@ -36,6 +37,9 @@ CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED = 0, 1, 2, 3, 4
 - `NO_MASS`: a mass matrix is not positive definite.
 - `TOO_LARGE`: the error of a step is too large, and the step is rejected.
 - `UNSUITED`: the step is accepted, but its error differs so much from the tolerance that the step size should change.
+- `JAMMED`: no forces of touching points were found.
+- `CHANGES`: a point that did not touch overlaps at the end of the step, or begins or ceases to slide in it; the step is
+  not kept.
 """
 SUITED = (0.42, 0.85)
 """Range of the error over the tolerance in which the step size is kept: it would decrease by less than 5 % or increase
@@ -92,10 +96,10 @@ class IntegratorState(NamedTuple):
     powers: np.ndarray  # (2, 4) powers after the latest step and the step before
     work: np.ndarray  # (4,) integrals of the powers
     past: np.ndarray  # (DEGREE, ny) `a` of earlier steps of the same size, the latest first
-    last: np.ndarray  # (9,) step size, error and statistics; its entries are listed below
+    last: np.ndarray  # (12,) step size, error and statistics; its entries are listed below
 
 
-SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER = range(9)
+SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER, AFRESH, RUBBING, USUAL = range(12)
 """Entries of `IntegratorState.last`:
 
 - `SIZE`: the step size to which `a` belongs.
@@ -107,6 +111,9 @@ SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER = range(9)
 - `RATE`: the contraction of the iteration; 0 if it is unknown.
 - `AGE`: the number of steps since the contraction was measured.
 - `LATER`: the contraction of later corrections; 0 if it is unknown.
+- `AFRESH`: 1 if the next step with exact contacts does not use the accelerations of the method.
+- `RUBBING`: the power that the friction of exact contacts takes.
+- `USUAL`: the size of whole steps with exact contacts, which changes divide.
 """
 DEGREE = 3
 """Highest degree of the polynomials that predict accelerations."""
@@ -177,11 +184,12 @@ def _require_rates(flat, workspace, w, gamma, row_rhs):
 
 
 @njit(cache=True, inline="always")
-def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspace, powers, rate, later, null_rows):
+def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspace, powers, rate, later, null_rows, X):
     """Solve the equations of one step by Newton iteration, from the prediction in `motion.next_a` and
     `workspace.multipliers`.
 
-    Returns `(outcome, iterations, rate, later)`. The matrix of the first correction is reused while the corrections
+    Points of exact contacts that touch, `workspace.touch_point`, are included; `X` are the responses to their forces.
+    Returns `(outcome, iterations, rate, later, X)`. The matrix of the first correction is reused while the corrections
     decrease fast. `rate` is the last measured contraction of the iteration, or 0 if it is unknown; with it, the first
     correction can be accepted as the last one (Hairer and Wanner, Solving Ordinary Differential Equations II, section
     IV.8). `later` is the last measured contraction from the second correction on. It is measured separately because the
@@ -212,22 +220,26 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous, slow, moved, unsettled = np.inf, True, 0.0, False
+    touching, pushed = workspace.touch_count[0] > 0, null_rows
     least = 1 if len(flat.friction_row) == 0 else 2  # friction depends on the multipliers, whose first change is large
     for iteration in range(1, scheme.iterations + 1):
         move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
         place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
         if iteration > least and previous <= tolerance and not unsettled:
-            if len(motion.states) > 0:  # the states at the motion after the last correction
+            if flat.contact_state > 0:  # the states at the motion after the last correction
                 all_rows(flat, q, functions, expected, kinematics, values, workspace.G)
                 row_rates(flat, workspace.G, w, workspace.rates)
                 act(flat, functions, kinematics, workspace)
                 if len(flat.control_law) > 0:
                     control(flat, q, w, functions, expected, kinematics, workspace)
             powers_of(flat, functions, multipliers, w, workspace, powers)
-            return CONVERGED, iteration - 1, rate, later
+            return CONVERGED, iteration - 1, rate, later, X
         residual(flat, q, w, wdot, multipliers, functions, expected, kinematics, workspace, unbalanced, energies)
         for i in range(nv):
             unbalanced[i] = -unbalanced[i]
+        if touching:
+            touch(flat, kinematics, workspace)
+            add_touch_forces(flat, workspace, 1.0, unbalanced)
         for r in range(nj):
             row_rhs[r] = -values[r]
             workspace.previous_multipliers[flat.row_place[r]] = multipliers[r]
@@ -239,7 +251,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
             slow, null_rows, flat, workspace, beta, gamma, compliance, unbalanced, row_rhs, x, change
         )
         if outcome < 0:
-            return NO_MASS, iteration, rate, later
+            return NO_MASS, iteration, rate, later, X
         if len(flat.friction_row) > 0:
             if slow:
                 respond(flat, workspace, null_rows, beta, compliance)
@@ -248,6 +260,11 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
             if slow:
                 respond_to_commands(flat, functions, kinematics, workspace, null_rows, beta, compliance)
             follow_commands(flat, kinematics, workspace, gamma, x, change)
+        if touching:
+            if slow:
+                X, pushed = respond_to_touch(flat, workspace, null_rows, beta, compliance)
+            if not press(flat, workspace, X, pushed, gamma, w, x, change):
+                return JAMMED, iteration, rate, later, X
         joint_velocities(flat, tree, kinematics, q, x, correction)
         unwind(tree, increment, correction)
         size = largest_vector(tree, correction, weight)
@@ -256,7 +273,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         for r in range(nj):
             multipliers[r] += change[r]
         if not np.isfinite(size):
-            return DIVERGED, iteration, rate, later
+            return DIVERGED, iteration, rate, later, X
         if slow:
             moved = 0.0
         pull = as_displacement(flat, beta, change) if 1 < iteration < SETTLED else 0.0
@@ -273,7 +290,7 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
             if size < (1e3 * ROUNDING if iteration <= 6 else STALLED):  # round-off prevents further improvement
                 size = tolerance
             elif iteration > 6:
-                return DIVERGED, iteration, rate, later
+                return DIVERGED, iteration, rate, later, X
         elif (
             not unsettled
             and iteration > 1
@@ -282,11 +299,11 @@ def _newton(flat, tree, weight, scheme, h, functions, motion, kinematics, worksp
         ):
             size = tolerance  # with this contraction the next correction is below the tolerance
         previous = size
-    return DIVERGED, scheme.iterations, rate, later
+    return DIVERGED, scheme.iterations, rate, later, X
 
 
 @njit(cache=True, inline="always")
-def _integrate_powers(motion, h, powers):
+def integrate_powers(motion, h, powers):
     """Add the work of one step: the integral of a parabola through the powers of three steps (third order), and the
     trapezoidal rule in the first step."""
     last = motion.last[BEFORE]
@@ -303,7 +320,7 @@ def _integrate_powers(motion, h, powers):
 
 
 @njit(cache=True, inline="always")
-def _predict(order, alpha_m, vdot, now, past, out):
+def predict(order, alpha_m, vdot, now, past, out):
     """Predict the accelerations of the next step: by the recurrence of the method (order 0), or by a polynomial of
     degree 1 to 3 through those of the latest steps."""
     for i in range(len(now)):
@@ -318,8 +335,8 @@ def _predict(order, alpha_m, vdot, now, past, out):
 
 
 @njit(cache=True, inline="always")
-def _best_order(weight, alpha_m, vdot, now, past, known, a):
-    """The order of the prediction (see `_predict`) that is closest to the accelerations `a` of the completed step.
+def best_order(weight, alpha_m, vdot, now, past, known, a):
+    """The order of the prediction (see `predict`) that is closest to the accelerations `a` of the completed step.
 
     `known` is the number of rows of `past` in use. Extrapolation is best for motions that the step resolves. The
     recurrence of the method is better for high-frequency vibrations that its numerical damping removes.
@@ -344,7 +361,7 @@ def _best_order(weight, alpha_m, vdot, now, past, known, a):
 
 
 @njit(cache=True, inline="always")
-def _count_turns(flat, h, functions, motion, kinematics, workspace):
+def count_turns(flat, h, functions, motion, kinematics, workspace):
     """Update the continuous angles at the end of a step.
 
     The mean of the rates at both ends predicts them, so that a joint may rotate by more than half a turn in a step.
@@ -358,7 +375,7 @@ def _count_turns(flat, h, functions, motion, kinematics, workspace):
 
 
 @njit(cache=True)
-def _predict_states(flat, h, motion, workspace):
+def predict_states(flat, h, motion, workspace):
     """Set the part of the states at the end of a step of size `h` that is known at its beginning."""
     workspace.half[0] = 0.5 * h
     for e in range(len(flat.element_row)):
@@ -371,6 +388,23 @@ def _predict_states(flat, h, motion, workspace):
         for k in range(flat.control_state[c], flat.control_state[c + 1]):
             workspace.state_base[k] = motion.states[k] + rate * motion.state_rates[k]
             workspace.state_rates[k] = motion.state_rates[k]
+
+
+@njit(cache=True)
+def keep_step(flat, tree, h, functions, motion, kinematics, workspace):
+    """Take the end of a step of size `h` as the present motion."""
+    count_turns(flat, h, functions, motion, kinematics, workspace)
+    copy(workspace.q, motion.q)
+    copy(workspace.w, motion.w)
+    copy(workspace.wdot, motion.wdot)
+    copy(workspace.states, motion.states)
+    copy(workspace.state_rates, motion.state_rates)
+    copy(motion.next_a, motion.a)
+    copy(motion.next_v, motion.v)
+    copy(motion.next_vdot, motion.vdot)
+    for b in range(len(tree.order)):
+        copy(motion.next_pose[b], motion.pose[b])
+    copy(workspace.multipliers, motion.multipliers)
 
 
 @njit(cache=True)
@@ -393,13 +427,26 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         now = functions[step]
         # multipliers are not extrapolated: some components are never corrected if joints are redundant
         copy(motion.multipliers, multipliers)
-        _predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
-        if len(motion.states) > 0:
-            _predict_states(flat, h, motion, workspace)
+        predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
+        if flat.contact_state > 0:
+            predict_states(flat, h, motion, workspace)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
         believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 else SLOW
-        outcome, iterations, rate, later = _newton(
-            flat, tree, weight, scheme, h, now, motion, kinematics, workspace, powers, measured, believed, null_rows
+        outcome, iterations, rate, later, _ = newton(
+            flat,
+            tree,
+            weight,
+            scheme,
+            h,
+            now,
+            motion,
+            kinematics,
+            workspace,
+            powers,
+            measured,
+            believed,
+            null_rows,
+            null_rows,
         )
         last[ITERATIONS] += iterations
         if outcome != CONVERGED:
@@ -411,26 +458,15 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         last[ERROR] = scheme.error_constant * h * h * largest_vector(tree, change, weight)
         if not last[ERROR] <= tolerance:
             return TOO_LARGE, step
-        _integrate_powers(motion, h, powers)
-        last[ORDER] = _best_order(weight, scheme.alpha_m, motion.vdot, a0, past, int(last[KNOWN]), a)
+        integrate_powers(motion, h, powers)
+        last[ORDER] = best_order(weight, scheme.alpha_m, motion.vdot, a0, past, int(last[KNOWN]), a)
         last[KNOWN] = min(last[KNOWN] + 1.0, DEGREE)
         for k in range(DEGREE - 1, 0, -1):
             copy(past[k - 1], past[k])
         copy(a0, past[0])
         last[SIZE] = h
         last[BEFORE] = h
-        _count_turns(flat, h, now, motion, kinematics, workspace)
-        copy(workspace.q, motion.q)
-        copy(workspace.w, motion.w)
-        copy(workspace.wdot, motion.wdot)
-        copy(workspace.states, motion.states)
-        copy(workspace.state_rates, motion.state_rates)
-        copy(a, motion.a)
-        copy(motion.next_v, motion.v)
-        copy(motion.next_vdot, motion.vdot)
-        for b in range(len(tree.order)):
-            copy(motion.next_pose[b], motion.pose[b])
-        copy(multipliers, motion.multipliers)
+        keep_step(flat, tree, h, now, motion, kinematics, workspace)
         if tolerance < np.inf and not SUITED[0] * tolerance < last[ERROR] < SUITED[1] * tolerance:
             return UNSUITED, step + 1
     return CONVERGED, steps

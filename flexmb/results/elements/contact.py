@@ -10,10 +10,14 @@ from fem.shown import shown
 from flexmb.errors import MechanismError
 from flexmb.mechanism.contacts.element import is_contact, points_of
 from flexmb.mechanism.mechanism import FrameForce, Mechanism
+from flexmb.results.elements.exact import exact_contact_of, exact_contact_over_time
 from flexmb.results.elements.frame import frame_answers, relative_motion
 from flexmb.results.elements.motion import marker_motion
 from flexmb.results.motion import Motion
 from flexmb.results.table import Column
+
+SHUT = 1e-9
+"""Gap, relative to the length of the mechanism, at which bodies in exact contact touch."""
 
 
 @shown
@@ -30,6 +34,9 @@ class ContactMotion:
       plane are the same.
     - `slip` (nt,): speed (length/time) with which the second surface slides over the first at `point`; 0 while apart.
     - `wear_power` (nt,): power that friction dissipates at `point` under the whole load, `friction_force * slip`.
+    - `shut`: the gap below which the surfaces touch; 0, but positive for exact contacts, whose gaps close to round-off.
+
+    In an exact contact, `point` is that of the largest normal force while it transmits any.
     """
 
     name: str
@@ -40,6 +47,7 @@ class ContactMotion:
     force: Float[np.ndarray, "nt 3"]
     moment: Float[np.ndarray, "nt 3"]
     slip: Float[np.ndarray, "nt"]
+    shut: float = 0.0
 
     @property
     def normal_force(self) -> Float[np.ndarray, "nt"]:
@@ -58,8 +66,8 @@ class ContactMotion:
 
     @property
     def touching(self) -> Float[np.ndarray, "nt"]:
-        """1 where the surfaces overlap, 0 where they are apart."""
-        return np.asarray((self.gap < 0).astype(float))
+        """1 where the surfaces overlap, or touch in an exact contact; 0 where they are apart."""
+        return np.asarray((self.gap < self.shut).astype(float))
 
     def columns(self) -> dict[str, Column]:
         """Time, gap, forces, slip and wear power (nt,) as columns of a table."""
@@ -83,7 +91,8 @@ class ContactMotion:
 
 def contacts_of(mechanism: Mechanism) -> list[str]:
     """The names of the contacts."""
-    return [force.name for force in mechanism.frame_forces if is_contact(force)]
+    continuous = [force.name for force in mechanism.frame_forces if is_contact(force)]
+    return [*continuous, *(contact.name for contact in mechanism.contacts)]
 
 
 def one_of(mechanism: Mechanism, name: str | None, *, single: bool = False) -> list[str]:
@@ -102,6 +111,9 @@ def one_of(mechanism: Mechanism, name: str | None, *, single: bool = False) -> l
 def contact_motion(motion: Motion, name: str) -> ContactMotion:
     """What the contact `name` does over a motion. Raises `MechanismError` when there is none of this name."""
     mechanism = motion.mechanism
+    if (exact := exact_contact_of(mechanism, name)) is not None:
+        over_time = exact_contact_over_time(motion, exact)
+        return ContactMotion(name, np.asarray(motion.t), *over_time, shut=SHUT * mechanism.length)
     found: FrameForce | None = None
     for force in mechanism.frame_forces:
         if force.name == name and is_contact(force):

@@ -12,10 +12,12 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import CoarseOutputWarning, MechanismError
 from flexmb.kernels.base.data import DISTANCE
-from flexmb.kernels.equations.lines import FLOW, WIND
+from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
+from flexmb.results.elements.contact_group import group_motion
 from flexmb.results.elements.control import command_over, is_held
+from flexmb.results.elements.exact import exact_contact_power
 from flexmb.results.elements.forces import RowEffort, driver_power, load_power, row_effort
 from flexmb.results.elements.frame import frame_answers, frame_force_of, relative_motion
 from flexmb.results.elements.friction import friction_of
@@ -36,8 +38,8 @@ class ElementEnergy:
     """What one element stores, dissipates and does, all (nt,).
 
     - `name`, `kind`: "spring", "cable", "bushing", "joint force" (joint springs and motors), "elastic relation",
-      "friction", "actuator" (commands of controllers), "frame force", "contact", "load", "pipe flow", "wind",
-      "driver" or "body".
+      "friction", "actuator" (commands of controllers), "frame force", "contact", "contacts" (of a group), "exact
+      contact" (its friction; what impacts lose is `Ledger.impacts`), "load", "pipe flow", "wind", "driver" or "body".
     - `stored`: the energy of its springs, that which its law tells, or the strain energy of a body.
     - `heat_power`: dissipated by its dampers or friction, or by a law that tells its stored energy
       (negative where such a law supplies energy); `work_power`: delivered by its function of time, its law, a load or
@@ -112,6 +114,9 @@ def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], l
     mechanism = motion.mechanism
     found = [_of_element(motion, name) for name in mechanism.force_elements]
     none = np.zeros(len(motion.t))
+    for contact in mechanism.contacts:
+        heat = -exact_contact_power(motion, contact)
+        found.append(_made(motion, contact.name, "exact contact", none, heat, none))
     for load in mechanism.loads:
         made = _made(motion, load.name, "load", none, none, load_power(motion, load))
         if is_held(mechanism, load.command):
@@ -127,6 +132,11 @@ def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], l
         if any(mechanism.rows[r].function >= 0 for r in joint.rows):
             power = driver_power(motion, multipliers, joint.name)
             found.append(_made(motion, joint.name, "driver", none, none, power))
+    for group in mechanism.contact_groups:
+        over = group_motion(motion, group.name)
+        heat = _integral(over.t, -over.power) - (over.stored - over.stored[0])
+        rate = -over.power - _rate(over.t, over.stored)
+        found.append(ElementEnergy(group.name, "contacts", over.stored, rate, none, heat, none))
     found += _bodies(motion)
     result = EnergyByElement(np.asarray(motion.t), tuple(found), ledger)
     for apart, sort in ((result.heat_apart, "heat"), (result.work_apart, "work")):

@@ -9,6 +9,7 @@ from fem.errors import unknown_name
 from flexmb.errors import MechanismError
 from flexmb.mechanism.mechanism import Load, Mechanism
 from flexmb.results.elements.control import command_over
+from flexmb.results.elements.exact import exact_contact_of, exact_contact_power, exact_contact_wrench
 from flexmb.results.elements.frame import frame_answers, frame_force_of
 from flexmb.results.elements.friction import friction_effort, friction_of
 from flexmb.results.elements.lines import line_power, line_wrench
@@ -64,6 +65,8 @@ def element_force(motion: Motion, name: str) -> Float[np.ndarray, "nt 6"]:
     for load in mechanism.loads:
         if load.name == name:
             return load_wrench(motion, load, marker_motion(motion, load.marker))
+    if (contact := exact_contact_of(mechanism, name)) is not None:
+        return exact_contact_wrench(motion, contact)
     wrench = np.zeros((len(motion.t), 6))
     for r in element_rows(mechanism, name):
         effort = row_effort(motion, r)
@@ -114,6 +117,8 @@ def power_of(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], name: str)
     for load in mechanism.loads:
         if load.name == name:
             return load_power(motion, load)
+    if (contact := exact_contact_of(mechanism, name)) is not None:
+        return exact_contact_power(motion, contact)
     if name in mechanism.force_elements:
         efforts = [row_effort(motion, r) for r in element_rows(mechanism, name)]
         return np.asarray(sum(effort.total * effort.motion.rate for effort in efforts))
@@ -124,4 +129,5 @@ def power_of(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], name: str)
 
 def _named(mechanism: Mechanism) -> list[str]:
     loads, joints = [load.name for load in mechanism.loads], [joint.name for joint in mechanism.joints]
-    return [*mechanism.force_elements, *loads, *(line.name for line in mechanism.lines), *joints]
+    lines, contacts = [line.name for line in mechanism.lines], [contact.name for contact in mechanism.contacts]
+    return [*mechanism.force_elements, *contacts, *loads, *lines, *joints]

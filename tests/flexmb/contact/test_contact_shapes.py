@@ -100,8 +100,8 @@ def test_spheres_of_one_centre_have_no_direction():
 def test_shapes_that_cannot_be_are_refused():
     with pytest.raises(MechanismError, match="radius of a sphere must be a positive number; found -1"):
         Sphere(-1)
-    with pytest.raises(MechanismError, match="no contact of a box with a box; expected one of: plane and sphere"):
-        points(Box(1, 1, 1), Box(1, 1, 1), (0, 0, 2))
+    with pytest.raises(MechanismError, match="no contact of a plane with a plane; expected one of: plane and sphere"):
+        points(Plane(), Plane(), (0, 0, 2))
     assert flexmb.contact.Sphere is Sphere
 
 

@@ -1,0 +1,1 @@
+"""Linear analyses of one part, to compare it with other programs."""

@@ -1,0 +1,156 @@
+"""Linear analysis steps of a deck: static displacements and natural frequencies, to compare a part that was read with
+the results of the solver that the deck is for."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+from jaxtyping import Float
+
+from fem.errors import MeshError
+from fem.loads import pressure
+from fem.matrices import assembly
+from fem.mesh.constraints import Equation
+from fem.mesh.steps import Heating, Step
+from fem.model import Model
+
+LINEAR = ("STATIC", "FREQUENCY")
+"""Procedures that are solved."""
+DENSE = 600
+"""Number of dofs up to which dense matrices are solved."""
+_LIFT = 1e3
+"""Value of the extra dof that stands for given displacements, over the largest of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """The result of a step: `displacements` (n, 3) and `rotations` (nr, 3) of `Model.rotation_nodes` of a static step,
+    natural `frequencies` (modes,) in cycles per unit of time of a frequency step; the others are empty."""
+
+    displacements: Float[np.ndarray, "n 3"]
+    rotations: Float[np.ndarray, "nr 3"]
+    frequencies: Float[np.ndarray, " modes"]
+
+
+def solve_step(model: Model, step: Step, before: StepResult | None = None) -> StepResult:
+    """Solve a linear step of the deck of a model.
+
+    - `before`: result of the step before, whose stresses stiffen the part in a perturbation step.
+
+    Raises `MeshError` for other procedures, and for keywords of the step that are not obeyed.
+    """
+    wrong = [u.label + f" ({u.text})" for u in step.unread]
+    if step.procedure not in LINEAR or step.nonlinear or wrong:
+        what = "; ".join(wrong) or f"{step.procedure or 'no procedure'}{', NLGEOM' if step.nonlinear else ''}"
+        raise MeshError(
+            f"Step {step.number} ({step.source.label}) of {model.name!r} is not solved: {what}. Linear steps STATIC "
+            "and FREQUENCY are."
+        )
+    held, lifted, dropped = _held(model, step)
+    K = held.K
+    if step.perturbation and before is not None:
+        K = K + held.dof_map.condense(_stress_stiffness(held, before))
+    free = np.setdiff1d(np.arange(held.ndof), dropped)
+    if step.procedure == "FREQUENCY":
+        found = _frequencies(K[free][:, free], held.M[free][:, free], step.modes)
+        return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), found)
+    f = _forces(held, step)
+    q = np.zeros(held.ndof)
+    q[dropped[:1]] = lifted
+    q[free] = sla.spsolve(K[free][:, free].tocsc(), (f - K @ q)[free])
+    u = held.dof_map.expand(q)
+    n = 3 * len(held.points)
+    return StepResult(u[:n].reshape(-1, 3)[: len(model.points)], u[n:].reshape(-1, 3), np.zeros(0))
+
+
+def _held(model: Model, step: Step) -> tuple[Model, float, np.ndarray]:
+    """The model under the supports of a step; and the value of the dof of an additional node that stands for given
+    displacements, with the places of the dofs of that node, this dof first."""
+    mesh = model.elements.mesh
+    n = len(mesh.points)
+    lift = _LIFT * max((abs(s.value) for s in step.supports), default=0.0)
+    rows = []
+    for s in step.supports:
+        e = s.equation
+        if s.value:
+            e = Equation(
+                np.append(e.nodes, n), np.append(e.components, 0), np.append(e.coefficients, -s.value / lift), e.source
+            )
+        rows.append(e)
+    bare = mesh.bare_nodes
+    if lift:
+        mesh = replace(mesh, points=np.vstack([mesh.points, mesh.points.mean(axis=0)]), node_ids=None)
+    held = model.on_mesh(replace(mesh, constraints=(*rows, *mesh.constraints)), bare)
+    places = held.dof_map.places(np.arange(3 * n, 3 * n + 3)) if lift else np.zeros(0, dtype=np.int64)
+    if lift and places[0] < 0:
+        raise MeshError(
+            f"Step {step.number} ({step.source.label}) of {model.name!r}: its supports and the constraints of the part "
+            "ask for two values of one dof."
+        )
+    return held, lift, places
+
+
+def _frequencies(K: sp.csr_matrix, M: sp.csr_matrix, count: int) -> np.ndarray:
+    """The lowest natural frequencies."""
+    count = min(count, K.shape[0])
+    if K.shape[0] <= DENSE or count > K.shape[0] // 3:
+        values = sl.eigh(K.toarray(), M.toarray(), eigvals_only=True, subset_by_index=(0, count - 1))
+    else:
+        shift = -1e-9 * float(K.diagonal().max() / M.diagonal().max())
+        values = np.sort(sla.eigsh(K.tocsc(), count, M.tocsc(), sigma=shift, return_eigenvectors=False))
+    return np.asarray(np.sign(values) * np.sqrt(np.abs(values)) / (2 * np.pi))
+
+
+def _forces(model: Model, step: Step) -> np.ndarray:
+    """Forces (ndof,) of the loads of a step."""
+    dofs, mesh = model.dof_map, model.elements.mesh
+    f = np.zeros(dofs.size_of_all)
+    for load in step.forces:
+        if load.component >= 3 and not dofs.has_rotations(np.array([load.node]))[0]:
+            raise MeshError(f"Step {step.number}: a moment on node {mesh.node_label(load.node)}, which cannot turn.")
+        f[(dofs.translations if load.component < 3 else dofs.rotations)(load.node)[load.component % 3]] += load.value
+    for body in step.bodies:
+        axis = body.axis / np.linalg.norm(body.axis)
+        r = model.points - body.point
+        nodal = body.gravity + body.speed2 * (r - np.outer(r @ axis, axis))
+        f += _mass_of(model, body.cells) @ np.concatenate([nodal.ravel(), np.zeros(len(f) - nodal.size)])
+    for heating in step.heating:
+        f[: 3 * len(model.points)] += _thermal(model, heating).ravel()
+    total = np.asarray(dofs.gather(f))
+    for p in step.pressures:
+        total = total + pressure(model, p.faces, p.value)
+    return total
+
+
+def _mass_of(model: Model, cells: np.ndarray) -> sp.csr_matrix:
+    """Mass matrix over the dofs of all nodes of some cells."""
+    source = model.elements
+    material_of = np.full(len(source.material_of), -1)
+    material_of[cells] = source.material_of[cells]
+    return assembly.mass_of_all(source.mesh, source.materials, material_of, source.dofs)
+
+
+def _thermal(model: Model, heating: Heating) -> np.ndarray:
+    """Nodal forces (n, 3) of thermal strains."""
+    source, change = model.elements, np.zeros(len(model.points))
+    change[: len(heating.change)] = heating.change
+    strain = heating.expansion * np.array([1, 1, 1, 0.5, 0.5, 0.5])
+    e = np.array(
+        [[strain[0], strain[3], strain[5]], [strain[3], strain[1], strain[4]], [strain[5], strain[4], strain[2]]]
+    )
+    return assembly.thermal_loads(source.mesh, source.materials, source.material_of, heating.cells, change, e)
+
+
+def _stress_stiffness(model: Model, before: StepResult) -> sp.csr_matrix:
+    """Change of the stiffness, over the dofs of all nodes, by the stresses of a step."""
+    free = model.on_mesh(replace(model.elements.mesh, constraints=()), np.zeros(0, dtype=np.int64))
+    u = np.zeros(free.ndof)
+    u[: before.displacements.size] = before.displacements.ravel()
+    turned = np.isin(model.rotation_nodes, free.rotation_nodes)
+    u[3 * len(free.points) :] = before.rotations[turned[: len(before.rotations)]].ravel()
+    K = free.geometric_stiffness(u).tocoo()
+    size = model.dof_map.size_of_all
+    place = np.concatenate([np.arange(3 * len(free.points)), model.dof_map.rotations(free.rotation_nodes).ravel()])
+    return sp.csr_matrix((K.data, (place[K.row], place[K.col])), shape=(size, size))

@@ -1,0 +1,104 @@
+"""Elements without extent: `*MASS`, `*SPRING` (SPRING1, SPRING2, SPRINGA), `*DISTRIBUTING COUPLING` (DCOUP3D).
+
+A keyword that is not understood in full is not obeyed at all, and names its elements.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fem.errors import MeshError
+from fem.files.abaqus.constraints import Constraints
+from fem.files.abaqus.deck import Lumped, Statement
+from fem.files.abaqus.lines import fields, member, number
+from fem.mesh.constraints import Constraint, Equation, MeanLink, NodeMass, NodeSpring, RigidLink
+from fem.mesh.unread import Stated, Unread
+
+
+@dataclass(frozen=True)
+class LumpedElements:
+    """Point masses, springs and couplings of a deck, each with its keyword."""
+
+    masses: tuple[tuple[NodeMass, Unread], ...]
+    springs: tuple[tuple[NodeSpring, Unread], ...]
+    couplings: tuple[Stated, ...]
+
+
+def lumped_elements(c: Constraints) -> LumpedElements:
+    """The elements without extent of a deck. Those without a value are not obeyed."""
+    deck = c.numbers.deck
+    left = dict(deck.lumped)
+    found: list[tuple[NodeMass | NodeSpring | Constraint, Unread]] = []
+    for s in deck.lumped_values:
+        elset = str(member(s.options.get("ELSET", "")))
+        mine = {k: left[k] for k in sorted(c.numbers.of_elements(elset)) if k in left}
+        try:
+            for k, lump in mine.items():
+                if any(n not in c.numbers.node_of for n in lump.nodes):
+                    raise MeshError(f"element {k} is at nodes that the deck does not define")
+                found += [(made, s.source) for made in _READERS[s.keyword](c, s, lump)]
+            left = {k: lump for k, lump in left.items() if k not in mine}
+        except (ValueError, IndexError, KeyError) as error:  # errors of meshes are ValueErrors
+            if isinstance(error, MeshError) and s.source.label in str(error):
+                raise
+            deck.unread.append(replace(s.source, text=f"{s.source.text} (not obeyed: {error})"))
+    deck.unread += dict.fromkeys(lump.source for lump in left.values())
+    return LumpedElements(
+        tuple((m, source) for m, source in found if isinstance(m, NodeMass)),
+        tuple((m, source) for m, source in found if isinstance(m, NodeSpring)),
+        tuple(Stated(m, source) for m, source in found if isinstance(m, Equation | MeanLink | RigidLink)),
+    )
+
+
+def _mass(c: Constraints, s: Statement, lump: Lumped) -> Iterator[NodeMass]:
+    values = fields(s.rows[0][1])
+    if set(s.options) != {"ELSET"} or len(values) != 1 or lump.kind != "MASS":
+        raise MeshError("a mass has one value and no options")
+    yield NodeMass(c.numbers.node_of[lump.nodes[0]], number(values[0]), s.source.label)
+
+
+def _spring(c: Constraints, s: Statement, lump: Lumped) -> Iterator[NodeSpring]:
+    """`*SPRING`: for SPRING1 and SPRING2 a line with their dofs; then the stiffness."""
+    rows = [fields(row) for _, row in s.rows]
+    dofs = [int(f) for f in rows.pop(0) if f] if lump.kind != "SPRINGA" else []
+    if set(s.options) != {"ELSET"} or len(rows) != 1 or len([f for f in rows[0] if f]) != 1:
+        raise MeshError("springs that are linear, without temperatures and options, are read")
+    nodes = [c.numbers.node_of[n] for n in lump.nodes]
+    if lump.kind == "SPRINGA":
+        e = c.points[nodes[1]] - c.points[nodes[0]]
+        if not np.linalg.norm(e) > 0:
+            raise MeshError("the ends of an axial spring coincide, and it has no direction")
+        e = e / np.linalg.norm(e)
+        ends = zip(nodes, (-1.0, 1.0), strict=True)
+        terms = [(n, k, sign * float(e[k])) for n, sign in ends for k in np.flatnonzero(e).tolist()]
+    else:
+        terms = []
+        for n, dof, sign in zip(nodes, dofs, (1.0, -1.0), strict=False):
+            terms += list(zip(*c.terms(n, dof, sign), strict=True))
+        if len(dofs) != len(nodes):
+            raise MeshError(f"a {lump.kind} needs {len(nodes)} dofs")
+    row, components, coefficients = (np.array(a) for a in zip(*terms, strict=True))
+    yield NodeSpring(row, components, coefficients, number(rows[0][0]), s.source.label)
+
+
+def _distributing(c: Constraints, s: Statement, lump: Lumped) -> Iterator[Equation]:
+    """`*DISTRIBUTING COUPLING` of CalculiX: a node moves by the weighted mean of others, without their mean rotation;
+    nodes or sets, each with the weight of its nodes."""
+    reference = c.numbers.node_of[lump.nodes[0]]
+    weights: dict[int, float] = {}
+    for _, row in s.rows:
+        who, weight = fields(row)[:2]
+        weights |= dict.fromkeys(c.nodes(who), number(weight))
+    weights.pop(reference, None)
+    share = np.array(list(weights.values())) / sum(weights.values())
+    nodes = np.array([reference, *weights])
+    for k in range(3):
+        yield Equation(nodes, np.full(len(nodes), k), np.array([-1.0, *share]), s.source.label)
+
+
+_READERS: dict[str, Callable[[Constraints, Statement, Lumped], Iterator[NodeMass | NodeSpring | Constraint]]] = {
+    "MASS": _mass,
+    "SPRING": _spring,
+    "DISTRIBUTINGCOUPLING": _distributing,
+}

@@ -1,0 +1,166 @@
+"""Materials and sections of a deck: `*MATERIAL` with `*ELASTIC` (isotropic, orthotropic, engineering constants,
+anisotropic), `*DENSITY` and `*EXPANSION`; `*SOLID SECTION`, `*SHELL SECTION`, `*BEAM SECTION`,
+`*BEAM GENERAL SECTION`.
+
+What a keyword says beyond that makes it one that is not obeyed.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fem.beam import Section
+from fem.errors import MaterialError
+from fem.files.abaqus.lines import Rows, fields, member, number
+from fem.material import Material
+from fem.mesh.unread import Unread
+
+_ORTHOTROPIC = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2), (3, 3), (5, 5), (4, 4))
+"""Places in the elasticity matrix (xx, yy, zz, xy, yz, zx) of D1111, D1122, D2222, ..., D1212, D1313, D2323."""
+_VOIGT = (0, 1, 2, 3, 5, 4)
+"""Place of 11, 22, 33, 12, 13, 23."""
+_BEAM_NORMAL = (0.0, 0.0, -1.0)
+
+
+@dataclass
+class DeckMaterial:
+    """The constants of a `*MATERIAL`; None for a constant that is missing, and `wrong` for the reason if it is not
+    usable.
+
+    `expansion` (6,): strain per temperature, xx, yy, zz, xy, yz, zx; `zero`: temperature of no strain.
+    """
+
+    source: Unread
+    elasticity: np.ndarray | None = None
+    density: float | None = None
+    wrong: str = ""
+    expansion: np.ndarray | None = None
+    zero: float = 0.0
+
+
+@dataclass
+class DeckSection:
+    """A section: its element set and material, and what it says of shells and beams."""
+
+    elset: str
+    material: str
+    source: Unread
+    orientation: str = ""
+    thickness: float | None = None
+    offset: float = 0.0
+    beam: Section | None = None
+    y_axis: tuple[float, float, float] | None = None
+
+
+@dataclass
+class Materials:
+    """Materials by name in capitals, sections, and the material whose constants are being read."""
+
+    records: dict[str, DeckMaterial] = field(default_factory=dict)
+    sections: list[DeckSection] = field(default_factory=list)
+    current: DeckMaterial | None = None
+
+    def begin(self, name: str, source: Unread) -> None:
+        """From now on constants are those of this material."""
+        self.current = self.records[name] = DeckMaterial(source)
+
+
+def take_material(known: Materials, source: Unread, keyword: str, options: dict[str, str], rows: Rows) -> bool:
+    """Whether the keyword is one of materials and sections and says nothing that is not read."""
+    values = [fields(row) for _, row in rows]
+    material = known.current
+    if keyword in ("SOLIDSECTION", "SHELLSECTION", "BEAMSECTION", "BEAMGENERALSECTION"):
+        section = _section(source, keyword, options, values)
+        known.sections += [section] if section is not None else []
+        return section is not None
+    if material is None:
+        return False
+    if keyword == "ELASTIC":
+        return _take_elasticity(material, options.get("TYPE", "ISO").upper(), values)
+    if keyword == "DENSITY" and len({row[0] for row in values}) == 1:
+        material.density = number(values[0][0])
+        return True
+    if keyword == "EXPANSION" and len(values) == 1:
+        constants = [number(f) for f in values[0] if f]
+        count = {"I": 1, "O": 3, "A": 6}.get(options.get("TYPE", "ISO").upper()[:1], 0)
+        if count in (1, 3, 6) and count <= len(constants) <= count + 1:
+            strain = np.zeros(6)
+            strain[:3] = constants[: min(count, 3)]
+            strain[[3, 5, 4]] = 2 * np.array(constants[3:6]) if count == 6 else 0.0
+            material.expansion = strain
+            material.zero = number(options["ZERO"]) if options.get("ZERO") else 0.0
+    return False
+
+
+def _take_elasticity(material: DeckMaterial, kind: str, values: list[list[str]]) -> bool:
+    """Whether the constants are those of one temperature."""
+    constants = [number(f) for row in values for f in row if f]
+    count = {"I": 2, "O": 9, "E": 9, "A": 21}.get(kind[:1], 0)
+    if kind[:1] == "I" and len(values) == 1:
+        constants = [number(f) if f else 0.0 for f in [*values[0], ""][:2]]
+    if not count or not count <= len(constants) <= count + 1:
+        return False
+    try:
+        C = _elasticity(kind[:1], constants[:count])
+        material.elasticity = Material("of the deck", C).elasticity
+    except MaterialError as error:
+        material.wrong = str(error)
+    return True
+
+
+def _elasticity(kind: str, c: list[float]) -> np.ndarray:
+    """(6, 6) in the order xx, yy, zz, xy, yz, zx from the constants in the order of a deck."""
+    if kind == "I":
+        return Material.isotropic(c[0], c[1]).elasticity
+    if kind == "E":
+        E, nu, G = c[:3], c[3:6], c[6:]
+        back = nu[1] * E[2] / E[0]  # nu31 from nu13
+        return Material.orthotropic((E[0], E[1], E[2]), (nu[0], nu[2], back), (G[0], G[2], G[1])).elasticity
+    C = np.zeros((6, 6))
+    if kind == "O":
+        for (i, j), value in zip(_ORTHOTROPIC, c, strict=True):
+            C[i, j] = C[j, i] = value
+        return C
+    k = 0
+    for j in range(6):
+        for i in range(j + 1):
+            C[_VOIGT[i], _VOIGT[j]] = C[_VOIGT[j], _VOIGT[i]] = c[k]
+            k += 1
+    return C
+
+
+def _section(source: Unread, keyword: str, options: dict[str, str], values: list[list[str]]) -> DeckSection | None:
+    """A section that is read in full; None for others."""
+    if not options.get("MATERIAL") or not options.get("ELSET") or "COMPOSITE" in options:
+        return None
+    where = (str(member(options["ELSET"])), options["MATERIAL"].strip('"').upper(), source)
+    if keyword == "SOLIDSECTION":
+        return DeckSection(*where, orientation=options.get("ORIENTATION", "").upper())
+    if keyword == "SHELLSECTION":
+        if {"ORIENTATION", "NODALTHICKNESS"} & set(options) or not values:
+            return None
+        thickness = number(values[0][0])
+        shift = {"SPOS": 0.5, "SNEG": -0.5}.get(options.get("OFFSET", "0").upper())
+        shift = number(options["OFFSET"]) if shift is None and options.get("OFFSET") else shift or 0.0
+        return DeckSection(*where, thickness=thickness, offset=-shift * thickness)
+    beam = _beam(options.get("SECTION", "").upper(), [number(f) for f in values[0] if f] if values else [])
+    known = {"ELSET", "MATERIAL", "SECTION"} | ({"DENSITY"} & {k for k in options if not options[k]})
+    if beam is None or set(options) - known:
+        return None
+    normal = [number(f) for f in values[1] if f] if len(values) > 1 else []
+    return DeckSection(
+        *where, beam=beam, y_axis=(normal[0], normal[1], normal[2]) if len(normal) == 3 else _BEAM_NORMAL
+    )
+
+
+def _beam(kind: str, size: list[float]) -> Section | None:
+    """The section of a beam by its widths along its first and second direction, or its radius and wall."""
+    if kind == "RECT" and len(size) == 2:
+        return Section.rectangle(*size)
+    if kind == "CIRC" and len(size) == 1:
+        return Section.circle(2 * size[0])
+    if kind == "PIPE" and len(size) == 2:
+        return Section.tube(2 * size[0], 2 * (size[0] - size[1]))
+    if kind == "BOX" and len(size) == 6 and len(set(size[2:])) == 1:
+        return Section.box(size[0], size[1], size[2])
+    return None

@@ -1,0 +1,203 @@
+"""Analysis steps of a deck: `*BOUNDARY`, `*CLOAD`, `*DLOAD` (pressures, GRAV, CENTRIF), `*DSLOAD`, `*TEMPERATURE`.
+
+Nodes and cells of the records are rows of the raw mesh and pairs (block, row); `fem.files.mesh_files` renumbers them.
+Loads stay from step to step, as in the solvers, unless OP=NEW; in a perturbation step only its own act.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fem.errors import MeshError
+from fem.files.abaqus.constraints import Constraints
+from fem.files.abaqus.deck import Statement
+from fem.files.abaqus.keywords import OUTPUT
+from fem.files.abaqus.lines import fields, member, number
+from fem.mesh.constraints import Equation
+from fem.mesh.steps import BodyForce, FacePressure, Heating, NodalForce, Step, Support
+from fem.mesh.unread import Unread
+
+PROCEDURES = {
+    "STATIC", "FREQUENCY", "BUCKLE", "DYNAMIC", "MODALDYNAMIC", "STEADYSTATEDYNAMICS", "VISCO", "HEATTRANSFER", "GREEN",
+    "SENSITIVITY", "NOANALYSIS", "COUPLEDTEMPERATURE-DISPLACEMENT", "UNCOUPLEDTEMPERATURE-DISPLACEMENT", "GEOSTATIC",
+    "COMPLEXFREQUENCY", "ELECTROMAGNETICS", "CFD", "SUBSTRUCTUREGENERATE", "RANDOMRESPONSE", "RESPONSESPECTRUM",
+}  # fmt: skip
+_PASSED_OVER = OUTPUT | {"STEP", "ENDSTEP", "NSET", "ELSET", "SURFACE", "AMPLITUDE", "CONTROLS"}
+Key = tuple[int, int]
+
+
+@dataclass
+class _State:
+    """What acts at a point of the history; each load by what it replaces when it is given again."""
+
+    held: dict[Key, tuple[Equation, float]] = field(default_factory=dict)
+    forces: dict[Key, list[NodalForce]] = field(default_factory=dict)
+    spread: dict[tuple[str, ...], FacePressure | BodyForce] = field(default_factory=dict)
+    temperature: dict[int, float] = field(default_factory=dict)
+
+
+def read_steps(c: Constraints) -> tuple[Step, ...]:
+    """The steps of a deck. What a step says and is not read is in its `unread`."""
+    state, steps = _State(), []
+    first: dict[int, float] = {}
+    current: Step | None = None
+    before: list[Unread] = []
+    unread = before
+    for s in c.numbers.deck.history:
+        if s.keyword == "STEP":
+            perturbation = "PERTURBATION" in s.options
+            nonlinear = "NLGEOM" in s.options and s.options["NLGEOM"].upper() != "NO"
+            current, unread = Step(s.step, "", s.source, nonlinear, perturbation), list(before)
+            if perturbation:
+                state = replace(state, forces={}, spread={})
+            continue
+        if current is not None and s.keyword in PROCEDURES:
+            modes = number(fields(s.rows[0][1])[0]) if s.keyword == "FREQUENCY" and s.rows else 0
+            current = replace(current, procedure=s.keyword, modes=int(modes))
+            continue
+        try:
+            if s.keyword == "INITIALCONDITIONS":
+                if s.options.get("TYPE", "").upper() == "TEMPERATURE":
+                    first |= _temperatures(c, s)
+                    state.temperature = {**first, **state.temperature}
+                else:
+                    unread.append(s.source)
+            elif s.keyword in _READERS:
+                if "AMPLITUDE" in s.options:
+                    raise MeshError(f"its amplitude {s.options['AMPLITUDE']!r} is not read")
+                _READERS[s.keyword](c, s, state)
+            elif s.keyword not in _PASSED_OVER:
+                unread.append(s.source)
+        except (MeshError, ValueError, KeyError, IndexError) as error:
+            unread.append(replace(s.source, text=f"{s.source.text} (not obeyed: {error})"))
+        if current is not None and s.keyword == "ENDSTEP":
+            steps.append(_done(c, current, state, first, unread))
+            current = None
+    return tuple(steps)
+
+
+def _done(c: Constraints, step: Step, state: _State, first: dict[int, float], unread: list[Unread]) -> Step:
+    """The step with what acts at its end."""
+    return replace(
+        step,
+        supports=tuple(Support(equation, value) for equation, value in state.held.values()),
+        forces=tuple(f for group in state.forces.values() for f in group),
+        pressures=tuple(p for p in state.spread.values() if isinstance(p, FacePressure)),
+        bodies=tuple(b for b in state.spread.values() if isinstance(b, BodyForce)),
+        heating=tuple(_heating(c, state.temperature, first)),
+        unread=tuple(unread),
+    )
+
+
+def _is_new(s: Statement) -> bool:
+    return s.options.get("OP", "MOD").upper() == "NEW"
+
+
+def _boundary(c: Constraints, s: Statement, state: _State) -> None:
+    if set(s.options) - {"OP", "USER"} or "USER" in s.options:
+        raise MeshError(f"options {', '.join(s.options)}")
+    if _is_new(s):
+        state.held.clear()
+    for node, dof, value in c.held(s):
+        terms = c.terms(node, dof, 1.0)
+        state.held[node, dof] = c.equation(terms, s.source.label), value
+
+
+def _point_loads(c: Constraints, s: Statement, state: _State) -> None:
+    if set(s.options) - {"OP"}:
+        raise MeshError(f"options {', '.join(s.options)}")
+    if _is_new(s):
+        state.forces.clear()
+    given: dict[Key, list[NodalForce]] = {}
+    for _, row in s.rows:
+        who, dof, value = fields(row)[:3]
+        for node in c.nodes(who):
+            nodes, components, along = c.terms(node, int(dof), number(value))
+            made = [NodalForce(n, k, v) for n, k, v in zip(nodes, components, along, strict=True)]
+            given.setdefault((node, int(dof)), []).extend(made)
+    state.forces |= given
+
+
+def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
+    if set(s.options) - {"OP"}:
+        raise MeshError(f"options {', '.join(s.options)}")
+    if _is_new(s):
+        state.spread.clear()
+    for _, row in s.rows:
+        who, kind, *rest = fields(row)
+        kind, values = kind.upper(), [number(f) for f in rest if f]
+        if s.keyword == "DSLOAD":
+            if kind != "P":
+                raise MeshError(f"a load of type {kind}; P is read on surfaces")
+            pressed = c.faces(who)
+            if pressed is None:
+                raise MeshError(f"there is no surface {who!r}")
+            state.spread[who.upper(), kind] = FacePressure(pressed, values[0])
+            continue
+        cells = c.numbers.cells(_elements(c, who))
+        if kind[:1] == "P" and kind[1:].isdigit():
+            faces = [(b, r, c.numbers.face(b, f"S{kind[1:]}", who)) for b, r in cells]
+            load: FacePressure | BodyForce = FacePressure(np.array(faces).reshape(-1, 3), values[0])
+        elif kind == "GRAV" and len(values) == 4:
+            g = np.array(values[1:])
+            load = BodyForce(_rows(cells), gravity=values[0] * g / np.linalg.norm(g))
+        elif kind == "CENTRIF" and len(values) == 7:
+            load = BodyForce(_rows(cells), speed2=values[0], point=np.array(values[1:4]), axis=np.array(values[4:]))
+        else:
+            raise MeshError(f"a load of type {kind} with {len(values)} numbers; P1 to P6, GRAV and CENTRIF are read")
+        state.spread[who.upper(), kind] = load
+
+
+def _elements(c: Constraints, who: str) -> set[int]:
+    name = member(who)
+    found = {name} if isinstance(name, int) else c.numbers.of_elements(name)
+    if not found & set(c.numbers.element_of):
+        raise MeshError(f"no element of {who!r} was read")
+    return found
+
+
+def _rows(cells: list[tuple[int, int]]) -> np.ndarray:
+    return np.array(cells, dtype=np.int64).reshape(-1, 2)
+
+
+def _temperatures(c: Constraints, s: Statement) -> dict[int, float]:
+    if set(s.options) - {"OP", "TYPE"}:
+        raise MeshError(f"options {', '.join(s.options)}")
+    found: dict[int, float] = {}
+    for _, row in s.rows:
+        who, value, *gradients = fields(row)
+        if any(gradients):
+            raise MeshError("temperatures that vary through a thickness")
+        found |= dict.fromkeys(c.nodes(who), number(value))
+    return found
+
+
+def _heat(c: Constraints, s: Statement, state: _State) -> None:
+    state.temperature |= _temperatures(c, s)
+
+
+def _heating(c: Constraints, now: dict[int, float], first: dict[int, float]) -> Iterator[Heating]:
+    """Strains per cell of a section: expansion times the changes of temperature."""
+    change = np.zeros(len(c.points))
+    for node, value in now.items():
+        change[node] = value - first.get(node, 0.0)
+    if not change.any():
+        return
+    for section in c.numbers.deck.materials.sections:
+        material = c.numbers.deck.materials.records.get(section.material)
+        if material is not None and material.expansion is not None:
+            cells = _rows(c.numbers.cells(c.numbers.of_elements(section.elset)))
+            axes = c.orientation(section.orientation)
+            if axes is not None and np.ptp(material.expansion[:3]) > 0:
+                raise MeshError("an expansion along the axes of an orientation")
+            yield Heating(cells, change, material.expansion)
+
+
+_READERS = {
+    "BOUNDARY": _boundary,
+    "CLOAD": _point_loads,
+    "DLOAD": _spread_loads,
+    "DSLOAD": _spread_loads,
+    "TEMPERATURE": _heat,
+}

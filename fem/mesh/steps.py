@@ -1,0 +1,123 @@
+"""Analysis steps of a deck: what holds and loads the part in each of them. `fem.solve_step` solves linear ones.
+
+While a file is read, cells are pairs (block, row), faces (block, row, face) and nodes rows of its points.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fem.mesh.constraints import Equation
+from fem.mesh.unread import Unread
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """`equation = value`: dofs of the mesh that are held, or moved by a value."""
+
+    equation: Equation
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class NodalForce:
+    """A force or moment: `value` along component 0 to 5 (translations, rotations) of a node."""
+
+    node: int
+    component: int
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class FacePressure:
+    """A pressure on `faces` (f, 2), (cell, face of the cell), positive when it pushes on the part."""
+
+    faces: Int[np.ndarray, "f _"]
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class BodyForce:
+    """Accelerations of the mass of `cells`: `gravity` (3,), and those of a rotation with the square `speed2` of the
+    angular velocity about the line through `point` along `axis`."""
+
+    cells: Int[np.ndarray, "c ..."]
+    gravity: Float[np.ndarray, "3"] = field(default_factory=lambda: np.zeros(3))
+    speed2: float = 0.0
+    point: Float[np.ndarray, "3"] = field(default_factory=lambda: np.zeros(3))
+    axis: Float[np.ndarray, "3"] = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Heating:
+    """Strains of temperatures: `change` (n,) of every node, and `expansion` (6,) per temperature of `cells`."""
+
+    cells: Int[np.ndarray, "c ..."]
+    change: Float[np.ndarray, " n"]
+    expansion: Float[np.ndarray, "6"]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One analysis step of a deck.
+
+    - `number`, from 1; `procedure`: "STATIC", "FREQUENCY" and so on, as in the deck;
+    - `nonlinear`: whether the deck asks for large displacements; `perturbation`: whether its stiffness is that of the
+      state which the step before it reached;
+    - `supports` and loads that act in it, those of earlier steps that still act included;
+    - `modes`: the number of modes that a frequency step asks for;
+    - `unread`: keywords of the step that change its result and are not obeyed.
+    """
+
+    number: int
+    procedure: str
+    source: Unread
+    nonlinear: bool = False
+    perturbation: bool = False
+    supports: tuple[Support, ...] = ()
+    forces: tuple[NodalForce, ...] = ()
+    pressures: tuple[FacePressure, ...] = ()
+    bodies: tuple[BodyForce, ...] = ()
+    heating: tuple[Heating, ...] = ()
+    modes: int = 0
+    unread: tuple[Unread, ...] = ()
+
+    def renumbered(self, number: Int[np.ndarray, " n"], index: Mapping[int, Int[np.ndarray, " r"]]) -> "Step":
+        """The step with node `number[k]` in the place of row k, and cell `index[block][row]` in that of (block, row).
+
+        Loads on nodes and cells that are left out (-1) are added to `unread`.
+        """
+        lost: list[str] = []
+
+        def cells(pairs: np.ndarray) -> np.ndarray:
+            found = [index[b][r] if b in index else -1 for b, r in pairs.tolist()]
+            if min(found, default=0) < 0:
+                lost.append("loads on cells that are not in the mesh")
+            return np.array([k for k in found if k >= 0], dtype=np.int64)
+
+        def faces(where: np.ndarray) -> np.ndarray:
+            found = [(index[b][r] if b in index else -1, f) for b, r, f in where.tolist()]
+            return np.array([pair for pair in found if pair[0] >= 0], dtype=np.int64).reshape(-1, 2)
+
+        held = [s for s in self.supports if (number[s.equation.nodes] >= 0).all()]
+        pushed = [f for f in self.forces if number[f.node] >= 0]
+        if len(pushed) < len(self.forces):
+            lost.append("forces on nodes that are not in the mesh")
+        return replace(
+            self,
+            supports=tuple(replace(s, equation=s.equation.renumbered(number)) for s in held),
+            forces=tuple(replace(f, node=int(number[f.node])) for f in pushed),
+            pressures=tuple(replace(p, faces=faces(p.faces)) for p in self.pressures),
+            bodies=tuple(replace(b, cells=cells(b.cells)) for b in self.bodies),
+            heating=tuple(replace(h, cells=cells(h.cells), change=_moved(h.change, number)) for h in self.heating),
+            unread=(*self.unread, *(replace(self.source, text=text) for text in dict.fromkeys(lost))),
+        )
+
+
+def _moved(values: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Values of rows as values of nodes."""
+    found = np.zeros(int(number.max()) + 1)
+    found[number[number >= 0]] = values[number >= 0]
+    return found

@@ -1,0 +1,1 @@
+"""Sections of shells and beams: their stiffness and mass."""

@@ -1,0 +1,410 @@
+"""Exact contacts within a step: the forces of the points that touch, without overlap and with Coulomb friction.
+
+A touching point has three rates `u = G w`: of separation, along the normal, and of slip, in two directions across it.
+At the end of a step its force `f` satisfies the laws of flexmb/kernels/contact/cone.py with these rates. Its response
+to forces is that of the step, `U = gamma G A^-1 G^T` with the matrix of flexmb/kernels/steps/solve.py, joints and force
+elements included. The rates hold exactly; positions follow by a displacement that closes the gaps that remain, of the
+third order in the step.
+
+Source: Bruels, Acary and Cardona, "Simultaneous enforcement of constraints at position and velocity levels in the
+nonsmooth generalized-alpha scheme" (2014).
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.algebra import cross, dot, load3, matrix, relative, rotate_inv, sub, vector
+from flexmb.kernels.base.data import GROUND, SECOND_ORDER
+from flexmb.kernels.base.dense import copy, inner
+from flexmb.kernels.contact.cone import solve_cones, stick_or_slip
+from flexmb.kernels.contact.shapes import PLANE, shape_points
+from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.equations.rows import place_markers, to_bodies
+from flexmb.kernels.equations.tree import joint_poses
+from flexmb.kernels.steps.solve import solve_again, solve_body
+
+OPEN, SLIDES, STICKS = 0.0, 1.0, 2.0
+"""Modes of a point, its first state."""
+CONES, FAILED = 1e-11, 1e-7
+"""Error of the rates after the solution of the cone problem, relative to the rates without forces: wanted, and at
+most."""
+SMALL, SWEEPS = 60, 20
+"""Rows of a problem up to which Newton's method finds forces of least norm from a start without forces; sweeps of
+larger ones."""
+SHUT, CLOSURES = 1e-13, 4
+"""Gap of a touching point, relative to the length of the mechanism, that is left, and displacements to reach it."""
+AT_REST = 1e-9
+"""Rate, relative to the change of velocities by gravity and accelerations in a step, below which a point is at rest."""
+BOUNDARY = 1e-9
+"""Distance of a force from the boundary of its cone, relative to the cone, within which the point may slide."""
+
+
+@njit(cache=True)
+def tangents(n):
+    """Two unit vectors across a unit vector and each other, the first nearest to the axis farthest from it."""
+    x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
+    e = (1.0, 0.0, 0.0) if x <= y and x <= z else ((0.0, 1.0, 0.0) if y <= z else (0.0, 0.0, 1.0))
+    along = dot(e, n)
+    t = (e[0] - along * n[0], e[1] - along * n[1], e[2] - along * n[2])
+    size = 1.0 / math.sqrt(dot(t, t))
+    t = (size * t[0], size * t[1], size * t[2])
+    return t, cross(n, t)
+
+
+@njit(cache=True)
+def see_pair(flat, kinematics, workspace, c):
+    """The contact points of pair `c` in `workspace.near`, in the axes of its first marker; returns their number."""
+    a, b = flat.contact_markers[c, 0], flat.contact_markers[c, 1]
+    A, d, S, p = matrix(kinematics.axes, a), workspace.near_d, workspace.near_S, flat.contact_shapes[c]
+    x = rotate_inv(A, sub(vector(kinematics.position, b), vector(kinematics.position, a)))
+    R = relative(A, matrix(kinematics.axes, b))
+    d[0], d[1], d[2] = x
+    for i in range(3):
+        S[i, 0], S[i, 1], S[i, 2] = (R[0], R[1], R[2]) if i == 0 else ((R[3], R[4], R[5]) if i == 1 else R[6:])
+    return shape_points(int(p[0]), p[1], p[2], p[3], int(p[4]), p[5], p[6], p[7], d, S, workspace.near)
+
+
+@njit(cache=True)
+def _apart(flat, kinematics, c):
+    """A lower bound of the gap of pair `c`, from balls that contain the shapes; not positive where they may touch."""
+    a, b = flat.contact_markers[c, 0], flat.contact_markers[c, 1]
+    r, s = flat.contact_reach[c, 0], flat.contact_reach[c, 1]
+    d = sub(vector(kinematics.position, b), vector(kinematics.position, a))
+    if r < np.inf and s < np.inf:
+        reach = r + s
+        square = dot(d, d)
+        return math.sqrt(square) - reach if square > reach * reach else 0.0
+    shapes = flat.contact_shapes[c]
+    if int(shapes[0]) == PLANE and s < np.inf:
+        A = matrix(kinematics.axes, a)
+        return A[2] * d[0] + A[5] * d[1] + A[8] * d[2] - s
+    if int(shapes[4]) == PLANE and r < np.inf:
+        B = matrix(kinematics.axes, b)
+        return -(B[2] * d[0] + B[5] * d[1] + B[8] * d[2]) - r
+    return 0.0
+
+
+@njit(cache=True)
+def all_gaps(flat, kinematics, workspace):
+    """Write the gaps of all points to `workspace.point_gap`: exact for pairs whose balls meet, else a lower bound."""
+    gap = workspace.point_gap
+    for c in range(len(flat.contact_markers)):
+        first, last = flat.contact_point[c], flat.contact_point[c + 1]
+        apart = _apart(flat, kinematics, c)
+        count = see_pair(flat, kinematics, workspace, c) if apart <= 0.0 else 0
+        for k in range(first, last):
+            gap[k] = -workspace.near[k - first, 6] if k - first < count else (apart if apart > 0.0 else np.inf)
+
+
+@njit(cache=True)
+def touch(flat, kinematics, workspace):
+    """Set gaps and Jacobians of the touching points, `workspace.touch_point`, at the configuration of `kinematics`."""
+    seen, count = -1, 0
+    for j in range(workspace.touch_count[0]):
+        k = workspace.touch_point[j]
+        c = flat.point_contact[k]
+        if c != seen:
+            seen, count = c, see_pair(flat, kinematics, workspace, c)
+        G, i = workspace.touch_G[j], k - flat.contact_point[c]
+        if i >= count:
+            workspace.point_gap[k] = np.inf
+            G[:] = 0.0
+            continue
+        row = workspace.near[i]
+        workspace.point_gap[k] = -row[6]
+        a, b = flat.contact_markers[c, 0], flat.contact_markers[c, 1]
+        arm = sub(load3(row, 0), load3(workspace.near_d, 0))
+        n = load3(row, 3)
+        s, t = tangents(n)
+        to_bodies(flat, kinematics, a, b, n, cross(arm, n), G[0])
+        to_bodies(flat, kinematics, a, b, s, cross(arm, s), G[1])
+        to_bodies(flat, kinematics, a, b, t, cross(arm, t), G[2])
+
+
+@njit(cache=True, inline="always")
+def _body(flat, k, side):
+    return flat.marker_body[flat.contact_markers[flat.point_contact[k], side]]
+
+
+@njit(cache=True)
+def add_touch_forces(flat, workspace, factor, out):
+    """`out += factor G^T f` (nv,) for the forces of the touching points."""
+    for j in range(workspace.touch_count[0]):
+        for side in range(2):
+            b = _body(flat, workspace.touch_point[j], side)
+            if b != GROUND:
+                s = flat.v_start[b]
+                for c in range(3):
+                    f = factor * workspace.touch_force[j, c]
+                    if f != 0.0:
+                        for i in range(flat.v_start[b + 1] - s):
+                            out[s + i] += f * workspace.touch_G[j, c, side, i]
+
+
+@njit(cache=True)
+def _rate(flat, workspace, j, c, x):
+    """The rate `G x` of direction `c` of touching point `j`."""
+    total = 0.0
+    for side in range(2):
+        b = _body(flat, workspace.touch_point[j], side)
+        if b != GROUND:
+            s = flat.v_start[b]
+            total += inner(workspace.touch_G[j, c, side], x[s:], flat.v_start[b + 1] - s)
+    return total
+
+
+@njit(cache=True)
+def touch_rates(flat, workspace, w):
+    """Set the rates of the touching points at velocities `w` (nv,); returns the power that their friction takes."""
+    power = 0.0
+    for j in range(workspace.touch_count[0]):
+        for c in range(3):
+            workspace.touch_rate[j, c] = _rate(flat, workspace, j, c, w)
+            power -= workspace.touch_rate[j, c] * workspace.touch_force[j, c]
+    return power
+
+
+@njit(cache=True)
+def respond_to_touch(flat, workspace, null_rows, beta, compliance):
+    """The responses (3 n, nv) and (3 n, nr) of displacements and multipliers to unit forces of the `n` touching points,
+    with the factors of the step."""
+    n, nv, nr = workspace.touch_count[0], flat.v_start[len(flat.modes)], len(flat.row_kind)
+    X, change = np.zeros((3 * n, nv)), np.zeros((3 * n, nr))
+    none, force, sixes = np.zeros(nr), np.empty(nv), np.empty((3, 6))
+    workspace.previous_multipliers[:] = 0.0
+    for j in range(n):
+        k, own = workspace.touch_point[j], 3 * j
+        alone = True
+        for side in range(2):
+            b = _body(flat, k, side)
+            alone = alone and (b == GROUND or flat.body_group[b] < 0)
+        for side in range(2):
+            b = _body(flat, k, side)
+            if b == GROUND:
+                continue
+            s, m = flat.v_start[b], flat.modes[b]
+            for c in range(3):
+                for i in range(6 + m):
+                    X[own + c, s + i] += workspace.touch_G[j, c, side, i]
+            if alone:
+                solve_body(
+                    m,
+                    flat.slices[b] == SECOND_ORDER,
+                    beta,
+                    workspace.Mre[b],
+                    flat.rest_Mre[b],
+                    workspace.E[s + 6 : s + 6 + m],
+                    workspace.chol[b],
+                    workspace.chol0[b],
+                    sixes,
+                    X[own : own + 3, s : s + 6 + m],
+                )
+        if not alone:
+            for c in range(3):
+                copy(X[own + c], force)
+                solve_again(flat, workspace, null_rows, beta, compliance, force, none, X[own + c], change[own + c])
+    return X, change
+
+
+@njit(cache=True)
+def _islands(flat, workspace):
+    """The number of the island of each touching point: points act on each other only within their island."""
+    n, nb = workspace.touch_count[0], len(flat.modes)
+    root, island = np.arange(2 * nb), np.empty(n, np.int64)
+    for j in range(n):
+        ends = (-1, -1)
+        for side in range(2):
+            b = _body(flat, workspace.touch_point[j], side)
+            if b == GROUND:
+                continue
+            g = flat.body_group[b]
+            g = g if g >= 0 else nb - 1 - g
+            while root[g] != g:
+                root[g] = root[root[g]]
+                g = root[g]
+            ends = (g, ends[1]) if side == 0 else (ends[0], g)
+        if ends[0] >= 0 and ends[1] >= 0 and ends[0] != ends[1]:
+            root[max(ends)] = min(ends)
+    for j in range(n):
+        b = _body(flat, workspace.touch_point[j], 0)
+        if b == GROUND:
+            b = _body(flat, workspace.touch_point[j], 1)
+        g = flat.body_group[b]
+        g = g if g >= 0 else nb - 1 - g
+        while root[g] != g:
+            g = root[g]
+        island[j] = g
+    return island
+
+
+@njit(cache=True)
+def _solve_island(W, b, first, mu, scale, r):
+    """Solve the cone problem of one island for `r` (n,), a guess; returns whether a solution was found."""
+    n = len(b)
+    if n <= 3 and len(mu) == 1 and (n == 1 or mu[0] > 0.0):
+        if n == 1:
+            r[0] = max(-b[0] / W[0, 0], 0.0)
+        else:
+            stick_or_slip(W, 0, n, b[0], b[1], b[2], mu[0], r)
+        return np.isfinite(r[0])
+    low, high = np.zeros(len(mu)), np.full(len(mu), np.inf)
+    target = CONES * scale
+    residual, _, _ = solve_cones(W, b, first, mu, low, high, target, 0 if n <= SMALL else SWEEPS, r)
+    if residual > target:
+        again = np.zeros(n)
+        other, _, _ = solve_cones(W, b, first, mu, low, high, target, SWEEPS, again)
+        if other < residual:
+            residual = other
+            r[:] = again
+    return residual <= FAILED * scale
+
+
+@njit(cache=True)
+def press(flat, workspace, X, changes, gamma, w, x, change):
+    """Correct the solution `x` (nv,), `change` (nr,) of a step by the forces of the touching points, for the velocities
+    `w` (nv,) before it. Returns False if no forces are found; `workspace.touch_count[1]` is then a point of them."""
+    n = workspace.touch_count[0]
+    if n == 0:
+        return True
+    island, force, count = _islands(flat, workspace), workspace.touch_force, workspace.touch_count
+    done = np.zeros(n, np.bool_)
+    members, rows = np.empty(n, np.int64), np.empty(3 * n, np.int64)
+    for j in range(n):
+        if done[j]:
+            continue
+        size, height = 0, 0
+        first = np.zeros(n + 1, np.int64)
+        for k in range(j, n):
+            if island[k] == island[j]:
+                done[k] = True
+                members[size] = k
+                sides = 3 if workspace.touch_friction[k] > 0.0 else 1
+                for c in range(sides):
+                    rows[height + c] = 3 * k + c
+                height += sides
+                size += 1
+                first[size] = height
+        W, b, old, mu = np.empty((height, height)), np.empty(height), np.empty(height), np.empty(size)
+        for i in range(height):
+            k, c = rows[i] // 3, rows[i] % 3
+            old[i] = force[k, c]
+            b[i] = _rate(flat, workspace, k, c, w) + gamma * _rate(flat, workspace, k, c, x)
+            for p in range(i + 1):
+                W[i, p] = W[p, i] = gamma * _rate(flat, workspace, k, c, X[rows[p]])
+        scale = 0.0
+        for i in range(height):
+            own = inner(W[i], old, height)
+            scale = max(scale, abs(b[i]), abs(own))
+            b[i] -= own
+        for k in range(size):
+            mu[k] = workspace.touch_friction[members[k]]
+        r = old.copy()
+        if scale > 0.0 and not _solve_island(W, b, first[: size + 1], mu, scale, r):
+            count[1] = workspace.touch_point[members[0]]
+            return False
+        for i in range(height):
+            k, c = rows[i] // 3, rows[i] % 3
+            moved = r[i] - old[i]
+            force[k, c] = r[i]
+            if moved != 0.0:
+                for a in range(len(x)):
+                    x[a] += moved * X[rows[i], a]
+                for a in range(len(change)):
+                    change[a] += moved * changes[rows[i], a]
+    return True
+
+
+@njit(cache=True)
+def close_gaps(flat, tree, kinematics, workspace, X, q, pose):
+    """Move the configuration `q` (nq,) with the poses of its joints so that touching points that press have no gap, and
+    others no overlap; the kinematics at its end are set."""
+    n, limit = workspace.touch_count[0], SHUT * flat.scales[0]
+    rows = np.empty(n, np.int64)
+    for _ in range(CLOSURES):
+        count, worst = 0, 0.0
+        for j in range(n):
+            gap = workspace.point_gap[workspace.touch_point[j]]
+            if workspace.touch_force[j, 0] > 0.0 or gap < 0.0:
+                rows[count] = j
+                count += 1
+                worst = max(worst, abs(gap))
+        if not worst > limit or not worst < np.inf:
+            return
+        W, b, r = np.empty((count, count)), np.empty(count), np.zeros(count)
+        low, high = np.zeros(count), np.full(count, np.inf)
+        for i in range(count):
+            b[i] = workspace.point_gap[workspace.touch_point[rows[i]]]
+            if workspace.touch_force[rows[i], 0] > 0.0:
+                low[i] = -np.inf
+            for p in range(i + 1):
+                W[i, p] = W[p, i] = _rate(flat, workspace, rows[i], 0, X[3 * rows[p]])
+        solve_cones(W, b, np.arange(count + 1), np.zeros(count), low, high, 1e-3 * worst, 0, r)
+        U, moved = np.zeros(X.shape[1]), np.empty_like(q)
+        for i in range(count):
+            for a in range(len(U)):
+                U[a] += r[i] * X[3 * rows[i], a]
+        displace(flat, q, U, moved)
+        q[:] = moved
+        place_markers(flat, q, kinematics)
+        joint_poses(flat, tree, kinematics, q, pose)
+        touch(flat, kinematics, workspace)
+
+
+@njit(cache=True)
+def gather(flat, states, workspace, afresh):
+    """List the points that touch in the modes of `states` (nz,), with their coefficients and last forces, or none if
+    `afresh`."""
+    n = 0
+    for k in range(len(flat.point_contact)):
+        at = flat.contact_state + 4 * k
+        if states[at] != OPEN:
+            c = flat.point_contact[k]
+            workspace.touch_point[n] = k
+            workspace.touch_friction[n] = flat.contact_friction[c, 1 if states[at] == STICKS else 0]
+            for i in range(3):
+                workspace.touch_force[n, i] = 0.0 if afresh else states[at + 1 + i]
+            n += 1
+    workspace.touch_count[0] = n
+
+
+@njit(cache=True)
+def loosen(flat, workspace, quiet):
+    """Give the coefficient of sliding to the points that stuck and slide now; returns their number."""
+    count = 0
+    for j in range(workspace.touch_count[0]):
+        k = workspace.touch_point[j]
+        sliding = flat.contact_friction[flat.point_contact[k], 0]
+        if workspace.touch_friction[j] > sliding and mode_of(workspace, j, quiet) == SLIDES:
+            workspace.touch_friction[j] = sliding
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def mode_of(workspace, j, quiet):
+    """The mode of touching point `j` at the end of a step; `quiet` is a rate at rest."""
+    normal, s, t = workspace.touch_force[j, 0], workspace.touch_force[j, 1], workspace.touch_force[j, 2]
+    slip = math.hypot(workspace.touch_rate[j, 1], workspace.touch_rate[j, 2])
+    if normal <= 0.0:
+        if workspace.touch_rate[j, 0] > quiet:
+            return OPEN
+        return STICKS if slip <= quiet else SLIDES
+    bound = workspace.touch_friction[j] * normal
+    return SLIDES if slip > quiet and math.hypot(s, t) >= (1.0 - BOUNDARY) * bound else STICKS
+
+
+@njit(cache=True)
+def keep_touch(flat, workspace, quiet, states):
+    """Write modes and forces of all points to `states` (nz,); returns the number of modes that have changed."""
+    changed = 0
+    for j in range(workspace.touch_count[0]):
+        at = flat.contact_state + 4 * workspace.touch_point[j]
+        mode = mode_of(workspace, j, quiet)
+        if mode != states[at]:
+            changed += 1
+        states[at] = mode
+        for i in range(3):
+            states[at + 1 + i] = workspace.touch_force[j, i] if mode != OPEN else 0.0
+    return changed

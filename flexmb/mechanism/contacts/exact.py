@@ -1,0 +1,148 @@
+"""Exact contacts: bodies that do not overlap, with Coulomb friction, and impacts with restitution."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.contact.shapes import ContactShape, shape_of_code
+from flexmb.errors import MechanismError
+from flexmb.kernels.contact.shapes import MOST
+
+ImpactLaw = Literal["newton", "poisson", "stronge", "algebraic"]
+IMPACT_LAWS: tuple[str, ...] = get_args(ImpactLaw)
+STATES = 4
+"""States of each point of an exact contact: its mode, and its force along the normal and in two directions across."""
+OPEN, SLIDES, STICKS = 0, 1, 2
+"""Modes of a point: apart, or touching with or without slip."""
+CORNERS = 8
+"""Most points at which a shape touches a plane."""
+SINGLE = ("sphere", "socket")
+"""Shapes that touch every other one at a single point."""
+
+
+@dataclass(frozen=True)
+class ExactContact:
+    """A contact of two shapes that do not overlap (`System.contact` without a law).
+
+    - `markers`: the places and axes of the shapes.
+    - `shapes` (8): the codes and the dimensions of both (flexmb/kernels/contact/shapes.py).
+    - `friction`, `static`: coefficients of points that slide and that stick.
+    - `restitution`: of impacts, by the law `impact`: of velocities (Newton), impulses (Poisson), energies (Stronge), or
+      the algebraic law of Pereira and Nikravesh (flexmb/contact/impacts.py).
+    - `points`: the most points at which the shapes touch.
+
+    Raises `MechanismError` when a coefficient is out of range or the law is unknown.
+    """
+
+    name: str
+    markers: tuple[int, int]
+    shapes: tuple[float, ...]
+    friction: float
+    static: float
+    restitution: float
+    impact: str
+    points: int
+
+    def __post_init__(self) -> None:
+        for what in ("friction", "static", "restitution"):
+            value = getattr(self, what)
+            if isinstance(value, bool) or not (np.isreal(value) and 0.0 <= value < np.inf):
+                raise MechanismError(f"Contact {self.name!r}: {what} is a number >= 0; found {value!r}.")
+        if self.static < self.friction:
+            raise MechanismError(
+                f"Contact {self.name!r}: the static coefficient, {self.static}, must be at least that of sliding, "
+                f"{self.friction}; friction=(static, dynamic)."
+            )
+        if self.restitution > 1.0:
+            raise MechanismError(
+                f"Contact {self.name!r}: restitution is at most 1, the impact without loss; found {self.restitution}."
+            )
+        if self.impact not in IMPACT_LAWS:
+            raise MechanismError(
+                f"Contact {self.name!r}: impact is one of {', '.join(map(repr, IMPACT_LAWS))}; found {self.impact!r}."
+            )
+
+    @property
+    def pair(self) -> tuple[ContactShape, ContactShape]:
+        """Both shapes, in the order of the places."""
+        a, b = self.shapes[:4], self.shapes[4:]
+        return shape_of_code(a[0], a[1:]), shape_of_code(b[0], b[1:])
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The radii of the balls about the places that contain the shapes; infinite for unbounded shapes."""
+        return _reach(self.pair[0]), _reach(self.pair[1])
+
+    @property
+    def size(self) -> float:
+        """The smallest dimension of both shapes."""
+        return min(shape.size for shape in self.pair)
+
+
+def _reach(shape: ContactShape) -> float:
+    title = shape.title
+    if title == "sphere":
+        return shape.dimensions[0]
+    if title == "capsule":
+        return shape.dimensions[0] + 0.5 * shape.dimensions[1]
+    if title == "cylinder":
+        return float(np.hypot(shape.dimensions[0], 0.5 * shape.dimensions[1]))
+    if title == "box":
+        return 0.5 * float(np.linalg.norm(shape.dimensions))
+    return np.inf
+
+
+def points_of_pair(a: ContactShape, b: ContactShape) -> int:
+    """The most points at which two shapes touch."""
+    if a.title in SINGLE or b.title in SINGLE:
+        return 1
+    return CORNERS if "plane" in (a.title, b.title) else MOST
+
+
+def coefficients(name: str, friction: float | tuple[float, float]) -> tuple[float, float]:
+    """The coefficients (sliding, sticking) of `friction`, a number or (static, dynamic).
+
+    Raises `MechanismError` for anything else.
+    """
+    if isinstance(friction, tuple | list):
+        if len(friction) != 2:
+            raise MechanismError(f"Contact {name!r}: friction is a number or (static, dynamic); found {friction!r}.")
+        return friction[1], friction[0]
+    return friction, friction
+
+
+def contact_arrays(contacts: tuple[ExactContact, ...], first_state: int) -> dict[str, Any]:
+    """The entries of `CompiledModel` for exact contacts, whose states begin at `first_state`."""
+    counts = [contact.points for contact in contacts]
+    return {
+        "contact_markers": np.array([c.markers for c in contacts], dtype=np.int64).reshape(-1, 2),
+        "contact_shapes": np.array([c.shapes for c in contacts], dtype=float).reshape(-1, 8),
+        "contact_friction": np.array([(c.friction, c.static) for c in contacts], dtype=float).reshape(-1, 2),
+        "contact_reach": np.array([c.reach for c in contacts], dtype=float).reshape(-1, 2),
+        "contact_point": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        "point_contact": np.repeat(np.arange(len(contacts)), counts).astype(np.int64),
+        "contact_state": first_state,
+    }
+
+
+def contact_tree(contact: ExactContact) -> dict[str, Any]:
+    """A contact for a result file, which `contact_from_tree` reads."""
+    return {field.name: getattr(contact, field.name) for field in fields(ExactContact)}
+
+
+def contact_from_tree(tree: Mapping[str, Any]) -> ExactContact:
+    """A contact of a result file. Raises `MechanismError` when its values cannot be."""
+    whole = {**tree, "markers": tuple(int(k) for k in tree["markers"]), "points": int(tree["points"])}
+    whole["shapes"] = tuple(float(x) for x in tree["shapes"])
+    return ExactContact(**whole)
+
+
+def point_states(
+    states: Float[np.ndarray, "... nz"], contact: ExactContact, first: int
+) -> Float[np.ndarray, "... n 4"]:
+    """Mode and force of the points (n) of a contact whose states begin at entry `first` of `states`."""
+    own = states[..., first : first + STATES * contact.points]
+    return own.reshape(*own.shape[:-1], contact.points, STATES)

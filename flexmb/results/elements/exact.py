@@ -1,0 +1,119 @@
+"""Exact contacts over a stored motion: the points at which bodies touch, with their forces and slip."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.errors import MechanismError
+from flexmb.mechanism.contacts.element import points_of
+from flexmb.mechanism.contacts.exact import OPEN, ExactContact, point_states
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.elements.motion import MarkerMotion, marker_motion
+from flexmb.results.motion import Motion
+
+
+class PointsOverTime(NamedTuple):
+    """The points (n) of an exact contact at the stored times (nt), all in world axes.
+
+    - `gap` (nt, n): infinite where a shape has fewer points. `touches` (nt, n): whether the point is closed.
+    - `point`, `normal` (nt, n, 3), `force` (nt, n, 3) on the second body, `velocity` (nt, n, 3) of the second surface
+      relative to the first.
+    """
+
+    gap: Float[np.ndarray, "nt n"]
+    touches: Float[np.ndarray, "nt n"]
+    point: Float[np.ndarray, "nt n 3"]
+    normal: Float[np.ndarray, "nt n 3"]
+    force: Float[np.ndarray, "nt n 3"]
+    velocity: Float[np.ndarray, "nt n 3"]
+    b: MarkerMotion
+
+
+def exact_contact_of(mechanism: Mechanism, name: str) -> ExactContact | None:
+    """The exact contact of a name, or None."""
+    return next((contact for contact in mechanism.contacts if contact.name == name), None)
+
+
+def points_over_time(motion: Motion, contact: ExactContact) -> PointsOverTime:
+    """What the points of an exact contact do over a motion.
+
+    Raises `MechanismError` when the motion does not have the states of contacts, which only simulated motions have.
+    """
+    mechanism, nt = motion.mechanism, len(motion.t)
+    states = getattr(motion, "element_states", np.zeros((nt, 0)))
+    if not states.size:
+        raise MechanismError(
+            f"The motion does not have the forces of the contact {contact.name!r}; only simulated motions have them."
+        )
+    own = point_states(np.asarray(states), contact, mechanism.contact_state(contact.name))
+    a, b = (marker_motion(motion, k) for k in contact.markers)
+    shape = (nt, contact.points, 3)
+    gap, point, normal = np.full(shape[:2], np.inf), np.full(shape, np.nan), np.zeros(shape)
+    force, velocity = np.zeros(shape), np.zeros(shape)
+    for k in range(nt):
+        A = a.axes[k]
+        found = points_of(contact.shapes, A.T @ (b.position[k] - a.position[k]), A.T @ b.axes[k])
+        n = min(len(found), contact.points)
+        if not n:
+            continue
+        gap[k, :n], point[k, :n] = -found[:n, 6], a.position[k] + found[:n, :3] @ A.T
+        normal[k, :n] = found[:n, 3:6] @ A.T
+        for j in range(n):
+            across = np.array(tangents(found[j, 3:6])) @ A.T
+            force[k, j] = own[k, j, 1] * normal[k, j] + own[k, j, 2:] @ across
+        moving = b.velocity[k] - a.velocity[k] + np.cross(b.angular_velocity[k], point[k, :n] - b.position[k])
+        velocity[k, :n] = moving - np.cross(a.angular_velocity[k], point[k, :n] - a.position[k])
+    return PointsOverTime(gap, own[:, :, 0] != OPEN, point, normal, force, velocity, b)
+
+
+def tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The two directions across a unit vector (3,) in which forces of points are given, as in
+    flexmb/kernels/steps/touching.py."""
+    nearest = np.eye(3)[int(np.abs(normal).argmin())]
+    first = nearest - (nearest @ normal) * normal
+    first /= np.linalg.norm(first)
+    return first, np.cross(normal, first)
+
+
+def exact_contact_wrench(motion: Motion, contact: ExactContact) -> Float[np.ndarray, "nt 6"]:
+    """Force and moment (nt, 6) of an exact contact on its second body, about its place, in world axes."""
+    p = points_over_time(motion, contact)
+    return np.hstack([p.force.sum(axis=1), _moment(p)])
+
+
+def exact_contact_power(motion: Motion, contact: ExactContact) -> Float[np.ndarray, "nt"]:
+    """The power (nt,) that an exact contact delivers to the bodies; that of friction is negative."""
+    p = points_over_time(motion, contact)
+    return np.asarray((p.force * p.velocity).sum(axis=(1, 2)))
+
+
+def _moment(p: PointsOverTime) -> np.ndarray:
+    arm = np.where(np.isfinite(p.point), p.point, p.b.position[:, None]) - p.b.position[:, None]
+    return np.asarray(np.cross(arm, p.force).sum(axis=1))
+
+
+class ContactOverTime(NamedTuple):
+    """The fields of `ContactMotion` after its times, and the wear power of all points."""
+
+    gap: Float[np.ndarray, "nt"]
+    point: Float[np.ndarray, "nt 3"]
+    normal: Float[np.ndarray, "nt 3"]
+    force: Float[np.ndarray, "nt 3"]
+    moment: Float[np.ndarray, "nt 3"]
+    slip: Float[np.ndarray, "nt"]
+
+
+def exact_contact_over_time(motion: Motion, contact: ExactContact) -> ContactOverTime:
+    """What an exact contact does over a motion: at its point of the largest normal force or, without force, of the
+    least gap."""
+    p = points_over_time(motion, contact)
+    each = np.arange(len(motion.t))
+    push = (p.force * p.normal).sum(axis=2)
+    at = np.where(push.max(axis=1) > 0, push.argmax(axis=1), p.gap.argmin(axis=1))
+    normal, velocity = p.normal[each, at], p.velocity[each, at]
+    slip = np.linalg.norm(velocity - (velocity * normal).sum(axis=1)[:, None] * normal, axis=1)
+    touches = p.touches[each, at]
+    return ContactOverTime(
+        p.gap.min(axis=1), p.point[each, at], normal, p.force.sum(axis=1), _moment(p), np.where(touches, slip, 0.0)
+    )

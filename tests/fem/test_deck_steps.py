@@ -1,0 +1,174 @@
+"""Analysis steps of decks: loads and supports as the deck states them, against closed forms; elements as it names
+them; beams, materials and axes of sections."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import fem
+from fem.errors import MeshError, MeshWarning
+
+L, B, H, E, RHO = 8.0, 1.0, 1.5, 210000.0, 7.8e-9
+MATERIAL = "*MATERIAL, NAME=M\n*ELASTIC\n210000., {nu}\n*DENSITY\n7.8e-9\n*EXPANSION\n1e-5\n"
+AXIAL = "FIX, 1\nCORNER, 1, 3\nEDGE, 2\n"
+
+
+def bar(folder, steps, kind="C3D8I", nu=0.0, section="", before=""):
+    """A deck of a bar along x, of 4 x 1 x 1 cells."""
+    name = {"C3D8": "hexahedron", "C3D8I": "hexahedron", "C3D20R": "hexahedron20", "C3D20": "hexahedron20"}[kind]
+    mesh = fem.structured_meshes.block(name, (L, B, H), (4, 1, 1))
+    text = "*NODE, NSET=ALL\n" + "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(mesh.points, 1))
+    text += f"*ELEMENT, TYPE={kind}, ELSET=EALL\n"
+    for k, cell in enumerate(mesh.cells[0].connectivity + 1, 1):
+        rows = [k, *cell.tolist()]
+        text += ", ".join(map(str, rows[:11])) + (",\n" + ", ".join(map(str, rows[11:])) if rows[11:] else "") + "\n"
+    x = mesh.points
+    sets = {
+        "FIX": x[:, 0] == 0,
+        "TIP": x[:, 0] == L,
+        "CORNER": (x == 0).all(axis=1),
+        "EDGE": (x[:, 0] == 0) & (x[:, 1] == 0),
+    }
+    for key, inside in sets.items():
+        text += f"*NSET, NSET={key}\n" + "".join(f"{k + 1},\n" for k in np.flatnonzero(inside))
+    text += before + MATERIAL.format(nu=nu) + f"*SOLID SECTION, ELSET=EALL, MATERIAL=M{section}\n" + steps
+    path = folder / "bar.inp"
+    path.write_text(text)
+    return path
+
+
+def solved(path):
+    mesh, steps = fem.read_steps(path)
+    model = fem.Model(mesh)
+    results = []
+    for step in steps:
+        results.append(fem.solve_step(model, step, results[-1] if results else None))
+    return mesh, results
+
+
+def static(text):
+    return f"*STEP\n*STATIC\n{text}*END STEP\n"
+
+
+@pytest.mark.parametrize("kind", ["C3D8", "C3D8I", "C3D20", "C3D20R"])
+def test_loads_of_a_bar(kind, tmp_path):
+    """Pressure, gravity, rotation, heat and a given displacement; loads stay in the next step unless OP=NEW."""
+    g, speed2 = 9810.0, 4e4
+    steps = (
+        static(f"*BOUNDARY\n{AXIAL}*DLOAD\n4, P4, -3.\n")
+        + static(f"*DLOAD\nEALL, GRAV, {g}, 1., 0., 0.\n")
+        + static(f"*DLOAD, OP=NEW\nEALL, CENTRIF, {speed2}, 0., 0., 0., 0., 0., 1.\n")
+        + static("*DLOAD, OP=NEW\n*TEMPERATURE\nALL, 50.\n")
+        + static("*TEMPERATURE\nALL, 0.\n*BOUNDARY\nTIP, 1, 1, 0.25\n")
+    )
+    path = bar(tmp_path, steps, kind)
+    mesh, results = solved(path)
+    tip = [float(r.displacements[mesh.nodes("TIP"), 0].mean()) for r in results]
+    weight = RHO * g * L**2 / (2 * E)
+    spin = RHO * speed2 * L**3 / (3 * E)
+    if kind in ("C3D20", "C3D20R"):
+        np.testing.assert_allclose(tip[2], spin, rtol=1e-3)
+    face = 3.0 * L / E
+    np.testing.assert_allclose(tip[:2], [face, face + weight], rtol=1e-9)
+    np.testing.assert_allclose(tip[3:], [50e-5 * L, 0.25], rtol=1e-9)
+    if kind != "C3D20R":  # whose motions without energy one row of cells shares
+        np.testing.assert_allclose(results[3].displacements[:, 2], 50e-5 * mesh.points[:, 2], atol=1e-12)
+
+
+def test_elements_are_those_that_the_deck_names(tmp_path):
+    """C3D8 locks in bending, C3D8I does not; a mesh for bodies has the better ones, and says so."""
+    load = static("*BOUNDARY\nFIX, 1, 3\n*CLOAD\nTIP, 3, 1.\n")
+    tips = {}
+    for kind in ("C3D8", "C3D8I", "C3D20R", "C3D20"):
+        mesh, results = solved(bar(tmp_path, load, kind))
+        count = len(mesh.nodes("TIP"))
+        tips[kind] = float(results[0].displacements[mesh.nodes("TIP"), 2].mean()) / count
+    exact = L**3 / (3 * E * B * H**3 / 12) * (1 + 3 * E * H**2 / (12 * E / 2 * 5 / 6 * L**2))
+    assert tips["C3D8"] < 0.75 * exact < 0.97 * exact < tips["C3D8I"] < 1.01 * exact
+    assert tips["C3D20"] < tips["C3D20R"] < 1.01 * exact
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        assert fem.read_mesh(bar(tmp_path, load, "C3D8")).kinds == {"hexahedron": 4}
+        mesh = fem.read_mesh(tmp_path / "bar.inp", elements="file")
+        assert mesh.kinds == {"hexahedron-compatible": 4}
+        assert fem.read_mesh(bar(tmp_path, load, "C3D20R"), elements="file").kinds == {"hexahedron20-reduced": 4}
+        warned = fem.read_mesh(path=tmp_path / "bar.inp").warnings
+    assert "elements of type C3D20R are integrated in full, not reduced" in warned
+    with pytest.raises(MeshError, match='elements is "file", for decks'):
+        fem.read_mesh(tmp_path / "bar.inp", elements="best")
+
+
+def test_frequencies_of_a_step_and_of_a_stretched_bar(tmp_path):
+    """Axial frequencies c / 4 L; a tension P raises those of bending as that of a beam-column."""
+    steps = static("*BOUNDARY\nFIX, 1, 3\n*CLOAD\nTIP, 1, {P}\n") + "*STEP, PERTURBATION\n*FREQUENCY\n2\n*END STEP\n"
+    found = [solved(bar(tmp_path, steps.format(P=P)))[1][1].frequencies[0] for P in (0.0, 10.0)]
+    Iy, rate = H * B**3 / 12, 1.8751 / L
+    base = rate**2 * np.sqrt(E * Iy / (RHO * B * H)) / (2 * np.pi)
+    assert found[0] == pytest.approx(base, rel=0.02)
+    lift = 40.0 * 4.6478 / L**2 / (12.3624 * E * Iy / L**4)  # int w'^2 over int w''^2 of the first mode
+    assert found[1] ** 2 / found[0] ** 2 - 1 == pytest.approx(lift, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (static("*CLOAD, AMPLITUDE=A\nTIP, 1, 1.\n"), r"CLOAD, line \d+ .*amplitude 'A'"),
+        (static("*DLOAD\nEALL, P1NU, 1.\n"), r"DLOAD, line \d+ .*type P1NU"),
+        (static("*CONTACT PAIR, INTERACTION=I\nA, B\n"), r"CONTACT PAIR, line \d+"),
+        ("*INITIAL CONDITIONS, TYPE=STRESS\nEALL, 1.\n" + static(""), r"INITIAL CONDITIONS, line \d+"),
+        ("*STEP, NLGEOM\n*STATIC\n*END STEP\n", "STATIC, NLGEOM"),
+        ("*STEP\n*DYNAMIC\n*END STEP\n", "DYNAMIC"),
+    ],
+)
+def test_steps_that_say_more_are_refused_by_line(text, words, tmp_path):
+    with pytest.raises(MeshError, match=words):
+        solved(bar(tmp_path, f"*BOUNDARY\n{AXIAL}" + text))
+
+
+def test_axes_of_materials(tmp_path):
+    """Stiff along y of the deck's axes, which are turned onto x of the mesh."""
+    stiff = "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n1e4, 21e4, 1e4, 0., 0., 0., 1e4, 1e4,\n1e4\n"
+    load = static(f"*BOUNDARY\n{AXIAL}*CLOAD\nTIP, 1, 1.\n")
+    path = bar(tmp_path, load, section=", ORIENTATION=O", before="*ORIENTATION, NAME=O\n0., 1., 0., 1., 0., 0.\n")
+    path.write_text(path.read_text().replace("*ELASTIC\n210000., 0.0\n", stiff))
+    mesh, (result,) = solved(path)
+    tip = result.displacements[mesh.nodes("TIP"), 0].mean()
+    assert tip == pytest.approx(4.0 * L / (21e4 * B * H), rel=1e-9)
+    assert {u.group for u in fem.Model(mesh).unread} == {"STEP"}
+
+
+BEAMS = """*NODE, NSET=ALL
+1, 0., 0., 0.
+2, 2.5, 0., 0.
+3, 5., 0., 0.
+4, 7.5, 0., 0.
+5, 10., 0., 0.
+*ELEMENT, TYPE=B32, ELSET=EB
+1, 1, 2, 3
+2, 3, 4, 5
+*BEAM SECTION, ELSET=EB, MATERIAL=M, SECTION=RECT
+0.2, 0.4
+0., 1., 0.
+"""
+
+
+def test_beams_of_a_deck_have_their_section(tmp_path):
+    """Of three nodes two beams; a width along the given direction, b across it; tip loads both ways and a moment."""
+    tip = "*BOUNDARY\n1, 1, 6\n*CLOAD, OP=NEW\n5, {}, 1.\n"
+    path = tmp_path / "beam.inp"
+    path.write_text(BEAMS + MATERIAL.format(nu=0.3) + "".join(static(tip.format(k)) for k in (2, 3, 4)))
+    mesh, results = solved(path)
+    assert mesh.kinds == {"line": 4}
+    end = mesh.node_ids.tolist().index(5)
+    shear = 10 / (E / 2.6 * 5 / 6 * 0.08)
+    across, along = (1000 / (3 * E * w * h**3 / 12) + shear for w, h in ((0.4, 0.2), (0.2, 0.4)))
+    assert results[0].displacements[end, 1] == pytest.approx(across, rel=1e-9)
+    assert results[1].displacements[end, 2] == pytest.approx(along, rel=1e-9)
+    J = fem.Section.rectangle(0.2, 0.4).J
+    assert results[2].rotations[end, 0] == pytest.approx(10 / (E / 2.6 * J), rel=1e-9)
+    assert fem.Model(mesh).mass == pytest.approx(RHO * 0.8)
+    bare = path.read_text().replace("*BEAM SECTION", "*BEAM SECTION, POISSON=0.2").replace("0.4\n", "0.4\n", 1)
+    path.write_text(bare)
+    with pytest.warns(MeshWarning, match=r"BEAM SECTION, line \d+"):
+        fem.read_mesh(path)

@@ -1,0 +1,97 @@
+"""Surfaces where bodies touch: areas, normals and curvatures against those of a cylinder and of a box, and refusals."""
+
+import numpy as np
+import pytest
+
+import fem
+from fem.mesh.structured_meshes import block, tube
+
+STEEL = fem.Material.steel()
+KINDS = ("tetra", "tetra10", "hexahedron", "hexahedron20", "wedge15", "pyramid13")
+
+
+def pipe(kind, around):
+    return fem.Model(tube(kind, (0.04, 0.05), 0.1, (1, around, 2)), STEEL)
+
+
+@pytest.mark.parametrize(("kind", "order"), [("hexahedron", 2), ("hexahedron20", 2), ("tetra10", 2)])
+def test_area_normals_and_curvature_converge_to_those_of_a_cylinder(kind, order):
+    """The outside is convex, the bore concave; errors fall with the square of the spacing at least."""
+    errors = []
+    for around in (16, 32):
+        part = pipe(kind, around).with_surfaces(outside="outer", bore="inner")
+        for name, radius, sign in (("outside", 0.05, 1.0), ("bore", 0.04, -1.0)):
+            s = part.surfaces[name]
+            radial = s.points * [1, 1, 0] / np.linalg.norm(s.points[:, :2], axis=1)[:, None]
+            errors.append(
+                [
+                    abs(s.area / (2 * np.pi * radius * 0.1) - 1),
+                    np.linalg.norm(s.normals - sign * radial, axis=1).max(),
+                    np.abs(s.curvatures[:, 0] * radius - sign).max(),
+                    np.abs(s.curvatures[:, 1] * radius).max(),
+                ]
+            )
+            assert not s.sharp.any()
+    coarse, fine = np.array(errors[:2]).max(axis=0), np.array(errors[2:]).max(axis=0)
+    assert (fine < 0.03).all()
+    assert (np.log2(coarse / np.maximum(fine, 1e-10))[coarse > 1e-6] > order - 0.3).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_box_is_flat_and_sharp_at_its_edges(kind):
+    part = fem.Model(block(kind, (0.3, 0.2, 0.1), (3, 2, 1)), STEEL)
+    top = part.with_surfaces(top="z1").surfaces["top"]
+    assert top.area == pytest.approx(0.06, rel=1e-12)
+    assert (top.areas > 0).all()
+    np.testing.assert_allclose(top.normals, [[0, 0, 1]] * len(top.nodes), atol=1e-10)
+    assert np.abs(top.curvatures).max() < 1e-8
+    assert not top.sharp.any()
+    np.testing.assert_array_equal(part.mesh.nodes("z1"), top.nodes)
+    a, b, c = (top.points[top.triangles[:, k]] for k in range(3))
+    assert (np.cross(b - a, c - a)[:, 2] > 0).all()
+    assert np.cross(b - a, c - a)[:, 2].sum() / 2 == pytest.approx(0.06, rel=1e-12)
+    both = np.vstack([part.mesh.face_sets["z1"], part.mesh.face_sets["x1"]])
+    corner = part.with_surfaces(corner=both).surfaces["corner"]
+    edge = (np.abs(corner.points - [0.3, 0, 0.1])[:, [0, 2]] < 1e-9).all(axis=1)
+    np.testing.assert_array_equal(corner.sharp, edge)
+    assert np.abs(corner.curvatures).max() < 1e-8
+
+
+def test_sets_selections_and_node_numbers_name_the_same_surface():
+    part = fem.Model(block("tetra10", (0.3, 0.2, 0.1), (3, 2, 1)), STEEL)
+    ways = ("z1", fem.on_plane((0, 0, 0.1), (0, 0, 1)), part.mesh.nodes("z1"), part.mesh.face_sets["z1"])
+    found = [part.with_surfaces(top=way).surfaces["top"] for way in ways]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.nodes, found[0].nodes)
+        np.testing.assert_array_equal(np.unique(other.faces, axis=0), np.unique(found[0].faces, axis=0))
+
+
+def test_surfaces_stay_with_the_part():
+    part = fem.Model(block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 1)), STEEL).with_surfaces(top="z1")
+    part = part.with_interfaces(a="x0", b="x1").with_solver("1GiB").with_point_masses({"b": fem.PointMass(1.0)})
+    assert [*part.surfaces] == ["top"]
+    assert "surface 'top'" in str(part)
+    linked = fem.Model(part.mesh, STEEL).with_surfaces(top="z1").with_constraints(fem.RigidLink([0, 1], 2))
+    assert [*linked.surfaces] == ["top"]
+    other = fem.Model(block("hexahedron", (0.1, 0.2, 0.1), (1, 2, 1)), STEEL).with_interfaces(a="x0")
+    whole = fem.join({"other": other, "part": part}, {"weld": ("other a", "part a")})
+    s = whole.surfaces["part top"]
+    np.testing.assert_array_equal(s.points, part.surfaces["top"].points)
+    assert (s.nodes >= len(other.points)).all()
+    with pytest.raises(fem.MeshError, match=r"surfaces \(top\), which a cut could part"):
+        fem.split(part, 2)
+
+
+def test_what_is_no_surface_is_refused():
+    part = fem.Model(block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 2)), STEEL)
+    with pytest.raises(fem.MeshError, match=r"'TOP'.*z1"):
+        part.with_surfaces(top="TOP")
+    with pytest.raises(fem.MeshError, match="no face of the skin has all of its nodes"):
+        part.with_surfaces(top=[0, 1])
+    with pytest.raises(fem.MeshError, match="not on the skin"):
+        part.with_surfaces(top=np.array([[0, 5], [0, 4], [0, 3], [0, 2], [0, 1], [0, 0]]))
+    with pytest.raises(fem.MeshError, match="both contain face"):
+        part.with_surfaces(top="z1", same="z1")
+    imported = fem.Model.from_matrices(part.M, part.K, part.points)
+    with pytest.raises(fem.MeshError, match="made from matrices"):
+        imported.with_surfaces(top=[0, 1])

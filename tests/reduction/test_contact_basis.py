@@ -1,0 +1,125 @@
+"""The basis for contact: its span against the massless elimination in dense matrices, statics, and refusals."""
+
+import dense
+import numpy as np
+import pytest
+from impact import impact, normal_rows
+from scipy.linalg import eigh, null_space, subspace_angles
+
+import fem
+import flexmb
+import reduction
+from fem.errors import MatrixError
+from fem.mesh.structured_meshes import block
+
+STEEL = fem.Material.steel()
+
+
+def part(**interfaces):
+    model = fem.Model(block("hexahedron", (0.3, 0.1, 0.05), (5, 2, 1)), STEEL).with_surfaces(face="x1")
+    return model.with_interfaces(**interfaces) if interfaces else model
+
+
+def massless(model, modes, frictionless):
+    """Shapes of the massless elimination, by dense matrices: fixed modes, constraint modes, the condensed nodes."""
+    K, M = model.K.toarray(), model.M.toarray()
+    surface = model.surfaces["face"]
+    D = np.zeros((model.ndof, len(surface.nodes) * (1 if frictionless else 3)))
+    if frictionless:
+        for k, (node, normal) in enumerate(zip(surface.nodes, surface.normals, strict=True)):
+            D[3 * node : 3 * node + 3, k] = normal
+    else:
+        D[(3 * surface.nodes[:, None] + np.arange(3)).ravel(), np.arange(D.shape[1])] = 1.0
+    Z = null_space(D.T)
+    values, V = eigh(Z.T @ K @ Z, Z.T @ M @ Z)
+    still = values < 1e-9 * values[-1]
+    values, Phi = values[~still][:modes], (Z @ V)[:, ~still][:, :modes]
+    n, d = D.shape
+    scale = K.diagonal().max()
+    kkt = np.block([[K / scale, D], [D.T, np.zeros((d, d))]])
+    Psi = np.linalg.lstsq(kkt, np.vstack([np.zeros((n, d)), np.eye(d)]), rcond=1e-13)[0][:n]
+    P, L = Phi.T @ M @ Psi, np.diag(values)
+    U = np.linalg.lstsq(Psi.T @ K @ Psi + P.T @ L @ P, P.T @ L, rcond=1e-12)[0]
+    return np.hstack([dense.rigid_columns(model.points, model.centre_of_mass), Phi - Phi @ P @ U + Psi @ U])
+
+
+@pytest.mark.parametrize("frictionless", [False, True])
+def test_the_span_is_that_of_the_massless_elimination(frictionless):
+    """Released modes are responses to the inertia forces of the held modes, in balanced combinations."""
+    model = part()
+    made = reduction.contact_basis(model, 8, frictionless=frictionless)
+    reduction.check(made, model)
+    assert made.n_modes == 8
+    held = 3 if frictionless else 6
+    S = massless(model, 8 + held, frictionless)
+    ours = np.hstack([dense.rigid_columns(model.points, model.centre_of_mass), made.Psi])
+    root = np.linalg.cholesky(model.M.toarray()).T
+    assert subspace_angles(root @ ours, root @ S).max() < 1e-5
+
+
+def test_static_responses_at_interfaces_are_in_the_basis():
+    model = part(a="x0", b=fem.Interface("z1", kind="average"))
+    made = reduction.contact_basis(model, 5, "a")
+    reduction.check(made, model)
+    loads = dense.all_motions(model)
+    R = dense.rigid_columns(model.points, model.centre_of_mass)
+    loads = loads - model.M @ R @ np.linalg.solve(R.T @ (model.M @ R), R.T @ loads)
+    response = dense.without_rigid_motion(model, made.Psi @ ((made.Psi.T @ loads) / made.eigenvalues[:, None]))
+    full = dense.static_shapes(model, loads, np.zeros((0, model.ndof)), np.zeros((0, loads.shape[1])))
+    full = dense.without_rigid_motion(model, full)
+    assert np.abs(response - full).max() < 1e-8 * np.abs(full).max()
+
+
+def bar():
+    """Length 1, so slender that its ninth axial mode is below those of its section; nu = 0: waves along it are plane."""
+    material = fem.Material.isotropic(2.1e11, 0.0, 7850.0)
+    return fem.Model(block("hexahedron", (1.0, 0.1, 0.1), (100, 1, 1)), material).with_surfaces(face="x0")
+
+
+def axial(model, basis):
+    """Which shapes move sections along the bar without turning them."""
+    x = model.points[:, 0]
+    sections = (np.abs(x[:, None] - np.unique(np.round(x, 9))) < 1e-6).astype(float)
+    A = np.kron(sections, np.array([[1.0], [0.0], [0.0]]))
+    along = (model.M @ A).T @ basis.Psi
+    return np.einsum("ik,ij,jk->k", along, np.linalg.inv(A.T @ (model.M @ A)), along) > 0.99
+
+
+def bar_impact(model, basis, step):
+    """Force over rho c v A, leaving speed over v and energy over that before, of a bar that hits a wall at `speed`."""
+    body = flexmb.flexible_body(model, basis, geometric_stiffness="none")
+    wave, speed, mass = np.sqrt(2.1e11 / 7850.0), 1.0, body.invariants.mass
+    unit = 1.0 / wave  # the time a wave takes along the bar
+    rows, C = normal_rows(body, "face", np.array([1.0, 0.0, 0.0]))
+    gap = 0.5 * unit * speed
+    done = impact(rows, C, body.stiffness, np.full(len(rows), gap), speed, mass, 4 * unit, step * unit)
+    return done.t / unit - 0.5, done.force / (mass * speed * wave), done.velocity[-1] / speed, done.energy
+
+
+def test_a_bar_leaves_a_wall_with_its_speed_and_the_constant_force():
+    """With nine elastic shapes along the bar: the force is that of d'Alembert's waves, without spikes as h falls."""
+    model = bar()
+    held, free = reduction.contact_basis(model, 68, frictionless=True), reduction.modal(model, 61)
+    assert axial(model, held).sum() == 9
+    assert axial(model, free).sum() == 9
+    errors, peaks = {}, []
+    for name, basis, step in (("held", held, 1e-3), ("fine", held, 2.5e-4), ("free", free, 1e-3)):
+        t, force, speed, energy = bar_impact(model, basis, step)
+        inside = (t > 0.2) & (t < 1.8)
+        errors[name] = np.sqrt(((force[inside] - 1) ** 2).mean())
+        peaks.append(force.max())
+        assert speed > 0.99
+        assert abs(energy[-1] / energy[0] - 1) < 2e-3
+    assert errors["held"] < 0.03
+    assert errors["held"] < 0.1 * errors["free"]
+    assert peaks[1] < 1.05 * peaks[0] < 1.6  # where the front arrives; it does not grow with 1 / h
+
+
+def test_a_part_without_surfaces_is_refused():
+    model = fem.Model(block("hexahedron", (0.3, 0.1, 0.05), (5, 2, 1)), STEEL)
+    with pytest.raises(MatrixError, match="has no surface"):
+        reduction.contact_basis(model)
+    with pytest.raises(MatrixError, match="modes are left"):
+        reduction.contact_basis(
+            fem.Model(block("hexahedron", (1, 1, 1), (1, 1, 1)), STEEL).with_surfaces(a="x1", b="x0")
+        )

@@ -58,6 +58,7 @@ ROOMS = (
     "flexmb.kernels.base",
     "flexmb.kernels.contact",
     "flexmb.kernels.joint_coordinates",
+    "flexmb.kernels.loads",
     "flexmb.kernels.equations",
     "flexmb.kernels.steps",
     "flexmb.kernels.derivatives",

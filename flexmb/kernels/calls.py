@@ -28,12 +28,12 @@ from flexmb.kernels.equations import (
     displacement,
     elements,
     friction,
-    lines,
     postprocess,
     rows,
 )
 from flexmb.kernels.equations import residual as equations
 from flexmb.kernels.joint_coordinates import articulated, tree
+from flexmb.kernels.loads import lines
 from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching
 
 

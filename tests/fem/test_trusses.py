@@ -76,7 +76,7 @@ def test_refusals():
         fem.Model(mesh, STEEL).K  # noqa: B018
     with pytest.raises(MaterialError, match="area must be positive"):
         fem.Truss(STEEL, 0.0)
+    points = np.array([[0.0, 0, 0], [0, 0, 0], [1, 0, 0]])
+    rods = fem.CellBlock("truss", np.array([[0, 1], [1, 2]]))
     with pytest.raises(fem.MeshError, match="has no length"):
-        points = np.array([[0.0, 0, 0], [0, 0, 0], [1, 0, 0]])
-        rods = fem.CellBlock("truss", np.array([[0, 1], [1, 2]]))
         fem.Model(fem.Mesh(points, (rods,)), fem.Truss(STEEL, 1.0)).K  # noqa: B018

@@ -256,6 +256,13 @@ class UnresolvedWarning(FlexmbWarning):
     """
 
 
+class TunnellingWarning(FlexmbWarning):
+    """A body moves so far in a step that it may pass through another one unseen.
+
+    Raised during the run, once; the message names the contact, the body and its speed, and the longest safe step.
+    """
+
+
 class TableRangeWarning(FlexmbWarning):
     """A motion left the points of a table or force map that continues outside them.
 

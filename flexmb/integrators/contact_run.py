@@ -9,6 +9,7 @@ restitution; otherwise a bouncing body that comes to rest would need infinitely 
 step, those that are left happen at its end.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from flexmb.contact.cones import Bounded, solve_contacts
 from flexmb.contact.impacts import impact_impulses
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
-from flexmb.errors import MechanismError, UnilateralError
+from flexmb.errors import MechanismError, TunnellingWarning, UnilateralError
 from flexmb.integrators.alpha_run import GeneralisedAlphaRun
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import (
@@ -76,6 +77,7 @@ class ContactRun(GeneralisedAlphaRun):
         self._after_change = scheme._replace(alpha_m=0.0, alpha_f=0.0, beta=0.5, gamma=1.0)
         self._lost = 0.0
         self._breaking = np.zeros(0, dtype=np.int64)
+        self._bounded = tuple(c for c in mechanism.contacts if "plane" not in [shape.title for shape in c.pair])
         self.happened: list[EventRecord] = []
         self._touching = HIT * self.flat.scales[0]
         self._require_apart()
@@ -120,6 +122,7 @@ class ContactRun(GeneralisedAlphaRun):
         """Integrate to the time `target`."""
         assert self.step is not None
         self.fixed(target, self.step)
+        self._warn_of_tunnels(self.step)
         return self.now()
 
     def several(self, targets: np.ndarray) -> None:
@@ -339,6 +342,24 @@ class ContactRun(GeneralisedAlphaRun):
         m.last[AFRESH], m.last[KNOWN], m.last[BEFORE] = 1.0, 0.0, 0.0
         self._evaluate()
         m.powers[0] = e.powers(self._at_end, m.w, m.multipliers)
+
+    def _warn_of_tunnels(self, h: float) -> None:
+        """Warn, once, when a body moves farther in a step than a thin pair of shapes is thick: planes have no end."""
+        mechanism, size = self.equations.mechanism, min((c.size for c in self._bounded), default=np.inf)
+        speeds = [float(np.linalg.norm(self.motion.w[s : s + 3])) for s in self.flat.v_start[:-1]]
+        k = int(np.argmax(speeds))
+        if h * speeds[k] <= size:
+            return
+        contact = next(c for c in self._bounded if c.size == size)
+        self._bounded = ()
+        warnings.warn(
+            f"At t = {self.t:.6g} the body {mechanism.bodies[k].name!r} of {mechanism.name!r} moves by "
+            f"{h * speeds[k]:.3g} in a step of {h:.3g}, and the contact {contact.name!r} has a shape of size "
+            f"{size:.3g}: bodies may pass through each other between two steps. Take a step of at most "
+            f"{size / speeds[k]:.3g}.",
+            TunnellingWarning,
+            stacklevel=3,
+        )
 
     def _begin_with_forces(self, h: float) -> None:
         """Forces of the points that touch at the beginning, with the accelerations and multipliers, from the first part

@@ -202,6 +202,7 @@ class Mechanism:
         joints = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in self.joints) or "none"
         loads = named([*(load.name for load in self.loads), *(line.name for line in self.lines)])
         own = f"\n  controllers: {named(c.name for c in self.controllers)}" if self.controllers else ""
+        own += f"\n  exact contacts: {named(c.name for c in self.contacts)}" if self.contacts else ""
         bodies = [f"{b.name!r} ({b.modes} elastic coordinates)" if b.modes else repr(b.name) for b in self.bodies]
         return (
             f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, "

@@ -87,6 +87,7 @@ class System(WithControllers):
         return (
             f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, "
             f"force elements {list(self._forces)}, loads {[*self._loads, *self._lines]}"
+            + (f", exact contacts {list(self._contacts)}" if self._contacts else "")
         )
 
 

@@ -146,7 +146,7 @@ class ContactKeys(Keys):
     a: SurfaceKeys
     b: SurfaceKeys
     law: ContactLawKeys | None = None
-    friction: NotNegative | tuple[NotNegative, NotNegative] = 0.0
+    friction: NotNegative | Annotated[list[NotNegative], Field(min_length=2, max_length=2)] = 0.0
     restitution: NotNegative = 0.0
     impact: ImpactLaw = "newton"
     static_friction: NotNegative | None = None

@@ -379,7 +379,7 @@ def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
         keys.name,
         *surfaces,
         law=None if keys.law is None else keys.law.law(),
-        friction=keys.friction,
+        friction=keys.friction if isinstance(keys.friction, float) else (keys.friction[0], keys.friction[1]),
         restitution=keys.restitution,
         impact=keys.impact,
         static_friction=keys.static_friction,

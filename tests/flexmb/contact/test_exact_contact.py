@@ -6,7 +6,7 @@ import pytest
 import flexmb
 from flexmb.contact import Box, Plane, Sphere, power_law
 from flexmb.contact.impacts import algebraic_impact, impact_at_point, impact_impulses
-from flexmb.errors import EventError, IntegratorError, MechanismError
+from flexmb.errors import EventError, IntegratorError, MechanismError, ModelFileError, TunnellingWarning
 from flexmb.files import load_result, save_result
 from flexmb.simulation.events import Event
 
@@ -158,3 +158,54 @@ def test_what_cannot_be_is_refused():
         flexmb.simulate(system, 0.1, step=1e-3, events=[Event("low", lambda r: -r.position("ball")[:, 2])])
     with pytest.raises(MechanismError, match="begin inside each other"):
         flexmb.simulate(ball(height=-0.01), 0.1, step=1e-3)
+
+
+def test_a_body_that_may_pass_through_another_is_named():
+    system = flexmb.System()
+    plate = system.add(flexmb.rigid_body("plate", mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    bullet = system.add(
+        flexmb.rigid_body("bullet", mass=0.01, inertia=(1e-6,) * 3), position=(0, 0, -0.35), velocity=(0, 0, 100.0)
+    )
+    thin = Box(1.0, 1.0, 0.02).on(plate.at((0, 0, 0)))
+    system.contact("hit", thin, Sphere(0.01).on(bullet.at((0, 0, 0))), restitution=0.5)
+    with pytest.warns(TunnellingWarning, match="'bullet'.*'hit'.*at most 0.0001"):
+        flexmb.simulate(system, 0.01, step=1e-3)
+    result = flexmb.simulate(system, 0.01, step=1e-4)
+    apart = result.velocity("plate")[-1, 2] - result.velocity("bullet")[-1, 2]
+    assert apart == pytest.approx(50.0, rel=1e-9)
+
+
+MODEL = """
+gravity = [0.0, 0.0, -9.81]
+
+[simulation]
+duration = 0.2
+step = 1e-3
+
+[bodies.ball]
+kind = "rigid"
+mass = 0.5
+inertia = [0.002, 0.002, 0.002]
+position = [0.0, 0.0, 0.2]
+
+[[contacts]]
+name = "floor"
+a = { place = "ground", shape = "plane", axis = [0.0, 0.0, 1.0] }
+b = { place = "ball", shape = "sphere", radius = 0.1 }
+friction = [0.4, 0.3]
+restitution = 0.5
+impact = "stronge"
+"""
+
+
+def test_a_model_file_makes_the_same_exact_contact(tmp_path):
+    path = tmp_path / "model.toml"
+    path.write_text(MODEL)
+    model = flexmb.files.load_model(path)
+    (made,) = model.system.build().contacts
+    assert (made.static, made.friction, made.restitution, made.impact) == (0.4, 0.3, 0.5, "stronge")
+    result = flexmb.simulate(model.system, model.duration, **model.options)
+    assert result.happened[0].t == pytest.approx(np.sqrt(0.2 / G), rel=1e-9)
+    path.write_text(MODEL.replace("stronge", "moreau"))
+    with pytest.raises(ModelFileError, match="impact"):
+        flexmb.files.load_model(path)

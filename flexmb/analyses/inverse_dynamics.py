@@ -29,6 +29,7 @@ from flexmb.mechanism.mechanism import (
     Marker,
     Mechanism,
     Row,
+    refuse_contact_groups,
     refuse_controllers,
     refuse_element_states,
     refuse_friction,
@@ -132,6 +133,7 @@ def prepared(
     mechanism = system.build() if isinstance(system, System) else system
     refuse_element_states(mechanism, "Inverse dynamics")
     refuse_friction(mechanism, "Inverse dynamics")
+    refuse_contact_groups(mechanism, "Inverse dynamics")
     refuse_controllers(mechanism, "Inverse dynamics")
     refuse_velocity_rows(mechanism, "Inverse dynamics")
     if len(servos) != len(actuators) or not servos:

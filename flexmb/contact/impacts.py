@@ -1,30 +1,229 @@
-"""Impacts of several contacts at once: impulses by the restitution of velocities (Newton).
+"""Impacts: impulses of contacts with friction and restitution.
 
-A contact that closes with the rate `-u` leaves with at least `e u`, with equality where it transmits an impulse; the
-friction is that of Coulomb with the slip after the impact. With friction, this law may gain energy.
+- Newton's law: a contact that closes with the rate `-u` leaves with at least `e u`, with equality where it transmits an
+  impulse. Friction is that of Coulomb with the slip after the impact. With friction, this law may gain energy.
+- Poisson's law: the normal impulse of the expansion is `e` times that of the compression, which ends when the contact
+  no longer closes.
+- Stronge's law: the work of the normal impulse in the expansion is `e^2` times that in the compression.
+- The algebraic law of Pereira and Nikravesh: Newton's restitution; the point sticks if friction permits, otherwise the
+  friction opposes the slip before the impact or, in space, has the direction in which most energy is lost.
+
+In an impact at one point, the laws of Poisson and Stronge follow the slip while the normal impulse grows (Routh 1905;
+Keller 1986): Coulomb's law holds at every instant. In an impact at several points, for which the order of the impulses
+is not known, the impulses of the compression are those of the cone problem, and all parts of them grow by the factor
+`1 + e`. Neither gains energy: with `u- + u_c` of a compression that ends with velocities `u_c`, friction and contact
+take `-(1 + e) r_c . (u- + ((1 + e) u_c + (1 - e) u-) / 2) >= 0`.
+
+Sources: Stronge, Impact Mechanics (2000), chapters 2 to 5; Keller, "Impact with friction" (1986); Glocker and Pfeiffer,
+"Multiple impacts with friction in rigid multibody systems" (1995); Pereira and Nikravesh, "Impact dynamics of multibody
+systems with frictional contact using joint coordinates and canonical equations of motion" (1996).
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
+from scipy.optimize import minimize_scalar
 
 from flexmb.contact.cones import Coulomb, solve_contacts
+from flexmb.errors import UnilateralError
+
+RESTS = 1e-10
+"""Slip, relative to the velocities before an impact, at which a point sticks or turns."""
+ACCURACY = 1e-12
+"""Relative accuracy of the velocities while the slip turns."""
+LONGEST = 1e6
+"""Normal impulse, relative to that which stops the point without friction, at which an impact does not end."""
+DIRECTIONS = 360
+"""Directions of friction among which that of the largest loss is bracketed."""
+ROUNDS = 20
+"""Compressions one after the other until no contact closes."""
 
 
-def newton_impact(
+def impact_impulses(
     response: Float[np.ndarray, "n n"],
     before: Float[np.ndarray, "n"],
     friction: ArrayLike,
     restitution: ArrayLike,
+    laws: Sequence[str],
 ) -> Float[np.ndarray, "n"]:
     """Impulses (n,) of contacts with three rows each: the normal, then two directions across it.
 
     - `response` W (n, n): velocities per impulse; `before` (n,): rates before the impact.
-    - `friction`, `restitution`: coefficients of each contact.
+    - `friction`, `restitution` (n / 3,): coefficients of the contacts; `laws`: "newton", "poisson", "stronge" or
+      "algebraic" of each. An impact in which they differ is one of several points without gain of energy.
 
     Raises `UnilateralError` when no impulses are found.
     """
-    free = np.array(before, dtype=float)
-    free[::3] += np.asarray(restitution) * np.minimum(before[::3], 0.0)
+    mu, e = np.asarray(friction, dtype=float), np.asarray(restitution, dtype=float)
+    if set(laws) == {"newton"}:
+        free = np.array(before, dtype=float)
+        free[::3] += e * np.minimum(before[::3], 0.0)
+        return _solved(response, free, mu, before)
+    if len(laws) == 1 and laws[0] == "algebraic":
+        return algebraic_impact(response, before, float(mu[0]), float(e[0]))
+    if len(laws) == 1:
+        return impact_at_point(response, before, float(mu[0]), float(e[0]), laws[0])
+    return _in_two_phases(response, before, mu, e)
+
+
+def _solved(W: np.ndarray, free: np.ndarray, mu: np.ndarray, before: np.ndarray) -> np.ndarray:
     scale = float(np.abs(before).max(initial=0.0))
-    return solve_contacts(response, free, [Coulomb(float(mu)) for mu in np.asarray(friction)], scale=scale).impulses
+    return solve_contacts(W, free, [Coulomb(float(x)) for x in mu], scale=scale).impulses
+
+
+def _in_two_phases(W: np.ndarray, before: np.ndarray, mu: np.ndarray, e: np.ndarray) -> np.ndarray:
+    total, u = np.zeros(len(before)), np.array(before, dtype=float)
+    fast = float(np.abs(before).max(initial=0.0))
+    for k in range(ROUNDS):
+        if not (u[::3] < -RESTS * fast).any():
+            return total
+        pressed = _solved(W, u, mu, before)
+        part = pressed * (1.0 + np.repeat(e, 3)) if k == 0 else pressed
+        total += part
+        u = u + W @ part
+    raise UnilateralError(f"Contacts still close after {ROUNDS} impulses at one instant; they jam.")
+
+
+def impact_at_point(
+    response: Float[np.ndarray, "3 3"], before: Float[np.ndarray, "3"], mu: float, e: float, law: str
+) -> Float[np.ndarray, "3"]:
+    """The impulse (3,) of an impact at one point by Poisson's or Stronge's law; arguments as of `impact_impulses`.
+
+    Raises `UnilateralError` when the impact does not end, because friction presses the bodies together.
+    """
+    path = _Path(np.asarray(response, dtype=float), np.array(before, dtype=float), mu)
+    path.grow(lambda u, impulse, work: u[0])
+    stopped, needed = path.impulse[0], e * e * abs(path.work)
+    path.work, path.u[0] = 0.0, 0.0
+    if e > 0 and law == "poisson":
+        path.grow(lambda u, impulse, work: impulse - (1.0 + e) * stopped)
+    elif e > 0:
+        path.grow(lambda u, impulse, work: work - needed)
+    return path.impulse
+
+
+def algebraic_impact(
+    response: Float[np.ndarray, "3 3"], before: Float[np.ndarray, "3"], mu: float, e: float
+) -> Float[np.ndarray, "3"]:
+    """The impulse (3,) of an impact at one point by the law of Pereira and Nikravesh; arguments as of
+    `impact_impulses`.
+
+    Raises `UnilateralError` when friction along the slip prevents the rebound.
+    """
+    W, u = np.asarray(response, dtype=float), np.asarray(before, dtype=float)
+    stick = -np.linalg.solve(W, np.array([(1.0 + e) * u[0], u[1], u[2]]))
+    if stick[0] > 0.0 and np.linalg.norm(stick[1:]) <= mu * stick[0] and stick[1:] @ u[1:] <= 0.0:
+        return stick
+
+    def along(direction: np.ndarray) -> np.ndarray:
+        whole = np.array([1.0, *(mu * direction)])
+        eased = float(W[0] @ whole)
+        return -(1.0 + e) * u[0] / eased * whole if eased > 0.0 else np.full(3, np.inf)
+
+    slip = np.linalg.norm(u[1:])
+    against = -u[1:] / slip if slip > 0.0 else np.zeros(2)
+    across = np.array([-against[1], against[0]])
+    plane = abs(float(across @ W[1:, 0])) + abs(float(across @ W[1:, 1:] @ against)) <= RESTS * float(np.abs(W).max())
+    found = along(against)
+    if mu > 0.0 and not plane:
+
+        def gained(angle: float) -> float:
+            p = along(np.array([np.cos(angle), np.sin(angle)]))
+            return float(p @ (u + 0.5 * W @ p)) if np.isfinite(p).all() else np.inf
+
+        angles = np.linspace(0.0, 2 * np.pi, DIRECTIONS, endpoint=False)
+        best, width = angles[int(np.argmin([gained(x) for x in angles]))], 2 * np.pi / DIRECTIONS
+        least = minimize_scalar(gained, bounds=(best - width, best + width), method="bounded", options={"xatol": 1e-12})
+        found = along(np.array([np.cos(least.x), np.sin(least.x)]))
+    if not np.isfinite(found).all():
+        raise UnilateralError("Friction along the slip prevents the rebound; the algebraic law has no impulse.")
+    return found
+
+
+class _Path:
+    """The velocities `u` (3,), impulses (3,) and the work of the normal impulse while this impulse grows."""
+
+    def __init__(self, W: np.ndarray, u: np.ndarray, mu: float) -> None:
+        self.W, self.u, self.mu = W, u, mu
+        self.impulse, self.work = np.zeros(3), 0.0
+        self._fast = float(np.abs(u).max())
+        self._unit = abs(u[0]) / W[0, 0]
+
+    def grow(self, reached) -> None:  # type: ignore[no-untyped-def]
+        """Let the normal impulse grow until `reached(u, impulse, work)`, the normal impulse among its arguments, rises
+        to zero."""
+        if np.linalg.norm(self.u[1:]) > RESTS * self._fast:
+            self._slide(reached)
+        if reached(self.u, self.impulse[0], self.work) < -RESTS * self._fast * self._unit:
+            self.u[1:] = 0.0
+            self._straight(self._at_rest(), reached)
+
+    def _slide(self, reached) -> None:  # type: ignore[no-untyped-def]
+        W, mu = self.W, self.mu
+
+        def rates(_: float, y: np.ndarray) -> np.ndarray:
+            slip = y[1:3] / np.linalg.norm(y[1:3])
+            direction = np.array([1.0, *(-mu * slip)])
+            return np.concatenate([W @ direction, direction, [y[0]]]) * self._unit
+
+        def end(_: float, y: np.ndarray) -> float:
+            return float(reached(y[:3], y[3], y[6]))
+
+        def rests(_: float, y: np.ndarray) -> float:
+            return float(np.linalg.norm(y[1:3]) - RESTS * self._fast)
+
+        end.terminal = rests.terminal = True  # type: ignore[attr-defined]
+        end.direction, rests.direction = 1.0, -1.0  # type: ignore[attr-defined]
+        found = solve_ivp(
+            rates,
+            (0.0, LONGEST),
+            np.concatenate([self.u, self.impulse, [self.work]]),
+            method="DOP853",
+            rtol=ACCURACY,
+            atol=ACCURACY * self._fast * RESTS,
+            events=(end, rests),
+        )
+        if not found.success or found.status == 0:
+            raise UnilateralError("An impact with friction does not end: the friction presses the bodies together.")
+        y = found.y[:, -1]
+        self.u, self.impulse, self.work = y[:3].copy(), y[3:6].copy(), float(y[6])
+
+    def _at_rest(self) -> np.ndarray:
+        """The impulse per normal impulse of a point without slip: it sticks if friction can hold it; otherwise it slips
+        in the direction in which the bounded friction holds it best."""
+        A, b = self.W[1:, 1:], self.W[1:, 0]
+        held = -np.linalg.solve(A, b)
+        if np.linalg.norm(held) <= self.mu:
+            return np.array([1.0, *held])
+        values, vectors = np.linalg.eigh(A)
+        c = vectors.T @ b
+        low, high = 0.0, float(np.linalg.norm(b)) / self.mu
+        for _ in range(200):  # |(A + x I)^-1 b| = mu
+            middle = 0.5 * (low + high)
+            longer = np.linalg.norm(c / (values + middle)) > self.mu
+            low, high = (middle, high) if longer else (low, middle)
+        return np.array([1.0, *(-vectors @ (c / (values + high)))])
+
+    def _straight(self, direction: np.ndarray, reached) -> None:  # type: ignore[no-untyped-def]
+        """Grow with a constant direction: velocities are linear, the work is quadratic in the impulse."""
+        change = self.W @ direction
+
+        def at(p: float) -> tuple[np.ndarray, np.ndarray, float]:
+            work = self.work + self.u[0] * p + 0.5 * change[0] * p * p
+            return self.u + change * p, self.impulse + direction * p, work
+
+        low, high = 0.0, self._unit
+        while reached(at(high)[0], at(high)[1][0], at(high)[2]) < 0.0:
+            low, high = high, 2.0 * high
+            if high > LONGEST * self._unit:
+                raise UnilateralError("An impact with friction does not end: the friction presses the bodies together.")
+        while high - low > 1e-16 * high:
+            middle = 0.5 * (low + high)
+            u, impulse, work = at(middle)
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if reached(u, impulse[0], work) < 0.0 else (low, middle)
+        self.u, self.impulse, self.work = at(high)

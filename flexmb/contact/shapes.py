@@ -39,6 +39,12 @@ class ContactShape:
         """The smallest dimension, with half of an edge or length; infinite for a plane."""
         return min((v if name == "radius" else 0.5 * v for name, v in self._named()), default=np.inf)
 
+    @property
+    def reach(self) -> float:
+        """The radius of the sphere about its place that holds the shape; infinite for a plane."""
+        radius, length = getattr(self, "radius", 0.0), getattr(self, "length", 0.0)
+        return float(np.hypot(radius, 0.5 * length))
+
     def on(self, place: Any, axis: ArrayLike | None = None, x_axis: ArrayLike | None = None) -> "Surface":
         """The shape at a place of a body or of the ground, such as `body.at(point)` or `body["interface"]`.
 
@@ -54,6 +60,10 @@ class Plane(ContactShape):
     """The half space below z = 0; the other shape is above."""
 
     code, title = codes.PLANE, "plane"
+
+    @property
+    def reach(self) -> float:
+        return float("inf")
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,10 @@ class Capsule(ContactShape):
     radius: float
     length: float
 
+    @property
+    def reach(self) -> float:
+        return self.radius + 0.5 * self.length
+
 
 @dataclass(frozen=True)
 class Box(ContactShape):
@@ -107,6 +121,10 @@ class Box(ContactShape):
     x: float
     y: float
     z: float
+
+    @property
+    def reach(self) -> float:
+        return 0.5 * float(np.linalg.norm(self.dimensions))
 
 
 @dataclass(frozen=True, eq=False)

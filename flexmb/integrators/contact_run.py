@@ -1,20 +1,25 @@
 """Generalised-alpha with exact contacts: smooth steps (flexmb/kernels/steps/contact_step.py) and the impacts between.
 
-A step in which bodies would overlap is divided at the first impact, which is located by steps of other sizes from the
-same motion, so that positions and velocities remain of second order. An impact that closes with less than twice the
-speed that the accelerations produce in a step is one without restitution; otherwise a bouncing body that comes to rest
-would need infinitely many. After `MOST_PARTS` impacts in a step, those that are left happen at its end.
+A step in which bodies would overlap, or in which a point begins or ceases to slide, is divided at this instant, which
+is located by steps of other sizes from the same motion, so that positions and velocities remain of second order. The
+instants of sliding are not located while more than `LOCATED` points touch.
+
+An impact that closes with less than twice the speed that the accelerations produce in a step is one without
+restitution; otherwise a bouncing body that comes to rest would need infinitely many. After `MOST_PARTS` changes in a
+step, those that are left happen at its end.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import brentq
+from scipy.sparse.csgraph import connected_components
 
 from fem.errors import ConvergenceError
 from flexmb.contact.cones import Bounded, solve_contacts
-from flexmb.contact.impacts import newton_impact
+from flexmb.contact.impacts import impact_impulses
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.errors import MechanismError, UnilateralError
@@ -28,9 +33,11 @@ from flexmb.kernels.calls import (
     touch,
 )
 from flexmb.kernels.steps.contact_step import FREELY, HIT, PROBE, THROUGH
-from flexmb.kernels.steps.step import AFRESH, BEFORE, CONVERGED, JAMMED, KNOWN, OVERLAPS, SIZE, Scheme
+from flexmb.kernels.steps.step import AFRESH, BEFORE, CHANGES, CONVERGED, JAMMED, KNOWN, SIZE, USUAL, Scheme
+from flexmb.kernels.steps.touching import BOUNDARY
 from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STATES, STICKS, ExactContact
 from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.result import EventRecord
 
 REACH = 1e-9
 """Gap, relative to the length of the mechanism, within which a point takes part in an impact."""
@@ -40,10 +47,15 @@ STILL = 1e-10
 """Rate, relative to the largest of the points of an impact, below which a point is at rest."""
 SLOW = 2.0
 """Closing speed of an impact without restitution, relative to the change of the speed in a step."""
+BEGINNING = 1e-4
+"""Part of the first step in which the forces at the beginning are found."""
+MOST_RECORDS = 10_000
+"""Impacts that are reported one by one."""
 MOST_PARTS = 20
-"""Impacts in a step that are located."""
-SAME = 1e-12
-"""Accuracy of the instant of an impact, relative to the step."""
+"""Changes in a step that are located."""
+SAME, SLIP_INSTANT, EARLIER = 1e-12, 1e-6, 1e-9
+"""Accuracy of the instants of impacts and of those of sliding, and the part of a step before an impact, relative to
+the step."""
 
 
 class Points(NamedTuple):
@@ -63,8 +75,12 @@ class ContactRun(GeneralisedAlphaRun):
         super().__init__(mechanism, begin, scheme, step=step, tolerance=1.0, longest=step, coordinates=coordinates)
         self._after_change = scheme._replace(alpha_m=0.0, alpha_f=0.0, beta=0.5, gamma=1.0)
         self._lost = 0.0
+        self._breaking = np.zeros(0, dtype=np.int64)
+        self.happened: list[EventRecord] = []
         self._touching = HIT * self.flat.scales[0]
         self._require_apart()
+        self._meet(step, strikes=False)
+        self._begin_with_forces(step)
 
     # the interface of an integrator -----------------------------------------------------------------------------------
 
@@ -76,13 +92,14 @@ class ContactRun(GeneralisedAlphaRun):
         """Compile the steps, and let the points touch that have no gap."""
         self._go(1.0, np.zeros((0, *self._at_end.shape)), FREELY)
         self.motion.last[AFRESH] = 1.0
-        self.motion.last[SIZE] = self.step
+        self.motion.last[SIZE] = self.motion.last[USUAL] = self.step
         self._meet(float(self.step or 0.0))
 
     def fixed(self, target: float, step: float) -> None:
         """Integrate to `target` by equal steps that are at most `step` long, divided at impacts."""
         left = max(1, int(np.ceil((target - self.t) / step * (1 - 1e-9))))
         h, begin = (target - self.t) / left, self.t
+        self.motion.last[USUAL] = h
         steps = left
         while left:
             times = begin + h * np.arange(steps - left + 1, steps + 1)
@@ -91,8 +108,8 @@ class ContactRun(GeneralisedAlphaRun):
             self._take(done, h, functions)
             left -= done
             self.t = begin + h * (steps - left)
-            if outcome == OVERLAPS:
-                self._with_impacts(h)
+            if outcome == CHANGES:
+                self._divided(h)
                 left -= 1
                 self.t = begin + h * (steps - left)
             elif outcome != CONVERGED:
@@ -143,14 +160,17 @@ class ContactRun(GeneralisedAlphaRun):
 
     # impacts ----------------------------------------------------------------------------------------------------------
 
-    def _with_impacts(self, h: float) -> None:
-        """One step of size `h`, divided at its impacts."""
+    def _divided(self, h: float) -> None:
+        """One step of size `h`, divided at impacts and where points begin or cease to slide."""
         left, parts = h, 0
         while left > SAME * h:
+            self._on_joints()
             size, hits = self._free_part(left) if parts < MOST_PARTS else (left, self._hits_after(left))
             if size > SAME * h:
                 self._part(size, THROUGH)
                 self.t += size
+            self._modes()[self._breaking] = SLIDES
+            self._breaking = self._breaking[:0]
             left -= size
             parts += 1
             if len(hits):
@@ -158,40 +178,68 @@ class ContactRun(GeneralisedAlphaRun):
                 self._meet(h, hits)
         self.motion.last[SIZE] = h
 
-    def _part(self, size: float, end: int) -> None:
-        """A part of a step, which is a new start."""
+    def _part(self, size: float, end: int) -> bool:
+        """A part of a step, which is a new start; whether something changes in it."""
         self.motion.last[AFRESH] = 1.0
         functions = self.equations.mechanism.function_table(np.array([self.t + size]))
         outcome, done = self._go(size, functions, end)
-        if outcome != CONVERGED:
+        if outcome not in (CONVERGED, CHANGES):
             self._fail(outcome, size)
         self._take(done, size, functions)
+        return outcome == CHANGES
 
     def _hits_after(self, size: float) -> np.ndarray:
         """The open points that overlap after a part of a step."""
         self._part(size, PROBE)
-        modes, gaps = self._modes(), self.equations.workspace.point_gap
-        return np.flatnonzero((gaps < -self._touching) & (modes == OPEN))
+        gaps = self.equations.workspace.point_gap
+        return np.flatnonzero((gaps < -self._touching) & (self._modes() == OPEN))
 
     def _free_part(self, left: float) -> tuple[float, np.ndarray]:
-        """The part of `left` until the first impact, and the points that hit at its end."""
-        hits = self._hits_after(left)
-        if not len(hits):
-            return left, hits
-        begin = self._gaps()[hits]
-        if begin.min() <= self._touching:
-            return 0.0, hits[begin <= self._touching]
-
-        def least(size: float) -> float:
-            if size == 0.0:
-                return float(begin.min())
-            self._part(size, PROBE)
-            return float(self.equations.workspace.point_gap[hits].min())
-
-        size = float(brentq(least, 0.0, left, xtol=SAME * left, rtol=1e-15))
+        """The part of `left` until the first change, and the points that hit at its end."""
+        hits, size = self._hits_after(left), left
+        if len(hits):
+            begin = self._gaps()[hits]
+            if begin.min() <= self._touching:
+                return 0.0, hits[begin <= self._touching]
+            size = self._first_hit(left, hits, float(begin.min()))
+        before = size if not len(hits) else size * (1.0 - EARLIER)
+        if self._part(before, PROBE) and not len(self._hits_after(before)):
+            return self._until_change(before), np.zeros(0, dtype=np.int64)
         self._part(size, PROBE)
         gaps = self.equations.workspace.point_gap
         return size, hits[gaps[hits] <= self._reach]
+
+    def _first_hit(self, left: float, hits: np.ndarray, gap: float) -> float:
+        """The part of `left` until the first of the points `hits`, whose least gap is now `gap`, hits."""
+
+        def least(size: float) -> float:
+            if size == 0.0:
+                return gap
+            self._part(size, PROBE)
+            return float(self.equations.workspace.point_gap[hits].min())
+
+        return float(brentq(least, 0.0, left, xtol=SAME * left, rtol=1e-15))
+
+    def _until_change(self, left: float) -> float:
+        """The part of `left` until a point begins or ceases to slide.
+
+        Points that stick until then are listed in `self._breaking`, and slide from then on. Without them, the part ends
+        just after the change, at which friction has stopped the slip.
+        """
+        low, high = 0.0, left
+        while high - low > SLIP_INSTANT * left:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if self._part(middle, PROBE) else (middle, high)
+        self._part(high, PROBE)
+        space = self.equations.workspace
+        n = int(space.touch_count[0])
+        points, force = space.touch_point[:n], space.touch_force[:n]
+        grip = np.linalg.norm(force[:, 1:], axis=1)
+        at_bound = grip >= (1.0 - BOUNDARY) * space.touch_friction[:n] * force[:, 0]
+        coefficients = self.flat.contact_friction[self.flat.point_contact[points]]
+        drops = (coefficients[:, 1] > coefficients[:, 0]) & (self._modes()[points] == STICKS) & at_bound
+        self._breaking = points[drops & (np.linalg.norm(space.touch_rate[:n, 1:], axis=1) > 0.0)].copy()
+        return low if len(self._breaking) else high
 
     @property
     def _reach(self) -> float:
@@ -250,41 +298,92 @@ class ContactRun(GeneralisedAlphaRun):
         place_markers(self.flat, m.q, e.kinematics)
         joint_poses(self.flat, self.tree, e.kinematics, m.q, m.pose)
 
-    def _meet(self, h: float, hits: Sequence[int] | np.ndarray = ()) -> None:
-        """The impact of the points that touch at the present motion: their modes and the velocities after it."""
+    def _meet(self, h: float, hits: Sequence[int] | np.ndarray = (), strikes: bool = True) -> None:
+        """The impact of the points that touch at the present motion: their modes and the velocities after it. Unless it
+        `strikes`, points that close remain open."""
         m, e = self.motion, self.equations
         gaps, modes = self._gaps(), self._modes()
+        self._on_joints()
         numbers = np.flatnonzero((modes != OPEN) | (gaps <= self._reach) | np.isin(range(len(gaps)), hits))
+        numbers = self._connected(numbers, hits) if len(hits) else numbers
         if not len(numbers):
             return
         p = self._points(numbers)
-        w = m.w - e.mass_weighted_projection(e.broken_rates(self._at_end, m.w)) if self.flat.joint_rows else m.w.copy()
+        w = m.w.copy()
         before = p.G @ w
         fast = float(np.abs(before).max())
         slow = SLOW * h * (np.abs(p.G[::3] @ m.wdot) + float(np.linalg.norm(self.flat.gravity)))
         contacts = [self._contact_of(k) for k in numbers.tolist()]
         hitting = before[::3] < -STILL * max(fast, float(slow.max()))
-        if hitting.any():
+        if hitting.any() and strikes:
             e_n = np.where(-before[::3] > slow, [c.restitution for c in contacts], 0.0)
             mu = [c.friction for c in contacts]
             try:
-                impulses = newton_impact(p.W, before, mu, e_n)
+                impulses = impact_impulses(p.W, before, mu, e_n, [c.impact for c in contacts])
             except UnilateralError as error:
                 raise ConvergenceError(
                     f"At t = {self.t:.6g} no impulses were found for the impact of the contacts "
                     f"{', '.join(sorted({repr(c.name) for c in contacts}))} of {e.mechanism.name!r}: {error}"
                 ) from error
             w = w + p.X @ impulses
-            self._lost -= float(impulses @ (before + 0.5 * p.W @ impulses))
+            taken = -impulses * (before + 0.5 * p.W @ impulses)
+            self._lost += float(taken.sum())
+            self._record(contacts, taken.reshape(-1, 3).sum(axis=1), impulses[::3] != 0)
         after = p.G @ w
         rest = STILL * max(fast, float(slow.max()))
         slip = np.hypot(after[1::3], after[2::3])
-        modes[numbers] = np.where(after[::3] > rest, OPEN, np.where(slip <= rest, STICKS, SLIDES))
+        away = (after[::3] > rest) | (after[::3] < -rest)
+        modes[numbers] = np.where(away, OPEN, np.where(slip <= rest, STICKS, SLIDES))
         m.w[:] = w
         m.v[:] = self._in_joints(m.q, w)
         m.last[AFRESH], m.last[KNOWN], m.last[BEFORE] = 1.0, 0.0, 0.0
         self._evaluate()
         m.powers[0] = e.powers(self._at_end, m.w, m.multipliers)
+
+    def _begin_with_forces(self, h: float) -> None:
+        """Forces of the points that touch at the beginning, with the accelerations and multipliers, from the first part
+        of a step that is not kept."""
+        m, space = self.motion, self.equations.workspace
+        if not self._modes().any():
+            return
+        m.last[USUAL] = h
+        self._part(BEGINNING * h, PROBE)
+        n = int(space.touch_count[0])
+        for point, force in zip(space.touch_point[:n], space.touch_force[:n], strict=True):
+            at = self.flat.contact_state + STATES * point
+            m.states[at + 1 : at + STATES] = force
+        m.wdot[:], m.multipliers[:] = space.wdot, space.multipliers
+
+    def _record(self, contacts: Sequence[ExactContact], lost: np.ndarray, struck: np.ndarray) -> None:
+        """Add the contacts that an impact `struck` to the events, with what each lost, up to `MOST_RECORDS`."""
+        by_name: dict[str, float] = {}
+        for contact, share, yes in zip(contacts, lost.tolist(), struck, strict=True):
+            if yes:
+                by_name[contact.name] = by_name.get(contact.name, 0.0) + share
+        room = MOST_RECORDS - len(self.happened)
+        self.happened += [EventRecord(float(self.t), name, share) for name, share in list(by_name.items())[:room]]
+
+    def _on_joints(self) -> None:
+        """Let the velocities satisfy the joint equations, which those of the method violate by a part of second order:
+        a start anew, with a part of a step, would need large reactions for it."""
+        if self.flat.joint_rows:
+            m = self.motion
+            self._evaluate()
+            m.w[:] -= self.equations.mass_weighted_projection(self.equations.broken_rates(self._at_end, m.w))
+            m.v[:] = self._in_joints(m.q, m.w)
+
+    def _connected(self, numbers: np.ndarray, hits: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The points among `numbers` (n,) on which impulses at the points `hits` act, through bodies and joints."""
+        flat, nb = self.flat, len(self.flat.modes)
+        bodies = flat.marker_body[flat.contact_markers[flat.point_contact[numbers]]]
+        groups = flat.body_group[np.maximum(bodies, 0)]
+        ends = np.where(groups < 0, nb - 1 - groups, groups)
+        links = ends[(bodies != GROUND).all(axis=1)]
+        graph = sp.csr_matrix((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(2 * nb, 2 * nb))
+        parts = connected_components(graph, directed=False)[1]
+        own = parts[np.where(bodies[:, 0] != GROUND, ends[:, 0], ends[:, 1])]
+        connected: np.ndarray = numbers[np.isin(own, own[np.isin(numbers, hits)])]
+        return connected
 
     def _require_apart(self) -> None:
         """Raises `MechanismError` when bodies overlap at the beginning."""

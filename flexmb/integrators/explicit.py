@@ -25,6 +25,7 @@ class Explicit(AdaptiveMethod):
 
     order: ClassVar[int] = 5
     integrates_states: ClassVar[bool] = True
+    collides: ClassVar[bool] = True
     controls: ClassVar[bool] = True
 
     coordinates: Coordinates = "absolute"

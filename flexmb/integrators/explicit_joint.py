@@ -23,7 +23,7 @@ from flexmb.kernels.calls import (
     powers_of,
     tree_accelerations,
 )
-from flexmb.kernels.equations.articulated import make_articulated
+from flexmb.kernels.joint_coordinates.articulated import make_articulated
 from flexmb.mechanism.compile import part_of
 from flexmb.mechanism.mechanism import Mechanism
 
@@ -31,8 +31,8 @@ from flexmb.mechanism.mechanism import Mechanism
 class ExplicitJointRun(ExplicitAbsoluteRun):
     """A running integration; see `ExplicitAbsoluteRun`.
 
-    Accelerations are computed by recursion (flexmb/kernels/equations/articulated.py), in about a microsecond for seven
-    bodies.
+    Accelerations are computed by recursion (flexmb/kernels/joint_coordinates/articulated.py), in about a microsecond
+    for seven bodies.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         nb, ny = len(flat.modes), len(self.tree.weight)
         rows = np.arange(flat.joint_rows, len(flat.row_kind))
         self._part = part_of(flat, rows, np.arange(len(flat.load_marker)))
-        self._acting = len(rows) + len(flat.load_marker) > 0
+        self._acting = len(rows) + len(flat.load_marker) + len(flat.group_marker) > 0
         self._kinematics, self._workspace = make_marker_kinematics(self._part), make_workspace(self._part)
         self._bodies = make_articulated(flat, self.tree)
         place_markers(flat, self.q, e.kinematics)

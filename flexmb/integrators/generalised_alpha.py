@@ -76,6 +76,7 @@ class GeneralisedAlpha(AdaptiveMethod):
     order: ClassVar[int] = 2
     hht: ClassVar[bool] = False
     integrates_states: ClassVar[bool] = True
+    collides: ClassVar[bool] = True
     controls: ClassVar[bool] = True
     holds_friction: ClassVar[bool] = True
     updates_states: ClassVar[bool] = True

@@ -47,6 +47,8 @@ class Method:
     """Whether forces may depend on the reactions of the joints (`System.friction`); otherwise they are refused."""
     controls: ClassVar[bool] = False
     """Whether continuous controllers (`System.controller`) are integrated; otherwise they are refused."""
+    collides: ClassVar[bool] = False
+    """Whether contacts of groups (`System.contact_group`) are included; otherwise they are refused."""
     samples: ClassVar[bool] = True
     """Whether the commands of sampled controllers may act; otherwise they are refused."""
     holds_contacts: ClassVar[bool] = False

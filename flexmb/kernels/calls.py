@@ -23,16 +23,17 @@ from flexmb.kernels.base.library import called
 from flexmb.kernels.contact import cone, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.equations import (
-    articulated,
+    contact_groups,
     curves,
     displacement,
     elements,
     friction,
     postprocess,
     rows,
-    tree,
 )
 from flexmb.kernels.equations import residual as equations
+from flexmb.kernels.joint_coordinates import articulated, tree
+from flexmb.kernels.loads import lines
 from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching
 
 
@@ -71,8 +72,9 @@ def _entry(function: Any, text: str) -> Callable[..., Any]:
 
 _record(
     CompiledModel,
-    d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach",
-    d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes",
+    d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach group_law "
+    "group_shape line_numbers station_point station_tangent",
+    d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes",
     d4="marker_second",
     i="follows joint_rows velocity_rows incident_size incident_most contact_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
@@ -81,7 +83,8 @@ _record(
     "angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
-    "signal_angle signal_index signal_rate contact_point point_contact body_group",
+    "signal_angle signal_index signal_rate contact_point point_contact body_group group_start group_pair "
+    "group_record group_marker line_kind line_body line_function line_station",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
     b1="marker_moves marker_used",
 )
@@ -89,7 +92,8 @@ _record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude ro
 _record(
     Workspace,
     d2="wrenches sliding_x sliding_change answer settling control_answer control_settling command_slopes command_force "
-    "command_x command_change Lrr six sixes touch_force touch_rate near near_S",
+    "command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
+    "sixes touch_force touch_rate near near_S",
     d3="Mrr Mre G tangents signal_G chol chol0",
     d4="touch_G",
     i1="touch_count touch_point",
@@ -136,6 +140,7 @@ angles_reached = _entry(rows.angles_reached, "CompiledModel d2 MarkerKinematics 
 see = _entry(elements.see, "CompiledModel MarkerKinematics Workspace i d1")
 friction_bounds = _entry(friction.friction_bounds, "CompiledModel d1 d1")
 friction_change = _entry(friction.friction_change, "CompiledModel i d1 d1")
+line_force = _entry(lines.line_force, "CompiledModel i d1 d1 d2 MarkerKinematics d1")
 element_tangents = _entry(elements.element_tangents, "CompiledModel d2 MarkerKinematics Workspace d")
 
 # equations of motion
@@ -157,6 +162,9 @@ distance_from_curve = _entry(curves.distance_from_curve, "i d d")
 
 # contacts
 solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
+list_pairs = _entry(contact_groups.list_pairs, "CompiledModel i MarkerKinematics d Workspace")
+pair_force = _entry(contact_groups.pair_force, "CompiledModel i i i MarkerKinematics d2 d2 d1")
+group_wrenches = _entry(contact_groups.group_wrenches, "CompiledModel d1 MarkerKinematics Workspace")
 shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")
 
 all_gaps = _entry(touching.all_gaps, "CompiledModel MarkerKinematics Workspace")

@@ -20,6 +20,7 @@ from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
+    refuse_contact_groups,
     refuse_controllers,
     refuse_friction,
     refuse_new_states,
@@ -197,6 +198,7 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
     mechanism = system.build() if isinstance(system, System) else system
     refuse_new_states(mechanism, "An equilibrium")
     refuse_friction(mechanism, "An equilibrium")
+    refuse_contact_groups(mechanism, "An equilibrium")
     refuse_controllers(mechanism, "An equilibrium", only="sampled")
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))

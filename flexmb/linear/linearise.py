@@ -23,7 +23,13 @@ from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.locking import at_state, require_no_events
-from flexmb.mechanism.mechanism import Mechanism, refuse_controllers, refuse_friction, refuse_new_states
+from flexmb.mechanism.mechanism import (
+    Mechanism,
+    refuse_contact_groups,
+    refuse_controllers,
+    refuse_friction,
+    refuse_new_states,
+)
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -272,6 +278,7 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
         mechanism = system.build() if isinstance(system, System) else system
         refuse_new_states(mechanism, "Linearisation")
         refuse_friction(mechanism, "Linearisation")
+        refuse_contact_groups(mechanism, "Linearisation")
         refuse_controllers(mechanism, "Linearisation", only="sampled")
     if state is None:
         require_no_events(mechanism)

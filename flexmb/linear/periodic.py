@@ -18,6 +18,7 @@ from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
+    refuse_contact_groups,
     refuse_controllers,
     refuse_friction,
     refuse_velocity_rows,
@@ -111,6 +112,7 @@ def periodic_motion(
         raise LinearError(f"period must be positive and finite; found {period}.")
     mechanism = system.build() if isinstance(system, System) else system
     refuse_friction(mechanism, "The search for a periodic motion")
+    refuse_contact_groups(mechanism, "The search for a periodic motion")
     refuse_controllers(mechanism, "The search for a periodic motion")
     refuse_velocity_rows(mechanism, "The search for a periodic motion")
     options = ({} if "method" in options else {"step": period / steps}) | options

@@ -22,7 +22,13 @@ from flexmb.linear.independent import Independent
 from flexmb.linear.joint_motions import joint_names
 from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_controllers, refuse_friction, refuse_new_states
+from flexmb.mechanism.mechanism import (
+    Mechanism,
+    refuse_contact_groups,
+    refuse_controllers,
+    refuse_friction,
+    refuse_new_states,
+)
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -91,6 +97,7 @@ def steady_running(system: System | Mechanism) -> SteadyRunning:
     mechanism = system.build() if isinstance(system, System) else system
     refuse_new_states(mechanism, "Steady running")
     refuse_friction(mechanism, "Steady running")
+    refuse_contact_groups(mechanism, "Steady running")
     refuse_controllers(mechanism, "Steady running", only="sampled")
     state = consistent_state(mechanism).state
     state = replace(state, element_states=mechanism.initial_states)

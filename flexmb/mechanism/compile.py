@@ -23,7 +23,9 @@ from flexmb.kernels.base.data import (
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE
 from flexmb.mechanism.contacts.exact import contact_arrays
+from flexmb.mechanism.contacts.group import group_arrays
 from flexmb.mechanism.control.controller import Signal
+from flexmb.mechanism.lines.line import compiled_lines
 from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
 from flexmb.mechanism.scales import rate_of
 from flexmb.spatial.elimination import elimination_of
@@ -141,6 +143,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
                     *(x.marker for x in loads),
                     *_measured_markers(mechanism),
                     *(k for x in mechanism.contacts for k in x.markers),
+                    *(k for group in mechanism.contact_groups for k in group.markers),
                 ],
             ),
             marker_rows=marker_rows,
@@ -164,6 +167,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_state=_starts([len(force.initial) for force in elements]),
             element_parameter=_starts([len(force.parameters) for force in elements]),
             element_parameters=np.array([x for force in elements for x in force.parameters], dtype=float),
+            **group_arrays(mechanism.contact_groups),
             joint_rows=mechanism.joint_rows,
             **_frictions(mechanism),
             **_controllers(mechanism, elements, qs, vs, weight),
@@ -171,6 +175,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             **_angles(mechanism),
             **terms,
             **elimination,
+            **compiled_lines(bodies, mechanism.lines, mmax),
             load_marker=np.array([x.marker for x in loads], dtype=np.int64),
             load_follower=np.array([int(x.follower) for x in loads], dtype=np.int64),
             load_wrench=np.array([x.wrench for x in loads], dtype=float).reshape(-1, 6),
@@ -363,7 +368,7 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
     values["friction_row"] = flat.friction_row[:0]  # sliding joints are evaluated together with their reactions
     used = np.zeros(len(flat.marker_body), dtype=bool)
     used[values["term_markers"].ravel()] = used[values["load_marker"]] = True
-    used[flat.signal_markers[flat.signal_markers >= 0]] = True
+    used[flat.signal_markers[flat.signal_markers >= 0]] = used[flat.group_marker] = True
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)
     values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
     values["velocity_rows"] = int(np.isin(values["row_kind"], VELOCITY_KINDS).sum())

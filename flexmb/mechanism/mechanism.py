@@ -12,6 +12,7 @@ from fem.errors import unknown_name
 from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
+from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
 from flexmb.mechanism.contacts.exact import STATES, ExactContact
@@ -21,6 +22,7 @@ from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import FrameLawCall
 from flexmb.mechanism.joints import turns
+from flexmb.mechanism.lines.line import Line
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.spatial.layout import starts_of
@@ -184,9 +186,11 @@ class Mechanism:
     start_rows: tuple[tuple[Row, float], ...] = ()
     laws: tuple[ForceLaw, ...] = ()
     frame_forces: tuple[FrameForce, ...] = ()
+    contact_groups: tuple[ContactGroup, ...] = ()
     frictions: tuple[JointFriction, ...] = ()
     controllers: tuple[Controller, ...] = ()
     curves: tuple[Curve, ...] = ()
+    lines: tuple[Line, ...] = ()
     units: str | None = None
     contacts: tuple[ExactContact, ...] = ()
 
@@ -196,12 +200,13 @@ class Mechanism:
 
         unit = "length/time^2" if self.units is None else unit_of("acceleration", self.units)
         joints = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in self.joints) or "none"
+        loads = named([*(load.name for load in self.loads), *(line.name for line in self.lines)])
         own = f"\n  controllers: {named(c.name for c in self.controllers)}" if self.controllers else ""
         bodies = [f"{b.name!r} ({b.modes} elastic coordinates)" if b.modes else repr(b.name) for b in self.bodies]
         return (
             f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, "
             f"{self.joint_rows} joint equations\n  bodies: {', '.join(bodies)}\n  joints: {joints}\n"
-            f"  force elements: {named(self.force_elements)}\n  loads: {named(load.name for load in self.loads)}\n"
+            f"  force elements: {named(self.force_elements)}\n  loads: {loads}\n"
             f"  gravity {self.gravity} ({unit}){own}"
         )
 
@@ -210,10 +215,10 @@ class Mechanism:
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
     @property
-    def calls(self) -> tuple[ForceLaw | FrameLawCall | ControlCall, ...]:
+    def calls(self) -> tuple[ForceLaw | FrameLawCall | ControlCall | GroupCall, ...]:
         """All calls of laws, which record their failures."""
         frames, controllers = (f.call for f in self.frame_forces), (c.call for c in self.controllers)
-        return (*self.laws, *frames, *controllers)
+        return (*self.laws, *frames, *controllers, *(group.call for group in self.contact_groups))
 
     @property
     def initial_states(self) -> Float[np.ndarray, "nz"]:
@@ -393,6 +398,17 @@ def require_state(mechanism: Mechanism, state: State) -> None:
             )
 
 
+def refuse_lines(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when bodies have flowing fluid or wind; `what` is the analysis or method that does not
+    include them."""
+    if named := [line.name for line in mechanism.lines]:
+        raise MechanismError(
+            f"{what} does not include fluid in pipes and wind, and {mechanism.name!r} has "
+            f"{', '.join(map(repr, named))}. generalised-alpha, HHT, Radau IIA, backward differentiation and the "
+            "explicit method do; flexmb.study.gradient takes differences."
+        )
+
+
 def refuse_element_states(mechanism: Mechanism, what: str) -> None:
     """Raise `MechanismError` when force elements have states; `what` is the analysis that does not include them."""
     if named := [force.name for force in mechanism.frame_forces if force.initial]:
@@ -401,6 +417,17 @@ def refuse_element_states(mechanism: Mechanism, what: str) -> None:
             f"{mechanism.name!r} have states ({', '.join(dict.fromkeys(_state_names(mechanism)))}). "
             "All methods of simulate but energy-momentum integrate them; for this analysis replace them by elements "
             "without states."
+        )
+
+
+def refuse_contact_groups(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when a mechanism has groups of contacts; `what` is the analysis that does not include
+    them."""
+    if named := [group.name for group in mechanism.contact_groups]:
+        raise MechanismError(
+            f"{what} does not include contacts of groups, and {mechanism.name!r} has {', '.join(map(repr, named))}. "
+            "simulate with generalised-alpha, HHT or the explicit method does; for this analysis give each pair to "
+            "System.contact."
         )
 
 

@@ -74,9 +74,11 @@ class System(WithControllers):
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
             frame_forces=tuple(self._frame_forces),
+            contact_groups=tuple(self._contact_groups),
             frictions=tuple(self._frictions),
             controllers=controllers,
             curves=tuple(self._curves),
+            lines=tuple(self._lines.values()),
             contacts=tuple(self._contacts.values()),
             units=self.units,
         )
@@ -84,7 +86,7 @@ class System(WithControllers):
     def __str__(self) -> str:
         return (
             f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, "
-            f"force elements {list(self._forces)}, loads {list(self._loads)}"
+            f"force elements {list(self._forces)}, loads {[*self._loads, *self._lines]}"
         )
 
 

@@ -23,6 +23,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State, Topology
 from flexmb.results.attitude import attitude_as
 from flexmb.results.elements.contact import ContactMotion, contact_motion
+from flexmb.results.elements.contact_group import ContactGroupMotion, group_motion
 from flexmb.results.elements.control import ControllerHistory, controller_history, signal_column
 from flexmb.results.elements.energy import EnergyByElement, energy_by_element
 from flexmb.results.elements.forces import element_force, power_of, row_effort
@@ -88,7 +89,7 @@ class Result:
     - `angles` (nt, na): joint angles with all revolutions counted (see `State`).
     - `element_states` (nt, nz): states of the force elements between frames and of the controllers (see `State`).
     - `ledger`, `statistics`: the energies, and the effort of the integration.
-    - `happened`: the events that occurred.
+    - `happened`: the events that occurred, and the impacts of exact contacts by the names of the contacts.
     - `topologies`: times from which on other joints act, with the joints locked and released.
     - `unresolved`: descriptions of functions of time that vary faster than the fixed steps resolve.
     """
@@ -356,6 +357,13 @@ class Result:
         Raises `MechanismError` when there is none of this name, `LawError` when a law fails.
         """
         return contact_motion(self, name)
+
+    def contact_group(self, name: str) -> ContactGroupMotion:
+        """The touching pairs of a group of contacts over time, with their forces.
+
+        Raises `MechanismError` when there is none of this name.
+        """
+        return group_motion(self, name)
 
     def energy_by_element(self) -> EnergyByElement:
         """What every spring, damper, motor, load, driver and flexible body stores, dissipates and does.

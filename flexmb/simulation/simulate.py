@@ -10,12 +10,14 @@ from typing import Any
 from flexmb.equations.initial_conditions import consistent_state, start
 from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
 from flexmb.errors import EventError, UnresolvedWarning
+from flexmb.integrators.contact_run import ContactRun
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
+    refuse_contact_groups,
     refuse_contacts,
     refuse_controllers,
     refuse_element_states,
@@ -98,15 +100,23 @@ def simulate(
         refuse_friction(mechanism, f"The method {method.name!r}")
     if not method.holds_contacts:
         refuse_contacts(mechanism, f"The method {method.name!r}")
+    if mechanism.contacts and (events or mechanism.frictions):
+        what = "Events" if events else f"Friction in joints ({mechanism.frictions[0].name!r})"
+        raise EventError(
+            f"{what} and exact contacts cannot act in one simulation, and {mechanism.name!r} has the contact "
+            f"{mechanism.contacts[0].name!r}. Give the contacts a law=, or omit the others."
+        )
     if not method.controls:
         refuse_controllers(mechanism, f"The method {method.name!r}", only="continuous")
+    if not method.collides:
+        refuse_contact_groups(mechanism, f"The method {method.name!r}")
     if not method.samples:
         refuse_controllers(mechanism, f"The method {method.name!r}")
     watches = bool(events or mechanism.frictions)
     if not method.updates_states:
         refuse_state_updates(mechanism, method.name)
     step = method.step
-    check_times(duration, step)
+    check_times(duration, step, method.longest_step)
     require_own(history)
     times = mechanism.initial.t + output_times(duration, step, output_step)
     unresolved = warn_unresolved(mechanism, times[-1], step) if step is not None else ()
@@ -132,7 +142,8 @@ def simulate(
                 watched = EventDetection(mechanism, begin, events, method, pace, times[-1], longest)
                 run, mechanism, happened = watched, watched.mechanism, watched.happened
             elif begin is not None:
-                run, happened = method.begin(mechanism, begin, end=times[-1], longest=longest, pace=pace), []
+                run = method.begin(mechanism, begin, end=times[-1], longest=longest, pace=pace)
+                happened = run.happened if isinstance(run, ContactRun) else []
             stored = open_files.enter_context(History(mechanism, count + 1, history))
             stored.store(run.now())
             run.prepare()

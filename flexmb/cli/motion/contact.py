@@ -17,12 +17,20 @@ def command(
     from flexmb.cli.screen import say_text, yellow_warnings
     from flexmb.files.results.result_file import load_result
     from flexmb.plots.result_plots import plot_contact
-    from flexmb.results.elements.contact import one_of
+    from flexmb.results.elements.contact import contacts_of, one_of
+    from flexmb.results.elements.contact_group import groups_of
     from flexmb.results.table import write_columns
 
     with yellow_warnings():
         loaded = load_result(result)
         units = units or loaded.mechanism.units
+        groups = groups_of(loaded.mechanism)
+        chosen = [group for group in groups if name in (None, group)]
+        if plot is None and table is None:
+            for group in chosen:
+                say_text(loaded.contact_group(group))
+            if chosen and (name is not None or not contacts_of(loaded.mechanism)):
+                return
         names = one_of(loaded.mechanism, name, single=plot is not None or table is not None)
         found = [loaded.contact(each) for each in names]
         for contact in found:

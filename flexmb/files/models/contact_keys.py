@@ -10,6 +10,7 @@ from flexmb.contact import laws
 from flexmb.contact.shapes import SHAPES, ContactShape
 from flexmb.errors import LawError
 from flexmb.files.models.key_types import Direction, Keys, NotNegative, Positive, Vector, refusal
+from flexmb.mechanism.contacts.exact import ImpactLaw
 
 
 class SurfaceKeys(Keys):
@@ -127,13 +128,26 @@ ContactLawKeys = Annotated[
 ]
 
 
+class ContactGroupKeys(Keys):
+    """Contact among all shapes of a group."""
+
+    name: str
+    shapes: Annotated[list[SurfaceKeys], Field(min_length=2)]
+    law: ContactLawKeys
+    friction: NotNegative = 0.0
+    static_friction: NotNegative | None = None
+    slip_speed: Positive | None = None
+
+
 class ContactKeys(Keys):
-    """A contact of two shapes."""
+    """A contact of two shapes: continuous with a `law`, else exact."""
 
     name: str
     a: SurfaceKeys
     b: SurfaceKeys
-    law: ContactLawKeys
-    friction: NotNegative = 0.0
+    law: ContactLawKeys | None = None
+    friction: NotNegative | tuple[NotNegative, NotNegative] = 0.0
+    restitution: NotNegative = 0.0
+    impact: ImpactLaw = "newton"
     static_friction: NotNegative | None = None
     slip_speed: Positive | None = None

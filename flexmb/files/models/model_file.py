@@ -1,5 +1,6 @@
 """Mechanisms in TOML: read, validated against the schema, and built. Loading a model file executes no code from it."""
 
+import copy
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,14 +17,18 @@ import meshes
 import reduction
 from fem.errors import FlexmbError, unknown_name
 from fem.mesh.selection import from_text
+from fem.user_files import LARGEST_MODEL, text_of
 from flexmb.analyses.inverse_dynamics import Servo
 from flexmb.bodies import solids
 from flexmb.bodies.body import Body, flexible_body, rigid_body
 from flexmb.bodies.shape import Shape
+from flexmb.contact.shapes import Surface
 from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
+from flexmb.files.models.contact_keys import SurfaceKeys
+from flexmb.files.models.material_keys import material_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
 from flexmb.mechanism.attachments import Attachment, BodyHandle
@@ -65,14 +70,7 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
     not valid.
     """
     path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise ModelFileError(f"There is no model file {str(path)!r} (looked in {path.resolve().parent}).") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelFileError(f"The model file {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ModelFileError(f"{path} is not valid TOML: {error}.") from None
+    data = read_toml(path)
     with _naming(path, ""):
         data = changed(data, changes or {})
     try:
@@ -87,6 +85,19 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
         options["initial_state"] = keys.initial_state
     servos = tuple(Servo(s.marker, s.axis, s.motion.motion(path.parent)) for s in keys.servos)
     return ModelFile(_build(keys, path), options.pop("duration"), options, servos)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a model file. Raises `ModelFileError` for what is no file, or no valid TOML."""
+    text = text_of(path, ModelFileError, "model file", LARGEST_MODEL)
+    try:
+        data = tomllib.loads(text)
+        copy.deepcopy(data)  # to the depth that the rest needs
+    except RecursionError:
+        raise ModelFileError(f"{path}: its tables and lists are inside each other too deep. Flatten them.") from None
+    except ValueError as error:  # also a number of thousands of digits
+        raise ModelFileError(f"{path} is not valid TOML: {str(error).rstrip('.')}.") from None
+    return data
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,12 @@ class _Site:
             raise MechanismError(unknown_name("body", name, [*self.handles, "ground"]))
         return self.handles[name][interface] if interface else self.handles[name]
 
+    def body(self, name: str) -> BodyHandle:
+        """The body called `name`."""
+        if name not in self.handles:
+            raise MechanismError(unknown_name("body", name, self.handles))
+        return self.handles[name]
+
     def motion(self, keys: MotionKeys | None) -> TimeFunction | None:
         """The function of time that a table of keys defines."""
         return None if keys is None else keys.motion(self.folder)
@@ -122,6 +139,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("bushings", keys.bushings, _add_bushing),
         ("forces", keys.forces, _add_force),
         ("contacts", keys.contacts, _add_contact),
+        ("contact_groups", keys.contact_groups, _add_contact_group),
         ("joint_springs", keys.joint_springs, _add_joint_spring),
         ("cables", keys.cables, element_keys.add_cable),
         ("belts", keys.belts, element_keys.add_belt),
@@ -129,6 +147,8 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
         ("loads", keys.loads, _add_load),
+        ("pipe_flows", keys.pipe_flows, element_keys.add_pipe_flow),
+        ("winds", keys.winds, element_keys.add_wind),
         ("controllers", keys.controllers, _add_controller),
     )
     for key, tables, add in parts:
@@ -206,9 +226,9 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     mesh = fem.read_mesh(path, ignore=keys.ignore, shells=keys.shells)
     material: Any = None  # "file": that of the file
     if isinstance(keys.material, dict):
-        material = {k: _material(m) for k, m in keys.material.items()}
+        material = {k: material_of(m) for k, m in keys.material.items()}
     elif keys.material != "file":
-        material = _material(keys.material)
+        material = material_of(keys.material)
     interfaces = {
         key: from_text(spec) if isinstance(spec, str) else fem.Interface(from_text(spec.set), spec.kind, spec.point)
         for key, spec in keys.interfaces.items()
@@ -246,18 +266,6 @@ def _mesh_path(text: str, folder: Path) -> Path:
         return meshes.path(text.removeprefix("flexmb:"))
     except FileNotFoundError as error:
         raise MechanismError(str(error)) from None
-
-
-def _material(keys: str | schema.MaterialKeys | None) -> fem.Material | fem.Shell:
-    if isinstance(keys, schema.MaterialKeys):
-        made = fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
-        return made if keys.thickness is None else fem.Shell(made, keys.thickness, keys.offset)
-    name, _, units = str(keys).partition(":")
-    makers = {"steel": fem.Material.steel, "aluminium": fem.Material.aluminium}
-    if name not in makers:
-        constants = "{ youngs_modulus = ..., poissons_ratio = ..., density = ... }"
-        raise MechanismError(f"{unknown_name('material', name, makers)} Or write its constants: {constants}.")
-    return makers[name](units=units or "m")
 
 
 # joints and forces --------------------------------------------------------------------------------------------------
@@ -343,22 +351,37 @@ def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
     site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(), axis=keys.axis)
 
 
+def _surface(site: _Site, keys: SurfaceKeys) -> Surface:
+    place = site.place(keys.place)
+    if isinstance(place, BodyHandle):
+        place = place.at((0.0, 0.0, 0.0) if keys.at is None else keys.at)
+    elif keys.at is not None:
+        raise MechanismError(
+            f"at = [x, y, z] is a point of a body or of the ground; {keys.place!r} is a point already."
+        )
+    return keys.contact_shape().on(place, keys.axis, keys.x_axis)
+
+
+def _add_contact_group(site: _Site, keys: schema.ContactGroupKeys) -> None:
+    site.system.contact_group(
+        keys.name,
+        [_surface(site, each) for each in keys.shapes],
+        law=keys.law.law(),
+        friction=keys.friction,
+        static_friction=keys.static_friction,
+        slip_speed=keys.slip_speed,
+    )
+
+
 def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
-    surfaces = []
-    for side in (keys.a, keys.b):
-        place = site.place(side.place)
-        if isinstance(place, BodyHandle):
-            place = place.at((0.0, 0.0, 0.0) if side.at is None else side.at)
-        elif side.at is not None:
-            raise MechanismError(
-                f"at = [x, y, z] is a point of a body or of the ground; {side.place!r} is a point already."
-            )
-        surfaces.append(side.contact_shape().on(place, side.axis, side.x_axis))
+    surfaces = [_surface(site, side) for side in (keys.a, keys.b)]
     site.system.contact(
         keys.name,
         *surfaces,
-        law=keys.law.law(),
+        law=None if keys.law is None else keys.law.law(),
         friction=keys.friction,
+        restitution=keys.restitution,
+        impact=keys.impact,
         static_friction=keys.static_friction,
         slip_speed=keys.slip_speed,
     )

@@ -8,11 +8,12 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 
 from fem.errors import MatrixError, unknown_name
 from flexmb.errors import IntegratorError, LawError, UnitError
-from flexmb.files.models.contact_keys import ContactKeys
+from flexmb.files.models.contact_keys import ContactGroupKeys, ContactKeys
 from flexmb.files.models.control_keys import ControllerKeys
 from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelationKeys, OnCurveKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
+from flexmb.files.models.material_keys import Materials
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
 from flexmb.mechanism.frame_law import BoundLaw
@@ -20,47 +21,6 @@ from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.relations.linear import RELATIONS
 from flexmb.units import require_units
 from reduction.registry import METHODS
-
-
-class MaterialKeys(Keys):
-    """An isotropic material, of a shell where it has a thickness."""
-
-    youngs_modulus: Positive
-    poissons_ratio: float
-    density: Positive
-    thickness: Positive | None = None
-    offset: float = 0.0
-
-    @model_validator(mode="after")
-    def _offset_of_a_shell(self) -> Self:
-        if self.offset and self.thickness is None:
-            raise refusal(f"offset = {self.offset} is that of a shell, and its thickness is missing")
-        return self
-
-
-def _sort_of_material(value: Any) -> str:
-    constants = isinstance(value, dict) and (not value or value.keys() & MaterialKeys.model_fields)
-    return "<constants>" if constants else sort_of(value)
-
-
-_MATERIAL = (
-    'expected "steel", "aluminium" (":mm" behind it for mm, t, s), '
-    "or { youngs_modulus = ..., poissons_ratio = ..., density = ... }"
-)
-Material = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[MaterialKeys, Tag("<constants>")],
-    Discriminator(_sort_of_material, custom_error_type="material", custom_error_message=_MATERIAL),
-]
-Materials = Annotated[
-    Annotated[str, Tag("<text>")]
-    | Annotated[MaterialKeys, Tag("<constants>")]
-    | Annotated[dict[str, Material], Tag("<table>")],
-    Discriminator(
-        _sort_of_material,
-        custom_error_type="material",
-        custom_error_message=_MATERIAL + ", or a table of these, one for each cell set",
-    ),
-]
 
 
 class InterfaceKeys(Keys):
@@ -507,6 +467,32 @@ class LoadKeys(Keys):
     follower: bool = False
 
 
+class _LineKeys(Keys):
+    """A load along a line of a body, by points in the frame of the body."""
+
+    name: Name
+    body: str
+    points: Annotated[list[Vector], Field(min_length=2)]
+    factor: MotionKeys | None = None
+
+
+class PipeFlowKeys(_LineKeys):
+    """A fluid that flows through a pipe."""
+
+    mass_per_length: NotNegative
+    speed: float
+
+
+class WindKeys(_LineKeys):
+    """Wind across a line of a body."""
+
+    density: NotNegative
+    diameter: NotNegative
+    velocity: Vector
+    coefficient: NotNegative = 1.2
+    along: NotNegative = 0.0
+
+
 class StopKeys(Keys):
     """A stop at a value of the coordinate of a joint."""
 
@@ -616,6 +602,7 @@ class ModelKeys(Keys):
     bushings: list[BushingKeys] = Field([])
     forces: list[ForceKeys] = Field([])
     contacts: list[ContactKeys] = Field([])
+    contact_groups: list[ContactGroupKeys] = Field([])
     joint_springs: list[JointSpringKeys] = Field([])
     cables: list[CableKeys] = Field([])
     belts: list[BeltKeys] = Field([])
@@ -623,6 +610,8 @@ class ModelKeys(Keys):
     frictions: list[FrictionKeys] = Field([])
     motors: list[MotorKeys] = Field([])
     loads: list[LoadKeys] = Field([])
+    pipe_flows: list[PipeFlowKeys] = Field([])
+    winds: list[WindKeys] = Field([])
     controllers: list[ControllerKeys] = Field([])
     stops: list[StopKeys] = Field([])
     events: list[EventKeys] = Field([])

@@ -10,6 +10,8 @@ import numpy as np
 import scipy
 
 from fem.errors import FlexmbError
+from flexmb.contact.group import ContactGroup, GroupCall
+from flexmb.contact.shapes import shape_of_code
 from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
 from flexmb.files.results.control_tree import control_tree, controller_from_tree
@@ -18,10 +20,12 @@ from flexmb.files.storage.sound import require_numbers, require_sound_mechanism,
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
+from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import CONTACT_LAWS
 from flexmb.mechanism.contacts.exact import contact_from_tree, contact_tree
 from flexmb.mechanism.curves.plane import Curve, spline
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
+from flexmb.mechanism.lines.line import Line
 from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
@@ -65,6 +69,7 @@ def save_result(result: Result, path: str | Path) -> Path:
     tree["unresolved"] = list(result.unresolved)
     tree["mechanism"] = _mechanism_tree(result.mechanism, result.t)
     tree["mechanism"]["frame_forces"] = [_frame_tree(result, force) for force in result.mechanism.frame_forces]
+    tree["mechanism"]["contact_groups"] = [_group_tree(group) for group in result.mechanism.contact_groups]
     tree["mechanism"]["controllers"] = [control_tree(result, c) for c in result.mechanism.controllers]
     tree["laws"] = [law_tree(result, index) for index in range(len(result.mechanism.laws))]
     return write_tree(path, "result", tree)
@@ -139,6 +144,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
         "laws": [law.name for law in m.laws],
         "curves": [{"parameters": c.parameters, "points": c.points, "closed": c.closed} for c in m.curves],
+        "lines": [{f.name: getattr(line, f.name) for f in fields(Line)} for line in m.lines],
         "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
         "contacts": [contact_tree(contact) for contact in m.contacts],
     }
@@ -163,9 +169,11 @@ def _mechanism_from_tree(
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(law_from_tree(law, name, t) for law, name in zip(laws or (None,) * len(names), names, strict=True)),
         frame_forces=tuple(_frame_force(force, t) for force in tree.get("frame_forces", [])),
+        contact_groups=tuple(_group(group, len(tree["markers"]["name"])) for group in tree.get("contact_groups", [])),
         controllers=tuple(controller_from_tree(c, t) for c in tree.get("controllers", [])),
         frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
         curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
+        lines=tuple(_line(line, len(tree["bodies"]), len(tree["functions"])) for line in tree.get("lines", [])),
         contacts=tuple(contact_from_tree(contact) for contact in tree.get("contacts", [])),
         units=require_units(tree.get("units")),
     )
@@ -176,6 +184,16 @@ def _curve(tree: Tree) -> Curve:
     require_numbers(parameters, parameters.shape[:1], "the parameters of a curve")
     require_numbers(points, (len(parameters), 2), "the points of a curve")
     return spline(parameters, points, bool(tree["closed"]))
+
+
+def _line(tree: Tree, bodies: int, functions: int) -> Line:
+    name, points, numbers = str(tree["name"]), np.asarray(tree["points"]), np.asarray(tree["numbers"])
+    require_numbers(points, (len(points), 3), f"the points of the line {name!r}")
+    require_numbers(numbers, (6,), f"the numbers of the line {name!r}")
+    kind, body, function = (int(tree[key]) for key in ("kind", "body", "function"))
+    if kind not in (FLOW, WIND) or not 0 <= body < bodies or not -1 <= function < functions:
+        raise UnsoundError(f"the line {name!r} belongs to no body, kind or function that exists")
+    return Line(name, kind, body, points, numbers, function)
 
 
 def _friction(tree: Tree) -> JointFriction:
@@ -200,6 +218,29 @@ def _with_terms(rows: Sequence[Row], table: Tree | None) -> tuple[Row, ...]:
     if not terms.keys() <= set(range(len(rows))):
         raise UnsoundError("a term belongs to a row that does not exist")
     return tuple(replace(row, terms=tuple(terms.get(r, ()))) for r, row in enumerate(rows))
+
+
+def _group_tree(group: ContactGroup) -> Tree:
+    return {
+        "name": group.name,
+        "markers": np.array(group.markers),
+        "shapes": np.array([(shape.code, *shape.dimensions) for shape in group.shapes], dtype=float),
+        "parameters": np.array(group.parameters),
+        "labels": list(group.call.labels),
+    }
+
+
+def _group(tree: Tree, markers: int) -> ContactGroup:
+    name, shapes, parameters = str(tree["name"]), tree["shapes"], tree["parameters"]
+    own = np.asarray(tree["markers"], dtype=float)
+    require_numbers(own, (len(own),), f"the markers of the contacts {name!r}")
+    require_numbers(shapes, (len(own), 4), f"the shapes of the contacts {name!r}")
+    require_numbers(parameters, (8,), f"the parameters of the contacts {name!r}")
+    if len(own) and not (own.min() >= 0 and own.max() < markers):
+        raise FileError(f"The contacts {name!r} refer to markers that do not exist.")
+    labels = tuple(str(label) for label in tree["labels"])
+    made = tuple(shape_of_code(row[0], tuple(row[1:])) for row in shapes.tolist())
+    return ContactGroup(name, tuple(map(int, own.tolist())), made, tuple(parameters.tolist()), GroupCall(name, labels))
 
 
 def _frame_tree(result: Result, force: FrameForce) -> Tree:

@@ -106,6 +106,14 @@ class CompiledModel(NamedTuple):
     signal_index: np.ndarray  # (ni,) entry of q or w, function of time or command, -1 for none
     signal_rate: np.ndarray  # (ni,) entry of w of an elastic coordinate, -1 for none
     signal_scale: np.ndarray  # (ni,) magnitude of the signal for displacements of the size of the mechanism
+    group_start: np.ndarray  # (ng+1,) start of the shapes of each contact group (kernels/equations/contact_groups.py)
+    group_pair: np.ndarray  # (ng+1,) start of the pairs of each group, with the room for them
+    group_record: np.ndarray  # (ng,) address of the record of failures
+    group_law: np.ndarray  # (ng, 16) parameters of the law and of friction; see kernels/contact/forces.py
+    group_marker: np.ndarray  # (ns,) marker of each shape of a group
+    group_shape: np.ndarray  # (ns, 4) its code and dimensions
+    group_reach: np.ndarray  # (ns,) radius of the sphere about the marker that holds the shape
+    group_size: np.ndarray  # (ns,) depth beyond which contact has no meaning
     angle_markers: np.ndarray  # (na, 2) markers between which the angle about their z axes is measured
     angle_driver: np.ndarray  # (na,) joint equation that prescribes the angle, -1 for none
     angle_axes: np.ndarray  # (na, 2, 3) the z axes in the undeformed bodies
@@ -123,6 +131,16 @@ class CompiledModel(NamedTuple):
     load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: constant factor of one
+    line_kind: np.ndarray  # (nk,) loads along lines of bodies; see kernels/loads/lines.py
+    line_body: np.ndarray  # (nk,)
+    line_function: np.ndarray  # (nk,) -1: constant factor of one
+    line_numbers: np.ndarray  # (nk, 6)
+    line_station: np.ndarray  # (nk+1,) start of the stations of each line
+    station_point: np.ndarray  # (ns, 3)
+    station_tangent: np.ndarray  # (ns, 3)
+    station_length: np.ndarray  # (ns,)
+    station_rows: np.ndarray  # (ns, 3, mmax) elastic displacements of the stations
+    station_slopes: np.ndarray  # (ns, 3, mmax) and their slopes along the line
     contact_markers: np.ndarray  # (nk, 2) markers of the shapes of each exact contact; see kernels/steps/touching.py
     contact_shapes: np.ndarray  # (nk, 8) code and dimensions of both shapes
     contact_friction: np.ndarray  # (nk, 2) coefficients of sliding and of sticking points
@@ -172,6 +190,12 @@ class Workspace(NamedTuple):
     sliding_none: np.ndarray  # (nr,) zeros, for
     sliding_x: np.ndarray  # (nf, nv) responses to unit efforts in sliding joints: displacements
     sliding_change: np.ndarray  # (nf, nr) and multipliers; see kernels/steps/sliding.py
+    group_motion: np.ndarray  # (ns, 6) velocity and angular velocity of the shapes of contact groups, in world axes
+    group_wrench: np.ndarray  # (ns, 6) force and moment on them
+    group_energy: np.ndarray  # (2,) energy that all groups store, and the power that they give
+    group_listed: np.ndarray  # (ns, 3) positions for which the pairs are listed
+    group_pairs: np.ndarray  # (np, 2) listed pairs
+    group_count: np.ndarray  # (ng,) 1 + number of listed pairs, 0 if none are listed yet
     bias: np.ndarray  # (6+mmax,)
     Lrr: np.ndarray  # (6, 6)
     six: np.ndarray  # (2, 6)
@@ -262,6 +286,9 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "sliding_change": (nf, nr), "seen": 18, "answer": (4, 7 + most), "stored": ne,
         "settling": (most + 1, most), "tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
+        "group_motion": (len(flat.group_marker), 6), "group_wrench": (len(flat.group_marker), 6), "group_energy": 2,
+        "group_listed": (len(flat.group_marker), 3), "group_pairs": (int(flat.group_pair[-1]), 2),
+        "group_count": len(flat.group_start) - 1,
         "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
         "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),

@@ -44,7 +44,7 @@ PROXIMAL = (1e-6, 1e-10, 1e-4)
 
 
 @njit(cache=True)
-def _stick_or_slip(w, i, size, bn, b1, b2, mu, r):
+def stick_or_slip(w, i, size, bn, b1, b2, mu, r):
     """Solve the contact in rows `i` to `i + size - 1` of the matrix `w`, for the velocities `bn`, `b1`, `b2` without
     its own impulses, which are written to `r`.
 
@@ -140,7 +140,7 @@ def _sweep(W, b, first, mu, low, high, r):
         last = i + size - 1
         r[i] = r[i + 1] = r[last] = 0.0
         bn, b1, b2 = inner(W[i], r, n) + b[i], inner(W[i + 1], r, n) + b[i + 1], inner(W[last], r, n) + b[last]
-        _stick_or_slip(W, i, size, bn, b1, b2, mu[k], r)
+        stick_or_slip(W, i, size, bn, b1, b2, mu[k], r)
 
 
 @njit(cache=True)

@@ -30,6 +30,8 @@ CAP = 8
 """Corners by which the end of a cylinder is represented."""
 SPLIT = 0.7
 """Cosine of the angle between a direction and the axis of a cylinder beyond which its end is nearest."""
+CLOSE = 1e-2
+"""Gap, relative to the least size of two shapes, below which all points of a face are given."""
 MOST_CORNERS = 24
 COINCIDENT = 1e-10
 """Distance of corners, relative to the longest edge, below which they are one."""
@@ -265,13 +267,19 @@ def _second_end(A, B, d, S, radius_a, radius_b, points):
 
 
 @njit(cache=True)
+def _least(kind, size):
+    return min(size[0], size[1], size[2]) if kind == BOX else min(size[0], size[1])
+
+
+@njit(cache=True)
 def convex_points(a, A, b, B, d, S, points):
     """Write the contact points of two convex shapes to `points` (`MOST`, 8); returns their number. Arguments are those
-    of `least_overlap`, columns as in flexmb/kernels/contact/shapes.py. Shapes that are apart have one point."""
+    of `least_overlap`, columns as in flexmb/kernels/contact/shapes.py. Shapes that are farther apart than `CLOSE` have
+    one point."""
     radius_a, radius_b = (A[0] if a == CAPSULE else 0.0), (B[0] if b == CAPSULE else 0.0)
     n, overlap = least_overlap(a, A, b, B, d, S)
     depth = overlap + radius_a + radius_b
-    if depth > 0.0:
+    if depth > -CLOSE * min(_least(a, A), _least(b, B)):
         i, own = _flattest(a, ONE, n)
         j, other = _flattest(b, S, n)
         first, second = abs(own) > FLAT, abs(other) > FLAT
@@ -287,6 +295,12 @@ def convex_points(a, A, b, B, d, S, points):
         if count > 0:
             return count
     count = _single(a, A, b, B, d, S, n, depth, radius_a, radius_b, points)
-    if depth > 0.0 and a != BOX and b != BOX and abs(n[2]) < ACROSS and abs(dot(n, axis_of(b, 2, S))) < ACROSS:
+    if (
+        depth > -CLOSE * min(A[0], B[0])
+        and a != BOX
+        and b != BOX
+        and abs(n[2]) < ACROSS
+        and abs(dot(n, axis_of(b, 2, S))) < ACROSS
+    ):
         return _second_end(A, B, d, S, A[0], B[0], points)
     return count

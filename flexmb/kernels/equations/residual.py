@@ -7,6 +7,7 @@ from flexmb.kernels.base.call import call_law
 from flexmb.kernels.base.data import ANGLE
 from flexmb.kernels.base.dense import FAST, add_coupled, copy, inner
 from flexmb.kernels.equations.bodies import add_elastic_inertia, body_terms
+from flexmb.kernels.equations.contact_groups import POWER, add_group_forces
 from flexmb.kernels.equations.controllers import control
 from flexmb.kernels.equations.elements import act
 from flexmb.kernels.equations.friction import add_friction, friction_heat
@@ -17,6 +18,7 @@ from flexmb.kernels.equations.rows import (
     load_wrenches,
     row_rates,
 )
+from flexmb.kernels.loads.lines import add_lines
 
 KINETIC, ELASTIC, GRAVITY, SPRING, ELEMENT = 0, 1, 2, 3, 4  # entries of the energies; the last of frame forces
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
@@ -52,6 +54,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
     workspace.loads[:] = 0.0
     load_wrenches(flat, functions, workspace.commands, kinematics, workspace.wrenches)
     add_wrenches(flat, workspace.wrenches, kinematics, workspace.bias, workspace.loads)
+    if len(flat.line_kind) > 0:
+        add_lines(flat, q, w, functions, kinematics, workspace.loads)
     copy(workspace.loads, out)
     nj = flat.joint_rows
     if len(values) > nj:
@@ -70,6 +74,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
         energies[SPRING] += 0.5 * flat.row_stiffness[r] * stretch * stretch
     if len(flat.element_row) > 0:
         energies[ELEMENT] += act(flat, functions, kinematics, workspace)
+    if len(flat.group_marker) > 0:
+        energies[ELEMENT] += add_group_forces(flat, w, kinematics, workspace, out)
     if len(flat.friction_row) > 0:
         add_friction(flat, multipliers, efforts)
     for r in range(nj):
@@ -157,6 +163,8 @@ def powers_of(flat, functions, multipliers, w, workspace, powers):
             powers[DAMPER_HEAT] -= workspace.laws[r] * workspace.rates[r]
         else:
             powers[LOAD] += workspace.laws[r] * workspace.rates[r]
+    if len(flat.group_marker) > 0:
+        powers[DAMPER_HEAT] -= workspace.group_energy[POWER]
     if len(flat.friction_row) > 0:
         powers[DAMPER_HEAT] += friction_heat(flat, multipliers, workspace.rates)
     for e in range(len(flat.element_row)):

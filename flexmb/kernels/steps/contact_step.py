@@ -11,13 +11,15 @@ import math
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.dense import copy
+from flexmb.kernels.base.dense import copy, inner
 from flexmb.kernels.equations.displacement import largest_vector
+from flexmb.kernels.equations.residual import DRIVER
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.steps.step import (
     AFRESH,
     AGE,
     BEFORE,
+    CHANGES,
     CONVERGED,
     DEGREE,
     ERROR,
@@ -26,12 +28,12 @@ from flexmb.kernels.steps.step import (
     KNOWN,
     LATER,
     ORDER,
-    OVERLAPS,
     RATE,
     REMEASURE,
     RUBBING,
     SIZE,
     SLOW,
+    USUAL,
     best_order,
     integrate_powers,
     keep_step,
@@ -42,11 +44,14 @@ from flexmb.kernels.steps.step import (
 from flexmb.kernels.steps.touching import (
     AT_REST,
     OPEN,
+    SLIDES,
+    STICKS,
     all_gaps,
     close_gaps,
     gather,
     keep_touch,
     loosen,
+    mode_of,
     touch,
     touch_rates,
 )
@@ -54,7 +59,9 @@ from flexmb.kernels.steps.touching import (
 HIT = 1e-11
 """Overlap of an open point, relative to the length of the mechanism, at which it hits."""
 FREELY, PROBE, THROUGH = 0, 1, 2
-"""The end of a step in `advance_touching`: kept unless an open point overlaps; computed only; kept."""
+"""The end of a step in `advance_touching`: kept unless something changes; computed only; kept."""
+LOCATED = 32
+"""Touching points up to which the beginning and the end of sliding are changes."""
 
 
 @njit(cache=True)
@@ -68,11 +75,37 @@ def _overlaps(flat, workspace, states):
 
 
 @njit(cache=True)
+def _slip_changes(flat, workspace, states, w, quiet):
+    """Whether a point that sticks in the modes of `states` slides at the end of the step, with less friction, or one
+    that slides sticks or slides backwards; `w` (nv,) are the velocities at the beginning of the step."""
+    count = workspace.touch_count[0]
+    if count > LOCATED:
+        return False
+    found = False
+    touch_rates(flat, workspace, w)
+    before = workspace.touch_rate[:count].copy()
+    touch_rates(flat, workspace, workspace.w)
+    for j in range(count):
+        k = workspace.touch_point[j]
+        was, now = states[flat.contact_state + 4 * k], mode_of(workspace, j, quiet)
+        sliding, sticking = flat.contact_friction[flat.point_contact[k]]
+        if was == STICKS and now == SLIDES and sticking > sliding:
+            found = True
+        fast = math.hypot(before[j, 1], before[j, 2]) > quiet
+        back = before[j, 1] * workspace.touch_rate[j, 1] + before[j, 2] * workspace.touch_rate[j, 2] < 0.0
+        if was == SLIDES and fast and sliding > 0.0 and (now == STICKS or (now == SLIDES and back)):
+            found = True
+    return found
+
+
+@njit(cache=True)
 def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions, motion, kinematics, workspace):
     """As `advance`, for fixed steps with exact contacts.
 
     - `start`: the coefficients of a step after a change.
     - `end`: FREELY, PROBE or THROUGH. After PROBE, `workspace` holds the end of the step, with the gaps of all points.
+
+    After FREELY and PROBE, the outcome is CHANGES if a point hits, or begins or ceases to slide.
     """
     a, multipliers, past, last = motion.next_a, workspace.multipliers, motion.past, motion.last
     powers, change, none, X = np.empty(4), motion.increment, np.zeros((0, 0)), np.zeros((0, 0))
@@ -83,7 +116,12 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
         gather(flat, motion.states, workspace, afresh)
         measured = last[RATE] if last[AGE] < REMEASURE and not afresh else 0.0
         believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 and not afresh else SLOW
-        quiet = 0.0
+        quiet, changes, slip = 0.0, False, none
+        if afresh and end != PROBE:
+            place_markers(flat, motion.q, kinematics)
+            touch(flat, kinematics, workspace)
+            touch_rates(flat, workspace, motion.w)
+            slip = workspace.touch_rate[: workspace.touch_count[0]].copy()
         while True:
             copy(motion.multipliers, multipliers)
             predict(order, alpha_m, motion.vdot, motion.a, past, a)
@@ -108,20 +146,32 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
             last[ITERATIONS] += iterations
             if outcome != CONVERGED:
                 return outcome, step
-            quiet = AT_REST * h * (weight_of_all + flat.scales[0] * largest_vector(tree, motion.next_vdot, weight))
+            quiet = (
+                AT_REST
+                * last[USUAL]
+                * (weight_of_all + flat.scales[0] * largest_vector(tree, motion.next_vdot, weight))
+            )
             place_markers(flat, workspace.q, kinematics)
             touch(flat, kinematics, workspace)
             touch_rates(flat, workspace, workspace.w)
-            if loosen(flat, workspace, quiet) == 0:
+            changes = end != THROUGH and _slip_changes(flat, workspace, motion.states, motion.w, quiet)
+            if changes or loosen(flat, workspace, quiet) == 0:
                 break
         all_gaps(flat, kinematics, workspace)
-        if end == PROBE:
-            return CONVERGED, step
-        if end == FREELY and _overlaps(flat, workspace, motion.states):
-            return OVERLAPS, step
+        if end != THROUGH:
+            changes = changes or _overlaps(flat, workspace, motion.states)
+            if changes or end == PROBE:
+                return CHANGES if changes else CONVERGED, step
         close_gaps(flat, tree, kinematics, workspace, X, workspace.q, motion.next_pose)
-        before = touch_rates(flat, workspace, motion.w) if afresh else last[RUBBING]
+        before = last[RUBBING]
+        if afresh:
+            before = 0.0
+            for j in range(len(slip)):
+                before -= inner(slip[j], workspace.touch_force[j], 3)
         last[RUBBING] = touch_rates(flat, workspace, workspace.w)
+        if afresh:  # the reactions before a change are others
+            motion.powers[0, DRIVER] = powers[DRIVER]
+            last[BEFORE] = 0.0
         integrate_powers(motion, h, powers)
         motion.work[3] += 0.5 * h * (before + last[RUBBING])
         last[AGE] = 0.0 if iterations > 1 else last[AGE] + 1.0
@@ -142,6 +192,4 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
         changed = keep_touch(flat, workspace, quiet, workspace.states)
         keep_step(flat, tree, h, now, motion, kinematics, workspace)
         last[AFRESH] = 1.0 if changed > 0 else 0.0
-        if changed > 0:
-            last[BEFORE] = 0.0
     return CONVERGED, steps

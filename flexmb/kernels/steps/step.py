@@ -10,10 +10,10 @@ from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.controllers import control
 from flexmb.kernels.equations.displacement import fastest_turn, largest_vector
 from flexmb.kernels.equations.elements import act, element_tangents
-from flexmb.kernels.equations.pivots import unwind
 from flexmb.kernels.equations.residual import law_slopes, powers_of, residual
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, row_rates
-from flexmb.kernels.equations.tree import joint_velocities, place_bodies
+from flexmb.kernels.joint_coordinates.pivots import unwind
+from flexmb.kernels.joint_coordinates.tree import joint_velocities, place_bodies
 from flexmb.kernels.steps.commanded import follow_commands, respond_to_commands
 from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.sliding import respond, slide
@@ -29,7 +29,7 @@ STALLED = 1e-8
 """The same for almost dependent joint equations (a mechanism that passes a singular configuration), when corrections no
 longer decrease: the equations hardly depend on the remaining motion."""
 
-CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED, JAMMED, OVERLAPS = range(7)
+CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED, JAMMED, CHANGES = range(7)
 """Outcomes of `advance`:
 
 - `CONVERGED`: all steps are complete.
@@ -38,7 +38,8 @@ CONVERGED, DIVERGED, NO_MASS, TOO_LARGE, UNSUITED, JAMMED, OVERLAPS = range(7)
 - `TOO_LARGE`: the error of a step is too large, and the step is rejected.
 - `UNSUITED`: the step is accepted, but its error differs so much from the tolerance that the step size should change.
 - `JAMMED`: no forces of touching points were found.
-- `OVERLAPS`: a point that did not touch overlaps at the end of the step, which is not kept.
+- `CHANGES`: a point that did not touch overlaps at the end of the step, or begins or ceases to slide in it; the step is
+  not kept.
 """
 SUITED = (0.42, 0.85)
 """Range of the error over the tolerance in which the step size is kept: it would decrease by less than 5 % or increase
@@ -95,10 +96,10 @@ class IntegratorState(NamedTuple):
     powers: np.ndarray  # (2, 4) powers after the latest step and the step before
     work: np.ndarray  # (4,) integrals of the powers
     past: np.ndarray  # (DEGREE, ny) `a` of earlier steps of the same size, the latest first
-    last: np.ndarray  # (11,) step size, error and statistics; its entries are listed below
+    last: np.ndarray  # (12,) step size, error and statistics; its entries are listed below
 
 
-SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER, AFRESH, RUBBING = range(11)
+SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER, AFRESH, RUBBING, USUAL = range(12)
 """Entries of `IntegratorState.last`:
 
 - `SIZE`: the step size to which `a` belongs.
@@ -112,6 +113,7 @@ SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER, AFRESH, RUBBING
 - `LATER`: the contraction of later corrections; 0 if it is unknown.
 - `AFRESH`: 1 if the next step with exact contacts does not use the accelerations of the method.
 - `RUBBING`: the power that the friction of exact contacts takes.
+- `USUAL`: the size of whole steps with exact contacts, which changes divide.
 """
 DEGREE = 3
 """Highest degree of the polynomials that predict accelerations."""

@@ -17,12 +17,12 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import cross, dot, load3, matrix, relative, rotate_inv, sub, vector
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER
-from flexmb.kernels.base.dense import inner
-from flexmb.kernels.contact.cone import solve_cones
+from flexmb.kernels.base.dense import copy, inner
+from flexmb.kernels.contact.cone import solve_cones, stick_or_slip
 from flexmb.kernels.contact.shapes import PLANE, shape_points
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.rows import place_markers, to_bodies
-from flexmb.kernels.equations.tree import joint_poses
+from flexmb.kernels.joint_coordinates.tree import joint_poses
 from flexmb.kernels.steps.solve import solve_again, solve_body
 
 OPEN, SLIDES, STICKS = 0.0, 1.0, 2.0
@@ -35,7 +35,7 @@ SMALL, SWEEPS = 60, 20
 larger ones."""
 SHUT, CLOSURES = 1e-13, 4
 """Gap of a touching point, relative to the length of the mechanism, that is left, and displacements to reach it."""
-AT_REST = 1e-9
+AT_REST = 1e-10
 """Rate, relative to the change of velocities by gravity and accelerations in a step, below which a point is at rest."""
 BOUNDARY = 1e-9
 """Distance of a force from the boundary of its cone, relative to the cone, within which the point may slide."""
@@ -172,35 +172,23 @@ def respond_to_touch(flat, workspace, null_rows, beta, compliance):
     with the factors of the step."""
     n, nv, nr = workspace.touch_count[0], flat.v_start[len(flat.modes)], len(flat.row_kind)
     X, change = np.zeros((3 * n, nv)), np.zeros((3 * n, nr))
-    none, force = np.zeros(nr), np.zeros(nv)
+    none, force, sixes = np.zeros(nr), np.empty(nv), np.empty((3, 6))
     workspace.previous_multipliers[:] = 0.0
     for j in range(n):
-        k = workspace.touch_point[j]
+        k, own = workspace.touch_point[j], 3 * j
         alone = True
         for side in range(2):
             b = _body(flat, k, side)
             alone = alone and (b == GROUND or flat.body_group[b] < 0)
-        for c in range(3):
-            target = X[3 * j + c] if alone else force
-            for side in range(2):
-                b = _body(flat, k, side)
-                if b == GROUND:
-                    continue
-                s, m = flat.v_start[b], flat.modes[b]
-                for i in range(6 + m):
-                    target[s + i] += workspace.touch_G[j, c, side, i]
-            if not alone:
-                solve_again(flat, workspace, null_rows, beta, compliance, force, none, X[3 * j + c], change[3 * j + c])
-                for side in range(2):
-                    b = _body(flat, k, side)
-                    if b != GROUND:
-                        force[flat.v_start[b] : flat.v_start[b + 1]] = 0.0
+        for side in range(2):
+            b = _body(flat, k, side)
+            if b == GROUND:
                 continue
-            for side in range(2):
-                b = _body(flat, k, side)
-                if b == GROUND:
-                    continue
-                s, m = flat.v_start[b], flat.modes[b]
+            s, m = flat.v_start[b], flat.modes[b]
+            for c in range(3):
+                for i in range(6 + m):
+                    X[own + c, s + i] += workspace.touch_G[j, c, side, i]
+            if alone:
                 solve_body(
                     m,
                     flat.slices[b] == SECOND_ORDER,
@@ -210,47 +198,66 @@ def respond_to_touch(flat, workspace, null_rows, beta, compliance):
                     workspace.E[s + 6 : s + 6 + m],
                     workspace.chol[b],
                     workspace.chol0[b],
-                    workspace.sixes[:1],
-                    X[3 * j + c : 3 * j + c + 1, s : s + 6 + m],
+                    sixes,
+                    X[own : own + 3, s : s + 6 + m],
                 )
+        if not alone:
+            for c in range(3):
+                copy(X[own + c], force)
+                solve_again(flat, workspace, null_rows, beta, compliance, force, none, X[own + c], change[own + c])
     return X, change
 
 
 @njit(cache=True)
-def _islands(flat, workspace):
-    """The number of the island of each touching point: points act on each other only within their island."""
+def _ends(flat, workspace):
+    """The groups of both bodies of each touching point (n, 2), numbers below 2 nb; -1 for the ground."""
     n, nb = workspace.touch_count[0], len(flat.modes)
-    root, island = np.arange(2 * nb), np.empty(n, np.int64)
+    ends = np.empty((n, 2), np.int64)
     for j in range(n):
-        ends = (-1, -1)
         for side in range(2):
             b = _body(flat, workspace.touch_point[j], side)
-            if b == GROUND:
-                continue
-            g = flat.body_group[b]
-            g = g if g >= 0 else nb - 1 - g
-            while root[g] != g:
-                root[g] = root[root[g]]
-                g = root[g]
-            ends = (g, ends[1]) if side == 0 else (ends[0], g)
-        if ends[0] >= 0 and ends[1] >= 0 and ends[0] != ends[1]:
-            root[max(ends)] = min(ends)
-    for j in range(n):
-        b = _body(flat, workspace.touch_point[j], 0)
-        if b == GROUND:
-            b = _body(flat, workspace.touch_point[j], 1)
-        g = flat.body_group[b]
-        g = g if g >= 0 else nb - 1 - g
-        while root[g] != g:
-            g = root[g]
-        island[j] = g
+            g = flat.body_group[b] if b != GROUND else 0
+            ends[j, side] = -1 if b == GROUND else (g if g >= 0 else nb - 1 - g)
+    return ends
+
+
+@njit(cache=True)
+def _islands(ends, groups):
+    """The number of the island of each touching point: points act on each other only within their island."""
+    root, island = np.arange(groups), np.empty(len(ends), np.int64)
+    for k in range(2):
+        for j in range(len(ends)):
+            a, b = max(ends[j, 0], ends[j, 1]), min(ends[j, 0], ends[j, 1])
+            while root[a] != a:
+                root[a] = root[root[a]]
+                a = root[a]
+            if k == 1:
+                island[j] = a
+            elif b >= 0:
+                while root[b] != b:
+                    b = root[b]
+                root[max(a, b)] = min(a, b)
     return island
+
+
+@njit(cache=True)
+def _meet(ends, j, k):
+    """Whether touching points `j` and `k` act on a common group of bodies."""
+    a, b = ends[j, 0], ends[j, 1]
+    return (a >= 0 and (a == ends[k, 0] or a == ends[k, 1])) or (b >= 0 and (b == ends[k, 0] or b == ends[k, 1]))
 
 
 @njit(cache=True)
 def _solve_island(W, b, first, mu, scale, r):
     """Solve the cone problem of one island for `r` (n,), a guess; returns whether a solution was found."""
-    low, high, n = np.zeros(len(mu)), np.full(len(mu), np.inf), len(b)
+    n = len(b)
+    if n <= 3 and len(mu) == 1 and (n == 1 or mu[0] > 0.0):
+        if n == 1:
+            r[0] = max(-b[0] / W[0, 0], 0.0)
+        else:
+            stick_or_slip(W, 0, n, b[0], b[1], b[2], mu[0], r)
+        return np.isfinite(r[0])
+    low, high = np.zeros(len(mu)), np.full(len(mu), np.inf)
     target = CONES * scale
     residual, _, _ = solve_cones(W, b, first, mu, low, high, target, 0 if n <= SMALL else SWEEPS, r)
     if residual > target:
@@ -269,7 +276,8 @@ def press(flat, workspace, X, changes, gamma, w, x, change):
     n = workspace.touch_count[0]
     if n == 0:
         return True
-    island, force, count = _islands(flat, workspace), workspace.touch_force, workspace.touch_count
+    force, count, ends = workspace.touch_force, workspace.touch_count, _ends(flat, workspace)
+    island = _islands(ends, 2 * len(flat.modes))
     done = np.zeros(n, np.bool_)
     members, rows = np.empty(n, np.int64), np.empty(3 * n, np.int64)
     for j in range(n):
@@ -293,7 +301,8 @@ def press(flat, workspace, X, changes, gamma, w, x, change):
             old[i] = force[k, c]
             b[i] = _rate(flat, workspace, k, c, w) + gamma * _rate(flat, workspace, k, c, x)
             for p in range(i + 1):
-                W[i, p] = W[p, i] = gamma * _rate(flat, workspace, k, c, X[rows[p]])
+                acts = _meet(ends, k, rows[p] // 3)
+                W[i, p] = W[p, i] = gamma * _rate(flat, workspace, k, c, X[rows[p]]) if acts else 0.0
         scale = 0.0
         for i in range(height):
             own = inner(W[i], old, height)
@@ -377,14 +386,14 @@ def loosen(flat, workspace, quiet):
     for j in range(workspace.touch_count[0]):
         k = workspace.touch_point[j]
         sliding = flat.contact_friction[flat.point_contact[k], 0]
-        if workspace.touch_friction[j] > sliding and _mode(workspace, j, quiet) == SLIDES:
+        if workspace.touch_friction[j] > sliding and mode_of(workspace, j, quiet) == SLIDES:
             workspace.touch_friction[j] = sliding
             count += 1
     return count
 
 
 @njit(cache=True)
-def _mode(workspace, j, quiet):
+def mode_of(workspace, j, quiet):
     """The mode of touching point `j` at the end of a step; `quiet` is a rate at rest."""
     normal, s, t = workspace.touch_force[j, 0], workspace.touch_force[j, 1], workspace.touch_force[j, 2]
     slip = math.hypot(workspace.touch_rate[j, 1], workspace.touch_rate[j, 2])
@@ -402,7 +411,7 @@ def keep_touch(flat, workspace, quiet, states):
     changed = 0
     for j in range(workspace.touch_count[0]):
         at = flat.contact_state + 4 * workspace.touch_point[j]
-        mode = _mode(workspace, j, quiet)
+        mode = mode_of(workspace, j, quiet)
         if mode != states[at]:
             changed += 1
         states[at] = mode

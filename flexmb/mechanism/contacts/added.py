@@ -10,7 +10,7 @@ from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, vector
 from flexmb.mechanism.contacts.element import bound_contact, require_apart
-from flexmb.mechanism.contacts.exact import ExactContact, coefficients, points_of_pair
+from flexmb.mechanism.contacts.exact import ExactContact, coefficients, points_of_pair, require_exact
 from flexmb.mechanism.frame_law import BoundLaw
 from flexmb.spatial.lie import frame_with_axis
 
@@ -26,7 +26,7 @@ def drawn_contact(
     attitude); `friction` holds the coefficients and the slip speed. Raises as `System.contact`."""
     _require_places(name, surfaces)
     law = bound_contact(name, (surfaces[0].shape, surfaces[1].shape), normal, *friction)
-    (a, A), (b, B) = (_drawn(name, surface, frames) for surface in surfaces)
+    (a, A), (b, B) = (drawn_shape(name, surface, frames) for surface in surfaces)
     if surfaces[0].place.body != surfaces[1].place.body:
         require_apart(name, law.parameters, A.T @ (b - a), A.T @ B)
     return law, (A, B)
@@ -44,32 +44,39 @@ def drawn_exact_contact(
     _require_places(name, surfaces)
     pair = (surfaces[0].shape, surfaces[1].shape)
     require_pair(*pair, name)
+    require_exact(*pair, name)
     a, b = ((float(shape.code), *shape.dimensions) for shape in pair)
     made = ExactContact(
         name, (-1, -1), (*a, *b), *coefficients(name, friction), restitution, impact, points_of_pair(*pair)
     )
-    drawn = [_drawn(name, surface, frames) for surface in surfaces]
+    drawn = [drawn_shape(name, surface, frames) for surface in surfaces]
     return made, (drawn[0][1], drawn[1][1])
 
 
 def _require_places(name: str, surfaces: tuple[Surface, Surface]) -> None:
     for surface in surfaces:
-        if not isinstance(surface, Surface):
-            raise MechanismError(
-                f"Contact {name!r}: expected a shape at a place, such as flexmb.contact.Sphere(0.1).on(body.at((0, 0, "
-                f"0))); found {type(surface).__name__} {surface!r}."
-            )
-        if not isinstance(surface.place, Attachment):
-            raise MechanismError(
-                f"Contact {name!r}: the {surface.shape.title} needs a place, such as body.at((0, 0, 0)) or "
-                f"body['interface']; found {type(surface.place).__name__} {surface.place!r}."
-            )
+        _require_place(name, surface)
 
 
-def _drawn(
+def _require_place(name: str, surface: Surface) -> None:
+    if not isinstance(surface, Surface):
+        raise MechanismError(
+            f"Contact {name!r}: expected a shape at a place, such as flexmb.contact.Sphere(0.1).on(body.at((0, 0, "
+            f"0))); found {type(surface).__name__} {surface!r}."
+        )
+    if not isinstance(surface.place, Attachment):
+        raise MechanismError(
+            f"Contact {name!r}: the {surface.shape.title} needs a place, such as body.at((0, 0, 0)) or "
+            f"body['interface']; found {type(surface.place).__name__} {surface.place!r}."
+        )
+
+
+def drawn_shape(
     name: str, surface: Surface, frames: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The position (3,) and the axes (3, 3) of a shape in the world as drawn."""
+    """The position (3,) and the axes (3, 3) of a shape in the world as drawn. Raises `MechanismError` when it is not a
+    shape at a place, or its axes are not directions."""
+    _require_place(name, surface)
     place = surface.place
     position, own = (np.zeros(3), np.eye(3)) if place.body == GROUND else frames[place.body]
     there = position + own @ place.point

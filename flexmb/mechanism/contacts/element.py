@@ -135,7 +135,7 @@ def bound_contact(
     if not isinstance(normal, NormalLaw):
         raise MechanismError(
             f"Contact {name!r}: law is one of flexmb.contact, such as power_law(stiffness); found "
-            f"{type(normal).__name__} {normal!r}. Rigid contact is not available; take a stiff law."
+            f"{type(normal).__name__} {normal!r}. Without law= the contact is exact."
         )
     titles = {shape.title for shape in pair}
     if normal.line and titles != {"bore", "cylinder"}:
@@ -148,16 +148,23 @@ def bound_contact(
             f"Contact {name!r} of {pair[0].title} and {pair[1].title} has several points, and {memory} has the "
             "memory of one. Give a law without memory, power_law(..., speed=...), or compose the shape of spheres."
         )
-    mu, stick = _coefficients(name, friction, static, slip_speed)
     a, b = ((float(shape.code), *shape.dimensions) for shape in pair)
-    deepest = DEEP * min(shape.size for shape in pair)
-    numbers = (normal.stiffness, normal.exponent, normal.damping, normal.line, mu, stick, slip_speed or 1.0, deepest)
-    values = tuple(float(x) for x in (*a, *b, *numbers))
+    numbers = law_numbers(name, normal, friction, static, slip_speed, DEEP * min(shape.size for shape in pair))
+    values = (*a, *b, *numbers)
     if normal.each_impact:
         return BoundLaw(contact_of_each_impact, (*values, normal.speed), (0.0,))
     if normal.restitution is not None:
         return BoundLaw(contact_with_indentation, (*values, normal.restitution), (0.0,))
     return BoundLaw(contact, values, ())
+
+
+def law_numbers(
+    name: str, normal: NormalLaw, friction: float, static: float | None, slip_speed: float | None, deepest: float
+) -> tuple[float, ...]:
+    """The parameters of a contact after those of its shapes. Raises `MechanismError` when a coefficient cannot be."""
+    mu, stick = _coefficients(name, friction, static, slip_speed)
+    numbers = (normal.stiffness, normal.exponent, normal.damping, normal.line, mu, stick, slip_speed or 1.0, deepest)
+    return tuple(float(x) for x in numbers)
 
 
 def _coefficients(name: str, friction: float, static: float | None, slip_speed: float | None) -> tuple[float, float]:

@@ -1,0 +1,226 @@
+"""Contact among all shapes of a group: against single contacts, momenta, pairs by brute force, files, refusals."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import flexmb
+from flexmb.cli.main import app
+from flexmb.contact import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere, permanent_indentation, power_law
+from flexmb.errors import LawError, MechanismError
+from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
+from flexmb.kernels.calls import list_pairs, place_markers
+from flexmb.mechanism.compile import compiled
+
+LAW = power_law(1e5, restitution=0.5, speed=0.5)
+FRICTION = {"friction": 0.2, "slip_speed": 0.05}
+
+
+def three(group):
+    """A ball, a box and a capsule that meet in the air and above a plane, as a group or with single contacts."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    drawn = [
+        ("ball", Sphere(0.1), (0, 0, 0.11), (0.5, 0, 0)),
+        ("box", Box(0.2, 0.3, 0.2), (0.3, 0.02, 0.15), (-0.5, 0.1, -0.5)),
+        ("rod", Capsule(0.05, 0.3), (0.1, 0.0, 0.32), (0, 0, -1)),
+    ]
+    surfaces = [Plane().on(system.ground.at((0, 0, 0)))]
+    for name, shape, position, velocity in drawn:
+        body = system.add(
+            flexmb.rigid_body(name, mass=1.0, inertia=(0.004, 0.005, 0.006)), position=position, velocity=velocity
+        )
+        surfaces.append(shape.on(body.at((0, 0, 0)), axis=(1, 0, 0) if name == "rod" else None))
+    if group:
+        system.contact_group("all", surfaces, law=LAW, **FRICTION)
+    else:
+        for i in range(4):
+            for j in range(i):
+                system.contact(f"{j}-{i}", surfaces[j], surfaces[i], law=LAW, **FRICTION)
+    return system
+
+
+@pytest.fixture(scope="module")
+def together():
+    return flexmb.simulate(three(True), 0.15, method="explicit", tolerance=1e-9, output_step=1e-3)
+
+
+def test_a_group_moves_as_with_single_contacts(together):
+    alone = flexmb.simulate(three(False), 0.15, method="explicit", tolerance=1e-9, output_step=1e-3)
+    np.testing.assert_allclose(together.q[-1], alone.q[-1], atol=1e-6)
+    assert together.contact_group("all").count.max() >= 3
+    heat = sum(element.heat for element in alone.energy_by_element().elements)
+    np.testing.assert_allclose(together.energy_by_element()["all"].heat[-1], heat[-1], rtol=1e-2)
+    assert abs(together.ledger.residual).max() < 1e-3 * together.ledger.exchange
+    np.testing.assert_allclose(together.ledger.damper_heat, alone.ledger.damper_heat, atol=1e-4)
+
+
+def test_implicit_methods_agree_where_they_resolve_the_contact(together):
+    implicit = flexmb.simulate(three(True), 0.15, tolerance=1e-7)
+    np.testing.assert_allclose(implicit.q[-1], together.q[-1], atol=2e-3)
+
+
+def test_momenta_are_conserved():
+    system = flexmb.System()
+    rng, surfaces = np.random.default_rng(2), []
+    for k in range(6):
+        body = system.add(
+            flexmb.rigid_body(f"b{k}", mass=1.0 + k, inertia=(0.01, 0.01, 0.01)),
+            position=0.25 * np.array([k % 2, k // 2 % 2, k // 4]),
+            velocity=-0.5 * np.array([k % 2, k // 2 % 2, k // 4]) + 0.1 * rng.normal(size=3),
+            angular_velocity=rng.normal(size=3),
+        )
+        surfaces.append((Sphere(0.1) if k % 2 else Box(0.15, 0.15, 0.15)).on(body.at((0, 0, 0))))
+    system.contact_group("all", surfaces, law=LAW, **FRICTION)
+    result = flexmb.simulate(system, 0.3, method="explicit", tolerance=1e-9, output_step=0.01)
+    assert result.contact_group("all").count.any()
+    masses = 1.0 + np.arange(6)
+    p = sum(m * result.velocity(f"b{k}") for k, m in enumerate(masses))
+    np.testing.assert_allclose(p, np.tile(p[0], (len(p), 1)), atol=1e-12)
+    L = sum(
+        m * np.cross(result.position(f"b{k}"), result.velocity(f"b{k}")) + 0.01 * result.angular_velocity(f"b{k}")
+        for k, m in enumerate(masses)
+    )
+    np.testing.assert_allclose(L, np.tile(L[0], (len(L), 1)), atol=1e-6)
+
+
+def test_the_pairs_within_reach_are_those_of_brute_force():
+    rng = np.random.default_rng(0)
+    system = flexmb.System()
+    surfaces = [Plane().on(system.ground.at((0, 0, -1)))]
+    kinds = (Sphere(0.1), Cylinder(0.1, 0.3), Box(0.1, 0.2, 0.6), Capsule(0.05, 0.1))
+    for k in range(80):
+        place = 0.7 * np.array([k % 5, k // 5 % 4, k // 20]) + 0.05 * rng.uniform(size=3)
+        body = system.add(flexmb.rigid_body(f"b{k}", mass=1.0, inertia=(1, 1, 1)), position=place)
+        surfaces.append(kinds[rng.integers(4)].on(body.at((0, 0, 0))))
+    system.contact_group("all", surfaces, law=LAW)
+    mechanism, skin = system.build(), 0.35
+    flat = compiled(mechanism)
+    kinematics, workspace = make_marker_kinematics(flat), make_workspace(flat)
+    place_markers(flat, mechanism.initial.q, kinematics)
+    count = list_pairs(flat, 0, kinematics, skin, workspace)
+    found = {tuple(map(int, pair)) for pair in workspace.group_pairs[:count]}
+    x, reach = kinematics.position[flat.group_marker], flat.group_reach
+    n = len(x)
+    expected = {(i, j) for j in range(n) for i in range(j) if np.linalg.norm(x[i] - x[j]) < reach[i] + reach[j] + skin}
+    assert found == expected
+    assert 120 < count < 1000
+
+
+def test_a_result_file_and_the_command_keep_the_group(together, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flexmb.files.save_result(together, "all.h5")
+    again = flexmb.files.load_result("all.h5")
+    np.testing.assert_array_equal(again.contact_group("all").load, together.contact_group("all").load)
+    moved = flexmb.simulate(again.mechanism, 0.02, method="explicit", tolerance=1e-9)
+    np.testing.assert_allclose(moved.q[-1], flexmb.simulate(three(True), 0.02, method="explicit", tolerance=1e-9).q[-1])
+    done = CliRunner().invoke(app, ["contact", "all.h5"])
+    assert done.exit_code == 0, done.output
+    assert "contacts 'all':" in done.output
+
+
+MODEL = """
+gravity = [0.0, 0.0, -9.81]
+[simulation]
+duration = 0.05
+method = "explicit"
+tolerance = 1e-8
+
+[bodies.one]
+kind = "rigid"
+mass = 1.0
+inertia = [0.01, 0.01, 0.01]
+position = [0.0, 0.0, 0.1]
+
+[bodies.two]
+kind = "rigid"
+mass = 1.0
+inertia = [0.01, 0.01, 0.01]
+position = [0.0, 0.0, 0.31]
+
+[[contact_groups]]
+name = "pile"
+shapes = [
+    { place = "ground", shape = "plane", axis = [0.0, 0.0, 1.0] },
+    { place = "one", shape = "sphere", radius = 0.1 },
+    { place = "two", shape = "sphere", radius = 0.1 },
+]
+law = { kind = "power-law", stiffness = 1e4, restitution = 0.5, speed = 1.0 }
+"""
+
+
+def test_a_model_file_makes_a_group(tmp_path):
+    (tmp_path / "model.toml").write_text(MODEL)
+    model = flexmb.files.load_model(tmp_path / "model.toml")
+    result = flexmb.simulate(model.system, model.duration, **model.options)
+    assert result.contact_group("pile").count.max() > 0
+
+
+def test_groups_that_cannot_be_are_refused():
+    system = three(True)
+    body = system.add(flexmb.rigid_body("more", mass=1.0, inertia=(1, 1, 1)), position=(5, 0, 0.0))
+    there = Sphere(0.1).on(body.at((0, 0, 0)))
+    ground = system.ground.at((5, 0, 0))
+    with pytest.raises(MechanismError, match="name 'all' is taken"):
+        system.contact_group("all", [there, there], law=LAW)
+    with pytest.raises(MechanismError, match="at least two shapes at places; found 1"):
+        system.contact_group("c", [there], law=LAW)
+    with pytest.raises(MechanismError, match="expected a shape at a place"):
+        system.contact_group("c", [there, Sphere(0.1)], law=LAW)
+    with pytest.raises(MechanismError, match="have laws without memory"):
+        system.contact_group("c", [there, Plane().on(ground)], law=permanent_indentation(1.0, 0.7))
+    with pytest.raises(MechanismError, match=r"sphere are drawn inside each other, 0.1 deep|drawn inside each other"):
+        system.contact_group("c", [there, Plane().on(ground)], law=LAW)
+    with pytest.raises(MechanismError, match="no contact of a socket with a bore"):
+        system.contact_group("c", [Socket(1.0).on(body.at((0, 0, 0))), Bore(1.0, 1.0).on(ground)], law=LAW)
+    with pytest.raises(MechanismError, match="needs slip_speed"):
+        system.contact_group("c", [there, Plane().on(ground)], law=LAW, friction=0.2)
+
+
+@pytest.mark.parametrize("method", ["radau", "bdf", "energy-momentum"])
+def test_methods_without_groups_refuse_them_by_name(method):
+    options = {"step": 1e-3} if method == "energy-momentum" else {}
+    with pytest.raises(MechanismError, match=r"does not include contacts of groups, and .* has 'all'"):
+        flexmb.simulate(three(True), 0.01, method=method, **options)
+    with pytest.raises(MechanismError, match="Linearisation does not include contacts of groups"):
+        flexmb.linear.linearise(three(True))
+
+
+def test_shapes_that_pass_into_each_other_are_named():
+    system = flexmb.System()
+    made = [
+        system.add(flexmb.rigid_body(n, mass=1.0, inertia=(1, 1, 1)), position=(x, 0, 0), velocity=(v, 0, 0))
+        for n, x, v in (("left", -0.3, 1.0), ("right", 0.3, -1.0))
+    ]
+    system.contact_group("soft", [Sphere(0.1).on(body.at((0, 0, 0))) for body in made], law=power_law(1e-6))
+    with pytest.raises(
+        LawError, match=r"sphere on 'left' and the sphere on 'right' overlap by .* more than their size"
+    ):
+        flexmb.simulate(system, 1.0, method="explicit", step=1e-2)
+
+
+@pytest.mark.long
+def test_a_pile_of_two_hundred_balls_comes_to_rest():
+    rng, r = np.random.default_rng(0), 0.05
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    walls = [((0, 0, 0), (0, 0, 1)), ((-0.25, 0, 0), (1, 0, 0)), ((0.25, 0, 0), (-1, 0, 0))]
+    walls += [((0, -0.25, 0), (0, 1, 0)), ((0, 0.25, 0), (0, -1, 0))]
+    surfaces = [Plane().on(system.ground.at(point), axis=axis) for point, axis in walls]
+    for k in range(200):
+        x, y = (np.array([k % 4, k // 4 % 4]) + 0.5) / 8 - 0.25
+        body = system.add(
+            flexmb.rigid_body(f"b{k}", mass=1.0, inertia=(0.001,) * 3),
+            position=(
+                2 * x + 0.25 + rng.uniform(-0.005, 0.005),
+                2 * y + 0.25 + rng.uniform(-0.005, 0.005),
+                0.055 + k // 16 * 0.115,
+            ),
+        )
+        surfaces.append(Sphere(r).on(body.at((0, 0, 0))))
+    system.contact_group(
+        "pile", surfaces, law=power_law(1e6, restitution=0.3, speed=0.5), friction=0.3, slip_speed=0.02
+    )
+    result = flexmb.simulate(system, 2.0, method="explicit", tolerance=1e-5)
+    assert result.ledger.kinetic[-1] < 1e-3 * result.ledger.damper_heat[-1]
+    pile = result.contact_group("pile")
+    floor = sum(pair.force[2] for pair in pile.pairs[-1] if "plane" in pair.a or "plane" in pair.b)
+    assert floor == pytest.approx(200 * 9.81, rel=2e-2)

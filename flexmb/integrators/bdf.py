@@ -91,6 +91,7 @@ class BDFRun:
             if step
             else START_PART**0.5 * first_step(state.w, begin.wdot, e.flat.weight, tolerance, span)
         )
+        self._seen: tuple[np.ndarray, ...] | None = None  # of `_flown`, with the configuration that it belongs to
         self._order, self._good, self._steps = 1, 0, Steps()
         self._factor: Any = None
         self._kept, self._most, self._factored, self._age = np.ones(0, dtype=bool), 0, 0.0, TOO_OLD
@@ -140,10 +141,14 @@ class BDFRun:
         """The uniform velocities of unsupported bodies, and the last displacements and velocities (count, nv) relative
         to frames that move with them."""
         travel, latest = self._travel, self.places[0]
-        flown = travel.velocity(latest, self.speeds[0])
-        past = list(zip(self.times[:count], self.places[:count], self.speeds[:count], strict=True))
-        theta = [difference(self.flat, latest, travel.carried(flown, q, self.times[0] - t)) for t, q, _ in past]
-        return flown, np.array(theta), np.array([w - travel.seen(flown, q) for _, q, w in past])
+        if self._seen is None or self._seen[0] is not latest:
+            most = self._within(HIGHEST + 1)
+            flown = travel.velocity(latest, self.speeds[0])
+            past = list(zip(self.times[:most], self.places[:most], self.speeds[:most], strict=True))
+            theta = [difference(self.flat, latest, travel.carried(flown, q, self.times[0] - t)) for t, q, _ in past]
+            speeds = [w - travel.seen(flown, q) for _, q, w in past]
+            self._seen = latest, flown, np.array(theta), np.array(speeds)
+        return self._seen[1], self._seen[2][:count], self._seen[3][:count]
 
     def _within(self, most: int) -> int:
         """The number, at most `most`, of previous configurations within `REACH` of the last one."""

@@ -125,9 +125,9 @@ quaternion_exp = _entry(algebra.quaternion_exp, "(d d d)")
 rotation_exp = _entry(algebra.rotation_exp, "(d d d)")
 rotation_log = _entry(algebra.rotation_log, _NINE)
 left_jacobian = _entry(algebra.left_jacobian, "(d d d)")
-left_jacobian_inverse = _entry(algebra.left_jacobian_inverse, "(d d d)")
 exponential_rates = _entry(exponential.exponential_rates, "i1 d1 d1 d1")
 displace = _entry(displacement.displace, "CompiledModel d1 d1 d1")
+displacement_between = _entry(displacement.displacement_between, "CompiledModel d1 d1 d1")
 
 # markers and rows
 place_markers = _entry(rows.place_markers, "CompiledModel d1 MarkerKinematics")
@@ -147,7 +147,6 @@ element_tangents = _entry(elements.element_tangents, "CompiledModel d2 MarkerKin
 residual = _entry(equations.residual, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKinematics Workspace d1 d1")
 balance_rows = _entry(equations.balance_rows, "CompiledModel d1 d1 d1 d2 d1 MarkerKinematics Workspace d1 d1")
 powers_of = _entry(equations.powers_of, "CompiledModel d2 d1 d1 Workspace d1")
-solve_rows = _entry(solve.solve_rows, "CompiledModel Workspace d d d d1 d1 d1 d1 d1")
 solve_joints = _entry(solve.solve_joints, "CompiledModel Workspace d1 d1 d1 d1 d1")
 
 # trees

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from flexmb.kernels.base.data import CompiledModel
-from flexmb.kernels.calls import left_jacobian_inverse, rotation_log
-from flexmb.spatial.layout import elastic_places, pose
+from flexmb.kernels.calls import displacement_between
+from flexmb.spatial.layout import elastic_places
 from flexmb.spatial.lie import skew
 
 
@@ -16,15 +16,8 @@ def difference(flat: CompiledModel, a: Float[np.ndarray, "nq"], b: Float[np.ndar
 
     Per body it holds the twist in body axes, whose rotation is at most half a turn, and the elastic increments.
     """
-    x = np.zeros(len(flat.weight))
-    for k in range(len(flat.modes)):
-        s = flat.v_start[k]
-        (r0, R0), (r, R) = pose(flat, a, k), pose(flat, b, k)
-        theta = rotation_log(tuple(np.ravel(R0.T @ R)))
-        x[s : s + 3] = np.reshape(left_jacobian_inverse(theta), (3, 3)) @ (R0.T @ (r - r0))
-        x[s + 3 : s + 6] = theta
-    rates, coordinates = elastic_places(flat)
-    x[rates] = b[coordinates] - a[coordinates]
+    x = np.empty(len(flat.weight))
+    displacement_between(flat, a, b, x)
     return x
 
 

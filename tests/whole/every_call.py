@@ -116,6 +116,18 @@ def sliding():
     return result.effort("bearing"), result.reaction("gear")
 
 
+def thrown_rods():
+    """Rods that turn so far in a step that the energy-momentum scheme needs Newton's method."""
+    system = flexmb.System()
+    rods = [
+        system.add(flexmb.uniform_rod(f"rod {k}", mass=1.0, length=1.0), position=(k, 0, 0), velocity=(0, v, 0), angular_velocity=(0, 0, spin))
+        for k, (v, spin) in enumerate(((0.0, 3.0), (3.0, -4.0), (-1.0, 3.0), (2.0, 1.0)))
+    ]  # fmt: skip
+    for k in range(3):
+        system.revolute(f"hinge {k}", rods[k]["end"], rods[k + 1], axis=(0, 0, 1))
+    return system
+
+
 def every_way():
     """Simulations by all methods in both coordinates, postprocessing, analyses, derivatives."""
     for system in (
@@ -140,6 +152,7 @@ def every_way():
         flexmb.evaluate(result.mechanism, state), flexmb.simulate(system, 0.01, step=1e-3, initial_state=state)
     for system in (double_pendulum(), arm(2.0, 1.0)):
         flexmb.simulate(system, 0.01, method="energy-momentum", step=1e-3)
+    flexmb.simulate(thrown_rods(), 0.4, method="energy-momentum", step=0.1)
     sprung = double_pendulum()
     sprung.joint_spring("spring", "hinge", stiffness=20.0)
     flexmb.simulate(sprung, 0.01, method="explicit", tolerance=1e-6, coordinates="joint")

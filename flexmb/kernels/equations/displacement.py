@@ -3,7 +3,19 @@
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import compose, load3, store
+from flexmb.kernels.base.algebra import (
+    compose,
+    left_jacobian_inverse,
+    load3,
+    product,
+    rotate,
+    rotate_inv,
+    rotation_from_quaternion,
+    rotation_log,
+    store,
+    sub,
+    transposed,
+)
 
 
 @njit(cache=True)
@@ -17,6 +29,20 @@ def displace(flat, q, increment, out):
         out[qs + 3], out[qs + 4], out[qs + 5], out[qs + 6] = p
         for i in range(m):
             out[qs + 7 + i] = q[qs + 7 + i] + increment[vs + 6 + i]
+
+
+@njit(cache=True)
+def displacement_between(flat, a, b, out):
+    """The displacement `out` (nv,) with `b = a o exp(out)`; rotations are at most half a turn."""
+    for k in range(len(flat.modes)):
+        qs, vs, m = flat.q_start[k], flat.v_start[k], flat.modes[k]
+        R0 = rotation_from_quaternion((a[qs + 3], a[qs + 4], a[qs + 5], a[qs + 6]))
+        R = rotation_from_quaternion((b[qs + 3], b[qs + 4], b[qs + 5], b[qs + 6]))
+        theta = rotation_log(product(transposed(R0), R))
+        store(out, vs, rotate(left_jacobian_inverse(theta), rotate_inv(R0, sub(load3(b, qs), load3(a, qs)))))
+        store(out, vs + 3, theta)
+        for i in range(m):
+            out[vs + 6 + i] = b[qs + 7 + i] - a[qs + 7 + i]
 
 
 @njit(cache=True)

@@ -55,6 +55,8 @@ ROUNDING = 1e-13
 """Size, in lengths of the mechanism or radians, below which corrections that do not decrease are round-off."""
 SMALLEST = 1e-16
 """Size of a correction at which the iteration ends in any case."""
+SURE = 1e-2
+"""Part of `SMALLEST` that the next correction may have, by the rate of the last two, for the iteration to end."""
 BALANCED, MORE = 1e-15, 4
 """Work of the residual forces in a step, relative to the works that balance, that is round-off; and the largest number
 of further corrections of a solution, whose corrections are round-off, to reach it. Rounding affects light, soft
@@ -562,7 +564,7 @@ def _iterate(flat, h, before, middle, after, state, kinematics, there, workspace
             state.trial[r] += 0.5 * workspace.change[r]
         if settled > 0 or size <= SMALLEST or (size < rounding and size > 0.3 * previous):
             settled += 1
-        elif previous < np.inf and size * size <= SMALLEST * previous:  # at this rate the next correction is below it
+        elif previous < np.inf and size * size <= SURE * SMALLEST * previous:  # the next one would be far below it
             settled = 1
         previous = size
     return TOO_SLOW

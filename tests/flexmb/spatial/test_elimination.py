@@ -11,8 +11,8 @@ from mechanisms import random_flexible_body
 import flexmb
 from flexmb.equations.initial_conditions import start
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER, make_marker_kinematics, make_workspace
-from flexmb.kernels.calls import displace, residual, solve_rows
-from flexmb.kernels.steps.solve import INACTIVE, _factor_symmetric, _solve_symmetric
+from flexmb.kernels.calls import displace, residual
+from flexmb.kernels.steps.solve import INACTIVE, _factor_symmetric, _solve_symmetric, solve_rows
 from flexmb.mechanism.compile import compiled
 from flexmb.spatial.elimination import elimination_of
 

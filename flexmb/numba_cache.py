@@ -9,11 +9,13 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from numba.core import config
+import numba
 
 from fem.user_files import owner, remove_orphaned_folders
 
+config: Any = numba.config  # its attributes are made at run time
 PREFIX = "flexmb-numba-"
 
 

@@ -134,7 +134,7 @@ def _as_file(grid: Any, ending: str) -> bytes:
     from vtkmodules.vtkIOLegacy import vtkUnstructuredGridWriter
     from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridWriter
 
-    writer = vtkUnstructuredGridWriter() if ending == ".vtk" else vtkXMLUnstructuredGridWriter()
+    writer: Any = vtkUnstructuredGridWriter() if ending == ".vtk" else vtkXMLUnstructuredGridWriter()
     writer.SetInputData(grid)
     writer.WriteToOutputStringOn()
     if ending == ".vtk":

@@ -78,8 +78,8 @@ class System(WithControllers):
             frictions=tuple(self._frictions),
             controllers=controllers,
             curves=tuple(self._curves),
-            contacts=tuple(self._contacts.values()),
             lines=tuple(self._lines.values()),
+            contacts=tuple(self._contacts.values()),
             units=self.units,
         )
 

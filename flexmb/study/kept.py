@@ -9,6 +9,7 @@ import json
 import os
 import weakref
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ class KeptOutcomes:
     def __init__(self, path: str | Path, identity: dict[str, str]) -> None:
         self._path = Path(path)
         self._known: dict[str, dict[str, float]] = {}
-        self._unlock = weakref.finalize(self, int)
+        self._unlock: Callable[[], object] = _nothing_to_close
         lines = text_of(self._path, StudyError, "checkpoint").splitlines() if self._path.exists() else []
         if not lines:
             try:
@@ -102,6 +103,10 @@ class KeptOutcomes:
             file.write(f"\n{line}" if mode == "a" else line)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _nothing_to_close() -> None:
+    """Where no lock is held."""
 
 
 def _check(row: dict[str, Any]) -> int:

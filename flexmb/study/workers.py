@@ -5,7 +5,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import Any
@@ -61,7 +60,7 @@ def _by_value(modules: list[ModuleType]) -> Iterator[None]:
         yield
 
 
-def pool(count: int, key: str, task: bytes) -> Executor:
+def pool(count: int, key: str, task: bytes) -> "loky.ProcessPoolExecutor":
     """Processes of this machine, each with one thread, to which the `task` is sent once."""
     return loky.ProcessPoolExecutor(count, initializer=_begin, initargs=(key, task, os.getpid()), env=ONE_THREAD)
 

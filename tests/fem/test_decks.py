@@ -309,7 +309,7 @@ def test_two_materials_that_a_deck_of_nastran_does_not_define_are_told_apart(tmp
 
 def test_included_files_of_nastran_are_read(tmp_path):
     (tmp_path / "grids.inc").write_text(GRIDS)
-    (tmp_path / "part.bdf").write_text(f"BEGIN BULK\nINCLUDE 'grids.inc'\n{PENTAS['blank']}RBAR,9,1,2\nENDDATA\n")
+    (tmp_path / "part.bdf").write_text(f"BEGIN BULK\nINCLUDE 'grids.inc'\n{PENTAS['blank']}CVISC,9,1,2\nENDDATA\n")
     mesh = quietly(tmp_path / "part.bdf")
     assert mesh.unread[0].line == 6
     (tmp_path / "grids.inc").unlink()

@@ -1,6 +1,7 @@
 """Meshes that nobody here made, through the whole road: inspect, reduce, simulate; CalculiX gives the frequencies."""
 
 import gzip
+import os
 import re
 import shutil
 import subprocess
@@ -15,6 +16,8 @@ from typer.testing import CliRunner
 import fem
 import flexmb
 import reduction
+from fem.files.nastran.mesh import read_nastran_mesh
+from fem.mesh.raw_mesh import solid_mesh
 from flexmb.cli.main import app
 from flexmb.files import load_body, load_result
 from validation import decks as campaign
@@ -142,3 +145,25 @@ axis = [1, 0, 0]
     result = load_result(tmp_path / "result.h5")
     assert result.ledger.elastic.max() > 0
     assert np.abs(result.ledger.residual).max() < 1e-4 * result.ledger.elastic.max()
+
+
+@pytest.mark.skipif("NASTRAN_DECKS" not in os.environ, reason="NASTRAN_DECKS names no folder with decks of Nastran")
+def test_decks_of_nastran_that_others_wrote(tmp_path):
+    """Every deck of a folder (such as the models of pyNastran) is read or refused with file and line; many become models."""
+    made, unclear = 0, []
+    for path in sorted(Path(os.environ["NASTRAN_DECKS"]).rglob("*")):
+        if path.suffix.lower() not in (".bdf", ".nas", ".dat") or path.stat().st_size > 1.5e6:
+            continue
+        deck = path if path.suffix.lower() == ".bdf" else path.with_suffix(".bdf")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                mesh = solid_mesh(read_nastran_mesh(path), deck.stem)
+                part = fem.Model(mesh)
+                assert np.isfinite(part.K.data).all()
+            made += 1
+        except fem.FlexmbError as error:
+            if not re.search(r"line \d+|no solid cells|no material|no density|no cells", str(error)):
+                unclear.append((path.name, str(error)))
+    assert made >= 10
+    assert unclear == []

@@ -195,3 +195,32 @@ def test_coordinate_systems_in_chains(tmp_path):
             read(tmp_path, systems.replace("CORD2R,1,", bad, 1) + nodes + cells + MAT)
     with pytest.raises(MeshError, match="lie on a line"):
         read(tmp_path, systems.replace("+,10.,1.,0.", "+,10.,0.,2.", 1) + nodes + cells + MAT)
+
+
+def test_bars_that_are_rigid_and_bushings(tmp_path):
+    """RBAR in both directions; CBUSH in a turned system between nodes at one place."""
+    x, y, _ = PLATE.points[4].tolist()
+    text = f"GRID,90,,1.2,.3,.1\nGRID,91,,{x!r},{y!r},0.\nRBAR,80,90,5,123456\nRBAR,82,10,90,,123456\nCORD2R,3,,0.,0.,0.,0.,1.,0.,+\n+,1.,0.,0.\n"
+    mesh = plate(tmp_path, text + "CBUSH,70,9,91,5,,,,3\nPBUSH,9,K,3.+3,,5.+3\n", loud=False)
+    label = {int(n): k for k, n in enumerate(mesh.node_ids)}
+    assert [(c.nodes.tolist(), c.reference) for c in mesh.constraints] == [
+        ([label[5]], label[90]),
+        ([label[10]], label[90]),
+    ]
+    assert mesh.unread == ()
+    assert [s.stiffness for s in mesh.springs] == [3e3, 5e3]
+    for spring, direction in zip(mesh.springs, ([1, 0, 0], [0, 1, 0]), strict=True):
+        row = np.zeros((len(mesh.points), 3))
+        np.add.at(row, (spring.nodes, spring.components), spring.coefficients)
+        np.testing.assert_allclose(row[label[91]] * np.sign(row[label[91]].sum()), direction, atol=1e-12)
+        np.testing.assert_allclose(row[label[91]], -row[label[5]], atol=1e-12)
+    apart = plate(tmp_path, text + "CBUSH,70,9,91,4,,,,3\nPBUSH,9,K,3.+3\n", loud=False)
+    assert "nodes are apart" in apart.unread[0].text
+
+
+def test_beams_take_both_moduli(tmp_path):
+    """Also where they make no Poisson's ratio of a solid; shells and solids refuse such a material."""
+    mesh = bar(tmp_path, card="CBAR,{},5,{},{},0.,1.,0.\n")
+    text = (tmp_path / "part.bdf").read_text().replace(MAT, "MAT1,1,2.1+5,2.+4,,7.85-9\n")
+    assert fem.Model(read(tmp_path, text, loud=False)).materials[0].moduli == pytest.approx((2.1e5, 2e4))
+    assert mesh.kinds == {"line": 4}

@@ -103,10 +103,10 @@ class Numbers:
                 self.skin.setdefault((solid[place], cell - int(starts[place])), []).append(face)
         return self.skin.get((block, row), [])
 
-    def of_elements(self, name: str) -> set[int]:
+    def of_elements(self, name: str) -> frozenset[int]:
         """Numbers of the elements of a set, of the part or of the assembly; none for an unknown set."""
         level = next((level for level in ("part", "assembly") if name in getattr(self.deck, level).elements), None)
-        return set() if level is None else self.flat(name, level, "elements")
+        return frozenset() if level is None else self.flat(name, level, "elements")
 
     def nodes_of_elements(self, name: str) -> list[int]:
         """Rows of the nodes of an element set. Raises `MeshError` for an unknown set."""

@@ -1,5 +1,5 @@
-"""Constraints, supports, lumped masses and springs of a Nastran deck: RBE2, RBE3, MPC, SPC, SPC1, GRID PS, CONM2,
-CELAS1, CELAS2.
+"""Constraints, supports, lumped masses and springs of a Nastran deck: RBE2, RBE3, RBAR, MPC, SPC, SPC1, GRID PS,
+CONM2, CELAS1, CELAS2, CBUSH.
 
 A card that is not understood in full is not obeyed at all, with the reason.
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from fem.errors import MeshError
 from fem.files.nastran.cards import Card
+from fem.files.nastran.systems import Systems
 from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, RigidLink
 from fem.mesh.unread import Stated, Unread
 
@@ -22,7 +23,7 @@ class Connections:
     """What connects, holds and loads nodes; the points, to which the masses of lumps with inertia are added.
 
     - `row`: row of a node by its number; `axes` of the nodes whose components are turned; `turning`: rows of nodes with
-      rotations; `properties` PELAS by number; `mass_factor`: WTMASS.
+      rotations; `properties` and `bushes`: PELAS and PBUSH by number; `mass_factor`: WTMASS.
     """
 
     row: Mapping[int, int]
@@ -30,6 +31,8 @@ class Connections:
     axes: Mapping[int, np.ndarray]
     turning: set[int]
     properties: Mapping[int, Card]
+    bushes: Mapping[int, Card]
+    systems: Systems
     mass_factor: float
     constraints: list[Stated] = field(default_factory=list)
     supports: list[Stated] = field(default_factory=list)
@@ -222,6 +225,45 @@ def _spring(c: Connections, card: Card) -> Iterator[Made]:
     yield NodeSpring(np.array(nodes, dtype=int), np.array(dofs, dtype=int), np.array(values), stiffness)
 
 
+def _rbar(c: Connections, card: Card) -> Iterator[Made]:
+    """RBAR: EID, two nodes, the independent components of each, the dependent ones: one node follows the other."""
+    a, b = c.node(card.whole(2)), c.node(card.whole(3))
+    for independent, dependent, own, theirs, follow in ((a, b, 4, 5, 7), (b, a, 5, 4, 6)):
+        if card.text_at(own) == "123456" and card.text_at(theirs) in ("", "0"):
+            dofs = components(card.text_at(follow) or "123456", card.place)
+            if dofs != [1, 2, 3, 4, 5, 6] and dependent in c.axes:
+                raise MeshError("some components in the axes of a node that is turned")
+            yield RigidLink(np.array([dependent]), independent, tuple(d - 1 for d in dofs))
+            return
+    raise MeshError("independent components at both ends")
+
+
+def _bush(c: Connections, card: Card) -> Iterator[Made]:
+    """CBUSH with PBUSH: six springs between nodes at one place, in the axes of a coordinate system."""
+    made = c.bushes.get(card.whole(2, card.whole(1)))
+    if made is None or made.text_at(2).upper() != "K":
+        raise MeshError("the deck has no PBUSH with stiffnesses K for it")
+    if any(text and not text.replace(".", "").strip("0") == "" for text in made.fields[8:]):
+        raise MeshError("damping or masses of a bushing")
+    nodes = [c.node(card.whole(k)) for k in (3, 4) if card.text_at(k)]
+    x = np.array([c.points[n] for n in nodes])
+    if np.ptp(x, axis=0).max() > 1e-9 * max(1.0, float(np.abs(x).max())) or not card.text_at(8):
+        raise MeshError("a bushing whose nodes are apart, or without a coordinate system (CID)")
+    if any(card.fields[8:]):
+        raise MeshError("a bushing with an offset")
+    axes = c.systems.axes_at(card.whole(8), x[0], card.place)
+    for k in range(6):
+        stiffness = made.real(3 + k, 0.0)
+        if stiffness:
+            order = np.flatnonzero(np.abs(axes[k % 3]) > 1e-15)
+            if k >= 3 and any(n not in c.turning for n in nodes):
+                raise MeshError("a rotational stiffness at nodes without rotations")
+            ends = list(zip(nodes, (1.0, -1.0), strict=False))
+            row = np.array([n for n, _ in ends for _ in order])
+            values = np.concatenate([sign * axes[k % 3][order] for _, sign in ends])
+            yield NodeSpring(row, np.tile(k // 3 * 3 + order, len(ends)), values, stiffness)
+
+
 _READERS: dict[str, Callable[[Connections, Card], Iterator[Made]]] = {
     "RBE2": _rbe2,
     "RBE3": _rbe3,
@@ -230,6 +272,8 @@ _READERS: dict[str, Callable[[Connections, Card], Iterator[Made]]] = {
     "SPC1": _supports,
     "GRID PS": _supports,
     "CONM2": _mass,
+    "RBAR": _rbar,
+    "CBUSH": _bush,
     "CELAS1": _spring,
     "CELAS2": _spring,
 }

@@ -37,7 +37,7 @@ TABLED1 TABLED2 TABLED3 TABLED4 TABDMP1 PLOTEL PLOTEL3 PLOTEL4 SET SET1 SET3 TIT
 HARMLESS = {*_WITHOUT_EFFECT.split(), *_SHELL_PROPERTIES, *BEAM_PROPERTIES, "PELAS"}
 """Cards that do not change a free, linear elastic part by themselves; any other that is not read counts as
 not obeyed."""
-CONNECTING = ("RBE2", "RBE3", "CONM2", "CELAS1", "CELAS2")
+CONNECTING = ("RBE2", "RBE3", "RBAR", "CONM2", "CELAS1", "CELAS2", "CBUSH")
 SELECTED = {"MPC": "MPC", "SPC": "SPC", "SPC1": "SPC"}
 """Cards that act if case control selects their number."""
 _NEUTRAL = {"G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
@@ -59,6 +59,7 @@ class _Deck:
     systems: dict[int, Card] = field(default_factory=dict)
     used_systems: set[int] = field(default_factory=set)
     springs: dict[int, Card] = field(default_factory=dict)
+    bushes: dict[int, Card] = field(default_factory=dict)
     connecting: list[Card] = field(default_factory=list)
     numbers: set[int] = field(default_factory=set)  # of solid elements
     unread: list[Unread] = field(default_factory=list)
@@ -104,6 +105,9 @@ def _take(deck: _Deck, card: Card) -> None:
         _take_cell(deck, card)
     elif card.name in SURFACES:
         kind, count = SURFACES[card.name]
+        if not all(card.text_at(k).isdigit() for k in range(3, 3 + count)):
+            deck.unread.append(_not_obeyed(card, reason="nodes on its sides are left out"))
+            return
         deck.add(kind, [card.whole(k) for k in range(3, 3 + count)], card, card.whole(2, 0))
     elif card.name in LINES:
         deck.add(LINE, [card.whole(3), card.whole(4)], card, card.whole(2, 0))
@@ -122,6 +126,8 @@ def _take(deck: _Deck, card: Card) -> None:
         deck.systems[card.whole(1)] = card
         if card.name.startswith("CORD1") and card.text_at(5):
             deck.systems[card.whole(5)] = card
+    elif card.name == "PBUSH":
+        deck.bushes[card.whole(1)] = card
     elif card.name == "PELAS":
         deck.springs[card.whole(1)] = card
         if card.text_at(5):
@@ -233,11 +239,12 @@ def _connections(
 ) -> Connections:
     """Constraints, supports, masses and springs; those of sets that case control does not select are none."""
     for card in deck.connecting:
-        if card.name in ("RBE2", "RBE3"):
-            reference = card.whole(2 if card.name == "RBE2" else 3, 0)
-            turning |= {row[reference]} if reference in row else set()
+        if card.name in ("RBE2", "RBE3", "RBAR"):
+            first = card.whole(3 if card.name == "RBE3" or (card.text_at(4) == "" and card.name == "RBAR") else 2, 0)
+            turning |= {row[first]} if first in row else set()
     turned = {row[n]: R for n, R in axes.items()}
-    found = Connections(row, points, turned, turning, deck.springs, deck.mass_factor, unread=[])
+    frames = Systems(deck.systems, {n: points[k] for n, k in row.items()})
+    found = Connections(row, points, turned, turning, deck.springs, deck.bushes, frames, deck.mass_factor)
     chosen = selections(path)
     for card in deck.connecting:
         kind = SELECTED.get(card.name, "")
@@ -267,11 +274,11 @@ def _structure(deck: _Deck, declared: list[Declared]) -> dict[int, tuple[np.ndar
     return found
 
 
-def _material(deck: _Deck, number: int, source: Card) -> tuple[str, Constants, Unread]:
+def _material(deck: _Deck, number: int, source: Card, beam: bool = False) -> tuple[str, Constants, Unread]:
     card = deck.materials.get(number)
     if card is None:
         return f"material {number}", Constants(None, None), _not_obeyed(source)
-    return f"MAT1 {number}", constants(card, deck.mass_factor), _not_obeyed(card)
+    return f"MAT1 {number}", constants(card, deck.mass_factor, beam), _not_obeyed(card)
 
 
 def _solids(deck: _Deck, named: dict[str, list[np.ndarray]]) -> Iterator[Declared]:
@@ -317,9 +324,9 @@ def _sectioned(
         card, cells = first[key], np.array(places, dtype=np.int64)
         if card.name in BEAM_PROPERTIES:
             number, section, theory = beam(card)
-            name, known, source = _material(deck, number, card)
-            constants = (name, known.elasticity, known.density, source, cells)
-            yield Declared(*constants, beam=(section, key[1]), wrong=known.wrong, theory=theory)
+            name, known, source = _material(deck, number, card, beam=True)
+            common = (name, known.elasticity, known.density, source, cells)
+            yield Declared(*common, beam=(section, key[1]), wrong=known.wrong, theory=theory)
         else:
             number, thickness = _shell(card)
             name, known, source = _material(deck, number, card)

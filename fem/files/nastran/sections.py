@@ -23,8 +23,8 @@ class Constants:
     wrong: str = ""
 
 
-def constants(card: Card, mass_factor: float) -> Constants:
-    """Two of E, G and nu, and the density."""
+def constants(card: Card, mass_factor: float, beam: bool = False) -> Constants:
+    """Two of E, G and nu, and the density; for a `beam` E and G, whatever nu they make."""
     E, G, nu = (card.real(k, np.nan) for k in (2, 3, 4))
     if np.isnan(nu) and G:
         nu = E / (2 * G) - 1
@@ -32,6 +32,10 @@ def constants(card: Card, mass_factor: float) -> Constants:
         E = 2 * G * (1 + nu)
     density = card.real(5, 0.0) * mass_factor or None
     try:
+        if beam and E > 0 and card.real(3, 0.0) > 0:
+            G = float(card.real(3))
+            moduli, shear = (float(E), float(E), float(E)), (G, G, G)
+            return Constants(Material.orthotropic(moduli, (0.0, 0.0, 0.0), shear).elasticity, density)
         known = not np.isnan([E, nu]).any()
         return Constants(Material.isotropic(float(E), float(nu)).elasticity if known else None, density)
     except MaterialError as error:
@@ -96,8 +100,13 @@ def _shaped(card: Card) -> Section:
     if not count:
         raise MeshError(f"a section of the type {kind!r}; BAR, ROD, TUBE and BOX are read")
     size = [card.real(9 + k) for k in range(count)]
-    if any(card.fields[8 + count :]):
-        raise MeshError("a mass that is not structural, or further stations")
+    first = 9 + count
+    while first <= len(card.fields):  # mass, then whether stresses are wanted, place and dimensions of the next station
+        if card.real(first, 0.0):
+            raise MeshError("a mass that is not structural")
+        if card.real(first + 2, 1.0) and any(card.real(first + 3 + k, size[k]) != size[k] for k in range(count)):
+            raise MeshError("a beam whose section varies")
+        first += 3 + count
     try:
         if kind == "BAR":
             return Section.rectangle(size[1], size[0])

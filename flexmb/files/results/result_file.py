@@ -20,7 +20,7 @@ from flexmb.files.storage.sound import require_numbers, require_sound_mechanism,
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
-from flexmb.kernels.equations.lines import FLOW, WIND
+from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import CONTACT_LAWS
 from flexmb.mechanism.contacts.exact import contact_from_tree, contact_tree
 from flexmb.mechanism.curves.plane import Curve, spline
@@ -173,8 +173,8 @@ def _mechanism_from_tree(
         controllers=tuple(controller_from_tree(c, t) for c in tree.get("controllers", [])),
         frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
         curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
-        contacts=tuple(contact_from_tree(contact) for contact in tree.get("contacts", [])),
         lines=tuple(_line(line, len(tree["bodies"]), len(tree["functions"])) for line in tree.get("lines", [])),
+        contacts=tuple(contact_from_tree(contact) for contact in tree.get("contacts", [])),
         units=require_units(tree.get("units")),
     )
 

@@ -131,15 +131,7 @@ class CompiledModel(NamedTuple):
     load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: constant factor of one
-    contact_markers: np.ndarray  # (nk, 2) markers of the shapes of each exact contact; see kernels/steps/touching.py
-    contact_shapes: np.ndarray  # (nk, 8) code and dimensions of both shapes
-    contact_friction: np.ndarray  # (nk, 2) coefficients of sliding and of sticking points
-    contact_reach: np.ndarray  # (nk, 2) radius of the ball about each marker that contains its shape, inf for none
-    contact_point: np.ndarray  # (nk+1,) first of the points of each contact
-    point_contact: np.ndarray  # (np,) contact of each point
-    contact_state: int  # first of the states of contacts: mode and force (3) of each point
-    body_group: np.ndarray  # (nb,) number of the group of bodies that rows connect; of a body alone, -1 - b
-    line_kind: np.ndarray  # (nk,) loads along lines of bodies; see kernels/equations/lines.py
+    line_kind: np.ndarray  # (nk,) loads along lines of bodies; see kernels/loads/lines.py
     line_body: np.ndarray  # (nk,)
     line_function: np.ndarray  # (nk,) -1: constant factor of one
     line_numbers: np.ndarray  # (nk, 6)
@@ -149,6 +141,14 @@ class CompiledModel(NamedTuple):
     station_length: np.ndarray  # (ns,)
     station_rows: np.ndarray  # (ns, 3, mmax) elastic displacements of the stations
     station_slopes: np.ndarray  # (ns, 3, mmax) and their slopes along the line
+    contact_markers: np.ndarray  # (nk, 2) markers of the shapes of each exact contact; see kernels/steps/touching.py
+    contact_shapes: np.ndarray  # (nk, 8) code and dimensions of both shapes
+    contact_friction: np.ndarray  # (nk, 2) coefficients of sliding and of sticking points
+    contact_reach: np.ndarray  # (nk, 2) radius of the ball about each marker that contains its shape, inf for none
+    contact_point: np.ndarray  # (nk+1,) first of the points of each contact
+    point_contact: np.ndarray  # (np,) contact of each point
+    contact_state: int  # first of the states of contacts: mode and force (3) of each point
+    body_group: np.ndarray  # (nb,) number of the group of bodies that rows connect; of a body alone, -1 - b
 
 
 class Workspace(NamedTuple):

@@ -11,7 +11,6 @@ from flexmb.kernels.equations.contact_groups import POWER, add_group_forces
 from flexmb.kernels.equations.controllers import control
 from flexmb.kernels.equations.elements import act
 from flexmb.kernels.equations.friction import add_friction, friction_heat
-from flexmb.kernels.equations.lines import add_lines
 from flexmb.kernels.equations.rows import (
     add_row_forces,
     add_wrenches,
@@ -19,6 +18,7 @@ from flexmb.kernels.equations.rows import (
     load_wrenches,
     row_rates,
 )
+from flexmb.kernels.loads.lines import add_lines
 
 KINETIC, ELASTIC, GRAVITY, SPRING, ELEMENT = 0, 1, 2, 3, 4  # entries of the energies; the last of frame forces
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers

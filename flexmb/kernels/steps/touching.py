@@ -22,7 +22,7 @@ from flexmb.kernels.contact.cone import solve_cones, stick_or_slip
 from flexmb.kernels.contact.shapes import PLANE, shape_points
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.rows import place_markers, to_bodies
-from flexmb.kernels.equations.tree import joint_poses
+from flexmb.kernels.joint_coordinates.tree import joint_poses
 from flexmb.kernels.steps.solve import solve_again, solve_body
 
 OPEN, SLIDES, STICKS = 0.0, 1.0, 2.0

@@ -138,7 +138,7 @@ class WithBodies:
     def _require_free(self, name: str) -> None:
         """Raises `MechanismError` when a joint, force element or load has this name."""
         groups = {group.name for group in self._contact_groups}
-        if name in {*self._joints, *self._forces, *self._loads, *self._contacts, *self._lines, *groups}:
+        if name in {*self._joints, *self._forces, *self._loads, *self._lines, *self._contacts, *groups}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
 
     def _pair(

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmb.errors import MechanismError
-from flexmb.kernels.equations.lines import FLOW, WIND
+from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.attachments import BodyHandle, number, vector
 from flexmb.mechanism.construction.contacts import WithContacts
 from flexmb.mechanism.lines.line import CORNER, Line, nodes_of

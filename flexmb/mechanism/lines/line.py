@@ -21,7 +21,7 @@ follows."""
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A load along a line of a body; see flexmb/kernels/equations/lines.py.
+    """A load along a line of a body; see flexmb/kernels/loads/lines.py.
 
     - `kind`: FLOW or WIND; `body`: its index; `points` (k, 3) of the line in the body frame, in the direction of flow.
     - `numbers` (6,): of a flow its mass per length and speed; of wind the force per length and square of the speed,

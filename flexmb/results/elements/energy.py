@@ -12,7 +12,7 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import CoarseOutputWarning, MechanismError
 from flexmb.kernels.base.data import DISTANCE
-from flexmb.kernels.equations.lines import FLOW, WIND
+from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
 from flexmb.results.elements.contact_group import group_motion

@@ -129,5 +129,5 @@ def power_of(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], name: str)
 
 def _named(mechanism: Mechanism) -> list[str]:
     loads, joints = [load.name for load in mechanism.loads], [joint.name for joint in mechanism.joints]
-    contacts, lines = (contact.name for contact in mechanism.contacts), (line.name for line in mechanism.lines)
+    lines, contacts = [line.name for line in mechanism.lines], [contact.name for contact in mechanism.contacts]
     return [*mechanism.force_elements, *contacts, *loads, *lines, *joints]

@@ -38,6 +38,8 @@ class ResidualCompliance:
     coordinates of a basis lack (length/force); symmetric, positive definite, node by node, in the axes of the mesh.
 
     `lifted` (length/force): what was added to its diagonal, so that round-off leaves no negative eigenvalue.
+
+    Raises `MatrixError` when the matrix does not fit the nodes or is not finite.
     """
 
     nodes: Int[np.ndarray, " nc"]

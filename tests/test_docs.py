@@ -286,6 +286,13 @@ def test_the_ball_of_the_manual_bounces():
     assert "block 1 closes with 1" in names["message_of_cones"]
 
 
+def test_the_surfaces_of_the_manual_have_exact_statics():
+    names = names_of("flexible-contact.md")
+    assert "no face of the skin has all of its nodes in the given nodes" in names["message"]
+    assert names["chosen"].options["error"] <= 0.03
+    assert len(names["residual"].nodes) == len(names["surface"].nodes) == 36
+
+
 def test_the_joints_of_the_manual_push_lift_and_turn_as_they_must():
     names = names_of("joints.md")
     rotor = 20 / 0.1  # angle per height

@@ -177,3 +177,24 @@ def test_the_schur_complement_gives_the_same_compliance_as_solves(monkeypatch):
         assert np.abs(found[0] - found[1]).max() < 1e-11 * np.abs(found[1]).max()
         assert found[0].max() > 0
         assert (found[0] != found[1]).any()
+
+
+def test_the_command_line_inspects_and_reduces_surfaces(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from flexmb.cli.main import app
+    from flexmb.files.bodies.body_file import load_body
+
+    monkeypatch.chdir(tmp_path)
+    fem.write_mesh(free().mesh, "part.msh")
+    said = CliRunner().invoke(app, ["inspect", "part.msh", "--surface", "z1"]).output
+    assert "area 0.03" in said
+    assert "flat" in said
+    made = CliRunner().invoke(
+        app, ["reduce", "part.msh", "--material", "steel", "--interface", "a=x0", "--surface", "top=z1", "--modes", "4",
+              "--method", "contact", "-o", "part.h5"]
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    assert [*load_body("part.h5").surfaces] == ["top"]
+    refused = CliRunner().invoke(app, ["reduce", "part.msh", "--material", "steel", "--surface", "top", "-o", "b.h5"])
+    assert "--surface expects NAME=SET" in str(refused.exception) + refused.output

@@ -282,6 +282,7 @@ def test_the_ball_of_the_manual_bounces():
     np.testing.assert_allclose(names["carried"], 1.5 * 9.81, rtol=1e-2)
     assert names["dropped"].touching.any()
     assert names["grains"].count[-1] >= 9
+    np.testing.assert_allclose(names["slowed"], 1 - 5 / 7 * 9.81 * 2e-3 / 0.1 * 0.2, rtol=1e-3)
     assert "does not include contacts of groups" in names["refused_group"]
     assert "block 1 closes with 1" in names["message_of_cones"]
 

@@ -4,6 +4,7 @@ from flexmb.contact.cones import Bounded, ConeSolution, Coulomb, solve_contacts
 from flexmb.contact.laws import (
     FACTORS,
     NormalLaw,
+    TurningFriction,
     effective_modulus,
     elastic_foundation,
     hertz_stiffness,
@@ -30,6 +31,7 @@ __all__ = [
     "Socket",
     "Sphere",
     "Surface",
+    "TurningFriction",
     "effective_modulus",
     "elastic_foundation",
     "hertz_stiffness",

@@ -39,7 +39,7 @@ class ContactGroup:
     """Contact of every shape with every other one that is on another body.
 
     - `markers`, `shapes`: the markers of the shapes, which have their axes.
-    - `parameters` (8,): of the law of the normal force and of friction, after those of the shapes of a contact.
+    - `parameters` (11,): of the law of the normal force and of friction, after those of the shapes of a contact.
     """
 
     name: str

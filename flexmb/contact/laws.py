@@ -80,6 +80,32 @@ class NormalLaw:
     restitution: float | None = None
 
 
+@dataclass(frozen=True)
+class TurningFriction:
+    """Friction of rolling and spinning: moments against the angular velocity across and along the normal.
+
+    - `rolling`, `spinning`: their size per normal force, a length. That of rolling is the distance of the force from
+      the middle of the contact, that of spinning of the order of the coefficient of friction times the radius of the
+      contact.
+    - `speed` (angle/time): the angular velocity at which they are fully there; below it the bodies creep.
+
+    Raises `LawError` when a length is negative, both are zero, or the speed is not positive.
+    """
+
+    rolling: float = 0.0
+    spinning: float = 0.0
+    speed: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("rolling", "spinning"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not (isinstance(value, int | float) and 0.0 <= value < math.inf):
+                raise LawError(f"The friction of {name} is a length >= 0, a moment over a force; found {value!r}.")
+        if not self.rolling + self.spinning > 0.0:
+            raise LawError("TurningFriction has a length of rolling, of spinning, or of both; found neither.")
+        _positive("turning friction", speed=self.speed)
+
+
 def _positive(what: str, **values: float) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not (isinstance(value, int | float) and 0.0 < value < math.inf):

@@ -128,6 +128,24 @@ ContactLawKeys = Annotated[
 ]
 
 
+class TurningFrictionKeys(Keys):
+    """Friction of rolling and spinning."""
+
+    rolling: NotNegative = 0.0
+    spinning: NotNegative = 0.0
+    speed: Positive
+
+    def friction(self) -> laws.TurningFriction:
+        """The friction."""
+        return laws.TurningFriction(self.rolling, self.spinning, self.speed)
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.rolling + self.spinning > 0.0:
+            raise refusal("turning_friction has a length of rolling, of spinning, or of both")
+        return self
+
+
 class ContactGroupKeys(Keys):
     """Contact among all shapes of a group."""
 
@@ -137,6 +155,7 @@ class ContactGroupKeys(Keys):
     friction: NotNegative = 0.0
     static_friction: NotNegative | None = None
     slip_speed: Positive | None = None
+    turning_friction: TurningFrictionKeys | None = None
 
 
 class ContactKeys(Keys):
@@ -151,3 +170,4 @@ class ContactKeys(Keys):
     impact: ImpactLaw = "newton"
     static_friction: NotNegative | None = None
     slip_speed: Positive | None = None
+    turning_friction: TurningFrictionKeys | None = None

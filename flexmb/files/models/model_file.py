@@ -370,6 +370,7 @@ def _add_contact_group(site: _Site, keys: schema.ContactGroupKeys) -> None:
         friction=keys.friction,
         static_friction=keys.static_friction,
         slip_speed=keys.slip_speed,
+        turning_friction=None if keys.turning_friction is None else keys.turning_friction.friction(),
     )
 
 
@@ -384,6 +385,7 @@ def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
         impact=keys.impact,
         static_friction=keys.static_friction,
         slip_speed=keys.slip_speed,
+        turning_friction=None if keys.turning_friction is None else keys.turning_friction.friction(),
     )
 
 

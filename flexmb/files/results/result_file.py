@@ -235,7 +235,7 @@ def _group(tree: Tree, markers: int) -> ContactGroup:
     own = np.asarray(tree["markers"], dtype=float)
     require_numbers(own, (len(own),), f"the markers of the contacts {name!r}")
     require_numbers(shapes, (len(own), 4), f"the shapes of the contacts {name!r}")
-    require_numbers(parameters, (8,), f"the parameters of the contacts {name!r}")
+    require_numbers(parameters, (11,), f"the parameters of the contacts {name!r}")
     if len(own) and not (own.min() >= 0 and own.max() < markers):
         raise FileError(f"The contacts {name!r} refer to markers that do not exist.")
     labels = tuple(str(label) for label in tree["labels"])

@@ -109,7 +109,7 @@ class CompiledModel(NamedTuple):
     group_start: np.ndarray  # (ng+1,) start of the shapes of each contact group (kernels/equations/contact_groups.py)
     group_pair: np.ndarray  # (ng+1,) start of the pairs of each group, with the room for them
     group_record: np.ndarray  # (ng,) address of the record of failures
-    group_law: np.ndarray  # (ng, 16) parameters of the law and of friction; see kernels/contact/forces.py
+    group_law: np.ndarray  # (ng, 19) parameters of the law and of friction; see kernels/contact/forces.py
     group_marker: np.ndarray  # (ns,) marker of each shape of a group
     group_shape: np.ndarray  # (ns, 4) its code and dimensions
     group_reach: np.ndarray  # (ns,) radius of the sphere about the marker that holds the shape

@@ -18,9 +18,12 @@ from numba import njit
     STATIC,
     SLIP_SPEED,
     DEEPEST,
-) = (0, 4, 8, 9, 10, 11, 12, 13, 14, 15)
-"""Entries of the parameters of a contact: the code and the dimensions of both shapes, the normal law, friction, and the
-depth beyond which the law has lost its meaning."""
+    ROLLING,
+    SPINNING,
+    TURN_SPEED,
+) = (0, 4, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)
+"""Entries of the parameters of a contact: the code and the dimensions of both shapes, the normal law, friction, the
+depth beyond which the law has lost its meaning, and the friction of rolling and spinning."""
 TURNS, SETTLED = 50, 1e-14
 """Newton iterations for a line contact, and their relative accuracy."""
 
@@ -98,3 +101,25 @@ def push(point, d, v, omega, normal, p, wrench):
     wrench[3] += y * fz - z * fy
     wrench[4] += z * fx - x * fz
     wrench[5] += x * fy - y * fx
+    if p[ROLLING] > 0.0 or p[SPINNING] > 0.0:
+        _resist_turning(point, omega, normal, p, wrench)
+
+
+@njit(cache=True)
+def _resist_turning(point, omega, normal, p, wrench):
+    """Add the moments against rolling, across the normal, and against spinning, along it."""
+    nx, ny, nz = point[3], point[4], point[5]
+    spin = omega[0] * nx + omega[1] * ny + omega[2] * nz
+    x, y, z = omega[0] - spin * nx, omega[1] - spin * ny, omega[2] - spin * nz
+    roll = normal * p[ROLLING] * _saturated(math.sqrt(x * x + y * y + z * z), p[TURN_SPEED])
+    twist = normal * p[SPINNING] * _saturated(abs(spin), p[TURN_SPEED]) * spin
+    wrench[3] -= roll * x + twist * nx
+    wrench[4] -= roll * y + twist * ny
+    wrench[5] -= roll * z + twist * nz
+
+
+@njit(cache=True)
+def _saturated(speed, full):
+    """`tanh(4 speed / full) / speed`: one over the speed, but finite where it vanishes."""
+    x = speed / full
+    return (math.tanh(4.0 * x) / x if x > 1e-8 else 4.0) / full

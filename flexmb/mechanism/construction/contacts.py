@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flexmb.contact.group import ContactGroup, GroupCall
-from flexmb.contact.laws import NormalLaw
+from flexmb.contact.laws import NormalLaw, TurningFriction
 from flexmb.contact.shapes import Surface
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
@@ -29,6 +29,7 @@ class WithContacts(WithElasticRelations):
         impact: ImpactLaw = "newton",
         static_friction: float | None = None,
         slip_speed: float | None = None,
+        turning_friction: TurningFriction | None = None,
     ) -> None:
         """Add a contact between two shapes: `flexmb.contact.Plane().on(ground.at(point))` and
         `flexmb.contact.Sphere(radius).on(ball.at(point))`.
@@ -43,16 +44,17 @@ class WithContacts(WithElasticRelations):
         - `law`: `flexmb.contact.power_law(stiffness)` and others.
         - `friction`, `static_friction`: coefficients; a smooth law of the slip, which is at the static one at the
           `slip_speed` (length/time) and creeps below it.
+        - `turning_friction`: friction of rolling and spinning.
 
         Raises `LawError` and `MechanismError` when the contact of the shapes is not known, a coefficient is out of
         range or belongs to the other kind of contact, both shapes belong to one body, or they are drawn inside each
         other.
         """
         if law is None:
-            if static_friction is not None or slip_speed is not None:
+            if static_friction is not None or slip_speed is not None or turning_friction is not None:
                 raise MechanismError(
-                    f"Contact {name!r}: static_friction and slip_speed belong to a continuous contact, with law=. "
-                    "The friction of an exact contact is a number or (static, dynamic)."
+                    f"Contact {name!r}: static_friction, slip_speed and turning_friction belong to a continuous "
+                    "contact, with law=. The friction of an exact contact is a number or (static, dynamic)."
                 )
             self._exact_contact(name, a, b, friction, restitution, impact)
             return
@@ -61,7 +63,8 @@ class WithContacts(WithElasticRelations):
                 f"Contact {name!r}: restitution, impact and friction=(static, dynamic) belong to an exact contact. "
                 "With a law, give the restitution to the law, and static_friction=."
             )
-        made, axes = drawn_contact(name, (a, b), law, (friction, static_friction, slip_speed), self._frames)
+        given = (friction, static_friction, slip_speed, turning_friction)
+        made, axes = drawn_contact(name, (a, b), law, given, self._frames)
         self._frame_force(name, self._pair(name, a.place, b.place, None, *axes), made)
 
     def contact_group(
@@ -73,12 +76,13 @@ class WithContacts(WithElasticRelations):
         friction: float = 0.0,
         static_friction: float | None = None,
         slip_speed: float | None = None,
+        turning_friction: TurningFriction | None = None,
     ) -> None:
         """Add contact of every shape of a group with every other one that is on another body, such as all grains of a
         pile and the planes that hold them. Pairs that are apart cost nothing; hundreds of shapes are possible.
 
         - `surfaces`: shapes at places, of which several may be on one body.
-        - `law`, `friction`, `static_friction`, `slip_speed`: as of `contact`; laws without memory.
+        - `law`, `friction`, `static_friction`, `slip_speed`, `turning_friction`: as of `contact`; laws without memory.
 
         The forces are not part of the iteration matrices of implicit methods: the steps must resolve each contact.
         generalised-alpha, HHT and the explicit method include them; the others and linear analyses refuse them.
@@ -86,7 +90,7 @@ class WithContacts(WithElasticRelations):
         Raises `LawError` and `MechanismError` as `contact`.
         """
         self._require_free(name)
-        given = (friction, static_friction, slip_speed)
+        given = (friction, static_friction, slip_speed, turning_friction)
         parameters, drawn = group_parameters(name, surfaces, law, given, self._frames)
         markers, labels = [], []
         for k, (surface, (_, axes)) in enumerate(zip(surfaces, drawn, strict=True)):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexmb.contact.laws import NormalLaw
+from flexmb.contact.laws import NormalLaw, TurningFriction
 from flexmb.contact.shapes import Surface, require_pair
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
@@ -19,11 +19,11 @@ def drawn_contact(
     name: str,
     surfaces: tuple[Surface, Surface],
     normal: NormalLaw,
-    friction: tuple[float, float | None, float | None],
+    friction: tuple[float, float | None, float | None, TurningFriction | None],
     frames: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[BoundLaw, tuple[np.ndarray, np.ndarray]]:
     """The law of a contact and the world axes (3, 3) of both shapes, for `frames` of bodies as drawn (position,
-    attitude); `friction` holds the coefficients and the slip speed. Raises as `System.contact`."""
+    attitude); `friction` holds the coefficients, the slip speed and that of turning. Raises as `System.contact`."""
     _require_places(name, surfaces)
     law = bound_contact(name, (surfaces[0].shape, surfaces[1].shape), normal, *friction)
     (a, A), (b, B) = (drawn_shape(name, surface, frames) for surface in surfaces)

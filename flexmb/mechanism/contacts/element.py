@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.contact.laws import NormalLaw
+from flexmb.contact.laws import NormalLaw, TurningFriction
 from flexmb.contact.shapes import ContactShape, require_pair, shape_of_code
 from flexmb.errors import MechanismError
 from flexmb.kernels.calls import shape_points
@@ -26,10 +26,11 @@ from flexmb.mechanism.mechanism import FrameForce
 PARAMETERS = (
     *("shape a", "a 1", "a 2", "a 3", "shape b", "b 1", "b 2", "b 3"),
     *("stiffness", "exponent", "damping", "line", "friction", "static", "slip speed", "deepest"),
+    *("rolling", "spinning", "turn speed"),
 )
-LEAST_SPEED = 16
+LEAST_SPEED = 19
 """Further parameter of a contact that remembers the speed of approach: the least speed."""
-RESTITUTION = 16
+RESTITUTION = 19
 """Further parameter of a contact with permanent indentation."""
 DEEP = 1.0
 """Depth relative to the smaller size of two shapes at which their law has lost its meaning."""
@@ -129,6 +130,7 @@ def bound_contact(
     friction: float,
     static: float | None,
     slip_speed: float | None,
+    turning: TurningFriction | None,
 ) -> BoundLaw:
     """The law of a contact. Raises `MechanismError` when the shapes or the coefficients cannot be."""
     require_pair(*pair, name)
@@ -149,7 +151,8 @@ def bound_contact(
             "memory of one. Give a law without memory, power_law(..., speed=...), or compose the shape of spheres."
         )
     a, b = ((float(shape.code), *shape.dimensions) for shape in pair)
-    numbers = law_numbers(name, normal, friction, static, slip_speed, DEEP * min(shape.size for shape in pair))
+    deepest = DEEP * min(shape.size for shape in pair)
+    numbers = law_numbers(name, normal, friction, static, slip_speed, turning, deepest)
     values = (*a, *b, *numbers)
     if normal.each_impact:
         return BoundLaw(contact_of_each_impact, (*values, normal.speed), (0.0,))
@@ -159,12 +162,23 @@ def bound_contact(
 
 
 def law_numbers(
-    name: str, normal: NormalLaw, friction: float, static: float | None, slip_speed: float | None, deepest: float
+    name: str,
+    normal: NormalLaw,
+    friction: float,
+    static: float | None,
+    slip_speed: float | None,
+    turning: TurningFriction | None,
+    deepest: float,
 ) -> tuple[float, ...]:
     """The parameters of a contact after those of its shapes. Raises `MechanismError` when a coefficient cannot be."""
     mu, stick = _coefficients(name, friction, static, slip_speed)
+    if not isinstance(turning, TurningFriction | None):
+        raise MechanismError(
+            f"Contact {name!r}: turning_friction is a flexmb.contact.TurningFriction; found {turning!r}."
+        )
+    turns = (0.0, 0.0, 1.0) if turning is None else (turning.rolling, turning.spinning, turning.speed)
     numbers = (normal.stiffness, normal.exponent, normal.damping, normal.line, mu, stick, slip_speed or 1.0, deepest)
-    return tuple(float(x) for x in numbers)
+    return tuple(float(x) for x in (*numbers, *turns))
 
 
 def _coefficients(name: str, friction: float, static: float | None, slip_speed: float | None) -> tuple[float, float]:

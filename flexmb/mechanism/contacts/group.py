@@ -8,12 +8,12 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from flexmb.contact.group import ContactGroup
-from flexmb.contact.laws import NormalLaw
+from flexmb.contact.laws import NormalLaw, TurningFriction
 from flexmb.contact.shapes import ContactShape, Plane, Surface, require_pair
 from flexmb.errors import MechanismError
-from flexmb.kernels.contact.forces import STIFFNESS
+from flexmb.kernels.contact.forces import DEEPEST, STIFFNESS
 from flexmb.mechanism.contacts.added import drawn_shape
-from flexmb.mechanism.contacts.element import DEEP, law_numbers, require_apart
+from flexmb.mechanism.contacts.element import DEEP, PARAMETERS, law_numbers, require_apart
 
 ROOM = 64
 """Pairs within reach for which there is room, on average for each shape."""
@@ -25,7 +25,7 @@ def group_parameters(
     name: str,
     surfaces: Sequence[Surface],
     normal: NormalLaw,
-    friction: tuple[float, float | None, float | None],
+    friction: tuple[float, float | None, float | None, TurningFriction | None],
     frames: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[tuple[float, ...], list[tuple[np.ndarray, np.ndarray]]]:
     """The parameters of a group of contacts, and the world position (3,) and axes (3, 3) of each shape as drawn.
@@ -54,8 +54,9 @@ def group_parameters(
         (x, A), (y, B) = drawn[i], drawn[j]
         a, b = surfaces[i].shape, surfaces[j].shape
         own = ((float(s.code), *s.dimensions) for s in (a, b))
-        numbers = (*(x for side in own for x in side), *parameters[:-1], DEEP * min(a.size, b.size))
-        require_apart(name, numbers, A.T @ (y - x), A.T @ B)
+        numbers = [*(x for side in own for x in side), *parameters]
+        numbers[DEEPEST] = DEEP * min(a.size, b.size)
+        require_apart(name, tuple(numbers), A.T @ (y - x), A.T @ B)
     return parameters, drawn
 
 
@@ -96,7 +97,7 @@ def group_arrays(groups: Sequence[ContactGroup]) -> dict[str, Any]:
     for group in groups:
         n, planes = len(group.shapes), sum(isinstance(shape, Plane) for shape in group.shapes)
         rooms.append(min(n * (n - 1) // 2, (ROOM + planes) * n))
-    laws = np.zeros((len(groups), STIFFNESS + 8))
+    laws = np.zeros((len(groups), STIFFNESS + len(PARAMETERS[STIFFNESS:])))
     for row, group in zip(laws, groups, strict=True):
         row[STIFFNESS:] = group.parameters
     return {

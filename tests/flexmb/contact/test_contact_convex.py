@@ -19,7 +19,7 @@ PAIRS = [(a, b) for i, a in enumerate(MAKE) for b in list(MAKE)[i:]]
 
 
 def points(a, b, d, S=None):
-    law = bound_contact("touch", (a, b), power_law(1.0), 0.0, None, None)
+    law = bound_contact("touch", (a, b), power_law(1.0), 0.0, None, None, None)
     return points_of(law.parameters, np.asarray(d, float), np.eye(3) if S is None else S)
 
 
@@ -196,4 +196,4 @@ def test_exact_contact_of_common_areas_is_refused():
 def test_laws_with_a_memory_want_a_single_point():
     memory = power_law(1.0, restitution=0.5, speed=1e-3, each_impact=True)
     with pytest.raises(MechanismError, match="box and box has several points, and each_impact has the memory of one"):
-        bound_contact("touch", (Box(1, 1, 1), Box(1, 1, 1)), memory, 0.0, None, None)
+        bound_contact("touch", (Box(1, 1, 1), Box(1, 1, 1)), memory, 0.0, None, None, None)

@@ -16,6 +16,7 @@ from flexmb.contact import (
     Plane,
     Socket,
     Sphere,
+    TurningFriction,
     effective_modulus,
     elastic_foundation,
     hertz_stiffness,
@@ -180,6 +181,64 @@ def test_a_ball_that_slides_begins_to_roll():
     np.testing.assert_allclose(result.velocity("ball")[-1, :2], [5 / 7, 5 / 14], rtol=1e-3)
 
 
+def turning(shape, inertia, group, **start):
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    depth = (9.81 / 1e7) ** (2 / 3)
+    ball = system.add(
+        flexmb.rigid_body("ball", mass=1.0, inertia=(inertia,) * 3), position=(0, 0, 0.1 - depth), **start
+    )
+    surfaces = (Plane().on(system.ground.at((0, 0, 0))), shape.on(ball.at((0, 0, 0))))
+    given = {
+        "law": power_law(1e7, restitution=0.2, speed=0.01),
+        "friction": 0.5,
+        "slip_speed": 1e-2,
+        "turning_friction": TurningFriction(rolling=2e-3, spinning=1e-3, speed=1e-2),
+    }
+    if group:
+        system.contact_group("floor", surfaces, **given)
+        return flexmb.simulate(system, 0.3, method="explicit", tolerance=1e-7)
+    system.contact("floor", *surfaces, **given)
+    return flexmb.simulate(system, 0.3, step=2e-4)
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["single", "group"])
+def test_friction_of_rolling_slows_a_ball_down(group):
+    """The power of the moment `N c` at the angular velocity `v / r` is that lost by `7/10 m v^2`."""
+    result = turning(Sphere(0.1), 0.4 * 0.1**2, group, velocity=(1, 0, 0), angular_velocity=(0, 10, 0))
+    v, t = result.velocity("ball")[:, 0], result.t
+    late = t > 0.1
+    rate = np.polyfit(t[late], v[late], 1)[0]
+    assert rate == pytest.approx(-5 / 7 * 9.81 * 2e-3 / 0.1, rel=1e-3)
+    assert abs(result.ledger.residual).max() < 1e-4
+
+
+def test_friction_of_spinning_slows_a_top_down_and_stops_it():
+    inertia = 0.4 * 0.1**2
+    result = turning(Sphere(0.1), inertia, False, angular_velocity=(0, 0, 0.5))
+    spin, t = result.angular_velocity("ball")[:, 2], result.t
+    slope = 9.81 * 1e-3 / inertia
+    early = (t > 0.02) & (t < 0.15)
+    assert np.polyfit(t[early], spin[early], 1)[0] == pytest.approx(-slope, rel=1e-3)
+    assert 0.5 / slope < 0.25  # it has stopped
+    assert abs(spin[-1]) < 1e-2
+
+
+def test_friction_of_turning_that_cannot_be_is_refused():
+    with pytest.raises(LawError, match="friction of rolling is a length >= 0"):
+        TurningFriction(rolling=-1.0, speed=1.0)
+    with pytest.raises(LawError, match="found neither"):
+        TurningFriction(speed=1.0)
+    with pytest.raises(LawError, match="speed of turning friction must be a positive number"):
+        TurningFriction(rolling=1.0)
+    system = flexmb.System()
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 1))
+    pair = (Plane().on(system.ground.at((0, 0, 0))), Sphere(0.5).on(ball.at((0, 0, 0))))
+    with pytest.raises(MechanismError, match="turning_friction belong to a continuous contact"):
+        system.contact("c", *pair, turning_friction=TurningFriction(rolling=1.0, speed=1.0))
+    with pytest.raises(MechanismError, match=r"turning_friction is a flexmb.contact.TurningFriction; found 0.1"):
+        system.contact("c", *pair, law=power_law(1.0), turning_friction=0.1)
+
+
 def test_a_capsule_a_cylinder_and_a_box_lie_on_their_sides_at_rest():
     for shape, height in ((Capsule(0.1, 0.4), 0.1), (Cylinder(0.1, 0.4), 0.1)):
         system = flexmb.System(gravity=(0, 0, -9.81))
@@ -229,7 +288,7 @@ def test_cylinders_follow_the_formulas():
         law = malca(modulus, 1.0, radius, internal=internal)
         assert law.stiffness * depth**law.exponent == pytest.approx(force, abs=0.05)
     shapes = (Bore(10.05, 10.0), Cylinder(10.0, 10.0))
-    p = np.array(bound_contact("bearing", shapes, line_contact(modulus, 1.0, 0.05), 0.0, None, None).parameters)
+    p = np.array(bound_contact("bearing", shapes, line_contact(modulus, 1.0, 0.05), 0.0, None, None, None).parameters)
     for force, depth in ((26.9, 0.000518), (62.5, 0.001057), (145.5, 0.002116)):
         found, energy = elastic_force(depth, p)
         assert found == pytest.approx(force, rel=2e-3)

@@ -25,7 +25,7 @@ def _product(q):
 
 
 def points(a, b, d, S=None):
-    law = bound_contact("touch", (a, b), laws.power_law(1.0), 0.0, None, None)
+    law = bound_contact("touch", (a, b), laws.power_law(1.0), 0.0, None, None, None)
     return points_of(law.parameters, np.asarray(d, float), np.eye(3) if S is None else S)
 
 

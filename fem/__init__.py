@@ -1,7 +1,7 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
 from fem.analysis.steps import StepResult, solve_step
-from fem.beam import Beam, Section
+from fem.beam import Beam, Section, Truss
 from fem.dof_map import DofMap
 from fem.errors import (
     ConvergenceError,
@@ -36,11 +36,14 @@ from fem.mesh.steps import Step
 from fem.mesh.surface import Surface
 from fem.model import Model
 from fem.renamed import refuse_old_names
+from fem.sections.beam_table import BeamTable, beam_mass, beam_stiffness
+from fem.sections.layup import Ply
 from fem.shell import Shell
 from fem.split import split
 
 __all__ = [
     "Beam",
+    "BeamTable",
     "CellBlock",
     "ConvergenceError",
     "DofMap",
@@ -62,6 +65,7 @@ __all__ = [
     "Model",
     "NodeMass",
     "NodeSpring",
+    "Ply",
     "PointMass",
     "RigidLink",
     "Section",
@@ -72,7 +76,10 @@ __all__ = [
     "Step",
     "StepResult",
     "Surface",
+    "Truss",
     "UnitWarning",
+    "beam_mass",
+    "beam_stiffness",
     "check_mesh",
     "drop_unused_nodes",
     "fix_orientation",

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.elements import Element, element
+from fem.elements import SHELLS, Element, element
 from fem.elements.quadrature import triangle
 from fem.errors import MatrixError, MeshError, unknown_name
+from fem.matrices import assembly
 from fem.mesh.mesh import Mesh
 from fem.model import Model
 
@@ -28,11 +29,15 @@ def gravity(model: Model, acceleration: Any) -> Force:
 def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -> Force:
     """Work-equivalent forces (ndof,) of a uniform pressure `value`, positive when it pushes on the part.
 
-    `faces`: name of a face set of the mesh, or (cell, face of the cell) pairs. The forces are `-value * int N_a n dA`,
-    exact for the faces as they are interpolated, curved ones included; the load keeps its direction (no follower
-    stiffness).
+    `faces`: name of a face set of the mesh, or (cell, face of the cell) pairs; or of a cell set of shells, on whose top
+    the pressure acts, against the normal (negative: on the bottom). The forces are `-value * int N_a n dA`, exact for
+    the faces as they are interpolated, curved ones included; the load keeps its direction (no follower stiffness).
+
+    Raises `MeshError` for sets and faces that do not exist.
     """
     mesh = _mesh_of(model, "a pressure")
+    if isinstance(faces, str) and faces not in mesh.face_sets and faces in mesh.cell_sets:
+        return _pressure_on_shells(model, mesh, faces, value)
     pairs = _faces_of(mesh, faces)
     force = np.zeros((len(model.points), 3))
     first = 0
@@ -45,6 +50,21 @@ def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -
             np.add.at(force, cells[:, list(shape.faces[face])], -value * area)
         first += len(block)
     return _padded(model, force)
+
+
+def _pressure_on_shells(model: Model, mesh: Mesh, name: str, value: float) -> Force:
+    source, total = model.elements, np.zeros(model.dof_map.size_of_all)
+    cells = mesh.cell_sets[name]
+    kinds = {mesh.block_of(int(cell))[0].kind for cell in cells}
+    if not kinds <= {*SHELLS}:
+        found = ", ".join(sorted(kinds - {*SHELLS}))
+        raise MeshError(
+            f"Mesh {mesh.name!r}: the cell set {name!r} has {found} cells; a pressure acts on faces or shells."
+        )
+    groups = assembly.shell_groups(mesh, source.materials, source.material_of, model.dof_map, only=cells)
+    for shells, dofs in groups:
+        np.add.at(total, dofs, -value * shells.area_loads())
+    return np.asarray(model.dof_map.gather(total))
 
 
 def point_force(model: Model, nodes: Any, force: Any) -> Force:

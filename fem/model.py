@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from fem.beam import Beam
+from fem.beam import Beam, Truss
 from fem.dof_map import DofMap
 from fem.errors import MaterialError, MatrixError, MeshError, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
@@ -18,11 +18,11 @@ from fem.linear_algebra.factorisations.storage import SolverOptions
 from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
 from fem.material import Material, check_units
 from fem.matrices import assembly
-from fem.matrices.beam_matrices import Beams, LineMass
+from fem.matrices.beam_matrices import Beams, LineMass, Trusses
 from fem.matrices.beam_surface import BeamSurface, beam_surface
 from fem.matrices.matrix_check import checked_free_matrices
 from fem.matrices.shell_matrices import Shells
-from fem.matrices.shell_surface import layers, shell_surface
+from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
 from fem.mesh.constraints import Constraint
@@ -30,10 +30,11 @@ from fem.mesh.mesh import Mesh
 from fem.mesh.surface import Surface, require_distinct, surface_of
 from fem.mesh.unread import Declared, Unread, materials_of_file, require_obeyed
 from fem.renamed import renamed
+from fem.sections.beam_table import BeamTable
 from fem.shell import Shell
 from fem.shown import shown
 
-_MATERIALS = (Material, Beam, Shell)
+_MATERIALS = (Material, Beam, BeamTable, Shell, Truss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +56,14 @@ class _Assembly:
     def shells(self) -> list[tuple[Shells, np.ndarray]]:
         return assembly.shell_groups(self.mesh, self.materials, self.material_of, self.dofs)
 
+    @cached_property
+    def trusses(self) -> list[tuple[Trusses, np.ndarray]]:
+        return assembly.truss_groups(self.mesh, self.materials, self.material_of, self.dofs)
+
     @property
-    def turning(self) -> list[tuple[Beams | Shells, np.ndarray]]:
-        """Beams and shells, the cells whose nodes have rotations: their matrices have the same names."""
-        return [*self.beams, *self.shells]
+    def turning(self) -> list[tuple[Beams | Shells | Trusses, np.ndarray]]:
+        """Beams, shells and trusses, the cells that are no solids: their matrices have the same names."""
+        return [*self.beams, *self.shells, *self.trusses]
 
     @cached_property
     def pattern(self) -> Pattern:
@@ -154,7 +159,7 @@ class Model:
     - `solver`: options of the factorisations.
     - For a model made from matrices `mesh` is None and `materials` is empty.
 
-    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam` or `fem.Shell`.
+    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam`, `fem.BeamTable` or `fem.Shell`.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -169,13 +174,13 @@ class Model:
     def __init__(
         self,
         mesh: Mesh,
-        material: Material | Beam | Shell | Mapping[str, Material | Beam | Shell] | None = None,
+        material: Any = None,
         name: str | None = None,
     ) -> None:
         """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one); a
-        `fem.Beam` (material and section) for line cells, a `fem.Shell` (material and thickness) for triangles and
-        quadrilaterals. Default: the materials that the file of the mesh gives to its
-        cells (`mesh.declared`).
+        `fem.Beam` (material and section) or a `fem.BeamTable` (section matrices) for line cells, a `fem.Shell`
+        (material and thickness) for triangles and quadrilaterals. Default: the materials that the file of the mesh
+        gives to its cells (`mesh.declared`).
 
         Raises MaterialError for cells without a material or with two. Issues a UnitWarning when modulus, density and
         size do not belong to one system of units. The matrices are assembled on first use.
@@ -184,8 +189,9 @@ class Model:
         wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, _MATERIALS)]
         if wrong:
             raise MaterialError(
-                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam or fem.Shell records; found "
-                f"{', '.join(wrong)}."
+                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam, fem.BeamTable, fem.Truss or fem.Shell "
+                f"records; "
+                f"found {', '.join(wrong)}."
             )
         if material is None:
             by_set, material_of = materials_of_file(mesh)
@@ -195,6 +201,8 @@ class Model:
             material_of = np.zeros(mesh.cell_count, dtype=int)
         materials = tuple(by_set.values())
         for m in materials:
+            if isinstance(m, BeamTable):
+                continue  # no material, whose units could be checked
             hint = check_units(m if isinstance(m, Material) else m.material, mesh.size)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)
@@ -576,8 +584,8 @@ class Model:
     def stresses(self, U: Float[np.ndarray, "ndof k"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`.
 
-        The places are the nodes of the skin of solids, then the fibres of beams and the bottom, middle and top of
-        shells at their nodes, whose node is -1.
+        The places are the nodes of the skin of solids, then the fibres of beams, the middles of trusses, and the
+        bottom, middle and top of shells at their nodes, whose node is -1.
         """
         source, u = self.elements, self.dof_map.expand(U)
         mesh = source.mesh
@@ -587,10 +595,19 @@ class Model:
         for beams, dofs in source.beams:
             x, stress = fibre_stresses(beams, u[dofs])
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
+        for rods, dofs in source.trusses:
+            found, places = [*found, rods.stresses(u[dofs])], [*places, rods.x.mean(axis=1)]
+            owners = [*owners, np.full(len(rods.x), -1)]
         for shells, dofs in source.shells:
             x, _, stress, _ = layers(shells, u[dofs], (-1.0, 0.0, 1.0))
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
         return np.concatenate(owners), np.concatenate(places), np.concatenate(found)
+
+    def ply_stresses(self, U: Float[np.ndarray, "ndof k"]) -> list[PlyStresses]:
+        """Stresses of the displacement fields `U` in every ply of shells, at its bottom and its top, in the axes of its
+        material: a record for each group of cells of one shell."""
+        source, u = self.elements, self.dof_map.expand(U)
+        return [ply_stresses(shells, dofs[:, ::6] // 3, u[dofs]) for shells, dofs in source.shells]
 
     def beam_surfaces(self, U: Float[np.ndarray, "ndof k"]) -> list[BeamSurface]:
         """The surfaces of beams and shells, with the displacements and stresses of the fields `U` there: a record for

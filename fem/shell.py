@@ -55,11 +55,12 @@ class Shell:
                 f"A shell's thickness {self.thickness} is not that of its plies, "
                 f"{sum(ply.thickness for ply in self.plies):.9g}; fem.Shell.layup(plies) adds them."
             )
+        isotropic = self._isotropic  # made of plies, which check their materials
         if self.x_axis is not None:
             x = np.asarray(self.x_axis, dtype=float)
             if x.shape != (3,) or not np.isfinite(x).all() or not np.linalg.norm(x) > 0:
                 raise MaterialError(f"A shell's x_axis needs three finite numbers, not all zero; found {self.x_axis}.")
-        elif not self._isotropic:
+        elif not isotropic:
             what = "The layup" if self.plies else f"Material {self.material.name!r}"
             raise MaterialError(
                 f"{what} is not isotropic in the plane of the shell: give x_axis=(...), the direction of its first "

@@ -68,7 +68,7 @@ def _group(
     """Points (e, q, p, 3), displacements (e, q, p, 3, k) and stresses (e, q, p, 6, k) around the sections at `places`
     (q,); the last of the p points is the centroid."""
     section = replace(beams.beam.section, fibres=(*map(tuple, outline.tolist()), (0.0, 0.0)))
-    here = Beams.of(replace(beams.beam, section=section), ends, (places, np.ones(len(places))))
+    here = type(beams).of(replace(beams.beam, section=section), ends, (places, np.ones(len(places))))
     x, stress = fibre_stresses(here, fields)
     arms = np.column_stack([np.zeros(len(section.fibres)), section.fibres])
     u, theta = (np.einsum("eqia,eak->eqik", A, fields, optimize=True) for A in (here.u, here.theta))

@@ -218,6 +218,22 @@ class Shells(ShellCells):
                 places.append(np.einsum("i,eix->ex", N, self.x[chunk] + (self.shell.offset + z) * V))
         return np.concatenate(places), np.concatenate(found)
 
+    def area_loads(self) -> Float[np.ndarray, "e d"]:
+        """Loads of cells of a unit of traction along the normal of the middle surface."""
+        loads = np.zeros((len(self.x), 6 * self.count))
+        points, weights = plane_rule(self.n)
+        N = np.stack([shapes(self.n, *p)[0] for p in points])
+        for chunk in self.chunks():
+            g = self.bases(chunk, points)
+            forces = np.einsum("qi,eqx->eix", N * weights[:, None], np.cross(g[:, :, 0], g[:, :, 1]))
+            turning = self.shell.offset * np.cross(self.V[chunk], forces)
+            every = np.concatenate([forces, turning], axis=2).reshape(len(g), -1)
+            loads[chunk] = every[:, : loads.shape[1]]
+            if self.n > self.count:
+                F = self._condensed[1][chunk][:, : 6 * (self.n - self.count)]
+                loads[chunk] += np.einsum("eki,ek->ei", F, every[:, loads.shape[1] :])
+        return loads
+
     # second order
 
     def _stress_map(self, chunk: slice) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Stresses of shells through their thickness, and their surface as pictures show it: bottom, top and edges."""
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,7 @@ from fem.matrices.cell_matrices import VOIGT
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.shell_strains import cartesian
 from fem.mesh.directors import SIDES, drawn_triangles
-from fem.sections.layup import Layup
+from fem.sections.layup import Layup, turn_of_strains
 
 
 def layers(
@@ -56,6 +57,49 @@ def corner_stresses(shells: Shells, chunk: slice, fields: np.ndarray, t: float) 
     world = np.einsum("eqai,eqabk,eqbj->eqijk", axes, tensor, axes, optimize=True)
     at = np.stack([world[:, :, i, j] for i, j in VOIGT], axis=2)
     return np.einsum("cq,eqik->ecik", _spread(shells.n)[: shells.count], at), area
+
+
+@dataclass(frozen=True, eq=False)
+class PlyStresses:
+    """Stresses of the plies of a group of shell cells, bottom and top of each, from the bottom of the shell.
+
+    - `nodes` (v,): numbers of the nodes; one at a fold has several places;
+    - `ply`, `height` (s,): number of the ply, and distance from the middle of the shell;
+    - `places` (s, v, 3); `stresses` (s, v, 5, k) of k fields, 11, 22, 12, 13, 23 in the axes of the ply's material.
+    """
+
+    nodes: Int[np.ndarray, " v"]
+    ply: Int[np.ndarray, " s"]
+    height: Float[np.ndarray, " s"]
+    places: Float[np.ndarray, "s v 3"]
+    stresses: Float[np.ndarray, "s v 5 k"]
+
+
+def ply_stresses(shells: Shells, nodes: Int[np.ndarray, "e n"], fields: Float[np.ndarray, "e d k"]) -> PlyStresses:
+    """Stresses of fields at the `nodes` of cells, at the bottom and the top of every ply; at a director the mean over
+    its cells, weighted by area."""
+    vertices, local = np.unique(shells.vertex, return_inverse=True)
+    local = local.reshape(shells.vertex.shape)
+    node = np.zeros(len(vertices), dtype=np.int64)
+    node[local] = nodes
+    section = shells.shell.section
+    levels = [(k, float(z)) for k in range(len(section.plies)) for z in section.heights[k : k + 2]]
+    places = np.zeros((len(levels), len(vertices), 3))
+    found = np.zeros((len(levels), len(vertices), 5, fields.shape[2]))
+    for level, (ply, z) in enumerate(levels):
+        places[level][local] = shells.x[:, : shells.count] + (shells.shell.offset + z) * shells.V[:, : shells.count]
+        T, R = turn_of_strains(section.plies[ply].angle)
+        turn = np.zeros((5, 5))
+        turn[:3, :3], turn[3:, 3:] = np.linalg.inv(T).T, R
+        weights = np.zeros(len(vertices))
+        for chunk in shells.chunks():
+            at, _, area = _stresses_at_points(shells, chunk, fields[chunk], ply, z)
+            corners = np.einsum("cq,eqik->ecik", _spread(shells.n)[: shells.count], turn @ at)
+            np.add.at(found[level], local[chunk], corners * area[:, None, None, None])
+            np.add.at(weights, local[chunk], np.broadcast_to(area[:, None], local[chunk].shape))
+        found[level] /= weights[:, None, None]
+    ply_of, heights = (np.array(values) for values in zip(*levels, strict=True))
+    return PlyStresses(node, ply_of, heights, places, found)
 
 
 def _ply_at(section: Layup, t: float) -> tuple[int, float]:

@@ -12,6 +12,7 @@ from fem.beam import Beam, Section
 from fem.errors import MaterialError, MeshError
 from fem.material import Material
 from fem.mesh.constraints import Constraint
+from fem.sections.beam_table import BeamTable
 from fem.shell import Shell
 
 SHOWN = 4
@@ -60,7 +61,7 @@ class Declared:
       reason in `wrong`.
     - `cells`: numbers of cells (k,), or (block, row) while a file is read.
     - `thickness` and `offset` of shells, whose thickness is None elsewhere; `beam`: section of beams and direction of
-      their y axis, None elsewhere.
+      their y axis, None elsewhere; `theory` of beams.
     """
 
     name: str
@@ -72,10 +73,13 @@ class Declared:
     offset: float = 0.0
     beam: tuple[Section, tuple[float, float, float] | None] | None = None
     wrong: str = ""
+    theory: str = "timoshenko"
 
     def contradiction(self, section: Any) -> str | None:
         """How the constants differ from those of a material, or of the material of a beam or shell, and the section
         from that of a shell or beam; None if they agree."""
+        if isinstance(section, BeamTable):
+            return None  # its matrices are beside the constants of any material
         given = section if isinstance(section, Material) else section.material
         if isinstance(section, Shell) and self.thickness is not None:
             theirs, ours = np.array([self.thickness, self.offset]), np.array([section.thickness, section.offset])
@@ -110,7 +114,7 @@ class Declared:
             raise MaterialError(f"{self} ({self.source.label}) {reason}. Give materials: fem.Model(mesh, material).")
         material = Material(self.name, self.elasticity, self.density)
         if self.beam is not None:
-            return Beam(material, *self.beam)
+            return Beam(material, *self.beam, theory=self.theory)
         return material if self.thickness is None else Shell(material, self.thickness, self.offset)
 
     @property

@@ -23,7 +23,6 @@ from flexmb.kernels.base.library import called
 from flexmb.kernels.contact import cone, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.equations import (
-    articulated,
     contact_groups,
     curves,
     displacement,
@@ -31,9 +30,9 @@ from flexmb.kernels.equations import (
     friction,
     postprocess,
     rows,
-    tree,
 )
 from flexmb.kernels.equations import residual as equations
+from flexmb.kernels.joint_coordinates import articulated, tree
 from flexmb.kernels.loads import lines
 from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching
 

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from flexmb.errors import MechanismError
+from fem.user_files import quotes_inside
+from flexmb.errors import MechanismError, TableError
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal
 from flexmb.files.models.law_keys import WithLaw
 from flexmb.forces.scalar.points import column_index, read_columns
@@ -32,8 +33,9 @@ class CurveKeys(Keys):
         """The curve; `folder` is that of the model file."""
         if self.csv is None:
             return through(self.points or [], closed=self.closed)
-        found = read_columns(folder / self.csv)
-        x, y = (found.numbers[:, column_index(found, column, folder / self.csv)] for column in self.columns)
+        with quotes_inside(folder / self.csv, folder, TableError):
+            found = read_columns(folder / self.csv)
+            x, y = (found.numbers[:, column_index(found, column, folder / self.csv)] for column in self.columns)
         return through(np.column_stack([x, y]), closed=self.closed)
 
 

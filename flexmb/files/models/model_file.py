@@ -1,5 +1,6 @@
 """Mechanisms in TOML: read, validated against the schema, and built. Loading a model file executes no code from it."""
 
+import copy
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import meshes
 import reduction
 from fem.errors import FlexmbError, unknown_name
 from fem.mesh.selection import from_text
+from fem.user_files import LARGEST_MODEL, text_of
 from flexmb.analyses.inverse_dynamics import Servo
 from flexmb.bodies import solids
 from flexmb.bodies.body import Body, flexible_body, rigid_body
@@ -26,6 +28,7 @@ from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.contact_keys import SurfaceKeys
+from flexmb.files.models.material_keys import material_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
 from flexmb.mechanism.attachments import Attachment, BodyHandle
@@ -67,14 +70,7 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
     not valid.
     """
     path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise ModelFileError(f"There is no model file {str(path)!r} (looked in {path.resolve().parent}).") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelFileError(f"The model file {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ModelFileError(f"{path} is not valid TOML: {error}.") from None
+    data = read_toml(path)
     with _naming(path, ""):
         data = changed(data, changes or {})
     try:
@@ -89,6 +85,19 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
         options["initial_state"] = keys.initial_state
     servos = tuple(Servo(s.marker, s.axis, s.motion.motion(path.parent)) for s in keys.servos)
     return ModelFile(_build(keys, path), options.pop("duration"), options, servos)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a model file. Raises `ModelFileError` for what is no file, or no valid TOML."""
+    text = text_of(path, ModelFileError, "model file", LARGEST_MODEL)
+    try:
+        data = tomllib.loads(text)
+        copy.deepcopy(data)  # to the depth that the rest needs
+    except RecursionError:
+        raise ModelFileError(f"{path}: its tables and lists are inside each other too deep. Flatten them.") from None
+    except ValueError as error:  # also a number of thousands of digits
+        raise ModelFileError(f"{path} is not valid TOML: {str(error).rstrip('.')}.") from None
+    return data
 
 
 @dataclass(frozen=True)
@@ -217,9 +226,9 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     mesh = fem.read_mesh(path, ignore=keys.ignore, shells=keys.shells)
     material: Any = None  # "file": that of the file
     if isinstance(keys.material, dict):
-        material = {k: _material(m) for k, m in keys.material.items()}
+        material = {k: material_of(m) for k, m in keys.material.items()}
     elif keys.material != "file":
-        material = _material(keys.material)
+        material = material_of(keys.material)
     interfaces = {
         key: from_text(spec) if isinstance(spec, str) else fem.Interface(from_text(spec.set), spec.kind, spec.point)
         for key, spec in keys.interfaces.items()
@@ -257,18 +266,6 @@ def _mesh_path(text: str, folder: Path) -> Path:
         return meshes.path(text.removeprefix("flexmb:"))
     except FileNotFoundError as error:
         raise MechanismError(str(error)) from None
-
-
-def _material(keys: str | schema.MaterialKeys | None) -> fem.Material | fem.Shell:
-    if isinstance(keys, schema.MaterialKeys):
-        made = fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
-        return made if keys.thickness is None else fem.Shell(made, keys.thickness, keys.offset)
-    name, _, units = str(keys).partition(":")
-    makers = {"steel": fem.Material.steel, "aluminium": fem.Material.aluminium}
-    if name not in makers:
-        constants = "{ youngs_modulus = ..., poissons_ratio = ..., density = ... }"
-        raise MechanismError(f"{unknown_name('material', name, makers)} Or write its constants: {constants}.")
-    return makers[name](units=units or "m")
 
 
 # joints and forces --------------------------------------------------------------------------------------------------

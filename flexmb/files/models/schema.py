@@ -13,6 +13,7 @@ from flexmb.files.models.control_keys import ControllerKeys
 from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelationKeys, OnCurveKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
+from flexmb.files.models.material_keys import Materials
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.integrators.method import Method, method_of, methods
 from flexmb.mechanism.frame_law import BoundLaw
@@ -20,47 +21,6 @@ from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.relations.linear import RELATIONS
 from flexmb.units import require_units
 from reduction.registry import METHODS
-
-
-class MaterialKeys(Keys):
-    """An isotropic material, of a shell where it has a thickness."""
-
-    youngs_modulus: Positive
-    poissons_ratio: float
-    density: Positive
-    thickness: Positive | None = None
-    offset: float = 0.0
-
-    @model_validator(mode="after")
-    def _offset_of_a_shell(self) -> Self:
-        if self.offset and self.thickness is None:
-            raise refusal(f"offset = {self.offset} is that of a shell, and its thickness is missing")
-        return self
-
-
-def _sort_of_material(value: Any) -> str:
-    constants = isinstance(value, dict) and (not value or value.keys() & MaterialKeys.model_fields)
-    return "<constants>" if constants else sort_of(value)
-
-
-_MATERIAL = (
-    'expected "steel", "aluminium" (":mm" behind it for mm, t, s), '
-    "or { youngs_modulus = ..., poissons_ratio = ..., density = ... }"
-)
-Material = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[MaterialKeys, Tag("<constants>")],
-    Discriminator(_sort_of_material, custom_error_type="material", custom_error_message=_MATERIAL),
-]
-Materials = Annotated[
-    Annotated[str, Tag("<text>")]
-    | Annotated[MaterialKeys, Tag("<constants>")]
-    | Annotated[dict[str, Material], Tag("<table>")],
-    Discriminator(
-        _sort_of_material,
-        custom_error_type="material",
-        custom_error_message=_MATERIAL + ", or a table of these, one for each cell set",
-    ),
-]
 
 
 class InterfaceKeys(Keys):

@@ -1,0 +1,208 @@
+"""Beams with general sections that vary along them: two nodes, straight, from the equilibrium of their section forces.
+
+The section forces of an unloaded beam follow from those at its end, whatever the sections are. With the compliance of
+the sections at Gauss points they give the flexibility of the end and its inverse the stiffness: exact for coupled and
+tapered sections, free of locking. Displacements between the nodes are the integrals of the strains of these forces;
+with them the mass matrix and the geometric stiffness (`fem.matrices.beam_matrices`) are made.
+Source: Spacone, Filippou and Taucer, "Fibre beam-column model for non-linear analysis of R/C frames: part I", Earthq.
+Eng. Struct. Dyn. 25 (1996) 711-725.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fem.errors import MeshError
+from fem.matrices.beam_matrices import Beams, LineMass, stress_work
+from fem.sections.beam_table import BeamTable
+
+_XI, _W = np.polynomial.legendre.leggauss(5)
+_XI, _W = (_XI + 1) / 2, _W / 2
+_ABOUT_X = np.array([[0.0, 0, 0], [0, 0, -1], [0, 1, 0]])
+"""e_x times a vector."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableBeams(Beams):
+    """Beams of one table; what `Beams` has, and
+
+    - `K` (e, 12, 12); `forces` (e, q, 6, 12): section forces of motions of the nodes, in local axes;
+    - `S`, `M` (e, q, 6, 6): section stiffness and mass in local axes.
+    """
+
+    K: np.ndarray
+    forces: np.ndarray
+    S: np.ndarray
+    M: np.ndarray
+
+    @staticmethod
+    def of(
+        beam: BeamTable,  # type: ignore[override]
+        points: Float[np.ndarray, "e 2 3"],
+        rule: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> "TableBeams":
+        """Beams between pairs of points; `rule`: places from 0 to 1 along them and their weights, by default Gauss's.
+
+        Raises `MeshError` for a beam without length, and `MaterialError` for one outside the table or along its y axis.
+        """
+        xi, weights = rule or (_XI, _W)
+        along = points[:, 1] - points[:, 0]
+        length = np.linalg.norm(along, axis=1)
+        if not (length > 0).all():
+            raise MeshError(f"Line cell {int(np.argmin(length))} of a beam set has no length; merge or remove it.")
+        axes = _axes(along / length[:, None], beam.at(points.mean(axis=1))[2])
+        inner = _sections(beam, points, axes, _XI)
+        compliance, L = np.linalg.inv(inner[0]), length[:, None, None, None]
+        to_end = _to_end(_XI, L)
+        flexible = np.einsum("eqia,eqij,eqjb,q->eab", to_end, compliance, to_end, _W, optimize=True)
+        flexible *= length[:, None, None]
+        relative = np.zeros((len(length), 6, 12))
+        relative[:, :, 6:] = np.eye(6)
+        relative[:, :, :6] = -np.eye(6)
+        relative[:, :3, 3:6] += length[:, None, None] * _ABOUT_X  # - (theta_1 x L e_x)
+        to_local = np.zeros((len(length), 12, 12))
+        for k in range(0, 12, 3):
+            to_local[:, k : k + 3, k : k + 3] = axes
+        end = np.linalg.solve(flexible, relative @ to_local)  # forces at the end
+        K = (relative @ to_local).swapaxes(1, 2) @ end
+        strain = compliance @ to_end @ end[:, None]  # e, Gauss points, 6, 12
+        reach = _running(xi) * L[..., 0, 0, None]  # e, q, Gauss points
+        twice = _running(xi) @ _running(_XI) * L[..., 0, 0, None] ** 2
+        first = to_local[:, None, :6]  # motion of the first node
+        theta = first[:, :, 3:] + np.einsum("eqg,egid->eqid", reach, strain[:, :, 3:])
+        turned = first[:, :, 3:] * (xi * length[:, None])[..., None, None]
+        turned = turned + np.einsum("eqg,egid->eqid", twice, strain[:, :, 3:])
+        u = first[:, :, :3] + np.einsum("eqg,egid->eqid", reach, strain[:, :, :3]) - _ABOUT_X @ turned
+        S, M = (inner if rule is None else _sections(beam, points, axes, xi))[:2]
+        forces = _to_end(xi, L) @ end[:, None]
+        here = np.linalg.solve(S, forces)
+        du = here[:, :, :3] - _ABOUT_X @ theta
+        none = np.zeros((len(length), 2, 12))
+        x = points[:, None, 0] + xi[:, None] * along[:, None]
+        dV = weights * length[:, None]
+        K = (K + K.swapaxes(1, 2)) / 2
+        zero = np.zeros_like(theta)
+        return TableBeams(beam, u, theta, du, here[:, :, 3:], zero, none, dV, axes, x, K, forces, S, M)
+
+    def stiffness(self) -> Float[np.ndarray, "e 12 12"]:
+        """Stiffness matrices."""
+        return self.K
+
+    def mass(self) -> Float[np.ndarray, "e 12 12"]:
+        """Consistent mass matrices."""
+        both = np.concatenate([self.u, self.theta], axis=2)
+        M = np.einsum("eqia,eqij,eqjb,eq->eab", both, self.M, both, self.dV, optimize=True)
+        return np.asarray((M + M.swapaxes(1, 2)) / 2)
+
+    def _lumps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Masses (e, q), mass centres relative to the line (e, q, 3) and moments of inertia about them (e, q, 3, 3),
+        in local axes."""
+        m = np.einsum("eqii->eq", self.M[:, :, :3, :3]) / 3
+        A = self.M[:, :, 3:, :3]  # m c x
+        c = np.stack([A[..., 2, 1] - A[..., 1, 2], A[..., 0, 2] - A[..., 2, 0], A[..., 1, 0] - A[..., 0, 1]], axis=-1)
+        c = c / (2 * m[..., None])
+        square = (c * c).sum(axis=-1)[..., None, None] * np.eye(3) - c[..., :, None] * c[..., None, :]
+        return m * self.dV, c, (self.M[:, :, 3:, 3:] - m[..., None, None] * square) * self.dV[..., None, None]
+
+    def line_mass(self, dofs: Int[np.ndarray, "e 12"], values: Float[np.ndarray, "ndof k"]) -> LineMass:
+        """The mass at the mass centres of sections at Gauss points, with the fields `values` there."""
+        m, c, J = self._lumps()
+        here, k = values[dofs], values.shape[1]
+        theta = np.einsum("eqja,eak->eqjk", self.theta, here)
+        u = np.einsum("eqja,eak->eqjk", self.u, here) + np.cross(theta, c[..., None], axis=2)
+        u, theta = (np.einsum("eji,eqjk->eqik", self.axes, A).reshape(-1, 3, k) for A in (u, theta))
+        x = self.x + np.einsum("eji,eqj->eqi", self.axes, c)
+        rotary = np.einsum("eai,eqab,ebj->eqij", self.axes, J, self.axes, optimize=True)
+        return LineMass(m.ravel(), x.reshape(-1, 3), u, theta, rotary.reshape(-1, 3, 3))
+
+    def moment_loads(self, dofs: Int[np.ndarray, "e 12"], ndof: int) -> Float[np.ndarray, "ndof 9"]:
+        """Forces of accelerations `X_a e_b` of the mass, column 3 a + b."""
+        m, c, J = self._lumps()
+        x = self.x + np.einsum("eji,eqj->eqi", self.axes, c)
+        N = self.u - np.einsum("eqij,eqjd->eqid", _cross(c), self.theta)
+        N, T = (np.einsum("eji,eqjd->eqid", self.axes, A) for A in (N, self.theta))
+        values = np.einsum("eq,eqa,eqbd->edab", m, x, N, optimize=True)
+        # a point y of the section moves by theta x y: its second moments, from J = tr(S) I - S
+        J = np.einsum("eai,eqab,ebj->eqij", self.axes, J, self.axes, optimize=True)
+        spread = 0.5 * np.trace(J, axis1=2, axis2=3)[..., None, None] * np.eye(3) - J
+        values += np.einsum("eqay,eqcd,cby->edab", spread, T, _LEVI, optimize=True)
+        total = np.zeros((ndof, 9))
+        np.add.at(total, dofs, values.reshape(*dofs.shape, 9))
+        return total
+
+    def second_moments(
+        self, dofs: Int[np.ndarray, "e 12"], values: Float[np.ndarray, "n_all m"]
+    ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
+        """Integrals over the mass of the second-order motion `p_ij` of the mass centres, which turn with the sections,
+        and of `X_a (p_ij)_b`."""
+        m, c, _ = self._lumps()
+        theta = np.einsum("eqja,eak->eqjk", self.theta, values[dofs])
+        theta = np.einsum("eji,eqjk->eqik", self.axes, theta).reshape(-1, 3, values.shape[1])
+        arm = np.einsum("eji,eqj->eqi", self.axes, c).reshape(-1, 3)
+        x = self.x.reshape(-1, 3) + arm
+        along = np.einsum("nx,nxi->ni", arm, theta)
+        p = np.einsum("nai,nj->naij", theta, along)
+        p = (p + p.swapaxes(2, 3)) / 2 - np.einsum("na,nbi,nbj->naij", arm, theta, theta, optimize=True)
+        return np.einsum("n,naij->aij", m.ravel(), p), np.einsum("n,nx,naij->xaij", m.ravel(), x, p, optimize=True)
+
+    def geometric_stiffness(self, v: Float[np.ndarray, "e 12"]) -> Float[np.ndarray, "e 12 12"]:
+        """Stress part of the geometric stiffness for nodal displacements `v`."""
+        R = np.einsum("eqkd,ed->eqk", self.forces, v)
+        zero = np.zeros_like(R[..., 0])
+        m = np.stack([zero, -R[..., 5], R[..., 4]], axis=-1)
+        V = np.stack([zero, R[..., 1], R[..., 2]], axis=-1)
+        spread = np.zeros((*zero.shape, 3, 3))
+        S = self.S / self.S[..., :1, :1]
+        spread[..., 1, 1], spread[..., 2, 2] = S[..., 5, 5], S[..., 4, 4]
+        spread[..., 1, 2] = spread[..., 2, 1] = -S[..., 4, 5]
+        return stress_work(self, R[..., 0], R[..., 3], m, V, R[..., :1, None] * spread)
+
+
+_LEVI = np.zeros((3, 3, 3))
+for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    _LEVI[_i, _j, _k], _LEVI[_i, _k, _j] = -1.0, 1.0
+"""(e_c x y)_b = `_LEVI[c, b, y]` y."""
+
+
+def _cross(c: np.ndarray) -> np.ndarray:
+    """The matrices (..., 3, 3) of c times a vector."""
+    return np.asarray(np.einsum("...k,kby->...by", c, _LEVI))
+
+
+def _axes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Axes x, y, z in rows, from directions x and vectors y in their planes.
+
+    Raises `MeshError` when both are one line.
+    """
+    z = np.cross(x, y)
+    size = np.linalg.norm(z, axis=-1, keepdims=True)
+    if (size < 1e-6 * np.linalg.norm(y, axis=-1, keepdims=True)).any():
+        raise MeshError("A beam of a table runs along the y_axis of its sections: give another y_axis.")
+    z = z / size
+    return np.stack([x, np.cross(z, x), z], axis=-2)
+
+
+def _sections(beam: BeamTable, points: np.ndarray, axes: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Section stiffness and mass (e, q, 6, 6) in the axes of the cells at places along them."""
+    x = points[:, None, 0] + xi[:, None] * (points[:, 1] - points[:, 0])[:, None]
+    S, M, y = beam.at(x)
+    own = _axes(np.broadcast_to(axes[:, None, 0], y.shape), y)
+    R = own @ axes[:, None].swapaxes(2, 3)  # from the axes of the cell
+    T = np.zeros((*R.shape[:2], 6, 6))
+    T[..., :3, :3] = T[..., 3:, 3:] = R
+    return T.swapaxes(2, 3) @ S @ T, T.swapaxes(2, 3) @ M @ T
+
+
+def _to_end(xi: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Section forces (e, q, 6, 6) at places along beams, for forces at their end."""
+    H = np.tile(np.eye(6), (len(length), len(xi), 1, 1))
+    H[:, :, 3:, :3] = (1 - xi)[:, None, None] * length * _ABOUT_X
+    return H
+
+
+def _running(xi: np.ndarray) -> np.ndarray:
+    """Integrals (q, g) from 0 to places of the polynomials that are one at a Gauss point and zero at the others."""
+    powers = np.arange(len(_XI))
+    values = np.linalg.inv(_XI[:, None] ** powers)  # coefficients of the polynomials in columns
+    return np.asarray((xi[:, None] ** (powers + 1) / (powers + 1)) @ values)

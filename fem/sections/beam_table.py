@@ -1,0 +1,167 @@
+"""Tables of beam sections along the span: general stiffness and mass matrices (6, 6), taper, twist."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from fem.beam import Section
+from fem.errors import MaterialError
+from fem.shown import shown
+
+ASYMMETRIC = 1e-6
+"""Asymmetry of a matrix, relative to the entries of its rows and columns, that is taken for rounding."""
+
+
+@shown
+@dataclass(frozen=True, eq=False)
+class BeamTable:
+    """Section matrices at stations along the span, for line cells: `Model(mesh, fem.BeamTable(...))`.
+
+    - `positions` (s,), rising: places of the stations along the direction `along` (3,), measured from the origin of the
+      mesh; every node lies between the first and the last. Values between stations are interpolated linearly, also
+      inside cells.
+    - `stiffness` (s, 6, 6): section forces (N, Vy, Vz) and moments (Mx, My, Mz) about the line of the nodes, per
+      strains (extension, shear y, shear z) and curvatures (twist, bending about y, about z). x runs along the beam.
+    - `mass` (s, 6, 6) per unit length: momenta of motions [translation; rotation] of the line of the nodes.
+    - `y_axis` (3,) or (s, 3): a vector in the plane of the section's x and y axes; it turns along a twisted beam.
+    - `section`: what is drawn, and where strains are recovered; default: a rectangle with the radii of gyration of the
+      mean stiffness. `moduli`: Young's and shear modulus of the stresses there; without them no stress is known, and it
+      is reported as zero.
+
+    A curved beam is a line of straight cells. Geometric stiffness is that of the section forces; the part of the normal
+    force that acts through the turning of sections takes its radius of gyration from the stiffness. `beam_stiffness`
+    and `beam_mass` make matrices of centroid, shear centre and mass centre.
+
+    Raises `MaterialError` for positions that do not rise, and matrices that are not symmetric and positive definite.
+    """
+
+    positions: Any
+    stiffness: Float[np.ndarray, "s 6 6"]
+    mass: Float[np.ndarray, "s 6 6"]
+    y_axis: Any
+    along: Any = (1.0, 0.0, 0.0)
+    section: Section | None = None
+    moduli: tuple[float, float] = (0.0, 0.0)
+    name: str = "beam table"
+    _axes: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        positions = np.array(self.positions, dtype=float)
+        if positions.ndim != 1 or len(positions) < 2 or not (np.diff(positions) > 0).all():
+            raise MaterialError(f"{self.name}: two or more rising positions are needed; found {positions.tolist()}.")
+        for what in ("stiffness", "mass"):
+            A = np.array(getattr(self, what), dtype=float)
+            if A.shape != (len(positions), 6, 6) or not np.isfinite(A).all():
+                raise MaterialError(
+                    f"{self.name}: {what} needs a finite (6, 6) matrix at each of {len(positions)} stations; found "
+                    f"shape {A.shape}."
+                )
+            scale = np.sqrt(np.abs(np.einsum("sii->si", A)))
+            unit = A / np.maximum(scale[:, :, None] * scale[:, None], np.finfo(float).tiny)
+            wrong = np.abs(unit - unit.swapaxes(1, 2)).max(axis=(1, 2)) > ASYMMETRIC
+            wrong |= np.linalg.eigvalsh((unit + unit.swapaxes(1, 2)) / 2)[:, 0] <= 0
+            if wrong.any():
+                k = int(np.argmax(wrong))
+                raise MaterialError(
+                    f"{self.name}: the {what} matrix at station {k} (position {positions[k]:g}) is not symmetric and "
+                    "positive definite. Check the order of its rows: forces x, y, z, then moments x, y, z."
+                )
+            A = (A + A.swapaxes(1, 2)) / 2
+            A.setflags(write=False)
+            object.__setattr__(self, what, A)
+        along = np.array(self.along, dtype=float)
+        y = np.array(self.y_axis, dtype=float)
+        y = np.tile(y, (len(positions), 1)) if y.shape == (3,) else y
+        if y.shape != (len(positions), 3) or along.shape != (3,) or not np.linalg.norm(along) > 0:
+            raise MaterialError(
+                f"{self.name}: y_axis needs three numbers, or three for each of {len(positions)} stations, and along "
+                f"three, not all zero; found shapes {np.shape(self.y_axis)} and {along.shape}."
+            )
+        object.__setattr__(self, "positions", positions)
+        object.__setattr__(self, "along", along / np.linalg.norm(along))
+        object.__setattr__(self, "_axes", y)
+        if self.section is None:
+            S = self.stiffness.mean(axis=0)
+            object.__setattr__(self, "section", Section(1.0, S[4, 4] / S[0, 0], S[5, 5] / S[0, 0], S[3, 3] / S[0, 0]))
+
+    def __str__(self) -> str:
+        a, b = self.positions[[0, -1]]
+        mass = np.trapezoid(self.mass[:, 0, 0], self.positions)
+        return f"{self.name}: {len(self.positions)} stations from {a:.6g} to {b:.6g}, mass {mass:.6g} along the span"
+
+    @property
+    def density(self) -> float:
+        """One: the mass of a table is in its matrices."""
+        return 1.0
+
+    def at(self, x: Float[np.ndarray, "*p 3"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Stiffness and mass (..., 6, 6) in the axes of the section, and the vectors y (..., 3), at points `x`
+        (..., 3).
+
+        Raises `MaterialError` outside the stations.
+        """
+        s = x @ self.along
+        first, last = self.positions[[0, -1]]
+        slack = 1e-6 * (last - first)
+        if s.min() < first - slack or s.max() > last + slack:
+            raise MaterialError(
+                f"{self.name}: its stations are from {first:g} to {last:g} along {self.along.tolist()}, and the beam "
+                f"runs from {s.min():g} to {s.max():g}. Add stations, or check the direction."
+            )
+        k = np.clip(np.searchsorted(self.positions, s, side="right") - 1, 0, len(self.positions) - 2)
+        w = np.clip((s - self.positions[k]) / (self.positions[k + 1] - self.positions[k]), 0.0, 1.0)
+        tables = (self.stiffness, self.mass, self._axes)
+        lower, upper = ([A[k + j] for A in tables] for j in (0, 1))
+        weights = [w.reshape(w.shape + (1,) * (A.ndim - w.ndim)) for A in lower]
+        found = [(1 - c) * a + c * b for a, b, c in zip(lower, upper, weights, strict=True)]
+        return found[0], found[1], found[2]
+
+
+def beam_stiffness(
+    axial: float,
+    shear: Sequence[float],
+    torsion: float,
+    bending: Sequence[float],
+    centroid: Sequence[float] = (0.0, 0.0),
+    shear_centre: Sequence[float] = (0.0, 0.0),
+    angle: float = 0.0,
+) -> Float[np.ndarray, "6 6"]:
+    """Stiffness matrix of a section about the line of the nodes, for `fem.BeamTable`.
+
+    `axial`: EA; `shear`: (k G A along y, along z); `torsion`: GJ about the shear centre; `bending`: (E I about y, about
+    z) through the centroid, y and z being turned by `angle` (degrees, about x) to the principal axes. `centroid` and
+    `shear_centre`: (y, z) in the axes of the table.
+    """
+    c, s = float(np.cos(np.deg2rad(angle))), float(np.sin(np.deg2rad(angle)))
+    R = np.array([[c, -s], [s, c]])
+    own = np.zeros((6, 6))
+    own[0, 0], own[3, 3] = axial, torsion
+    own[1:3, 1:3], own[4:, 4:] = R @ np.diag(shear) @ R.T, R @ np.diag(bending) @ R.T
+    y, z = centroid
+    p, q = shear_centre
+    E = np.eye(6)  # strains at centroid and shear centre of those of the line
+    E[0, 4], E[0, 5] = z, -y
+    E[1, 3], E[2, 3] = -q, p
+    return np.asarray(E.T @ own @ E)
+
+
+def beam_mass(
+    mass: float, inertia: Sequence[float], centre: Sequence[float] = (0.0, 0.0), product: float = 0.0
+) -> Float[np.ndarray, "6 6"]:
+    """Mass matrix of a section per unit length about the line of the nodes, for `fem.BeamTable`.
+
+    `inertia`: moments of inertia about y and z through the mass centre, that about x being their sum; `product`:
+    integral of y z over the mass about it; `centre`: its place (y, z).
+    """
+    y, z = centre
+    arm = np.array([[0, z, -y], [-z, 0, 0], [y, 0, 0]])  # theta -> theta x c
+    M = np.zeros((6, 6))
+    M[:3, :3] = mass * np.eye(3)
+    M[:3, 3:] = mass * arm
+    M[3:, :3] = M[:3, 3:].T
+    a, b = inertia
+    M[3:, 3:] = np.array([[a + b, 0, 0], [0, a, -product], [0, -product, b]]) + mass * arm.T @ arm
+    return M

@@ -1,0 +1,129 @@
+"""The keys of materials of a model file, of shells and layups too, and the records that they stand for."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Discriminator, Tag, model_validator
+
+import fem
+from fem.errors import unknown_name
+from flexmb.errors import MechanismError
+from flexmb.files.models.key_types import Direction, Keys, Positive, Vector, refusal, sort_of
+
+
+class IsotropicKeys(Keys):
+    """An isotropic material."""
+
+    youngs_modulus: Positive
+    poissons_ratio: float
+    density: Positive
+
+
+class OrthotropicKeys(Keys):
+    """An orthotropic material: moduli along its axes x, y, z; ratios and shear moduli xy, yz, zx."""
+
+    youngs_moduli: Vector
+    poissons_ratios: Vector
+    shear_moduli: Vector
+    density: Positive
+
+
+class MaterialKeys(IsotropicKeys):
+    """An isotropic material, of a shell where it has a thickness."""
+
+    thickness: Positive | None = None
+    offset: float = 0.0
+
+    @model_validator(mode="after")
+    def _offset_of_a_shell(self) -> Self:
+        if self.offset and self.thickness is None:
+            raise refusal(f"offset = {self.offset} is that of a shell, and its thickness is missing")
+        return self
+
+
+def _sort_of_ply(value: Any) -> str:
+    if isinstance(value, dict):
+        return "<orthotropic>" if (value.keys() & OrthotropicKeys.model_fields) - {"density"} else "<isotropic>"
+    return sort_of(value)
+
+
+PlyMaterial = Annotated[
+    Annotated[str, Tag("<text>")]
+    | Annotated[IsotropicKeys, Tag("<isotropic>")]
+    | Annotated[OrthotropicKeys, Tag("<orthotropic>")],
+    Discriminator(
+        _sort_of_ply,
+        custom_error_type="material",
+        custom_error_message='expected "steel", "aluminium", or { youngs_modulus = ..., ... } or '
+        "{ youngs_moduli = [...], poissons_ratios = [...], shear_moduli = [...], density = ... }",
+    ),
+]
+
+
+class PlyKeys(Keys):
+    """A layer: its angle, in degrees, is from the shell's `x_axis`."""
+
+    material: PlyMaterial
+    thickness: Positive
+    angle: float = 0.0
+
+
+class LayupKeys(Keys):
+    """A shell of plies from the bottom to the top."""
+
+    plies: list[PlyKeys]
+    x_axis: Direction | None = None
+    offset: float = 0.0
+
+
+def _sort_of_material(value: Any) -> str:
+    if isinstance(value, dict) and "plies" in value:
+        return "<layup>"
+    constants = isinstance(value, dict) and (not value or value.keys() & MaterialKeys.model_fields)
+    return "<constants>" if constants else sort_of(value)
+
+
+_MATERIAL = (
+    'expected "steel", "aluminium" (":mm" behind it for mm, t, s), '
+    "{ youngs_modulus = ..., poissons_ratio = ..., density = ... }, or { plies = [...] }"
+)
+Material = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[MaterialKeys, Tag("<constants>")] | Annotated[LayupKeys, Tag("<layup>")],
+    Discriminator(_sort_of_material, custom_error_type="material", custom_error_message=_MATERIAL),
+]
+Materials = Annotated[
+    Annotated[str, Tag("<text>")]
+    | Annotated[MaterialKeys, Tag("<constants>")]
+    | Annotated[LayupKeys, Tag("<layup>")]
+    | Annotated[dict[str, Material], Tag("<table>")],
+    Discriminator(
+        _sort_of_material,
+        custom_error_type="material",
+        custom_error_message=_MATERIAL + ", or a table of these, one for each cell set",
+    ),
+]
+
+
+def material_of(keys: str | MaterialKeys | LayupKeys | None) -> fem.Material | fem.Shell:
+    """The record that keys of `Material` stand for. Raises `MechanismError` for an unknown name."""
+    if isinstance(keys, LayupKeys):
+        plies = [fem.Ply(_ply_material(ply.material), ply.thickness, ply.angle) for ply in keys.plies]
+        x = keys.x_axis
+        return fem.Shell.layup(plies, None if x is None else (x[0], x[1], x[2]), keys.offset)
+    if not isinstance(keys, MaterialKeys):
+        return _ply_material(str(keys))
+    made = _ply_material(keys)
+    return made if keys.thickness is None else fem.Shell(made, keys.thickness, keys.offset)
+
+
+def _ply_material(keys: str | IsotropicKeys | OrthotropicKeys) -> fem.Material:
+    if isinstance(keys, IsotropicKeys):
+        return fem.Material.isotropic(keys.youngs_modulus, keys.poissons_ratio, keys.density)
+    if isinstance(keys, OrthotropicKeys):
+        E, nu, G = ((v[0], v[1], v[2]) for v in (keys.youngs_moduli, keys.poissons_ratios, keys.shear_moduli))
+        return fem.Material.orthotropic(E, nu, G, keys.density)
+    name, _, units = keys.partition(":")
+    makers = {"steel": fem.Material.steel, "aluminium": fem.Material.aluminium}
+    if name not in makers:
+        constants = "{ youngs_modulus = ..., poissons_ratio = ..., density = ... }"
+        raise MechanismError(f"{unknown_name('material', name, makers)} Or write its constants: {constants}.")
+    return makers[name](units=units or "m")

@@ -1,0 +1,134 @@
+"""Beams of section tables: beside beams of one section, closed forms of taper and coupling, offsets, refusals."""
+
+import numpy as np
+import pytest
+
+import fem
+import flexmb
+import reduction
+from fem.errors import MaterialError
+from fem.mesh.structured_meshes import line
+from flexmb.bodies.dynamics import mass_matrix
+
+STEEL = fem.Material.isotropic(2.0e11, 0.3, 7800.0)
+BOX = fem.Section.box(0.06, 0.1, 0.004)
+E, G = 2.0e11, 2.0e11 / 2.6
+
+
+def of_section(s=BOX, centre=(0.0, 0.0), shear_centre=None):
+    """Stiffness and mass of a section of steel whose centroid is at `centre`."""
+    K = fem.beam_stiffness(
+        E * s.area,
+        (s.shear_y * G * s.area, s.shear_z * G * s.area),
+        G * s.J,
+        (E * s.Iy, E * s.Iz),
+        centre,
+        centre if shear_centre is None else shear_centre,
+    )
+    return K, fem.beam_mass(7800 * s.area, (7800 * s.Iy, 7800 * s.Iz), centre)
+
+
+def table(matrices, **values):
+    values = {"positions": (0.0, 1.0), "y_axis": (0.0, 1.0, 0.0)} | values
+    K, M = (np.array([pair[k] for pair in matrices]) for k in (0, 1))
+    return fem.BeamTable(stiffness=K, mass=M, **values)
+
+
+def bent_line():
+    """Three beams that are not in one line, along x."""
+    mesh = line((0, 0, 0), (1.0, 0, 0), 3)
+    points = mesh.points + np.array([0, 1.0, 0.3]) * (0.2 * mesh.points[:, :1] ** 2)
+    return fem.Mesh(points, mesh.cells, node_sets=mesh.node_sets, cell_sets=mesh.cell_sets)
+
+
+@pytest.mark.parametrize("offset", [(0.0, 0.0), (0.02, -0.03)])
+def test_a_table_of_one_section_is_a_beam_of_it(offset):
+    mesh, rng = bent_line(), np.random.default_rng(0)
+    beam = fem.Model(mesh, fem.Beam(STEEL, BOX, y_axis=(0, 1.0, 0), offset=offset))
+    same = fem.Model(mesh, table([of_section(centre=offset)] * 2))
+    assert abs(beam.K - same.K).max() < 1e-10 * abs(beam.K).max()
+    assert abs(beam.M - same.M).max() < 1e-10 * abs(beam.M).max()
+    u, v = rng.standard_normal((2, beam.ndof))
+    if offset == (0.0, 0.0):
+        a, b = beam.geometric_stiffness(u), same.geometric_stiffness(u)
+        assert abs(a - b).max() < 1e-9 * abs(a).max()
+        np.testing.assert_allclose(same.moment_loads()[: 3 * len(mesh.points)].sum(axis=0), beam.moment_loads()[: 3 * len(mesh.points)].sum(axis=0), rtol=1e-9)  # fmt: skip
+    R = same.rigid_body_modes(mesh.points.mean(axis=0))
+    assert np.abs(same.K @ R).max() < 1e-9 * abs(same.K).max()
+    np.testing.assert_allclose(same.inertia(), beam.inertia(), rtol=1e-9, atol=1e-9)
+    work = v @ same.geometric_stiffness(u) @ v
+    assert same.projected_geometric_stiffness(u[:, None], v[:, None])[0, 0, 0] == pytest.approx(work, rel=1e-9)
+
+
+def tip(model, load):
+    """Motion of the last node, of which the first is held, under a load (6,)."""
+    n = len(model.points)
+    dofs = [*(3 * (n - 1) + np.arange(3)), *(3 * n + 3 * (n - 1) + np.arange(3))]
+    held = [*range(3), *(3 * n + np.arange(3))]
+    free = np.setdiff1d(np.arange(model.ndof), held)
+    f = np.zeros(model.ndof)
+    f[dofs] = load
+    u = np.zeros(model.ndof)
+    u[free] = np.linalg.solve(model.K.toarray()[np.ix_(free, free)], f[free])
+    return u[dofs]
+
+
+def test_taper_in_one_cell_has_the_closed_form():
+    """EI from 3 to 1 along a beam of length one under a force at its tip: int x^2 / (1 + 2 x) dx = ln(3) / 8."""
+    K, M = np.diag([1e9, 1e12, 1e12, 1.0, 1.0, 1.0]), np.eye(6)
+    tapered = K.copy()
+    tapered[4, 4] = tapered[5, 5] = 3.0
+    model = fem.Model(line((0, 0, 0), (1, 0, 0), 1), table([(tapered, M), (K, M)]))
+    assert tip(model, [0, 1, 0, 0, 0, 0])[1] == pytest.approx(np.log(3) / 8, rel=1e-4)
+
+
+def test_bend_and_twist_are_coupled():
+    """A tip moment about y: the twist of a section with K_45 follows from its compliance, in one cell or many."""
+    K = np.diag([1e6, 1e6, 1e6, 2.0, 3.0, 4.0])
+    K[3, 4] = K[4, 3] = 1.1
+    compliance = np.linalg.inv(K)
+    for n in (1, 4):
+        model = fem.Model(line((0, 0, 0), (2, 0, 0), n), table([(K, np.eye(6))] * 2, positions=(0.0, 2.0)))
+        np.testing.assert_allclose(tip(model, [0, 0, 0, 0, 1, 0])[3:], 2 * compliance[3:, 4], rtol=1e-9, atol=1e-12)
+
+
+def test_a_force_beside_the_shear_centre_twists():
+    """A force along z at the nodes, whose shear centre is at y = p, is a torque -p."""
+    model = fem.Model(line((0, 0, 0), (1, 0, 0), 2), table([of_section(shear_centre=(0.05, 0.0))] * 2))
+    assert tip(model, [0, 0, 1, 0, 0, 0])[3] == pytest.approx(-0.05 / (G * BOX.J), rel=1e-9)
+
+
+def test_twist_of_sections_follows_the_stations():
+    """A strip that turns by 90 degrees along the beam: the mean of both stiffnesses up to the rate of the rotation."""
+    angles = np.deg2rad(np.linspace(0, 90, 19))
+    y = np.column_stack([0 * angles, np.cos(angles), np.sin(angles)])
+    K, M = np.diag([1e9, 1e9, 1e9, 1.0, 1.0, 9.0]), np.eye(6)
+    twisted = table([(K, M)] * 19, positions=np.linspace(0, 1, 19), y_axis=y)
+    model = fem.Model(line((0, 0, 0), (1, 0, 0), 30), twisted)
+    x = (np.arange(2000) + 0.5) / 2000
+    c, s = np.cos(np.pi / 2 * x), np.sin(np.pi / 2 * x)
+    yy = ((c**2 / 9 + s**2) * (1 - x) ** 2).mean()
+    assert tip(model, [0, 1, 0, 0, 0, 0])[1] == pytest.approx(yy, rel=2e-3)
+
+
+def test_integrals_of_a_body_are_those_of_its_mass_matrix():
+    """A mass centre beside the nodes."""
+    mesh = bent_line()
+    model = fem.Model(mesh, table([of_section(), of_section(centre=(0.02, 0.05))])).with_interfaces(root="start")
+    basis = reduction.craig_bampton(model, modes=4, reference_frame="root")
+    body = flexmb.flexible_body(model, basis, geometric_stiffness="second-order")
+    whole = np.column_stack([model.rigid_body_modes(), basis.Psi])
+    expected = whole.T @ model.M.toarray() @ whole
+    np.testing.assert_allclose(mass_matrix(body, np.zeros(4)), expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_refusals():
+    K, M = of_section()
+    with pytest.raises(MaterialError, match="rising positions"):
+        table([(K, M)] * 2, positions=(1.0, 0.0))
+    with pytest.raises(MaterialError, match=r"station 1 .* not symmetric and positive definite"):
+        table([(K, M), (K - 2 * np.diag(np.diag(K)), M)])
+    with pytest.raises(MaterialError, match="its stations are from 0 to 1"):
+        fem.Model(line((0, 0, 0), (2, 0, 0), 1), table([(K, M)] * 2)).K  # noqa: B018
+    with pytest.raises(fem.MeshError, match="give another y_axis"):
+        fem.Model(line((0, 0, 0), (1, 0, 0), 1), table([(K, M)] * 2, y_axis=(1.0, 0, 0))).K  # noqa: B018

@@ -1,0 +1,187 @@
+"""Layups of shells: section stiffness, stresses of plies, against solids and closed forms; pressure; model files."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse.linalg as sla
+
+import fem
+from fem.errors import MaterialError, MeshError
+from fem.mesh.structured_meshes import block, sheet
+from flexmb.files.models.model_file import load_model
+from validation import shells
+
+CARBON = fem.Material.orthotropic((140e9, 10e9, 10e9), (0.3, 0.4, 0.3 * 10 / 140), (5e9, 3.5e9, 5e9), 1600.0, "carbon")
+FOAM = fem.Material.isotropic(70e6, 0.3, 60.0, "foam")
+BALSA = fem.Material.isotropic(0.5e9, 0.3, 150.0, "balsa")
+STEEL = fem.Material.isotropic(2.0e11, 0.3, 7800.0)
+X = (1.0, 0.0, 0.0)
+
+
+def test_plies_of_one_material_are_one_layer():
+    one = fem.Shell(STEEL, 0.03).section
+    three = fem.Shell.layup([fem.Ply(STEEL, t, a) for t, a in ((0.005, 0), (0.015, 30), (0.01, 77))]).section
+    np.testing.assert_allclose(three.stiffness, one.stiffness, atol=1e-12 * one.stiffness.max())
+    np.testing.assert_allclose(three.inertia, one.inertia, atol=1e-12)
+    np.testing.assert_allclose(one.shear_stiffness, 5 / 6 * 0.03 * 2e11 / 2.6 * np.eye(2), rtol=1e-12)
+    np.testing.assert_allclose(one.shear_stress(0, 0.0), 1.5 / 0.03 * np.eye(2), rtol=1e-12)
+    np.testing.assert_allclose(one.shear_stress(0, 0.015), 0, atol=1e-12)
+
+
+def test_a_sandwich_shears_in_its_core():
+    """Thin stiff faces: S = G_core d^2 / core, d between the middles of the faces."""
+    face, core = 1e-4, 0.02
+    layup = fem.Shell.layup([fem.Ply(STEEL, face), fem.Ply(FOAM, core), fem.Ply(STEEL, face)]).section
+    G = 70e6 / 2.6
+    assert layup.shear_stiffness[0, 0] == pytest.approx(G * (core + face) ** 2 / core, rel=5e-3)
+
+
+def test_an_unsymmetric_layup_couples():
+    """[0/90]: B11 = (Q22 - Q11) h^2 / 8 with the plies from the bottom; mean of turned stiffnesses in A."""
+    h = 2e-3
+    layup = fem.Shell.layup([fem.Ply(CARBON, h / 2, 0), fem.Ply(CARBON, h / 2, 90)], X).section
+    Q, _ = fem.Ply(CARBON, 1.0).own
+    C = layup.stiffness
+    assert C[0, 0] == pytest.approx(h * (Q[0, 0] + Q[1, 1]) / 2)
+    assert C[0, 3] == pytest.approx((Q[1, 1] - Q[0, 0]) * h**2 / 8)
+    assert C[1, 4] == pytest.approx(-C[0, 3])
+
+
+def strip(plies, L=1.0, b=0.1, offset=0.0):
+    mesh = sheet("quad8", (L, b), (12, 2))
+    return fem.Model(mesh, fem.Shell.layup(plies, X, offset))
+
+
+def solid_strip(plies, L=1.0, b=0.1):
+    """The same strip of hexahedra, two through each ply."""
+    h = sum(p.thickness for p in plies)
+    mesh = block("hexahedron20", (L, b, h), (16, 1, 2 * len(plies)))
+    heights = np.concatenate([[0.0], np.cumsum([p.thickness for p in plies])])
+    z = np.interp(mesh.points[:, 2], np.linspace(0, h, len(plies) + 1), heights)
+    mesh = replace(mesh, points=np.column_stack([mesh.points[:, :2], z - h / 2]))
+    centre = mesh.points[mesh.cells[0].connectivity].mean(axis=1)[:, 2] + h / 2
+    number = np.clip(np.searchsorted(heights, centre) - 1, 0, len(plies) - 1)
+    sets = {f"ply {k}": np.flatnonzero(number == k) for k in range(len(plies))}
+    turned = {}
+    for k, ply in enumerate(plies):
+        E = ply.material.elasticity
+        swap = [1, 0, 2, 3, 5, 4] if ply.angle == 90 else [*range(6)]
+        turned[f"ply {k}"] = replace(ply.material, elasticity=E[np.ix_(swap, swap)])
+    return fem.Model(replace(mesh, cell_sets=sets), turned)
+
+
+@pytest.mark.parametrize("plies", [
+    [fem.Ply(CARBON, 0.02, 0), fem.Ply(CARBON, 0.02, 90), fem.Ply(CARBON, 0.02, 0)],
+    [fem.Ply(CARBON, 0.03, 90), fem.Ply(CARBON, 0.03, 0)],
+    [fem.Ply(CARBON, 0.004, 0), fem.Ply(BALSA, 0.05), fem.Ply(CARBON, 0.004, 0)],
+], ids=["cross", "unsymmetric", "sandwich"])  # fmt: skip
+def test_a_laminated_cantilever_deflects_as_one_of_solids(plies):
+    """The tip under a transverse load: bending, coupling with the stretch, and transverse shear."""
+    model, solid = strip(plies), solid_strip(plies)
+    f = shells.spread(model, "x1", 2)
+    u = shells.solve(model, f, shells.held(model, "x0", range(6)))
+    x = solid.points
+    tip, root = np.flatnonzero(x[:, 0] == 1.0), np.flatnonzero(x[:, 0] == 0.0)
+    load = np.zeros(solid.ndof)
+    load[3 * tip + 2] = 1 / len(tip)
+    held = (3 * root[:, None] + np.arange(3)).ravel()
+    free = np.setdiff1d(np.arange(solid.ndof), held)
+    v = np.zeros(solid.ndof)
+    v[free] = sla.spsolve(solid.K[free][:, free].tocsc(), load[free])
+    assert f @ u == pytest.approx(load @ v, rel=0.01)
+
+
+def test_plies_have_their_own_stresses():
+    """Pull along x of [0/90/0]: each ply has the strain of all, and stresses in its own axes; bending by its height."""
+    plies = [fem.Ply(CARBON, 0.002, 0), fem.Ply(CARBON, 0.002, 90), fem.Ply(CARBON, 0.002, 0)]
+    model = strip(plies)
+    x = model.points[:, 0]
+    n = 3 * len(x)
+    u = np.zeros((model.ndof, 2))
+    u[0:n:3, 0] = 1e-3 * x
+    u[2:n:3, 1], u[n + 1 :: 3, 1] = 0.01 * x**2 / 2, -0.01 * x
+    (group,) = model.ply_stresses(u)
+    assert group.ply.tolist() == [0, 0, 1, 1, 2, 2]
+    np.testing.assert_allclose(group.height, np.array([-3, -1, -1, 1, 1, 3]) * 1e-3, atol=1e-15)
+    Q, _ = plies[0].own
+    own, crossed = 1e-3 * Q[:2, 0], 1e-3 * Q[:2, 1]  # the pull is along the second axis of the middle ply
+    np.testing.assert_allclose(group.stresses[0, :, :2, 0], np.tile(own, (len(group.nodes), 1)), rtol=1e-6)
+    np.testing.assert_allclose(group.stresses[2, :, :2, 0], np.tile(crossed, (len(group.nodes), 1)), rtol=1e-6)
+    bent = -0.01 * group.height
+    np.testing.assert_allclose(group.stresses[[0, 5], :, 0, 1].mean(axis=1), bent[[0, 5]] * Q[0, 0], rtol=1e-6)
+    np.testing.assert_allclose(group.stresses[[2, 3], :, 1, 1].mean(axis=1), bent[[2, 3]] * Q[1, 1], rtol=1e-6)
+    assert np.isfinite(model.stresses(u)[2]).all()
+
+
+def test_an_axis_turns_the_whole_layup():
+    mesh = sheet("quad", (1.0, 1.0), (4, 4))
+    turned = fem.Model(mesh, fem.Shell.layup([fem.Ply(CARBON, 0.01, 0)], (0.0, 1.0, 0.0)))
+    plied = fem.Model(mesh, fem.Shell.layup([fem.Ply(CARBON, 0.01, 90)], X))
+    assert abs(turned.K - plied.K).max() < 1e-9 * abs(plied.K).max()
+
+
+@pytest.mark.parametrize("kind", shells.KINDS)
+def test_pressure_acts_on_shells(kind):
+    """A quarter of a cylinder: the resultant is p times the area that it covers; an offset takes the load with it."""
+    place = lambda a, b: (b, np.sin(a * np.pi / 2), np.cos(a * np.pi / 2))  # noqa: E731
+    model = shells.shell(kind, (8, 2), place, 0.01, 1e9, 0.3)
+    f = fem.pressure(model, "all", 3.0)
+    total = model.rigid_body_modes()[:, :3].T @ f
+    np.testing.assert_allclose(np.abs(total), [0, 3, 3], atol=0.03 if kind in ("quad", "triangle") else 1e-3)
+    x = model.points[0]
+    up = np.sign(np.cross(np.array([0, 1, 0]), np.array([1, 0, 0])) @ x)
+    assert np.sign(total[2]) == -up * np.sign(x[2])
+
+
+def test_pressure_turns_an_offset_shell_about_its_nodes():
+    mesh = sheet("quad8", (1.0, 1.0), (2, 2))
+    bent = replace(mesh, points=mesh.points + np.array([0, 0, 1.0]) * (0.3 * mesh.points[:, :1] ** 2))
+    beside = fem.Model(bent, fem.Shell(STEEL, 0.01, offset=0.05))
+    moved = replace(bent, points=bent.points + 0.05 * bent.directors.vectors[np.argsort(bent.directors.node)])
+    there = fem.Model(moved, fem.Shell(STEEL, 0.01))
+    found = [m.rigid_body_modes().T @ fem.pressure(m, "all", 1.0) for m in (beside, there)]
+    np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+
+
+def test_refusals():
+    with pytest.raises(MaterialError, match="give x_axis"):
+        fem.Shell.layup([fem.Ply(CARBON, 0.01, 0)])
+    with pytest.raises(MaterialError, match=r"needs fem\.Ply records; found none"):
+        fem.Shell.layup([])
+    with pytest.raises(MaterialError, match="ply's thickness must be positive"):
+        fem.Ply(CARBON, -1.0)
+    with pytest.raises(MaterialError, match="not that of its plies"):
+        fem.Shell(CARBON, 0.5, x_axis=X, plies=(fem.Ply(CARBON, 0.1),))
+    C = STEEL.elasticity.copy()
+    C[0, 4] = C[4, 0] = 1e9
+    with pytest.raises(MaterialError, match="plane of symmetry"):
+        fem.Shell(replace(STEEL, elasticity=C), 0.1, x_axis=X)
+    solid = fem.Model(block("hexahedron", (1, 1, 1), (1, 1, 1)), STEEL)
+    with pytest.raises(MeshError, match="acts on faces or shells"):
+        fem.pressure(solid, "all", 1.0)
+
+
+MODEL = """simulation = {{ duration = 1 }}
+[bodies.plate]
+kind = "flexible"
+mesh = "plate.msh"
+shells = "all"
+reduction = {{ method = "modal", modes = 2 }}
+material = {material}
+"""
+LAYUP = """{ x_axis = [1, 0, 0], plies = [
+  { material = { youngs_moduli = [140e9, 10e9, 10e9], poissons_ratios = [0.3, 0.4, 0.0214],
+    shear_moduli = [5e9, 3.5e9, 5e9], density = 1600 }, thickness = 1e-3 },
+  { material = "aluminium", thickness = 1e-3, angle = 45 } ] }"""
+
+
+def test_layups_of_model_files(tmp_path):
+    fem.write_mesh(sheet("quad9", (0.5, 0.2), (4, 2)), tmp_path / "plate.msh")
+    path = tmp_path / "plate.toml"
+    path.write_text(MODEL.format(material=LAYUP.replace("\n", " ")))
+    (body,) = load_model(path).system.build().bodies
+    assert body.invariants.mass == pytest.approx(0.5 * 0.2 * 1e-3 * (1600 + 2700))
+    path.write_text(MODEL.format(material="{ plies = [ { thickness = 1e-3 } ] }"))
+    with pytest.raises(fem.FlexmbError, match="material"):
+        load_model(path)

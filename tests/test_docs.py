@@ -260,6 +260,8 @@ def test_the_force_laws_of_the_manual_do_as_it_says(tmp_path, monkeypatch):
     assert names["energies"]["strut"].work[-1] == pytest.approx(
         names["bounce"].ledger.load_work[-1], abs=1e-3 * names["bounce"].ledger.exchange
     )
+    assert "is not a node of 'hose'" in names["message_of_line"]
+    assert names["flutter"] > 0
     assert names["detent"](0.0, 0.1, 0.0) < -2.0 < names["detent"](0.0, 1e-4, 0.0)
 
 

@@ -167,7 +167,7 @@ def run() -> list[Row | Plot]:
             "Phase of a Coriolis meter",
             "speed of the water (units)",
             "difference of phase (rad)",
-            {"flexmb": (speeds, np.array(phases)), "Galerkin": (speeds, np.array(expected))},
+            {"flexmb": (speeds, np.array(phases)), "reference, by Galerkin's method": (speeds, np.array(expected))},
         ),
-        Plot("Phase without flow", "damper at the outlet (N s/m)", "difference of phase (rad)", lines),
+        Plot("Phase without flow", "damper at the outlet (N s/m)", "difference of phase (rad)", lines, "x"),
     ]

@@ -57,6 +57,8 @@ ROOMS = (
     "flexmb.numba_cache",
     "flexmb.kernels.base",
     "flexmb.kernels.contact",
+    "flexmb.kernels.joint_coordinates",
+    "flexmb.kernels.loads",
     "flexmb.kernels.equations",
     "flexmb.kernels.steps",
     "flexmb.kernels.derivatives",

@@ -12,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Bool, Float, Float32, Int
 
-from fem.elements import LINE
+from fem.elements import LINES
 from fem.matrices.stress import von_mises
 from fem.mesh.skin import shell_triangles, skin_triangles, split_at_sharp_edges
 from flexmb.bodies.body import Body
+from flexmb.drawn.contact_shapes import drawn_shapes, shapes_in
 from flexmb.drawn.simple_shapes import SIDES, SLENDER, Triangles, box, shape_of_inertia, together, tube
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
@@ -130,7 +131,7 @@ def body_surface(body: Body, markers: Sequence[Float[np.ndarray, "3"]] = ()) -> 
         follows.append(np.full(len(body.beams.points), -1))
     else:  # lines without sections, as a body that is rigid from the start has them
         for block in mesh.cells:
-            for start, end in block.connectivity[:, :2] if block.kind == LINE else ():
+            for start, end in block.connectivity[:, :2] if block.kind in LINES else ():
                 tubes.append(tube(mesh.points[start], mesh.points[end], SLENDER / 2 * mesh.size))
                 follows.append(np.repeat([start, end], SIDES))
     points, triangles = together([*parts, *tubes])
@@ -185,16 +186,20 @@ def _stress_rows(body: Body, node: np.ndarray) -> np.ndarray | None:
 
 
 def surfaces_of(mechanism: Mechanism) -> tuple[Surface, ...]:
-    """The surfaces of all bodies of a mechanism, in their order."""
+    """The surfaces of all bodies of a mechanism, in their order. A body without shape and mesh has those of its
+    contacts, if there are any."""
+    touching = drawn_shapes(mechanism)
     return tuple(
-        body_surface(body, [m.point for m in mechanism.markers if m.body == k])
+        _rigid_surface(body, *together(touching[k]))
+        if k in touching and body.shape is None and body.mesh is None
+        else body_surface(body, [m.point for m in mechanism.markers if m.body == k])
         for k, body in enumerate(mechanism.bodies)
     )
 
 
 def ground_shape(mechanism: Mechanism) -> Triangles | None:
-    """An axle at each marker of the ground about which a joint turns, a rail at one along which it slides, and a small
-    cube at the others, in world axes; None without such markers."""
+    """An axle at each marker of the ground about which a joint turns, a rail at one along which it slides, the shapes
+    of contacts, and a small cube at the other markers, in world axes; None without such markers."""
     edge = 0.04 * mechanism.length
     bars: dict[int, np.ndarray] = {}
     for joint in mechanism.joints:
@@ -203,12 +208,14 @@ def ground_shape(mechanism: Mechanism) -> Triangles | None:
         if half is not None:
             bars |= {k: half * mechanism.markers[k].axes[:, 2] for k in joint.markers}
     parts: dict[tuple[float, ...], Triangles] = {}
+    touching = {k for k, _ in shapes_in(mechanism)}
     for k, marker in enumerate(mechanism.markers):
-        if marker.body == GROUND:
+        if marker.body == GROUND and k not in touching:
             at, place = marker.point, tuple(np.round(marker.point, 9))
             bar = tube(at - bars[k], at + bars[k], edge / 2) if k in bars else None
             parts[place] = bar or parts.get(place) or box(at, np.full(3, edge), np.eye(3))
-    return together(list(parts.values())) if parts else None
+    every = [*parts.values(), *drawn_shapes(mechanism).get(GROUND, [])]
+    return together(every) if every else None
 
 
 def world_points(

@@ -145,7 +145,9 @@ def _users(mechanism: Mechanism) -> list[list[str]]:
     owners = {j.name: j.rows for j in mechanism.joints} | dict(mechanism.force_elements)
     pairs = [(name, mechanism.rows[r].function) for name, rows in owners.items() for r in rows]
     pairs += [(c.name, signal.index) for c in mechanism.controllers for signal in c.signals if signal.sort == FUNCTION]
-    for name, function in [*pairs, *((load.name, load.function) for load in mechanism.loads)]:
+    pairs += [(load.name, load.function) for load in mechanism.loads]
+    pairs += [(line.name, line.function) for line in mechanism.lines]
+    for name, function in pairs:
         if function >= 0 and name not in users[function]:
             users[function].append(name)
     return users

@@ -91,7 +91,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         shells=shells,
         masses=lumped.masses,
         springs=lumped.springs,
-        steps=read_steps(constraints),
+        steps=read_steps(constraints) if deck.as_named else (),
     )
 
 

@@ -124,3 +124,15 @@ def _lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) -
                 f"{path.name}, line {number}: the file {found[1]!r} that the deck includes does not exist beside it."
             )
         yield from _lines(other, included, chain)
+
+
+def selections(path: Path) -> dict[str, set[int]]:
+    """The numbers of sets that the case control of a deck selects, by command (SPC, MPC)."""
+    found: dict[str, set[int]] = {}
+    for _, _, line in _lines(path, IncludedFiles(path, MeshError)):
+        if re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE):
+            return found
+        command = re.match(r"\s*(SPC|MPC)\s*=\s*(\d+)", line, re.IGNORECASE)
+        if command:
+            found.setdefault(command[1].upper(), set()).add(int(command[2]))
+    return {}

@@ -131,3 +131,15 @@ def add_elastic_relation(site: Any, keys: ElasticRelationKeys) -> None:
     law = keys.force_law(site.folder)
     options = {"stiffness": keys.stiffness, "damping": keys.damping, "law": law}
     site.system.elastic_relation(keys.name, keys.factors, **options)
+
+
+def add_pipe_flow(site: Any, keys: Any) -> None:
+    """Add a fluid that flows through a pipe."""
+    options = {"mass_per_length": keys.mass_per_length, "speed": keys.speed}
+    site.system.pipe_flow(keys.name, site.body(keys.body), keys.points, factor=site.motion(keys.factor), **options)
+
+
+def add_wind(site: Any, keys: Any) -> None:
+    """Add wind along a line of a body."""
+    options = {key: getattr(keys, key) for key in ("density", "diameter", "velocity", "coefficient", "along")}
+    site.system.wind(keys.name, site.body(keys.body), keys.points, factor=site.motion(keys.factor), **options)

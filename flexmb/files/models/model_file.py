@@ -117,6 +117,12 @@ class _Site:
             raise MechanismError(unknown_name("body", name, [*self.handles, "ground"]))
         return self.handles[name][interface] if interface else self.handles[name]
 
+    def body(self, name: str) -> BodyHandle:
+        """The body called `name`."""
+        if name not in self.handles:
+            raise MechanismError(unknown_name("body", name, self.handles))
+        return self.handles[name]
+
     def motion(self, keys: MotionKeys | None) -> TimeFunction | None:
         """The function of time that a table of keys defines."""
         return None if keys is None else keys.motion(self.folder)
@@ -141,6 +147,8 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
         ("loads", keys.loads, _add_load),
+        ("pipe_flows", keys.pipe_flows, element_keys.add_pipe_flow),
+        ("winds", keys.winds, element_keys.add_wind),
         ("controllers", keys.controllers, _add_controller),
     )
     for key, tables, add in parts:

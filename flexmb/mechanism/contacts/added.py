@@ -10,7 +10,7 @@ from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, vector
 from flexmb.mechanism.contacts.element import bound_contact, require_apart
-from flexmb.mechanism.contacts.exact import ExactContact, coefficients, points_of_pair
+from flexmb.mechanism.contacts.exact import ExactContact, coefficients, points_of_pair, require_exact
 from flexmb.mechanism.frame_law import BoundLaw
 from flexmb.spatial.lie import frame_with_axis
 
@@ -44,6 +44,7 @@ def drawn_exact_contact(
     _require_places(name, surfaces)
     pair = (surfaces[0].shape, surfaces[1].shape)
     require_pair(*pair, name)
+    require_exact(*pair, name)
     a, b = ((float(shape.code), *shape.dimensions) for shape in pair)
     made = ExactContact(
         name, (-1, -1), (*a, *b), *coefficients(name, friction), restitution, impact, points_of_pair(*pair)

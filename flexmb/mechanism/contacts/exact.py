@@ -17,10 +17,18 @@ STATES = 4
 """States of each point of an exact contact: its mode, and its force along the normal and in two directions across."""
 OPEN, SLIDES, STICKS = 0, 1, 2
 """Modes of a point: apart, or touching with or without slip."""
+CONVEX = ("capsule", "cylinder", "box")
+"""Shapes that touch each other with the corners of a common area."""
 CORNERS = 8
 """Most points at which a shape touches a plane."""
 SINGLE = ("sphere", "socket")
 """Shapes that touch every other one at a single point."""
+POINTS = {
+    frozenset(("plane", "capsule")): 2,
+    frozenset(("bore", "cylinder")): 2,
+    frozenset(("bore", "capsule")): 2,
+}
+"""The most points of other pairs, where they are fewer than those of a pair of boxes."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +103,21 @@ def _reach(shape: ContactShape) -> float:
     return np.inf
 
 
+def require_exact(a: ContactShape, b: ContactShape, name: str) -> None:
+    """Raises `MechanismError` when two shapes touch with points that have no identity from step to step."""
+    if {a.title, b.title} <= {*CONVEX} or {a.title, b.title} == {"bore", "capsule"}:
+        raise MechanismError(
+            f"Contact {name!r}: there is no exact contact of a {a.title} with a {b.title}, because the corners of "
+            "their common area come and go as they move. Give the contact a law= of the normal force, or compose one "
+            "of the shapes of spheres."
+        )
+
+
 def points_of_pair(a: ContactShape, b: ContactShape) -> int:
     """The most points at which two shapes touch."""
     if a.title in SINGLE or b.title in SINGLE:
         return 1
-    return CORNERS if "plane" in (a.title, b.title) else MOST
+    return POINTS.get(frozenset((a.title, b.title)), CORNERS if "plane" in (a.title, b.title) else MOST)
 
 
 def coefficients(name: str, friction: float | tuple[float, float]) -> tuple[float, float]:

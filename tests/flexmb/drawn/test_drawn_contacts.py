@@ -1,0 +1,60 @@
+"""Drawn shapes of contacts: volumes of their triangles, places, walls that are left out, bodies with own shapes."""
+
+import numpy as np
+import pytest
+
+import flexmb
+from flexmb.bodies import solids
+from flexmb.contact import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere, power_law
+from flexmb.drawn.contact_shapes import WALL, drawn_shapes, triangles_of
+from flexmb.drawn.surface import ground_shape, surfaces_of
+from flexmb.kernels.base.data import GROUND
+
+THICK = (1 + WALL) ** 2 - 1
+VOLUMES = [
+    (Box(0.2, 0.3, 0.4), 0.024),
+    (Sphere(0.5), np.pi / 6),
+    (Capsule(0.5, 2.0), np.pi / 6 + np.pi / 2),
+    (Cylinder(0.5, 2.0), np.pi / 2),
+    (Bore(0.5, 2.0), np.pi / 2 * THICK),
+    (Socket(0.5), np.pi / 12 * ((1 + WALL) ** 3 - 1)),
+]
+
+
+@pytest.mark.parametrize(("shape", "volume"), VOLUMES, ids=lambda x: getattr(x, "title", ""))
+def test_triangles_enclose_the_volume_of_the_shape(shape, volume):
+    points, triangles = triangles_of(shape)
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    assert np.einsum("ti,ti->", a, np.cross(b, c)) / 6 == pytest.approx(volume, rel=0.05)
+    assert np.linalg.norm(points, axis=1).max() <= shape.reach * (1 + WALL) + 1e-12
+
+
+def test_bodies_without_a_shape_show_those_of_their_contacts():
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 1))
+    own = flexmb.rigid_body("own", mass=1.0, inertia=(1, 1, 1), mesh=solids.box((1, 1, 1)))
+    other = system.add(own, position=(3, 0, 1))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    law = power_law(1e4)
+    there = Sphere(0.5).on(ball.at((0.1, 0, 0)))
+    system.contact("one", floor, there, law=law)
+    system.contact_group("two", [floor, there, Sphere(0.5).on(other.at((0, 0, 0)))], law=law)
+    system.contact("exact", floor, Sphere(0.1).on(ball.at((0, 0.4, 0))), friction=0.1)
+    mechanism = system.build()
+    found = drawn_shapes(mechanism)
+    assert {body: len(parts) for body, parts in found.items()} == {GROUND: 1, 0: 2, 1: 1}  # each shape once
+    surfaces = surfaces_of(mechanism)
+    np.testing.assert_allclose(surfaces[0].points[:, 0].max(), 0.6, rtol=0.02)
+    np.testing.assert_allclose(np.abs(surfaces[1].points).max(), 0.5)  # its own box
+    points, _ = ground_shape(mechanism)
+    assert points[:, 2].max() == 0.0
+    assert points[:, 0].max() > 3.0  # the plate is below all bodies
+
+
+def test_walls_are_left_out():
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(1, 1, 1)), position=(0, 2, 0))
+    wall = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 1, 0))
+    system.contact("wall", wall, Sphere(0.5).on(ball.at((0, 0, 0))), law=power_law(1e4))
+    assert GROUND not in drawn_shapes(system.build())
+    assert ground_shape(system.build()) is None

@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -156,11 +156,19 @@ def _over(
     scatter = getattr(getattr(executor, "_client", None), "scatter", None)
     sent = task if scatter is None else scatter(task, broadcast=True)
     futures = {executor.submit(_run, sent, keeping, variants[number]): number for number in left}
+    again: set[int] = set()
     while futures:
         for future in wait(futures, return_when=FIRST_COMPLETED).done:
             # remove the future at once: Dask repeats the work of a killed worker while a reference exists
             number = futures.pop(future)
-            error = future.exception()
+            try:
+                error = future.exception()
+            except CancelledError as cancelled:  # the workers that held the task are gone: it is sent with the variant
+                if scatter is not None and number not in again:
+                    again.add(number)
+                    futures[executor.submit(_run, task, keeping, variants[number])] = number
+                    continue
+                error = cancelled
             yield number, (future.result() if error is None else (None, f"{DIED}: {error}", {}))
 
 

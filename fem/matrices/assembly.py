@@ -28,6 +28,7 @@ from fem.matrices.geometric_stiffness import (
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.sparsity import COMPONENTS, Pattern, sparsity
 from fem.matrices.table_beams import TableBeams
+from fem.mesh.cell_quality import COLLAPSED
 from fem.mesh.directors import inside
 from fem.mesh.mesh import Mesh
 from fem.sections.beam_table import BeamTable
@@ -38,10 +39,6 @@ BATCH = 512
 
 FEW = 128
 """The same where each cell has a strain for each of many pairs of fields."""
-COLLAPSED = 1e-14
-"""A determinant below this fraction of the cube of the cell's extent is taken for zero."""
-
-
 Materials = tuple[Material | Beam | BeamTable | Shell, ...]
 
 

@@ -106,7 +106,7 @@ class Numbers:
     def of_elements(self, name: str) -> set[int]:
         """Numbers of the elements of a set, of the part or of the assembly; none for an unknown set."""
         level = next((level for level in ("part", "assembly") if name in getattr(self.deck, level).elements), None)
-        return set() if level is None else self.flat(name, level, "elements")
+        return set() if level is None else set(self.flat(name, level, "elements"))
 
     def nodes_of_elements(self, name: str) -> list[int]:
         """Rows of the nodes of an element set. Raises `MeshError` for an unknown set."""

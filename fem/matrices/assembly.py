@@ -28,6 +28,7 @@ from fem.matrices.geometric_stiffness import (
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.sparsity import COMPONENTS, Pattern, sparsity
 from fem.matrices.table_beams import TableBeams
+from fem.mesh.cell_quality import COLLAPSED
 from fem.mesh.directors import inside
 from fem.mesh.mesh import Mesh
 from fem.sections.beam_table import BeamTable

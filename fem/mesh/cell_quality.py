@@ -6,6 +6,21 @@ from jaxtyping import Float
 from fem.elements import Element
 
 BATCH = 20_000
+COLLAPSED = 1e-14
+"""A determinant below this fraction of the cube of the cell's extent is taken for zero."""
+
+
+def integrable(shape: Element, x: Float[np.ndarray, "ne nn 3"]) -> np.ndarray:
+    """Whether the determinants of cells (ne,) are positive at all points of integration, of stiffness and of mass: a
+    model needs no more, and no less."""
+    xi = np.vstack([shape.stiffness_rule[0], shape.mass_rule[0]])
+    good = np.zeros(len(x), dtype=bool)
+    for k in range(0, len(x), BATCH):
+        part = x[k : k + BATCH]
+        J = np.einsum("qnk,enx->eqkx", shape.gradient(xi), part, optimize=True)
+        extent = np.ptp(part, axis=1).max(axis=1)
+        good[k : k + BATCH] = np.linalg.det(J).min(axis=1) > COLLAPSED * extent**3
+    return good
 
 
 def scaled_jacobian(shape: Element, x: Float[np.ndarray, "ne nn 3"]) -> tuple[np.ndarray, np.ndarray]:

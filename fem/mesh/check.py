@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 
 from fem.elements import ELEMENTS, LINES, SHELLS, element
 from fem.errors import MeshError
-from fem.mesh.cell_quality import scaled_jacobian
+from fem.mesh.cell_quality import integrable, scaled_jacobian
 from fem.mesh.constraints import renumbered
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.shown import shown
@@ -128,9 +128,12 @@ def _summary(mesh: Mesh, volume: float) -> MeshSummary:
 
 
 def _orientation(mesh: Mesh, block: CellBlock, first: int, quality: np.ndarray) -> list[Finding]:
-    bad, poor = np.flatnonzero(quality <= 0), np.flatnonzero((quality > 0) & (quality < POOR))
+    shape, x = element(block.kind), mesh.points[block.connectivity]
+    good = integrable(shape, x)
+    bad, poor = np.flatnonzero(~good), np.flatnonzero(good & (quality < POOR))
+    turned = integrable(shape, x[bad][:, list(shape.mirrored)]) if len(bad) else np.zeros(0, dtype=bool)
     findings = []
-    if len(bad) == len(block):
+    if len(bad) == len(block) and turned.all():
         text = (
             f"all {len(block)} {block.kind} cells are inverted: the mesh is mirrored or its node order is not VTK's. "
             "Repair a mirrored mesh with fem.fix_orientation(mesh)."
@@ -138,15 +141,21 @@ def _orientation(mesh: Mesh, block: CellBlock, first: int, quality: np.ndarray) 
         findings.append(Finding(ERROR, text))
     elif len(bad):
         nodes = ", ".join(mesh.node_label(int(n)) for n in block.connectivity[bad[0]][:4])
+        remedies = {
+            f"Turn {int(turned.sum())} of them round with fem.fix_orientation(mesh).": turned.any(),
+            "Remesh there, or check mid-side nodes and the node order.": not turned.all(),
+        }
+        remedy = " ".join(text for text, needed in remedies.items() if needed)
         text = (
             f"{len(bad)} {block.kind} cells are inverted or collapsed; the first is cell {first + bad[0]} (nodes "
-            f"{nodes}, ...). Remesh there, or check the node order."
+            f"{nodes}, ...). {remedy}"
         )
         findings.append(Finding(ERROR, text))
     if len(poor):
+        worst = int(poor[quality[poor].argmin()])
         text = (
             f"{len(poor)} {block.kind} cells are very distorted (scaled Jacobian below {POOR}); the worst is cell "
-            f"{first + int(quality.argmin())}."
+            f"{first + worst} ({quality[worst]:.3g})."
         )
         findings.append(Finding(WARNING, text))
     return findings
@@ -308,10 +317,11 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
 
 
 def fix_orientation(mesh: Mesh) -> Mesh:
-    """The mesh with the nodes of every inverted cell reordered; points and sets remain at the same places.
+    """The mesh with the nodes of every inverted cell that this mends reordered; points and sets remain at the same
+    places.
 
-    This repairs mirrored meshes and files with the opposite convention. Cells that misplaced nodes invert remain wrong,
-    so check the mesh again.
+    This repairs mirrored meshes and files with the opposite convention. Cells that misplaced nodes invert remain as
+    they are, so check the mesh again.
     """
     blocks, first = [], 0
     faces = {key: members.copy() for key, members in mesh.face_sets.items()}
@@ -322,7 +332,8 @@ def fix_orientation(mesh: Mesh) -> Mesh:
             continue
         shape, order = element(block.kind), element(block.kind).mirrored
         cells = block.connectivity.copy()
-        inverted = scaled_jacobian(shape, mesh.points[cells])[0] <= 0 if len(block) else np.zeros(0, dtype=bool)
+        inverted = ~integrable(shape, mesh.points[cells])
+        inverted[inverted] = integrable(shape, mesh.points[cells[inverted][:, list(order)]])
         cells[inverted] = cells[inverted][:, list(order)]
         blocks.append(CellBlock(block.kind, cells))
         side = np.array([[set(f) for f in shape.faces].index({order.index(n) for n in f}) for f in shape.faces])

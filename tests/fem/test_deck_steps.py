@@ -100,6 +100,12 @@ def test_elements_are_those_that_the_deck_names(tmp_path):
         fem.read_mesh(tmp_path / "bar.inp", elements="best")
 
 
+def test_forces_of_one_step_add_up_and_replace_those_before(tmp_path):
+    first = static(f"*BOUNDARY\n{AXIAL}*CLOAD\nTIP, 1, 1.\n*CLOAD\nTIP, 1, 2.\n")
+    _, results = solved(bar(tmp_path, first + static("*CLOAD\nTIP, 1, 1.\n")))
+    np.testing.assert_allclose(results[0].displacements, 3 * results[1].displacements, atol=1e-12)
+
+
 def test_frequencies_of_a_step_and_of_a_stretched_bar(tmp_path):
     """Axial frequencies c / 4 L; a tension P raises those of bending as that of a beam-column."""
     steps = static("*BOUNDARY\nFIX, 1, 3\n*CLOAD\nTIP, 1, {P}\n") + "*STEP, PERTURBATION\n*FREQUENCY\n2\n*END STEP\n"

@@ -9,6 +9,7 @@ import scipy.sparse.linalg as spla
 from fem.elements import ELEMENTS
 from fem.errors import MaterialError, MatrixError, MeshError, UnitWarning
 from fem.material import Material, check_units
+from fem.mesh.check import check_mesh, fix_orientation
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.structured_meshes import block
 from fem.model import Model
@@ -240,3 +241,37 @@ def test_several_materials_and_kinds_in_one_mesh():
     model = Model(mesh, {"left": MATERIAL, "right": Material.isotropic(10.0, 0.2, 8.0)})
     assert model.mass == pytest.approx(2.0 + 8.0)
     np.testing.assert_allclose(model.centre_of_mass, [(0.5 * 2 + 1.5 * 8) / 10, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if ELEMENTS[k].own_cell])
+def test_the_check_and_the_model_agree(kind):
+    """Usable means that the matrices can be made: of cells with nodes at random places, mirrored ones, curved ones."""
+    rng, plain = np.random.default_rng(3), block(kind, (1.0, 1.0, 1.0), (1, 1, 1))
+    seen = set()
+    for size in (0.0, 0.1, 0.2, 0.2, 0.3, 0.5, 1.0):
+        x = plain.points + size * rng.uniform(-1, 1, plain.points.shape)
+        for mesh in (replace(plain, points=x), fix_orientation(replace(plain, points=x * [1, 1, -1]))):
+            report = check_mesh(mesh)
+            errors = [
+                f.text for f in report.findings if f.severity == "error" and "node order of the file" not in f.text
+            ]
+            try:
+                runs = bool(Model(mesh, MATERIAL).mass > 0 and np.isfinite(Model(mesh, MATERIAL).K.data).all())
+            except MeshError:
+                runs = False
+            assert (not errors) == runs, (size, str(report))
+            seen.add(runs)
+    assert seen == {True, False}
+
+
+def test_the_remedy_of_inverted_cells_is_to_turn_those_round_that_it_mends():
+    plain = block("tetra10", (1.0, 1.0, 1.0), (1, 1, 1))
+    cells = plain.cells[0].connectivity.copy()
+    order = list(ELEMENTS["tetra10"].mirrored)
+    cells[[0, 3]] = cells[[0, 3]][:, order]
+    mesh = replace(plain, cells=(CellBlock("tetra10", cells),))
+    told = str(check_mesh(mesh))
+    assert "2 tetra10 cells are inverted" in told
+    assert "Turn 2 of them round with fem.fix_orientation(mesh)" in told
+    assert "Remesh" not in told
+    assert check_mesh(fix_orientation(mesh)).usable

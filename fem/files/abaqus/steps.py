@@ -1,7 +1,8 @@
 """Analysis steps of a deck: `*BOUNDARY`, `*CLOAD`, `*DLOAD` (pressures, GRAV, CENTRIF), `*DSLOAD`, `*TEMPERATURE`.
 
 Nodes and cells of the records are rows of the raw mesh and pairs (block, row); `fem.files.mesh_files` renumbers them.
-Loads stay from step to step, as in the solvers, unless OP=NEW; in a perturbation step only its own act.
+Loads stay from step to step, as in the solvers, unless OP=NEW or given again; those of one step add up. In a
+perturbation step only its own act.
 """
 
 from collections.abc import Iterator
@@ -32,8 +33,8 @@ class _State:
     """What acts at a point of the history; each load by what it replaces when it is given again."""
 
     held: dict[Key, tuple[Equation, float]] = field(default_factory=dict)
-    forces: dict[Key, list[NodalForce]] = field(default_factory=dict)
-    spread: dict[tuple[str, ...], FacePressure | BodyForce] = field(default_factory=dict)
+    forces: dict[Key, tuple[int, list[NodalForce]]] = field(default_factory=dict)
+    spread: dict[tuple[str, str], tuple[int, list[FacePressure | BodyForce]]] = field(default_factory=dict)
     temperature: dict[int, float] = field(default_factory=dict)
 
 
@@ -82,9 +83,9 @@ def _done(c: Constraints, step: Step, state: _State, first: dict[int, float], un
     return replace(
         step,
         supports=tuple(Support(equation, value) for equation, value in state.held.values()),
-        forces=tuple(f for group in state.forces.values() for f in group),
-        pressures=tuple(p for p in state.spread.values() if isinstance(p, FacePressure)),
-        bodies=tuple(b for b in state.spread.values() if isinstance(b, BodyForce)),
+        forces=tuple(f for _, group in state.forces.values() for f in group),
+        pressures=tuple(p for _, group in state.spread.values() for p in group if isinstance(p, FacePressure)),
+        bodies=tuple(b for _, group in state.spread.values() for b in group if isinstance(b, BodyForce)),
         heating=tuple(_heating(c, state.temperature, first)),
         unread=tuple(unread),
     )
@@ -109,14 +110,18 @@ def _point_loads(c: Constraints, s: Statement, state: _State) -> None:
         raise MeshError(f"options {', '.join(s.options)}")
     if _is_new(s):
         state.forces.clear()
-    given: dict[Key, list[NodalForce]] = {}
     for _, row in s.rows:
         who, dof, value = fields(row)[:3]
         for node in c.nodes(who):
             nodes, components, along = c.terms(node, int(dof), number(value))
             made = [NodalForce(n, k, v) for n, k, v in zip(nodes, components, along, strict=True)]
-            given.setdefault((node, int(dof)), []).extend(made)
-    state.forces |= given
+            _add(state.forces, (node, int(dof)), s.step, made)
+
+
+def _add(loads: dict, key: tuple, step: int, made: list) -> None:
+    """Add loads of a step to those of the same step; those of an earlier one are replaced."""
+    known = loads.get(key)
+    loads[key] = step, [*known[1], *made] if known is not None and known[0] == step else made
 
 
 def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
@@ -133,7 +138,7 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
             pressed = c.faces(who)
             if pressed is None:
                 raise MeshError(f"there is no surface {who!r}")
-            state.spread[who.upper(), kind] = FacePressure(pressed, values[0])
+            _add(state.spread, (who.upper(), kind), s.step, [FacePressure(pressed, values[0])])
             continue
         cells = c.numbers.cells(_elements(c, who))
         if kind[:1] == "P" and kind[1:].isdigit():
@@ -146,7 +151,7 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
             load = BodyForce(_rows(cells), speed2=values[0], point=np.array(values[1:4]), axis=np.array(values[4:]))
         else:
             raise MeshError(f"a load of type {kind} with {len(values)} numbers; P1 to P6, GRAV and CENTRIF are read")
-        state.spread[who.upper(), kind] = load
+        _add(state.spread, (who.upper(), kind), s.step, [load])
 
 
 def _elements(c: Constraints, who: str) -> set[int]:

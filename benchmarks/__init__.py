@@ -22,6 +22,7 @@ REGISTRY = {
     "revisions": "benchmarks.revisions:run",
     "step-law": "benchmarks.step_law:run",
     "force-elements": "benchmarks.force_elements:run",
+    "contact-rigid": "benchmarks.contact_rigid:run",
     "integrators": "benchmarks.integrators:run",
     "adapted": "benchmarks.adapted:run",
     "adjoint": "benchmarks.adjoint:run",

@@ -120,9 +120,9 @@ def right_hand_side(count: int, calls: int = 1000) -> float:
 
     from flexmb.equations.evaluation import Equations
     from flexmb.equations.spanning_tree import tree_of
-    from flexmb.kernels.equations.articulated import make_articulated, tree_accelerations
     from flexmb.kernels.equations.rows import place_markers
-    from flexmb.kernels.equations.tree import joint_poses
+    from flexmb.kernels.joint_coordinates.articulated import make_articulated, tree_accelerations
+    from flexmb.kernels.joint_coordinates.tree import joint_poses
 
     @njit
     def repeat(times, flat, tree, pose, v, bodies, vdot):  # type: ignore[no-untyped-def]

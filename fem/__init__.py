@@ -1,7 +1,7 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
 from fem.analysis.steps import StepResult, solve_step
-from fem.beam import Beam, Section
+from fem.beam import Beam, Section, Truss
 from fem.dof_map import DofMap
 from fem.errors import (
     ConvergenceError,
@@ -76,6 +76,7 @@ __all__ = [
     "Step",
     "StepResult",
     "Surface",
+    "Truss",
     "UnitWarning",
     "beam_mass",
     "beam_stiffness",

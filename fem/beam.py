@@ -127,6 +127,42 @@ def _positive(what: str, **values: float) -> None:
 
 
 @dataclass(frozen=True)
+class Truss:
+    """Material and cross-sectional area of "truss" cells: rods that carry normal force only, whose nodes do not turn.
+
+        fem.Model(line((0, 0, 0), (1, 0, 0), 1, kind="truss"), fem.Truss(fem.Material.steel(), 1e-4))
+
+    A rod is one cell: several in one line are a mechanism. E is that of the material along its first axis.
+
+    Raises `MaterialError` when the area is not positive and finite.
+    """
+
+    material: Material
+    area: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.material, Material):
+            raise MaterialError(f"A truss needs a fem.Material; found {type(self.material).__name__}.")
+        if not (np.isfinite(self.area) and self.area > 0):
+            raise MaterialError(f"A truss's area must be positive and finite; found {self.area}.")
+
+    @property
+    def name(self) -> str:
+        """Name of the material."""
+        return self.material.name
+
+    @property
+    def density(self) -> float | None:
+        """Density of the material."""
+        return self.material.density
+
+    @property
+    def modulus(self) -> float:
+        """Young's modulus."""
+        return float(1 / np.linalg.inv(self.material.elasticity)[0, 0])
+
+
+@dataclass(frozen=True)
 class Beam:
     """Material and cross-section of line cells: `Model(mesh, fem.Beam(fem.Material.steel(),
     fem.Section.circle(0.02)))`.

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from fem.beam import Beam
+from fem.beam import Beam, Truss
 from fem.dof_map import DofMap
 from fem.errors import MaterialError, MatrixError, MeshError, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
@@ -18,7 +18,7 @@ from fem.linear_algebra.factorisations.storage import SolverOptions
 from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
 from fem.material import Material, check_units
 from fem.matrices import assembly
-from fem.matrices.beam_matrices import Beams, LineMass
+from fem.matrices.beam_matrices import Beams, LineMass, Trusses
 from fem.matrices.beam_surface import BeamSurface, beam_surface
 from fem.matrices.matrix_check import checked_free_matrices
 from fem.matrices.shell_matrices import Shells
@@ -34,7 +34,7 @@ from fem.sections.beam_table import BeamTable
 from fem.shell import Shell
 from fem.shown import shown
 
-_MATERIALS = (Material, Beam, BeamTable, Shell)
+_MATERIALS = (Material, Beam, BeamTable, Shell, Truss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +56,14 @@ class _Assembly:
     def shells(self) -> list[tuple[Shells, np.ndarray]]:
         return assembly.shell_groups(self.mesh, self.materials, self.material_of, self.dofs)
 
+    @cached_property
+    def trusses(self) -> list[tuple[Trusses, np.ndarray]]:
+        return assembly.truss_groups(self.mesh, self.materials, self.material_of, self.dofs)
+
     @property
-    def turning(self) -> list[tuple[Beams | Shells, np.ndarray]]:
-        """Beams and shells, the cells whose nodes have rotations: their matrices have the same names."""
-        return [*self.beams, *self.shells]
+    def turning(self) -> list[tuple[Beams | Shells | Trusses, np.ndarray]]:
+        """Beams, shells and trusses, the cells that are no solids: their matrices have the same names."""
+        return [*self.beams, *self.shells, *self.trusses]
 
     @cached_property
     def pattern(self) -> Pattern:
@@ -185,7 +189,8 @@ class Model:
         wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, _MATERIALS)]
         if wrong:
             raise MaterialError(
-                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam, fem.BeamTable or fem.Shell records; "
+                f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam, fem.BeamTable, fem.Truss or fem.Shell "
+                f"records; "
                 f"found {', '.join(wrong)}."
             )
         if material is None:
@@ -579,8 +584,8 @@ class Model:
     def stresses(self, U: Float[np.ndarray, "ndof k"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`.
 
-        The places are the nodes of the skin of solids, then the fibres of beams and the bottom, middle and top of
-        shells at their nodes, whose node is -1.
+        The places are the nodes of the skin of solids, then the fibres of beams, the middles of trusses, and the
+        bottom, middle and top of shells at their nodes, whose node is -1.
         """
         source, u = self.elements, self.dof_map.expand(U)
         mesh = source.mesh
@@ -590,6 +595,9 @@ class Model:
         for beams, dofs in source.beams:
             x, stress = fibre_stresses(beams, u[dofs])
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
+        for rods, dofs in source.trusses:
+            found, places = [*found, rods.stresses(u[dofs])], [*places, rods.x.mean(axis=1)]
+            owners = [*owners, np.full(len(rods.x), -1)]
         for shells, dofs in source.shells:
             x, _, stress, _ = layers(shells, u[dofs], (-1.0, 0.0, 1.0))
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]

@@ -1,6 +1,9 @@
 """flexmb: flexible bodies inside moving mechanisms, with the energy balance as witness."""
 
-import flexmb.neighbours  # noqa: F401 - first, so that the import fails if a user's file hides a package of flexmb
+import flexmb.neighbours
+
+# isort: split
+import flexmb.numba_cache  # noqa: F401 - before all that numba compiles
 
 # isort: split
 import fem

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis, interface_modes
+from reduction.error.contact_loads import require_surfaces
 from reduction.error.inputs import Inputs, resolve_inputs
 from reduction.error.reference_frame import attach, diagonalise, require_elastic, require_interface
 from reduction.error.reference_response import ReferenceResponse, reference_response
@@ -25,6 +26,9 @@ Load = str | np.ndarray
 
 FINEST = 1e-8
 """Smallest tolerance that round-off of the full model's solution leaves room for."""
+CONTACT_SHARE = 0.2
+"""The part of a tolerance that the reference response's own bound may take with loads at surfaces, most of it for
+patterns that are left out."""
 DEFAULT_TOLERANCE = 0.01
 """Where a method is given a band and neither a number of shapes nor a tolerance."""
 
@@ -101,9 +105,15 @@ def size_spec(
 
 
 def reduction_context(
-    model: Model, spec: SizeSpec, inputs: Sequence[Load] | None, reference_frame: str | None
+    model: Model,
+    spec: SizeSpec,
+    inputs: Sequence[Load] | None,
+    reference_frame: str | None,
+    contacts: Sequence[str] = (),
 ) -> ReductionContext:
-    """Compute the static solutions and the inputs and, when there is a band, the reference response."""
+    """Compute the static solutions and the inputs and, when there is a band, the reference response, in which the loads
+    at the surfaces `contacts` are further inputs."""
+    require_surfaces(model, contacts)
     model.require_obeyed()
     model.require_free()
     require_interface(model, reference_frame)
@@ -114,7 +124,10 @@ def reduction_context(
     clock = perf_counter()
     driving = made.deforming
     if spec.band is not None and (driving.labels or spec.tolerance is not None):
-        reference = reference_response(body, driving, spec.band, SHARE * (spec.tolerance or DEFAULT_TOLERANCE))
+        share = CONTACT_SHARE if contacts else SHARE
+        reference = reference_response(
+            body, driving, spec.band, share * (spec.tolerance or DEFAULT_TOLERANCE), contacts=contacts
+        )
     return ReductionContext(body, made, reference, (clock, perf_counter()))
 
 
@@ -199,12 +212,12 @@ def _errors(context: ReductionContext, method: str, free: np.ndarray, values: np
     reference = context.reference
     if reference is None:
         return {}
-    found = measure(reference, method, values, reference.inputs.loads.T @ free)
+    found = measure(reference, method, values, free)
     left = {}
     for name in context.model.interfaces:
         if f"{name} Fx" not in reference.inputs.labels:
             other = reference_response(context.body, resolve_inputs(context.model, [name]), (0, reference.band), SHARE)
-            left[name] = measure(other, method, values, other.inputs.loads.T @ free).worst
+            left[name] = measure(other, method, values, free).worst
     return {
         "error": found.worst,
         "error_at": found.at,

@@ -20,6 +20,7 @@ from reduction.build import (
     size_spec,
 )
 from reduction.method import METHODS, register_reduction
+from reduction.methods.contact_basis import contact_shape_generator
 from reduction.methods.craig_bampton import craig_bampton_shape_generator
 from reduction.methods.free_interface import craig_chang_shape_generator, herting_shape_generator
 from reduction.methods.gramian import gramian_shape_generator, position_gramian
@@ -50,12 +51,16 @@ def choose(
     tolerance: float = DEFAULT_TOLERANCE,
     inputs: Sequence[Load] | None = None,
     methods: Sequence[str] | None = None,
+    contacts: Sequence[str] = (),
 ) -> Basis:
     """Choose the smallest basis, over several families, whose response error over `band = (0, f)` is below `tolerance`.
 
     - `methods`: families to try, default all (`FAMILIES`, and what is registered with a `family`). All but "modal" are
       exact for static loads at the interfaces.
     - `reference_frame`, `inputs`: see `craig_bampton` and `resolve_inputs`.
+    - `contacts`: surfaces of the model whose loads are inputs, too, at any of their nodes, weighted by areas. The error
+      is that of the body with its residual compliance, and covers the loads that the search did not look at
+      (`reduction.error.contact_loads`). The shapes of `contact_basis` are a family then.
 
     Each family is followed only up to the smallest size found before it. The option `candidates` of the basis lists
     method, coordinates and seconds of every family; printing the basis shows this table. Cost: one factorisation, the
@@ -64,7 +69,10 @@ def choose(
     Raises `ConvergenceError` when no family meets the tolerance, with the best error of each, and `MatrixError` without
     a band or for a method that does not exist.
     """
-    families = FAMILIES | {record.name: record.family for record in METHODS.values() if record.family is not None}
+    of_contact = {"contact": lambda context, _: contact_shape_generator(context)} if contacts else {}
+    families = (
+        FAMILIES | of_contact | {record.name: record.family for record in METHODS.values() if record.family is not None}
+    )
     names = list(families) if methods is None else list(methods)
     for name in names:
         if name not in families:
@@ -74,7 +82,7 @@ def choose(
     if band is None:
         raise MatrixError("A choice by error needs a band=(0, f).")
     spec = size_spec(None, band, tolerance, least=0)
-    context = reduction_context(model, spec, inputs, reference_frame)
+    context = reduction_context(model, spec, inputs, reference_frame, contacts)
     rows: list[dict[str, Any]] = []
     made: dict[str, tuple[ShapeSequence, int, int]] = {}
     for name in names:
@@ -104,5 +112,11 @@ def choose(
     if best == "Krylov":
         sequence, count = smallest(context.required_reference, model, krylov_shape_generator(context, spec), tolerance)
     basis = basis_of_shapes(context, spec, best, sequence, count, reference_frame, candidates=rows)
+    goal = tolerance
+    while contacts and basis.options["error"] > tolerance:  # the response of the basis outside the patterns
+        goal *= 0.9 * tolerance / basis.options["error"]
+        generate = krylov_shape_generator(context, spec) if best == "Krylov" else families[best](context, spec)
+        sequence, count = smallest(context.required_reference, model, generate, goal)
+        basis = basis_of_shapes(context, spec, best, sequence, count, reference_frame, candidates=rows)
     context.body.keep()
     return basis

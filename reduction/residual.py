@@ -59,7 +59,8 @@ def residual_compliance(model: Model, basis: Basis) -> ResidualCompliance:
     """The residual compliance (1) of all surfaces of `model` for `basis`.
 
     Forces at one surface displace the nodes of the others, too. The reference frame of the basis does not matter.
-    Cost: 3 solves a node, once for a model, with the factor that the reduction kept; 72 MB for 1,000 nodes.
+    Cost: 3 solves a node, once for a model, with the factor that the reduction kept, or a Schur complement; 72 MB for
+    1,000 nodes.
 
     Raises `MatrixError` when the model has no surface, or the basis does not belong to it.
     """

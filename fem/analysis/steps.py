@@ -95,11 +95,16 @@ def _held(model: Model, step: Step) -> tuple[Model, float, np.ndarray]:
 def _frequencies(K: sp.csr_matrix, M: sp.csr_matrix, count: int) -> np.ndarray:
     """The lowest natural frequencies."""
     count = min(count, K.shape[0])
+    shift = 1e-9 * float(K.diagonal().max() / M.diagonal().max())
     if K.shape[0] <= DENSE or count > K.shape[0] // 3:
-        values = sl.eigh(K.toarray(), M.toarray(), eigvals_only=True, subset_by_index=(0, count - 1))
+        last = (K.shape[0] - count, K.shape[0] - 1)
+        try:  # with M on the left, which may be singular
+            inverse = sl.eigh(M.toarray(), (K + shift * M).toarray(), eigvals_only=True, subset_by_index=last)
+            values = np.sort(1 / inverse - shift)
+        except np.linalg.LinAlgError:  # K is not positive: the part has buckled
+            values = sl.eigh(K.toarray(), M.toarray(), eigvals_only=True, subset_by_index=(0, count - 1))
     else:
-        shift = -1e-9 * float(K.diagonal().max() / M.diagonal().max())
-        values = np.sort(sla.eigsh(K.tocsc(), count, M.tocsc(), sigma=shift, return_eigenvectors=False))
+        values = np.sort(sla.eigsh(K.tocsc(), count, M.tocsc(), sigma=-shift, return_eigenvectors=False))
     return np.asarray(np.sign(values) * np.sqrt(np.abs(values)) / (2 * np.pi))
 
 

@@ -2,20 +2,21 @@
 line of beams and the surfaces of shells. `register_element` adds others."""
 
 from fem.elements.element import Element
-from fem.elements.hexahedron import HEX8, HEX8_COMPATIBLE, HEX20, HEX20_REDUCED
-from fem.elements.line import LINE2
+from fem.elements.hexahedron import HEX8, HEX8_COMPATIBLE, HEX8_REDUCED, HEX20, HEX20_REDUCED
+from fem.elements.line import LINE2, TRUSS2
 from fem.elements.pyramid import PYRAMID5, PYRAMID13
 from fem.elements.surface import QUAD4, QUAD8, QUAD9, TRIANGLE3, TRIANGLE6
 from fem.elements.tetrahedron import TET4, TET10
 from fem.elements.wedge import WEDGE6, WEDGE15
 from fem.errors import MeshError, unknown_name
 
-_SOLIDS = (TET4, TET10, HEX8, HEX20, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13, HEX8_COMPATIBLE, HEX20_REDUCED)
+_SOLIDS = (TET4, TET10, HEX8, HEX20, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13, HEX8_COMPATIBLE, HEX8_REDUCED, HEX20_REDUCED)
 ELEMENTS: dict[str, Element] = {e.kind: e for e in _SOLIDS}
 
-LINE = LINE2.kind
+LINE, TRUSS = LINE2.kind, TRUSS2.kind
+LINES = (LINE, TRUSS)
 SHELLS: dict[str, Element] = {e.kind: e for e in (TRIANGLE3, TRIANGLE6, QUAD4, QUAD8, QUAD9)}
-CELLS: dict[str, Element] = {**ELEMENTS, **SHELLS, LINE: LINE2}
+CELLS: dict[str, Element] = {**ELEMENTS, **SHELLS, LINE: LINE2, TRUSS: TRUSS2}
 
 
 def register_element(new: Element) -> Element:
@@ -55,4 +56,15 @@ def element(kind: str) -> Element:
     return CELLS[kind]
 
 
-__all__ = ["CELLS", "ELEMENTS", "LINE", "SHELLS", "Element", "element", "file_cell", "register_element"]
+__all__ = [
+    "CELLS",
+    "ELEMENTS",
+    "LINE",
+    "LINES",
+    "SHELLS",
+    "TRUSS",
+    "Element",
+    "element",
+    "file_cell",
+    "register_element",
+]

@@ -26,6 +26,8 @@ class Element:
     What else depends on the kind:
 
     - `incompatible`: the cell has the three modes 1 - xi_k^2 (`fem.matrices.cell_matrices`);
+    - `hourglass`: not zero for cells with one mean gradient, whose other motions have a stiffness of this fraction of
+      the Young's modulus (`fem.matrices.cell_matrices`) and whose mass moves with the mean of the nodes;
     - `mirrored`: node order that turns a mirrored cell right;
     - `corner_volume`: volume spanned by the unit edge vectors at a corner of the regular cell, the measure of quality;
     - `cube`: corners of the cells that fill the reference cube, for structured meshes; corner 8 is its middle;
@@ -49,6 +51,7 @@ class Element:
     mass_rule: Rule
     _: KW_ONLY
     incompatible: bool = False
+    hourglass: float = 0.0
     mirrored: tuple[int, ...]
     corner_volume: float
     cube: tuple[tuple[int, ...], ...] = ()

@@ -20,10 +20,15 @@ become stiffer again, so keep them near rectangular along a bent part, or use he
 hex20 is the serendipity element with full (3 x 3 x 3) integration: no shear locking, and only mild volume locking near
 Poisson's ratio 1/2.
 
-Two elements exist to repeat the results of other programs (`read_mesh(..., elements="file")`): hex8 without the
-incompatible modes, which locks in bending (C3D8 of CalculiX), and hex20 with 2 x 2 x 2 points for stiffness and mass
-(C3D20R of CalculiX). The latter has six motions without strain energy in a single cell, which no two cells share; its
-moments of inertia are exact on parallelepipeds only.
+Three elements exist to repeat the results of other programs (`read_mesh(..., elements="file")`): hex8 without the
+incompatible modes, which locks in bending (C3D8 of CalculiX); hex8 with the mean gradient of the cell and a small
+stiffness against hourglass motions (C3D8R), 0.0005 E V |b|^2 for each with the mean gradient b, as CalculiX takes it
+(its own leaves out part of the correction that frees distorted cells from it), which is useless in bending unless four
+cells lie through the thickness, and whose mass is in the middle of the cell; and hex20 with 2 x 2 x 2 points for
+stiffness and mass (C3D20R). The latter has six motions without strain energy in a single cell, which no two cells
+share; its moments of inertia are exact on parallelepipeds only. Source of the hourglass stiffness: Flanagan and
+Belytschko, "A uniform strain hexahedron and quadrilateral with orthogonal hourglass control", Int. J. Numer. Meth.
+Engng 17 (1981) 679-706.
 """
 
 from dataclasses import replace
@@ -106,6 +111,7 @@ HEX20 = Element(
 )
 
 HEX8_COMPATIBLE = replace(HEX8, kind="hexahedron-compatible", cell="hexahedron", incompatible=False, abaqus=())
+HEX8_REDUCED = replace(HEX8_COMPATIBLE, kind="hexahedron-reduced", hourglass=5e-4)
 HEX20_REDUCED = replace(
     HEX20,
     kind="hexahedron20-reduced",

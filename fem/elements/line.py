@@ -1,4 +1,7 @@
-"""The two-node line for beams. It has nodes and no faces; its matrices are in fem/matrices/beam_matrices.py."""
+"""The two-node lines of beams and of trusses. They have nodes and no faces; their matrices are in
+fem/matrices/beam_matrices.py. Nodes of trusses have no rotations."""
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,3 +34,4 @@ LINE2 = Element(
     mirrored=(1, 0),
     corner_volume=1.0,
 )
+TRUSS2 = replace(LINE2, kind="truss", cell="line")

@@ -7,6 +7,7 @@ their own modules).
 Units: those of the files.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from jaxtyping import Float, Int
 
 from fem.errors import MatrixError
 from fem.mesh.mesh import Mesh
+from fem.user_files import text_of
 
 HELD = 1e30
 """Abaqus marks a supported dof by 1e36 on the diagonal of its stiffness matrix."""
@@ -55,11 +57,51 @@ def read_matrix_market(path: str | Path) -> sp.csr_matrix:
     Raises `MatrixError` when it cannot be read.
     """
     path = existing(path)
+    _require_market(path)
     try:
         return sp.csr_matrix(scipy.io.mmread(path))
     except (ValueError, TypeError, OverflowError) as error:
+        raise MatrixError(f"{path} cannot be read as a Matrix Market file: {error}.") from None
+
+
+def _require_market(path: Path) -> None:
+    """Raise `MatrixError` for a file that scipy cannot read safely: other bytes than ASCII end the process, and sizes
+    beyond what the file holds take any memory."""
+    content = path.read_bytes()
+    try:
+        text = content.decode("ascii")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise MatrixError(
+            f"{path}, line {line}: expected the characters of ASCII, found the byte {content[error.start]:#04x}. "
+            "The file is damaged, or no Matrix Market file."
+        ) from None
+    if "\0" in text:
+        raise MatrixError(f"{path}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}: found the byte 0x00.")
+    head, *rest = text.splitlines() or [""]
+    if not head.startswith("%%MatrixMarket"):
         hint = " It looks like an Abaqus matrix: use read_abaqus." if _is_node_format(path) else ""
-        raise MatrixError(f"{path} cannot be read as a Matrix Market file: {error}.{hint}") from None
+        raise MatrixError(
+            f"{path} cannot be read as a Matrix Market file: line 1 should begin with %%MatrixMarket; found "
+            f"{head[:60]!r}.{hint}"
+        )
+    number, sizes = next(((k, line) for k, line in enumerate(rest, 2) if line.strip() and line[0] != "%"), (2, ""))
+    words = sizes.split()
+    dense = "array" in head.lower()
+    if len(words) != 3 - dense or not all(re.fullmatch(r"\d{1,15}", word) for word in words):
+        raise MatrixError(
+            f"{path}, line {number}: expected rows and columns{'' if dense else ' and number of entries'}; found "
+            f"{sizes[:60]!r}."
+        )
+    rows, columns = map(int, words[:2])
+    halves = 1 if "general" in head.lower() else 2
+    entries = rows * columns // halves if dense else int(words[2])
+    there = len(rest) - number + 1
+    if entries > there or (not dense and max(rows, columns) > halves * entries):
+        raise MatrixError(
+            f"{path}, line {number}: a matrix of {rows} rows and {columns} columns with {entries} entries; the file "
+            f"has {max(there, 0)} lines of entries, and each row of M and K has an entry. It is damaged or cut off."
+        )
 
 
 def read_calculix(job: str | Path) -> ImportedMatrices:
@@ -72,7 +114,7 @@ def read_calculix(job: str | Path) -> ImportedMatrices:
     job = Path(job)
     stem = job.with_suffix("") if job.suffix in (".sti", ".mas", ".dof", ".inp") else job
     K, M = (_numbers(existing(f"{stem}{suffix}"), 3) for suffix in (".sti", ".mas"))
-    text = existing(f"{stem}.dof").read_text().split()
+    text = text_of(existing(f"{stem}.dof"), MatrixError, "file of dofs").split()
     try:
         dofs = np.array([entry.split(".") for entry in text], dtype=np.int64)
     except ValueError:
@@ -110,6 +152,10 @@ def read_abaqus(stiffness: str | Path, mass: str | Path) -> ImportedMatrices:
 
 def collected(K_at: np.ndarray, K: np.ndarray, M_at: np.ndarray, M: np.ndarray, name: str) -> ImportedMatrices:
     """Matrices from entries at (node, dof, node, dof), dofs counted from 1, sorted by node number."""
+    try:
+        K_at, M_at = np.asarray(K_at, dtype=np.int64), np.asarray(M_at, dtype=np.int64)
+    except OverflowError:
+        raise MatrixError(f"Matrices {name!r}: expected numbers of nodes below 2^63; found larger ones.") from None
     dofs = np.unique(np.concatenate([at.reshape(-1, 2) for at in (K_at, M_at)]), axis=0)
     outside = dofs[(dofs[:, 0] < 1) | (dofs[:, 1] < 1) | (dofs[:, 1] > 3)]
     if len(outside):
@@ -141,14 +187,24 @@ def _symmetric(nodes: np.ndarray, at: np.ndarray, values: np.ndarray) -> sp.csr_
 def _numbers(path: Path, columns: int) -> np.ndarray:
     """The numbers of a text file with `columns` a line; lines that begin with * are comments."""
     lines = [
-        line.replace(",", " ") for line in path.read_text().splitlines() if line.strip() and line.lstrip()[0] != "*"
+        line.replace(",", " ")
+        for line in text_of(path, MatrixError, "file of a matrix").splitlines()
+        if line.strip() and line.lstrip()[0] != "*"
     ]
     if not lines:
         raise MatrixError(f"{path} holds no matrix entries.")
     try:
-        return np.loadtxt(lines, ndmin=2, usecols=range(columns))
+        found = np.loadtxt(lines, ndmin=2, usecols=range(columns))
     except ValueError as error:
         raise MatrixError(f"{path}: {columns} numbers a line are expected ({error}).") from None
+    numbers = found[:, :-1]
+    if not np.isfinite(found).all() or (np.abs(numbers) >= 2**31).any() or (numbers != np.round(numbers)).any():
+        wrong = ~np.isfinite(found).all(1) | (np.abs(numbers) >= 2**31).any(1) | (numbers != np.round(numbers)).any(1)
+        raise MatrixError(
+            f"{path}: expected whole numbers and a finite value; found {lines[int(np.argmax(wrong))]!r} in entry "
+            f"{int(np.argmax(wrong)) + 1}."
+        )
+    return found
 
 
 def existing(path: str | Path) -> Path:

@@ -13,8 +13,7 @@ import numpy as np
 
 from fem.elements import ELEMENTS, file_cell
 from fem.errors import FlexmbError, MeshError, MeshWarning
-from fem.files.abaqus.deck import read_deck
-from fem.files.abaqus.sets import raw_mesh
+from fem.files.abaqus.sets import read_abaqus_mesh
 from fem.files.gmsh_reader import read_gmsh
 from fem.files.gmsh_writer import write_gmsh
 from fem.files.nastran.mesh import read_nastran_mesh
@@ -23,12 +22,15 @@ from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import Mesh
 from fem.mesh.raw_mesh import RawMesh, mesh_and_steps, solid_mesh
 from fem.mesh.steps import Step
+from fem.user_files import written_whole
 
 _REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref"}
 """Cell data of meshio that hold a number of a group, and how a group without a name is called."""
 _MARK = " set "
 """How sets are kept in formats that have none: as fields "node set NAME" (0/1), "cell set NAME" (0/1), "face set NAME"
 (bit k: face k)."""
+_ONE_FILE = (".msh", ".inp", ".vtu", ".vtk", ".med", ".mesh", ".bdf", ".nas", ".fem", ".stl")
+"""Formats in one file, which is there whole or not at all."""
 _FIELDS_IN = (".vtu", ".vtk", ".xdmf")
 
 Reader = Callable[[Path], RawMesh]
@@ -135,11 +137,13 @@ def read_raw(path: str | Path, elements: str | None = None) -> RawMesh:
         raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
     try:
         if elements == "file":
-            return raw_mesh(read_deck(path, as_named=True))
+            return read_abaqus_mesh(path, as_named=True)
         raw = _READERS.get(path.suffix.lower(), _read_by_meshio)(path)
-    except FlexmbError:
-        raise
-    except (LookupError, ValueError, ArithmeticError, OSError) as error:
+    except FlexmbError as error:
+        if path.name in str(error):
+            raise
+        raise MeshError(f"The mesh file {str(path)!r}: {error}") from None
+    except (LookupError, ValueError, TypeError, ArithmeticError, RecursionError, OSError) as error:
         raise MeshError(f"The mesh file {str(path)!r} cannot be read: {type(error).__name__}: {error}.") from error
     if not isinstance(raw, RawMesh):
         raise MeshError(f"The reader of {path.suffix.lower()!r} files gives a RawMesh; found {type(raw).__name__}.")
@@ -289,7 +293,11 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
     write, keeps_sets = _WRITERS.get(ending, (_write_by_meshio, False))
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            write(mesh, path)
+            if ending in _ONE_FILE:
+                with written_whole(path, ending) as part:
+                    write(mesh, part)
+            else:
+                write(mesh, path)
     except MeshError:
         raise
     except (Exception, SystemExit) as error:
@@ -354,7 +362,7 @@ def _write_vtk(mesh: Mesh, path: Path) -> None:
     write_vtk(path, VtkFields(mesh.points, blocks, *_as_fields(mesh)))
 
 
-register_reader([".inp"], lambda path: raw_mesh(read_deck(path)))
+register_reader([".inp"], read_abaqus_mesh)
 register_reader([".msh"], read_gmsh)
 register_reader([".bdf", ".nas", ".fem"], read_nastran_mesh)
 register_reader([".vtu", ".vtk", ".vtp", ".stl"], lambda path: _raw_from_vtk(read_vtk(path)))

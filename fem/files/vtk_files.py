@@ -1,12 +1,17 @@
 """VTK files by VTK itself (through pyvista): .vtk in every version, .vtu with compressed or appended data, every kind
 of cell; .stl."""
 
+import subprocess
+import sys
+import zipfile
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from fem.elements import ELEMENTS, file_cell
 from fem.errors import MeshError
@@ -25,6 +30,10 @@ def _kinds() -> dict[int, tuple[str, int]]:
 
 
 _PIXEL, _VOXEL = 8, 11
+SECONDS, BYTES_PER_SECOND = 20.0, 1e6
+"""Time that VTK may take to read a file, and the slowest speed of a long one."""
+LEAST_MEMORY = 2**31
+"""Memory that the process may take, in bytes, where less is available."""
 _VOXEL_ORDER = (0, 1, 3, 2, 4, 5, 7, 6)
 
 
@@ -40,42 +49,69 @@ class VtkFields:
 
 
 def read_vtk(path: Path) -> VtkFields:
-    """Read a file; consecutive cells of one type form a block. Raises `MeshError` when VTK cannot read it."""
-    import pyvista
-    from vtkmodules.vtkCommonCore import vtkObject
-    from vtkmodules.vtkIOGeometry import vtkSTLReader
-    from vtkmodules.vtkIOLegacy import vtkGenericDataObjectReader
-    from vtkmodules.vtkIOXML import vtkXMLGenericDataObjectReader
+    """Read a file; consecutive cells of one type form a block. Raises `MeshError` when VTK cannot read it.
 
-    readers = {".vtk": vtkGenericDataObjectReader, ".stl": vtkSTLReader}
-    reader: Any = readers.get(path.suffix.lower(), vtkXMLGenericDataObjectReader)()
-    reader.SetFileName(str(path))
-    before = vtkObject.GetGlobalWarningDisplay()
-    vtkObject.SetGlobalWarningDisplay(0)  # VTK prints what went wrong instead of telling its caller
-    try:
-        reader.Update()
-        data = pyvista.wrap(reader.GetOutputDataObject(0))
-    finally:
-        vtkObject.SetGlobalWarningDisplay(before)
-    if data is None or reader.GetErrorCode():
-        raise MeshError(f"VTK cannot read {str(path)!r}. It may be damaged or cut off; write it again.")
-    if not isinstance(data, pyvista.DataSet):
-        raise MeshError(f"{str(path)!r} holds a {type(data).__name__}; save one unstructured grid.")
-    grid = data if isinstance(data, pyvista.UnstructuredGrid) else data.cast_to_unstructured_grid()
-    if not grid.n_cells:
-        raise MeshError(f"{str(path)!r} holds no cells. It may be damaged or cut off; write it again.")
-    types, nodes = grid.celltypes, grid.cell_connectivity
-    offset = pyvista.convert_array(grid.GetCells().GetOffsetsArray())
+    VTK runs in a process of its own (`fem/files/vtk_process.py`), because damaged files can crash or block it.
+    """
+    found = _contents(path)
+    if "problem" in found:
+        text = {
+            "damaged": f"VTK cannot read {str(path)!r}. It may be damaged or cut off; write it again.",
+            "empty": f"{str(path)!r} holds no cells. It may be damaged or cut off; write it again.",
+        }
+        problem = str(found["problem"])
+        raise MeshError(text.get(problem, f"{str(path)!r} holds a {problem}; save one unstructured grid."))
+    points, types, nodes, offset = (found[name] for name in ("points", "types", "nodes", "offsets"))
+    if nodes.size and not (nodes.min() >= 0 and nodes.max() < len(points)):
+        raise MeshError(
+            f"{str(path)!r}: its cells name the points {nodes.min()} to {nodes.max()}; it holds {len(points)} points, "
+            "counted from 0. It may be damaged; write it again."
+        )
     cuts = [0, *(np.flatnonzero(np.diff(types)) + 1).tolist(), len(types)]
     blocks, kinds = [], _kinds()
     for first, last in pairwise(cuts):
         kind, width = kinds.get(int(types[first]), (f"VTK type {types[first]}", 0))
         used = nodes[offset[first] : offset[last]] if width else np.zeros(0)
+        if len(used) != width * (last - first):
+            raise MeshError(
+                f"{str(path)!r}: {last - first} cells of the kind {kind} have {len(used)} nodes in all, expected "
+                f"{width} each. It may be damaged; write it again."
+            )
         rows = np.asarray(used, dtype=np.int64).reshape(last - first, width)
         blocks.append((kind, rows[:, _VOXEL_ORDER] if types[first] == _VOXEL else rows))
-    cell_data = {name: [np.asarray(values[a:b]) for a, b in pairwise(cuts)] for name, values in grid.cell_data.items()}
-    point_data = {name: np.asarray(values) for name, values in grid.point_data.items()}
-    return VtkFields(np.asarray(grid.points, dtype=float), tuple(blocks), point_data, cell_data)
+    point_data = {name: found[f"point {name}"] for name in _fields(found, "point ")}
+    cell_data = {name: [found[f"cell {name}"][a:b] for a, b in pairwise(cuts)] for name in _fields(found, "cell ")}
+    return VtkFields(points, tuple(blocks), point_data, cell_data)
+
+
+def _fields(found: dict[str, np.ndarray], which: str) -> list[str]:
+    return [key.removeprefix(which) for key in found if key.startswith(which)]
+
+
+def _contents(path: Path) -> dict[str, np.ndarray]:
+    """What the process that reads the file writes. Raises `MeshError` when it ends without."""
+    program, seconds = Path(__file__).with_name("vtk_process.py"), SECONDS + path.stat().st_size / BYTES_PER_SECOND
+    memory = max(psutil.virtual_memory().available, LEAST_MEMORY)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", str(program), str(path), str(memory)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        raise MeshError(
+            f"VTK has not read {str(path)!r} after {seconds:.0f} s. It may be damaged; write it again."
+        ) from None
+    try:
+        with np.load(BytesIO(done.stdout), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise MeshError(
+            f"VTK cannot read {str(path)!r}: its process ended with code {done.returncode}"
+            f"{''.join(f' ({text})' for text in last)}. It may be damaged or cut off; write it again."
+        ) from None
 
 
 def write_vtk(path: Path, fields: VtkFields) -> None:
@@ -90,7 +126,22 @@ def write_vtk(path: Path, fields: VtkFields) -> None:
         grid.point_data[name] = values
     for name, lists in fields.cell_data.items():
         grid.cell_data[name] = np.concatenate(lists)
-    path.write_bytes(b"")  # VTK says nothing of a path that it cannot write
-    grid.save(path)
-    if not path.stat().st_size:
-        raise OSError(f"VTK wrote nothing to {path}; is the disk full?")
+    path.write_bytes(_as_file(grid, path.suffix.lower()))
+
+
+def _as_file(grid: Any, ending: str) -> bytes:
+    """The content of the file of an unstructured grid: VTK itself crashes, or says nothing, when a disk is full."""
+    from vtkmodules.vtkIOLegacy import vtkUnstructuredGridWriter
+    from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridWriter
+
+    writer: Any = vtkUnstructuredGridWriter() if ending == ".vtk" else vtkXMLUnstructuredGridWriter()
+    writer.SetInputData(grid)
+    writer.WriteToOutputStringOn()
+    if ending == ".vtk":
+        writer.SetFileTypeToBinary()
+        writer.Write()
+        content = writer.GetOutputStdString()  # a text where the bytes happen to be one
+        return content if isinstance(content, bytes) else str(content).encode()
+    writer.SetDataModeToBinary()
+    writer.Write()
+    return str(writer.GetOutputString()).encode()

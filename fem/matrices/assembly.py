@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from fem.beam import Beam
+from fem.beam import Beam, Truss
 from fem.dof_map import DofMap
-from fem.elements import ELEMENTS, LINE, SHELLS, Element, element
+from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, Element, element
 from fem.errors import MaterialError, MeshError, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
 from fem.material import Material
-from fem.matrices.beam_matrices import Beams
+from fem.matrices.beam_matrices import Beams, Trusses
 from fem.matrices.cell_matrices import VOIGT, Cells, elasticity_tensor, jacobian
 from fem.matrices.geometric_stiffness import (
     initial_displacement_part,
@@ -42,7 +42,7 @@ COLLAPSED = 1e-14
 """A determinant below this fraction of the cube of the cell's extent is taken for zero."""
 
 
-Materials = tuple[Material | Beam | BeamTable | Shell, ...]
+Materials = tuple[Material | Beam | BeamTable | Shell | Truss, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +77,8 @@ def mass(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.nda
             _, determinant = jacobian(batch.shape, batch.x, xi)
             _insist_on_positive(mesh, batch, determinant)
             N = batch.shape.shape(xi)
+            if batch.shape.hourglass:
+                N = np.full_like(N, 1 / N.shape[1])
             products = (N[:, :, None] * N[:, None, :]).reshape(len(xi), -1)
             matrices = (determinant * weights * _density(materials[batch.material])) @ products
             np.add.at(total, pattern.places[batch.number][batch.rows].ravel(), matrices.ravel())
@@ -228,6 +230,29 @@ def beam_groups(
     return groups
 
 
+def truss_groups(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap
+) -> list[tuple[Trusses, np.ndarray]]:
+    """The truss cells, a group for each truss, and their dofs (e, 6).
+
+    Refuses cells that were given no `fem.Truss`.
+    """
+    groups, first = [], 0
+    for block in mesh.cells:
+        of_block = material_of[first : first + len(block)]
+        first += len(block)
+        for index in np.unique(of_block[of_block >= 0]) if block.kind == TRUSS else ():
+            truss = materials[index]
+            if not isinstance(truss, Truss):
+                raise MaterialError(
+                    f"Mesh {mesh.name!r}: truss cells need a fem.Truss (a material and an area); found "
+                    f"{type(truss).__name__} {truss.name!r}."
+                )
+            cells = block.connectivity[of_block == index]
+            groups.append((Trusses(truss, mesh.points[cells]), dofs.translations(cells).reshape(len(cells), 6)))
+    return groups
+
+
 def shell_groups(
     mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap, only: np.ndarray | None = None
 ) -> list[tuple[Shells, np.ndarray]]:
@@ -276,7 +301,7 @@ def with_turning_cells(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np
     return sp.csr_matrix(grown)
 
 
-def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | BeamTable | Shell]) -> np.ndarray:
+def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | BeamTable | Shell | Truss]) -> np.ndarray:
     """Index of the material of every cell; every cell must belong to exactly one of the sets that carry a material."""
     index = np.full(mesh.cell_count, -1)
     for k, name in enumerate(materials):
@@ -341,7 +366,7 @@ def _add(total: np.ndarray, pattern: Pattern, batch: _Batch, K: np.ndarray) -> N
         np.add.at(row, places, K[:, i, :, k].ravel())
 
 
-def _density(material: Material | Beam | BeamTable | Shell) -> float:
+def _density(material: Material | Beam | BeamTable | Shell | Truss) -> float:
     if material.density is None:
         raise MaterialError(
             f"Material {material.name!r} has no density, and a mass matrix needs one. Give density=... when making it."

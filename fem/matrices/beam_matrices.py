@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.beam import Beam
+from fem.beam import Beam, Truss
 from fem.errors import MaterialError, MeshError
 
 _XI, _W = np.polynomial.legendre.leggauss(4)
@@ -230,6 +230,111 @@ class Beams:
         m = np.stack([zero, -E * s.Iz * curve[..., 2], E * s.Iy * curve[..., 1]], axis=-1)  # int sigma_xx y dA
         V = np.stack([zero, -E * s.Iz * change[..., 2], E * s.Iy * change[..., 1]], axis=-1)
         return stress_work(self, N, T, m, V, N[..., None, None] / s.area * np.diag([0.0, s.Iz, s.Iy]))
+
+
+@dataclass(frozen=True, eq=False)
+class Trusses:
+    """Rods of one kind over the 6 dofs [u1, u2], `x` (e, 2, 3) their ends."""
+
+    truss: Truss
+    x: Float[np.ndarray, "e 2 3"]
+
+    def __post_init__(self) -> None:
+        if not (self.length > 0).all():
+            raise MeshError(f"Truss cell {int(np.argmin(self.length))} of a set has no length; merge or remove it.")
+
+    @property
+    def length(self) -> Float[np.ndarray, " e"]:
+        """Lengths."""
+        return np.asarray(np.linalg.norm(self.x[:, 1] - self.x[:, 0], axis=1))
+
+    @property
+    def _along(self) -> np.ndarray:
+        return np.asarray((self.x[:, 1] - self.x[:, 0]) / self.length[:, None])
+
+    @property
+    def _strain(self) -> np.ndarray:
+        """The strain (e, 6) of the dofs."""
+        row = self._along / self.length[:, None]
+        return np.concatenate([-row, row], axis=1)
+
+    @property
+    def _mass(self) -> np.ndarray:
+        if self.truss.density is None:
+            raise MaterialError(f"Truss material {self.truss.name!r} has no density, and a mass matrix needs one.")
+        return self.truss.density * self.truss.area * self.length
+
+    def stiffness(self) -> Float[np.ndarray, "e 6 6"]:
+        """Stiffness matrices."""
+        B = self._strain
+        return np.asarray(
+            (self.truss.modulus * self.truss.area * self.length)[:, None, None] * B[:, :, None] * B[:, None]
+        )
+
+    def mass(self) -> Float[np.ndarray, "e 6 6"]:
+        """Consistent mass matrices."""
+        return np.asarray(self._mass[:, None, None] * np.kron(np.array([[2.0, 1.0], [1.0, 2.0]]) / 6, np.eye(3)))
+
+    def line_mass(self, dofs: Int[np.ndarray, "e 6"], values: Float[np.ndarray, "ndof k"]) -> LineMass:
+        """The mass at two Gauss points a rod, with the fields `values` there."""
+        u, (xi, w) = values[dofs].reshape(len(dofs), 2, 3, -1), np.polynomial.legendre.leggauss(2)
+        N = np.stack([1 - xi, 1 + xi], axis=1) / 2
+        moved, x = (np.einsum("qi,ei...->eq...", N, A) for A in (u, self.x))
+        moved = moved.reshape(-1, 3, values.shape[1])
+        mass = np.outer(self._mass, w / 2).ravel()
+        return LineMass(mass, x.reshape(-1, 3), moved, 0 * moved, np.zeros((len(mass), 3, 3)))
+
+    def moment_loads(self, dofs: Int[np.ndarray, "e 6"], ndof: int) -> Float[np.ndarray, "ndof 9"]:
+        """Forces `int N^T X_a e_b` over the mass, column 3 a + b."""
+        M = self._mass[:, None, None] * np.array([[2.0, 1.0], [1.0, 2.0]]) / 6
+        values = np.einsum("eij,eja,bc->eicab", M, self.x, np.eye(3))
+        total = np.zeros((ndof, 9))
+        np.add.at(total, dofs, values.reshape(len(dofs), 6, 9))
+        return total
+
+    def second_moments(
+        self, dofs: Int[np.ndarray, "e 6"], values: Float[np.ndarray, "n_all m"]
+    ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
+        """Nothing at the `dofs` of rods for the fields `values`: their points move as their nodes."""
+        m = values.shape[1]
+        return np.zeros((3, m, m)), np.zeros((3, 3, m, m))
+
+    def gradients(self, fields: Float[np.ndarray, "e 6 k"]) -> tuple[np.ndarray, np.ndarray]:
+        """Places (p, 3) of the middles, and `du_i / dx_j` (p, 3, 3, k) there of `fields`, along the rods only."""
+        slope = (fields[:, 3:] - fields[:, :3]) / self.length[:, None, None]
+        return self.x.mean(axis=1), np.einsum("eik,ej->eijk", slope, self._along)
+
+    def stresses(self, fields: Float[np.ndarray, "e 6 k"]) -> Float[np.ndarray, "e 6 k"]:
+        """Stresses xx, yy, zz, xy, yz, zx of `fields` in the axes of the mesh."""
+        t = self._along
+        pairs = np.stack([t[:, i] * t[:, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))], axis=1)
+        return np.asarray(
+            self.truss.modulus * pairs[..., None] * np.einsum("ed,edk->ek", self._strain, fields)[:, None]
+        )
+
+    def geometric_stiffness(self, v: Float[np.ndarray, "e 6"]) -> Float[np.ndarray, "e 6 6"]:
+        """Stress part of the geometric stiffness for nodal displacements `v`."""
+        force = self.truss.modulus * self.truss.area * (self._strain * v).sum(axis=1)
+        return np.asarray(
+            (force / self.length)[:, None, None] * np.kron(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.eye(3))
+        )
+
+    def projected_geometric_stiffness(
+        self, U: Float[np.ndarray, "e 6 p"], V: Float[np.ndarray, "e 6 m"]
+    ) -> Float[np.ndarray, "p m m"]:
+        """`V^T K_G(u) V` for each field u of U."""
+        force = self.truss.modulus * self.truss.area * np.einsum("ed,edp->ep", self._strain, U)
+        apart = V[:, 3:] - V[:, :3]
+        return np.asarray(np.einsum("ep,e,exi,exj->pij", force, 1 / self.length, apart, apart, optimize=True))
+
+    def quadratic_strain_loads(
+        self, V: Float[np.ndarray, "e 6 m"], pairs: Int[np.ndarray, "p 2"]
+    ) -> Float[np.ndarray, "e 6 p"]:
+        """Loads whose work on u is `v_i^T K_G(u) v_j` for each of `pairs` (i, j) of fields V."""
+        apart = V[:, 3:] - V[:, :3]
+        strain = (apart[..., pairs[:, 0]] * apart[..., pairs[:, 1]]).sum(axis=1) / self.length[:, None] ** 2
+        stiff = self.truss.modulus * self.truss.area * self.length
+        return np.asarray((stiff[:, None] * self._strain)[..., None] * strain[:, None])
 
 
 def stress_work(

@@ -48,13 +48,15 @@ class Cells:
 
     - `nodes`: number of nodes of a cell, without incompatible modes;
     - `gradients` (e, q, 3, m): derivatives in space of the shape functions and the incompatible modes;
-    - `dV` (e, q): weighted determinants; `c` (3, 3, 3, 3): elasticity.
+    - `dV` (e, q): weighted determinants; `c` (3, 3, 3, 3): elasticity;
+    - `hourglass` (e, nn, nn): stiffness of each component against motions that the gradients miss, or None.
     """
 
     nodes: int
     gradients: np.ndarray
     dV: np.ndarray
     c: np.ndarray
+    hourglass: np.ndarray | None = None
 
     @staticmethod
     def of(shape: Element, x: np.ndarray, c: np.ndarray) -> "Cells":
@@ -66,7 +68,13 @@ class Cells:
             gradients = inverse @ shape.gradient(xi).transpose(0, 2, 1)
             if shape.incompatible:
                 gradients = np.concatenate([gradients, _incompatible(shape, x, xi, determinant)], axis=3)
-        return Cells(len(shape.coordinates), gradients, determinant * weights, c)
+        dV = determinant * weights
+        if not shape.hourglass:
+            return Cells(len(shape.coordinates), gradients, dV, c)
+        mean = np.einsum("eq,eqka->eka", dV / dV.sum(axis=1, keepdims=True), gradients)
+        held = _hourglass(shape, x, mean, dV.sum(axis=1), c)
+        gradients = np.broadcast_to(mean[:, None], gradients.shape)
+        return Cells(len(shape.coordinates), gradients, dV, c, held)
 
     @cached_property
     def full_stiffness(self) -> np.ndarray:
@@ -81,6 +89,9 @@ class Cells:
                     K[:, i, :, k] += self.c[i, j, k, l] * P[:, j, :, l]
                 if k > i:
                     K[:, k, :, i] = K[:, i, :, k].transpose(0, 2, 1)
+        if self.hourglass is not None:
+            for i in range(3):
+                K[:, i, :, i] += self.hourglass
         return K
 
     @cached_property
@@ -119,6 +130,22 @@ class Cells:
             u = np.concatenate([u, modes.reshape(e, 3, -1, k).transpose(0, 2, 1, 3)], axis=1)
         H = self.gradients @ u.reshape(e, 1, -1, 3 * k)  # derivative, (component, field)
         return H.reshape(*H.shape[:3], 3, k).swapaxes(2, 3)
+
+
+_HOURGLASS = np.array(
+    [[1, 1, -1, -1, -1, -1, 1, 1], [1, -1, -1, 1, -1, 1, 1, -1], [1, -1] * 4, [-1, 1, -1, 1, 1, -1, 1, -1]], dtype=float
+)
+"""Motions of the nodes of hex8 without a mean gradient on a cube."""
+
+
+def _hourglass(shape: Element, x: np.ndarray, mean: np.ndarray, volume: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Stiffness (e, nn, nn) of hourglass motions, less their part in linear fields, for mean gradients (e, 3, nn)."""
+    free = _HOURGLASS - (_HOURGLASS @ x) @ mean
+    rows, columns = np.array(VOIGT).T
+    elasticity = c[rows[:, None], columns[:, None], rows, columns]
+    modulus = 1 / np.linalg.inv(elasticity)[0, 0]
+    size = shape.hourglass * modulus * volume * (mean * mean).sum(axis=(1, 2))
+    return size[:, None, None] * (free.swapaxes(1, 2) @ free)
 
 
 def _incompatible(shape: Element, x: np.ndarray, xi: np.ndarray, determinant: np.ndarray) -> np.ndarray:

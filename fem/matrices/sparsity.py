@@ -100,7 +100,7 @@ def sparsity(mesh: Mesh) -> Pattern:
 
 
 def _insist_on_cells(mesh: Mesh, indptr: np.ndarray) -> None:
-    held = np.union1d(mesh.rotation_nodes, mesh.linked_nodes)
+    held = np.unique(np.concatenate([mesh.rotation_nodes, mesh.truss_nodes, mesh.linked_nodes]))
     loose = np.setdiff1d(np.flatnonzero(np.diff(indptr) == 0), held)
     if len(loose):
         labels = ", ".join(mesh.node_label(int(k)) for k in loose[:5])

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from fem.elements import ELEMENTS, LINE, SHELLS, element
+from fem.elements import ELEMENTS, LINES, SHELLS, element
 from fem.errors import MeshError
 from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.constraints import renumbered
@@ -104,7 +104,7 @@ def check_mesh(mesh: Mesh) -> MeshReport:
         if not len(block):
             continue
         if block.kind not in ELEMENTS:
-            findings += _lengths(mesh, block, first) if block.kind == LINE else _areas(mesh, block, first)
+            findings += _lengths(mesh, block, first) if block.kind in LINES else _areas(mesh, block, first)
             first += len(block)
             continue
         quality, volumes = scaled_jacobian(element(block.kind), mesh.points[block.connectivity])

@@ -9,13 +9,16 @@ from typing import Any, SupportsIndex
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.elements import ELEMENTS, LINE, SHELLS, element
+from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, turning_nodes
 from fem.mesh.directors import Directors, directors
 from fem.mesh.unread import Declared, Unread, listed
 from fem.renamed import renamed
 from fem.shown import shown
+
+LARGEST = 1e100
+"""Largest coordinate: volumes, products of three, must be finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +92,12 @@ class Mesh:
             raise MeshError(
                 f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; all must be "
                 "finite. Look for NaN or an overflow in the file or the program that made the mesh."
+            )
+        if np.abs(points).max(initial=0.0) > LARGEST:
+            bad = int(np.argmax(np.abs(points).max(axis=1)))
+            raise MeshError(
+                f"Mesh {self.name!r}: node {self.node_label(bad)} has the coordinates {points[bad]}; volumes need "
+                f"coordinates of at most {LARGEST:.0e}. Look for an overflow in the file, or use other units."
             )
         points.setflags(write=False)
         object.__setattr__(self, "points", points)
@@ -273,13 +282,20 @@ class Mesh:
     @cached_property
     def skin_nodes(self) -> Int[np.ndarray, " k"]:
         """Sorted node numbers of the skin, of shells and of line cells."""
-        return np.unique(np.concatenate([self.nodes_of_faces(self.boundary_faces), self.shell_nodes, self.line_nodes]))
+        lines = [self.line_nodes, self.truss_nodes]
+        return np.unique(np.concatenate([self.nodes_of_faces(self.boundary_faces), self.shell_nodes, *lines]))
 
     @cached_property
     def line_nodes(self) -> Int[np.ndarray, " k"]:
         """Sorted node numbers of the line cells."""
         lines = [block.connectivity.ravel() for block in self.cells if block.kind == LINE]
         return np.unique(np.concatenate(lines)) if lines else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def truss_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted node numbers of the truss cells."""
+        rods = [block.connectivity.ravel() for block in self.cells if block.kind == TRUSS]
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rods]))
 
     @cached_property
     def shell_nodes(self) -> Int[np.ndarray, " k"]:

@@ -102,11 +102,13 @@ def mesh_and_steps(
     surfaces, flat = _shell_cells(raw, name, shells, ignore)
     if not solid and not lines and not surfaces:
         there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
+        unknown = "; ".join(listed((*raw.unread, *raw.unread_lines)))
         raise MeshError(
-            f"The mesh {name!r} has no solid cells that flexmb knows ({', '.join(ELEMENTS)}); it has {there}. Export "
-            "the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any group at "
-            "all). Linear triangles and quadrilaterals become shells by read_mesh(..., shells=[...]) with the names of "
-            'their groups, or shells="all".'
+            f"The mesh {name!r} has no solid cells that flexmb knows ({', '.join(ELEMENTS)}); it has {there}. "
+            + (f"Not read: {unknown}. " if unknown else "")
+            + "Export the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any "
+            "group at all). Linear triangles and quadrilaterals become shells by read_mesh(..., shells=[...]) with the "
+            'names of their groups, or shells="all".'
         )
     blocks: list[tuple[str, np.ndarray]] = []
     index: dict[int, np.ndarray] = {}
@@ -214,8 +216,8 @@ def _obeyed(
     stated = (*raw.constraints, *(raw.supports if supports == "keep" else ()))
     obeyed = tuple(s.constraint for s in stated if not s.source.accepted(ignore))
     others = [s.source for s in (*stated, *raw.supports)]
-    left = [s for s in others if s.accepted(ignore) or (supports is None and s in {r.source for r in raw.supports})]
-    return obeyed, tuple(dict.fromkeys(left))
+    holding = {s.source for s in raw.supports}
+    return obeyed, tuple(s for s in dict.fromkeys(others) if s.accepted(ignore) or (supports is None and s in holding))
 
 
 def _placed(declared: Declared, index: dict[int, np.ndarray]) -> Declared:

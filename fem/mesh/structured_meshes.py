@@ -64,7 +64,7 @@ def _sides(mesh: Mesh, size: tuple[float, float, float]) -> dict[str, np.ndarray
     return sides
 
 
-def line(start: Sequence[float], end: Sequence[float], divisions: int) -> Mesh:
+def line(start: Sequence[float], end: Sequence[float], divisions: int, kind: str = LINE) -> Mesh:
     """Line cells for a straight beam, with node sets "start" and "end" and the cell set "all".
 
     Raises `MeshError` when the ends coincide, or there is no division.
@@ -76,7 +76,7 @@ def line(start: Sequence[float], end: Sequence[float], divisions: int) -> Mesh:
     cells = np.column_stack([np.arange(divisions), np.arange(1, divisions + 1)])
     ends = {"start": np.array([0]), "end": np.array([divisions])}
     sets = {"all": np.arange(divisions)}
-    return Mesh(points, (CellBlock(LINE, cells),), node_sets=ends, cell_sets=sets, name="line")
+    return Mesh(points, (CellBlock(kind, cells),), node_sets=ends, cell_sets=sets, name="line")
 
 
 _NINE = ((0, 0), (2, 0), (2, 2), (0, 2), (1, 0), (2, 1), (1, 2), (0, 1), (1, 1))

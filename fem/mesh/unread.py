@@ -61,7 +61,7 @@ class Declared:
       reason in `wrong`.
     - `cells`: numbers of cells (k,), or (block, row) while a file is read.
     - `thickness` and `offset` of shells, whose thickness is None elsewhere; `beam`: section of beams and direction of
-      their y axis, None elsewhere.
+      their y axis, None elsewhere; `theory` of beams.
     """
 
     name: str
@@ -73,6 +73,7 @@ class Declared:
     offset: float = 0.0
     beam: tuple[Section, tuple[float, float, float] | None] | None = None
     wrong: str = ""
+    theory: str = "timoshenko"
 
     def contradiction(self, section: Any) -> str | None:
         """How the constants differ from those of a material, or of the material of a beam or shell, and the section
@@ -113,7 +114,7 @@ class Declared:
             raise MaterialError(f"{self} ({self.source.label}) {reason}. Give materials: fem.Model(mesh, material).")
         material = Material(self.name, self.elasticity, self.density)
         if self.beam is not None:
-            return Beam(material, *self.beam)
+            return Beam(material, *self.beam, theory=self.theory)
         return material if self.thickness is None else Shell(material, self.thickness, self.offset)
 
     @property

@@ -155,7 +155,10 @@ def shape_of(source: "Shape | Mesh | str | Path", name: str = "body") -> Shape:
             f"The file {str(source)!r} of {name!r} holds no surface that flexmb knows ({', '.join(_FACES)}); it has "
             f"{there}. Write triangles."
         )
-    return _used(raw.points, np.concatenate(drawn))
+    try:
+        return _used(raw.points, np.concatenate(drawn))
+    except MeshError as error:
+        raise MeshError(f"The file {str(source)!r} of {name!r}: {error}") from None
 
 
 def _used(points: np.ndarray, triangles: np.ndarray) -> Shape:

@@ -7,6 +7,9 @@ import numpy as np
 
 from flexmb.errors import StudyError
 
+MOST_VALUES = 10**6
+"""Largest number of values of FIRST:LAST:COUNT."""
+
 
 def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
     """A key and its values from `text`: numbers, booleans and texts between commas, or FIRST:LAST:COUNT.
@@ -19,9 +22,14 @@ def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
     parts = given.split(":")
     if len(parts) == 3:
         try:
-            return key, np.linspace(float(parts[0]), float(parts[1]), int(parts[2])).tolist()
+            first, last, count = float(parts[0]), float(parts[1]), int(parts[2])
         except ValueError:
             raise StudyError(f"{option} {text!r}: FIRST and LAST are numbers and COUNT is a whole number.") from None
+        if not (np.isfinite([first, last]).all() and 1 <= count <= MOST_VALUES):
+            raise StudyError(
+                f"{option} {text!r}: FIRST and LAST are finite and COUNT is from 1 to {MOST_VALUES}; found {text!r}."
+            )
+        return key, np.linspace(first, last, count).tolist()
     return key, [_value(part.strip()) for part in given.split(",")]
 
 
@@ -35,8 +43,11 @@ def span_of(option: str, text: str, default: int) -> tuple[float, float, int]:
         first, last, count = float(parts[0]), float(parts[1]), int(parts[2]) if len(parts) == 3 else default
     except (ValueError, IndexError):
         first, last, count = 0.0, 0.0, 0
-    if not (0 < first < last and count > 1 and len(parts) < 4):
-        raise StudyError(f"{option} expects FIRST:LAST or FIRST:LAST:COUNT with 0 < FIRST < LAST; found {text!r}.")
+    if not (0 < first < last < np.inf and 1 < count <= MOST_VALUES and len(parts) < 4):
+        raise StudyError(
+            f"{option} expects FIRST:LAST or FIRST:LAST:COUNT with 0 < FIRST < LAST and a COUNT from 2 to "
+            f"{MOST_VALUES}; found {text!r}."
+        )
     return first, last, count
 
 

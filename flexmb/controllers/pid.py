@@ -123,10 +123,10 @@ def pid(
       instead: `D = kd (reference_rate - rate)`.
     - `lower`, `upper`: limits of the command.
     - `anti_windup`: "back-calculation" adds `(command - unlimited command) / tracking_time` to `I'` (by
-      default `kp / ki`; Astrom and Hagglund, PID Controllers (1995), section 3.5); "clamping" stops `I` while the
-      command is at a limit and the error drives it farther (continuous controllers stop it gradually, while the
-      unlimited command is up to `BAND` of its limits beyond one); None lets it wind up. Limits and clamping are kinks:
-      steps that contain one are of lower order.
+      default `kp / ki`, and at least the sample time; Astrom and Hagglund, PID Controllers (1995), section 3.5);
+      "clamping" stops `I` while the command is at a limit and the error drives it farther (continuous controllers stop
+      it gradually, while the unlimited command is up to `BAND` of its limits beyond one); None lets it wind up. Limits
+      and clamping are kinks: steps that contain one are of lower order.
     - `sample_time`: the controller is sampled, with the backward Euler method for `I` and `D`.
     - `initial`: the integral part at the start.
 
@@ -146,11 +146,17 @@ def pid(
     tracking = {None: 0.0, "clamping": -1.0}.get(anti_windup)
     if tracking is None:
         natural = kp / ki if ki else math.inf
+        natural = max(natural, sample_time or 0.0) if natural > 0 else natural
         tracking = natural if tracking_time is None else finite(tracking_time, "tracking_time of a PID controller")
         if not tracking > 0:
             raise LawError(
                 f"The tracking time of back-calculation must be positive; found {tracking:.6g}"
                 f"{' = kp / ki; give tracking_time=' if tracking_time is None else ''}."
+            )
+        if sample_time is not None and tracking < sample_time:
+            raise LawError(
+                f"The tracking time of a sampled controller must be at least its sample time, {sample_time}, or the "
+                f"integral oscillates; found {tracking:.6g}."
             )
         tracking = 0.0 if math.isinf(tracking) or (math.isinf(low) and math.isinf(high)) else tracking
     numbers = {

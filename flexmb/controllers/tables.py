@@ -1,26 +1,42 @@
 """Controllers by tables: curves, and gains that depend on a measured quantity."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+import numba
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
 from flexmb.controllers.linear import REFERENCE
 from flexmb.errors import LawError
+from flexmb.forces.scalar.table import closed
 from flexmb.mechanism.control.law import BoundController, ControlLaw
+
+
+@numba.njit
+def _value(parameters: Any, n: int, x: float) -> float:
+    """The value at `x` of a piecewise cubic through `n` points."""
+    k = 0
+    while k < n - 2 and x > parameters[k + 1]:
+        k += 1
+    s, at = x - parameters[k], n + 4 * k
+    return ((parameters[at] * s + parameters[at + 1]) * s + parameters[at + 2]) * s + parameters[at + 3]
 
 
 def _curve(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
     """A piecewise cubic; the parameters are the points (n,) and four coefficients for each of the n-1 pieces."""
     n = (len(parameters) + 4) // 5
-    x = min(max(inputs[0], parameters[0]), parameters[n - 1])
-    k = 0
-    while k < n - 2 and x > parameters[k + 1]:
-        k += 1
-    s, at = x - parameters[k], n + 4 * k
-    commands[0] = ((parameters[at] * s + parameters[at + 1]) * s + parameters[at + 2]) * s + parameters[at + 3]
+    commands[0] = _value(parameters, n, min(max(inputs[0], parameters[0]), parameters[n - 1]))
+
+
+def _periodic(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
+    """The same, repeated after the range of its points."""
+    n = (len(parameters) + 4) // 5
+    period = parameters[n - 1] - parameters[0]
+    turns = math.floor((inputs[0] - parameters[0]) / period)
+    commands[0] = _value(parameters, n, inputs[0] - turns * period)
 
 
 def _scheduled(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
@@ -40,8 +56,8 @@ def _scheduled(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any,
         commands[i] = total
 
 
-CURVE, SCHEDULE = _curve, _scheduled
-"""The functions of the laws of curves and gain schedules."""
+CURVE, PERIODIC, SCHEDULE = _curve, _periodic, _scheduled
+"""The functions of the laws of curves, periodic curves and gain schedules."""
 
 
 def _points(x: ArrayLike, what: str) -> np.ndarray:
@@ -53,19 +69,34 @@ def _points(x: ArrayLike, what: str) -> np.ndarray:
     return points
 
 
-def curve(x: ArrayLike, y: ArrayLike, *, sample_time: float | None = None) -> BoundController:
-    """A command that depends on one input by a curve through points, constant outside of them.
+def curve(
+    x: ArrayLike, y: ArrayLike, *, period: float | None = None, sample_time: float | None = None
+) -> BoundController:
+    """A command that depends on one input by a curve through points, constant outside of them: also a force over the
+    coordinate of another joint, such as that of gas on a piston over the crank angle.
 
     The curve is a piecewise cubic with a continuous slope that does not overshoot (PCHIP). Input: "input"; command:
-    "command". Raises `LawError` when the points are not increasing, or not finite.
+    "command".
+
+    - `period`: the curve repeats itself after this length; the points lie within one period, and a last point a whole
+      period after the first must have the same value.
+
+    Raises `LawError` when the points are not increasing, or not finite, and `TableError` when they do not fit the
+    period.
     """
     points, values = _points(x, "a curve"), np.asarray(y, dtype=float)
     if values.shape != points.shape or not np.isfinite(values).all():
         raise LawError(f"A curve through {len(points)} points needs as many finite values; found {values.tolist()}.")
+    if period is not None:
+        points, values = closed(points, values, period, "A periodic curve")
     pieces = scipy.interpolate.PchipInterpolator(points, values).c.T
+    if period is not None:  # the second of three periods
+        n = (len(points) - 1) // 3
+        points, pieces = points[n : 2 * n + 1], pieces[n : 2 * n]
     numbers = np.concatenate([points, pieces.ravel()])
     names = tuple(f"p{k + 1}" for k in range(len(numbers)))
-    law = ControlLaw(_curve, "curve", ("input",), ("command",), (), names)
+    function, title = (_curve, "curve") if period is None else (_periodic, "periodic-curve")
+    law = ControlLaw(function, title, ("input",), ("command",), (), names)
     return law(sample_time=sample_time, **dict(zip(names, numbers.tolist(), strict=True)))
 
 

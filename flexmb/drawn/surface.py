@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Bool, Float, Float32, Int
 
-from fem.elements import LINE
+from fem.elements import LINES
 from fem.matrices.stress import von_mises
 from fem.mesh.skin import shell_triangles, skin_triangles, split_at_sharp_edges
 from flexmb.bodies.body import Body
@@ -131,7 +131,7 @@ def body_surface(body: Body, markers: Sequence[Float[np.ndarray, "3"]] = ()) -> 
         follows.append(np.full(len(body.beams.points), -1))
     else:  # lines without sections, as a body that is rigid from the start has them
         for block in mesh.cells:
-            for start, end in block.connectivity[:, :2] if block.kind == LINE else ():
+            for start, end in block.connectivity[:, :2] if block.kind in LINES else ():
                 tubes.append(tube(mesh.points[start], mesh.points[end], SLENDER / 2 * mesh.size))
                 follows.append(np.repeat([start, end], SIDES))
     points, triangles = together([*parts, *tubes])

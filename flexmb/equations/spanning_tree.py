@@ -9,7 +9,7 @@ import numpy as np
 
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.pointed import fields_of, pointed
-from flexmb.kernels.equations.tree import FREE, Tree
+from flexmb.kernels.joint_coordinates.tree import FREE, Tree
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import Joint, Mechanism

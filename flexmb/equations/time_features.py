@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from flexmb.mechanism.time_functions import NOTHING_AHEAD, Ahead
 
 COMPONENTS = tuple(f"the {what} {axis}" for what in ("force along", "moment about") for axis in "xyz")
 """Components of the wrench of a force element between frames, in axes of its frame `a`."""
+MOST_PARTS = 10**6
+"""Largest number of features of one function that are compared with a fixed step."""
 HALVINGS = 11
 """Number of halvings of the run that give its samples."""
 PLAIN = 0.02
@@ -100,7 +103,7 @@ def unresolved(mechanism: Mechanism, end: float, step: float) -> list[Unresolved
     start, found = mechanism.initial.t, []
     samples = step > (end - start) / 2**HALVINGS
     for source in sources(mechanism, start, end, samples=samples):
-        shortest = min((a.feature for a in _parts(source, start, end)), default=np.inf)
+        shortest = min((a.feature for a in islice(_parts(source, start, end), MOST_PARTS)), default=np.inf)
         if step > TWO * shortest * (1 + 1e-9):
             found.append(Unresolved(source.name, shortest, step))
     return found
@@ -142,7 +145,9 @@ def _users(mechanism: Mechanism) -> list[list[str]]:
     owners = {j.name: j.rows for j in mechanism.joints} | dict(mechanism.force_elements)
     pairs = [(name, mechanism.rows[r].function) for name, rows in owners.items() for r in rows]
     pairs += [(c.name, signal.index) for c in mechanism.controllers for signal in c.signals if signal.sort == FUNCTION]
-    for name, function in [*pairs, *((load.name, load.function) for load in mechanism.loads)]:
+    pairs += [(load.name, load.function) for load in mechanism.loads]
+    pairs += [(line.name, line.function) for line in mechanism.lines]
+    for name, function in pairs:
         if function >= 0 and name not in users[function]:
             users[function].append(name)
     return users

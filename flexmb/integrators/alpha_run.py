@@ -52,6 +52,8 @@ method."""
 LONGEST_BLOCK = 64
 """Largest number of steps without a change of the step size; the functions of time are evaluated for all of them in
 advance."""
+LONGEST_RUN = 2**16
+"""Largest number of fixed steps in one call of the compiled loop, for which functions of time are tabulated at once."""
 
 
 class GeneralisedAlphaRun:
@@ -420,9 +422,10 @@ class GeneralisedAlphaRun:
         """Integrate to `target` by equal steps that are at most `step` long."""
         steps = max(1, int(np.ceil((target - self.t) / step * (1 - 1e-9))))
         h = (target - self.t) / steps
-        outcome, _ = self._advance(h, steps)
-        if outcome != CONVERGED:
-            self._fail(outcome, step)
+        for first in range(0, steps, LONGEST_RUN):
+            outcome, _ = self._advance(h, min(LONGEST_RUN, steps - first))
+            if outcome != CONVERGED:
+                self._fail(outcome, step)
         self.t = target
 
     def _adaptive(self, target: float) -> None:

@@ -47,6 +47,8 @@ STILL = 1e-10
 """Rate, relative to the largest of the points of an impact, below which a point is at rest."""
 SLOW = 2.0
 """Closing speed of an impact without restitution, relative to the change of the speed in a step."""
+BEGINNING = 1e-4
+"""Part of the first step in which the forces at the beginning are found."""
 MOST_RECORDS = 10_000
 """Impacts that are reported one by one."""
 MOST_PARTS = 20
@@ -77,6 +79,8 @@ class ContactRun(GeneralisedAlphaRun):
         self.happened: list[EventRecord] = []
         self._touching = HIT * self.flat.scales[0]
         self._require_apart()
+        self._meet(step, strikes=False)
+        self._begin_with_forces(step)
 
     # the interface of an integrator -----------------------------------------------------------------------------------
 
@@ -294,8 +298,9 @@ class ContactRun(GeneralisedAlphaRun):
         place_markers(self.flat, m.q, e.kinematics)
         joint_poses(self.flat, self.tree, e.kinematics, m.q, m.pose)
 
-    def _meet(self, h: float, hits: Sequence[int] | np.ndarray = ()) -> None:
-        """The impact of the points that touch at the present motion: their modes and the velocities after it."""
+    def _meet(self, h: float, hits: Sequence[int] | np.ndarray = (), strikes: bool = True) -> None:
+        """The impact of the points that touch at the present motion: their modes and the velocities after it. Unless it
+        `strikes`, points that close remain open."""
         m, e = self.motion, self.equations
         gaps, modes = self._gaps(), self._modes()
         self._on_joints()
@@ -310,7 +315,7 @@ class ContactRun(GeneralisedAlphaRun):
         slow = SLOW * h * (np.abs(p.G[::3] @ m.wdot) + float(np.linalg.norm(self.flat.gravity)))
         contacts = [self._contact_of(k) for k in numbers.tolist()]
         hitting = before[::3] < -STILL * max(fast, float(slow.max()))
-        if hitting.any():
+        if hitting.any() and strikes:
             e_n = np.where(-before[::3] > slow, [c.restitution for c in contacts], 0.0)
             mu = [c.friction for c in contacts]
             try:
@@ -327,12 +332,27 @@ class ContactRun(GeneralisedAlphaRun):
         after = p.G @ w
         rest = STILL * max(fast, float(slow.max()))
         slip = np.hypot(after[1::3], after[2::3])
-        modes[numbers] = np.where(after[::3] > rest, OPEN, np.where(slip <= rest, STICKS, SLIDES))
+        away = (after[::3] > rest) | (after[::3] < -rest)
+        modes[numbers] = np.where(away, OPEN, np.where(slip <= rest, STICKS, SLIDES))
         m.w[:] = w
         m.v[:] = self._in_joints(m.q, w)
         m.last[AFRESH], m.last[KNOWN], m.last[BEFORE] = 1.0, 0.0, 0.0
         self._evaluate()
         m.powers[0] = e.powers(self._at_end, m.w, m.multipliers)
+
+    def _begin_with_forces(self, h: float) -> None:
+        """Forces of the points that touch at the beginning, with the accelerations and multipliers, from the first part
+        of a step that is not kept."""
+        m, space = self.motion, self.equations.workspace
+        if not self._modes().any():
+            return
+        m.last[USUAL] = h
+        self._part(BEGINNING * h, PROBE)
+        n = int(space.touch_count[0])
+        for point, force in zip(space.touch_point[:n], space.touch_force[:n], strict=True):
+            at = self.flat.contact_state + STATES * point
+            m.states[at + 1 : at + STATES] = force
+        m.wdot[:], m.multipliers[:] = space.wdot, space.multipliers
 
     def _record(self, contacts: Sequence[ExactContact], lost: np.ndarray, struck: np.ndarray) -> None:
         """Add the contacts that an impact `struck` to the events, with what each lost, up to `MOST_RECORDS`."""

@@ -55,7 +55,7 @@ from flexmb.kernels.steps.conserving import (
     ConservingState,
 )
 from flexmb.kernels.steps.mean_rows import gauss_points
-from flexmb.mechanism.mechanism import Mechanism, refuse_velocity_rows
+from flexmb.mechanism.mechanism import Mechanism, refuse_lines, refuse_velocity_rows
 from flexmb.results.result import Statistics
 
 KEEP = 0.1
@@ -113,6 +113,7 @@ class EnergyMomentum(Method):
     ) -> "EnergyMomentumRun":
         assert self.step is not None
         refuse_velocity_rows(mechanism, "The energy-momentum scheme")
+        refuse_lines(mechanism, "The energy-momentum scheme")
         return EnergyMomentumRun(mechanism, start, self.step)
 
 

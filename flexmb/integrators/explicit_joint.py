@@ -23,7 +23,7 @@ from flexmb.kernels.calls import (
     powers_of,
     tree_accelerations,
 )
-from flexmb.kernels.equations.articulated import make_articulated
+from flexmb.kernels.joint_coordinates.articulated import make_articulated
 from flexmb.mechanism.compile import part_of
 from flexmb.mechanism.mechanism import Mechanism
 
@@ -31,8 +31,8 @@ from flexmb.mechanism.mechanism import Mechanism
 class ExplicitJointRun(ExplicitAbsoluteRun):
     """A running integration; see `ExplicitAbsoluteRun`.
 
-    Accelerations are computed by recursion (flexmb/kernels/equations/articulated.py), in about a microsecond for seven
-    bodies.
+    Accelerations are computed by recursion (flexmb/kernels/joint_coordinates/articulated.py), in about a microsecond
+    for seven bodies.
     """
 
     def __init__(

@@ -23,7 +23,6 @@ from flexmb.kernels.base.library import called
 from flexmb.kernels.contact import cone, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.equations import (
-    articulated,
     contact_groups,
     curves,
     displacement,
@@ -31,9 +30,10 @@ from flexmb.kernels.equations import (
     friction,
     postprocess,
     rows,
-    tree,
 )
 from flexmb.kernels.equations import residual as equations
+from flexmb.kernels.joint_coordinates import articulated, tree
+from flexmb.kernels.loads import lines
 from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching
 
 
@@ -73,8 +73,8 @@ def _entry(function: Any, text: str) -> Callable[..., Any]:
 _record(
     CompiledModel,
     d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach group_law "
-    "group_shape",
-    d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes",
+    "group_shape line_numbers station_point station_tangent",
+    d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes",
     d4="marker_second",
     i="follows joint_rows velocity_rows incident_size incident_most contact_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
@@ -84,7 +84,7 @@ _record(
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
     "signal_angle signal_index signal_rate contact_point point_contact body_group group_start group_pair "
-    "group_record group_marker",
+    "group_record group_marker line_kind line_body line_function line_station",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
     b1="marker_moves marker_used",
 )
@@ -140,6 +140,7 @@ angles_reached = _entry(rows.angles_reached, "CompiledModel d2 MarkerKinematics 
 see = _entry(elements.see, "CompiledModel MarkerKinematics Workspace i d1")
 friction_bounds = _entry(friction.friction_bounds, "CompiledModel d1 d1")
 friction_change = _entry(friction.friction_change, "CompiledModel i d1 d1")
+line_force = _entry(lines.line_force, "CompiledModel i d1 d1 d2 MarkerKinematics d1")
 element_tangents = _entry(elements.element_tangents, "CompiledModel d2 MarkerKinematics Workspace d")
 
 # equations of motion

@@ -30,7 +30,7 @@ from flexmb.equations.spanning_tree import tree_of
 from flexmb.equations.tangent import DEPENDENT
 from flexmb.kernels.base.data import GROUND, HEIGHT
 from flexmb.kernels.calls import displace
-from flexmb.kernels.equations.tree import FREE, Tree
+from flexmb.kernels.joint_coordinates.tree import FREE, Tree
 from flexmb.linear.joint_motions import is_tree, joint_motions, joint_names
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism, Row

@@ -12,7 +12,7 @@ import numpy as np
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.kernels.base.data import make_marker_kinematics
 from flexmb.kernels.calls import joint_poses, place_bodies, place_markers
-from flexmb.kernels.equations.tree import FREE, Tree
+from flexmb.kernels.joint_coordinates.tree import FREE, Tree
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import Mechanism

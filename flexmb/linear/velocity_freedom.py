@@ -20,7 +20,7 @@ from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.equations.projection import velocity_rows
 from flexmb.equations.tangent import DEPENDENT, carrying
 from flexmb.kernels.calls import displace
-from flexmb.kernels.equations.tree import FREE
+from flexmb.kernels.joint_coordinates.tree import FREE
 from flexmb.linear.independent import APART, FIRST, SECOND_CHOICE, Changing, Independent
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.scales import speed_of

@@ -25,6 +25,7 @@ from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VA
 from flexmb.mechanism.contacts.exact import contact_arrays
 from flexmb.mechanism.contacts.group import group_arrays
 from flexmb.mechanism.control.controller import Signal
+from flexmb.mechanism.lines.line import compiled_lines
 from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
 from flexmb.mechanism.scales import rate_of
 from flexmb.spatial.elimination import elimination_of
@@ -174,6 +175,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             **_angles(mechanism),
             **terms,
             **elimination,
+            **compiled_lines(bodies, mechanism.lines, mmax),
             load_marker=np.array([x.marker for x in loads], dtype=np.int64),
             load_follower=np.array([int(x.follower) for x in loads], dtype=np.int64),
             load_wrench=np.array([x.wrench for x in loads], dtype=float).reshape(-1, 6),

@@ -87,11 +87,12 @@ class ForceLaw(LawCall):
                 return math.nan
             effort = float(self.function(t, x, xdot))
         except Exception as error:
-            self._failure = LawError(
-                f"The law of {self.name!r} failed at {_where(t, x, xdot)}: {type(error).__name__}: "
-                f"{str(error).rstrip('.')}."
-            )
-            self._failure.__cause__ = error
+            if self._failure is None or math.isfinite(x + xdot):  # otherwise it follows from an earlier failure
+                self._failure = LawError(
+                    f"The law of {self.name!r} failed at {_where(t, x, xdot)}: {type(error).__name__}: "
+                    f"{str(error).rstrip('.')}."
+                )
+                self._failure.__cause__ = error
             return math.nan
         except BaseException as error:  # Ctrl-C, sys.exit()
             self.stopped = error

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from fem.errors import unknown_name
 from flexmb.errors import LawError
-from flexmb.kernels.base.law_call import LawCall, stored
+from flexmb.kernels.base.law_call import LawCall, compiled_law, read_only, repeated_law, stored
 
 
 class Relative(NamedTuple):
@@ -56,11 +56,14 @@ class FrameLaw:
     parameters: tuple[str, ...] = ()
     defaults: Mapping[str, float] = field(default_factory=dict)
     updates: bool = False
+    positive: tuple[str, ...] = ()
+    non_negative: tuple[str, ...] = ()
 
     def __call__(self, *, initial: Sequence[float] | Mapping[str, float] | None = None, **values: float) -> "BoundLaw":
         """The law with values of its parameters, and initial values of its states (default: zeros).
 
-        Raises `LawError` when a parameter or state is missing, unknown or not a finite number.
+        Raises `LawError` when a parameter or state is missing, unknown or not a finite number, or a parameter is
+        outside of its range.
         """
         for name in values:
             if name not in self.parameters:
@@ -68,7 +71,7 @@ class FrameLaw:
         given = {**self.defaults, **values}
         if missing := [name for name in self.parameters if name not in given]:
             raise LawError(f"The law {self.name!r} needs values of {', '.join(map(repr, missing))}.")
-        numbers = tuple(_finite(given[name], f"{name} of the law {self.name!r}") for name in self.parameters)
+        numbers = tuple(self._number(name, given[name]) for name in self.parameters)
         start = dict.fromkeys(self.states, 0.0)
         if isinstance(initial, Mapping):
             for name in initial:
@@ -82,6 +85,15 @@ class FrameLaw:
         begin = tuple(_finite(x, f"the initial value of {n!r} of the law {self.name!r}") for n, x in start.items())
         return BoundLaw(self, numbers, begin)
 
+    def _number(self, name: str, value: Any) -> float:
+        """The value of a parameter."""
+        what = f"{name} of the law {self.name!r}"
+        number = _finite(value, what)
+        if (name in self.positive and not number > 0) or (name in self.non_negative and number < 0):
+            expected = "positive" if name in self.positive else "zero or positive"
+            raise LawError(f"{what[0].upper()}{what[1:]} must be {expected}; found {value!r}.")
+        return number
+
     @cached_property
     def entry(self) -> Any:
         """The compiled call of the law, which all its elements share; None for a function that only Python can call.
@@ -90,8 +102,7 @@ class FrameLaw:
         """
         function = self.function
         try:
-            compiled = function if hasattr(function, "py_func") else numba.njit(function)
-            return _compiled(compiled, len(self.states), len(self.parameters))
+            return _compiled(compiled_law(function), len(self.states), len(self.parameters))
         except numba.core.errors.NumbaError as error:
             if hasattr(function, "py_func"):
                 raise LawError(f"The law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}") from None
@@ -144,6 +155,8 @@ def law(
     states: int | Sequence[str] = (),
     parameters: Sequence[str] | Mapping[str, float | None] = (),
     updates: bool = False,
+    positive: Sequence[str] = (),
+    non_negative: Sequence[str] = (),
     name: str | None = None,
 ) -> Any:
     """Decorator that makes a force law between two frames of a function; see `FrameLaw`.
@@ -160,10 +173,11 @@ def law(
     - `parameters`: names of the parameters, or a mapping with default values (None: no default).
     - `updates`: the function writes the states at the end of the step, computed from those at its beginning, instead of
       their rates: for plasticity and other laws without a rate.
+    - `positive`, `non_negative`: names of the parameters that must be positive, or at least zero.
 
     The function is compiled with numba; if that is impossible, it is called in Python, which takes some microseconds.
 
-    Raises `LawError` when the function does not have the six arguments, or names are repeated.
+    Raises `LawError` when the function does not have the six arguments, or names are repeated or unknown.
     """
 
     def keep(function: Any) -> FrameLaw:
@@ -179,8 +193,11 @@ def law(
         for what, entries in (("states", own), ("parameters", named)):
             if len(set(entries)) != len(entries):
                 raise LawError(f"The {what} of the law {title!r} must have different names; found {entries}.")
+        for entry in (*positive, *non_negative):
+            if entry not in named:
+                raise LawError(unknown_name(f"parameter of the law {title!r}", entry, named))
         defaults = {k: v for k, v in parameters.items() if v is not None} if isinstance(parameters, Mapping) else {}
-        return FrameLaw(function, title, own, named, defaults, updates)
+        return FrameLaw(function, title, own, named, defaults, updates, tuple(positive), tuple(non_negative))
 
     return keep if function is None else keep(function)
 
@@ -199,28 +216,31 @@ class FrameLawCall(LawCall):
         """The call by compiled code, with the arguments of `ENTRY`."""
         self.evaluate(t, seen, states, parameters, out)
 
-    def evaluate(self, t: float, seen: Any, states: Any, parameters: Any, out: Any) -> None:
-        """Evaluate the law in Python; `out` (7 + ns,) receives the wrench, the energy (NaN if the law does not tell it)
-        and rates or new states."""
+    def evaluate(self, t: float, seen: Any, states: Any, parameters: Any, out: Any, function: Any = None) -> None:
+        """Evaluate the law, or another `function` of it, in Python; `out` (7 + ns,) receives the wrench, the energy
+        (NaN if the law does not tell it) and rates or new states."""
         ns, count = len(self.law.states), len(self.law.parameters)
         arrays = [
-            x[:n] if isinstance(x, np.ndarray) else np.ctypeslib.as_array(x, (n,)) if n else np.zeros(0)
+            x[:n] if isinstance(x, np.ndarray) else np.ctypeslib.as_array(x, (n,))[:] if n else np.zeros(0)
             for x, n in zip((seen, states, parameters, out), (18, ns, count, 7 + ns), strict=True)
         ]
         motion, z, p, answer = arrays
+        for given in (motion, z, p):
+            given.flags.writeable = False
         answer[:] = 0.0
         if self.stopped is not None:
             answer[:] = np.nan
             return
         energy = None
         try:
-            energy = self.law.function(t, _relative(motion), z, p, answer[:6], answer[7:])
+            energy = (function or self.law.function)(t, _relative(motion), z, p, answer[:6], answer[7:])
             answer[6] = 0.0 if energy is None else energy
         except Exception as error:
-            self._failure = LawError(
-                f"The law of {self.name!r} failed at {self._where(t, motion, z)}: {type(error).__name__}: {error}."
-            )
-            self._failure.__cause__ = error
+            if self._failure is None or np.isfinite(motion).all():  # otherwise it follows from an earlier failure
+                self._failure = LawError(
+                    f"The law of {self.name!r} failed at {self._where(t, motion, z)}: {type(error).__name__}: {error}."
+                )
+                self._failure.__cause__ = error
             answer[:] = np.nan
             return
         except BaseException as error:  # Ctrl-C, sys.exit()
@@ -243,7 +263,7 @@ class FrameLawCall(LawCall):
     def _repeat(self, arguments: np.ndarray) -> None:
         ns = len(self.law.states)
         motion, z, p = np.split(arguments[1:], [18, 18 + ns])
-        self.evaluate(float(arguments[0]), motion, z, p, np.zeros(7 + ns))
+        self.evaluate(float(arguments[0]), motion, z, p, np.zeros(7 + ns), repeated_law(self.law.function))
 
     def over(
         self,
@@ -285,9 +305,9 @@ def _compiled(function: Any, ns: int, count: int) -> Any:
     record at the address `record`.
     """
     array = numba.types.Array(numba.float64, 1, "C")
-    square = numba.types.Array(numba.float64, 2, "C")
-    motion = numba.types.NamedTuple((array, square, array, array), Relative)
-    signature = (numba.float64, motion, array, array, array, array)
+    given, square = array.copy(readonly=True), numba.types.Array(numba.float64, 2, "C", readonly=True)
+    motion = numba.types.NamedTuple((given, square, given, given), Relative)
+    signature = (numba.float64, motion, given, given, array, array)
     function.compile(signature)
     silent = function.overloads[signature].signature.return_type == numba.types.none
 
@@ -299,8 +319,8 @@ def _compiled(function: Any, ns: int, count: int) -> Any:
         return function(t, relative, z, p, wrench, rates)
 
     def call(record: Any, t: Any, seen: Any, states: Any, parameters: Any, out: Any) -> None:
-        motion = numba.carray(seen, 18)
-        z, p, answer = numba.carray(states, ns), numba.carray(parameters, count), numba.carray(out, 7 + ns)
+        motion, answer = read_only(numba.carray(seen, 18)), numba.carray(out, 7 + ns)
+        z, p = read_only(numba.carray(states, ns)), read_only(numba.carray(parameters, count))
         for k in range(7 + ns):
             answer[k] = 0.0
         relative = Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])

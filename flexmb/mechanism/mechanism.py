@@ -22,6 +22,7 @@ from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import FrameLawCall
 from flexmb.mechanism.joints import turns
+from flexmb.mechanism.lines.line import Line
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.spatial.layout import starts_of
@@ -189,6 +190,7 @@ class Mechanism:
     frictions: tuple[JointFriction, ...] = ()
     controllers: tuple[Controller, ...] = ()
     curves: tuple[Curve, ...] = ()
+    lines: tuple[Line, ...] = ()
     units: str | None = None
     contacts: tuple[ExactContact, ...] = ()
 
@@ -198,12 +200,13 @@ class Mechanism:
 
         unit = "length/time^2" if self.units is None else unit_of("acceleration", self.units)
         joints = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in self.joints) or "none"
+        loads = named([*(load.name for load in self.loads), *(line.name for line in self.lines)])
         own = f"\n  controllers: {named(c.name for c in self.controllers)}" if self.controllers else ""
         bodies = [f"{b.name!r} ({b.modes} elastic coordinates)" if b.modes else repr(b.name) for b in self.bodies]
         return (
             f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, "
             f"{self.joint_rows} joint equations\n  bodies: {', '.join(bodies)}\n  joints: {joints}\n"
-            f"  force elements: {named(self.force_elements)}\n  loads: {named(load.name for load in self.loads)}\n"
+            f"  force elements: {named(self.force_elements)}\n  loads: {loads}\n"
             f"  gravity {self.gravity} ({unit}){own}"
         )
 
@@ -393,6 +396,17 @@ def require_state(mechanism: Mechanism, state: State) -> None:
                 f"The attitude of {body.name!r} in a state of {mechanism.name!r} is a quaternion of length "
                 f"{length:.9g}; it must be 1."
             )
+
+
+def refuse_lines(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when bodies have flowing fluid or wind; `what` is the analysis or method that does not
+    include them."""
+    if named := [line.name for line in mechanism.lines]:
+        raise MechanismError(
+            f"{what} does not include fluid in pipes and wind, and {mechanism.name!r} has "
+            f"{', '.join(map(repr, named))}. generalised-alpha, HHT, Radau IIA, backward differentiation and the "
+            "explicit method do; flexmb.study.gradient takes differences."
+        )
 
 
 def refuse_element_states(mechanism: Mechanism, what: str) -> None:

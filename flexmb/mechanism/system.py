@@ -78,6 +78,7 @@ class System(WithControllers):
             frictions=tuple(self._frictions),
             controllers=controllers,
             curves=tuple(self._curves),
+            lines=tuple(self._lines.values()),
             contacts=tuple(self._contacts.values()),
             units=self.units,
         )
@@ -85,7 +86,7 @@ class System(WithControllers):
     def __str__(self) -> str:
         return (
             f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, "
-            f"force elements {list(self._forces)}, loads {list(self._loads)}"
+            f"force elements {list(self._forces)}, loads {[*self._loads, *self._lines]}"
         )
 
 

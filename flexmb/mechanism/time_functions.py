@@ -143,17 +143,23 @@ def harmonic(amplitude: float, frequency: float, phase: float = 0.0, offset: flo
     )
 
 
+MOST_DERIVATIVES = 30
+"""Largest number of continuous derivatives of `smooth_step`: beyond, the rise is a jump to working accuracy."""
+
+
 def smooth_step(start: float, duration: float, height: float, *, derivatives: int = 2) -> TimeFunction:
     """A rise from 0 to `height` between `start` and `start + duration`, with continuous `derivatives`: quintic for two.
 
     With `s = (t - start) / duration` and k derivatives, it is the integral of `(s (1 - s))**k`, normalised.
 
-    Raises `MotionError` when the duration is not positive, or there are fewer than two derivatives.
+    Raises `MotionError` when the duration is not positive, or `derivatives` is not from 2 to 30.
     """
     if not duration > 0:
         raise MotionError(f"smooth_step needs a positive duration; found {duration}.")
-    if derivatives < 2:
-        raise MotionError(f"smooth_step has at least two continuous derivatives; found derivatives={derivatives}.")
+    if not 2 <= derivatives <= MOST_DERIVATIVES:
+        raise MotionError(
+            f"smooth_step has two to {MOST_DERIVATIVES} continuous derivatives; found derivatives={derivatives}."
+        )
     k, slope = derivatives, height * (2 * derivatives + 1) * comb(2 * derivatives, derivatives)
 
     def part(t: Any) -> Any:
@@ -257,12 +263,24 @@ def table(times: np.ndarray | list, values: np.ndarray | list, *, feature: float
     """
     t = np.asarray(times, dtype=float)
     y = np.asarray(values, dtype=float)
-    if t.ndim != 1 or t.shape != y.shape or len(t) < 4 or not (np.diff(t) > 0).all() or not np.isfinite(y).all():
+    if (
+        t.ndim != 1
+        or t.shape != y.shape
+        or len(t) < 4
+        or not (np.isfinite(t).all() and np.isfinite(y).all() and (np.diff(t) > 0).all())
+    ):
         raise MotionError(
             f"A table needs at least 4 finite points at strictly increasing times; found shapes {t.shape} and "
             f"{y.shape}."
         )
-    spline = scipy.interpolate.CubicSpline(t, y)
+    try:
+        with np.errstate(all="ignore"):
+            spline = scipy.interpolate.CubicSpline(t, y)
+    except (ValueError, ArithmeticError):
+        raise MotionError(
+            f"The spline through a table is not finite: its times are from {t[0]:.4g} to {t[-1]:.4g}, at least "
+            f"{np.diff(t).min():.4g} apart, and its values from {y.min():.4g} to {y.max():.4g}. Use other units."
+        ) from None
 
     def inside(order: int) -> Callable[[Any], Any]:
         def f(at: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pyvista as pv
 from vtkmodules.vtkCommonCore import vtkLogger
 
-from fem.elements import LINE, SHELLS, element
+from fem.elements import LINES, SHELLS, element
 from fem.mesh.directors import drawn_cells
 from fem.mesh.mesh import Mesh
 from fem.renamed import refuse_old_names
@@ -63,7 +63,7 @@ def surface(mesh: Mesh) -> tuple[pv.PolyData, np.ndarray]:
     nodes = mesh.skin_nodes
     lookup = np.full(len(mesh.points), -1)
     lookup[nodes] = np.arange(len(nodes))
-    lines = [b.connectivity for b in mesh.cells if b.kind == LINE]
+    lines = [b.connectivity for b in mesh.cells if b.kind in LINES]
     drawn = {}
     if lines:
         cells = np.concatenate(lines)

@@ -57,6 +57,7 @@ def _numbers(text: str) -> list[float] | None:
 def _wrench(result: Any, name: str) -> np.ndarray:
     """The reaction of a joint, or the force and moment of a force element or load."""
     others = {*result.mechanism.force_elements, *(load.name for load in result.mechanism.loads)}
+    others |= {line.name for line in result.mechanism.lines}
     return result.force(name) if name in others else result.reaction(name)
 
 

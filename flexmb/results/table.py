@@ -1,13 +1,13 @@
 """Named columns of numbers as tables of pandas, polars and xarray, and as text with a header and units."""
 
 import csv
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fem.user_files import written_whole
 from flexmb.errors import FileError
 from flexmb.units import unit_of
 
@@ -64,13 +64,10 @@ def write_columns(table: Mapping[str, Column], path: str | Path, units: str | No
     """
     path = Path(path)
     header = [f"{name} [{unit_of(column.dimension, units)}]" for name, column in table.items()]
-    part = path.with_name(f".{path.name}.part")
     try:
-        with part.open("w", newline="", encoding="utf-8") as file:
+        with written_whole(path) as part, part.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerow(header)
             np.savetxt(file, np.column_stack([c.values for c in table.values()]), delimiter=",", fmt="%.17g")
-        os.replace(part, path)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise FileError(f"Cannot write the table {path}: {error}.") from None
     return path

@@ -432,10 +432,13 @@ class EventDetection:
         )
 
     def _leave(self, look: Look) -> None:
-        """Set the levels of stops that touch and are not in force to their present values."""
+        """Set the levels of stops that touch and are not in force to their present values, and those of joints that
+        begin to slide beyond theirs: the method changes velocities at its start within its own error."""
         for k, event in enumerate(self._events):
             if event.name in self._stops and not self._idle(event) and abs(look.values[k]) <= self._reach(event.name):
                 self._levels[k] += max(look.values[k], 0.0)
+            elif isinstance(event.do, Stick) and self._levels[k] > 0:
+                self._levels[k] += 2 * max(look.values[k], 0.0)
 
     def _carry_out(self, events: Sequence[Event], look: Look) -> State:
         """Execute releases, then locks and impacts; returns the state after them."""

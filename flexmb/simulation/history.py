@@ -7,13 +7,14 @@ has space for all requested times.
 
 import json
 import os
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
+import psutil
 
+from fem.user_files import unfinished
 from flexmb.equations.snapshot import Snapshot, Snapshots
 from flexmb.errors import HistoryError
 from flexmb.mechanism.mechanism import Mechanism
@@ -33,7 +34,7 @@ class History:
     system writes it later, and the run occupies little memory, however long it is. The file is written beside `path`
     and renamed in `result`, so that an older history is preserved until the run is complete. An exception in the
     context removes the file. A process that is killed leaves the file `.NAME.*.part`, with rows of zeros after the last
-    stored time.
+    stored time, until the next run with the same history removes it.
     """
 
     def __init__(self, mechanism: Mechanism, count: int, path: str | Path | None = None) -> None:
@@ -41,6 +42,11 @@ class History:
         nv, nj, na, nz = len(first.w), mechanism.joint_rows, len(mechanism.turning), len(mechanism.initial_states)
         widths = np.array([1, len(first.q), nv, nv, nj, 4, 5, na, 1, nz])
         numbers = count * int(widths.sum())
+        if path is None and 8 * numbers > (available := psutil.virtual_memory().available):
+            raise HistoryError(
+                f"The motion at {count} stored times takes {8e-9 * numbers:.3g} GB, and {1e-9 * available:.3g} GB of "
+                "memory are available. Store fewer times (output_step), or in a file (history=...)."
+            )
         self._file = None if path is None else _HistoryFile(Path(path), numbers)
         whole = np.zeros(numbers) if self._file is None else self._file.numbers
         parts = np.split(whole, np.cumsum(count * widths)[:-1])
@@ -103,7 +109,7 @@ class _HistoryFile:
     def __init__(self, path: Path, count: int) -> None:
         self._path = path.resolve()
         require_own(self._path)
-        self._part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.part")
+        self._part = unfinished(self._path)
         size = HEADER + 8 * count
         try:
             with self._part.open("xb") as file:

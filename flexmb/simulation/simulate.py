@@ -116,7 +116,7 @@ def simulate(
     if not method.updates_states:
         refuse_state_updates(mechanism, method.name)
     step = method.step
-    check_times(duration, step)
+    check_times(duration, step, method.longest_step)
     require_own(history)
     times = mechanism.initial.t + output_times(duration, step, output_step)
     unresolved = warn_unresolved(mechanism, times[-1], step) if step is not None else ()

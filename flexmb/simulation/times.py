@@ -8,13 +8,25 @@ ROUND = 1e-9
 """Relative deviation up to which a step is taken to divide a duration."""
 
 
-def check_times(duration: float, step: float | None) -> None:
-    """Raises `IntegratorError` when the duration or the fixed step is not positive, or the step exceeds the
-    duration."""
+MOST_STEPS = 10**11
+"""Largest number of steps of a simulation: a day of computation, if each takes a microsecond."""
+MOST_TIMES = 10**8
+"""Largest number of stored times."""
+
+
+def check_times(duration: float, step: float | None, max_step: float | None = None) -> None:
+    """Raises `IntegratorError` when the duration or the fixed step is not positive, the step exceeds the duration, or
+    the steps are too many to be computed."""
     if not (np.isfinite(duration) and duration > 0):
         raise IntegratorError(f"duration must be positive and finite; found {duration}.")
     if step is not None and not 0 < step <= duration:
         raise IntegratorError(f"step must be positive and at most the duration {duration}; found {step}.")
+    for name, size in (("step", step), ("max_step", max_step)):
+        if size is not None and duration > MOST_STEPS * size:
+            raise IntegratorError(
+                f"{name} = {size} makes {duration / size:.3g} steps in the duration {duration}; at most "
+                f"{MOST_STEPS:.0e} can be computed. Give a larger {name}, or a shorter duration."
+            )
 
 
 def output_times(duration: float, step: float | None, output_step: float | None) -> np.ndarray:
@@ -27,6 +39,11 @@ def output_times(duration: float, step: float | None, output_step: float | None)
         if not 0 < output_step <= duration * (1 + ROUND):
             raise IntegratorError(
                 f"output_step must be positive and at most the duration {duration}; found {output_step}."
+            )
+        if duration > MOST_TIMES * output_step:
+            raise IntegratorError(
+                f"output_step = {output_step} stores {duration / output_step:.3g} times in the duration {duration}; "
+                f"at most {MOST_TIMES:.0e} can be stored. Give a larger output_step."
             )
         whole = round(duration / output_step)
         if abs(duration - whole * output_step) <= ROUND * duration:

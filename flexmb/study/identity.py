@@ -128,19 +128,19 @@ class _Digest:
         names = _names(f.__code__)
         used = {name: f.__globals__[name] for name in sorted(names) if name in f.__globals__}
         held = [_content(cell) for cell in f.__closure__ or ()]
-        if _installed(f.__module__):
+        if is_installed(f.__module__):
             return [str(f.__module__), f.__qualname__, *map(self.of, (f.__defaults__, f.__kwdefaults__, held))]
         return [*map(self.of, (f.__code__, f.__defaults__, f.__kwdefaults__, held, used))]
 
     def _module(self, module: types.ModuleType) -> list[str]:
-        if _installed(module.__name__):
+        if is_installed(module.__name__):
             return [module.__name__, str(getattr(module, "__version__", ""))]
         path = Path(module.__file__ or "")
         sources = sorted(path.parent.rglob("*.py")) if hasattr(module, "__path__") else [path]
         return [module.__name__, *map(file_digest, filter(_is_file, sources))]
 
     def _class(self, kind: type) -> list[str]:
-        if _installed(kind.__module__):
+        if is_installed(kind.__module__):
             return [kind.__module__, kind.__qualname__]
         members = {
             key: item
@@ -181,7 +181,7 @@ class _Digest:
         return {k: x for k, x in part.items() if k not in kept}
 
 
-def _installed(name: str | None) -> bool:
+def is_installed(name: str | None) -> bool:
     """Whether a module belongs to flexmb, to Python, or to an installed package, which its name identifies."""
     if name is None or name.partition(".")[0] in PACKAGES:
         return True

@@ -7,13 +7,21 @@ read a file which has changed since.
 
 import json
 import os
+import weakref
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fem.user_files import text_of
 from flexmb.errors import StudyError
 from flexmb.study.parameters import Parameters, key_of
 from flexmb.study.readings import unchanged
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 class KeptOutcomes:
@@ -26,15 +34,18 @@ class KeptOutcomes:
     def __init__(self, path: str | Path, identity: dict[str, str]) -> None:
         self._path = Path(path)
         self._known: dict[str, dict[str, float]] = {}
-        try:
-            lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
-            if not lines:
+        self._unlock: Callable[[], object] = _nothing_to_close
+        lines = text_of(self._path, StudyError, "checkpoint").splitlines() if self._path.exists() else []
+        if not lines:
+            try:
                 self._append(json.dumps(identity, sort_keys=True), "w")
-                return
-        except (OSError, UnicodeDecodeError) as error:
-            raise StudyError(
-                f"Outcomes cannot be stored in {self._path}: {error}. Name another file: checkpoint=..."
-            ) from None
+            except OSError as error:
+                raise StudyError(
+                    f"Outcomes cannot be stored in {self._path}: {error.strerror}. Name another file: checkpoint=..."
+                ) from None
+            self._locked()
+            return
+        self._locked()
         if differing := _differing(lines[0], identity):
             raise StudyError(
                 f"{self._path} contains the outcomes of another study: {differing}. Outcomes of both in one table "
@@ -46,8 +57,29 @@ class KeptOutcomes:
                 row = json.loads(line)
                 if row.pop("check") == _check(row) and unchanged(row["files"], found):
                     self._known[row["variant"]] = row["outcome"]
-            except (json.JSONDecodeError, LookupError, TypeError, AttributeError):
+            except (ValueError, RecursionError, LookupError, TypeError, AttributeError, OSError):
                 continue  # incomplete or damaged
+
+    def close(self) -> None:
+        """Let another study use the file."""
+        self._unlock()
+
+    def _locked(self) -> None:
+        """Raise `StudyError` if another study uses the file: each would compute what the other does."""
+        if fcntl is None:
+            return
+        file = os.open(self._path, os.O_RDONLY)
+        self._unlock = weakref.finalize(self, os.close, file)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._unlock()
+            raise StudyError(
+                f"Another study stores its outcomes in {self._path} now. Wait for its end, or name another file: "
+                "checkpoint=..."
+            ) from None
+        except OSError:  # a file system without locks
+            pass
 
     def get(self, variant: Parameters) -> dict[str, float] | None:
         """The stored outcome of a variant, or None."""
@@ -71,6 +103,10 @@ class KeptOutcomes:
             file.write(f"\n{line}" if mode == "a" else line)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _nothing_to_close() -> None:
+    """Where no lock is held."""
 
 
 def _check(row: dict[str, Any]) -> int:

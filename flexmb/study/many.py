@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
 import loky
-from threadpoolctl import threadpool_limits
 
 from fem.errors import FlexmbError
 from fem.renamed import refuse_old_names, renamed
@@ -24,6 +24,7 @@ from flexmb.study.parameters import Parameters, checked
 from flexmb.study.peaks import Measure, peaks
 from flexmb.study.readings import files_read, listen
 from flexmb.study.table import Row, Study
+from flexmb.study.workers import one_thread, packed, pool, received
 
 Model = Callable[..., System | Mechanism | Mapping[str, float]]
 Answer = tuple[dict[str, float] | None, str | None, dict[str, str]]
@@ -51,17 +52,17 @@ def parameter_study(
     - `model` returns a `System` or `Mechanism`, which is simulated for `duration` with `options` (those of `simulate`)
       and measured. Or it returns the measures themselves, as numbers by name, for a study of anything else, such as
       reductions. Functions of scripts and notebooks can be used: they are sent to other processes with everything they
-      refer to.
+      refer to, and to an `executor` with the modules beside the script that are imported.
     - `parameters`: mappings with the same names; `full_factorial` makes them from lists of values.
     - `measure(result)`: numbers by name; default `peaks`.
     - `workers`: number of processes on this machine (default: one for each core), each with one thread.
     - `executor`: an object with the method `submit` of `concurrent.futures.Executor`, in place of these processes; for
       a Dask cluster, `client.get_executor()`.
     - `checkpoint`: a file in which every outcome is stored when it is computed. Started again with the same file, an
-      interrupted study resumes. The file of another study is refused: one with another model or measure (code,
-      constants, what they refer to), other contents of named files, other options, or another version of flexmb.
-      Outcomes of variants that have read a file, or imported a module of yours, that has changed since are computed
-      again.
+      interrupted study resumes; two studies cannot use it at the same time. The file of another study is refused: one
+      with another model or measure (code, constants, what they refer to), other contents of named files, other options,
+      or another version of flexmb. Outcomes of variants that have read a file, or imported a module of yours, that has
+      changed since are computed again.
     - `progress`: called with the fraction of variants that are done.
 
     A variant that fails does not stop the others; its row contains the error. When a process dies (killed, out of
@@ -80,15 +81,23 @@ def parameter_study(
             if (outcome := kept.get(variant)) is not None:
                 rows[number] = Row(variant, outcome)
     left = [number for number in range(len(variants)) if number not in rows]
-    task = cloudpickle.dumps((model, measure, duration, options))
-    run = partial(_run, task, kept is not None)
-    answers = _over(executor, run, variants, left) if executor is not None else _here(run, variants, left, workers)
-    for number, (outcome, error, files) in answers:
-        rows[number] = Row(variants[number], outcome, error)
-        if kept is not None and outcome is not None:
-            kept.put(variants[number], outcome, files)
-        if progress is not None:
-            progress(len(rows) / len(variants))
+    task = packed((model, measure, duration, options), executor is not None)
+    keeping = kept is not None
+    try:
+        answers = (
+            _here(task, keeping, variants, left, workers)
+            if executor is None
+            else _over(executor, task, keeping, variants, left)
+        )
+        for number, (outcome, error, files) in answers:
+            rows[number] = Row(variants[number], outcome, error)
+            if kept is not None and outcome is not None:
+                kept.put(variants[number], outcome, files)
+            if progress is not None:
+                progress(len(rows) / len(variants))
+    finally:
+        if kept is not None:
+            kept.close()
     study = Study(tuple(rows[number] for number in range(len(variants))))
     if len(study.failed) == len(variants):
         raise StudyError(f"All {len(variants)} variants failed; the first, {variants[0]}: {study.rows[0].error}")
@@ -118,7 +127,7 @@ def _run(task: bytes, keeping: bool, variant: Parameters) -> Answer:
     """Run one variant in a worker: its outcome or the text of its error and, if needed, the files it may depend on."""
     if keeping:
         listen()
-    with threadpool_limits(1):
+    with one_thread():
         try:
             model, measure, duration, options = _unpacked(task)
             made = model(**variant)
@@ -133,9 +142,20 @@ def _run(task: bytes, keeping: bool, variant: Parameters) -> Answer:
             return None, told, {}
 
 
-def _over(executor: Executor, run: Run, variants: list[Parameters], left: list[int]) -> Iterator[tuple[int, Answer]]:
-    """Yield answers from the user's executor as they arrive; if a worker dies, its variant gets an error."""
-    futures = {executor.submit(run, variants[number]): number for number in left}
+def _run_sent(key: str, keeping: bool, variant: Parameters) -> Answer:
+    return _run(received(key), keeping, variant)
+
+
+def _over(
+    executor: Executor, task: bytes, keeping: bool, variants: list[Parameters], left: list[int]
+) -> Iterator[tuple[int, Answer]]:
+    """Yield answers from the user's executor as they arrive; if a worker dies, its variant gets an error.
+
+    The executor of a Dask client sends the task to each worker once; others send it with each variant.
+    """
+    scatter = getattr(getattr(executor, "_client", None), "scatter", None)
+    sent = task if scatter is None else scatter(task, broadcast=True)
+    futures = {executor.submit(_run, sent, keeping, variants[number]): number for number in left}
     while futures:
         for future in wait(futures, return_when=FIRST_COMPLETED).done:
             # remove the future at once: Dask repeats the work of a killed worker while a reference exists
@@ -144,16 +164,20 @@ def _over(executor: Executor, run: Run, variants: list[Parameters], left: list[i
             yield number, (future.result() if error is None else (None, f"{DIED}: {error}", {}))
 
 
-def _here(run: Run, variants: list[Parameters], left: list[int], workers: int | None) -> Iterator[tuple[int, Answer]]:
+def _here(
+    task: bytes, keeping: bool, variants: list[Parameters], left: list[int], workers: int | None
+) -> Iterator[tuple[int, Answer]]:
     """Yield answers from processes of this machine, which are replaced when one of them dies."""
+    key = sha256(task).hexdigest()
+    run = partial(_run_sent, key, keeping)
     count = min(workers or loky.cpu_count(only_physical_cores=True), max(len(left), 1))
     waiting, suspects, deaths = deque(left), deque[int](), Counter[int]()
     while waiting or suspects:
         alone = bool(suspects)
-        pool = loky.ProcessPoolExecutor(1 if alone else count)
+        processes = pool(1 if alone else count, key, task)
         try:
             for number, answer in _from_pool(
-                pool, run, variants, suspects if alone else waiting, 1 if alone else 2 * count
+                processes, run, variants, suspects if alone else waiting, 1 if alone else 2 * count
             ):
                 if answer is not None:
                     yield number, answer
@@ -164,7 +188,7 @@ def _here(run: Run, variants: list[Parameters], left: list[int], workers: int | 
                 else:
                     suspects.append(number)
         finally:
-            pool.shutdown(wait=True, kill_workers=True)
+            processes.shutdown(wait=True, kill_workers=True)
 
 
 def _from_pool(

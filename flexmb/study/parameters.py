@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from itertools import product
+from itertools import islice, product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from fem.renamed import refuse_old_names
 from flexmb.errors import StudyError
 
 Parameters = dict[str, Any]
+MOST_VARIANTS = 10**6
+"""Largest number of variants of a study."""
 Progress = Callable[[float], None]
 """Called with the fraction that is done."""
 
@@ -22,9 +25,18 @@ def nothing(done: float) -> None:
 def full_factorial(**values: Iterable[Any]) -> list[Parameters]:
     """One variant for every combination of the given values; the last name varies fastest.
 
-    For example, `full_factorial(speed=[100, 200], damping=np.linspace(0, 0.02, 5))` returns ten variants.
+    For example, `full_factorial(speed=[100, 200], damping=np.linspace(0, 0.02, 5))` returns ten variants. Raises
+    `StudyError` for more than a million variants.
     """
-    return [dict(zip(values, chosen, strict=True)) for chosen in product(*map(list, values.values()))]
+    lists = [list(islice(of_one, MOST_VARIANTS + 1)) for of_one in values.values()]
+    require_count(prod(map(len, lists)), "A study of all combinations")
+    return [dict(zip(values, chosen, strict=True)) for chosen in product(*lists)]
+
+
+def require_count(count: int, what: str) -> None:
+    """Raises `StudyError` for more than a million variants or values."""
+    if count > MOST_VARIANTS:
+        raise StudyError(f"{what} has {count:.4g} variants; at most {MOST_VARIANTS} are computed. Choose fewer values.")
 
 
 def checked(parameters: Iterable[Mapping[str, Any]]) -> list[Parameters]:
@@ -32,7 +44,8 @@ def checked(parameters: Iterable[Mapping[str, Any]]) -> list[Parameters]:
 
     Raises `StudyError` when there are none, or names differ.
     """
-    variants = [dict(variant) for variant in parameters]
+    variants = [dict(variant) for variant in islice(parameters, MOST_VARIANTS + 1)]
+    require_count(len(variants), "The study")
     if not variants:
         raise StudyError("A study needs at least one variant; the parameters are empty.")
     names = set(variants[0])

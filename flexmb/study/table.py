@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from fem.errors import unknown_name
 from fem.shown import shown
+from fem.user_files import written_whole
 from flexmb.errors import StudyError
 from flexmb.study.parameters import Parameters
 
@@ -74,7 +75,7 @@ class Study:
         """Write the table as a CSV file with all digits; return the path. Raises `StudyError` if that fails."""
         path, columns = Path(path), self.columns
         try:
-            with path.open("w", newline="", encoding="utf-8") as file:
+            with written_whole(path) as part, part.open("w", newline="", encoding="utf-8") as file:
                 table = csv.writer(file)
                 table.writerow(columns)
                 table.writerows(zip(*columns.values(), strict=True))

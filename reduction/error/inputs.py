@@ -39,6 +39,12 @@ class Inputs:
         labels = tuple(label for label, keep in zip(self.labels, kept, strict=True) if keep)
         return Inputs(labels, self.loads[:, kept], self.length, self.at_interface[kept])
 
+    def with_patterns(self, loads: Float[np.ndarray, "ndof k"]) -> "Inputs":
+        """These inputs and further ones: patterns of loads at surfaces."""
+        labels = tuple(f"contact pattern {k}" for k in range(1, loads.shape[1] + 1))
+        carried = np.concatenate([self.at_interface, np.zeros(len(labels), dtype=bool)])
+        return Inputs((*self.labels, *labels), np.hstack([self.loads, loads]), self.length, carried)
+
     @property
     def others(self) -> Float[np.ndarray, "ndof k"]:
         """The loads that no interface carries."""

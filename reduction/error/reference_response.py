@@ -19,7 +19,8 @@ for model reduction (thesis, Illinois, 1997); Patera and Rozza, Reduced basis ap
 estimation (2007), compliant outputs.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,7 @@ from scipy.linalg import cholesky, eigh
 
 from fem.errors import ConvergenceError, MatrixError
 from fem.model import Model
+from reduction.error.contact_loads import ContactLoads, contact_loads
 from reduction.error.inputs import Inputs
 from reduction.solutions.orthonormal import new_directions, projection
 from reduction.solutions.statics import Statics, inertia_relief_solution
@@ -53,6 +55,9 @@ class ReferenceResponse:
     - `exact` (rad^2/s^2): the model contains all natural modes with lower eigenvalues; `natural`: their eigenvalues and
       shapes.
 
+    - `contacts`: patterns of loads at surfaces, which are the last inputs; None without. Their statics is exact in
+      every reduced body, by its residual compliance.
+
     Frequencies are in cycles per unit of time. Units: consistent.
     """
 
@@ -65,20 +70,51 @@ class ReferenceResponse:
     exact: float
     natural: tuple[Float[np.ndarray, " k"], Float[np.ndarray, "ndof k"]] = field(repr=False)
     _residual: tuple[np.ndarray, np.ndarray, np.ndarray] = field(repr=False)
+    contacts: ContactLoads | None = None
+    _bounds: dict[float, float] = field(default_factory=dict, repr=False)
+
+    @property
+    def corrected(self) -> int:
+        """Number of inputs, the last ones, whose statics the residual compliance makes exact."""
+        return 0 if self.contacts is None else self.contacts.loads.shape[1]
 
     def response(self, frequencies: Float[np.ndarray, " f"]) -> Complex[np.ndarray, "f p p"]:
         """Elastic transfer matrices."""
         return modal_response(self.eigenvalues, self.rows, frequencies, self.loss_factor)
 
     def bound(self, frequencies: Float[np.ndarray, " f"]) -> Float[np.ndarray, " f"]:
-        """Largest error of `response` in the Frobenius norm."""
-        load, shapes, next_shapes = self._residual
-        found = np.empty(len(frequencies))
-        for k, square in enumerate((2 * np.pi * np.asarray(frequencies)) ** 2):
-            x = self.rows.T / (self.eigenvalues * (1 + 1j * self.loss_factor) - square)[:, None]
-            r = load - (1 + 1j * self.loss_factor) * (shapes @ x) + square * (next_shapes @ x)
-            found[k] = np.sum(np.abs(r) ** 2) / (1 - square / self.exact)
+        """Largest error of `response` in the Frobenius norm, with that of loads at surfaces outside its patterns."""
+        for frequency in np.asarray(frequencies).tolist():
+            if frequency not in self._bounds:
+                self._bounds[frequency] = self._bound_at((2 * np.pi * frequency) ** 2)
+        found = np.array([self._bounds[frequency] for frequency in np.asarray(frequencies).tolist()])
+        if self.contacts is not None:
+            found += self.contacts.unseen((2 * np.pi * np.asarray(frequencies)) ** 2)
         return found
+
+    def _bound_at(self, square: float) -> float:
+        load, shapes, next_shapes = self._residual
+        x = self.rows.T / (self.eigenvalues * (1 + 1j * self.loss_factor) - square)[:, None]
+        damped, moved = (1 + 1j * self.loss_factor) * x, square * x
+        real, imaginary = (
+            next_shapes @ b - shapes @ a for a, b in ((damped.real, moved.real), (damped.imag, moved.imag))
+        )
+        return float((np.sum((load + real) ** 2) + np.sum(imaginary**2)) / (1 - square / self.exact))
+
+    def of_reduced(
+        self,
+        eigenvalues: Float[np.ndarray, " m"],
+        rows: Float[np.ndarray, "p m"],
+        frequencies: Float[np.ndarray, " f"],
+    ) -> Complex[np.ndarray, "f p p"]:
+        """The response of a reduced model with these eigenvalues and `rows` = F^T shapes, its residual compliance
+        included."""
+        H = modal_response(eigenvalues, rows, frequencies, self.loss_factor)
+        if self.contacts is not None:
+            own = rows[len(rows) - self.corrected :]
+            residual = self.contacts.static - (own / eigenvalues) @ own.T
+            H[:, -self.corrected :, -self.corrected :] += residual / (1 + 1j * self.loss_factor)
+        return H
 
     def grid(self, eigenvalues: Float[np.ndarray, " m"] | None = None) -> Float[np.ndarray, " f"]:
         """Frequencies from 0 to the end of the band that resolve all resonances, including those of a reduced model
@@ -103,7 +139,9 @@ def modal_response(
     admittance = 1 / (eigenvalues * (1 + 1j * loss_factor) - squares[:, None])
     p = len(rows)
     products = (rows[:, None, :] * rows[None]).reshape(p * p, -1)
-    return (admittance @ products.T).reshape(-1, p, p)
+    H = np.empty((len(squares), p * p), dtype=complex)
+    H.real, H.imag = admittance.real @ products.T, admittance.imag @ products.T
+    return H.reshape(-1, p, p)
 
 
 def reference_response(
@@ -112,15 +150,19 @@ def reference_response(
     band: tuple[float | int, float | int],
     tolerance: float = 1e-3,
     loss_factor: float = LOSS_FACTOR,
+    contacts: Sequence[str] = (),
 ) -> ReferenceResponse:
     """Enlarge the span until the error bound of the response is below `tolerance`, relative, everywhere in the band.
+
+    `contacts`: surfaces whose loads are further inputs (`reduction.error.contact_loads`); half of the tolerance is for
+    what their patterns leave.
 
     Cost: the natural modes up to 1.5 times the band (5 solves each) and 3 to 8 blocks of p solves with the factor of
     `body`.
     """
-    model, F = body.model, inputs.loads
+    model = body.model
     high = require_band(band)
-    if F.shape[1] == 0:
+    if inputs.loads.shape[1] == 0 and not contacts:
         raise MatrixError(
             f"Model {model.name!r} has nothing that drives it, so no response over a band: add interfaces with "
             "model.with_interfaces(name=...), or give inputs."
@@ -129,6 +171,12 @@ def reference_response(
         raise MatrixError(f"The loss factor of the comparison must lie between 0 and 1; found {loss_factor}.")
     inverse = partial(inertia_relief_solution, body)
     values, Phi = select_modes(free_vibration(body), None, EXACT * high)
+    patterns = None
+    if contacts:
+        limit = (2 * np.pi * EXACT * high) ** 2
+        patterns = contact_loads(body, contacts, inputs.loads, (values, Phi), limit, high, 0.5 * tolerance)
+        inputs = inputs.with_patterns(patterns.loads)
+    F = inputs.loads
     MPhi = model.M @ Phi
     Z, MZ = Phi, MPhi
     GF = inverse(F)
@@ -143,6 +191,7 @@ def reference_response(
         made = _galerkin(
             model, inputs, np.hstack([Z, Q]), np.hstack([MZ, MQ]), done, GF, products, high, (values, Phi), loss_factor
         )
+        made = replace(made, contacts=patterns, _bounds={})
         grid = made.grid()
         size = np.linalg.norm(made.response(grid), axis=(1, 2))
         worst = (made.bound(grid) / size).max()

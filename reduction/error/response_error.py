@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Complex, Float
 
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
+from reduction.error.contact_loads import require_surfaces
 from reduction.error.inputs import resolve_inputs
 from reduction.error.reference_frame import diagonalise
-from reduction.error.reference_response import LOSS_FACTOR, ReferenceResponse, modal_response, reference_response
+from reduction.error.reference_response import LOSS_FACTOR, ReferenceResponse, reference_response
 from reduction.solutions.statics import elastic, statics
 
 SHARE = 0.02
@@ -69,6 +70,7 @@ def response_error(
     *,
     tolerance: float = 1e-3,
     loss_factor: float = LOSS_FACTOR,
+    contacts: Sequence[str] = (),
 ) -> ResponseError:
     """Measure the error of the elastic response of `basis` to its inputs over `band = (0, f)`, relative to the full
     model.
@@ -76,6 +78,8 @@ def response_error(
     - `inputs`: see `resolve_inputs`; default: all interfaces.
     - `tolerance`: relative accuracy of the reference response (see `reduction.error.reference_response`).
     - `loss_factor`: structural damping, which makes resonances finite.
+    - `contacts`: surfaces whose loads are inputs, too; there the reduced body has its residual compliance, and the
+      inputs are weighted by areas (`reduction.error.contact_loads`).
 
     Rigid motion is exact in every basis and is not counted, so the error does not depend on the body frame. Cost: one
     factorisation (none in a `prepared` block), the modes up to 1.5 f, and some blocks of solves.
@@ -84,21 +88,27 @@ def response_error(
     """
     if len(basis.Psi) != model.ndof:
         raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")
+    require_surfaces(model, contacts)
     body = statics(model)
-    reference = reference_response(body, resolve_inputs(model, inputs).deforming, band, tolerance, loss_factor)
+    made = resolve_inputs(model, inputs).deforming
+    reference = reference_response(body, made, band, tolerance, loss_factor, contacts)
     body.release()
     free, values = diagonalise(model, elastic(body, np.asarray(basis.Psi)))
-    return measure(reference, f"{basis.method}, {basis.n_modes} coordinates", values, reference.inputs.loads.T @ free)
+    return measure(reference, f"{basis.method}, {basis.n_modes} coordinates", values, free)
 
 
 def measure(
-    reference: ReferenceResponse, name: str, eigenvalues: Float[np.ndarray, " m"], rows: Float[np.ndarray, "p m"]
+    reference: ReferenceResponse, name: str, eigenvalues: Float[np.ndarray, " m"], shapes: Float[np.ndarray, "ndof m"]
 ) -> ResponseError:
     """The error of a reduced modal model over the band of a reference response."""
-    grid = reference.grid(eigenvalues)
-    H, Hr = reference.response(grid), modal_response(eigenvalues, rows, grid, reference.loss_factor)
+    grid, rows = reference.grid(eigenvalues), reference.inputs.loads.T @ shapes
+    H, Hr = reference.response(grid), reference.of_reduced(eigenvalues, rows, grid)
     magnitude, bound = np.linalg.norm(H, axis=(1, 2)), reference.bound(grid)
     difference = np.linalg.norm(H - Hr, axis=(1, 2))
+    if reference.contacts is not None:
+        squares = (2 * np.pi * grid[:, None]) ** 2
+        damped = eigenvalues * (1 + 1j * reference.loss_factor)
+        difference += reference.contacts.outside(eigenvalues, shapes, rows, squares / (damped * (damped - squares)))
     columns = np.linalg.norm(H, axis=1)
     by_input = (np.linalg.norm(H - Hr, axis=1) / np.where(columns > 0, columns, np.inf)).max(axis=0)
     return ResponseError(
@@ -121,5 +131,11 @@ def relative_error(
 ) -> Float[np.ndarray, " f"]:
     """The relative error at `frequencies`, increased by the bound of the reference response."""
     H = reference.response(frequencies)
-    Hr = modal_response(eigenvalues, rows, frequencies, reference.loss_factor)
-    return (np.linalg.norm(H - Hr, axis=(1, 2)) + reference.bound(frequencies)) / np.linalg.norm(H, axis=(1, 2))
+    Hr = reference.of_reduced(eigenvalues, rows, frequencies)
+    return (_norms(H - Hr) + reference.bound(frequencies)) / _norms(H)
+
+
+def _norms(H: Complex[np.ndarray, "f p q"]) -> Float[np.ndarray, " f"]:
+    """Frobenius norms."""
+    flat = H.reshape(len(H), -1)
+    return np.sqrt(np.einsum("fk,fk->f", flat.real, flat.real) + np.einsum("fk,fk->f", flat.imag, flat.imag))

@@ -92,10 +92,7 @@ def contact_shape_generator(context: ReductionContext, frictionless: bool = Fals
     def generate(count: int | None) -> ShapeSequence:
         wanted = min((DEFAULT if count is None else count) + r, held.modes_available)
         if wanted <= r:
-            raise MatrixError(
-                f"Model {model.name!r}: with its surfaces at rest only {held.modes_available} modes are left, and "
-                f"{r} of them make the rigid motions. Refine the mesh, or hold smaller surfaces."
-            )
+            return ShapeSequence(first, np.zeros((model.ndof, 0)), True, "released mode")
         Phi = lowest_modes(partial(held_displacement, held), model.M, wanted).vectors
         loads = model.M @ Phi
         balanced = np.linalg.qr((held.R1.T @ loads).T, mode="complete")[0][:, r:]

@@ -37,7 +37,7 @@ from reduction.build import (
     size_spec,
     static_responses,
 )
-from reduction.error.reference_response import ReferenceResponse, modal_response
+from reduction.error.reference_response import ReferenceResponse
 from reduction.error.response_error import relative_error
 from reduction.method import register_reduction
 from reduction.shape_sequence import ShapeGenerator, ShapeSequence
@@ -126,7 +126,7 @@ def krylov_shape_generator(context: ReductionContext, spec: SizeSpec, static: bo
     def generate(count: int | None) -> ShapeSequence:
         steps = _placed(reference, static, count or len(reference.eigenvalues), spec.tolerance)
         for frequency, group in groupby(steps[len(solved) :], key=lambda step: step.frequency):
-            loads = context.inputs.deforming.loads @ np.column_stack([step.direction for step in group])
+            loads = reference.inputs.loads @ np.column_stack([step.direction for step in group])
             with condensed.dynamic(1.0, -((2 * np.pi * frequency) ** 2)) as solve:
                 solved.extend(solve(loads).T)
         shapes = np.column_stack(solved) if solved else np.zeros((context.model.ndof, 0))
@@ -158,7 +158,8 @@ def _placed(reference: ReferenceResponse, static: bool, count: int, tolerance: f
     """
     eigenvalues, rows = reference.eigenvalues, reference.rows
     unit = np.eye(len(eigenvalues))
-    V = _orthonormal(unit[:, :0], _response(reference, 0.0)) if static else unit[:, :0]
+    exact = len(rows) - reference.corrected
+    V = _orthonormal(unit[:, :0], _response(reference, 0.0)[:, :exact]) if static else unit[:, :0]
     natural = np.sqrt(eigenvalues) / (2 * np.pi)
     steps: list[_Step] = []
     goal = 0.0 if tolerance is None else 0.5 * tolerance
@@ -171,9 +172,7 @@ def _placed(reference: ReferenceResponse, static: bool, count: int, tolerance: f
             break
         for k in np.argsort(-errors)[:20]:
             f = float(grid[k])
-            difference = (
-                reference.response(grid[[k]])[0] - modal_response(values, reduced, grid[[k]], reference.loss_factor)[0]
-            )
+            difference = reference.response(grid[[k]])[0] - reference.of_reduced(values, reduced, grid[[k]])[0]
             directions = _strongest(difference)
             nearest = natural[np.abs(natural - f).argmin()]
             if abs(f - nearest) < OFF_RESONANCE * nearest:

@@ -16,7 +16,7 @@ AXIAL = "FIX, 1\nCORNER, 1, 3\nEDGE, 2\n"
 
 def bar(folder, steps, kind="C3D8I", nu=0.0, section="", before=""):
     """A deck of a bar along x, of 4 x 1 x 1 cells."""
-    name = {"C3D8": "hexahedron", "C3D8I": "hexahedron", "C3D20R": "hexahedron20", "C3D20": "hexahedron20"}[kind]
+    name = "hexahedron20" if kind.startswith("C3D20") else "hexahedron"
     mesh = fem.structured_meshes.block(name, (L, B, H), (4, 1, 1))
     text = "*NODE, NSET=ALL\n" + "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(mesh.points, 1))
     text += f"*ELEMENT, TYPE={kind}, ELSET=EALL\n"
@@ -94,6 +94,7 @@ def test_elements_are_those_that_the_deck_names(tmp_path):
         assert mesh.kinds == {"hexahedron-compatible": 4}
         assert fem.read_mesh(bar(tmp_path, load, "C3D20R"), elements="file").kinds == {"hexahedron20-reduced": 4}
         warned = fem.read_mesh(path=tmp_path / "bar.inp").warnings
+        assert fem.read_mesh(bar(tmp_path, load, "C3D8R"), elements="file").kinds == {"hexahedron-reduced": 4}
     assert "elements of type C3D20R are integrated in full, not reduced" in warned
     with pytest.raises(MeshError, match='elements is "file", for decks'):
         fem.read_mesh(tmp_path / "bar.inp", elements="best")

@@ -100,15 +100,28 @@ def test_six_rigid_body_modes_and_exact_mass_properties(kind):
     assert (np.abs(values) < 1e-10 * values[-1]).sum() == 6
     mass = 2.0 * 0.96
     assert model.mass == pytest.approx(mass, rel=1e-12)
-    np.testing.assert_allclose(model.centre_of_mass, [0.5, 0.6, 0.4], atol=1e-12)
+    exact = not kind.endswith("-reduced")  # on these distorted cells
+    lumped = kind == "hexahedron-reduced"  # the mass of a cell is at the mean of its nodes
+    np.testing.assert_allclose(model.centre_of_mass, [0.5, 0.6, 0.4], atol=0.02 if lumped else 1e-12)
     squares = np.array([1.0, 1.2, 0.8]) ** 2
-    exact = kind != "hexahedron20-reduced"  # on these distorted cells
     np.testing.assert_allclose(
-        model.inertia(), np.diag(mass * (squares.sum() - squares) / 12), atol=1e-12 if exact else 0.05
+        model.inertia(),
+        np.diag(mass * (squares.sum() - squares) / 12),
+        atol=1e-12 if exact else 0.4 if lumped else 0.05,
     )
     assert (model.M != model.M.T).nnz == 0
     values = np.linalg.eigvalsh(model.M.toarray())
     assert values[0] > 0 if exact else values[0] > -1e-12 * values[-1]
+
+
+def test_hourglass_motions_have_the_stiffness_of_calculix():
+    """On a brick each is an eigenvector with 8 c, c = 0.0005 E V |b|^2, as CalculiX 2.20 stores it for C3D8R; of E
+    1000, nu 0.3 and the sides 1, 2, 3 it is 0.0005 * 1000 * 6 * (1 + 1/4 + 1/9) / 2."""
+    model = Model(block("hexahedron-reduced", (1.0, 2.0, 3.0), (1, 1, 1)), Material.isotropic(1000.0, 0.3, 1.0))
+    values = np.linalg.eigvalsh(model.K.toarray())
+    c = 0.0005 * 1000 * 6 * (1 + 1 / 4 + 1 / 9) / 2
+    assert (np.abs(values) < 1e-10 * values[-1]).sum() == 6
+    np.testing.assert_allclose(values[6:18], 8 * c, rtol=1e-9)
 
 
 def test_mixed_mesh_of_pyramids_on_hexahedra_passes_the_patch_test():

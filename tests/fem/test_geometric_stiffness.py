@@ -79,7 +79,7 @@ class SaintVenantKirchhoff:
         return total.ravel()
 
 
-@pytest.mark.parametrize("kind", ELEMENTS)
+@pytest.mark.parametrize("kind", [kind for kind in ELEMENTS if kind != "hexahedron-reduced"])
 def test_internal_force_expands_into_stiffness_and_geometric_stiffness(kind):
     """f(h u) = h K u + h^2/2 K_G(u) u + O(h^3): the two orders from odd and even differences, extrapolated to h^4.
 

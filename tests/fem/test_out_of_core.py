@@ -21,6 +21,7 @@ from fem.linear_algebra.factor import factor
 from fem.linear_algebra.factorisations import BACKENDS, forecast, mkl, mumps_library, storage
 from fem.linear_algebra.factorisations.storage import PREFIX, SolverOptions, call_inside
 from fem.mesh.structured_meshes import block
+from fem.user_files import owner
 
 ON_DISK = [
     pytest.param(
@@ -73,7 +74,7 @@ def test_the_answer_is_that_of_memory(backend, kind, tmp_path, monkeypatch):
     inverse = factor(A, kind, solver=tight(monkeypatch, backend, tmp_path, room * MEGABYTE))
     assert inverse.record.disk > 0
     (directory,) = tmp_path.iterdir()
-    assert directory.name.startswith(f"{PREFIX}{os.getpid()}-")
+    assert directory.name.startswith(f"{PREFIX}{owner()}-")
     np.testing.assert_allclose(inverse.solve(B), expected, rtol=0, atol=1e-10 * np.abs(expected).max())
     inverse.release()
     assert list(tmp_path.iterdir()) == []

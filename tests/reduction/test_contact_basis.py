@@ -90,9 +90,9 @@ def bar_impact(model, basis, step):
     body = flexmb.flexible_body(model, basis, geometric_stiffness="none")
     wave, speed, mass = np.sqrt(2.1e11 / 7850.0), 1.0, body.invariants.mass
     unit = 1.0 / wave  # the time a wave takes along the bar
-    rows, C = normal_rows(body, "face", np.array([1.0, 0.0, 0.0]))
-    gap = 0.5 * unit * speed
-    done = impact(rows, C, body.stiffness, np.full(len(rows), gap), speed, mass, 4 * unit, step * unit)
+    rows, C, along = normal_rows(body, "face", np.array([1.0, 0.0, 0.0]))
+    gap = np.full(len(rows), 0.5 * unit * speed)
+    done = impact(rows, C, body.stiffness, gap, along, speed, 4 * unit, step * unit)
     return done.t / unit - 0.5, done.force / (mass * speed * wave), done.velocity[-1] / speed, done.energy
 
 
@@ -115,11 +115,64 @@ def test_a_bar_leaves_a_wall_with_its_speed_and_the_constant_force():
     assert peaks[1] < 1.05 * peaks[0] < 1.6  # where the front arrives; it does not grow with 1 / h
 
 
+def falling_block():
+    """Two by one and thin; time in units in which waves take 1/31.6 for a length."""
+    material = fem.Material.isotropic(2.1e11, 0.3, 7850.0)
+    return fem.Model(block("hexahedron", (2.0, 1.0, 0.1), (20, 10, 1)), material).with_surfaces(below="y0")
+
+
+def in_plane(model, basis):
+    """Which shapes are mirrored at the middle of the thickness."""
+    place = {tuple(np.round(x, 6)): k for k, x in enumerate(model.points)}
+    other = [place[x, y, round(0.1 - z, 6)] for x, y, z in np.round(model.points, 6)]
+    shapes = basis.Psi.reshape(-1, 3, basis.n_modes)
+    mirrored = shapes[other] * np.array([1.0, 1.0, -1.0])[:, None]
+    return np.einsum("nkm,nkm->m", shapes, mirrored) > 0.9 * np.einsum("nkm,nkm->m", shapes, shapes)
+
+
+def full_block(model, gaps, unit, step, duration):
+    """Force on the ground in the full model: all its modes, a stiff spring at each node, velocity Verlet."""
+    w2, V = eigh(model.K.toarray(), model.M.toarray())
+    w2 = np.maximum(w2, 0.0)
+    surface = model.surfaces["below"]
+    rows = V[3 * surface.nodes + 1]
+    spring = 20 * 2.1e11 * 0.1
+    q, v = np.zeros(len(w2)), -(V.T @ (model.M @ model.rigid_body_modes()[:, 1]))
+    a, found = np.zeros(len(w2)), []
+    for k in range(round(duration / step)):
+        v = v + 0.5 * step * a
+        q = q + step * v
+        push = spring * np.maximum(-(gaps + rows @ q), 0.0)
+        a = push @ rows - w2 * q
+        v = v + 0.5 * step * a
+        found.append(((k + 1) * step, push.sum()))
+    return np.array(found).T
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tilt", [0.0, 0.02])
+def test_a_block_that_falls_on_its_face_meets_the_force_of_the_full_model(tilt):
+    """Averaged over 0.02, within 2 % of the peak, rms, with some 48 shapes in the plane of the block."""
+    model = falling_block()
+    unit = np.sqrt(1000.0) / np.sqrt(2.1e11 / 7850.0)
+    basis = reduction.contact_basis(model, 112, frictionless=True)
+    assert 46 <= in_plane(model, basis).sum() <= 50
+    body = flexmb.flexible_body(model, basis, geometric_stiffness="none")
+    rows, C, up = normal_rows(body, "below", np.array([0.0, 1.0, 0.0]))
+    gaps = (0.02 + tilt * body.surfaces["below"].points[:, 0]) * unit
+    done = impact(rows, C, body.stiffness, gaps, up, 1.0, 1.2 * unit, 1e-3 * unit)
+    t, force = full_block(model, gaps, unit, 5e-5 * unit, 1.2 * unit)
+    fine = np.interp(done.t, t, np.convolve(force, np.full(400, 1 / 400), "same"))
+    mean = np.convolve(done.force, np.full(20, 1 / 20), "same")
+    assert np.sqrt(((mean - fine) ** 2).mean()) < 0.02 * fine.max()
+    assert abs(done.energy[-1] / done.energy[0] - 1) < 5e-3
+
+
 def test_a_part_without_surfaces_is_refused():
     model = fem.Model(block("hexahedron", (0.3, 0.1, 0.05), (5, 2, 1)), STEEL)
     with pytest.raises(MatrixError, match="has no surface"):
         reduction.contact_basis(model)
-    with pytest.raises(MatrixError, match="modes are left"):
+    with pytest.raises(MatrixError, match="has 0 such modes"):
         reduction.contact_basis(
             fem.Model(block("hexahedron", (1, 1, 1), (1, 1, 1)), STEEL).with_surfaces(a="x1", b="x0")
         )

@@ -155,3 +155,25 @@ def test_what_has_no_residual_compliance_is_refused():
         reduction.residual_compliance(part, reduction.modal(soft, 4))
     with pytest.raises(MatrixError, match=r"finite numbers; found shape \(3, 3\)"):
         lifted(np.arange(2), np.eye(3), 1.0, "part")
+
+
+def test_the_schur_complement_gives_the_same_compliance_as_solves(monkeypatch):
+    """Where the matrix is factorised by PARDISO; the choice between both is one of cost."""
+    from fem.linear_algebra import inverse_block as module
+    from fem.linear_algebra.factorisations import pardiso
+    from reduction.solutions.free_compliance import _compliance, nodal_forces, surface_nodes
+    from reduction.solutions.statics import statics
+
+    if pardiso.missing() is not None:
+        pytest.skip(pardiso.missing())
+    for name in ("free", "one rigid"):
+        part = PARTS[name]()
+        with reduction.prepared(part):
+            body, found = statics(part), []
+            N = nodal_forces(part, surface_nodes(part))
+            for least in (0, 1000):
+                monkeypatch.setattr(module, "LEAST", least)
+                found.append(_compliance(body, N))
+        assert np.abs(found[0] - found[1]).max() < 1e-11 * np.abs(found[1]).max()
+        assert found[0].max() > 0
+        assert (found[0] != found[1]).any()

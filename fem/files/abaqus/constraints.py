@@ -158,6 +158,8 @@ class Constraints:
                 first = int(entries[1])
                 dofs = list(range(first, (int(entries[2]) if entries[2:] and entries[2] else first) + 1))
             value = number(entries[3]) if len(entries) > 3 and entries[3] else 0.0
+            if max(dofs) > 6 or min(dofs) < 1:
+                raise MeshError(f"dof {max(dofs)} is no translation or rotation")
             for node in self.nodes(entries[0]):
                 turns = node in self.turning or node in self._rotation_nodes
                 yield from ((node, dof, value) for dof in dofs if dof <= 3 or turns)
@@ -210,8 +212,8 @@ def _axes(s: Statement, kind: str) -> Axes:
 
 def _equations(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*EQUATION`: the number of terms, then node or set, dof, coefficient of each."""
-    if "REMOVE" in s.options or "INPUT" in s.options:
-        raise MeshError("its options REMOVE and INPUT are not supported")
+    if s.options:
+        raise MeshError(f"its options {', '.join(s.options)} are not supported")
     entries = [f for _, row in s.rows for f in fields(row) if f]
     while entries:
         count = int(entries[0])

@@ -21,6 +21,7 @@ from fem.files.abaqus.keywords import HARMLESS
 from fem.files.abaqus.lines import Place, Rows, beside, blocks, fields, lines, member, number, required
 from fem.files.abaqus.materials import Materials, take_material
 from fem.mesh.unread import Unread, canonical
+from fem.user_files import IncludedFiles
 
 REFUSED = ("SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
 """Keywords that make or move nodes and elements: a deck read without them would be another mesh."""
@@ -35,6 +36,8 @@ LUMPED = {"MASS": 1, "SPRING1": 1, "SPRING2": 2, "SPRINGA": 2, "DCOUP3D": 1}
 """Elements without extent and their number of nodes, which `fem.files.abaqus.lumped` reads."""
 LUMPED_VALUES = ("MASS", "SPRING", "DISTRIBUTINGCOUPLING")
 """Keywords that say what these are."""
+MOST_GENERATED = 10_000_000
+"""Largest number of members that the GENERATE of a deck may add to its sets."""
 ASSEMBLY_NODES = 10**9
 """Added to the numbers of nodes of an assembly, which are numbered apart from those of its part."""
 
@@ -77,6 +80,7 @@ class Deck:
     """The contents of a deck, in the numbers of the file. A flat deck consists of `part` only."""
 
     path: Path
+    included: IncludedFiles
     as_named: bool = False
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
     elements: dict[str, list[list[int]]] = field(default_factory=dict)  # kind -> rows of element number and nodes
@@ -104,6 +108,7 @@ class Deck:
     scopes_so_far: int = 0
     instances: int = 0
     passed_over: int = 0  # nodes and elements of the assembly: reference points
+    generated: int = 0  # members of sets by GENERATE
 
     @property
     def sets(self) -> Sets:
@@ -121,11 +126,11 @@ class Deck:
         return name.upper()
 
 
-def read_deck(path: Path, as_named: bool = False) -> Deck:
+def read_deck(path: Path, included: IncludedFiles, as_named: bool = False) -> Deck:
     """The contents of an input deck; `as_named`: elements with the integration and modes of their types in CalculiX.
     Raises `MeshError`, which names file and line."""
-    deck = Deck(path, as_named)
-    for place, line, options, rows in blocks(path):
+    deck = Deck(path, included, as_named)
+    for place, line, options, rows in blocks(path, included):
         keyword = canonical(line.split(",")[0])
         try:
             _take(deck, place, line, keyword, options, rows)
@@ -149,7 +154,7 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         raise MeshError(f"{place}: *{keyword} is not supported. Write a flat deck, with every node and element in it.")
     if keyword in ("NODE", "ELEMENT", "NSET", "ELSET") and options.get("INPUT"):
         path = Path(place.rpartition(", line ")[0])
-        rows = [*rows, *lines(beside(path, place, options["INPUT"], deck.path))]
+        rows = [*rows, *lines(beside(path, place, options["INPUT"], deck.path), deck.included)]
     if keyword == "NODE":
         _take_nodes(deck, options, rows)
     elif keyword == "ELEMENT":
@@ -207,7 +212,7 @@ def _take_set(deck: Deck, place: Place, keyword: str, options: dict[str, str], r
     members = (deck.sets.nodes if keyword == "NSET" else deck.sets.elements).setdefault(name, [])
     found: list[str | int] = []
     for row_place, line in rows:
-        found += _generated(row_place, line) if "GENERATE" in options else [member(f) for f in fields(line) if f]
+        found += _generated(deck, row_place, line) if "GENERATE" in options else [member(f) for f in fields(line) if f]
     if deck.level == "ASSEMBLY" and "INSTANCE" not in options:  # numbers of reference points
         nodes = keyword == "NSET"
         found = [m + ASSEMBLY_NODES if isinstance(m, int) else m for m in found if nodes or isinstance(m, str)]
@@ -216,11 +221,18 @@ def _take_set(deck: Deck, place: Place, keyword: str, options: dict[str, str], r
         members.append(f"elset:{options['ELSET'].upper()}")
 
 
-def _generated(place: Place, line: str) -> list[str | int]:
+def _generated(deck: Deck, place: Place, line: str) -> list[str | int]:
     numbers = [int(f) for f in fields(line)]
     if len(numbers) not in (2, 3) or (len(numbers) == 3 and numbers[2] <= 0):
         raise MeshError(f"{place}: GENERATE needs first, last and a positive increment; found {line!r}.")
-    return list(range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) == 3 else 1))
+    members = range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) == 3 else 1)
+    deck.generated += max(numbers[1] - numbers[0] + 1, 0) // members.step
+    if deck.generated > MOST_GENERATED:
+        raise MeshError(
+            f"{place}: GENERATE adds more than {MOST_GENERATED} members to the sets of the deck; found {line!r}. Name "
+            "the numbers that exist."
+        )
+    return list(members)
 
 
 def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:

@@ -8,7 +8,12 @@ _SURFACES = {"3": "triangle", "6": "triangle6", "4": "quad", "8": "quad8"}
 _LINES = {"T3D2": ("line", 2), "T3D3": ("line3", 3)}
 
 
-AS_NAMED = {"C3D8": "hexahedron-compatible", "C3D8I": "hexahedron", "C3D20R": "hexahedron20-reduced"}
+AS_NAMED = {
+    "C3D8": "hexahedron-compatible",
+    "C3D8I": "hexahedron",
+    "C3D8R": "hexahedron-reduced",
+    "C3D20R": "hexahedron20-reduced",
+}
 """Types whose own integration and modes CalculiX documents, and the elements that have them."""
 
 

@@ -5,19 +5,16 @@ from pathlib import Path
 
 from fem.errors import MeshError
 from fem.mesh.unread import canonical
+from fem.user_files import IncludedFiles, text_of
 
 Place = str
 Rows = list[tuple[Place, str]]
 
 
-def lines(path: Path, inside: tuple[Path, ...] = ()) -> Iterator[tuple[Place, str]]:
+def lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) -> Iterator[tuple[Place, str]]:
     """Lines without comments, with their place, included files spliced in."""
-    if path.resolve() in inside:
-        raise MeshError(f"{path}: the file includes itself.")
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise MeshError(f"The input deck {path} cannot be read: {error.strerror}.") from None
+    chain = included.entered(path, inside)
+    text = text_of(path, MeshError, "input deck", errors="replace")
     including = ""
     for number, line in enumerate(text.splitlines(), start=1):
         line = line.strip()
@@ -33,7 +30,7 @@ def lines(path: Path, inside: tuple[Path, ...] = ()) -> Iterator[tuple[Place, st
             including = line
         else:
             other = beside(path, place, options_of(line).get("INPUT", ""), (*inside, path)[0])
-            yield from lines(other, (*inside, path.resolve()))
+            yield from lines(other, included, chain)
 
 
 def beside(path: Path, place: Place, name: str, deck: Path) -> Path:
@@ -54,11 +51,11 @@ def options_of(line: str) -> dict[str, str]:
     return options
 
 
-def blocks(path: Path) -> Iterator[tuple[Place, str, dict[str, str], Rows]]:
+def blocks(path: Path, included: IncludedFiles) -> Iterator[tuple[Place, str, dict[str, str], Rows]]:
     """Place, line, options and data lines of every keyword."""
     current: tuple[Place, str, dict[str, str], Rows] | None = None
     pending = ""
-    for place, line in lines(path):
+    for place, line in lines(path, included):
         if pending and line[0].isalpha():  # a keyword that ends with a comma goes on, where a name of an option follows
             current = (current[0], pending + line, options_of(pending + line), []) if current is not None else None
             pending = pending + line if line.endswith(",") else ""

@@ -10,6 +10,7 @@ from fem.files.abaqus.deck import Deck
 from fem.files.abaqus.lines import member
 from fem.mesh.face_area import lumped_area
 from fem.mesh.mesh import CellBlock, Mesh
+from fem.user_files import DEEPEST
 
 
 class Numbers:
@@ -23,11 +24,16 @@ class Numbers:
             for r, row in enumerate(table):
                 self.element_of.setdefault(row[0], []).append((k, r))
         self.skin: dict[tuple[int, int], list[int]] | None = None
+        self._flat: dict[tuple[str, str, str], frozenset[int]] = {}
 
-    def flat(self, name: str, level: str, kind: str, inside: tuple[str, ...] = ()) -> set[int]:
+    def flat(self, name: str, level: str, kind: str, inside: tuple[str, ...] = ()) -> frozenset[int]:
         """Numbers (of the file) in a set of a level ("part", "assembly"), sets inside it resolved."""
+        if (name, level, kind) in self._flat:
+            return self._flat[name, level, kind]
         if name in inside:
             raise MeshError(f"The deck {self.deck.path}: the {kind[:-1]} set {name!r} contains itself.")
+        if len(inside) > DEEPEST:
+            raise MeshError(f"The deck {self.deck.path}: its sets are inside each other more than {DEEPEST} deep.")
         sets = getattr(getattr(self.deck, level), kind)
         found: set[int] = set()
         for m in sets[name]:
@@ -37,7 +43,8 @@ class Numbers:
                 found |= self._numbers_of_elements(m.removeprefix("elset:"), level)
             elif m != name or level == "assembly":
                 found |= self.flat(m, self._level(m, name, level, kind), kind, (*inside, name) if m != name else inside)
-        return found
+        self._flat[name, level, kind] = frozenset(found)
+        return self._flat[name, level, kind]
 
     def _level(self, name: str, owner: str, level: str, kind: str) -> str:
         """The level on which a set named inside set `owner` is found: an assembly also sees the sets of its part."""
@@ -96,10 +103,10 @@ class Numbers:
                 self.skin.setdefault((solid[place], cell - int(starts[place])), []).append(face)
         return self.skin.get((block, row), [])
 
-    def of_elements(self, name: str) -> set[int]:
+    def of_elements(self, name: str) -> frozenset[int]:
         """Numbers of the elements of a set, of the part or of the assembly; none for an unknown set."""
         level = next((level for level in ("part", "assembly") if name in getattr(self.deck, level).elements), None)
-        return set() if level is None else self.flat(name, level, "elements")
+        return frozenset() if level is None else self.flat(name, level, "elements")
 
     def nodes_of_elements(self, name: str) -> list[int]:
         """Rows of the nodes of an element set. Raises `MeshError` for an unknown set."""

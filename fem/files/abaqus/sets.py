@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Axes, Constraints
-from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck
+from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, read_deck
 from fem.files.abaqus.lumped import lumped_elements
 from fem.files.abaqus.materials import DeckMaterial
 from fem.files.abaqus.numbers import Numbers
@@ -16,6 +17,17 @@ from fem.files.abaqus.steps import read_steps
 from fem.matrices.cell_matrices import VOIGT, elasticity_tensor
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
+from fem.user_files import IncludedFiles
+
+
+def read_abaqus_mesh(path: Path, as_named: bool = False) -> RawMesh:
+    """The contents of an input deck as a raw mesh; `as_named` as of `read_deck`. Raises `MeshError`, which names file
+    and line."""
+    included = IncludedFiles(path, MeshError)
+    try:
+        return raw_mesh(read_deck(path, included, as_named))
+    except MeshError as error:
+        raise included.without_quotes(error) from None
 
 
 def raw_mesh(deck: Deck) -> RawMesh:
@@ -79,7 +91,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         shells=shells,
         masses=lumped.masses,
         springs=lumped.springs,
-        steps=read_steps(constraints),
+        steps=read_steps(constraints) if deck.as_named else (),
     )
 
 

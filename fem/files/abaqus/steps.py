@@ -151,7 +151,7 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
 
 def _elements(c: Constraints, who: str) -> set[int]:
     name = member(who)
-    found = {name} if isinstance(name, int) else c.numbers.of_elements(name)
+    found = {name} if isinstance(name, int) else set(c.numbers.of_elements(name))
     if not found & set(c.numbers.element_of):
         raise MeshError(f"no element of {who!r} was read")
     return found

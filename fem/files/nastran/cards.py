@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fem.errors import MeshError
+from fem.user_files import IncludedFiles, text_of
 
 _REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[EeDd]?([+-]?\d+))?")
 
@@ -48,11 +49,11 @@ class Card:
         return float(f"{found[1]}e{found[2] or 0}")
 
 
-def cards(path: Path) -> Iterator[Card]:
+def cards(path: Path, included: IncludedFiles) -> Iterator[Card]:
     """The cards of the bulk data, whole: from BEGIN BULK (or the start, where there is none) to ENDDATA."""
     current: Card | None = None
     expected = ""
-    for file, number, line in _bulk(path):
+    for file, number, line in _bulk(path, included):
         head, entries, tag = _split(line, f"{file}, line {number}")
         if head[:1] in ("", "+", "*"):
             if current is None:
@@ -93,10 +94,11 @@ def _split(line: str, place: str) -> tuple[str, list[str], str]:
     return head, [line[k : k + size].strip() for k in range(8, 72, size)], line[72:80].strip()
 
 
-def _bulk(path: Path) -> Iterator[tuple[str, int, str]]:
+def _bulk(path: Path, included: IncludedFiles) -> Iterator[tuple[str, int, str]]:
     """File, number and text of the lines of the bulk data, without comments, included files spliced in."""
-    begins = any(re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE) for _, _, line in _lines(path))
-    for file, number, line in _lines(path):
+    lines = list(_lines(path, included))
+    begins = any(re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE) for _, _, line in lines)
+    for file, number, line in lines:
         if begins:
             begins = not re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE)
         elif re.match(r"\s*ENDDATA", line, re.IGNORECASE):
@@ -105,13 +107,9 @@ def _bulk(path: Path) -> Iterator[tuple[str, int, str]]:
             yield file, number, line
 
 
-def _lines(path: Path, inside: tuple[Path, ...] = ()) -> Iterator[tuple[str, int, str]]:
-    if path.resolve() in inside:
-        raise MeshError(f"{path}: the file includes itself.")
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise MeshError(f"The Nastran deck {path} cannot be read: {error.strerror}.") from None
+def _lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) -> Iterator[tuple[str, int, str]]:
+    chain = included.entered(path, inside)
+    text = text_of(path, MeshError, "Nastran deck", errors="replace")
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.split("$")[0].rstrip()
         if not line.strip():
@@ -125,4 +123,16 @@ def _lines(path: Path, inside: tuple[Path, ...] = ()) -> Iterator[tuple[str, int
             raise MeshError(
                 f"{path.name}, line {number}: the file {found[1]!r} that the deck includes does not exist beside it."
             )
-        yield from _lines(other, (*inside, path.resolve()))
+        yield from _lines(other, included, chain)
+
+
+def selections(path: Path) -> dict[str, set[int]]:
+    """The numbers of sets that the case control of a deck selects, by command (SPC, MPC)."""
+    found: dict[str, set[int]] = {}
+    for _, _, line in _lines(path, IncludedFiles(path, MeshError)):
+        if re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE):
+            return found
+        command = re.match(r"\s*(SPC|MPC)\s*=\s*(\d+)", line, re.IGNORECASE)
+        if command:
+            found.setdefault(command[1].upper(), set()).add(int(command[2]))
+    return {}

@@ -137,11 +137,13 @@ def pardiso(
     matrix: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     right_hand_sides: Shaped[np.ndarray, "n k"] | None = None,
     solution: Shaped[np.ndarray, "n k"] | None = None,
+    marked: Int[np.ndarray, " equations"] | None = None,
 ) -> int:
     """One call of PARDISO; returns its error code (0: done).
 
     `matrix` is (values, row pointers, columns) of the compressed rows. The blocks are in Fortran order and
-    of the matrix type's number type. The interpreter lock is released during the call.
+    of the matrix type's number type. `marked` (32 bits): 1 for the equations of a Schur complement, which PARDISO
+    overwrites. The interpreter lock is released during the call.
     """
     mkl = library()
     assert mkl is not None  # a handle exists only where default_parameters() succeeded
@@ -154,7 +156,7 @@ def pardiso(
         values,
         pointers,
         indices,
-        None,  # no permutation of the user's
+        None if marked is None else marked.ctypes.data,
         ctypes.byref(ctypes.c_int32(columns)),
         iparm.ctypes.data,
         ctypes.byref(ctypes.c_int32(0)),  # no printing

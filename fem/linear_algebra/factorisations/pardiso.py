@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int, Shaped
 
 from fem.errors import DoesNotFitError, FactorisationError
 from fem.linear_algebra.factorisations import mkl, mumps
@@ -203,6 +203,32 @@ class PardisoFactorisation:
         if error:
             raise FactorisationError(f"PARDISO's solve failed: {mkl.ERRORS.get(error, f'error {error}')}.")
         return X
+
+
+def schur_complement(
+    matrix: PreparedMatrix, marked: Int[np.ndarray, " k"], solver: SolverOptions
+) -> Float[np.ndarray, "k k"] | None:
+    """The Schur complement of a positive-definite matrix in the equations `marked`: the inverse of the block (k, k) of
+    its inverse there. None where memory is short or PARDISO fails.
+
+    PARDISO orders these equations last and stops before them. Cost: about one and a quarter factorisations.
+    """
+    mtype, n, k = matrix_type(matrix.kind, False), matrix.n, len(marked)
+    iparm, handle, S = parameters(mtype), np.zeros(64, np.int64), np.zeros((k, k), order="F")
+    iparm[35] = 1  # the complement is returned in the place of a solution
+    order = np.zeros(n, np.int32)
+    order[marked] = 1
+    arrays = (matrix.part.data, matrix.part.indptr, matrix.part.indices)
+    try:
+        if mkl.pardiso(handle, mtype, mkl.ANALYSE, n, iparm, arrays, None, S, order):
+            return None
+        peak, permanent, factor = (1024 * max(int(iparm[number - 1]), 0) for number in (15, 16, 17))
+        if resident() + max(peak, permanent + factor) > solver.budget:
+            return None
+        failed = mkl.pardiso(handle, mtype, mkl.FACTORISE, n, iparm, arrays, None, S, order)
+        return None if failed else S
+    finally:
+        mkl.pardiso(handle, mtype, mkl.RELEASE, n, iparm)
 
 
 def _failure(error: int, matrix: PreparedMatrix, equation: int) -> str:

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,7 +24,15 @@ from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.protocol import Factorisation
 from fem.linear_algebra.factorisations.record import FactorRecord
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 RECORD = "record.json"
+HELD = ".in-use"
+"""A file that each process locks while it uses the directory."""
+_held: dict[Path, int] = {}
 DIRECTORY = re.compile(r"[a-z-]+-[0-9a-f]{32}")
 
 
@@ -34,11 +43,11 @@ class SolutionCache:
         self._directory, self._make = directory, make
         self._made: Factorisation | None = None
         file = directory / RECORD
-        if file.exists():
+        try:
             known = json.loads(file.read_text())
             inertia = known.pop("inertia")
             self.record = FactorRecord(**known, inertia=None if inertia is None else tuple(inertia))
-        else:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):  # there is none, or it is damaged
             self.record = self._factorise().record
             _write(file, lambda opened: opened.write(json.dumps(asdict(self.record)).encode()))
 
@@ -51,7 +60,10 @@ class SolutionCache:
         """X with A X = B: read from the directory, or solved and stored."""
         file = self._directory / f"{_digest(B)}.npy"
         if file.exists():
-            return np.asarray(np.load(file))
+            with suppress(OSError, ValueError, EOFError):  # damaged: solved again
+                X = np.load(file, allow_pickle=False)
+                if X.shape == B.shape and np.isfinite(X).all():
+                    return np.asarray(X)
         X = self._factorise().solve(B)
         _write(file, lambda opened: np.save(opened, X))
         return X
@@ -73,13 +85,42 @@ def cache_directory(matrix: PreparedMatrix, place: str | Path) -> Path:
         raise FactorisationError(
             f"Solutions cannot be kept in {place}: {error}. Name another directory: SolverOptions(checkpoint=...)."
         ) from None
+    _hold(Path(place))
     return directory
 
 
+def _hold(place: Path) -> None:
+    """Mark the directory as used by this process, so that another that ends first does not remove it."""
+    if fcntl is None or place.resolve() in _held:
+        return
+    with suppress(OSError):  # a file system without locks
+        file = os.open(place / HELD, os.O_RDWR | os.O_CREAT, 0o666)
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        _held[place.resolve()] = file
+
+
+def _free(place: Path) -> bool:
+    """Whether no other process uses the directory; this one does not any more."""
+    if (held := _held.pop(place.resolve(), None)) is not None:
+        os.close(held)
+    if fcntl is None or not (place / HELD).exists():
+        return True
+    try:
+        with (place / HELD).open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            (place / HELD).unlink(missing_ok=True)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
 def clear_cache(place: str | Path) -> None:
-    """Remove what `cache_directory` made within `place`, and `place` itself where nothing else is in it."""
+    """Remove what `cache_directory` made within `place`, and `place` itself where nothing else is in it; nothing while
+    another process uses it."""
     place = Path(place)
-    if not place.is_dir():
+    if not place.is_dir() or not _free(place):
         return
     for directory in place.iterdir():
         if DIRECTORY.fullmatch(directory.name) and (directory / RECORD).exists():

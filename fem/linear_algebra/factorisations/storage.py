@@ -1,8 +1,8 @@
 """Memory budgets of factors, and private directories for factors on disk.
 
 Each out-of-core factor has a directory of its own (the solver libraries fix the file names inside), named after the
-process and removed when the factor is released or deleted or the program ends. Directories of killed processes are
-removed by the next factor in the same place.
+machine and the process and removed when the factor is released or deleted or the program ends. Directories of killed
+processes of this machine are removed by the next factor in the same place; several hosts may share it.
 """
 
 import contextlib
@@ -23,6 +23,7 @@ from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from fem.errors import FactorisationError, MatrixError
 from fem.renamed import renamed
+from fem.user_files import owner, remove_orphaned_folders
 
 T = TypeVar("T")
 PREFIX = "flexmb-factor-"
@@ -101,14 +102,14 @@ def private_directory(solver: SolverOptions, needed: int) -> tuple[Path, Callabl
     """
     place = solver.place
     try:
-        _remove_orphans(place)
+        remove_orphaned_folders(place, PREFIX)
         free = shutil.disk_usage(place).free
         if free < needed:
             raise FactorisationError(
                 f"The factor needs {readable(needed)} on disk, and {place} has {readable(free)} free. Free space "
                 "there, or name another directory: SolverOptions(scratch=...) or the variable FLEXMB_SCRATCH."
             )
-        directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=place))
+        directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=place))
     except OSError as error:
         raise FactorisationError(
             f"Factors that do not fit the memory cannot be written to {place}: {error}. Name a directory that can be: "
@@ -146,14 +147,6 @@ def too_small(solver: SolverOptions, equations: int, there: int, core: int) -> F
 def readable(size: float) -> str:
     """A number of bytes as text with a unit."""
     return ByteSize(int(size)).human_readable()
-
-
-def _remove_orphans(place: Path) -> None:
-    """Remove the directories of processes that are no more."""
-    for directory in place.glob(f"{PREFIX}*"):
-        process = directory.name.removeprefix(PREFIX).partition("-")[0]
-        if process.isdigit() and not psutil.pid_exists(int(process)):
-            shutil.rmtree(directory, ignore_errors=True)
 
 
 # working directories --------------------------------------------------------------------------------------------------

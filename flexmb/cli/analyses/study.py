@@ -60,6 +60,6 @@ def command(
 
 def _units(path: Path) -> str | None:
     """The units that a model file names, without the bodies that it describes."""
-    import tomllib
+    from flexmb.files.models.model_file import read_toml
 
-    return tomllib.loads(path.read_text(encoding="utf-8-sig")).get("units")
+    return read_toml(path).get("units")

@@ -5,6 +5,8 @@ The names are those of `flexmb.InertiaInvariants` and `flexmb.Body`. Arrays of t
 `interface_second` (k, 6, m, m). These files contain neither the mesh nor its shapes and stresses.
 """
 
+import math
+import zipfile
 from collections.abc import Mapping
 from dataclasses import fields
 from io import BytesIO
@@ -19,6 +21,8 @@ from flexmb.bodies.invariants import InertiaInvariants
 from flexmb.errors import FileError
 from flexmb.files.storage.tree import write_whole
 
+LARGEST = 2**30
+"""Largest size of the arrays of a body, in bytes."""
 _SHAPES = {
     "s0": "3", "S1": "3m", "SG": "3mm", "J0": "33", "J1": "m33", "J2": "mm33", "h0": "3m", "h": "3mm", "PG": "33mm",
     "stiffness": "m", "damping": "m", "deflection": "m",
@@ -36,6 +40,12 @@ def save_npz(body: Body, path: Path) -> Path:
 
 def load_npz(path: Path) -> Body:
     """Read a body from a numpy archive with the names of `save_npz`. Raises `FileError` for any other file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+    except Exception as error:  # the exception depends on which bytes are damaged
+        raise FileError(f"{path} cannot be read as a file of numpy arrays: {error}.") from None
+    _require_size(path, sizes)
     try:
         with np.load(path, allow_pickle=False) as file:
             found = {key: file[key] for key in file.files}
@@ -62,6 +72,13 @@ def load_mat(path: Path) -> Body:
     Raises `FileError` for any other file.
     """
     try:
+        sizes = {name: 8 * math.prod(shape) for name, shape, _ in scipy.io.whosmat(path)}
+    except Exception as error:  # the exception depends on which bytes are damaged
+        raise FileError(
+            f"{path} cannot be read as a MATLAB file of version 5: {error} In MATLAB write save(..., '-v7')."
+        ) from None
+    _require_size(path, sizes)
+    try:
         found = scipy.io.loadmat(path)
     except Exception as error:  # the exception depends on which bytes are damaged
         raise FileError(
@@ -69,6 +86,16 @@ def load_mat(path: Path) -> Body:
         ) from None
     names = [str(np.asarray(cell).reshape(-1)[0]) for cell in np.asarray(found.get("interface_names", ())).reshape(-1)]
     return _body(found, names, path)
+
+
+def _require_size(path: Path, sizes: Mapping[str, int]) -> None:
+    """Raise `FileError` if the arrays, of the given sizes in bytes, are too large for a body."""
+    if sum(sizes.values()) > LARGEST:
+        largest = max(sizes, key=sizes.__getitem__)
+        raise FileError(
+            f"{path} holds {sum(sizes.values()) / 1e6:.4g} MB of arrays, of which {largest} takes the most; a body has "
+            f"at most {LARGEST / 1e6:.4g} MB."
+        )
 
 
 def _arrays(body: Body) -> dict[str, Any]:

@@ -107,6 +107,7 @@ class CurveKeys(_LawKeys):
     kind: Literal["curve"]
     x: list[float]
     y: list[float]
+    period: Positive | None = None
     sample_time: Positive | None = None
 
 

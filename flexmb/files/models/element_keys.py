@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from flexmb.errors import MechanismError
+from fem.user_files import quotes_inside
+from flexmb.errors import MechanismError, TableError
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal
 from flexmb.files.models.law_keys import WithLaw
 from flexmb.forces.scalar.points import column_index, read_columns
@@ -32,8 +33,9 @@ class CurveKeys(Keys):
         """The curve; `folder` is that of the model file."""
         if self.csv is None:
             return through(self.points or [], closed=self.closed)
-        found = read_columns(folder / self.csv)
-        x, y = (found.numbers[:, column_index(found, column, folder / self.csv)] for column in self.columns)
+        with quotes_inside(folder / self.csv, folder, TableError):
+            found = read_columns(folder / self.csv)
+            x, y = (found.numbers[:, column_index(found, column, folder / self.csv)] for column in self.columns)
         return through(np.column_stack([x, y]), closed=self.closed)
 
 
@@ -129,3 +131,15 @@ def add_elastic_relation(site: Any, keys: ElasticRelationKeys) -> None:
     law = keys.force_law(site.folder)
     options = {"stiffness": keys.stiffness, "damping": keys.damping, "law": law}
     site.system.elastic_relation(keys.name, keys.factors, **options)
+
+
+def add_pipe_flow(site: Any, keys: Any) -> None:
+    """Add a fluid that flows through a pipe."""
+    options = {"mass_per_length": keys.mass_per_length, "speed": keys.speed}
+    site.system.pipe_flow(keys.name, site.body(keys.body), keys.points, factor=site.motion(keys.factor), **options)
+
+
+def add_wind(site: Any, keys: Any) -> None:
+    """Add wind along a line of a body."""
+    options = {key: getattr(keys, key) for key in ("density", "diameter", "velocity", "coefficient", "along")}
+    site.system.wind(keys.name, site.body(keys.body), keys.points, factor=site.motion(keys.factor), **options)

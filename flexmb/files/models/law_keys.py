@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from fem.errors import unknown_name
-from flexmb.errors import ExpressionError, LawError
+from fem.user_files import quotes_inside
+from flexmb.errors import ExpressionError, LawError, TableError
 from flexmb.files.models.key_types import Keys, NotNegative, Positive, refusal, sort_of
 from flexmb.forces.frame import LIBRARY
 from flexmb.forces.scalar.expression import Expression, expression
@@ -53,14 +54,15 @@ class TableKeys(Keys):
                 scale=self.scale,
             )
         first, second = self.columns or (0, 1)
-        return table_from_csv(
-            folder / self.csv,
-            columns=(first, second),
-            over=self.over,
-            period=self.period,
-            outside=self.outside,
-            scale=self.scale,
-        )
+        with quotes_inside(folder / self.csv, folder, TableError):
+            return table_from_csv(
+                folder / self.csv,
+                columns=(first, second),
+                over=self.over,
+                period=self.period,
+                outside=self.outside,
+                scale=self.scale,
+            )
 
 
 class MapKeys(Keys):
@@ -84,7 +86,8 @@ class MapKeys(Keys):
 
     def law(self, folder: Path) -> ForceMap:
         if self.csv is not None:
-            return force_map_from_csv(folder / self.csv, period=self.period, outside=self.outside, scale=self.scale)
+            with quotes_inside(folder / self.csv, folder, TableError):
+                return force_map_from_csv(folder / self.csv, period=self.period, outside=self.outside, scale=self.scale)
         return force_map(
             self.x or [],
             self.xdot or [],

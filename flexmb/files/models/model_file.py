@@ -1,5 +1,6 @@
 """Mechanisms in TOML: read, validated against the schema, and built. Loading a model file executes no code from it."""
 
+import copy
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import meshes
 import reduction
 from fem.errors import FlexmbError, unknown_name
 from fem.mesh.selection import from_text
+from fem.user_files import LARGEST_MODEL, text_of
 from flexmb.analyses.inverse_dynamics import Servo
 from flexmb.bodies import solids
 from flexmb.bodies.body import Body, flexible_body, rigid_body
@@ -68,14 +70,7 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
     not valid.
     """
     path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise ModelFileError(f"There is no model file {str(path)!r} (looked in {path.resolve().parent}).") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelFileError(f"The model file {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ModelFileError(f"{path} is not valid TOML: {error}.") from None
+    data = read_toml(path)
     with _naming(path, ""):
         data = changed(data, changes or {})
     try:
@@ -90,6 +85,19 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
         options["initial_state"] = keys.initial_state
     servos = tuple(Servo(s.marker, s.axis, s.motion.motion(path.parent)) for s in keys.servos)
     return ModelFile(_build(keys, path), options.pop("duration"), options, servos)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a model file. Raises `ModelFileError` for what is no file, or no valid TOML."""
+    text = text_of(path, ModelFileError, "model file", LARGEST_MODEL)
+    try:
+        data = tomllib.loads(text)
+        copy.deepcopy(data)  # to the depth that the rest needs
+    except RecursionError:
+        raise ModelFileError(f"{path}: its tables and lists are inside each other too deep. Flatten them.") from None
+    except ValueError as error:  # also a number of thousands of digits
+        raise ModelFileError(f"{path} is not valid TOML: {str(error).rstrip('.')}.") from None
+    return data
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,12 @@ class _Site:
         if name not in self.handles:
             raise MechanismError(unknown_name("body", name, [*self.handles, "ground"]))
         return self.handles[name][interface] if interface else self.handles[name]
+
+    def body(self, name: str) -> BodyHandle:
+        """The body called `name`."""
+        if name not in self.handles:
+            raise MechanismError(unknown_name("body", name, self.handles))
+        return self.handles[name]
 
     def motion(self, keys: MotionKeys | None) -> TimeFunction | None:
         """The function of time that a table of keys defines."""
@@ -133,6 +147,8 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
         ("loads", keys.loads, _add_load),
+        ("pipe_flows", keys.pipe_flows, element_keys.add_pipe_flow),
+        ("winds", keys.winds, element_keys.add_wind),
         ("controllers", keys.controllers, _add_controller),
     )
     for key, tables, add in parts:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from fem.user_files import LARGEST_MODEL, quotes_inside, text_of
 from flexmb.errors import MotionError
 from flexmb.files.models.key_types import Keys, Positive, refusal
 from flexmb.mechanism import time_functions as motion
@@ -53,7 +54,7 @@ class SmoothStep(Keys):
     start: float = 0.0
     duration: Positive
     height: float
-    derivatives: Annotated[int, Field(ge=2)] = 2
+    derivatives: Annotated[int, Field(ge=2, le=motion.MOST_DERIVATIVES)] = 2
 
     def motion(self, folder: Path) -> TimeFunction:
         return motion.smooth_step(self.start, self.duration, self.height, derivatives=self.derivatives)
@@ -102,15 +103,18 @@ class Table(Keys):
     def motion(self, folder: Path) -> TimeFunction:
         if self.csv is None:
             return motion.table(self.times or [], self.values or [], feature=self.feature)
-        return motion.table(*_columns(folder / self.csv), feature=self.feature)
+        path = folder / self.csv
+        with quotes_inside(path, folder, MotionError):
+            points = _columns(path)
+            try:
+                return motion.table(*points, feature=self.feature)
+            except MotionError as error:
+                raise MotionError(f"The table {path}: {error}") from None
 
 
 def _columns(path: Path) -> np.ndarray:
     """Two columns (2, n) of a CSV file; lines that begin with `#` are comments, and the first row may hold titles."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise MotionError(f"The table {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    text = text_of(path, MotionError, "table", LARGEST_MODEL)
     rows: list[tuple[float, float]] = []
     titled = False
     for number, line in enumerate(text.splitlines(), 1):

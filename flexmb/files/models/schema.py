@@ -467,6 +467,32 @@ class LoadKeys(Keys):
     follower: bool = False
 
 
+class _LineKeys(Keys):
+    """A load along a line of a body, by points in the frame of the body."""
+
+    name: Name
+    body: str
+    points: Annotated[list[Vector], Field(min_length=2)]
+    factor: MotionKeys | None = None
+
+
+class PipeFlowKeys(_LineKeys):
+    """A fluid that flows through a pipe."""
+
+    mass_per_length: NotNegative
+    speed: float
+
+
+class WindKeys(_LineKeys):
+    """Wind across a line of a body."""
+
+    density: NotNegative
+    diameter: NotNegative
+    velocity: Vector
+    coefficient: NotNegative = 1.2
+    along: NotNegative = 0.0
+
+
 class StopKeys(Keys):
     """A stop at a value of the coordinate of a joint."""
 
@@ -584,6 +610,8 @@ class ModelKeys(Keys):
     frictions: list[FrictionKeys] = Field([])
     motors: list[MotorKeys] = Field([])
     loads: list[LoadKeys] = Field([])
+    pipe_flows: list[PipeFlowKeys] = Field([])
+    winds: list[WindKeys] = Field([])
     controllers: list[ControllerKeys] = Field([])
     stops: list[StopKeys] = Field([])
     events: list[EventKeys] = Field([])

@@ -20,10 +20,12 @@ from flexmb.files.storage.sound import require_numbers, require_sound_mechanism,
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
+from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import CONTACT_LAWS
 from flexmb.mechanism.contacts.exact import contact_from_tree, contact_tree
 from flexmb.mechanism.curves.plane import Curve, spline
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
+from flexmb.mechanism.lines.line import Line
 from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, require_inside
@@ -142,6 +144,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
         "laws": [law.name for law in m.laws],
         "curves": [{"parameters": c.parameters, "points": c.points, "closed": c.closed} for c in m.curves],
+        "lines": [{f.name: getattr(line, f.name) for f in fields(Line)} for line in m.lines],
         "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
         "contacts": [contact_tree(contact) for contact in m.contacts],
     }
@@ -170,6 +173,7 @@ def _mechanism_from_tree(
         controllers=tuple(controller_from_tree(c, t) for c in tree.get("controllers", [])),
         frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
         curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
+        lines=tuple(_line(line, len(tree["bodies"]), len(tree["functions"])) for line in tree.get("lines", [])),
         contacts=tuple(contact_from_tree(contact) for contact in tree.get("contacts", [])),
         units=require_units(tree.get("units")),
     )
@@ -180,6 +184,16 @@ def _curve(tree: Tree) -> Curve:
     require_numbers(parameters, parameters.shape[:1], "the parameters of a curve")
     require_numbers(points, (len(parameters), 2), "the points of a curve")
     return spline(parameters, points, bool(tree["closed"]))
+
+
+def _line(tree: Tree, bodies: int, functions: int) -> Line:
+    name, points, numbers = str(tree["name"]), np.asarray(tree["points"]), np.asarray(tree["numbers"])
+    require_numbers(points, (len(points), 3), f"the points of the line {name!r}")
+    require_numbers(numbers, (6,), f"the numbers of the line {name!r}")
+    kind, body, function = (int(tree[key]) for key in ("kind", "body", "function"))
+    if kind not in (FLOW, WIND) or not 0 <= body < bodies or not -1 <= function < functions:
+        raise UnsoundError(f"the line {name!r} belongs to no body, kind or function that exists")
+    return Line(name, kind, body, points, numbers, function)
 
 
 def _friction(tree: Tree) -> JointFriction:

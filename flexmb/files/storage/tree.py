@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,9 @@ from urllib.parse import quote, unquote
 
 import h5py
 import numpy as np
+import psutil
 
+from fem.user_files import DEEPEST, require_file, require_size, written_whole
 from flexmb.errors import FileError
 from flexmb.version import __version__
 
@@ -22,6 +23,8 @@ SEAL = b"\nflexmb seal %08x %016x\n"
 """Appended to the HDF5 data, where HDF5 ignores it: the CRC-32 and the length of the data, which reveal damage before
 HDF5 reads the file.
 """
+LONGEST_RATIO = 1100
+"""Compression shortens data by a factor of at most 1032; a larger array was never written."""
 _SEALED = re.compile(rb"\nflexmb seal ([0-9a-f]{8}) ([0-9a-f]{16})\n")
 BLOCK = 2**24
 """Size of the blocks in which a file is read, in bytes."""
@@ -45,6 +48,7 @@ def require_own(path: str | Path, kind: str) -> None:
     path = Path(path)
     if not path.exists():
         return
+    require_file(path, FileError, f"{kind} file")
     try:
         with h5py.File(path, "r") as file:
             found = str(file.attrs.get("kind", "file of another program"))
@@ -67,7 +71,9 @@ def require_sealed_text(path: Path) -> None:
 
     Files of other programs contain no check and are accepted.
     """
+    require_file(path, FileError, "file")
     try:
+        require_size(path.stat().st_size, FileError, str(path))
         first, _, rest = path.read_bytes().partition(b"\n")
     except OSError as error:
         raise FileError(f"Cannot read {path}: {error.strerror}.") from None
@@ -84,25 +90,16 @@ def write_whole(path: Path, kind: str, content: bytes) -> Path:
 
     Returns the path. Raises `FileError` when the file cannot be written.
     """
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        with os.fdopen(handle, "wb") as file:
+        with written_whole(path) as part, part.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # temporary files are private; the result has the usual permissions
-        os.replace(temporary, path)
     except OSError as error:
         raise FileError(
             f"Cannot write {kind} file {path}: {error.strerror}. It needs {len(content) / 1e6:.2g} MB in folder "
             f"{path.parent}; nothing was changed. Free disk space or choose another place."
         ) from None
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
     return path
 
 
@@ -126,9 +123,7 @@ def read_tree(path: str | Path, kind: str) -> Tree:
 
     Raises `FileError` when the file does not exist, is damaged, or has another kind or format.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileError(f"There is no {kind} file {str(path)!r} (looked in {path.resolve().parent}).")
+    path = require_file(Path(path), FileError, f"{kind} file")
     _require_seal(path)
     try:
         with h5py.File(path, "r") as file:
@@ -142,7 +137,7 @@ def read_tree(path: str | Path, kind: str) -> Tree:
                     f"{cure}"
                 )
             expected = int(file.attrs["checksum"])
-            tree = _read(file["content"])
+            tree = _read(_inside(file, "content"), path.stat().st_size)
     except FileError:
         raise
     except Exception as error:  # the exception depends on which bytes are damaged
@@ -202,14 +197,31 @@ def _write(parent: h5py.Group, label: str, value: Any) -> None:
         parent.create_dataset(label, data=value)
 
 
-def _read(item: h5py.Group | h5py.Dataset) -> Any:
-    """Read a value that `_write` wrote."""
+def _inside(group: h5py.Group, label: str) -> h5py.Group | h5py.Dataset:
+    """What a group holds. Raises `FileError` for a link to another place or file, which flexmb never writes."""
+    if label in group and not isinstance(group.get(label, getlink=True), h5py.HardLink):
+        raise FileError(f"{group.file.filename} contains a link ({label!r}) to another place; links are not read.")
+    return group[label]
+
+
+def _read(item: h5py.Group | h5py.Dataset, size: int, depth: int = 0) -> Any:
+    """Read a value that `_write` wrote, from a file of `size` bytes."""
+    if depth > DEEPEST:
+        raise FileError(f"{item.file.filename} has groups inside each other more than {DEEPEST} deep.")
     if isinstance(item, h5py.Group):
-        if item.attrs["type"] == "list":
-            return [_read(item[str(k)]) for k in range(len(item))]
-        return {_name(label): _read(value) for label, value in item.items()}
+        labels = list(map(str, range(len(item)))) if item.attrs["type"] == "list" else list(item)
+        found = [_read(_inside(item, label), size, depth + 1) for label in labels]
+        return found if item.attrs["type"] == "list" else dict(zip(map(_name, labels), found, strict=True))
     if item.shape is None:
         return None
+    if item.is_virtual or item.external:
+        raise FileError(f"{item.file.filename} refers to data of another file ({item.name}); such data are not read.")
+    if item.nbytes > LONGEST_RATIO * size:
+        raise FileError(
+            f"{item.file.filename} claims {item.nbytes / 1e6:.4g} MB for {item.name}, and has {size / 1e6:.4g} MB in "
+            "all. It is damaged."
+        )
+    require_size(item.nbytes, FileError, f"{item.file.filename}: {item.name}", psutil.virtual_memory().available)
     if h5py.check_string_dtype(item.dtype):
         return item.asstr()[()]
     value = item[()]

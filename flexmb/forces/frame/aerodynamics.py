@@ -6,7 +6,10 @@ from typing import Any
 from flexmb.mechanism.frame_law import law
 
 
-@law(parameters={"density": None, "area": None, "coefficient": None, "wind_x": 0.0, "wind_y": 0.0, "wind_z": 0.0})
+@law(
+    parameters={"density": None, "area": None, "coefficient": None, "wind_x": 0.0, "wind_y": 0.0, "wind_z": 0.0},
+    non_negative=("density", "area", "coefficient"),
+)
 def drag(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """The force `-density coefficient area |u| u / 2` against the velocity `u` of frame `b` relative to the wind.
 

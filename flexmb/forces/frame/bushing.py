@@ -15,7 +15,8 @@ from flexmb.mechanism.frame_law import law
         "coupling": 0.0,
         "damping": 0.0,
         "rotary_damping": 0.0,
-    }
+    },
+    non_negative=("radial", "axial", "tilt", "twist", "progressive", "damping", "rotary_damping"),
 )
 def nonlinear_bushing(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """A rubber bushing about the axis z, with the stored energy
@@ -26,11 +27,17 @@ def nonlinear_bushing(t: Any, relative: Any, states: Any, parameters: Any, wrenc
     in which `(x, y, z)` is the displacement, `r^2 = x^2 + y^2`, and `(p, q, s)` the sine of the angle of rotation times
     its axis (rotations of less than a quarter turn). `radial`, `axial` (force/length), `progressive` (force/length^3),
     `tilt`, `twist` (moment/rad), `coupling` (force/rad), `damping` (force time/length), `rotary_damping`
-    (moment time/rad). The energy is positive if `coupling^2 < radial tilt`.
+    (moment time/rad). The energy is positive if `coupling^2 < radial tilt`; other numbers, and rotations of a quarter
+    turn, where the moment would fall, are errors.
     """
     radial, axial, tilt, twist = parameters[0], parameters[1], parameters[2], parameters[3]
     progressive, coupling, damping, rotary = parameters[4], parameters[5], parameters[6], parameters[7]
     d, S, v, omega = relative.d, relative.S, relative.v, relative.omega
+    trace = S[0, 0] + S[1, 1] + S[2, 2]
+    if trace <= 1.0:
+        raise ValueError("the bushing is rotated by more than a quarter turn")
+    if coupling != 0.0 and coupling * coupling >= radial * tilt:
+        raise ValueError("coupling^2 must be less than radial * tilt, or the bushing would give energy")
     p, q, s = 0.5 * (S[2, 1] - S[1, 2]), 0.5 * (S[0, 2] - S[2, 0]), 0.5 * (S[1, 0] - S[0, 1])
     r2 = d[0] * d[0] + d[1] * d[1]
     stiff = radial + progressive * r2
@@ -39,7 +46,6 @@ def nonlinear_bushing(t: Any, relative: Any, states: Any, parameters: Any, wrenc
     wrench[2] = -axial * d[2] - damping * v[2]
     # the rate of (p, q, s) is (tr(S) I - S) omega / 2
     a, b, c = tilt * p - coupling * d[1], tilt * q + coupling * d[0], twist * s
-    trace = S[0, 0] + S[1, 1] + S[2, 2]
     for i in range(3):
         along = (a, b, c)[i]
         turned = S[0, i] * a + S[1, i] * b + S[2, i] * c

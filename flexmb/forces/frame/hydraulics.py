@@ -31,6 +31,8 @@ def orifice(drop: float, laminar: float) -> float:
         "tank": 0.0,
         "laminar": None,
     },
+    positive=("area_a", "area_b", "stroke", "bulk_modulus", "dead_volume", "laminar"),
+    non_negative=("flow", "leakage"),
 )
 def hydraulic_cylinder(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """A double-acting cylinder along z, from frame `a` (its bottom) to frame `b` (its rod), and a four-way valve.
@@ -82,6 +84,8 @@ def hydraulic_cylinder(t: Any, relative: Any, states: Any, parameters: Any, wren
         "frequency": 0.0,
         "phase": 0.0,
     },
+    positive=("area", "capacity", "length"),
+    non_negative=("flow", "leakage", "damping", "frequency"),
 )
 def servo_actuator(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """A hydraulic actuator along the line between the frames, with the linear equations of small valve openings.

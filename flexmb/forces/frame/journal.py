@@ -12,7 +12,11 @@ NODES, WEIGHTS = _ROOTS[0].copy(), _ROOTS[1].copy()
 """Gauss points of the film, whose pressure is a smooth function of the angle."""
 
 
-@law(parameters=("viscosity", "radius", "length", "clearance"))
+@law(
+    parameters=("viscosity", "radius", "length", "clearance"),
+    positive=("radius", "length", "clearance"),
+    non_negative=("viscosity",),
+)
 def journal_bearing(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """The oil film of a short journal bearing about the axis z; frame `a` in the housing, `b` at the middle of the
     shaft.

@@ -16,6 +16,8 @@ from flexmb.mechanism.frame_law import law
         "cage_ratio": 0.5,
         "damping": 0.0,
     },
+    positive=("elements", "exponent"),
+    non_negative=("stiffness", "cage_ratio", "damping"),
 )
 def rolling_bearing(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """A radial rolling bearing about the axis z; frame `a` on the outer ring, `b` on the inner ring.
@@ -28,6 +30,8 @@ def rolling_bearing(t: Any, relative: Any, states: Any, parameters: Any, wrench:
     """
     count, stiffness, exponent = int(parameters[0]), parameters[1], parameters[2]
     gap, damping = 0.5 * parameters[3], parameters[5]
+    if count != parameters[0]:
+        raise ValueError("the number of rolling elements must be whole")
     x, y, energy = relative.d[0], relative.d[1], 0.0
     wrench[0], wrench[1] = -damping * relative.v[0], -damping * relative.v[1]
     for k in range(count):

@@ -41,6 +41,27 @@ def slip_velocities(relative: Any, forward: Any, side: Any, arm: Any) -> Any:
 
 
 @numba.njit
+def deflect(
+    states: Any,
+    ahead: float,
+    along: float,
+    across: float,
+    deflection: float,
+    radius: float,
+    relaxation: float,
+    rates: Any,
+) -> None:
+    """The rates of the deflections of the tread: `u' = slip velocity - |V| u / relaxation` on the road; in the air they
+    vanish as the wheel turns."""
+    if deflection > 0.0:
+        rates[0] = along - abs(ahead) * states[0] / relaxation
+        rates[1] = across - abs(ahead) * states[1] / relaxation
+    else:
+        turning = abs(ahead) + abs(ahead - along) * radius / (radius - deflection)
+        rates[0], rates[1] = -turning * states[0] / relaxation, -turning * states[1] / relaxation
+
+
+@numba.njit
 def apply(
     wrench: Any, forward: Any, side: Any, arm: Any, along: float, across: float, load: float, turn: float
 ) -> None:
@@ -63,6 +84,8 @@ def apply(
         "relaxation": None,
         "trail": 0.0,
     },
+    positive=("radius", "vertical_stiffness", "relaxation"),
+    non_negative=("vertical_damping", "slip_stiffness", "cornering_stiffness"),
 )
 def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """A tyre whose forces in the road are proportional to its slip, with a relaxation length.
@@ -72,15 +95,15 @@ def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any
     are the deflections (lengths) of the tread: `u' = slip velocity - |V| u / relaxation`, so that the side force is
     `-cornering_stiffness * tan(slip angle)` in steady running, and that of a spring at a standstill. `radius`,
     `relaxation`, pneumatic `trail` (lengths), `vertical_stiffness` (force/length), `vertical_damping` (force
-    time/length), `slip_stiffness`, `cornering_stiffness` (force). The forces vanish where the wheel leaves the road.
+    time/length), `slip_stiffness`, `cornering_stiffness` (force). The forces vanish where the wheel leaves the road,
+    and the deflections as it turns in the air.
     Source: Costa and Jones (NATO ASI 1993); Pacejka, Tire and Vehicle Dynamics (2012), chapter 7.
     """
     radius, stiffness, damping = parameters[0], parameters[1], parameters[2]
     slip, cornering, relaxation, trail = parameters[3], parameters[4], parameters[5], parameters[6]
     forward, side, arm, deflection, _ = contact(relative, radius)
     ahead, along, across, approach = slip_velocities(relative, forward, side, arm)
-    rates[0] = along - abs(ahead) * states[0] / relaxation
-    rates[1] = across - abs(ahead) * states[1] / relaxation
+    deflect(states, ahead, along, across, deflection, radius, relaxation, rates)
     if deflection > 0.0:
         load = max(stiffness * deflection + damping * approach, 0.0)
         push = -cornering * states[1] / relaxation
@@ -97,6 +120,8 @@ def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any
         "relaxation": None,
         **dict.fromkeys([f"a{k}" for k in range(14)], 0.0),
     },
+    positive=("radius", "vertical_stiffness", "relaxation"),
+    non_negative=("vertical_damping", "slip_stiffness"),
 )
 def pacejka_89(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """A tyre with the side force of the magic formula of Bakker, Pacejka and Lidner (1989), and a relaxation length;
@@ -120,8 +145,7 @@ def pacejka_89(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any,
     a = parameters[5:]
     forward, side, arm, deflection, camber = contact(relative, radius)
     ahead, along, across, approach = slip_velocities(relative, forward, side, arm)
-    rates[0] = along - abs(ahead) * states[0] / relaxation
-    rates[1] = across - abs(ahead) * states[1] / relaxation
+    deflect(states, ahead, along, across, deflection, radius, relaxation, rates)
     if deflection > 0.0:
         load = max(stiffness * deflection + damping * approach, 0.0)
         push = -side_force(math.degrees(math.atan(states[1] / relaxation)), math.degrees(camber), 1e-3 * load, a)

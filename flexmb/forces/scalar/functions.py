@@ -21,20 +21,24 @@ _COMPARE: dict[str, ast.cmpop] = {
 }  # fmt: skip
 _WORDS = {"and": "both", "or": "either", "not": "negated"}
 _ARRAYS: dict[str, Any] = {
-    "f_select": np.where, "f_both": np.logical_and, "f_either": np.logical_or, "f_negated": np.logical_not,
+    "f_known": lambda c, a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, c),
+    "f_select": lambda c, a, b: np.where(np.isnan(c), np.nan, np.where(c == 1.0, a, b)),
+    "f_both": lambda a, b: np.where(a == 1.0, b, a), "f_either": lambda a, b: np.where(a == 0.0, b, a),
+    "f_negated": lambda a: 1.0 - a,
     "f_min": np.minimum, "f_max": np.maximum, "f_abs": np.abs, "f_sign": np.sign, "f_asin": np.arcsin,
     "f_acos": np.arccos, "f_atan": np.arctan, "f_atan2": np.arctan2,
 }  # fmt: skip
 _ARRAYS |= {f"f_{name}": getattr(np, name) for name in FUNCTIONS if f"f_{name}" not in _ARRAYS}
 _SHORT: dict[str, Callable[..., Any]] = {
-    "f_select": lambda c, a, b: a if c else b,
-    "f_both": lambda a, b: a and b,
-    "f_either": lambda a, b: a or b,
-    "f_negated": lambda a: not a,
-    "f_min": lambda a, b: a if a <= b else b,
-    "f_max": lambda a, b: a if a >= b else b,
+    "f_known": lambda c, a, b: (1.0 if c else 0.0) if a == a and b == b else math.nan,
+    "f_select": lambda c, a, b: a if c == 1.0 else (b if c == 0.0 else math.nan),
+    "f_both": lambda a, b: b if a == 1.0 else a,
+    "f_either": lambda a, b: b if a == 0.0 else a,
+    "f_negated": lambda a: 1.0 - a,
+    "f_min": lambda a, b: a if a <= b or a != a else b,
+    "f_max": lambda a, b: a if a >= b or a != a else b,
     "f_abs": lambda a: math.fabs(a),
-    "f_sign": lambda a: 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0),
+    "f_sign": lambda a: 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0 * a),
 }
 _COMPILED: dict[str, Any] = {name: numba.njit(function) for name, function in _SHORT.items()}
 _COMPILED |= {f"f_{name}": getattr(math, name) for name in FUNCTIONS if f"f_{name}" not in _COMPILED}
@@ -94,7 +98,8 @@ def _node(step: Step, names: Sequence[str], values: Mapping[str, float]) -> ast.
     if kind in _OPERATORS:
         return ast.BinOp(inner[0], _OPERATORS[kind], inner[1])
     if kind in COMPARISONS:
-        return ast.Compare(inner[0], [_COMPARE[kind]], [inner[1]])
+        compared = ast.Compare(inner[0], [_COMPARE[kind]], [inner[1]])
+        return ast.Call(ast.Name("f_known", ast.Load()), [compared, *inner], [])
     if kind == "negative":
         return ast.UnaryOp(ast.USub(), inner[0])
     return ast.Call(ast.Name(f"f_{_WORDS.get(kind, kind)}", ast.Load()), inner, [])

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem.errors import unknown_name
+from fem.user_files import LARGEST_MODEL, text_of
 from flexmb.errors import TableError
 
 OUTSIDE = ("error", "hold", "extrapolate")
@@ -72,10 +73,7 @@ def read_columns(path: str | Path) -> Columns:
     to two rows with titles and units may precede the numbers. Empty lines, and what follows a `#`, are skipped. Raises
     `TableError`, with the line, when the file cannot be read or a row is not as many numbers as the first.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TableError(f"The table {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    text = text_of(Path(path), TableError, "table", LARGEST_MODEL)
     rows = [(k, line.partition("#")[0].strip()) for k, line in enumerate(text.splitlines(), 1)]
     rows = [(k, line) for k, line in rows if line]
     numbers: list[list[float]] = []

@@ -131,6 +131,16 @@ class CompiledModel(NamedTuple):
     load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: constant factor of one
+    line_kind: np.ndarray  # (nk,) loads along lines of bodies; see kernels/loads/lines.py
+    line_body: np.ndarray  # (nk,)
+    line_function: np.ndarray  # (nk,) -1: constant factor of one
+    line_numbers: np.ndarray  # (nk, 6)
+    line_station: np.ndarray  # (nk+1,) start of the stations of each line
+    station_point: np.ndarray  # (ns, 3)
+    station_tangent: np.ndarray  # (ns, 3)
+    station_length: np.ndarray  # (ns,)
+    station_rows: np.ndarray  # (ns, 3, mmax) elastic displacements of the stations
+    station_slopes: np.ndarray  # (ns, 3, mmax) and their slopes along the line
     contact_markers: np.ndarray  # (nk, 2) markers of the shapes of each exact contact; see kernels/steps/touching.py
     contact_shapes: np.ndarray  # (nk, 8) code and dimensions of both shapes
     contact_friction: np.ndarray  # (nk, 2) coefficients of sliding and of sticking points

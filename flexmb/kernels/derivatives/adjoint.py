@@ -6,8 +6,8 @@ A step from `(q, w, wdot, a)` determines `a'` and the multipliers from (flexmb/i
     (1 - alpha_f) vdot' + alpha_f vdot = (1 - alpha_m) a' + alpha_m a,
     residual(q', w', wdot', multipliers') = 0,     g(q') = 0,
 
-where `q` stands for positions of pivots, attitudes and elastic coordinates (flexmb/kernels/equations/pivots.py), `v`
-for their velocities, and `w`, `wdot` follow from `v` and `vdot`.
+where `q` stands for positions of pivots, attitudes and elastic coordinates
+(flexmb/kernels/joint_coordinates/pivots.py), `v` for their velocities, and `w`, `wdot` follow from `v` and `vdot`.
 
 Let Q, W, D, A be the costates at the end of a step in these coordinates, `y` and `mu` the adjoint variables of its
 residual and of its joint equations, and `Q* = Q + K^T y + G^T mu`, `W* = W + C^T y`, `D* = D + M y` (K, C, M:
@@ -49,7 +49,9 @@ from flexmb.kernels.base.dense import copy, inner
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.transposed import transposed
 from flexmb.kernels.equations.displacement import largest
-from flexmb.kernels.equations.pivots import (
+from flexmb.kernels.equations.residual import balance_body, balance_rows, law_slopes
+from flexmb.kernels.equations.rows import add_row_forces, row_rates
+from flexmb.kernels.joint_coordinates.pivots import (
     BEFORE,
     OF_INCREMENT,
     UNWOUND,
@@ -59,8 +61,6 @@ from flexmb.kernels.equations.pivots import (
     forces_at_pivots,
     pivot_increment,
 )
-from flexmb.kernels.equations.residual import balance_body, balance_rows, law_slopes
-from flexmb.kernels.equations.rows import add_row_forces, row_rates
 from flexmb.kernels.steps.solve import solve_step
 from flexmb.kernels.steps.step import CONVERGED, advance, row_compliances, step_factors
 

@@ -34,7 +34,7 @@ from flexmb.kernels.equations.bodies import (
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.residual import law_slopes
 from flexmb.kernels.equations.rows import add_row_forces, add_wrenches, row_rates, rows_from, wrench_to_body
-from flexmb.kernels.equations.tree import marker_velocity
+from flexmb.kernels.joint_coordinates.tree import marker_velocity
 
 DIFFERENCE = 3e-8
 """Difference step relative to the length of the mechanism. The errors of the second derivatives by curvature and by

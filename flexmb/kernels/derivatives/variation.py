@@ -19,9 +19,9 @@ from flexmb.kernels.base.dense import copy
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.adjoint import ITERATIONS, extrapolate, increment_of, settled
 from flexmb.kernels.equations.displacement import displace, largest
-from flexmb.kernels.equations.pivots import add_moved, changes_from_pivots, pivot_increment
 from flexmb.kernels.equations.residual import residual
 from flexmb.kernels.equations.rows import add_row_forces, row_rates
+from flexmb.kernels.joint_coordinates.pivots import add_moved, changes_from_pivots, pivot_increment
 from flexmb.kernels.steps.solve import mass_times, solve_step
 from flexmb.kernels.steps.step import move, row_compliances, step_factors
 
@@ -41,8 +41,8 @@ class Variation(NamedTuple):
     """Derivatives with respect to the parameter, and work arrays.
 
     `q`, `w`, `wdot` are those of the state after the last step, in coordinates of pivots and attitudes
-    (flexmb/kernels/equations/pivots.py); `end_q`, `end_w`, `end_wdot` those after the next step; `next_q`, `next_w`,
-    `next_wdot` the same for body frames.
+    (flexmb/kernels/joint_coordinates/pivots.py); `end_q`, `end_w`, `end_wdot` those after the next step; `next_q`,
+    `next_w`, `next_wdot` the same for body frames.
     """
 
     q: np.ndarray  # (nv,) displacements of the pivots, rotations, elastic increments

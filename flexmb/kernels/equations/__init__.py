@@ -1,1 +1,1 @@
-"""Kernels for the equations of bodies, joints, forces and trees."""
+"""Kernels for the equations of bodies, joints and forces."""

@@ -18,6 +18,7 @@ from flexmb.kernels.equations.rows import (
     load_wrenches,
     row_rates,
 )
+from flexmb.kernels.loads.lines import add_lines
 
 KINETIC, ELASTIC, GRAVITY, SPRING, ELEMENT = 0, 1, 2, 3, 4  # entries of the energies; the last of frame forces
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
@@ -53,6 +54,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
     workspace.loads[:] = 0.0
     load_wrenches(flat, functions, workspace.commands, kinematics, workspace.wrenches)
     add_wrenches(flat, workspace.wrenches, kinematics, workspace.bias, workspace.loads)
+    if len(flat.line_kind) > 0:
+        add_lines(flat, q, w, functions, kinematics, workspace.loads)
     copy(workspace.loads, out)
     nj = flat.joint_rows
     if len(values) > nj:

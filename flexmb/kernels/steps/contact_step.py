@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.dense import copy
+from flexmb.kernels.base.dense import copy, inner
 from flexmb.kernels.equations.displacement import largest_vector
 from flexmb.kernels.equations.residual import DRIVER
 from flexmb.kernels.equations.rows import place_markers
@@ -116,7 +116,12 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
         gather(flat, motion.states, workspace, afresh)
         measured = last[RATE] if last[AGE] < REMEASURE and not afresh else 0.0
         believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 and not afresh else SLOW
-        quiet, changes = 0.0, False
+        quiet, changes, slip = 0.0, False, none
+        if afresh and end != PROBE:
+            place_markers(flat, motion.q, kinematics)
+            touch(flat, kinematics, workspace)
+            touch_rates(flat, workspace, motion.w)
+            slip = workspace.touch_rate[: workspace.touch_count[0]].copy()
         while True:
             copy(motion.multipliers, multipliers)
             predict(order, alpha_m, motion.vdot, motion.a, past, a)
@@ -158,7 +163,11 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
             if changes or end == PROBE:
                 return CHANGES if changes else CONVERGED, step
         close_gaps(flat, tree, kinematics, workspace, X, workspace.q, motion.next_pose)
-        before = touch_rates(flat, workspace, motion.w) if afresh else last[RUBBING]
+        before = last[RUBBING]
+        if afresh:
+            before = 0.0
+            for j in range(len(slip)):
+                before -= inner(slip[j], workspace.touch_force[j], 3)
         last[RUBBING] = touch_rates(flat, workspace, workspace.w)
         if afresh:  # the reactions before a change are others
             motion.powers[0, DRIVER] = powers[DRIVER]

@@ -10,10 +10,10 @@ from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.controllers import control
 from flexmb.kernels.equations.displacement import fastest_turn, largest_vector
 from flexmb.kernels.equations.elements import act, element_tangents
-from flexmb.kernels.equations.pivots import unwind
 from flexmb.kernels.equations.residual import law_slopes, powers_of, residual
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, row_rates
-from flexmb.kernels.equations.tree import joint_velocities, place_bodies
+from flexmb.kernels.joint_coordinates.pivots import unwind
+from flexmb.kernels.joint_coordinates.tree import joint_velocities, place_bodies
 from flexmb.kernels.steps.commanded import follow_commands, respond_to_commands
 from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.sliding import respond, slide

@@ -22,7 +22,7 @@ from flexmb.kernels.contact.cone import solve_cones, stick_or_slip
 from flexmb.kernels.contact.shapes import PLANE, shape_points
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.rows import place_markers, to_bodies
-from flexmb.kernels.equations.tree import joint_poses
+from flexmb.kernels.joint_coordinates.tree import joint_poses
 from flexmb.kernels.steps.solve import solve_again, solve_body
 
 OPEN, SLIDES, STICKS = 0.0, 1.0, 2.0
@@ -35,7 +35,7 @@ SMALL, SWEEPS = 60, 20
 larger ones."""
 SHUT, CLOSURES = 1e-13, 4
 """Gap of a touching point, relative to the length of the mechanism, that is left, and displacements to reach it."""
-AT_REST = 1e-9
+AT_REST = 1e-10
 """Rate, relative to the change of velocities by gravity and accelerations in a step, below which a point is at rest."""
 BOUNDARY = 1e-9
 """Distance of a force from the boundary of its cone, relative to the cone, within which the point may slide."""
@@ -209,34 +209,42 @@ def respond_to_touch(flat, workspace, null_rows, beta, compliance):
 
 
 @njit(cache=True)
-def _islands(flat, workspace):
-    """The number of the island of each touching point: points act on each other only within their island."""
+def _ends(flat, workspace):
+    """The groups of both bodies of each touching point (n, 2), numbers below 2 nb; -1 for the ground."""
     n, nb = workspace.touch_count[0], len(flat.modes)
-    root, island = np.arange(2 * nb), np.empty(n, np.int64)
+    ends = np.empty((n, 2), np.int64)
     for j in range(n):
-        ends = (-1, -1)
         for side in range(2):
             b = _body(flat, workspace.touch_point[j], side)
-            if b == GROUND:
-                continue
-            g = flat.body_group[b]
-            g = g if g >= 0 else nb - 1 - g
-            while root[g] != g:
-                root[g] = root[root[g]]
-                g = root[g]
-            ends = (g, ends[1]) if side == 0 else (ends[0], g)
-        if ends[0] >= 0 and ends[1] >= 0 and ends[0] != ends[1]:
-            root[max(ends)] = min(ends)
-    for j in range(n):
-        b = _body(flat, workspace.touch_point[j], 0)
-        if b == GROUND:
-            b = _body(flat, workspace.touch_point[j], 1)
-        g = flat.body_group[b]
-        g = g if g >= 0 else nb - 1 - g
-        while root[g] != g:
-            g = root[g]
-        island[j] = g
+            g = flat.body_group[b] if b != GROUND else 0
+            ends[j, side] = -1 if b == GROUND else (g if g >= 0 else nb - 1 - g)
+    return ends
+
+
+@njit(cache=True)
+def _islands(ends, groups):
+    """The number of the island of each touching point: points act on each other only within their island."""
+    root, island = np.arange(groups), np.empty(len(ends), np.int64)
+    for k in range(2):
+        for j in range(len(ends)):
+            a, b = max(ends[j, 0], ends[j, 1]), min(ends[j, 0], ends[j, 1])
+            while root[a] != a:
+                root[a] = root[root[a]]
+                a = root[a]
+            if k == 1:
+                island[j] = a
+            elif b >= 0:
+                while root[b] != b:
+                    b = root[b]
+                root[max(a, b)] = min(a, b)
     return island
+
+
+@njit(cache=True)
+def _meet(ends, j, k):
+    """Whether touching points `j` and `k` act on a common group of bodies."""
+    a, b = ends[j, 0], ends[j, 1]
+    return (a >= 0 and (a == ends[k, 0] or a == ends[k, 1])) or (b >= 0 and (b == ends[k, 0] or b == ends[k, 1]))
 
 
 @njit(cache=True)
@@ -268,7 +276,8 @@ def press(flat, workspace, X, changes, gamma, w, x, change):
     n = workspace.touch_count[0]
     if n == 0:
         return True
-    island, force, count = _islands(flat, workspace), workspace.touch_force, workspace.touch_count
+    force, count, ends = workspace.touch_force, workspace.touch_count, _ends(flat, workspace)
+    island = _islands(ends, 2 * len(flat.modes))
     done = np.zeros(n, np.bool_)
     members, rows = np.empty(n, np.int64), np.empty(3 * n, np.int64)
     for j in range(n):
@@ -292,7 +301,8 @@ def press(flat, workspace, X, changes, gamma, w, x, change):
             old[i] = force[k, c]
             b[i] = _rate(flat, workspace, k, c, w) + gamma * _rate(flat, workspace, k, c, x)
             for p in range(i + 1):
-                W[i, p] = W[p, i] = gamma * _rate(flat, workspace, k, c, X[rows[p]])
+                acts = _meet(ends, k, rows[p] // 3)
+                W[i, p] = W[p, i] = gamma * _rate(flat, workspace, k, c, X[rows[p]]) if acts else 0.0
         scale = 0.0
         for i in range(height):
             own = inner(W[i], old, height)

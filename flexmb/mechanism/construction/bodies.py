@@ -13,6 +13,7 @@ from flexmb.mechanism.attachments import Attachment, BodyHandle, rotation_matrix
 from flexmb.mechanism.contacts.exact import ExactContact
 from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
+from flexmb.mechanism.lines.line import Line
 from flexmb.mechanism.mechanism import FrameForce, JointFriction, Load, Marker, Row
 from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
 from flexmb.spatial.lie import quaternion_from_rotation
@@ -39,6 +40,7 @@ class WithBodies:
         self._joints: dict[str, tuple[str, tuple[int, int], list[Row]]] = {}
         self._forces: dict[str, list[Row]] = {}
         self._loads: dict[str, Load] = {}
+        self._lines: dict[str, Line] = {}
         self._functions: list[TimeFunction] = []
         self._start_rows: list[tuple[Row, float]] = []
         self._laws: list[ForceLaw] = []
@@ -136,7 +138,7 @@ class WithBodies:
     def _require_free(self, name: str) -> None:
         """Raises `MechanismError` when a joint, force element or load has this name."""
         groups = {group.name for group in self._contact_groups}
-        if name in {*self._joints, *self._forces, *self._loads, *self._contacts, *groups}:
+        if name in {*self._joints, *self._forces, *self._loads, *self._lines, *self._contacts, *groups}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
 
     def _pair(

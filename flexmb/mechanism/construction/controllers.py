@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
-from flexmb.mechanism.construction.contacts import WithContacts
+from flexmb.mechanism.construction.lines import WithLines
 from flexmb.mechanism.control.add import Added, added
 from flexmb.mechanism.control.law import BoundController, ControlLaw
 from flexmb.mechanism.control.signals import Source
 
 
-class WithControllers(WithContacts):
+class WithControllers(WithLines):
     """Laws with states that compute commands from measures."""
 
     def __init__(

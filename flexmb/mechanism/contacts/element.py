@@ -137,7 +137,7 @@ def bound_contact(
     if not isinstance(normal, NormalLaw):
         raise MechanismError(
             f"Contact {name!r}: law is one of flexmb.contact, such as power_law(stiffness); found "
-            f"{type(normal).__name__} {normal!r}. Rigid contact is not available; take a stiff law."
+            f"{type(normal).__name__} {normal!r}. Without law= the contact is exact."
         )
     titles = {shape.title for shape in pair}
     if normal.line and titles != {"bore", "cylinder"}:

@@ -23,6 +23,12 @@ CORNERS = 8
 """Most points at which a shape touches a plane."""
 SINGLE = ("sphere", "socket")
 """Shapes that touch every other one at a single point."""
+POINTS = {
+    frozenset(("plane", "capsule")): 2,
+    frozenset(("bore", "cylinder")): 2,
+    frozenset(("bore", "capsule")): 2,
+}
+"""The most points of other pairs, where they are fewer than those of a pair of boxes."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,7 @@ def points_of_pair(a: ContactShape, b: ContactShape) -> int:
     """The most points at which two shapes touch."""
     if a.title in SINGLE or b.title in SINGLE:
         return 1
-    return CORNERS if "plane" in (a.title, b.title) else MOST
+    return POINTS.get(frozenset((a.title, b.title)), CORNERS if "plane" in (a.title, b.title) else MOST)
 
 
 def coefficients(name: str, friction: float | tuple[float, float]) -> tuple[float, float]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from fem.errors import unknown_name
 from flexmb.errors import LawError
-from flexmb.kernels.base.law_call import LawCall, stored
+from flexmb.kernels.base.law_call import LawCall, compiled_law, read_only, repeated_law, stored
 
 ARGUMENTS = ("t", "inputs", "states", "parameters", "commands", "rates")
 SIZES = 4
@@ -244,25 +244,31 @@ class ControlCall(LawCall):
         """The call by compiled code, with the arguments of `ENTRY`; the sizes precede the parameters."""
         ni, nz, nu, count = self.sizes
         arrays = [
-            x[:n] if isinstance(x, np.ndarray) else np.ctypeslib.as_array(x, (n,)) if n else np.zeros(0)
+            x[:n] if isinstance(x, np.ndarray) else np.ctypeslib.as_array(x, (n,))[:] if n else np.zeros(0)
             for x, n in zip((inputs, states, parameters, out), (ni, nz, SIZES + count, nu + nz), strict=True)
         ]
         self.evaluate(t, arrays[0], arrays[1], arrays[2][SIZES:], arrays[3])
 
-    def evaluate(self, t: float, inputs: Any, states: Any, parameters: Any, out: Any) -> None:
-        """Evaluate the law in Python; `out` (nu + nz,) receives the commands, and the rates or new states."""
+    def evaluate(self, t: float, inputs: Any, states: Any, parameters: Any, out: Any, function: Any = None) -> None:
+        """Evaluate the law, or another `function` of it, in Python; `out` (nu + nz,) receives the commands, and the
+        rates or new states."""
         self._parameters, nu = parameters, len(self.law.commands)
         out[:] = 0.0
         if self.stopped is not None:
             out[:] = np.nan
             return
+        given = [np.array(x) for x in (inputs, states, parameters)]
+        for x in given:
+            x.flags.writeable = False
         try:
-            self.law.function(t, inputs, states, parameters, out[:nu], out[nu:])
+            (function or self.law.function)(t, *given, out[:nu], out[nu:])
         except Exception as error:
-            self._failure = LawError(
-                f"The law of {self.name!r} failed at {self._where(t, inputs, states)}: {type(error).__name__}: {error}."
-            )
-            self._failure.__cause__ = error
+            if self._failure is None or np.isfinite(inputs).all():  # otherwise it follows from an earlier failure
+                self._failure = LawError(
+                    f"The law of {self.name!r} failed at {self._where(t, inputs, states)}: "
+                    f"{type(error).__name__}: {error}."
+                )
+                self._failure.__cause__ = error
             out[:] = np.nan
             return
         except BaseException as error:  # Ctrl-C, sys.exit()
@@ -289,7 +295,8 @@ class ControlCall(LawCall):
     def _repeat(self, arguments: np.ndarray) -> None:
         ni, nz, nu, _ = self.sizes
         inputs, states = np.split(arguments[1:], [ni])
-        self.evaluate(float(arguments[0]), inputs, states, self._parameters, np.zeros(nu + nz))
+        repeated = repeated_law(self.law.function)
+        self.evaluate(float(arguments[0]), inputs, states, self._parameters, np.zeros(nu + nz), repeated)
 
     @cached_property
     def _callback(self) -> Any:
@@ -311,15 +318,15 @@ def _compiled(function: Any) -> Any:
     It returns NaN if `function` raises or writes a number that is not finite, and stores 1, the time, inputs and states
     in the record at the address `record`.
     """
-    compiled = function if hasattr(function, "py_func") else numba.njit(function)
-    array = numba.types.Array(numba.float64, 1, "C")
-    compiled.compile((numba.float64, array, array, array, array, array))
+    compiled, array = compiled_law(function), numba.types.Array(numba.float64, 1, "C")
+    given = array.copy(readonly=True)
+    compiled.compile((numba.float64, given, given, given, array, array))
 
     def call(record: Any, t: Any, inputs: Any, states: Any, parameters: Any, out: Any) -> None:
         sizes = numba.carray(parameters, 4)
         ni, nz, nu, count = int(sizes[0]), int(sizes[1]), int(sizes[2]), int(sizes[3])
-        y, z, p = numba.carray(inputs, ni), numba.carray(states, nz), numba.carray(parameters, 4 + count)[4:]
-        answer = numba.carray(out, nu + nz)
+        y, z = read_only(numba.carray(inputs, ni)), read_only(numba.carray(states, nz))
+        p, answer = read_only(numba.carray(parameters, 4 + count))[4:], numba.carray(out, nu + nz)
         for k in range(nu + nz):
             answer[k] = 0.0
         try:
@@ -331,12 +338,13 @@ def _compiled(function: Any) -> Any:
             total += answer[k]
         if not np.isfinite(total):
             answer[0] = np.nan
-            stored(record, 1.0)
-            stored(record + 8, t)
-            for k in range(ni):
-                stored(record + 16 + 8 * k, y[k])
-            for k in range(nz):
-                stored(record + 16 + 8 * ni + 8 * k, z[k])
+            if np.isfinite(y.sum() + z.sum()):  # inputs that are not finite follow from an earlier failure
+                stored(record, 1.0)
+                stored(record + 8, t)
+                for k in range(ni):
+                    stored(record + 16 + 8 * k, y[k])
+                for k in range(nz):
+                    stored(record + 16 + 8 * ni + 8 * k, z[k])
 
     return numba.cfunc(ENTRY)(call)
 

@@ -12,6 +12,7 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import CoarseOutputWarning, MechanismError
 from flexmb.kernels.base.data import DISTANCE
+from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
 from flexmb.results.elements.contact_group import group_motion
@@ -20,11 +21,14 @@ from flexmb.results.elements.exact import exact_contact_power
 from flexmb.results.elements.forces import RowEffort, driver_power, load_power, row_effort
 from flexmb.results.elements.frame import frame_answers, frame_force_of, relative_motion
 from flexmb.results.elements.friction import friction_of
+from flexmb.results.elements.lines import line_power
 from flexmb.results.ledger import Ledger
 from flexmb.results.motion import Motion
 from flexmb.results.table import Column
 from flexmb.spatial.layout import starts_of
 
+LINES = {FLOW: "pipe flow", WIND: "wind"}
+"""Loads along lines of bodies."""
 COARSE = 1e-2
 """Difference between the sum of the elements and the ledger, relative to the energy exchanged, that is reported."""
 
@@ -35,7 +39,7 @@ class ElementEnergy:
 
     - `name`, `kind`: "spring", "cable", "bushing", "joint force" (joint springs and motors), "elastic relation",
       "friction", "actuator" (commands of controllers), "frame force", "contact", "contacts" (of a group), "exact
-      contact" (its friction; what impacts lose is `Ledger.impacts`), "load", "driver" or "body".
+      contact" (its friction; what impacts lose is `Ledger.impacts`), "load", "pipe flow", "wind", "driver" or "body".
     - `stored`: the energy of its springs, that which its law tells, or the strain energy of a body.
     - `heat_power`: dissipated by its dampers or friction, or by a law that tells its stored energy
       (negative where such a law supplies energy); `work_power`: delivered by its function of time, its law, a load or
@@ -121,6 +125,9 @@ def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], l
                 made, work=_held_work(command_over(motion, load.command), _integral(np.asarray(motion.t), unit))
             )
         found.append(made)
+    found += [
+        _made(motion, line.name, LINES[line.kind], none, none, line_power(motion, line)) for line in mechanism.lines
+    ]
     for joint in mechanism.joints:
         if any(mechanism.rows[r].function >= 0 for r in joint.rows):
             power = driver_power(motion, multipliers, joint.name)

@@ -12,6 +12,7 @@ from flexmb.results.elements.control import command_over
 from flexmb.results.elements.exact import exact_contact_of, exact_contact_power, exact_contact_wrench
 from flexmb.results.elements.frame import frame_answers, frame_force_of
 from flexmb.results.elements.friction import friction_effort, friction_of
+from flexmb.results.elements.lines import line_power, line_wrench
 from flexmb.results.elements.motion import MarkerMotion, RowMotion, element_rows, marker_motion, row_motion
 from flexmb.results.motion import Motion
 
@@ -53,11 +54,14 @@ def row_effort(motion: Motion, index: int) -> RowEffort:
 
 def element_force(motion: Motion, name: str) -> Float[np.ndarray, "nt 6"]:
     """Force and moment (nt, 6) that a force element exerts on its second body at its marker, or a load on its body at
-    its place, in world axes.
+    its place, in world axes; of a fluid or wind, its resultant at the frame of the body.
 
     Raises `MechanismError` when there is neither of this name, and `LawError` when a law fails.
     """
     mechanism = motion.mechanism
+    for line in mechanism.lines:
+        if line.name == name:
+            return line_wrench(motion, line)
     for load in mechanism.loads:
         if load.name == name:
             return load_wrench(motion, load, marker_motion(motion, load.marker))
@@ -107,6 +111,9 @@ def power_of(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], name: str)
     there is nothing of this name, and `LawError` when a law fails.
     """
     mechanism = motion.mechanism
+    for line in mechanism.lines:
+        if line.name == name:
+            return line_power(motion, line)
     for load in mechanism.loads:
         if load.name == name:
             return load_power(motion, load)
@@ -122,4 +129,5 @@ def power_of(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], name: str)
 
 def _named(mechanism: Mechanism) -> list[str]:
     loads, joints = [load.name for load in mechanism.loads], [joint.name for joint in mechanism.joints]
-    return [*mechanism.force_elements, *(contact.name for contact in mechanism.contacts), *loads, *joints]
+    lines, contacts = [line.name for line in mechanism.lines], [contact.name for contact in mechanism.contacts]
+    return [*mechanism.force_elements, *contacts, *loads, *lines, *joints]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmb.kernels.base.data import GROUND, CompiledModel
-from flexmb.kernels.equations.tree import Tree
+from flexmb.kernels.joint_coordinates.tree import Tree
 from flexmb.simulation.recorded import Recording, begun
 from flexmb.spatial.configuration import difference
 from flexmb.spatial.layout import pose

@@ -6,7 +6,13 @@ import numpy as np
 
 from flexmb.errors import StudyError
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import Mechanism, refuse_contact_groups, refuse_controllers, refuse_friction
+from flexmb.mechanism.mechanism import (
+    Mechanism,
+    refuse_contact_groups,
+    refuse_controllers,
+    refuse_friction,
+    refuse_lines,
+)
 from flexmb.mechanism.system import System
 
 Model = Callable[..., System | Mechanism]
@@ -28,6 +34,7 @@ def refuse_frame_forces(mechanism: Mechanism) -> None:
             f"{', '.join(repr(force.name) for force in mechanism.frame_forces)} of {mechanism.name!r}. Use "
             "flexmb.study.gradient, which takes differences."
         )
+    refuse_lines(mechanism, "The adjoint or direct method")
     refuse_friction(mechanism, "The adjoint or direct method")
     refuse_contact_groups(mechanism, "The adjoint or direct method")
     refuse_controllers(mechanism, "The adjoint or direct method")

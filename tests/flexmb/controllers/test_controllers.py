@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.interpolate
 import scipy.signal
 
 import fem
@@ -12,7 +13,8 @@ import flexmb
 import reduction
 from flexmb import controllers, linear
 from flexmb.equations.evaluation import Equations
-from flexmb.errors import ControllerError, LawError
+from flexmb.errors import ControllerError, LawError, TableError
+from flexmb.files.results.result_file import load_result, save_result
 from flexmb.results.measure import measure
 
 Z = (0.0, 0.0, 1.0)
@@ -297,6 +299,42 @@ def test_back_calculation_and_clamping_end_a_windup_earlier():
     assert max(over["back-calculation"], over["clamping"]) < 0.7 * over[None]
 
 
+def engine(**options):
+    """A piston on a slider crank that is driven through two turns, under a force of gas over the crank angle."""
+    system = flexmb.System()
+    crank = system.add(flexmb.uniform_rod("crank", mass=0.2, length=0.1))
+    rod = system.add(flexmb.uniform_rod("rod", mass=0.2, length=0.3), position=(0.1, 0, 0))
+    piston = system.add(flexmb.rigid_body("piston", mass=0.5, inertia=(1e-3,) * 3), position=(0.4, 0, 0))
+    system.revolute("shaft", system.ground, crank["start"], axis=(0, 0, 1))
+    system.spherical("crank pin", crank["end"], rod["start"])
+    system.universal("piston pin", rod["end"], piston.at((0, 0, 0)), axis=(0, 0, 1), second_axis=(0, 1, 0))
+    system.prismatic("bore", system.ground, piston, axis=(1, 0, 0), at=(0.4, 0, 0))
+    system.drive("shaft", flexmb.time_functions.constant_speed(4 * np.pi))
+    gas = controllers.curve(*GAS, period=4 * np.pi, **options)
+    system.controller("gas", gas, inputs={"input": "coordinate:shaft"}, outputs={"command": "effort:bore"})
+    return system
+
+
+GAS = ([0.0, 0.5, 1.5, 6.0, 9.0, 12.0], [-900.0, -700.0, -150.0, 0.0, 20.0, -300.0])
+
+
+def test_a_force_over_the_coordinate_of_another_joint_repeats_itself(tmp_path):
+    result = flexmb.simulate(engine(), 2.0, step=1e-3)
+    around = np.concatenate([np.array(GAS[0]) + 4 * np.pi * k for k in range(-1, 3)])
+    exact = scipy.interpolate.PchipInterpolator(around, np.tile(GAS[1], 4))(result.coordinate("shaft"))
+    assert np.allclose(result.effort("gas.command"), exact, atol=1e-9 * 900)
+    moved = result.coordinate("bore")
+    work = result.energy_by_element()["gas.command"].work
+    assert work[-1] == pytest.approx(np.trapezoid(exact, moved), rel=1e-4)
+    save_result(result, tmp_path / "engine.h5")
+    again = load_result(tmp_path / "engine.h5")
+    assert np.array_equal(
+        flexmb.simulate(again.mechanism, 0.1, step=1e-3).q, flexmb.simulate(engine(), 0.1, step=1e-3).q
+    )
+    with pytest.raises(TableError, match="equal values at both ends"):
+        controllers.curve([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], period=2.0)
+
+
 def test_gain_schedules_and_curves():
     schedule = controllers.gain_schedule([0.0, 1.0], [[2.0], [4.0]], ["angle"])
     system = rotor(schedule, inputs={"schedule": "coordinate:pivot", "angle": "coordinate:pivot"}, speed=1.0)
@@ -400,6 +438,29 @@ def test_a_law_that_fails_is_named_with_its_inputs(sample_time):
         system = rotor(law(bad=bad, sample_time=sample_time), inputs={"angle": "coordinate:pivot"})
         with pytest.raises(LawError, match=f"The law of 'servo' .*{message}"):
             flexmb.simulate(system, 0.1, step=0.01)
+
+
+@pytest.mark.parametrize("sample_time", [None, 0.02])
+def test_a_law_that_writes_to_its_inputs_or_beyond_its_arrays_is_named(sample_time):
+    def writes(t, inputs, states, parameters, commands, rates):
+        inputs[0] = min(inputs[0], 1.0)
+        commands[0] = -inputs[0]
+
+    def beyond(t, inputs, states, parameters, commands, rates):
+        commands[0] = -parameters[1] * inputs[0]
+
+    for function, message in ((writes, "read-only"), (beyond, "IndexError")):
+        law = flexmb.control_law(function, inputs=("angle",), commands=("torque",), parameters=("k",))
+        system = rotor(law(k=1.0, sample_time=sample_time), inputs={"angle": "coordinate:pivot"})
+        with pytest.raises(LawError, match=f"The law of 'servo' failed at t = 0, angle = .*{message}"):
+            flexmb.simulate(system, 0.1, step=0.01)
+
+
+def test_a_sampled_controller_does_not_track_its_limits_faster_than_its_samples():
+    fast = controllers.pid(1.0, 200.0, lower=-1.0, upper=1.0, sample_time=0.01)
+    assert fast.parameters[fast.law.parameters.index("tracking_time")] == 0.01
+    with pytest.raises(LawError, match="at least its sample time"):
+        controllers.pid(1.0, 1.0, lower=-1.0, upper=1.0, sample_time=0.01, tracking_time=0.002)
 
 
 def test_what_does_not_include_controllers_refuses_them_by_name():

@@ -50,6 +50,23 @@ def test_the_compiled_functions_return_the_same():
         np.testing.assert_allclose(slopes(*point), law.slopes(*point), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["max(log(x), 0)", "min(sqrt(x), 1)", "sign(log(x))", "1 if log(x) > 0 else 2", "1 if not sqrt(x) < 1 else 2"],
+)
+def test_what_is_not_defined_is_not_hidden_by_a_comparison(text):
+    law = flexmb.expression(text)
+    compiled = law.compiled
+    assert np.isnan(compiled(0.0, -1.0, 0.0))
+    assert compiled(0.0, 2.0, 0.0) == law(0.0, 2.0, 0.0)
+    assert np.isnan(law(0.0, -1.0, 0.0))
+
+
+def test_the_second_condition_counts_only_where_the_first_leaves_it_open():
+    law = flexmb.expression("1 if x > 0 and log(x) > 0 else 2 if x <= 0 or log(x) < 0 else 3")
+    assert [law.compiled(0.0, x, 0.0) for x in (2.0, -1.0, 0.5, 1.0)] == [1.0, 2.0, 2.0, 3.0]
+
+
 def test_the_branch_not_taken_does_not_count():
     law = flexmb.expression("sqrt(x)/x if x > 0 else 0")
     assert law(0.0, -1.0, 0.0) == law.compiled(0.0, -1.0, 0.0) == law.compiled(0.0, 0.0, 0.0) == 0.0

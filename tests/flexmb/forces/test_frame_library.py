@@ -237,3 +237,75 @@ def test_a_servo_actuator_lags_behind_its_target_by_its_velocity_gain():
     assert np.ptp(found) / 2 == pytest.approx(amplitude * lag / np.hypot(lag, turn), rel=1e-4)
     with pytest.raises(LawError, match="no direction"):
         flexmb.simulate(guided(actuator), 0.1, step=1e-3)
+
+
+def test_a_plastic_hinge_turns_any_number_of_times():
+    torque, limit, stiffness, inertia, duration = 5.0, 2.0, 50.0, 1.0, 4.0
+    system = flexmb.System()
+    rotor = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(inertia,) * 3))
+    system.revolute("pin", system.ground.at((0, 0, 0)), rotor, axis=(0, 0, 1))
+    system.force(
+        "hinge", system.ground.at((0, 0, 0)), rotor, flexmb.forces.plastic_hinge(stiffness=stiffness, limit=limit)
+    )
+    system.motor("motor", "pin", torque)
+    result = flexmb.simulate(system, duration, step=1e-3)
+    w = np.sqrt(stiffness / inertia)
+    yielded = limit / stiffness
+    begun = np.arccos(1 - yielded * stiffness / torque) / w  # the elastic motion up to the limit
+    speed, left = torque / (inertia * w) * np.sin(w * begun), duration - begun
+    expected = yielded + speed * left + 0.5 * (torque - limit) / inertia * left**2  # 24.68, almost four turns
+    assert result.coordinate("pin")[-1] == pytest.approx(expected, rel=1e-5)
+    assert result.element_states[-1, 0] == pytest.approx(expected - yielded, rel=1e-5)
+    heat = limit * (expected - yielded)
+    assert result.energy_by_element()["hinge"].heat[-1] == pytest.approx(heat, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"twist": 1.0}, "t = 1.58.*more than a quarter turn"), ({"tilt": 1.0, "coupling": 1.5}, ".*would give energy")],
+)
+def test_a_bushing_beyond_a_quarter_turn_or_without_a_positive_energy_is_an_error(options, message):
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+    system.revolute("pin", system.ground, body, axis=(0, 0, 1), at=(0, 0, 0))
+    system.drive("pin", flexmb.time_functions.constant_speed(1.0))
+    law = flexmb.forces.nonlinear_bushing(radial=1.0, axial=1.0, **options)
+    system.force("rubber", system.ground.at((0, 0, 0)), body, law)
+    with pytest.raises(LawError, match=f"The law of 'rubber' failed at {message}"):
+        flexmb.simulate(system, 2.0, step=1e-2)
+
+
+def test_a_wheel_that_spins_in_the_air_lands_with_the_deflection_of_its_tread_at_rest():
+    spin, radius, relaxation, slip = 30.0, 0.3, 0.3, 1e4
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    wheel = flexmb.rigid_body("wheel", mass=10.0, inertia=(0.3, 0.5, 0.3))
+    wheel = system.add(wheel, position=(0, 0, 0.7), angular_velocity=(0, spin, 0))
+    stiff = {"vertical_stiffness": 1e5, "slip_stiffness": slip, "cornering_stiffness": slip}
+    tyre = flexmb.forces.linear_tyre(radius=radius, relaxation=relaxation, **stiff, initial=(0.01, 0.02))
+    system.force("tyre", system.ground.at((0, 0, 0)), wheel.at((0, 0, 0)), tyre)
+    landing = np.sqrt(2 * 0.4 / 9.81)
+    result = flexmb.simulate(system, 0.99 * landing, step=1e-4)
+    left = np.exp(-spin * radius / relaxation * result.t)
+    assert np.allclose(result.element_states, left[:, None] * [0.01, 0.02], atol=1e-6)
+    assert not result.force("tyre").any()
+
+
+@pytest.mark.parametrize("name", sorted(LIBRARY))
+def test_numbers_without_a_meaning_are_refused_by_name(name):
+    law = LIBRARY[name]
+    sound = dict.fromkeys(law.parameters, 1.0)
+    law(**sound)
+    assert law.positive or law.non_negative
+    for parameter in (*law.positive, *law.non_negative):
+        with pytest.raises(
+            LawError, match=f"(?i){parameter} of the law .* must be (positive|zero or positive); found -1"
+        ):
+            law(**sound | {parameter: -1.0})
+    for parameter in law.positive:
+        with pytest.raises(LawError, match="must be positive; found 0"):
+            law(**sound | {parameter: 0.0})
+
+
+def test_a_bearing_has_a_whole_number_of_elements():
+    with pytest.raises(LawError, match="whole"):
+        flexmb.simulate(guided(flexmb.forces.rolling_bearing(elements=7.9, stiffness=1e6)), 0.01, step=1e-3)

@@ -11,7 +11,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.errors import IntegratorError
 from flexmb.kernels.calls import joint_poses, moved_joints, place_bodies, place_markers, tree_accelerations
-from flexmb.kernels.equations.articulated import make_articulated
+from flexmb.kernels.joint_coordinates.articulated import make_articulated
 from flexmb.mechanism.compile import compiled
 
 KINDS = ("revolute", "spherical", "prismatic", "cylindrical", "planar", "fixed", "revolute")

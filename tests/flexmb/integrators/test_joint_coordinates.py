@@ -10,7 +10,7 @@ from flexmb.equations.spanning_tree import tree_of
 from flexmb.errors import IntegratorError
 from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients
 from flexmb.kernels.calls import displace, place_bodies
-from flexmb.kernels.equations.tree import FREE
+from flexmb.kernels.joint_coordinates.tree import FREE
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import JOINTS
 

@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import replace
 
+import numba
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -181,6 +182,56 @@ def test_a_law_that_fails_is_named_with_its_time():
 
     with pytest.raises(LawError, match=r"'element' failed at t = 0\.05.*ValueError: no grip"):
         flexmb.simulate(mass_on(raises), 0.2, step=1e-3)
+
+
+def _writes_states(t, relative, states, parameters, wrench, rates):
+    states[0] = 1.0
+
+
+def _writes_motion(t, relative, states, parameters, wrench, rates):
+    relative.d[0] = max(relative.d[0], 0.0)
+
+
+def _writes_parameters(t, relative, states, parameters, wrench, rates):
+    parameters[0] *= 0.5
+
+
+def _reads_beyond(t, relative, states, parameters, wrench, rates):
+    wrench[0] = -parameters[1] * relative.d[0]
+
+
+def _writes_beyond(t, relative, states, parameters, wrench, rates):
+    rates[1] = 1.0
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (_writes_states, "read-only"),
+        (_writes_motion, "read-only"),
+        (_writes_parameters, "read-only"),
+        (_reads_beyond, "IndexError"),
+        (_writes_beyond, "IndexError"),
+    ],
+)
+def test_a_law_that_writes_to_what_it_is_given_or_beyond_its_arrays_is_named(function, message, compiled):
+    if compiled and message == "IndexError":
+        function = numba.njit(function)
+    law = flexmb.law(function, states=1, parameters=("k",))
+    with pytest.raises(LawError, match=rf"The law of 'element' failed at t = 0, d = \[0\.01, .*{message}"):
+        flexmb.simulate(mass_on(law(k=1.0)), 0.01, step=1e-3)
+
+
+def test_ranges_of_parameters_are_declared_by_name():
+    limited = {"parameters": ("k", "c"), "positive": ("k",), "non_negative": ("c",)}
+    law = flexmb.law(lambda t, relative, states, parameters, wrench, rates: None, **limited)
+    law(k=1.0, c=0.0)
+    for wrong, message in (({"k": 0.0, "c": 0.0}, "K of the law .* positive"), ({"k": 1, "c": -1}, "C of the law")):
+        with pytest.raises(LawError, match=message):
+            law(**wrong)
+    with pytest.raises(LawError, match="'m'"):
+        flexmb.law(lambda t, relative, states, parameters, wrench, rates: None, positive=("m",))
 
 
 def test_bad_laws_are_refused():

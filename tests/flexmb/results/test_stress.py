@@ -170,3 +170,20 @@ def test_what_has_no_stress_is_told(swinging, tmp_path):
     with pytest.raises(StressError, match="three finite coordinates"):
         stress_at(swinging, "bar", (0, np.nan, 0))
     assert Path(write_stress_csv(swinging, "bar", {"a": (0, 0, 0)}, tmp_path / "a.csv")).exists()
+
+
+def test_the_envelope_is_that_of_all_times_however_they_are_divided(monkeypatch):
+    """Times are taken in pieces; the largest stress at each point is over all of them, and not over the last."""
+    model = cantilever("hexahedron", (6, 1, 2), 2)
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 2, reference_frame="root"), name="beam")
+    system = flexmb.System()
+    placed = system.add(body)
+    system.fixed("clamp", system.ground, placed["root"])
+    system.load("force", placed["tip"], force=(0, 0, -FORCE), factor=flexmb.time_functions.pulse(0.0, 0.002, 1.0))
+    result = flexmb.simulate(system, 0.004, step=1e-4, rho_inf=0.5)
+    whole = largest_stress(result, "beam")
+    monkeypatch.setattr("flexmb.results.stress.CHUNK", 1)
+    pieces = largest_stress(result, "beam")
+    np.testing.assert_allclose(pieces.envelope, whole.envelope, rtol=1e-6)
+    np.testing.assert_allclose(pieces.envelope.max(), pieces.values.max(), rtol=1e-6)
+    assert whole.envelope.max() > 1.5 * whole.values[-1]

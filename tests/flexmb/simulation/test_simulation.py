@@ -11,7 +11,7 @@ from flexmb.bodies.dynamics import momenta
 from flexmb.equations.initial_conditions import accelerations, row_jacobian, start
 from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients
 from flexmb.kernels.base.algebra import quaternion_product
-from flexmb.kernels.steps.step import BEFORE, IntegratorState, _integrate_powers
+from flexmb.kernels.steps.step import BEFORE, IntegratorState, integrate_powers
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import body_frame
 from flexmb.mechanism.state import State
@@ -334,7 +334,7 @@ def test_works_are_integrals_of_third_order():
     )
     times = np.array([0.0, 0.1, 0.25, 0.3, 0.6])
     for t, h in zip(times[1:], np.diff(times), strict=True):
-        _integrate_powers(motion, h, np.full(4, t * t))
+        integrate_powers(motion, h, np.full(4, t * t))
         motion.last[BEFORE] = h
     trapezoid_error = 0.1**3 / 6
     np.testing.assert_allclose(motion.work, 0.6**3 / 3 + trapezoid_error, rtol=1e-13)

@@ -3,8 +3,8 @@
 The joint of a body is a rigid motion `H` of a marker of the body relative to a marker of its parent, within a subgroup:
 translations along, and rotations about, some axes of its marker. Its velocities are the components of the twist
 `[xi_v, xi_w]` on these axes, in the axes of the marker of the body. A body without a joint either has a joint with the
-ground that leaves all axes free, or moves about a pivot (flexmb/kernels/equations/pivots.py). Absolute coordinates are
-those of a tree without joints.
+ground that leaves all axes free, or moves about a pivot (flexmb/kernels/joint_coordinates/pivots.py). Absolute
+coordinates are those of a tree without joints.
 
 Sources: Wittenburg, Dynamics of Multibody Systems (2008), chapter 5; Featherstone, Rigid Body Dynamics Algorithms
 (2008), chapters 4 and 5. The equations of motion are solved with the matrix of all joint equations. Joint coordinates
@@ -40,7 +40,7 @@ from flexmb.kernels.base.algebra import (
 )
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import three_rows
-from flexmb.kernels.equations.pivots import place_about_pivot, velocity_of_pivot
+from flexmb.kernels.joint_coordinates.pivots import place_about_pivot, velocity_of_pivot
 
 FREE = -1
 """Marker number of a body and of the ground without a joint; it stands for the body frame or the world frame."""
@@ -60,8 +60,8 @@ class Tree(NamedTuple):
     axis_start: np.ndarray  # (nb+1,) first entries of the bodies in axes
     axes: np.ndarray  # numbers 0 to 5 of the free components of the twists
     weight: np.ndarray  # (ny,) error weights: displacement per unit of each coordinate
-    # (nb,) whether a body without a joint has the coordinates of flexmb/kernels/equations/pivots.py; its velocities are
-    # the twist of its frame otherwise
+    # (nb,) whether a body without a joint has the coordinates of flexmb/kernels/joint_coordinates/pivots.py; its
+    # velocities are the twist of its frame otherwise
     pivoted: np.ndarray
     pivot: np.ndarray  # (nb, 3) position of the pivot in the body
     # (nb,) body in whose axes the velocity of the pivot is given, which is not later in `order`, or GROUND

@@ -34,7 +34,7 @@ from flexmb.kernels.base.algebra import (
 from flexmb.kernels.base.data import GROUND, CompiledModel
 from flexmb.kernels.base.exponential import bernoulli_rates
 from flexmb.kernels.base.pointed import pointed
-from flexmb.kernels.equations.tree import FREE, Tree, joint_twist
+from flexmb.kernels.joint_coordinates.tree import FREE, Tree, joint_twist
 
 FAST = {"contract"}
 

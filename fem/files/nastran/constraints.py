@@ -1,0 +1,279 @@
+"""Constraints, supports, lumped masses and springs of a Nastran deck: RBE2, RBE3, RBAR, MPC, SPC, SPC1, GRID PS,
+CONM2, CELAS1, CELAS2, CBUSH.
+
+A card that is not understood in full is not obeyed at all, with the reason.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fem.errors import MeshError
+from fem.files.nastran.cards import Card
+from fem.files.nastran.systems import Systems
+from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, RigidLink
+from fem.mesh.unread import Stated, Unread
+
+Made = Equation | RigidLink | MeanLink | NodeMass | NodeSpring
+
+
+@dataclass
+class Connections:
+    """What connects, holds and loads nodes; the points, to which the masses of lumps with inertia are added.
+
+    - `row`: row of a node by its number; `axes` of the nodes whose components are turned; `turning`: rows of nodes with
+      rotations; `properties` and `bushes`: PELAS and PBUSH by number; `mass_factor`: WTMASS.
+    """
+
+    row: Mapping[int, int]
+    points: list[np.ndarray]
+    axes: Mapping[int, np.ndarray]
+    turning: set[int]
+    properties: Mapping[int, Card]
+    bushes: Mapping[int, Card]
+    systems: Systems
+    mass_factor: float
+    constraints: list[Stated] = field(default_factory=list)
+    supports: list[Stated] = field(default_factory=list)
+    masses: list[tuple[NodeMass, Unread]] = field(default_factory=list)
+    springs: list[tuple[NodeSpring, Unread]] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+
+    def take(self, card: Card, keyword: str = "") -> None:
+        """Add what a card says, or the card to those that are not obeyed."""
+        source = Unread(keyword or card.name, card.file, card.line, card.text)
+        to = self.supports if source.keyword in ("SPC", "SPC1", "GRID PS") else self.constraints
+        try:
+            made = [replace(m, source=source.label) for m in _READERS[source.keyword](self, card)]
+        except MeshError as error:
+            self.unread.append(replace(source, text=f"{card.text} (not obeyed: {error})"))
+            return
+        for m in made:
+            if isinstance(m, NodeMass):
+                self.masses.append((m, source))
+            elif isinstance(m, NodeSpring):
+                self.springs.append((m, source))
+            else:
+                to.append(Stated(m, source))
+
+    def node(self, number: int) -> int:
+        """Row of a node. Raises `MeshError` for an unknown one."""
+        if number not in self.row:
+            raise MeshError(f"the deck has no node {number}")
+        return self.row[number]
+
+    def terms(self, row: int, component: int, value: float) -> tuple[list[int], list[int], list[float]]:
+        """Nodes, components (0 to 5) and coefficients of a component 1 to 6 of a node, in basic axes, the largest
+        first."""
+        if not 1 <= component <= 6:
+            raise MeshError(f"there is no component {component} of a node")
+        if component > 3 and row not in self.turning:
+            raise MeshError(f"a rotation of node {self._label(row)}, which has none")
+        axes, k = self.axes.get(row), component - 1
+        if axes is None:
+            return [row], [k], [value]
+        order = np.argsort(-np.abs(axes[k % 3]))
+        order = order[np.abs(axes[k % 3][order]) > 1e-15]
+        return [row] * len(order), (k // 3 * 3 + order).tolist(), (value * axes[k % 3][order]).tolist()
+
+    def _label(self, row: int) -> int:
+        return next(number for number, r in self.row.items() if r == row)
+
+
+def components(text: str, place: str) -> list[int]:
+    """Digits 1 to 6. Raises `MeshError` for others."""
+    if not text or set(text) - set("123456"):
+        raise MeshError(f"{place}: components are digits from 1 to 6; found {text!r}.")
+    return sorted({int(d) for d in text})
+
+
+def numbered(words: list[str]) -> list[int]:
+    """Whole numbers with ranges (3 THRU 7). Raises `MeshError` for anything else."""
+    found: list[int] = []
+    words = [w for w in words if w]
+    k = 0
+    while k < len(words):
+        if not words[k].isdigit():
+            raise MeshError(f"a number of a node is needed, found {words[k]!r}")
+        if k + 2 < len(words) and words[k + 1].upper() == "THRU":
+            if not words[k + 2].isdigit():
+                raise MeshError(f"THRU needs a number after it, found {words[k + 2]!r}")
+            found += range(int(words[k]), int(words[k + 2]) + 1)
+            k += 3
+        else:
+            found.append(int(words[k]))
+            k += 1
+    return found
+
+
+def _rbe2(c: Connections, card: Card) -> Iterator[Made]:
+    """RBE2: EID, the independent node, components of the dependent ones, these."""
+    reference, dofs = c.node(card.whole(2)), components(card.text_at(3), card.place)
+    words = [w for w in card.fields[3:] if w]
+    if words and not words[-1].isdigit():  # thermal expansion
+        if float(card.real(3 + card.fields[3:].index(words[-1]) + 1)) != 0:
+            raise MeshError("thermal expansion of a rigid element")
+        words = words[:-1]
+    nodes = [c.node(n) for n in numbered(words)]
+    if not {1, 2, 3} <= set(dofs) and any(n in c.axes for n in nodes):
+        raise MeshError("some components in the axes of nodes that are turned")
+    yield RigidLink(np.array(nodes), reference, tuple(d - 1 for d in dofs))
+
+
+def _rbe3(c: Connections, card: Card) -> Iterator[Made]:
+    """RBE3: EID, blank, the dependent node and its components; then weight, components and nodes, repeatedly."""
+    reference, dofs = c.node(card.whole(3)), components(card.text_at(4), card.place)
+    if dofs != [1, 2, 3, 4, 5, 6] and reference in c.axes:
+        raise MeshError("some components in the axes of a node that is turned")
+    words = [w for w in card.fields[4:] if w]
+    if any(w.upper() in ("UM", "ALPHA") for w in words):
+        raise MeshError("its options UM and ALPHA are not read")
+    weights: dict[int, float] = {}
+    k = 0
+    while k < len(words):
+        if k + 1 >= len(words) or "." not in words[k]:
+            raise MeshError(f"a weight is needed in the place of {words[k]!r}")
+        weight = Card(card.name, [words[k]], card.file, card.line, card.text).real(1)
+        if components(words[k + 1], card.place)[:3] != [1, 2, 3] or len(words[k + 1]) > 3:
+            raise MeshError(f"components {words[k + 1]} of the nodes that it averages; 123 is read")
+        k += 2
+        first = k
+        while k < len(words) and "." not in words[k]:
+            k += 1
+        weights |= dict.fromkeys((c.node(n) for n in numbered(words[first:k])), weight)
+    yield MeanLink(np.array(list(weights)), reference, np.array(list(weights.values())), tuple(d - 1 for d in dofs))
+
+
+def _mpc(c: Connections, card: Card) -> Iterator[Made]:
+    """MPC: SID, then node, component and coefficient; after every second a blank at both ends of a line."""
+    words = [card.fields[k] for k in range(len(card.fields)) if k % 8 not in (0, 7)]
+    nodes: list[int] = []
+    dofs: list[int] = []
+    values: list[float] = []
+    for k in range(0, len(words), 3):
+        if not any(words[k : k + 3]):
+            continue
+        term = Card(card.name, words[k : k + 3], card.file, card.line, card.text)
+        row, component = c.node(term.whole(1)), term.whole(2, 0)
+        n, d, v = c.terms(row, component or 1, term.real(3))
+        nodes, dofs, values = nodes + n, dofs + d, values + v
+    yield Equation(np.array(nodes), np.array(dofs), np.array(values))
+
+
+def _supports(c: Connections, card: Card) -> Iterator[Made]:
+    """SPC: two nodes a card, each with components and a value; SPC1: components and nodes; GRID PS."""
+    if card.name == "SPC":
+        held = [(card.text_at(k), card.text_at(k + 1), card.real(k + 2, 0.0)) for k in (2, 5) if card.text_at(k)]
+    elif card.name == "SPC1":
+        held = [(str(n), card.text_at(2), 0.0) for n in numbered(card.fields[2:]) if n in c.row]
+    else:
+        held = [(card.text_at(1), card.text_at(7), 0.0)]
+    for number, dofs, value in held:
+        if value:
+            raise MeshError(f"a component is held at {value:g}, not at zero")
+        row = c.node(int(number))
+        for dof in components(dofs, card.place):
+            if dof <= 3 or row in c.turning:
+                n, d, v = c.terms(row, dof, 1.0)
+                yield Equation(np.array(n), np.array(d), np.array(v))
+
+
+def _mass(c: Connections, card: Card) -> Iterator[Made]:
+    """CONM2: EID, node, system, mass, offset, moments and products of inertia. With an offset or inertia six masses on
+    a rigid link stand for it, which have the same mass, centre and inertia."""
+    row, mass = c.node(card.whole(2)), card.real(4, 0.0) * c.mass_factor
+    offset = np.array([card.real(k, 0.0) for k in (5, 6, 7)])
+    xx, yx, yy, zx, zy, zz = (card.real(k, 0.0) * c.mass_factor for k in range(9, 15))
+    J = np.array([[xx, -yx, -zx], [-yx, yy, -zy], [-zx, -zy, zz]])
+    if card.whole(3, 0) != 0:
+        raise MeshError(f"its coordinate system {card.whole(3)}; the basic one is read")
+    if not offset.any() and not J.any():
+        yield NodeMass(row, mass)
+        return
+    if not mass > 0:
+        raise MeshError("a moment of inertia without a mass")
+    if row not in c.turning:
+        raise MeshError("an offset or inertia at a node without rotations")
+    principal, directions = np.linalg.eigh(J)
+    squares = 1.5 / mass * (principal.sum() - 2 * principal)
+    if squares.min() < -1e-9 * np.abs(squares).max():
+        raise MeshError(f"principal moments of inertia {principal}, of which one exceeds the sum of the others")
+    arms = directions * np.sqrt(np.maximum(squares, 0.0))
+    places = c.points[row] + offset + np.concatenate([arms.T, -arms.T])
+    first = len(c.points)
+    c.points.extend(places)
+    yield RigidLink(np.arange(first, first + 6), row)
+    yield from (NodeMass(first + k, mass / 6) for k in range(6))
+
+
+def _spring(c: Connections, card: Card) -> Iterator[Made]:
+    """CELAS1, CELAS2: EID, property or stiffness, node and component of one end and of the other."""
+    property_card = card if card.name == "CELAS2" else c.properties.get(card.whole(2))
+    if property_card is None:
+        raise MeshError(f"the deck has no PELAS {card.whole(2)}")
+    stiffness, damping = property_card.real(2), property_card.real(7 if property_card is card else 3, 0.0)
+    if damping:
+        raise MeshError("a damping coefficient of a spring")
+    nodes: list[int] = []
+    dofs: list[int] = []
+    values: list[float] = []
+    for k, sign in ((3, 1.0), (5, -1.0)):
+        if card.text_at(k) not in ("", "0") and card.text_at(k + 1) not in ("", "0"):
+            n, d, v = c.terms(c.node(card.whole(k)), card.whole(k + 1), sign)
+            nodes, dofs, values = nodes + n, dofs + d, values + v
+    yield NodeSpring(np.array(nodes, dtype=int), np.array(dofs, dtype=int), np.array(values), stiffness)
+
+
+def _rbar(c: Connections, card: Card) -> Iterator[Made]:
+    """RBAR: EID, two nodes, the independent components of each, the dependent ones: one node follows the other."""
+    a, b = c.node(card.whole(2)), c.node(card.whole(3))
+    for independent, dependent, own, theirs, follow in ((a, b, 4, 5, 7), (b, a, 5, 4, 6)):
+        if card.text_at(own) == "123456" and card.text_at(theirs) in ("", "0"):
+            dofs = components(card.text_at(follow) or "123456", card.place)
+            if dofs != [1, 2, 3, 4, 5, 6] and dependent in c.axes:
+                raise MeshError("some components in the axes of a node that is turned")
+            yield RigidLink(np.array([dependent]), independent, tuple(d - 1 for d in dofs))
+            return
+    raise MeshError("independent components at both ends")
+
+
+def _bush(c: Connections, card: Card) -> Iterator[Made]:
+    """CBUSH with PBUSH: six springs between nodes at one place, in the axes of a coordinate system."""
+    made = c.bushes.get(card.whole(2, card.whole(1)))
+    if made is None or made.text_at(2).upper() != "K":
+        raise MeshError("the deck has no PBUSH with stiffnesses K for it")
+    if any(text and not text.replace(".", "").strip("0") == "" for text in made.fields[8:]):
+        raise MeshError("damping or masses of a bushing")
+    nodes = [c.node(card.whole(k)) for k in (3, 4) if card.text_at(k)]
+    x = np.array([c.points[n] for n in nodes])
+    if np.ptp(x, axis=0).max() > 1e-9 * max(1.0, float(np.abs(x).max())) or not card.text_at(8):
+        raise MeshError("a bushing whose nodes are apart, or without a coordinate system (CID)")
+    if any(card.fields[8:]):
+        raise MeshError("a bushing with an offset")
+    axes = c.systems.axes_at(card.whole(8), x[0], card.place)
+    for k in range(6):
+        stiffness = made.real(3 + k, 0.0)
+        if stiffness:
+            order = np.flatnonzero(np.abs(axes[k % 3]) > 1e-15)
+            if k >= 3 and any(n not in c.turning for n in nodes):
+                raise MeshError("a rotational stiffness at nodes without rotations")
+            ends = list(zip(nodes, (1.0, -1.0), strict=False))
+            row = np.array([n for n, _ in ends for _ in order])
+            values = np.concatenate([sign * axes[k % 3][order] for _, sign in ends])
+            yield NodeSpring(row, np.tile(k // 3 * 3 + order, len(ends)), values, stiffness)
+
+
+_READERS: dict[str, Callable[[Connections, Card], Iterator[Made]]] = {
+    "RBE2": _rbe2,
+    "RBE3": _rbe3,
+    "MPC": _mpc,
+    "SPC": _supports,
+    "SPC1": _supports,
+    "GRID PS": _supports,
+    "CONM2": _mass,
+    "RBAR": _rbar,
+    "CBUSH": _bush,
+    "CELAS1": _spring,
+    "CELAS2": _spring,
+}

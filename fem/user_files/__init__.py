@@ -1,0 +1,35 @@
+"""Files that a user names: what may be read, and how they are written whole."""
+
+from fem.user_files.reading import (
+    DEEPEST,
+    LARGEST_MODEL,
+    IncludedFiles,
+    quotes_inside,
+    require_file,
+    require_size,
+    text_of,
+)
+from fem.user_files.writing import (
+    machine,
+    orphans,
+    owner,
+    remove_orphaned_folders,
+    unfinished,
+    written_whole,
+)
+
+__all__ = [
+    "DEEPEST",
+    "LARGEST_MODEL",
+    "IncludedFiles",
+    "machine",
+    "orphans",
+    "owner",
+    "quotes_inside",
+    "remove_orphaned_folders",
+    "require_file",
+    "require_size",
+    "text_of",
+    "unfinished",
+    "written_whole",
+]

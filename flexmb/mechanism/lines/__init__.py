@@ -1,0 +1,1 @@
+"""Loads along lines of bodies."""

@@ -1,0 +1,160 @@
+"""Exact contacts: rest, sliding, bounces, impacts, momentum, joints, files, restart, refusals."""
+
+import numpy as np
+import pytest
+
+import flexmb
+from flexmb.contact import Box, Plane, Sphere, power_law
+from flexmb.contact.impacts import algebraic_impact, impact_at_point, impact_impulses
+from flexmb.errors import EventError, IntegratorError, MechanismError
+from flexmb.files import load_result, save_result
+from flexmb.simulation.events import Event
+
+G = 9.81
+
+
+def ball(height=0.1, restitution=0.5, friction=0.3, velocity=(0, 0, 0), impact="newton"):
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(
+        flexmb.rigid_body("ball", mass=0.5, inertia=(0.002,) * 3), position=(0, 0, 0.1 + height), velocity=velocity
+    )
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1))
+    own = Sphere(0.1).on(body.at((0, 0, 0)))
+    system.contact("floor", floor, own, friction=friction, restitution=restitution, impact=impact)
+    return system
+
+
+def box(tilt=0.0, friction=0.3, gravity=(0, 0, -G)):
+    system = flexmb.System(gravity=gravity)
+    body = system.add(flexmb.rigid_body("box", mass=2.0, inertia=(0.1, 0.12, 0.15)), position=(0, 0, 0.1))
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=(0, np.sin(tilt), np.cos(tilt)))
+    system.contact("floor", floor, Box(0.4, 0.3, 0.2).on(body.at((0, 0, 0))), friction=friction)
+    return system
+
+
+def test_a_ball_bounces_by_its_restitution_and_rests():
+    result = flexmb.simulate(ball(), 1.2, step=1e-3)
+    fall = np.sqrt(2 * 0.1 / G)
+    instants = fall + 2 * fall * np.cumsum([0, 0.5, 0.25, 0.125])
+    assert np.allclose([e.t for e in result.happened[:4]], instants, rtol=1e-9)
+    lost = [0.5 * G * 0.1 * 0.75 * 0.25**k for k in range(4)]
+    assert np.allclose([e.lost for e in result.happened[:4]], lost, rtol=1e-9)
+    contact = result.contact("floor")
+    assert contact.normal_force[-1] == pytest.approx(0.5 * G, rel=1e-9)
+    assert np.abs(result.velocity("ball")[-1]).max() < 1e-12
+    assert contact.gap.min() > -1e-11
+    assert result.ledger.imbalance < 1e-12
+    assert result.force("floor")[-1, 2] == pytest.approx(0.5 * G, rel=1e-9)
+
+
+def test_a_sliding_ball_begins_to_roll():
+    result = flexmb.simulate(ball(height=0.0, velocity=(1.0, 0.5, 0)), 0.4, step=1e-3)
+    inertia = 0.002 / (0.5 * 0.1**2)
+    ends = np.hypot(1.0, 0.5) / (0.3 * G * (1 + 1 / inertia))
+    assert np.allclose(result.velocity("ball")[-1, :2], np.array([1.0, 0.5]) / (1 + inertia), rtol=1e-6)
+    slip = result.contact("floor").slip
+    assert slip[result.t > ends + 0.01].max() < 1e-9 < 0.1 < slip[result.t < ends - 0.05].min()
+    heat = result.energy_by_element()["floor"].heat[-1]
+    assert heat == pytest.approx(0.5 * 0.5 * 1.25 * inertia / (1 + inertia), rel=1e-3)
+    assert result.ledger.imbalance < 1e-5
+
+
+def test_forces_of_redundant_corners_are_of_least_norm():
+    result = flexmb.simulate(box(), 0.05, step=1e-3)
+    states = result.element_states[-1].reshape(-1, 4)
+    assert np.allclose(states[states[:, 0] > 0, 1], 2.0 * G / 4, rtol=1e-9)
+    assert (states[:, 0] == 2).sum() == 4
+    assert np.abs(result.q[-1] - result.q[0]).max() < 1e-12
+
+
+def test_momentum_is_conserved_through_impacts_with_friction():
+    system = flexmb.System(gravity=(0, 0, 0))
+    rng, shapes = np.random.default_rng(3), []
+    for k in range(4):
+        body = flexmb.rigid_body(f"ball {k}", mass=1.0 + k, inertia=(0.004 * (1 + k),) * 3)
+        at = (0.35 * k, 0.03 * k, 0.02 * k * k)
+        spin = rng.standard_normal(3)
+        handle = system.add(body, position=at, velocity=(1.0 - k, 0.1 * k, 0), angular_velocity=spin)
+        shapes.append(Sphere(0.1).on(handle.at((0, 0, 0))))
+    for k in range(4):
+        for j in range(k):
+            system.contact(f"{j} {k}", shapes[j], shapes[k], friction=0.4, restitution=0.7, impact="stronge")
+    result = flexmb.simulate(system, 0.6, step=2e-3)
+    assert len(result.happened) >= 3
+    for momentum in (result.linear_momentum(), result.angular_momentum(about=(0, 0, 0))):
+        assert np.abs(momentum - momentum[0]).max() < 1e-12 * np.abs(momentum[0]).max() + 1e-13
+    assert np.diff(result.ledger.total).max() < 1e-12
+
+
+def test_contacts_act_with_joints():
+    """A rod on a hinge falls on the floor: the hinge and the tip share its weight."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    rod = system.add(
+        flexmb.rigid_body("rod", mass=3.0, inertia=(0.01, 0.25, 0.25)), position=(0.5, 0, 0.3), orientation=(0, 0, 0)
+    )
+    system.revolute("hinge", system.ground.at((0, 0, 0.3)), rod, axis=(0, 1, 0))
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1))
+    system.contact("tip", floor, Sphere(0.1).on(rod.at((0.5, 0, 0))), restitution=0.3)
+    result = flexmb.simulate(system, 1.5, step=1e-3)
+    lean = np.arcsin(0.2)
+    assert np.arcsin(-result.q[-1, 5] * 2 * result.q[-1, 3]) == pytest.approx(-lean, abs=1e-9)
+    assert result.force("tip")[-1, 2] == pytest.approx(0.5 * 3.0 * G, rel=1e-6)
+    assert result.ledger.imbalance < 1e-4
+
+
+def test_a_run_goes_on_from_its_state_and_files_keep_it(tmp_path):
+    system = ball(velocity=(0.5, 0, 0))
+    whole = flexmb.simulate(system, 0.4, step=1e-3, output_step=1e-2)
+    half = flexmb.simulate(system, 0.2, step=1e-3, output_step=1e-2)
+    rest = flexmb.simulate(system, 0.2, step=1e-3, output_step=1e-2, initial_state=half)
+    assert np.abs(rest.q[-1] - whole.q[-1]).max() < 1e-6
+    loaded = load_result(save_result(whole, tmp_path / "ball.h5"))
+    assert np.array_equal(loaded.contact("floor").force, whole.contact("floor").force)
+    assert loaded.mechanism.contacts == whole.mechanism.contacts
+    assert [e.event for e in loaded.happened] == [e.event for e in whole.happened]
+
+
+def test_laws_of_impact_agree_without_friction_and_never_gain():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        A = rng.standard_normal((3, 3))
+        W, u = A @ A.T + 0.1 * np.eye(3), rng.standard_normal(3)
+        u[0] = -abs(u[0])
+        e, mu = rng.uniform(0, 1), rng.uniform(0, 0.3)
+        newton = impact_impulses(W, u, [0.0], [e], ["newton"])
+        for law in ("poisson", "stronge"):
+            assert np.allclose(impact_at_point(W, u, 0.0, e, law), newton, atol=1e-8 * np.abs(newton).max())
+            p = impact_at_point(W, u, mu, e, law)
+            assert p @ (u + 0.5 * W @ p) <= 1e-9
+            assert np.linalg.norm(p[1:]) <= mu * p[0] * (1 + 1e-9)
+        p = algebraic_impact(W, u, 0.0, e)
+        assert np.allclose(p, newton, atol=1e-8 * np.abs(newton).max())
+
+
+def test_what_cannot_be_is_refused():
+    system = ball()
+    body, ground = system.ground, system.ground
+    floor = Plane().on(ground.at((0, 0, 0)))
+    other = Sphere(0.1).on(body.at((0, 0, 1)))
+    for options, words in (
+        ({"friction": (0.2, 0.3)}, "static"),
+        ({"restitution": 1.2}, "at most 1"),
+        ({"impact": "moreau"}, "impact is one of"),
+        ({"friction": -0.1}, "number >= 0"),
+        ({"slip_speed": 0.1}, "continuous"),
+        ({"law": power_law(1e5), "restitution": 0.3}, "exact contact"),
+    ):
+        with pytest.raises(MechanismError, match=words):
+            system.contact("second", floor, other, **options)
+    with pytest.raises(MechanismError, match="taken"):
+        system.contact("floor", floor, other)
+    with pytest.raises(IntegratorError, match="fixed step"):
+        flexmb.simulate(system, 0.1)
+    with pytest.raises(MechanismError, match="does not include exact contacts"):
+        flexmb.simulate(system, 0.1, method="radau", step=1e-3)
+    with pytest.raises(MechanismError, match="does not include exact contacts"):
+        flexmb.linear.equilibrium(system)
+    with pytest.raises(EventError, match="exact contacts"):
+        flexmb.simulate(system, 0.1, step=1e-3, events=[Event("low", lambda r: -r.position("ball")[:, 2])])
+    with pytest.raises(MechanismError, match="begin inside each other"):
+        flexmb.simulate(ball(height=-0.01), 0.1, step=1e-3)

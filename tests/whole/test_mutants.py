@@ -1,0 +1,23 @@
+"""The edits of the mutation campaign fit the code, and a sample of them is caught (`python -m tests.mutants` runs all)."""
+
+import datetime
+import random
+
+import pytest
+
+from tests.edits import EDITS
+from tests.mutants import campaign, problem
+
+
+def test_every_edit_fits_the_code_once():
+    assert not [f"{edit.what}: {why}" for edit in EDITS if (why := problem(edit))]
+    assert len({edit.what for edit in EDITS}) == len(EDITS)
+    assert all(edit.old != edit.new for edit in EDITS)
+
+
+@pytest.mark.long
+def test_a_sample_of_edits_is_caught():
+    """Another sample in every week."""
+    week = datetime.date.today().isocalendar()
+    runs = [edit for edit in EDITS if not edit.equivalent and not edit.file.startswith("flexmb/kernels/")]
+    assert not campaign(random.Random(100 * week.year + week.week).sample(runs, 4))

@@ -47,7 +47,8 @@ flexmb.integrators -> flexmb.equations: equations=evaluation snapshot
 flexmb.integrators -> flexmb.simulation: recorded times
 flexmb.kernels -> flexmb.kernels.base: algebra announce call data dense exponential pointed
 flexmb.kernels -> flexmb.kernels.derivatives: adjoint transposed variation
-flexmb.kernels -> flexmb.kernels.equations: articulated bodies pivots recall=postprocess rows tree
+flexmb.kernels -> flexmb.kernels.equations: bodies recall=postprocess rows
+flexmb.kernels -> flexmb.kernels.joint_coordinates: articulated pivots tree
 flexmb.kernels -> flexmb.kernels.steps: mean_rows solve step
 flexmb.linear -> flexmb.equations: tangent
 flexmb.linear -> flexmb.linear: branches=eigenvalue_loci ports=input_output

@@ -39,9 +39,6 @@ BATCH = 512
 
 FEW = 128
 """The same where each cell has a strain for each of many pairs of fields."""
-COLLAPSED = 1e-14
-"""A determinant below this fraction of the cube of the cell's extent is taken for zero."""
-
 
 Materials = tuple[Material | Beam | BeamTable | Shell | Truss, ...]
 

@@ -284,6 +284,9 @@ def test_the_ball_of_the_manual_bounces():
     assert names["grains"].count[-1] >= 9
     assert "does not include contacts of groups" in names["refused_group"]
     assert "block 1 closes with 1" in names["message_of_cones"]
+    assert names["slid"].happened[0].t == pytest.approx(np.sqrt(2 * 0.25 / 9.81), rel=1e-9)
+    assert names["slid"].ledger.imbalance < 1e-4
+    assert "begin inside each other, 0.01 deep" in names["message_of_overlap"]
 
 
 def test_the_joints_of_the_manual_push_lift_and_turn_as_they_must():

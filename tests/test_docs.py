@@ -287,6 +287,9 @@ def test_the_ball_of_the_manual_bounces():
     np.testing.assert_allclose(names["slowed"], 1 - 5 / 7 * 9.81 * 2e-3 / 0.1 * 0.2, rtol=1e-3)
     assert "does not include contacts of groups" in names["refused_group"]
     assert "block 1 closes with 1" in names["message_of_cones"]
+    assert names["slid"].happened[0].t == pytest.approx(np.sqrt(2 * 0.25 / 9.81), rel=1e-9)
+    assert names["slid"].ledger.imbalance < 1e-4
+    assert "begin inside each other, 0.01 deep" in names["message_of_overlap"]
 
 
 def test_the_surfaces_of_the_manual_have_exact_statics():

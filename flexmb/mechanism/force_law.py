@@ -14,7 +14,8 @@ from jaxtyping import Float
 
 from fem.renamed import refuse_old_names
 from flexmb.errors import LawError
-from flexmb.kernels.base.law_call import LawCall, stored
+from flexmb.kernels.base.law_call import LawCall
+from flexmb.kernels.base.memory import stored
 
 SIGNATURE = "float64(float64, float64, float64)"
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 
@@ -58,21 +56,6 @@ class LawCall:
         KNOWN[address] = self
         _listen()
         return address
-
-
-@intrinsic
-def _stored(typingctx: Any, address: Any, value: Any) -> Any:
-    """Store a number at an address."""
-
-    def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store(arguments[1], builder.inttoptr(arguments[0], ir.DoubleType().as_pointer()))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.float64), make
-
-
-stored: Any = _stored
-"""`stored(address, value)` stores a number at an address, in compiled code."""
 
 
 @intrinsic

@@ -1,4 +1,4 @@
-"""Numbers of arrays that compiled functions read by address."""
+"""Numbers of arrays that compiled functions read and write by address."""
 
 import ctypes
 from typing import Any
@@ -25,6 +25,25 @@ def _read(address: int, index: int) -> float:
 
 number_at: Any = _read if config.DISABLE_JIT else _loaded  # type: ignore[attr-defined]
 """`number_at(address, index)`: the number at `index` of the array of floats at an address."""
+
+
+@intrinsic
+def _written(typingctx: Any, address: Any, value: Any) -> Any:
+    """Store a number at an address."""
+
+    def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], builder.inttoptr(arguments[0], ir.DoubleType().as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float64), make
+
+
+def _write(address: int, value: float) -> None:
+    ctypes.c_double.from_address(int(address)).value = value
+
+
+stored: Any = _write if config.DISABLE_JIT else _written  # type: ignore[attr-defined]
+"""`stored(address, value)` stores a number at an address."""
 
 
 @njit(cache=True)

@@ -27,7 +27,7 @@ from flexmb.kernels.base.algebra import (
     vector,
 )
 from flexmb.kernels.base.data import GROUND
-from flexmb.kernels.base.law_call import stored
+from flexmb.kernels.base.memory import stored
 from flexmb.kernels.contact.forces import DAMPING, elastic_force, point_motion, push
 from flexmb.kernels.contact.shapes import MOST, PLANE, shape_points
 from flexmb.kernels.equations.rows import wrench_to_body

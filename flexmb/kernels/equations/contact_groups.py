@@ -77,6 +77,29 @@ def _skin(flat, g):
 
 
 @njit(cache=True)
+def _ascending(values):
+    """The places of numbers in ascending order, by a heap: the sorting functions of numba need its runtime, which the
+    library of compiled functions does without."""
+    n = len(values)
+    order = np.arange(n)
+    for k in range(n // 2 - 1, -n, -1):
+        if k >= 0:  # the heap grows towards its top
+            place, size = k, n
+        else:  # its top, the largest, goes behind it
+            place, size = 0, n + k
+            order[0], order[size] = order[size], order[0]
+        while 2 * place + 1 < size:
+            child = 2 * place + 1
+            if child + 1 < size and values[order[child + 1]] > values[order[child]]:
+                child += 1
+            if values[order[child]] <= values[order[place]]:
+                break
+            order[place], order[child] = order[child], order[place]
+            place = child
+    return order
+
+
+@njit(cache=True)
 def list_pairs(flat, g, kinematics, skin, workspace):
     """List the pairs of group `g` within reach of each other and `skin`; returns their number, -1 if there are too
     many."""
@@ -95,7 +118,7 @@ def list_pairs(flat, g, kinematics, skin, workspace):
     for i in range(first, last):
         reach = flat.group_reach[i] + 0.5 * skin
         begin[i - first], end[i - first] = listed[i, axis] - reach, listed[i, axis] + reach
-    order = np.argsort(begin)
+    order = _ascending(begin)
     for p in range(len(order)):
         i = first + order[p]
         for s in range(p + 1, len(order)):

@@ -38,13 +38,10 @@ def test_a_few_hundred_cases():
 
 @pytest.mark.long
 def test_ten_thousand_cases():
-    """Other cases in every week; `python -m tests.fuzz --seed` repeats them."""
-    import datetime
-
-    week = datetime.date.today().isocalendar()
+    """`python -m tests.fuzz --seed` tries others."""
     few, number = 150, len(targets.TARGETS) - len(SLOW)
     counts = {name: few if name in SLOW else (10_000 - few * len(SLOW)) // number + 1 for name in targets.TARGETS}
-    found = campaign(counts, 100 * week.year + week.week, 2)
+    found = campaign(counts, 1, 2)
     assert len(found) >= 10_000
     assert not faults(found), faults(found)
 

@@ -1,6 +1,5 @@
 """The edits of the mutation campaign fit the code, and a sample of them is caught (`python -m tests.mutants` runs all)."""
 
-import datetime
 import random
 
 import pytest
@@ -17,7 +16,6 @@ def test_every_edit_fits_the_code_once():
 
 @pytest.mark.long
 def test_a_sample_of_edits_is_caught():
-    """Another sample in every week."""
-    week = datetime.date.today().isocalendar()
+    """`python -m tests.mutants --sample` takes others."""
     runs = [edit for edit in EDITS if not edit.equivalent and not edit.file.startswith("flexmb/kernels/")]
-    assert not campaign(random.Random(100 * week.year + week.week).sample(runs, 4))
+    assert not campaign(random.Random(1).sample(runs, 4))

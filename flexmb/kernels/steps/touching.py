@@ -6,7 +6,7 @@ to forces is that of the step, `U = gamma G A^-1 G^T` with the matrix of flexmb/
 elements included. The rates hold exactly; positions follow by a displacement that closes the gaps that remain, of the
 third order in the step.
 
-Source: Bruels, Acary and Cardona, "Simultaneous enforcement of constraints at position and velocity levels in the
+Source: Brüls, Acary and Cardona, "Simultaneous enforcement of constraints at position and velocity levels in the
 nonsmooth generalized-alpha scheme" (2014).
 """
 

@@ -89,7 +89,7 @@ def test_distances_and_depths_are_those_of_coal(kinds):
         exact = coal.distance(made[0], coal.Transform3s(), made[1], coal.Transform3s(S, d), request, answer)
         found = points(a, b, d, S)
         if exact > 0:
-            assert -found[0, 6] == pytest.approx(exact, abs=1e-7)
+            assert -found[:, 6].max() == pytest.approx(exact, abs=1e-7)
             compared += 1
         elif exact > -0.05:
             assert found[:, 6].max() <= -exact / 0.99 + 1e-6

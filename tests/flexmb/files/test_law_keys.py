@@ -90,7 +90,7 @@ WRONG = {
     'law = { kind = "tabel" }': "no kind named 'tabel'. Did you mean 'table'",
     'law = { kind = "table", x = [0.0, 1.0] }': "a table needs either x and y, or csv",
     'law = { kind = "table", x = [0.0, 0.0], y = [0.0, 1.0] }': "Table, point 2: expected increasing numbers x",
-    'law = { kind = "table", csv = "none.csv" }': "none.csv cannot be read",
+    'law = { kind = "table", csv = "none.csv" }': "There is no table",
     'law = { kind = "table", x = [0.0, 1.0], y = [0.0, 1.0], columns = [0, 1] }': "columns selects those of a csv file",
     'law = { kind = "table", x = [0.0, 1.0], y = [0.0, 1.0], outside = "clamp" }': "'joint_springs[1] ('element').law.outside'",
     'law = { kind = "map", csv = "map.csv", x = [1.0] }': "a map needs either x, xdot and values, or csv",

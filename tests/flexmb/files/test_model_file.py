@@ -394,7 +394,7 @@ WRONG = {
     "unknown set": ("[[joints]]", MESHED.format('material = "steel"\ninterfaces = { big = "BIGEND" }'), ["'bodies.rod'", "'BIGEND'", "Did you mean 'BIG_END'?"]),
     "interface as a number": ("[[joints]]", MESHED.format('material = "steel"\ninterfaces = { big = 3 }'), ["'bodies.rod.interfaces.big'", "name of a set", "found 3"]),
     "kind of interface": ("[[joints]]", MESHED.format('material = "steel"\ninterfaces = { big = { set = "BIG_END", kind = "rgd" } }'), ["'bodies.rod.interfaces.big.kind'", "'rigid' or 'average'", "found 'rgd'"]),
-    "method of reduction": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { method = "rubin" }'), ["'bodies.rod.reduction.method'", "'choose', 'craig-bampton'", "'rubin'"]),
+    "method of reduction": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { method = "rubin" }'), ["'bodies.rod.reduction.method'", "'choose', 'contact', 'craig-bampton'", "'rubin'"]),
     "number of modes": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { modes = -1 }'), ["'bodies.rod.reduction.modes'", "greater than or equal to 0", "found -1"]),
     "tolerance": ("[[joints]]", MESHED.format('material = "steel"\nreduction = { tolerance = 2.0 }'), ["'bodies.rod.reduction.tolerance'", "less than 1", "found 2.0"]),
     "joint of the initial state": ("[[joint_springs]]", "[initial_state]\nhing = 1\n[[joint_springs]]", ["no joint named 'hing'", "Did you mean 'hinge'?"]),

@@ -154,7 +154,7 @@ def test_what_is_no_table(tmp_path, text, message):
         (lambda: table([0, 1, 2], [1, 2, 3], period=2.0), "equal values at both ends of the period 2; found 1.0 and 3"),
         (lambda: table([0, 1], [1, 2], period=2.0), "at least three points within a period; found 2"),
         (lambda: force_map([0, 1], [0, 1], [[1, 2], [3, math.inf]]), "Force map, point 2, 2: expected a finite value"),
-        (lambda: table_from_csv("missing.csv"), "missing.csv cannot be read: No such file"),
+        (lambda: table_from_csv("missing.csv"), "There is no table 'missing.csv'"),
     ],
 )  # fmt: skip
 def test_what_is_refused(make, message):

@@ -205,6 +205,7 @@ def _require_row(m: Mechanism, row: Row) -> None:
     _index(row.function, -1, len(m.functions), "the function of a row")
     _index(row.law, -1, len(m.laws), "the law of a row")
     _index(row.curve, -1, len(m.curves), "the curve of a row")
+    _index(row.command, -1, _commands(m), "the command of a row")
     require((row.curve >= 0) == (row.kind in (CURVE, ALONG)), "a row on a curve has none, or another row has one")
     for name in ("stiffness", "damping", "offset"):
         _number(getattr(row, name), f"the {name} of a row")
@@ -216,6 +217,12 @@ def _require_load(m: Mechanism, load: Load) -> None:
     require_numbers(load.wrench, (6,), f"load {load.name!r}")
     require(isinstance(load.follower, bool), f"load {load.name!r}: follower is true or false; found {load.follower!r}")
     _index(load.function, -1, len(m.functions), f"the function of load {load.name!r}")
+    _index(load.command, -1, _commands(m), f"the command of load {load.name!r}")
+
+
+def _commands(m: Mechanism) -> int:
+    """Number of the commands of all controllers."""
+    return sum(len(controller.call.law.commands) for controller in m.controllers)
 
 
 def _require_state(m: Mechanism, state: State, what: str) -> None:

@@ -206,12 +206,12 @@ def test_a_pile_of_two_hundred_balls_comes_to_rest():
     walls += [((0, -0.25, 0), (0, 1, 0)), ((0, 0.25, 0), (0, -1, 0))]
     surfaces = [Plane().on(system.ground.at(point), axis=axis) for point, axis in walls]
     for k in range(200):
-        x, y = (np.array([k % 4, k // 4 % 4]) + 0.5) / 8 - 0.25
+        x, y = (np.array([k % 4, k // 4 % 4]) - 1.5) * 0.115 + rng.uniform(-0.005, 0.005, 2)
         body = system.add(
             flexmb.rigid_body(f"b{k}", mass=1.0, inertia=(0.001,) * 3),
             position=(
-                2 * x + 0.25 + rng.uniform(-0.005, 0.005),
-                2 * y + 0.25 + rng.uniform(-0.005, 0.005),
+                x,
+                y,
                 0.055 + k // 16 * 0.115,
             ),
         )

@@ -179,7 +179,7 @@ def test_compilation_is_announced_and_loading_is_not(tmp_path, monkeypatch):
     told = []
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(SWING)], capture_output=True, text=True, timeout=300
+            [sys.executable, "-c", textwrap.dedent(SWING)], capture_output=True, text=True, timeout=900
         )
         assert done.returncode == 0, done.stderr
         told.append(done.stderr)

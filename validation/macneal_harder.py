@@ -65,9 +65,9 @@ def _tips(model: fem.Model, wanted: dict[str, tuple[int, float]]) -> dict[str, f
 
 def plate(kind: str, support: str, load: str, ratio: float, n: int = 16) -> float:
     """Deflection of the middle of a plate of 2 x 2 ratio and the thickness 0.0001, a quarter of it."""
-    model = shells.shell(kind, (n, n), lambda a, b: (a, ratio * b, 0), 1e-4, 1.7472e7, 0.3, 1e4)
+    model = shells.shell(kind, (n, n), lambda a, b: (a, ratio * b, 0), 1e-4, 1.7472e7, 0.3)
     middle = 3 * shells.corner(model, "x0", "y0") + 2
-    f = fem.gravity(model, (0, 0, 1e-4))  # a mass of one for each unit of area
+    f = fem.gravity(model, (0, 0, 1))  # a pressure of 1e-4: the density is one
     if load == "point":
         f = np.zeros(model.ndof)
         f[middle] = 1e-4

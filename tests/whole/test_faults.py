@@ -269,11 +269,11 @@ def test_a_study_that_is_ended_at_any_moment_resumes_with_what_it_had(sort, tmp_
     kept, counted = tmp_path / "kept.json", tmp_path / "counted"
     script = tmp_path / "script.py"
     script.write_text(f"""
-import time
+import os, time
 from flexmb.study import parameter_study
-def model(a):
+def model(a):  # a file that it names would belong to the model
     time.sleep(0.05)
-    with open({str(counted)!r}, "a") as file:
+    with open(os.environ["COUNTED"], "a") as file:
         file.write(f"{{a}}\\n")
     return {{"x": 2.0 * a}}
 print(parameter_study(model, [{{"a": k}} for k in range(40)], workers=1, checkpoint={str(kept)!r}).measure("x").sum())
@@ -281,7 +281,7 @@ print(parameter_study(model, [{{"a": k}} for k in range(40)], workers=1, checkpo
     rng = np.random.default_rng(0)
 
     def run():
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "COUNTED": str(counted)}
         return subprocess.Popen([sys.executable, script], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
 
     for _ in range(5):

@@ -26,7 +26,7 @@ def read_ansys(stiffness: str | Path, mass: str | Path, mapping: str | Path) -> 
     equations = _mapping(existing(mapping))
     entries = []
     for path in (existing(stiffness), existing(mass)):
-        A = sp.coo_matrix(_harwell_boeing(path))
+        A = _harwell_boeing(path)
         if A.shape != (len(equations), len(equations)):
             raise MatrixError(
                 f"{path} has shape {A.shape}; {mapping} names {len(equations)} equations. Are the files of one run?"
@@ -35,7 +35,7 @@ def read_ansys(stiffness: str | Path, mass: str | Path, mapping: str | Path) -> 
     return collected(*entries[0], *entries[1], Path(stiffness).stem)
 
 
-def _harwell_boeing(path: Path) -> sp.csc_matrix:
+def _harwell_boeing(path: Path) -> sp.coo_matrix:
     """The stored entries: of a symmetric matrix, one triangle."""
     lines = path.read_text(errors="replace").splitlines()
     if len(lines) < 4 or not re.match(r"[RP][SU]A", lines[2].strip(), re.IGNORECASE):
@@ -46,8 +46,8 @@ def _harwell_boeing(path: Path) -> sp.csc_matrix:
     lines[2] = re.sub(r"RSA", "RUA", lines[2], count=1, flags=re.IGNORECASE)  # the reader knows no triangles
     text = "\n".join([*lines[:4], *(line.replace("D", "E") for line in lines[4:])])
     try:
-        return scipy.io.hb_read(StringIO(text + "\n"))
-    except (ValueError, TypeError, IndexError) as error:
+        return sp.coo_matrix(scipy.io.hb_read(StringIO(text + "\n")))
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise MatrixError(f"{path} cannot be read as a Harwell-Boeing file: {error}.") from None
 
 

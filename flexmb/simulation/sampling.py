@@ -20,6 +20,7 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import ControllerError
+from flexmb.integrators.alpha_run import GeneralisedAlphaRun
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method
 from flexmb.kernels.base.law_call import require_sound
@@ -195,7 +196,7 @@ class SampledRun:
         """Integrate to `target`, through all samples that are due until then."""
         near = SAME * min(c.sample_time or np.inf for c in self._controllers)
         while self._due <= target + near:
-            due = min(self._due, target)
+            due = target if self._due > target - near else self._due
             s = self._run.to(due)
             self._sample(s._replace(t=due), self._due)
             self._due = next_sample(self._controllers, self._due)
@@ -220,7 +221,11 @@ class SampledRun:
         """Take the samples due at the end of an integration, and begin the next one."""
         states = sample(self._mechanism, s._replace(t=due))
         self._work = self._work + s.work
+        begin = self._start(s.state, states)
+        if isinstance(self._run, GeneralisedAlphaRun) and self._run.step is not None and s.t < self._end:
+            self._run.begin_anew(begin)
+            return
         self._statistics.append(self._run.statistics(0.0))
-        self._run = self._begun(self._start(s.state, states))
+        self._run = self._begun(begin)
         if s.t < self._end:
             self._run.prepare()

@@ -314,7 +314,7 @@ def test_a_bearing_has_a_whole_number_of_elements():
 def lowered(**changed):
     """A heavy load on a cylinder whose valve lets it down faster than it fills the upper chamber."""
     given = {
-        "area_a": 2e-3, "area_b": 1.2e-3, "stroke": 0.5, "bulk_modulus": 1e9, "supply": 2e7, "tank": 1e5, "flow": 1e-6,
+        "area_a": 2e-3, "area_b": 1.2e-3, "stroke": 0.5, "bulk_modulus": 1e9, "supply": 5e5, "tank": 1e5, "flow": 1e-7,
         "target": 0.1, "gain": 20.0, "dead_volume": 2e-4, "laminar": 1e4,
     }  # fmt: skip
     begin = {"pressure a": 1.5e7, "pressure b": 1e6}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from model_files import model_of
 
 import flexmb
 from flexmb.contact import Box, Cylinder, Plane, Sphere, power_law
@@ -216,16 +217,8 @@ def test_bodies_that_travel_fast_beside_each_other_do_not_tunnel(recwarn):
 
 MODEL = """
 gravity = [0.0, 0.0, -9.81]
-
-[simulation]
-duration = 0.2
-step = 1e-3
-
-[bodies.ball]
-kind = "rigid"
-mass = 0.5
-inertia = [0.002, 0.002, 0.002]
-position = [0.0, 0.0, 0.2]
+simulation = { duration = 0.2, step = 1e-3 }
+bodies.ball = { kind = "rigid", mass = 0.5, inertia = [0.002, 0.002, 0.002], position = [0.0, 0.0, 0.2] }
 
 [[contacts]]
 name = "floor"
@@ -238,13 +231,10 @@ impact = "stronge"
 
 
 def test_a_model_file_makes_the_same_exact_contact(tmp_path):
-    path = tmp_path / "model.toml"
-    path.write_text(MODEL)
-    model = flexmb.files.load_model(path)
+    model = model_of(tmp_path, MODEL)
     (made,) = model.system.build().contacts
     assert (made.static, made.friction, made.restitution, made.impact) == (0.4, 0.3, 0.5, "stronge")
     result = flexmb.simulate(model.system, model.duration, **model.options)
     assert result.happened[0].t == pytest.approx(np.sqrt(0.2 / G), rel=1e-9)
-    path.write_text(MODEL.replace("stronge", "moreau"))
     with pytest.raises(ModelFileError, match="impact"):
-        flexmb.files.load_model(path)
+        model_of(tmp_path, MODEL, "stronge", "moreau")

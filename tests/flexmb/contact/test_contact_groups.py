@@ -90,7 +90,7 @@ def test_the_pairs_within_reach_are_those_of_brute_force():
     surfaces = [Plane().on(system.ground.at((0, 0, -1)))]
     kinds = (Sphere(0.1), Cylinder(0.1, 0.3), Box(0.1, 0.2, 0.6), Capsule(0.05, 0.1))
     for k in range(80):
-        place = 0.6 * np.array([k % 5, k // 5 % 4, k // 20]) + 0.05 * rng.uniform(size=3)
+        place = 0.7 * np.array([k % 5, k // 5 % 4, k // 20]) + 0.05 * rng.uniform(size=3)
         body = system.add(flexmb.rigid_body(f"b{k}", mass=1.0, inertia=(1, 1, 1)), position=place)
         surfaces.append(kinds[rng.integers(4)].on(body.at((0, 0, 0))))
     system.contact_group("all", surfaces, law=LAW)
@@ -105,7 +105,7 @@ def test_the_pairs_within_reach_are_those_of_brute_force():
     n, skin = len(x), SKIN * reach[1:].mean()
     expected = {(i, j) for j in range(n) for i in range(j) if np.linalg.norm(x[i] - x[j]) < reach[i] + reach[j] + skin}
     assert found == expected
-    assert 120 < count < 1000
+    assert 60 < count < 1000
 
 
 def test_a_result_file_and_the_command_keep_the_group(together, tmp_path, monkeypatch):

@@ -28,6 +28,7 @@ ROOMS = (
     "fem.files.nastran",
     "fem.files",
     "fem.model",
+    "fem.exchange",
     "fem.loads",
     "fem.analysis",
     "fem.join",

@@ -38,6 +38,7 @@ ROOMS = (
     "reduction.solutions",
     "reduction.basis",
     "reduction.error",
+    "reduction.exchange",
     "reduction.residual",
     "reduction.strain",
     "reduction.second_order_modes",

@@ -49,7 +49,8 @@ def write_archive(path: Path, arrays: Mapping[str, Any]) -> list[Path]:
             scipy.io.savemat(file, kept, do_compression=True)
         return [path]
     if ending == ".mtx":
-        return [_market(path, name, value) for name, value in arrays.items() if np.ndim(value) or sp.issparse(value)]
+        numbers = {k: v for k, v in arrays.items() if sp.issparse(v) or np.asarray(v).dtype.kind in "iuf"}
+        return [_market(path, name, value) for name, value in numbers.items()]
     raise MatrixError(f"{path}: " + unknown_name("ending of a file of matrices", ending, ENDINGS))
 
 

@@ -306,10 +306,11 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
             f"{error}. .msh and .vtu files hold every kind of cell."
         ) from None
     names = [*mesh.node_sets, *mesh.face_sets, *mesh.cell_sets]
-    if mesh.constraints:
+    lost = dict.fromkeys(what.source for what in (*mesh.constraints, *mesh.masses, *mesh.springs))
+    if lost:
         warnings.warn(
-            f"{path.name}: mesh files keep no constraints; lost: "
-            f"{', '.join(dict.fromkeys(c.source for c in mesh.constraints))}. Keep the deck.",
+            f"{path.name}: mesh files keep no constraints, point masses and springs; lost: {', '.join(lost)}. Keep the "
+            "deck.",
             MeshWarning,
             stacklevel=2,
         )

@@ -17,8 +17,10 @@ from fem.errors import (
     SlowSolverWarning,
     UnitWarning,
 )
+from fem.exchange.matrices import matrices_of, read_matrices, write_matrices
 from fem.files.ansys_matrices import read_ansys
-from fem.files.matrix_files import ImportedMatrices, read_abaqus, read_calculix, read_matrix_market
+from fem.files.matrix_files import read_abaqus, read_calculix, read_matrix_market
+from fem.files.matrix_record import ImportedMatrices
 from fem.files.mesh_files import read_mesh, read_steps, write_mesh
 from fem.files.nastran_matrices import read_nastran
 from fem.interface import Interface
@@ -86,6 +88,7 @@ __all__ = [
     "gravity",
     "in_box",
     "join",
+    "matrices_of",
     "merge_nodes",
     "nearest",
     "on_cylinder",
@@ -96,6 +99,7 @@ __all__ = [
     "read_abaqus",
     "read_ansys",
     "read_calculix",
+    "read_matrices",
     "read_matrix_market",
     "read_mesh",
     "read_nastran",
@@ -103,6 +107,7 @@ __all__ = [
     "solve_step",
     "split",
     "structured_meshes",
+    "write_matrices",
     "write_mesh",
 ]
 

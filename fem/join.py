@@ -122,4 +122,6 @@ def _of_matrices(parts: Mapping[str, Model], name: str) -> Model:
             "part made from matrices."
         )
     M, K = (sp.block_diag([getattr(m, letter) for m in parts.values()], format="csr") for letter in "MK")
-    return Model.from_matrices(M, K, np.concatenate([m.points for m in parts.values()]), name)
+    blocks = [sp.csr_matrix(m.M.shape) if m.D is None else m.D for m in parts.values()]
+    D = sp.block_diag(blocks, format="csr") if any(m.D is not None for m in parts.values()) else None
+    return Model.from_matrices(M, K, np.concatenate([m.points for m in parts.values()]), name, damping=D)

@@ -8,6 +8,7 @@ from flexmb.contact import Box, Plane, Sphere, power_law
 from flexmb.contact.impacts import algebraic_impact, impact_at_point, impact_impulses
 from flexmb.errors import EventError, IntegratorError, MechanismError, ModelFileError, TunnellingWarning
 from flexmb.files import load_result, save_result
+from flexmb.results.measure import measure
 from flexmb.simulation.events import Event
 
 G = 9.81
@@ -45,6 +46,7 @@ def test_a_ball_bounces_by_its_restitution_and_rests():
     assert contact.gap.min() > -1e-11
     assert result.ledger.imbalance < 1e-12
     assert result.force("floor")[-1, 2] == pytest.approx(0.5 * G, rel=1e-9)
+    assert measure("force:floor:z")(result)[-1] == result.force("floor")[-1, 2]
 
 
 def test_a_sliding_ball_begins_to_roll():

@@ -55,7 +55,12 @@ from flexmb.kernels.steps.conserving import (
     ConservingState,
 )
 from flexmb.kernels.steps.mean_rows import gauss_points
-from flexmb.mechanism.mechanism import Mechanism, refuse_lines, refuse_velocity_rows
+from flexmb.mechanism.mechanism import (
+    Mechanism,
+    refuse_lines,
+    refuse_velocity_matrices,
+    refuse_velocity_rows,
+)
 from flexmb.results.result import Statistics
 
 KEEP = 0.1
@@ -114,6 +119,7 @@ class EnergyMomentum(Method):
         assert self.step is not None
         refuse_velocity_rows(mechanism, "The energy-momentum scheme")
         refuse_lines(mechanism, "The energy-momentum scheme")
+        refuse_velocity_matrices(mechanism, "The energy-momentum scheme")
         return EnergyMomentumRun(mechanism, start, self.step)
 
 

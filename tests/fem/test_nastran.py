@@ -125,8 +125,8 @@ def test_sections_that_say_more_are_named_by_line(section, tail, words, tmp_path
 
 
 def test_constraints_say_what_their_cards_say(tmp_path):
-    """RBE2 with a range, RBE3 with two weights, MPC in turned axes."""
-    text = "GRID,90,,1.2,.3,.1\nGRID,91,,-.2,.3,0.\nRBE2,80,90,123456,5,THRU,20,5\nRBE3,81,,91,123456,1.,123,1,5,+\n+,2.5,123,11,16\n"
+    """RBE2 with a range, RBE3 with two weights (a node in both has their sum), MPC in turned axes."""
+    text = "GRID,90,,1.2,.3,.1\nGRID,91,,-.2,.3,0.\nRBE2,80,90,123456,5,THRU,20,5\nRBE3,81,,91,123456,1.,123,1,5,+\n+,2.5,123,11,16,5\n"
     text = text.replace("5,THRU,20,5", "5,10,15,20")
     axes = "CORD2C,4,,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.\n"
     mesh = plate(tmp_path, axes + text + "GRID,92,,0.,2.,0.,4\nMPC,3,92,1,1.,1,2,-1.\n")
@@ -134,7 +134,7 @@ def test_constraints_say_what_their_cards_say(tmp_path):
     label = {int(n): k for k, n in enumerate(mesh.node_ids)}
     assert (link.nodes.tolist(), link.reference) == ([label[n] for n in (5, 10, 15, 20)], label[90])
     assert mean.reference == label[91]
-    np.testing.assert_array_equal(mean.weights, [1, 1, 2.5, 2.5])
+    np.testing.assert_array_equal(mean.weights, [1, 3.5, 2.5, 2.5])
     assert (equation.nodes.tolist(), equation.components.tolist()) == ([label[92], label[1]], [1, 1])  # radial there: y
     np.testing.assert_allclose(equation.coefficients, [1, -1])
     assert mesh.unread == ()

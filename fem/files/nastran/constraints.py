@@ -15,6 +15,8 @@ from fem.files.nastran.systems import Systems
 from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, RigidLink
 from fem.mesh.unread import Stated, Unread
 
+SAME = 1e-9
+"""Distance of nodes, relative to the size of the part, below which they are at one place."""
 Made = Equation | RigidLink | MeanLink | NodeMass | NodeSpring
 
 
@@ -135,13 +137,14 @@ def _rbe3(c: Connections, card: Card) -> Iterator[Made]:
         if k + 1 >= len(words) or "." not in words[k]:
             raise MeshError(f"a weight is needed in the place of {words[k]!r}")
         weight = Card(card.name, [words[k]], card.file, card.line, card.text).real(1)
-        if components(words[k + 1], card.place)[:3] != [1, 2, 3] or len(words[k + 1]) > 3:
+        if components(words[k + 1], card.place) != [1, 2, 3]:
             raise MeshError(f"components {words[k + 1]} of the nodes that it averages; 123 is read")
         k += 2
         first = k
         while k < len(words) and "." not in words[k]:
             k += 1
-        weights |= dict.fromkeys((c.node(n) for n in numbered(words[first:k])), weight)
+        for n in numbered(words[first:k]):
+            weights[c.node(n)] = weights.get(c.node(n), 0.0) + weight
     yield MeanLink(np.array(list(weights)), reference, np.array(list(weights.values())), tuple(d - 1 for d in dofs))
 
 
@@ -243,11 +246,11 @@ def _bush(c: Connections, card: Card) -> Iterator[Made]:
     made = c.bushes.get(card.whole(2, card.whole(1)))
     if made is None or made.text_at(2).upper() != "K":
         raise MeshError("the deck has no PBUSH with stiffnesses K for it")
-    if any(text and not text.replace(".", "").strip("0") == "" for text in made.fields[8:]):
+    if any(text.replace(".", "").strip("0") for text in made.fields[8:]):
         raise MeshError("damping or masses of a bushing")
     nodes = [c.node(card.whole(k)) for k in (3, 4) if card.text_at(k)]
     x = np.array([c.points[n] for n in nodes])
-    if np.ptp(x, axis=0).max() > 1e-9 * max(1.0, float(np.abs(x).max())) or not card.text_at(8):
+    if np.ptp(x, axis=0).max() > SAME * np.ptp(c.points, axis=0).max() or not card.text_at(8):
         raise MeshError("a bushing whose nodes are apart, or without a coordinate system (CID)")
     if any(card.fields[8:]):
         raise MeshError("a bushing with an offset")

@@ -224,3 +224,13 @@ def test_beams_take_both_moduli(tmp_path):
     text = (tmp_path / "part.bdf").read_text().replace(MAT, "MAT1,1,2.1+5,2.+4,,7.85-9\n")
     assert fem.Model(read(tmp_path, text, loud=False)).materials[0].moduli == pytest.approx((2.1e5, 2e4))
     assert mesh.kinds == {"line": 4}
+
+
+def test_ranges_of_nodes_may_be_long(tmp_path):
+    """SPC1 passes over numbers without a node, however many; RBE2 does not, and no range runs backwards."""
+    mesh = plate(tmp_path, "SPC1,1,3,1,THRU,999999999\n", loud=False)
+    assert [u.keyword for u in mesh.unread] == ["SPC1"]
+    wrong = "GRID,90,,1.2,.3,.1\nRBE2,80,90,123456,1,THRU,999999999\nSPC1,1,3,5,THRU,1\n"
+    texts = [u.text for u in plate(tmp_path, wrong, loud=False).unread]
+    assert any("the deck has no node" in text for text in texts)
+    assert any("5 THRU 1 has no numbers" in text for text in texts)

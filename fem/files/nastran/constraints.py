@@ -65,6 +65,18 @@ class Connections:
             raise MeshError(f"the deck has no node {number}")
         return self.row[number]
 
+    def named(self, words: list[str], gaps: bool = False) -> list[int]:
+        """Numbers of the nodes of a list with ranges. Raises `MeshError` for unknown ones, unless ranges may have
+        `gaps`."""
+        found: list[int] = []
+        for numbers in numbered(words):
+            few = len(numbers) <= len(self.row)
+            there = [n for n in (numbers if few else sorted(self.row)) if n in self.row and n in numbers]
+            if len(there) < len(numbers) and not gaps:
+                raise MeshError(f"the deck has no node {next(n for n in numbers if n not in self.row)}")
+            found += there
+        return found
+
     def terms(self, row: int, component: int, value: float) -> tuple[list[int], list[int], list[float]]:
         """Nodes, components (0 to 5) and coefficients of a component 1 to 6 of a node, in basic axes, the largest
         first."""
@@ -90,9 +102,9 @@ def components(text: str, place: str) -> list[int]:
     return sorted({int(d) for d in text})
 
 
-def numbered(words: list[str]) -> list[int]:
-    """Whole numbers with ranges (3 THRU 7). Raises `MeshError` for anything else."""
-    found: list[int] = []
+def numbered(words: list[str]) -> list[range]:
+    """Whole numbers and ranges (3 THRU 7), which may be long. Raises `MeshError` for anything else."""
+    found: list[range] = []
     words = [w for w in words if w]
     k = 0
     while k < len(words):
@@ -101,10 +113,12 @@ def numbered(words: list[str]) -> list[int]:
         if k + 2 < len(words) and words[k + 1].upper() == "THRU":
             if not words[k + 2].isdigit():
                 raise MeshError(f"THRU needs a number after it, found {words[k + 2]!r}")
-            found += range(int(words[k]), int(words[k + 2]) + 1)
+            found.append(range(int(words[k]), int(words[k + 2]) + 1))
+            if not found[-1]:
+                raise MeshError(f"{words[k]} THRU {words[k + 2]} has no numbers")
             k += 3
         else:
-            found.append(int(words[k]))
+            found.append(range(int(words[k]), int(words[k]) + 1))
             k += 1
     return found
 
@@ -117,7 +131,7 @@ def _rbe2(c: Connections, card: Card) -> Iterator[Made]:
         if float(card.real(3 + card.fields[3:].index(words[-1]) + 1)) != 0:
             raise MeshError("thermal expansion of a rigid element")
         words = words[:-1]
-    nodes = [c.node(n) for n in numbered(words)]
+    nodes = [c.node(n) for n in c.named(words)]
     if not {1, 2, 3} <= set(dofs) and any(n in c.axes for n in nodes):
         raise MeshError("some components in the axes of nodes that are turned")
     yield RigidLink(np.array(nodes), reference, tuple(d - 1 for d in dofs))
@@ -143,7 +157,7 @@ def _rbe3(c: Connections, card: Card) -> Iterator[Made]:
         first = k
         while k < len(words) and "." not in words[k]:
             k += 1
-        for n in numbered(words[first:k]):
+        for n in c.named(words[first:k]):
             weights[c.node(n)] = weights.get(c.node(n), 0.0) + weight
     yield MeanLink(np.array(list(weights)), reference, np.array(list(weights.values())), tuple(d - 1 for d in dofs))
 
@@ -169,7 +183,7 @@ def _supports(c: Connections, card: Card) -> Iterator[Made]:
     if card.name == "SPC":
         held = [(card.text_at(k), card.text_at(k + 1), card.real(k + 2, 0.0)) for k in (2, 5) if card.text_at(k)]
     elif card.name == "SPC1":
-        held = [(str(n), card.text_at(2), 0.0) for n in numbered(card.fields[2:]) if n in c.row]
+        held = [(str(n), card.text_at(2), 0.0) for n in c.named(card.fields[2:], gaps=True)]
     else:
         held = [(card.text_at(1), card.text_at(7), 0.0)]
     for number, dofs, value in held:

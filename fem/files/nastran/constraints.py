@@ -132,6 +132,8 @@ def _rbe2(c: Connections, card: Card) -> Iterator[Made]:
             raise MeshError("thermal expansion of a rigid element")
         words = words[:-1]
     nodes = [c.node(n) for n in c.named(words)]
+    if reference in nodes:
+        raise MeshError(f"its independent node {card.whole(2)} is among the dependent ones")
     if not {1, 2, 3} <= set(dofs) and any(n in c.axes for n in nodes):
         raise MeshError("some components in the axes of nodes that are turned")
     yield RigidLink(np.array(nodes), reference, tuple(d - 1 for d in dofs))

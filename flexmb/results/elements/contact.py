@@ -123,11 +123,11 @@ def contact_motion(motion: Motion, name: str) -> ContactMotion:
     seen, answers, nt = relative_motion(motion, found), frame_answers(motion, found), len(motion.t)
     first = mechanism.rows[mechanism.force_elements[name][0]]
     a = marker_motion(motion, first.markers[0])
-    gap, slip = np.full(nt, np.inf), np.zeros(nt)
+    gap, slip, numbers = np.full(nt, np.inf), np.zeros(nt), found.numbers
     point, normal = np.full((nt, 3), np.nan), np.zeros((nt, 3))
     for k in range(nt):
         d, S = seen[k, :3], seen[k, 3:12].reshape(3, 3)
-        points = points_of(found.parameters, d, S)
+        points = points_of(numbers, d, S)
         if not len(points):
             continue
         deepest = points[points[:, 6].argmax()]

@@ -149,7 +149,13 @@ def addressed(numbers: Sequence[float], meshes: Meshes) -> tuple[float, ...]:
 
 
 def pair_of(numbers: Sequence[float], meshes: Meshes) -> tuple[ContactShape, ContactShape]:
-    """The shapes of `pair_numbers`."""
+    """The shapes of `pair_numbers`. Raises `MechanismError` when meshes and codes do not belong together."""
+    for place in (FIRST, SECOND):
+        if (numbers[place - 1] == TriangleMesh.code) != (place in meshes) or not {*meshes} <= {FIRST, SECOND}:
+            raise MechanismError(
+                f"A pair of shapes with the codes {numbers[0]:g} and {numbers[4]:g} has meshes at the places "
+                f"{sorted(meshes)}; expected one for each code {TriangleMesh.code}, at {FIRST} or {SECOND}."
+            )
     a, b = (
         meshes[place] if place in meshes else shape_of_code(numbers[place - 1], numbers[place : place + 3])
         for place in (FIRST, SECOND)

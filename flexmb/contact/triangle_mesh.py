@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,7 @@ def meshes_tree(meshes: Mapping[int, TriangleMesh]) -> list[dict[str, Any]]:
 def meshes_from_tree(trees: Iterable[Mapping[str, Any]]) -> dict[int, TriangleMesh]:
     """The meshes of a result file. Raises `MeshError` as `TriangleMesh`."""
     return {
-        int(tree["place"]): TriangleMesh(np.asarray(tree["points"]), np.asarray(tree["triangles"]), str(tree["name"]))
+        index(tree["place"]): TriangleMesh(np.asarray(tree["points"]), np.asarray(tree["triangles"]), str(tree["name"]))
         for tree in trees
     }
 

@@ -418,6 +418,18 @@ def refuse_lines(mechanism: Mechanism, what: str) -> None:
         )
 
 
+def refuse_velocity_matrices(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when bodies have velocity matrices; `what` is the analysis or method that does not include
+    them."""
+    if named := [body.name for body in mechanism.bodies if body.velocity_matrix is not None]:
+        raise MechanismError(
+            f"{what} does not include damping that couples elastic coordinates and gyroscopic matrices, and "
+            f"{', '.join(map(repr, named))} of {mechanism.name!r} have some. generalised-alpha, HHT, Radau IIA, "
+            "backward differentiation and the explicit method do; flexmb.study.gradient takes differences. Without: "
+            "dataclasses.replace(body, velocity_matrix=None)."
+        )
+
+
 def refuse_element_states(mechanism: Mechanism, what: str) -> None:
     """Raise `MechanismError` when force elements have states; `what` is the analysis that does not include them."""
     if named := [force.name for force in mechanism.frame_forces if force.initial]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from operator import index
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -58,6 +59,7 @@ class ExactContact:
     meshes: Meshes = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
+        pair_of(self.shapes, self.meshes)
         for what in ("friction", "static", "restitution"):
             value = getattr(self, what)
             if isinstance(value, bool) or not (np.isreal(value) and 0.0 <= value < np.inf):
@@ -172,7 +174,7 @@ def contact_tree(contact: ExactContact) -> dict[str, Any]:
 
 def contact_from_tree(tree: Mapping[str, Any]) -> ExactContact:
     """A contact of a result file. Raises `MechanismError` when its values cannot be."""
-    whole = {**tree, "markers": tuple(int(k) for k in tree["markers"]), "points": int(tree["points"])}
+    whole = {**tree, "markers": tuple(index(k) for k in tree["markers"]), "points": index(tree["points"])}
     whole["shapes"] = tuple(float(x) for x in tree["shapes"])
     whole["meshes"] = meshes_from_tree(tree.get("meshes", []))
     return ExactContact(**whole)

@@ -15,6 +15,7 @@ from flexmb.contact.mesh_data import crossings
 from flexmb.contact.shapes import addressed
 from flexmb.errors import MechanismError
 from flexmb.mechanism.contacts.element import bound_contact, points_of
+from flexmb.mechanism.contacts.exact import ExactContact
 
 BOX = (0.6, 1.0, 1.4)
 L_SHAPE = ((0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2))
@@ -365,3 +366,11 @@ def test_the_skin_of_a_part_and_a_stone_on_it_come_to_rest():
 
 def fem_block():
     return fem.structured_meshes.block("hexahedron", (0.2, 0.2, 0.1), (2, 2, 1))
+
+
+@pytest.mark.parametrize("places", [[], [1], [5, 9]], ids=str)
+def test_a_result_file_without_its_mesh_is_refused(places):
+    """Compiled code reads the numbers of a mesh by address."""
+    shape = mesh(solids.box(EDGES))
+    with pytest.raises(MechanismError, match="codes 0 and 7 has meshes at the places"):
+        ExactContact("c", (0, 1), (0.0,) * 4 + (7.0, 0, 0, 0), 0, 0, 0, "newton", 8, dict.fromkeys(places, shape))

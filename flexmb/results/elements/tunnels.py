@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.spatial import cKDTree
 
-from flexmb.contact.shapes import ContactShape
+from flexmb.contact.shape import ContactShape
 from flexmb.mechanism.contacts.element import contact_shapes, is_contact
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import marker_motion
@@ -49,7 +49,7 @@ def _contacts(mechanism: Mechanism) -> Iterator[tuple[str, tuple[int, ...], tupl
     for force in mechanism.frame_forces:
         if is_contact(force) and force.name in mechanism.force_elements:
             markers = mechanism.rows[mechanism.force_elements[force.name][0]].markers
-            yield force.name, markers, tuple(contact_shapes(force.parameters))
+            yield force.name, markers, contact_shapes(force)
     for group in mechanism.contact_groups:
         yield group.name, group.markers, group.shapes
     for contact in mechanism.contacts:

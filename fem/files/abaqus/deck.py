@@ -112,6 +112,7 @@ class Deck:
     statements: list[Statement] = field(default_factory=list)
     lumped: dict[int, Lumped] = field(default_factory=dict)  # masses, springs: by number
     lumped_values: list[Statement] = field(default_factory=list)  # *MASS, *SPRING, *DISTRIBUTING COUPLING
+    cyclic: list[Statement] = field(default_factory=list)  # *CYCLIC SYMMETRY MODEL
     plane: dict[int, Plane] = field(default_factory=dict)  # plane elements by number, for solids in their place
     expanded: set[int] = field(default_factory=set)  # numbers of those that have become solids
     shells: dict[int, Unread] = field(default_factory=dict)  # number of a shell or beam -> its keyword
@@ -201,6 +202,10 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
                 )
     elif keyword in ("ENDPART", "ENDASSEMBLY", "ENDINSTANCE"):
         deck.level, deck.scope = "ASSEMBLY" if keyword == "ENDINSTANCE" else "", 0
+    elif keyword == "CYCLICSYMMETRYMODEL":
+        source = deck.not_obeyed(place, line, _spelt(line))
+        deck.cyclic.append(Statement(keyword, source, options, rows))
+        deck.unread.append(source)
     elif keyword in LUMPED_VALUES:
         deck.lumped_values.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in STATEMENTS:

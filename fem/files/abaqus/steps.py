@@ -12,6 +12,7 @@ import numpy as np
 
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Constraints
+from fem.files.abaqus.cyclic import read_cyclic
 from fem.files.abaqus.deck import Statement
 from fem.files.abaqus.keywords import OUTPUT
 from fem.files.abaqus.lines import fields, member, number
@@ -45,15 +46,25 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
     current: Step | None = None
     before: list[Unread] = []
     unread = before
+    try:
+        cyclic = read_cyclic(c)
+    except (MeshError, ValueError, KeyError, IndexError) as error:
+        source, cyclic = c.numbers.deck.cyclic[0].source, None
+        before.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
     for s in c.numbers.deck.history:
         if s.keyword == "STEP":
             if current is not None:
                 steps.append(_unfinished(c, current, state, unread))
             perturbation = "PERTURBATION" in s.options
             nonlinear = "NLGEOM" in s.options and s.options["NLGEOM"].upper() != "NO"
-            current, unread = Step(s.step, "", s.source, nonlinear, perturbation), list(before)
+            current, unread = Step(s.step, "", s.source, nonlinear, perturbation, cyclic=cyclic), list(before)
             if perturbation:
                 state = replace(state, forces={}, spread={})
+            continue
+        if current is not None and s.keyword == "SELECTCYCLICSYMMETRYMODES" and cyclic is not None:
+            first_one = int(number(s.options.get("NMIN", "0")))
+            last = int(number(s.options.get("NMAX", str(cyclic.sectors // 2))))
+            current = replace(current, diameters=(first_one, last))
             continue
         try:
             if current is not None and s.keyword in PROCEDURES:

@@ -36,7 +36,7 @@ def logs(friction: float) -> Result:
         shapes.append(Cylinder(RADIUS, LENGTH).on(body.at((0, 0, 0)), axis=(0, 1, 0)))
     law = power_law(1e7, restitution=0.1, speed=0.01)
     system.contact_group("pile", shapes, law=law, friction=friction, slip_speed=SLIP_SPEED)
-    return flexmb.simulate(system, DURATION, step=STEP, output_step=0.02)
+    return flexmb.simulate(system, DURATION, method="explicit", tolerance=1e-6, output_step=0.02)
 
 
 def sliding(kind: str) -> float:

@@ -12,7 +12,7 @@ import scipy
 
 from fem.errors import FlexmbError
 from flexmb.contact.group import ContactGroup, GroupCall
-from flexmb.contact.shapes import pair_numbers, pair_of, shape_of_code
+from flexmb.contact.shapes import pair_numbers, shape_of_code
 from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
 from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
@@ -280,8 +280,6 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
     name = str(tree["name"])
     bound = law(initial=initial.tolist(), **dict(zip(parameters, values.tolist(), strict=True)))
     meshes = meshes_from_tree(tree.get("meshes", []))
-    if law in CONTACT_LAWS.values() or meshes:
-        pair_of(bound.parameters, meshes)
     return FrameForce(name, FrameLawCall(law, name), bound.parameters, bound.initial, meshes)
 
 

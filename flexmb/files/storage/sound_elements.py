@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from flexmb.contact.group import ContactGroup
-from flexmb.contact.shapes import require_pair, shape_of_code
+from flexmb.contact.shape import ContactShape
+from flexmb.contact.shapes import Meshes, pair_of, require_pair
 from flexmb.files.storage.sound import KINDS, require, require_index, require_number, require_numbers, require_text
 from flexmb.kernels.base.data import ANGLE, SPIN, TRANSLATION
 from flexmb.kernels.contact.forces import (
@@ -102,14 +103,17 @@ def _require_frame_force(m: Mechanism, force: FrameForce) -> None:
     )
     if is_contact(force):
         p = force.parameters
-        a, b = (_shape(p[k : k + 4], what) for k in (SHAPE_A, SHAPE_B))
-        require_pair(a, b, force.name)
+        require_pair(*_pair(p, force.meshes, what), force.name)
         _require_law_numbers(p, what)
+    else:
+        require(not force.meshes, f"{what} has meshes, and is no contact")
 
 
-def _shape(numbers: Sequence[float], what: str) -> Any:
-    require(float(numbers[0]).is_integer(), f"the code of a shape of {what} is {numbers[0]}, expected a whole number")
-    return shape_of_code(numbers[0], tuple(numbers[1:]))
+def _pair(numbers: Sequence[float], meshes: Meshes, what: str) -> tuple[ContactShape, ContactShape]:
+    """The shapes of numbers that begin with those of a pair."""
+    for code in (numbers[SHAPE_A], numbers[SHAPE_B]):
+        require(float(code).is_integer(), f"the code of a shape of {what} is {code}, expected a whole number")
+    return pair_of(numbers, meshes)
 
 
 def _require_law_numbers(p: Sequence[float], what: str) -> None:
@@ -139,7 +143,7 @@ def _require_exact_contact(m: Mechanism, contact: ExactContact) -> None:
     for k in contact.markers:
         require_index(k, 0, len(m.markers), f"a marker of {what}")
     require(len(contact.shapes) == 8, f"the shapes of {what} have {len(contact.shapes)} numbers, expected 8")
-    a, b = (_shape(contact.shapes[k : k + 4], what) for k in (0, 4))
+    a, b = _pair(contact.shapes, contact.meshes, what)
     require_pair(a, b, contact.name)
     require_exact(a, b, contact.name)
     require(

@@ -166,7 +166,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_updates=np.array([force.call.law.updates for force in elements], dtype=np.int64),
             element_state=_starts([len(force.initial) for force in elements]),
             element_parameter=_starts([len(force.parameters) for force in elements]),
-            element_parameters=np.array([x for force in elements for x in force.parameters], dtype=float),
+            element_parameters=np.array([x for force in elements for x in force.numbers], dtype=float),
             **group_arrays(mechanism.contact_groups),
             joint_rows=mechanism.joint_rows,
             **_frictions(mechanism),
@@ -175,6 +175,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             **_angles(mechanism),
             **terms,
             **elimination,
+            **_velocity_matrices(bodies, mmax),
             **compiled_lines(bodies, mechanism.lines, mmax),
             load_marker=np.array([x.marker for x in loads], dtype=np.int64),
             load_follower=np.array([int(x.follower) for x in loads], dtype=np.int64),
@@ -186,6 +187,17 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             body_group=_groups(pairs, len(bodies)),
         )
     )
+
+
+def _velocity_matrices(bodies: tuple[Body, ...], most: int) -> dict[str, Any]:
+    """The velocity matrices of the bodies that have one; `most` is the largest number of elastic coordinates."""
+    which = [k for k, body in enumerate(bodies) if body.velocity_matrix is not None]
+    padded = np.zeros((len(which), 6 + most, 6 + most))
+    for out, k in zip(padded, which, strict=True):
+        matrix = bodies[k].velocity_matrix
+        assert matrix is not None
+        out[: len(matrix), : len(matrix)] = matrix
+    return {"velocity_body": np.array(which, dtype=np.int64), "velocity_matrix": padded}
 
 
 def _first_contact_state(mechanism: Mechanism) -> int:

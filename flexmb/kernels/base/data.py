@@ -8,7 +8,7 @@ from flexmb.kernels.base.pointed import pointed
 
 GROUND = -1
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
-NEAR = 16  # room for the contact points of one pair of shapes
+NEAR = 256  # room for the contact points of one pair of shapes
 
 # kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files
@@ -131,6 +131,8 @@ class CompiledModel(NamedTuple):
     load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: constant factor of one
+    velocity_body: np.ndarray  # (ku,) bodies with a velocity matrix; see kernels/loads/velocities.py
+    velocity_matrix: np.ndarray  # (ku, 6 + mmax, 6 + mmax)
     line_kind: np.ndarray  # (nk,) loads along lines of bodies; see kernels/loads/lines.py
     line_body: np.ndarray  # (nk,)
     line_function: np.ndarray  # (nk,) -1: constant factor of one

@@ -62,12 +62,12 @@ from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.residual import law_slopes
 from flexmb.kernels.equations.rows import (
     add_row_forces,
+    add_wrench,
     add_wrenches,
     row_geometry,
     row_rates,
     rows_from,
     to_bodies,
-    wrench_to_body,
 )
 from flexmb.kernels.joint_coordinates.tree import marker_velocity
 
@@ -441,26 +441,12 @@ def _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, out):
     potential."""
     for l in range(len(flat.load_marker)):
         k = flat.load_marker[l]
-        b = flat.marker_body[k]
         velocity, spin = marker_velocity(flat, k, kinematics, y)
         if flat.load_follower[l] == 1:
             moment = cross(load3(wrenches[l], 0), velocity)
         else:
             moment = cross(spin, load3(wrenches[l], 3))
-        wrench_to_body(
-            (0.0, 0.0, 0.0),
-            moment,
-            vector(kinematics.body_point, k),
-            matrix(kinematics.tangent, k),
-            flat.marker_moves[k],
-            kinematics.rows[k],
-            matrix(kinematics.attitude, b),
-            flat.modes[b],
-            scratch.body,
-        )
-        start = flat.v_start[b]
-        for i in range(6 + flat.modes[b]):
-            out[start + i] -= scratch.body[i]
+        add_wrench(flat, k, (0.0, 0.0, 0.0), scale(-1.0, moment), kinematics, scratch.body, out)
 
 
 @njit(cache=True, inline="always")

@@ -12,6 +12,7 @@ from flexmb.mechanism.mechanism import (
     refuse_controllers,
     refuse_friction,
     refuse_lines,
+    refuse_velocity_matrices,
 )
 from flexmb.mechanism.system import System
 
@@ -30,6 +31,7 @@ def refuse_without_derivatives(mechanism: Mechanism) -> None:
     """Raise `MechanismError` or `ControllerError` when parts of a mechanism have no derivatives in the direct and the
     adjoint method."""
     refuse_lines(mechanism, "The adjoint or direct method")
+    refuse_velocity_matrices(mechanism, "The adjoint or direct method")
     refuse_friction(mechanism, "The adjoint or direct method")
     refuse_contact_groups(mechanism, "The adjoint or direct method")
     refuse_controllers(mechanism, "The adjoint or direct method", only="sampled")

@@ -83,6 +83,8 @@ SHARPER = 1e-12
 updated for the last correction."""
 ROUNDING = 1e-14
 """Correction, relative to the largest solution so far, at which the iteration ends in any case."""
+STALLED = 1e-10
+"""The same at which an iteration ends that stagnates by rounding."""
 REMEASURE = 50
 """Number of steps after which the contraction rate is measured again."""
 FASTEST = 1e-4
@@ -427,6 +429,8 @@ def backward_pass(
             most = max(most, size)
             corrected = largest(x, flat.weight)
             done, rate = settled(step, corrected, previous, rate, size, most, enough)
+            if 0.0 < 0.5 * previous < corrected <= STALLED * most:
+                done = True
             previous = corrected
             if done:
                 break

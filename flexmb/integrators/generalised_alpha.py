@@ -114,6 +114,12 @@ class GeneralisedAlpha(AdaptiveMethod):
         )
 
     def _with_contacts(self, mechanism: Mechanism, start: Start) -> ContactRun:
+        if mechanism.surface_contacts:
+            raise IntegratorError(
+                f"{mechanism.name!r} has the exact contact {mechanism.contacts[0].name!r}, whose impacts are located, "
+                f"and that of a flexible surface, {mechanism.surface_contacts[0].name!r}, which has none: they cannot "
+                "act in one simulation yet. Give the exact contact a law=."
+            )
         if self.step is None or self.project:
             raise IntegratorError(
                 f"{mechanism.name!r} has the exact contact {mechanism.contacts[0].name!r}: give a fixed step=, such as "

@@ -7,8 +7,10 @@ import numpy as np
 from mechanisms import double_pendulum, random_flexible_body, slider_crank
 from numba.core.event import Listener, register
 
+import fem
 import flexmb
 import flexmb.linear
+import reduction
 from flexmb import demo
 from flexmb.analyses.kinematics import joint_sweep
 from flexmb.analyses.mobility import mobility
@@ -103,6 +105,17 @@ def touching():
     solve_contacts(np.eye(3), np.array([-1.0, 0.1, 0.0]), [Coulomb(0.5)])
 
 
+def pressing():
+    """A flexible block on a plane."""
+    mesh = fem.structured_meshes.block("hexahedron", (0.2, 0.1, 0.1), (2, 1, 1))
+    part = fem.Model(mesh, fem.Material.steel()).with_surfaces(below="z0")
+    body = flexmb.flexible_body(part, reduction.contact_basis(part, 3))
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    block = system.add(body)
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), block.surface("below"), friction=0.3)
+    return flexmb.simulate(system, 1e-4, step=1e-5).surface_contact("floor").pressure
+
+
 def sliding():
     """A rotor that comes to rest on its journal, and drives another one by a pair of gears."""
     system = flexmb.System(gravity=(0, 0, -9.81))
@@ -166,6 +179,7 @@ def every_way():
     bouncing()
     sliding()
     touching()
+    pressing()
 
     def model(mass, length):
         return arm(mass, length)

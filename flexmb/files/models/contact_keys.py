@@ -14,10 +14,11 @@ from flexmb.mechanism.contacts.exact import ImpactLaw
 
 
 class SurfaceKeys(Keys):
-    """A shape with its dimensions at a place."""
+    """A shape with its dimensions at a place, or a flexible `surface` of the body `place`."""
 
     place: str
-    shape: str
+    shape: str | None = None
+    surface: str | None = None
     at: Vector | None = None
     axis: Direction | None = None
     x_axis: Direction | None = None
@@ -29,16 +30,23 @@ class SurfaceKeys(Keys):
 
     @model_validator(mode="after")
     def _whole_shape(self) -> Self:
-        if self.shape not in SHAPES:
-            raise refusal(unknown_name("shape", self.shape, SHAPES).rstrip("."))
-        needed = [field.name for field in fields(SHAPES[self.shape])]
+        if (self.shape is None) == (self.surface is None):
+            raise refusal("give a shape with its dimensions, or the surface of a flexible body, not both")
+        needed = []
+        if self.shape is not None:
+            if self.shape not in SHAPES:
+                raise refusal(unknown_name("shape", self.shape, SHAPES).rstrip("."))
+            needed = [field.name for field in fields(SHAPES[self.shape])]
+        elif self.at is not None or self.axis is not None or self.x_axis is not None:
+            raise refusal("a flexible surface has its place on the body: omit at, axis and x_axis")
         given = [key for key in ("radius", "length", "x", "y", "z") if getattr(self, key) is not None]
         if set(given) != set(needed):
-            raise refusal(f"a {self.shape} has the dimensions {needed}; found {given}")
+            raise refusal(f"a {self.shape or 'flexible surface'} has the dimensions {needed}; found {given}")
         return self
 
     def contact_shape(self) -> ContactShape:
         """The shape with its dimensions."""
+        assert self.shape is not None
         kind = SHAPES[self.shape]
         return kind(*(getattr(self, field.name) for field in fields(kind)))
 
